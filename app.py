@@ -1,0 +1,22 @@
+"""Loupe: the page list, the gate that every page passes, and the sidebar that all pages share."""
+
+import streamlit as st
+
+from inspect_core.ui import shell
+
+st.set_page_config(page_title="Loupe", page_icon=":material/search:", layout="wide")
+
+page = st.navigation(
+    {
+        "Work": [
+            st.Page("pages/teach.py", title="Teach", icon=":material/school:"),
+            st.Page("pages/inspect.py", title="Inspect", icon=":material/center_focus_strong:", default=True),
+        ],
+        "Release": [
+            st.Page("pages/recipes.py", title="Recipes", icon=":material/inventory_2:"),
+        ],
+    }
+)
+shell.open_gate()
+shell.sidebar()
+page.run()

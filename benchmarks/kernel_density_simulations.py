@@ -1,0 +1,122 @@
+"""KDF and KDN against their parents on six simulations: python -m benchmarks.kernel_density_simulations --json OUT
+
+Error, expected calibration error and mean max confidence on rings at 1, 2 and 5 times the largest training norm.
+1,000 training, 300 held-out and 2,000 test points, 100 trees, three seeds, medians; --paper-size: 10,000 points (a
+fifth held out), 500 trees, nets of 4 x 1,000 units, one seed.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.measure import machine
+from benchmarks.simulated_classes import SIMULATIONS, gaussian_xor_posterior, ring
+from inspect_core.classify.kernel_density import PAPER_LOG_B, KernelDensityClassifier, fit_kdf, fit_kdn
+from inspect_core.judge.metrics import expected_calibration_error, hellinger, mean_max_confidence
+
+RADII = (1, 2, 5)
+TEST_POINTS = 2_000
+RING_POINTS = 500
+
+FORESTS = {
+    "KDF": {},
+    "KDF lam 1e-3": {"lam": 1e-3},
+    "KDF paper constant": {"log_b": PAPER_LOG_B},
+    "KDF no constant": {"log_b": -np.inf},
+    "KDF Euclidean, paper constant": {"log_b": PAPER_LOG_B, "euclidean": True},
+}
+NETWORKS = {
+    "KDN": {},
+    "KDN paper constant": {"log_b": PAPER_LOG_B},
+    "KDN with output layer": {"include_output": True},
+    "KDN Euclidean": {"euclidean": True},
+}
+
+
+def simulate(name: str, *, train: int, held: int, trees: int, hidden: tuple[int, ...] | None, seed: int) -> dict:
+    """Every model's figures on one draw of one simulation; networks only when `hidden` is given."""
+    rng = np.random.default_rng(seed)
+    x, y = SIMULATIONS[name](train + held, rng)
+    test = SIMULATIONS[name](TEST_POINTS, rng)
+    rings = [ring(radius, RING_POINTS, rng) for radius in RADII]
+    shared = {"held_out": (x[train:], y[train:]), "seed": seed}
+    models = [(label, fit_kdf, {"trees": trees} | options) for label, options in FORESTS.items()]
+    if hidden:
+        models += [(label, fit_kdn, {"hidden": hidden} | options) for label, options in NETWORKS.items()]
+    figures = {}
+    for label, fit, options in models:
+        began = time.perf_counter()
+        model = fit(x[:train], y[:train], **shared, **options)
+        seconds = time.perf_counter() - began
+        if label in ("KDF", "KDN"):
+            parent = "forest" if label == "KDF" else "network"
+            figures[parent] = _figures(model.parent_proba, model, test, rings, name)
+        figures[label] = _figures(model.predict_proba, model, test, rings, name)
+        figures[label] |= {"power": model.power, "polytopes": len(model.log_ratio), "fit_seconds": seconds}
+    return figures
+
+
+def medians(runs: list[dict]) -> dict:
+    """Per model and figure, the median over runs; powers are listed."""
+    return {
+        model: {
+            figure: [run[model][figure] for run in runs]
+            if figure == "power"
+            else float(np.median([run[model][figure] for run in runs]))
+            for figure in runs[0][model]
+        }
+        for model in runs[0]
+    }
+
+
+def _figures(proba, model: KernelDensityClassifier, test: tuple, rings: list[np.ndarray], name: str) -> dict:
+    posterior = proba(test[0])
+    figures = {
+        "error": float((posterior.argmax(axis=1) != test[1]).mean()),
+        "ece": expected_calibration_error(posterior, test[1]),
+    }
+    figures |= {
+        f"confidence_at_{radius}": mean_max_confidence(proba(points * model.scale))
+        for radius, points in zip(RADII, rings, strict=True)
+    }
+    if name == "gaussian_xor":
+        figures["hellinger"] = hellinger(posterior, gaussian_xor_posterior(test[0]))
+    return figures
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=Path, help="where to write the figures; rewritten after each simulation")
+    parser.add_argument("--paper-size", action="store_true")
+    parser.add_argument(
+        "--networks", choices=("none", "xor", "all"), default="xor", help="simulations that fit networks"
+    )
+    parser.add_argument("--only", nargs="+", choices=SIMULATIONS, default=list(SIMULATIONS))
+    arguments = parser.parse_args()
+    size = (
+        {"train": 8_000, "held": 2_000, "trees": 500}
+        if arguments.paper_size
+        else {"train": 1_000, "held": 300, "trees": 100}
+    )
+    hidden = (1_000,) * 4 if arguments.paper_size else (100,) * 4
+    seeds = range(1 if arguments.paper_size else 3)
+    report = {"machine": machine(), "size": size | {"hidden": hidden, "seeds": len(seeds)}, "simulations": {}}
+    for name in arguments.only:
+        networks = arguments.networks == "all" or (arguments.networks == "xor" and name == "gaussian_xor")
+        runs = [simulate(name, **size, hidden=hidden if networks else None, seed=seed) for seed in seeds]
+        report["simulations"][name] = medians(runs)
+        for model, figures in report["simulations"][name].items():
+            print(name, model, *(f"{key} {_short(value)}" for key, value in figures.items()), sep="; ", flush=True)
+        if arguments.json:
+            arguments.json.write_text(json.dumps(report, indent=1) + "\n")
+
+
+def _short(value: float | list[float]) -> str:
+    return ", ".join(f"{v:g}" for v in value) if isinstance(value, list) else f"{value:.3f}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""From log densities to posteriors: the constant that makes them fall to the prior, and their calibration error."""
+
+import numpy as np
+from scipy.special import logsumexp
+
+_BINS = 20
+
+
+def posterior(log_density: np.ndarray, constant: float, prior: np.ndarray) -> np.ndarray:
+    """g_y = (f_y + b / log n) P(y), normalised: (n, C) log densities -> (n, C) float64, rows summing to 1.
+
+    constant: log(b / log n), may be -inf. Where nothing is left of any class, the posterior is the prior.
+    """
+    joint = np.logaddexp(log_density, constant) + np.log(prior)
+    total = logsumexp(joint, axis=1, keepdims=True)
+    nothing = np.isneginf(total)
+    return np.where(nothing, prior, np.exp(joint - np.where(nothing, 0, total)))
+
+
+def fixed_constant(log_b: float, n: int) -> float:
+    """log(b / log n) of n training samples; b itself for n <= 2, where log n is below 1."""
+    return log_b - np.log(np.log(n)) if n > 2 else log_b
+
+
+def calibrated_constant(log_density: np.ndarray) -> float:
+    """A tenth of the least density of any held-out sample under its likeliest class, as a logarithm.
+
+    log_density: (n, C). Samples whose density is too small for float64 say nothing and are left out; -inf when none
+    is left.
+    """
+    likeliest = log_density.max(axis=1)
+    likeliest = likeliest[np.isfinite(likeliest)]
+    return float(likeliest.min() - np.log(10)) if likeliest.size else -np.inf
+
+
+def calibration_error(proba: np.ndarray, y: np.ndarray) -> float:
+    """Expected calibration error over 20 equal bins (low, high] of the largest posterior. y: (n,) class numbers."""
+    confidence, right = proba.max(axis=1), proba.argmax(axis=1) == y
+    bins = np.searchsorted(np.arange(_BINS + 1) / _BINS, confidence).clip(1, _BINS) - 1
+    return float(np.abs(np.bincount(bins, right - confidence, _BINS)).sum() / len(y))

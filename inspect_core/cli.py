@@ -1,0 +1,256 @@
+"""The command line: the same verbs as the pages.
+
+Exit codes: `inspect` gives 0 when every part was accepted, 1 when one was not, 2 when it could not run; the other
+verbs give 0 or 2.
+"""
+
+import argparse
+import csv
+import json
+import sys
+import time
+import warnings
+from collections.abc import Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+from tqdm import tqdm
+
+from inspect_core import doctor, plots, workspace
+from inspect_core.evaluation import evaluate, in_parts_of, truth_masks
+from inspect_core.features.backbones import available, load
+from inspect_core.features.store import FeatureStore
+from inspect_core.images.folders import Samples, scan, split
+from inspect_core.images.listing import photos_in
+from inspect_core.images.read import ImageError, read
+from inspect_core.judge.limits import in_parts, limit_for_overkill
+from inspect_core.methods import METHODS
+from inspect_core.recipe import inspect, loaded_backbone
+from inspect_core.records.recipe_file import load as load_recipe
+from inspect_core.records.recipe_file import save
+from inspect_core.study import Study
+from inspect_core.verdict import Limits
+
+ACCEPTED, NOT_ACCEPTED, COULD_NOT_RUN = 0, 1, 2
+CSV_COLUMNS = ("name", "digest", "score", "verdict", "regions", "largest_region_pixels", "limit", "recipe", "milliseconds")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb; the exit code. Errors that a user can mend are one line on standard error."""
+    options = _parser().parse_args(arguments)
+    warnings.formatwarning = lambda message, *_: f"Note: {message}\n"
+    try:
+        return options.run(options)
+    except (ValueError, OSError, RuntimeError, MemoryError) as error:
+        print(f"loupe: {error}", file=sys.stderr)
+        return COULD_NOT_RUN
+    except KeyboardInterrupt:
+        print("loupe: stopped; nothing was saved", file=sys.stderr)
+        return COULD_NOT_RUN
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="loupe", description="Taught with good parts, shows where a new part differs.")
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+
+    fit = verbs.add_parser("fit", help="learn a folder of good parts and save a recipe")
+    fit.add_argument("folder", type=Path, help="photos in any layout, or a zip of them")
+    fit.add_argument("--out", type=Path, required=True, help="recipe to write: a folder, or a file ending in .zip")
+    fit.add_argument("--product", help="name of the product; the folder's name otherwise")
+    _add_study_options(fit)
+    fit.add_argument("--overkill", type=float, help="share of good calibrate parts the limit may reject (default 0.01)")
+    fit.add_argument("--limit", type=float, help="the limit itself, as a raw score")
+    fit.set_defaults(run=_fit)
+
+    look = verbs.add_parser("inspect", help="judge photos with a recipe")
+    look.add_argument("recipe", type=Path)
+    look.add_argument("paths", type=Path, nargs="+", metavar="PATH", help="photos or folders of them")
+    look.add_argument("--csv", type=Path, help="table of the verdicts")
+    look.add_argument("--maps", type=Path, help="folder for the heatmaps (PNG) and raw maps (.npy)")
+    look.add_argument("--device", default="auto")
+    look.set_defaults(run=_inspect)
+
+    measure = verbs.add_parser("evaluate", help="teach a folder and measure how well it separates good from defect")
+    measure.add_argument("folder", type=Path)
+    _add_study_options(measure)
+    measure.add_argument("--ks", type=int, nargs="+", help="values of the live parameter to measure; the largest otherwise")
+    measure.add_argument("--json", type=Path, help="write the figures there")
+    measure.set_defaults(run=_evaluate)
+
+    check = verbs.add_parser("doctor", help="what is installed, which device is used, what is missing")
+    check.set_defaults(run=_doctor)
+    return parser
+
+
+def _add_study_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--backbone", default="efficientnet_lite0", help=f"one of {', '.join(available())}")
+    parser.add_argument("--weights", type=Path, help="weights file of the backbone, when it is not built in")
+    parser.add_argument("--taps", help="a preset (expansions, outputs) or layer names separated by commas")
+    parser.add_argument("--size", type=_size, default=(256, 256), help="input size: 256 or HEIGHTxWIDTH")
+    parser.add_argument("--grid", type=_size, default=(32, 32), help="patch grid: 32 or HEIGHTxWIDTH")
+    parser.add_argument("--detector", default="mahalanobis", choices=METHODS)
+    parser.add_argument("--k", type=int, help="features kept at every place")
+    parser.add_argument("--gamma", type=float, help="sharpness of the random-Fourier kernel")
+    parser.add_argument("--M", type=int, help="number of random-Fourier features")
+    parser.add_argument("--sigma", type=float, help="width of the Gaussian kernel")
+    parser.add_argument("--q", type=int, help="components kept")
+    parser.add_argument("--m", type=int, help="number of quadrics")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--calibrate", type=float, default=0.2, help="share of the good photos that sets limits")
+    parser.add_argument("--device", default="auto")
+
+
+def _size(text: str) -> tuple[int, int]:
+    try:
+        numbers = [int(part) for part in text.lower().split("x")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 2) or min(numbers) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size; write 256 or 256x320")
+    return numbers[0], numbers[-1]
+
+
+def _study(options: argparse.Namespace) -> Study:
+    samples = scan(options.folder)
+    for line in _preflight(samples):
+        print(line)
+    parts = split(samples, seed=options.seed, calibrate=options.calibrate)
+    for note in parts.notes:
+        print(f"Note: {note}")
+    backbone = load(
+        options.backbone, taps=_taps(options.taps), size=options.size, weights=options.weights, device=options.device
+    )
+    print(f"Using {backbone.name} with {backbone.engine}.")
+    names = ("k", "gamma", "M", "sigma", "q", "m")
+    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    study = Study(
+        parts,
+        backbone,
+        FeatureStore(workspace.features_folder(), limit=workspace.FEATURE_BYTES),
+        method=options.detector,
+        parameters=given,
+        grid=options.grid,
+        seed=options.seed,
+    )
+    with _bar() as report:
+        study.fit(report)
+    for name, reason in study.skipped:
+        print(f"Skipped {name}: {reason}")
+    return study
+
+
+def _taps(text: str | None) -> str | tuple[str, ...] | None:
+    return tuple(text.split(",")) if text and ("." in text or "," in text) else text
+
+
+def _fit(options: argparse.Namespace) -> int:
+    study = _study(options)
+    limits = _limits(study, options)
+    recipe = save(study.recipe(limits, product=options.product or options.folder.resolve().stem), options.out)
+    print(f"Limit {limits.reject:.4g}. {in_parts_of(study.tray, study.scores(), limits)}")
+    print(f"Saved {options.out} (recipe {recipe.digest[:12]}).")
+    return ACCEPTED
+
+
+def _limits(study: Study, options: argparse.Namespace) -> Limits:
+    if options.limit is not None:
+        return Limits(options.limit, options.limit)
+    if options.overkill is not None:
+        limit = limit_for_overkill(study.calibration_scores(), rate=options.overkill)
+        return Limits(limit, limit)
+    return study.default_limits()
+
+
+def _inspect(options: argparse.Namespace) -> int:
+    recipe = load_recipe(options.recipe)
+    backbone = loaded_backbone(recipe.backbone, options.device)
+    photos = photos_in(options.paths)
+    if not photos:
+        raise ValueError("no photo was found at the given paths; name PNG, JPEG, BMP, TIFF or WebP files or folders")
+    rows, outcome = [], ACCEPTED
+    for name, path in tqdm(photos, unit="part", disable=not sys.stderr.isatty()):
+        began = time.perf_counter()
+        try:
+            picture = read(path)
+        except ImageError as error:
+            print(f"Skipped {error}", file=sys.stderr)
+            outcome = COULD_NOT_RUN
+            continue
+        verdict = inspect(picture.pixels, recipe, backbone=backbone)
+        largest = max((region.area for region in verdict.regions), default=0)
+        took = 1000 * (time.perf_counter() - began)
+        rows.append(
+            (name, picture.digest, repr(verdict.score), verdict.verdict, len(verdict.regions), largest,
+             repr(recipe.limits.reject), recipe.digest, f"{took:.1f}")
+        )  # fmt: skip
+        if options.maps:
+            _write_map(options.maps, name, picture.pixels, verdict.anomaly_map, recipe.limits.review)
+        else:
+            tqdm.write(f"{verdict.verdict:7} {verdict.score:10.4f}  {name}")
+        if verdict.verdict != "accept":
+            outcome = max(outcome, NOT_ACCEPTED)
+    if options.csv:
+        _write_csv(options.csv, rows)
+    accepted = sum(row[3] == "accept" for row in rows)
+    print(f"Accepted {accepted} of {len(rows)}; recipe {recipe.product} {recipe.digest[:12]}, {backbone.engine}.")
+    return outcome
+
+
+def _write_map(folder: Path, name: str, pixels: np.ndarray, pixel_map: np.ndarray, limit: float) -> None:
+    target = folder / Path(name).with_suffix("")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    np.save(target.with_suffix(".npy"), pixel_map)
+    Image.fromarray(plots.overlay(pixels, pixel_map, limit)).save(target.with_suffix(".png"))
+
+
+def _write_csv(path: Path, rows: list[tuple]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(CSV_COLUMNS)
+        writer.writerows(rows)
+
+
+def _evaluate(options: argparse.Namespace) -> int:
+    study = _study(options)
+    masks, name = truth_masks(study.tray), METHODS[options.detector].live
+    values = options.ks or list(study.live.values())
+    print(f"{name or '':>6} {'image AUROC':>12} {'pixel AUROC':>12} {'AUPRO':>8} {'FPR95':>8}")
+    figures = []
+    for value in values or [None]:
+        live = {name: value} if name else {}
+        found = evaluate(study.tray, study.default_limits(**live), masks, **live)
+        print(
+            f"{value or '':>6} {found.image_auroc:12.4f} {found.pixel_auroc:12.4f} {found.aupro:8.4f} {found.fpr95:8.4f}"
+        )
+        figures.append({"live": live, "image_auroc": found.image_auroc, "pixel_auroc": found.pixel_auroc,
+                        "aupro": found.aupro, "fpr95": found.fpr95, "in_parts": in_parts(found.counts)})  # fmt: skip
+    print(in_parts_of(study.tray, study.scores(), study.default_limits()))
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1))
+    return ACCEPTED
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    for line in doctor.report():
+        print(line)
+    return ACCEPTED
+
+
+def _preflight(samples: Samples) -> list[str]:
+    rows = [f"{row.what:>16} {row.count:5}  {row.remark}" for row in samples.table()]
+    return rows + [f"Note: {line}" for line in samples.warnings]
+
+
+@contextmanager
+def _bar():
+    """A report(share, step) that draws a bar with the time left on a terminal."""
+    with tqdm(total=1000, disable=not sys.stderr.isatty(), bar_format="{desc:32.32} {bar} {remaining}") as bar:
+
+        def report(share: float, step: str) -> None:
+            bar.set_description_str(step)
+            bar.update(int(1000 * share) - bar.n)
+
+        yield report

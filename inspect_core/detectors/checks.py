@@ -1,0 +1,78 @@
+"""What every detector asks of its input before it computes: one place, one wording."""
+
+import contextlib
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+class Cancelled(Exception):
+    """The user asked to stop; whatever was half done has been dropped."""
+
+
+def as_features(
+    features: Tensor | np.ndarray,
+    *,
+    name: str = "features",
+    width: int | None = None,
+    dtype: torch.dtype = torch.float32,
+) -> Tensor:
+    """Features as a gradient-free tensor of `dtype`, on the device they came on.
+
+    features: (..., d), a tensor on any device or a NumPy array (then a CPU tensor comes out).
+    Raises ValueError naming the first offending row when a value is NaN or infinite, when there is no feature
+    axis or it is not `width` wide, and TypeError when it is neither a tensor nor an array.
+    """
+    if isinstance(features, np.ndarray):
+        tensor = torch.from_numpy(np.ascontiguousarray(features))
+    elif isinstance(features, Tensor):
+        tensor = features.detach()
+    else:
+        raise TypeError(f"{name} must be a torch.Tensor or a NumPy array, not {type(features).__name__}")
+    if tensor.ndim < 2:
+        raise ValueError(f"{name} has shape {tuple(tensor.shape)}; give (n, d), with a row for every sample")
+    if tensor.is_complex() or tensor.dtype == torch.bool:
+        raise ValueError(f"{name} is {tensor.dtype}; give real numbers")
+    if width is not None and tensor.shape[-1] != width:
+        raise ValueError(
+            f"{name} is {tensor.shape[-1]} wide, the fitted model expects {width}; "
+            "use the same backbone, taps and projection as in the fit"
+        )
+    tensor = tensor.to(dtype)
+    finite = torch.isfinite(tensor).all(dim=-1)
+    if not finite.all():
+        where = tuple(int(i) for i in torch.nonzero(~finite)[0])
+        place = f"row {where[0]}" if len(where) == 1 else f"row {where[0]}, location {where[1:]}"
+        raise ValueError(f"{name} is not finite in {place}; remove or repair that sample before going on")
+    return tensor
+
+
+def require_samples(features: Tensor, *, name: str = "features") -> None:
+    """Raises ValueError when there is not one sample to learn from."""
+    if features.numel() == 0:
+        raise ValueError(f"{name} is empty, shape {tuple(features.shape)}; give at least one good sample to fit")
+
+
+def require_between(value: float, low: float, high: float, *, name: str, cure: str) -> None:
+    """Raises ValueError naming argument, value and cure unless low <= value <= high."""
+    if not low <= value <= high:
+        raise ValueError(f"{name} is {value}, outside {low} to {high}; {cure}")
+
+
+def require_positive(value: float, *, name: str, cure: str) -> None:
+    """Raises ValueError naming argument, value and cure unless value is a finite number above 0."""
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(f"{name} is {value}, which is not a positive number; {cure}")
+
+
+@contextlib.contextmanager
+def full_precision() -> Iterator[None]:
+    """Matrix products in true float32 on a GPU while inside: TF32 keeps 10 bits, too few for these methods."""
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = False
+    try:
+        yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before

@@ -1,0 +1,135 @@
+"""The maps Φ that make plain PCA a kernel method: the cosine map and random Fourier features."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from inspect_core.detectors.checks import require_positive
+
+_NORM_OFFSET = 1e-10
+_SQUARES_ARE_SAFE = (1e-18, 1e18)
+
+
+def precision_of(features: Tensor | np.ndarray) -> torch.dtype:
+    """The precision a fit keeps: float64 for float64 features, float32 for everything else."""
+    return torch.float64 if features.dtype in (torch.float64, np.float64) else torch.float32
+
+
+def cosine(z: Tensor) -> Tensor:
+    """Rows divided by their length: z / (‖z‖ + 1e-10), so that inner products become cosines.
+
+    z: (..., m) float -> the same shape and dtype. The zero vector stays the zero vector. Rows whose squares would
+    leave the range of float32 are scaled by their largest entry first, so no norm overflows or vanishes.
+    Source: Fang et al., "Kernel PCA for out-of-distribution detection", the map of CoP.
+    """
+    largest = z.abs().amax(dim=-1, keepdim=True)
+    low, high = _SQUARES_ARE_SAFE
+    scale = torch.where((largest > 0) & ((largest < low) | (largest > high)), largest, torch.ones_like(largest))
+    scaled = z / scale
+    return scaled / (scaled.norm(dim=-1, keepdim=True) + _NORM_OFFSET / scale)
+
+
+def draw(m: int, M: int, *, seed: int = 0) -> tuple[Tensor, Tensor]:
+    """One draw of random frequencies and phases, good for every γ and every smaller M.
+
+    Returns w0 (M, m), standard normal, and u (M,), uniform on [0, 2π), both float64. The two come from child streams
+    of the seed and w0 is drawn row by row, so a larger M extends a smaller one: common random numbers for a slider.
+    Raises ValueError when m < 1 or M < 2.
+    """
+    _require_dimensions(m, M)
+    frequencies, phases = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(2))
+    w0 = frequencies.standard_normal((M, m))
+    u = phases.uniform(0.0, 2.0 * np.pi, M)
+    return torch.from_numpy(w0), torch.from_numpy(u)
+
+
+def random_fourier(z: Tensor, w0: Tensor, u: Tensor, *, gamma: float) -> Tensor:
+    """Random Fourier features sqrt(2/M) cos(sqrt(2γ) w0 z + u) of the kernel exp(-γ ‖a - b‖²).
+
+    z: (..., m); w0: (M, m) standard normal; u: (M,) phases -> (..., M) in z's dtype. √(2γ) is the standard deviation
+    of the frequencies: Fang et al. print N(0, √(2γ) I), which holds only with √(2γ) read as a deviation.
+    """
+    frequencies = w0.to(z.dtype) * math.sqrt(2.0 * gamma)
+    angles = z @ frequencies.T + u.to(z.dtype)
+    return angles.cos_().mul_(math.sqrt(2.0 / len(u)))
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMap:
+    """Φ: (..., m) -> (..., D). The cosine map when `cosine` is set, then random Fourier features when drawn.
+
+    m: width of the features. w0 (M, m), u (M,) and gamma come together; without them D = m.
+    With neither, Φ is the identity and the detector plain PCA.
+    """
+
+    m: int
+    cosine: bool
+    w0: Tensor | None = None
+    u: Tensor | None = None
+    gamma: float | None = None
+
+    @property
+    def D(self) -> int:
+        """Width of the mapped features."""
+        return self.m if self.u is None else len(self.u)
+
+    def __call__(self, z: Tensor) -> Tensor:
+        mapped = cosine(z) if self.cosine else z
+        return mapped if self.u is None else random_fourier(mapped, self.w0, self.u, gamma=self.gamma)
+
+    def matches(self, other: "FeatureMap") -> bool:
+        """Whether `other` maps every feature to the same numbers: one width, one γ, one draw."""
+        if (self.m, self.D, self.cosine, self.gamma) != (other.m, other.D, other.cosine, other.gamma):
+            return False
+        return self.u is None or (torch.equal(self.u, other.u) and torch.equal(self.w0, other.w0))
+
+    def to(self, device: torch.device) -> "FeatureMap":
+        """The same map with its draw on `device`."""
+        return self if self.u is None else replace(self, w0=self.w0.to(device), u=self.u.to(device))
+
+
+def identity_map(m: int) -> FeatureMap:
+    """Φ(z) = z: plain PCA."""
+    return FeatureMap(m, cosine=False)
+
+
+def cosine_map(m: int) -> FeatureMap:
+    """Φ of CoP: the cosine map alone."""
+    return FeatureMap(m, cosine=True)
+
+
+def cosine_fourier_map(m: int, *, gamma: float, M: int, seed: int = 0) -> FeatureMap:
+    """Φ of CoRP: random Fourier features of the cosine map, drawn from `seed`.
+
+    Raises ValueError when gamma is not positive or M < 2.
+    """
+    return drawn_map(draw(m, M, seed=seed), gamma=gamma, M=M, cosine=True)
+
+
+def drawn_map(drawn: tuple[Tensor, Tensor], *, gamma: float, M: int, cosine: bool) -> FeatureMap:
+    """Random Fourier features from the first M rows of a draw already made, after the cosine map when `cosine`.
+
+    drawn: (w0, u) of `draw` for at least M features; kept as float32 numbers, so that a model read from a file and the
+    one just fitted use the same frequencies. Raises ValueError when gamma is not positive or the draw is too small.
+    """
+    require_positive(gamma, name="gamma", cure="give a kernel width parameter above 0, such as 1")
+    w0, u = drawn
+    _require_dimensions(w0.shape[1], M)
+    if len(u) < M or len(w0) != len(u):
+        raise ValueError(f"M is {M}, the draw holds {len(w0)} frequencies and {len(u)} phases; draw at least {M}")
+    return FeatureMap(w0.shape[1], cosine, w0[:M].float(), u[:M].float(), float(gamma))
+
+
+def default_dimension(m: int) -> int:
+    """A starting M for features of width m: min(2 m, 4096), in steps of 64, at least 256."""
+    return max(256, 64 * round(min(2 * m, 4096) / 64))
+
+
+def _require_dimensions(m: int, M: int) -> None:
+    if m < 1:
+        raise ValueError(f"m is {m}; give the width of the features, at least 1")
+    if M < 2:
+        raise ValueError(f"M is {M}; use at least 2 random Fourier features, 256 or more to be useful")

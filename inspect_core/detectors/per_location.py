@@ -1,0 +1,141 @@
+"""Linear algebra carried out at every grid location: products, factors and distances over an (h, w) grid.
+
+Arrays here have one leading axis of p = h * w locations in row-major order.
+"""
+
+import operator
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from inspect_core.detectors.checks import full_precision, require_between
+
+# Locations factorised together: their float64 matrices stay within a few tens of megabytes.
+LOCATIONS = 256
+# torch shares element-wise work on more numbers than this among threads. Below it one image never waits for a thread
+# that the backbone still occupies; above it, at a fixed number of locations a time, many images make use of them.
+SERIAL_NUMBERS = 32768
+SCORED_LOCATIONS = 32
+# Rows of L^-1 kept together. A block of rows stops at its last non-zero column, so 20 rows at a time leave out 40 % of
+# the square at k = 100; with fewer the calls cost more than the zeros saved.
+BLOCK_ROWS = 20
+
+
+def location_blocks(count: int, size: int = LOCATIONS) -> Iterator[slice]:
+    """Slices that cover 0..count, `size` at a time."""
+    return (slice(start, min(start + size, count)) for start in range(0, count, size))
+
+
+def per_location_product(a: Tensor, b: Tensor) -> Tensor:
+    """a @ b for each location: (p, n, m) and (p, m, r) to (p, n, r).
+
+    On a CPU by NumPy: torch hands these small products to a batched routine that needs 2 to 10 times as long.
+    """
+    if a.device.type == "cpu":
+        return torch.from_numpy(np.matmul(a.numpy(), b.numpy()))
+    return a @ b
+
+
+def factorise(covariance: Tensor, ridge: float, *, place: Callable[[int], str]) -> Tensor:
+    """Lower Cholesky factors of covariance + ridge I: (p, k, k) float64, overwritten, to float32.
+
+    Raises ValueError when a matrix is not positive definite or its factor does not fit float32; place(i) names it.
+    """
+    covariance.diagonal(dim1=-2, dim2=-1).add_(ridge)
+    factors, info = torch.linalg.cholesky_ex(covariance)
+    factors = factors.float()
+    sound = (info == 0) & (factors.diagonal(dim1=-2, dim2=-1) > 0).all(-1) & factors.isfinite().flatten(1).all(-1)
+    if not sound.all():
+        raise ValueError(
+            f"the covariance at {place(int(torch.nonzero(~sound)[0]))} cannot be factorised with ridge = {ridge}; "
+            "raise ridge, or scale the features towards a standard deviation of 1"
+        )
+    return factors
+
+
+def location_name(start: int, width: int, index: int) -> str:
+    """Where the location `index` places after `start` lies on a grid `width` locations wide."""
+    row, column = divmod(start + index, width)
+    return f"location (row {row}, column {column})"
+
+
+def whitening_blocks(factors: Tensor) -> tuple[Tensor, ...]:
+    """L^-1 for lower factors L (p, k, k), inverted in float64, as float32 blocks (p, columns in use, rows)."""
+    p, k, _ = factors.shape
+    ends = [(start, min(start + BLOCK_ROWS, k)) for start in range(0, k, BLOCK_ROWS)]
+    blocks = tuple(torch.empty(p, end, end - start, device=factors.device) for start, end in ends)
+    identity = torch.eye(k, dtype=torch.float64, device=factors.device)
+    for here in location_blocks(p):
+        factor = factors[here].double()
+        inverse = torch.linalg.solve_triangular(factor, identity.expand_as(factor), upper=False)
+        for block, (start, end) in zip(blocks, ends, strict=True):
+            block[here] = inverse[:, start:end, :end].transpose(1, 2)
+    return blocks
+
+
+def grid_distances(features: Tensor, mean: Tensor, whitening: Sequence[Tensor], ks: Iterable[int]) -> Tensor:
+    """Length of the first k whitened coordinates of features - mean, for each k in ks: (len(ks), n, h, w).
+
+    features (n, h, w, m), mean (h, w, m), whitening: blocks of columns (p, m' <= m, r) that act on the first m'
+    features. All coordinates are always computed and summed in one order, so a distance does not depend on which
+    other k are asked for. Raises ValueError for a k that is not in 1..number of coordinates.
+    """
+    n, (h, w, m) = len(features), mean.shape
+    last = prefix_ends(ks, sum(block.shape[-1] for block in whitening)).to(mean.device)
+    rows, mean = features.to(mean.device).reshape(n, h * w, m), mean.reshape(h * w, m)
+    distances = rows.new_empty(len(last), n, h * w)
+    with full_precision():
+        for here in location_blocks(h * w, max(SCORED_LOCATIONS, SERIAL_NUMBERS // max(1, n * m))):
+            centred = (rows[:, here] - mean[here]).transpose(0, 1).contiguous()
+            parts = [per_location_product(centred[..., : block.shape[1]], block[here]) for block in whitening]
+            squared = torch.cat(parts, dim=-1).square_().cumsum(-1).index_select(-1, last)
+            distances[:, :, here] = squared.sqrt_().permute(2, 1, 0)
+    return distances.reshape(len(last), n, h, w).to(features.device)
+
+
+def prefix_ends(ks: Iterable[int], fitted: int) -> Tensor:
+    """Index of the last coordinate for each k. Raises ValueError for a k outside 1..fitted."""
+    last = [operator.index(k) - 1 for k in ks]
+    for index in last:
+        require_between(index + 1, 1, fitted, name="k", cure="choose one up to the fitted k, or fit a larger one")
+    return torch.tensor(last, dtype=torch.int64)
+
+
+def require_grid(features: Tensor, grid: tuple[int, int], *, name: str) -> None:
+    """Raises ValueError unless features are (n, h, w, ...) on this grid."""
+    if features.ndim != 4 or tuple(features.shape[1:3]) != grid:
+        raise ValueError(
+            f"{name} has shape {tuple(features.shape)}, not (n, {grid[0]}, {grid[1]}, features); "
+            "every location has its own Gaussian, so use the grid of the fit"
+        )
+
+
+def require_ridge(ridge: float, *, images: int, k: int) -> None:
+    """Raises ValueError for a ridge that is not finite, or not positive where only a ridge makes C invertible."""
+    if not np.isfinite(ridge) or (ridge <= 0 and images <= k):
+        raise ValueError(
+            f"ridge is {ridge} with {images} images for k = {k}; give a positive ridge (0.01 in the paper), "
+            "or more than k images"
+        )
+
+
+def warn_if_singular(*, images: int, k: int) -> None:
+    """Warns when the covariance of `images` samples in k dimensions has no inverse without the ridge."""
+    if images == 1:
+        warnings.warn(
+            f"Learned from N = 1 image (k = {k}): nothing is known about how good parts differ, so every direction "
+            "counts the same. Add good images.",
+            UserWarning,
+            stacklevel=3,
+        )
+    elif images <= k:
+        warnings.warn(
+            f"Learned from N = {images} images, not more than k = {k} dimensions: in the directions in which these "
+            "images do not differ the ridge alone sets the scale, and new good parts score higher than the ones "
+            "learned from. Set limits on good images kept out of the fit, add images, or lower k.",
+            UserWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,281 @@
+"""Pretrained networks as feature extractors: pixels in, maps at the taps, embedding and logits out.
+
+On a GPU torch runs in batches of one fixed size, padded; on a CPU ONNX Runtime runs image by image. Either way the
+features of an image are the same to the bit whatever is beside it, so teaching and inspecting agree.
+"""
+
+import copy
+import os
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from inspect_core import workspace
+from inspect_core.features.backbone_catalogue import CATALOGUE, Spec, spec_of, timm_stages
+from inspect_core.features.onnx_graph import OnnxGraph, load_or_export
+from inspect_core.features.tapped_network import TappedNetwork, check_taps, levels_of
+from inspect_core.features.weights import fill, find_weights, in_forward_order, obtain_weights, read_weights
+
+GPU_BATCH = 8
+STRIDE = 32
+
+
+def available() -> tuple[str, ...]:
+    """Names that `load` knows without help; a timm network goes by "timm:<name>" and a weights file."""
+    return tuple(CATALOGUE)
+
+
+def weights_found() -> dict[str, Path | None]:
+    """Name of each backbone -> the weights file this machine has for it, None when there is none."""
+    return {name: find_weights(spec) for name, spec in CATALOGUE.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Backbone:
+    """A network with its weights, its taps and its device.
+
+    taps, tap_channels, tap_cells, strides: module name, d_l, (h_l, w_l) and pixels a cell, one for each tap.
+    size: (H, W) in pixels. mean, sd: a colour enters the network as (x / 255 - mean) / sd.
+    engine: what runs it, in words. weight_digest: SHA-256 of the weights file.
+    Safe to use from several threads.
+    """
+
+    name: str
+    taps: tuple[str, ...]
+    tap_channels: tuple[int, ...]
+    tap_cells: tuple[tuple[int, int], ...]
+    strides: tuple[int, ...]
+    size: tuple[int, int]
+    mean: tuple[float, float, float]
+    sd: tuple[float, float, float]
+    device: torch.device
+    engine: str
+    weight_digest: str
+    classifier: str
+    cache: Path
+    _network: nn.Module = field(repr=False)
+    _graphs: dict[bool, OnnxGraph] = field(default_factory=dict, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def tap_maps(self, images: np.ndarray) -> tuple[Tensor, ...]:
+        """(n, H, W, 3) uint8 RGB at `size` -> one (n, h_l, w_l, d_l) float32 tensor per tap, on `device`.
+
+        The first call on a CPU may export the network to `cache` (seconds). Raises ValueError for images of another
+        shape or dtype.
+        """
+        return self._run(images, head=False)
+
+    def embed(self, images: np.ndarray) -> Tensor:
+        """Penultimate features (n, d) float32: what enters the last linear layer. Otherwise as tap_maps."""
+        return self._run(images, head=True)[-2]
+
+    def logits(self, images: np.ndarray) -> Tensor:
+        """Class scores before the softmax, (n, classes) float32. Otherwise as tap_maps."""
+        return self._run(images, head=True)[-1]
+
+    def describe(self, images: np.ndarray) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
+        """(tap maps, embedding, logits) in one pass, for one who needs both the map and the whole image."""
+        *maps, embedding, logits = self._run(images, head=True)
+        return tuple(maps), embedding, logits
+
+    def last_layer(self) -> tuple[Tensor, Tensor]:
+        """Weight (classes, d) and bias (classes,) with which the logits follow from the embedding."""
+        layer = self._head()
+        bias = torch.zeros(layer.out_features, device=self.device) if layer.bias is None else layer.bias
+        return layer.weight.clone(), bias.clone()
+
+    def _head(self) -> nn.Linear:
+        layer = self._network.get_submodule(self.classifier) if self.classifier else None
+        if not isinstance(layer, nn.Linear):
+            raise ValueError(f"{self.name} does not end in a linear layer, so it has no embedding or logits to give")
+        return layer
+
+    def _run(self, images: np.ndarray, *, head: bool) -> tuple[Tensor, ...]:
+        images = self._checked(images)
+        if head:
+            self._head()
+        return self._with_torch(images, head) if self.device.type == "cuda" else self._with_onnx(images, head)
+
+    def _checked(self, images: np.ndarray) -> np.ndarray:
+        if not isinstance(images, np.ndarray) or images.dtype != np.uint8:
+            kind = images.dtype if isinstance(images, np.ndarray) else type(images).__name__
+            raise ValueError(f"images is {kind}; give a NumPy array of uint8, RGB, 0 to 255")
+        if images.ndim != 4 or images.shape[1:] != (*self.size, 3):
+            raise ValueError(
+                f"images has shape {images.shape}; give (n, {self.size[0]}, {self.size[1]}, 3), squashed to the "
+                "backbone's size"
+            )
+        return images
+
+    def _tapped(self, head: bool) -> TappedNetwork:
+        return TappedNetwork(
+            self._network, self.taps, mean=self.mean, sd=self.sd, classifier=self.classifier if head else ""
+        ).eval()
+
+    def _with_torch(self, images: np.ndarray, head: bool) -> tuple[Tensor, ...]:
+        """Eager torch in padded batches of GPU_BATCH, in full float32: TF32 would keep 10 bits of each product."""
+        exact = torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False)
+        tapped = self._tapped(head).to(self.device)
+        batches = []
+        with self._lock, exact, torch.no_grad():
+            for start in range(0, max(len(images), 1), GPU_BATCH):
+                part = images[start : start + GPU_BATCH]
+                padded = np.zeros((GPU_BATCH, *self.size, 3), np.uint8)
+                padded[: len(part)] = part
+                outputs = tapped(torch.from_numpy(padded).to(self.device))
+                batches.append([output[: len(part)] for output in outputs])
+        maps_then_head = tuple(torch.cat(parts) for parts in zip(*batches, strict=True))
+        return tuple(
+            values.permute(0, 2, 3, 1).contiguous() if values.ndim == 4 else values for values in maps_then_head
+        )
+
+    def _with_onnx(self, images: np.ndarray, head: bool) -> tuple[Tensor, ...]:
+        """ONNX Runtime, image by image."""
+        graph = self._graph(head)
+        rows = [graph.run(image) for image in images] or [graph.run(np.zeros((*self.size, 3), np.uint8))]
+        parts = [
+            [_channels_last(torch.from_numpy(output)) for output in outputs] for outputs in zip(*rows, strict=True)
+        ]
+        return tuple(torch.cat(part)[: len(images)] for part in parts)
+
+    def _graph(self, head: bool) -> OnnxGraph:
+        with self._lock:
+            if head not in self._graphs:
+                # An export must not see the GPU's memory format, nor leave marks on the network in use.
+                network = copy.deepcopy(self._tapped(head)).to("cpu", memory_format=torch.contiguous_format)
+                self._graphs[head] = load_or_export(
+                    network,
+                    size=self.size,
+                    identity=(self.name, self.weight_digest, self.taps, self.size, self.mean, self.sd, head),
+                    cache=self.cache,
+                )
+            return self._graphs[head]
+
+
+def load(
+    name: str,
+    *,
+    taps: str | tuple[str, ...] | None = None,
+    size: tuple[int, int] = (256, 256),
+    weights: str | os.PathLike[str] | None = None,
+    device: str = "auto",
+    cache: str | os.PathLike[str] | None = None,
+) -> Backbone:
+    """A backbone by name, with its weights.
+
+    name: one of `available()`, or "timm:<name>" (with `weights`, the bare timm name will do).
+    taps: a preset of the backbone ("expansions", "outputs"; "stages"), module names, or None for its first preset.
+    size: (H, W) in pixels, multiples of 32. weights: a file to use instead of the one found on this machine.
+    device: "auto" (a GPU when there is one), "cpu", "cuda" or "cuda:1". cache: folder of exported graphs, None for `onnx/` in the workspace.
+    Raises ValueError for an unknown name, tap or device, a size that is no multiple of 32, and weights that are
+    missing, damaged or made for another network.
+    """
+    spec = spec_of(name, has_weights=weights is not None)
+    _check_size(size)
+    where = _device(device)
+    with torch.device("meta"):
+        network = spec.build()
+    taps = _taps(spec, network, taps)
+    levels = levels_of(network, taps, size)
+    network, digest = _with_weights(spec, network, weights)
+    on_gpu = where.type == "cuda"
+    return Backbone(
+        name=spec.name,
+        taps=taps,
+        tap_channels=levels.channels,
+        tap_cells=levels.cells,
+        strides=levels.strides,
+        size=(int(size[0]), int(size[1])),
+        mean=spec.mean,
+        sd=spec.sd,
+        device=where,
+        engine=f"torch on {where} ({torch.cuda.get_device_name(where)})" if on_gpu else "ONNX Runtime on the CPU",
+        weight_digest=digest,
+        classifier=spec.classifier,
+        cache=workspace.root() / "onnx" if cache is None else Path(cache),
+        _network=network.to(where, memory_format=torch.channels_last) if on_gpu else network,
+    )
+
+
+def check_engines(backbone: Backbone, images: np.ndarray, *, tolerance: float = 1e-3) -> dict[str, float]:
+    """Compares torch on the backbone's device with ONNX Runtime on the CPU.
+
+    Returns, per tap, the largest difference relative to the largest value of the tap. Raises ValueError naming the
+    tap when one exceeds `tolerance`.
+    """
+    images = backbone._checked(images)
+    differences = {}
+    for tap, ours, reference in zip(
+        backbone.taps, backbone._with_onnx(images, False), backbone._with_torch(images, False), strict=True
+    ):
+        reference = reference.cpu()
+        differences[tap] = float((ours - reference).abs().max() / reference.abs().max().clamp_min(1e-30))
+        if not differences[tap] <= tolerance:
+            raise ValueError(
+                f"{backbone.name} gives features at {tap} that differ by {differences[tap]:.1e} between torch and ONNX "
+                f"Runtime, more than {tolerance:.0e}; reinstall the pinned versions"
+            )
+    return differences
+
+
+def _channels_last(values: Tensor) -> Tensor:
+    """(1, d, h, w) -> (1, h, w, d) in memory too; (1, d) stays. Turned as a matrix, which torch does five times faster
+    than a permutation of four axes.
+    """
+    if values.ndim != 4:
+        return values
+    _, channels, height, width = values.shape
+    return values.view(channels, height * width).T.contiguous().view(1, height, width, channels)
+
+
+def _check_size(size: tuple[int, int]) -> None:
+    whole = len(size) == 2 and all(isinstance(side, int | np.integer) for side in size)
+    if not whole or any(side < STRIDE or side % STRIDE for side in size):
+        raise ValueError(f"size is {size}; give (height, width) in pixels, each a multiple of {STRIDE}")
+
+
+def _device(device: str) -> torch.device:
+    if device == "auto":
+        return torch.device("cuda", 0) if torch.cuda.is_available() else torch.device("cpu")
+    if device == "cpu":
+        return torch.device("cpu")
+    kind, _, number = str(device).partition(":")
+    if kind != "cuda" or not (number or "0").isdecimal():
+        raise ValueError(f'device is {device!r}; give "auto", "cpu", "cuda" or "cuda:1"')
+    if int(number or 0) >= torch.cuda.device_count():
+        raise ValueError(f'device is {device!r}, and torch finds {torch.cuda.device_count()} GPUs here; use "auto"')
+    return torch.device("cuda", int(number or 0))
+
+
+def _taps(spec: Spec, network: nn.Module, taps: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    presets = spec.presets or {"stages": timm_stages(network)}
+    if taps is None:
+        chosen = next(iter(presets.values()))
+    elif isinstance(taps, str):
+        if taps not in presets:
+            raise ValueError(
+                f"taps is {taps!r}; {spec.name} has the presets {', '.join(presets)}, or give a tuple of module names"
+            )
+        chosen = presets[taps]
+    else:
+        chosen = tuple(taps)
+    check_taps(network, chosen)
+    return chosen
+
+
+def _with_weights(spec: Spec, network: nn.Module, weights: str | os.PathLike[str] | None) -> tuple[nn.Module, str]:
+    """The network filled from the named file, or from the one found on this machine, and the file's SHA-256."""
+    if weights is None:
+        path = obtain_weights(spec)
+        # torchvision's files carry the first eight digits of their digest in their name.
+        promised = spec.sha256 or (path.stem.rsplit("-", 1)[-1] if spec.published else "")
+    else:
+        path, promised = Path(weights), ""
+    tensors, digest = read_weights(path, sha256=promised)
+    if spec.sha256 and digest == spec.sha256:
+        tensors = in_forward_order(network, tensors)
+    return fill(network, tensors, path=path), digest

@@ -1,0 +1,130 @@
+"""The maps of several levels on one patch grid, projected on the way.
+
+Averaging, projecting and interpolating are all linear and act on different axes, so their order is free. Every tap is
+therefore made smaller first, projected at the smaller of its own resolution and the grid's, and made larger last: the
+grid with all channels never exists.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+ALIGNMENT = 64
+
+
+def join(
+    tap_maps: Sequence[Tensor | np.ndarray],
+    *,
+    grid: tuple[int, int] = (32, 32),
+    projection: Tensor | np.ndarray | None = None,
+    pool: int = 1,
+    nearest: bool = False,
+) -> Tensor:
+    """One (n, h_l, w_l, d_l) map per tap -> (n, h, w, d), or (n, h, w, k) under a projection; float32, same device.
+
+    grid: (h, w). Along an axis where a tap has fewer cells it is interpolated linearly between half-pixel centres,
+    the ends held, or with `nearest` its cells are repeated (the published setting for ResNets); where it has more,
+    it is averaged: cell i takes the tap's cells floor(i h_l / h) to ceil((i + 1) h_l / h) - 1, which overlap by at
+    most one cell when h does not divide h_l.
+    projection: (d, k), its rows in the order of the taps' channels; None keeps all d of them, in that order.
+    pool: odd side of the square of patches over which every patch is averaged at the end, 1 for none. At the border
+    only the patches that exist are counted.
+    Images are joined one at a time, so a row of the result does not depend, to the bit, on the others.
+    Projecting each level before resizing is exact: W^T resize(x) = resize(W^T x).
+    Raises ValueError when the maps, the projection, the grid or pool do not fit together.
+    """
+    maps = [_as_map(values, position) for position, values in enumerate(tap_maps)]
+    _check(maps, grid, pool)
+    rows = _rows(projection, maps)
+    images = [
+        _join_one([values[i : i + 1] for values in maps], rows, grid=grid, pool=pool, nearest=nearest)
+        for i in range(len(maps[0]))
+    ]
+    if images:
+        return torch.cat(images).contiguous()
+    width = sum(values.shape[3] for values in maps) if rows is None else rows[0].shape[1]
+    return torch.empty((0, *grid, width), device=maps[0].device)
+
+
+def _join_one(
+    maps: list[Tensor], rows: list[Tensor] | None, *, grid: tuple[int, int], pool: int, nearest: bool
+) -> Tensor:
+    resized = []
+    for position, values in enumerate(maps):
+        values = _shrink(values, grid)
+        if rows is not None:
+            values = _project(values, rows[position])
+        resized.append(_grow(values, grid, nearest=nearest))
+    joined = torch.cat(resized, dim=3) if rows is None else sum(resized[1:], start=resized[0])
+    if pool == 1:
+        return joined
+    averaged = functional.avg_pool2d(
+        joined.permute(0, 3, 1, 2), pool, stride=1, padding=pool // 2, count_include_pad=False
+    )
+    return averaged.permute(0, 2, 3, 1)
+
+
+def _shrink(values: Tensor, grid: tuple[int, int]) -> Tensor:
+    """(1, h_l, w_l, d) averaged down to at most `grid`."""
+    cells = (min(values.shape[1], grid[0]), min(values.shape[2], grid[1]))
+    if cells == tuple(values.shape[1:3]):
+        return values
+    return functional.adaptive_avg_pool2d(values.permute(0, 3, 1, 2), cells).permute(0, 2, 3, 1)
+
+
+def _grow(values: Tensor, grid: tuple[int, int], *, nearest: bool) -> Tensor:
+    """(1, h_l, w_l, d) with at most as many cells as `grid`, interpolated up to it."""
+    if tuple(values.shape[1:3]) == tuple(grid):
+        return values
+    channels_first = values.permute(0, 3, 1, 2)
+    if nearest:
+        larger = functional.interpolate(channels_first, grid, mode="nearest-exact")
+    else:
+        larger = functional.interpolate(channels_first, grid, mode="bilinear", align_corners=False)
+    return larger.permute(0, 2, 3, 1)
+
+
+def _project(values: Tensor, rows: Tensor) -> Tensor:
+    """(1, h, w, d) @ (d, k). A copy, when it is not there already, puts the values on a 64-byte boundary: the last bit
+    of a matrix product may depend on where its operands start.
+    """
+    if values.data_ptr() % ALIGNMENT:
+        values = values.clone()
+    _, height, width, channels = values.shape
+    return (values.reshape(-1, channels) @ rows).reshape(1, height, width, -1)
+
+
+def _as_map(values: Tensor | np.ndarray, position: int) -> Tensor:
+    tensor = torch.from_numpy(np.ascontiguousarray(values)) if isinstance(values, np.ndarray) else values.detach()
+    if tensor.ndim != 4:
+        raise ValueError(f"tap_maps[{position}] has shape {tuple(tensor.shape)}; give (n, h, w, d), channels last")
+    return tensor.float()
+
+
+def _check(maps: list[Tensor], grid: tuple[int, int], pool: int) -> None:
+    if not maps:
+        raise ValueError("tap_maps is empty; give at least one (n, h, w, d) map")
+    counts = [len(values) for values in maps]
+    if len(set(counts)) != 1:
+        raise ValueError(f"tap_maps holds {counts} images; give every tap of the same images")
+    if len(grid) != 2 or any(side < 1 for side in grid):
+        raise ValueError(f"grid is {grid}; give (rows, columns) of patches, each at least 1")
+    if pool < 1 or pool % 2 == 0:
+        raise ValueError(f"pool is {pool}; give an odd side, 1 for none or 3 for the patch and its neighbours")
+
+
+def _rows(projection: Tensor | np.ndarray | None, maps: list[Tensor]) -> list[Tensor] | None:
+    """The projection cut into the rows of each tap, float32 on the maps' device."""
+    if projection is None:
+        return None
+    widths = [values.shape[3] for values in maps]
+    columns = torch.as_tensor(projection).detach().to(maps[0].device, torch.float32)
+    if columns.ndim != 2 or len(columns) != sum(widths):
+        raise ValueError(
+            f"projection has shape {tuple(columns.shape)}, the taps have {' + '.join(map(str, widths))} = "
+            f"{sum(widths)} channels; give (d, k) made for these taps"
+        )
+    return list(columns.contiguous().split(widths))

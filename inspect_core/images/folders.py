@@ -1,0 +1,237 @@
+"""From a folder or a zip archive to samples: what is in it, what was skipped and why, and what is worth a warning."""
+
+import hashlib
+import os
+import shutil
+import zipfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from inspect_core.images import preflight
+from inspect_core.images.archives import extract
+from inspect_core.images.duplicates import HASH_GRID, difference_hash
+from inspect_core.images.grouping import Grouping, propose_groups, read_groups, ungrouped
+from inspect_core.images.header import unreadable
+from inspect_core.images.layout import arrange, is_defect_word, is_good_word, is_mask_folder, is_side
+from inspect_core.images.read import EXTENSIONS, ImageError, read_mask, thumbnail
+from inspect_core.images.samples import GOOD, Row, Sample, Samples, ScanError, Skipped, counted, examples
+from inspect_core.images.splitting import Split, split
+
+__all__ = [
+    "GOOD",
+    "Grouping",
+    "Row",
+    "Sample",
+    "Samples",
+    "ScanError",
+    "Skipped",
+    "Split",
+    "inside",
+    "propose_groups",
+    "read_groups",
+    "scan",
+    "split",
+    "ungrouped",
+]
+
+MAX_FILES = 100_000
+MAX_WORKERS = 4  # images decoded at once: one of MAX_PIXELS takes up to 450 MB
+_CLUTTER = frozenset({"thumbs.db", "desktop.ini", "__macosx"})
+_STRAY_MASK = "it is a mask without an image of its name; name it as its image, with _mask added"
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What one quick decode tells of an image: its size, its difference hash, and a digest of the file."""
+
+    size: tuple[int, int]
+    hash: np.ndarray
+    file_digest: bytes
+
+
+def inside(path: str | Path, roots: Sequence[str | Path]) -> Path:
+    """Return the path with all links resolved, or raise ValueError when it is then outside every allowed root."""
+    resolved = Path(path).expanduser().resolve()
+    allowed = [Path(root).expanduser().resolve() for root in roots]
+    if not any(resolved.is_relative_to(root) for root in allowed):
+        raise ValueError(
+            f"path {str(path)!r} is outside the allowed folders ({', '.join(map(str, allowed)) or 'none'}); "
+            "move the images there, or start Loupe with this folder allowed"
+        )
+    return resolved
+
+
+def scan(path: str | Path, *, extract_to: str | Path | None = None) -> Samples:
+    """Find the good images, the defects with their masks, and all that cannot be used, in any layout of `layout`.
+
+    A zip archive is unpacked into `extract_to` (an empty or new folder), else into a new temporary folder;
+    `Samples.root` then tells where, and the caller removes it. Every image is decoded once, a JPEG at reduced size, so
+    that damaged files are found now. No link is followed out of the folder. Raises ScanError when there is nothing to
+    teach from: no such folder, unreadable, no image, no good image.
+    """
+    path = Path(path).expanduser()
+    try:
+        if path.is_dir():
+            return _scan(_descend(path.resolve(), archive=False))
+        if not path.exists():
+            raise ScanError(f"{path} does not exist; check the path")
+        if not zipfile.is_zipfile(path):
+            raise ScanError(f"{path.name} is neither a folder nor a zip archive; name the folder with the images")
+        unpacked = extract(path, None if extract_to is None else Path(extract_to))
+        try:
+            return _scan(_descend(unpacked.resolve(), archive=True))
+        except (ScanError, OSError):
+            if extract_to is None:
+                shutil.rmtree(unpacked)
+            raise
+    except OSError as error:
+        raise ScanError(f"{path} cannot be read ({error.strerror or error}); check its permissions") from error
+
+
+def _scan(root: Path) -> Samples:
+    files, skipped = _walk(root)
+    layout = arrange(files)
+    skipped += [Skipped(str(file), reason, "image") for file, reason in layout.refused.items()]
+    skipped += [Skipped(str(file), _STRAY_MASK, "mask") for file in layout.stray_masks]
+
+    samples, looks = [], []
+    with ThreadPoolExecutor(min(MAX_WORKERS, os.cpu_count() or 1)) as pool:
+        for (file, place), look in zip(
+            layout.images.items(), pool.map(lambda file: _look(root / file), layout.images), strict=True
+        ):
+            if isinstance(look, ImageError):
+                skipped.append(Skipped(str(file), f"{look.reason}; {look.remedy}", "image"))
+                continue
+            mask = layout.masks.get(file) if place.kind != GOOD else None
+            problem = _mask_problem(root / mask, look.size) if mask else None
+            if problem:
+                skipped.append(Skipped(str(mask), problem, "mask"))
+            usable = root / mask if mask and not problem else None
+            looks.append(look)
+            samples.append(Sample(root / file, str(file), place.kind, look.size, usable, place.part_of, place.group))
+    good = tuple(sample for sample in samples if sample.kind == GOOD)
+    defects = tuple(sample for sample in samples if sample.kind != GOOD)
+    skipped.sort()
+    _require_good(root, good, defects, skipped)
+    warnings = preflight.warnings(
+        samples,
+        skipped,
+        hashes=np.array([look.hash for look in looks]),
+        file_digests=[look.file_digest for look in looks],
+    )
+    return Samples(root, good, defects, tuple(skipped), warnings)
+
+
+def _descend(root: Path, *, archive: bool) -> Path:
+    """Go down while a folder holds just one folder, as archives do, but not into one whose name says what it holds.
+
+    A folder with images alone may be one kind of defect: it is entered in an archive only, where a wrapping is usual.
+    """
+    while True:
+        folders, images = _content(root)
+        if len(folders) != 1 or images:
+            return root
+        name = folders[0].name
+        if is_good_word(name) or is_defect_word(name) or is_side(name) or is_mask_folder(name):
+            return root
+        if not archive and not _content(folders[0])[0]:
+            return root
+        root = folders[0]
+
+
+def _content(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Return the folders and the images directly in a folder."""
+    visible = [child for child in folder.iterdir() if not _is_clutter(child.name)]
+    folders = [child for child in visible if child.is_dir() and not child.is_symlink()]
+    return folders, [child for child in visible if _is_image(child.name)]
+
+
+def _walk(root: Path) -> tuple[list[PurePosixPath], list[Skipped]]:
+    """Return the image files below `root`, by extension, and whatever else lies there; no link leads out of it."""
+    files: list[PurePosixPath] = []
+    skipped: list[Skipped] = []
+
+    def blocked(error: OSError) -> None:
+        if Path(error.filename) == root:
+            raise error
+        name = Path(error.filename).relative_to(root).as_posix()
+        skipped.append(Skipped(name, f"the folder cannot be read ({error.strerror}); check its permissions", "image"))
+
+    for folder, folders, names in os.walk(root, onerror=blocked):
+        folders[:] = [name for name in folders if not _is_clutter(name)]
+        for name in folders:
+            if Path(folder, name).is_symlink():
+                link = Path(folder, name).relative_to(root).as_posix()
+                skipped.append(Skipped(link, "it is a link to a folder; copy the folder itself", "image"))
+        for name in names:
+            if _is_clutter(name):
+                continue
+            path = Path(folder, name)
+            relative = path.relative_to(root).as_posix()
+            if not _is_image(name):
+                kind = path.suffix.lower() or "no extension"
+                skipped.append(Skipped(_shown(relative), f"it is not an image ({_shown(kind)})", "other"))
+            elif not relative.isprintable():
+                reason = "its name holds characters that cannot be shown; rename it"
+                skipped.append(Skipped(_shown(relative), reason, "image"))
+            elif path.is_symlink() and not path.resolve().is_relative_to(root):
+                skipped.append(Skipped(relative, "it is a link out of the folder; copy the file itself", "image"))
+            else:
+                files.append(PurePosixPath(relative))
+        if len(files) + len(skipped) > MAX_FILES:
+            raise ScanError(f"{root} holds more than {MAX_FILES:,} files; name the folder of one product")
+    return files, skipped
+
+
+def _shown(name: str) -> str:
+    """Return a file name that can be shown and stored, with escapes for what is no text."""
+    return name if name.isprintable() else ascii(name)[1:-1]
+
+
+def _is_clutter(name: str) -> bool:
+    return name.startswith(".") or name.casefold() in _CLUTTER
+
+
+def _is_image(name: str) -> bool:
+    return Path(name).suffix.lower() in EXTENSIONS
+
+
+def _look(path: Path) -> _Look | ImageError:
+    try:
+        size, grey = thumbnail(path, HASH_GRID)
+        return _Look(size, difference_hash(grey), hashlib.sha256(path.read_bytes()).digest())
+    except ImageError as error:
+        return error
+    except OSError as error:
+        return unreadable(path.name, error)
+
+
+def _mask_problem(path: Path, size: tuple[int, int]) -> str | None:
+    try:
+        marked = read_mask(path, size).any()
+    except ImageError as error:
+        return f"{error.reason}; {error.remedy}"
+    return None if marked else "the mask marks nothing; paint the defect white, or remove the mask"
+
+
+def _require_good(root: Path, good: Sequence[Sample], defects: Sequence[Sample], skipped: Sequence[Skipped]) -> None:
+    """Raise ScanError when there is nothing to teach from, saying what was found instead."""
+    if any(sample.part_of != "test" for sample in good):
+        return
+    name = root.name or str(root)
+    if good:
+        raise ScanError(f"{name} has good images in test/ only; put those to be taught into train/good/")
+    if defects:
+        kinds = examples(sorted({sample.kind for sample in defects}))
+        raise ScanError(f"{name} has no good images, only {kinds}; put the good ones into a folder named good")
+    if skipped:
+        first = f"{skipped[0].name}: {skipped[0].reason}"
+        raise ScanError(
+            f"{name} has no usable image and {counted(len(skipped), 'other file')} ({first}); "
+            "add images of good parts as PNG, JPEG, BMP, TIFF or WebP"
+        )
+    raise ScanError(f"{name} is empty; put images of good parts into it")

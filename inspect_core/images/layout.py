@@ -1,0 +1,218 @@
+"""What a tree of image files means: which are good, which show what defect, and which are masks.
+
+Three layouts are understood, alone or nested: images directly in a folder (good); folders named after what they hold,
+good ones by any of `GOOD_WORDS`; train/ and test/ with such folders inside, as in MVTec AD (Bergmann et al., 2019).
+Masks stand in ground_truth/ or beside their image, under the image's name with or without `_mask`. Where a folder could
+mean either, it is taken for a defect: a defect is never taught.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Literal
+
+from inspect_core.images.samples import GOOD
+
+GOOD_WORDS = frozenset(
+    {"good", "ok", "okay", "pass", "passed", "normal", "fine", "reference", "golden"}
+    | {"gut", "io", "bon", "bonne", "bueno", "buono", "goed", "bra", "dobry"}
+)
+DEFECT_WORDS = frozenset(
+    {
+        "bad",
+        "ng",
+        "nok",
+        "notok",
+        "nogood",
+        "notgood",
+        "defect",
+        "defects",
+        "defective",
+        "fail",
+        "failed",
+        "schlecht",
+        "nio",
+    }
+    | {
+        "fault",
+        "faults",
+        "faulty",
+        "anomaly",
+        "anomalies",
+        "anomalous",
+        "abnormal",
+        "reject",
+        "rejected",
+        "rejects",
+        "scrap",
+    }
+)
+TRAIN_WORDS = frozenset({"train", "training", "val", "validation"})
+TEST_WORDS = frozenset({"test", "testing"})
+MASK_WORDS = frozenset({"groundtruth", "gt", "mask", "masks"})
+LOT_WORDS = (
+    "lot",
+    "batch",
+    "charge",
+    "los",
+    "tray",
+    "panel",
+    "wafer",
+    "reel",
+    "coil",
+    "roll",
+    "day",
+    "shift",
+    "week",
+    "run",
+)
+VIEW_WORDS = (
+    *("view", "cam", "camera", "angle", "side", "light", "led", "exp", "exposure", "shot", "take", "frame", "channel"),
+    *("img", "image", "photo", "pose", "position", "pos", "rot", "rotation"),
+)
+_MASK_SUFFIX = re.compile(r"[_-]mask$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Place:
+    """What the folders say of one image; the fields are those of `Sample`."""
+
+    kind: str
+    part_of: Literal["train", "test"] | None
+    group: str | None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Every path of a tree: an image with its place, the mask of an image, a mask of none, or refused for a reason."""
+
+    images: dict[PurePosixPath, Place]
+    masks: dict[PurePosixPath, PurePosixPath]  # by image
+    stray_masks: list[PurePosixPath]
+    refused: dict[PurePosixPath, str]
+
+
+def arrange(paths: Sequence[PurePosixPath]) -> Layout:
+    """Sort image paths, relative to the root of the tree, into images, masks and neither. Touches no file."""
+    paths = sorted(paths)
+    masks = _find_masks(paths)
+    candidates = [path for path in paths if path not in masks]
+    taught_apart = any(_side(path) == "train" for path in candidates)
+    labelled = any(is_good_word(folder) for path in candidates for folder in _folders(path)[:1])
+
+    images, refused = {}, {}
+    for path in candidates:
+        side = _side(path) if taught_apart else None
+        if taught_apart and side is None:
+            refused[path] = "it is in neither train/ nor test/; move it there to use it"
+            continue
+        place = _place(_folders(path), side, labelled=labelled)
+        if place is not None:
+            images[path] = place
+        elif side == "test":
+            refused[path] = (
+                "it is in test/ itself, neither good nor a kind of defect; move it into test/good/ or another"
+            )
+        else:
+            refused[path] = "it lies beside the folder of good parts; move it into that folder, or into one of defects"
+    matched = _match(masks, images)
+    return Layout(images, matched, sorted(masks - set(matched.values())), refused)
+
+
+def is_good_word(folder: str) -> bool:
+    """Whether a folder's name says that it holds good parts: "good", "OK", "01 good parts", "i.O."."""
+    word = _letters(folder)
+    return word in GOOD_WORDS or re.sub("(parts?|images?|pieces?|samples?)$", "", word) in GOOD_WORDS
+
+
+def is_defect_word(folder: str) -> bool:
+    """Whether a folder's name says that it holds defects of whatever kind: "bad", "NG", "not ok"."""
+    return _letters(folder) in DEFECT_WORDS
+
+
+def is_mask_folder(folder: str) -> bool:
+    """Whether a folder's name says that it holds masks: "ground_truth", "masks"."""
+    return _letters(folder) in MASK_WORDS
+
+
+def is_side(folder: str) -> bool:
+    """Whether a folder's name is one side of a ready split: "train", "test"."""
+    return _letters(folder) in TRAIN_WORDS | TEST_WORDS
+
+
+def looks_like_lot(folder: str) -> bool:
+    """Whether a folder's name looks like a lot, a date, a serial number or a view rather than a kind of defect."""
+    tokens = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", folder)
+    if len(tokens) > 1 and tokens[0].casefold() in (*LOT_WORDS, *VIEW_WORDS, "part"):
+        return True
+    return any(token.isdigit() for token in tokens) and all(token.isdigit() or len(token) == 1 for token in tokens)
+
+
+def _letters(folder: str) -> str:
+    return re.sub(r"[\W\d_]+", "", folder.casefold())
+
+
+def _side(path: PurePosixPath) -> Literal["train", "test"] | None:
+    first = _letters(path.parts[0]) if len(path.parts) > 1 else ""
+    if first in TRAIN_WORDS:
+        return "train"
+    return "test" if first in TEST_WORDS else None
+
+
+def _folders(path: PurePosixPath) -> tuple[str, ...]:
+    """Return the folders of a path below train/ or test/."""
+    return path.parts[1:-1] if _side(path) else path.parts[:-1]
+
+
+def _place(folders: tuple[str, ...], side: str | None, *, labelled: bool) -> Place | None:
+    """Return what the folders of one image say, or None when they do not say it.
+
+    labelled: some folder of the tree is named good.
+    """
+    if not folders:
+        return Place(GOOD, side, None) if side == "train" or (side is None and not labelled) else None
+    first, rest = folders[0], folders[1:]
+    if is_good_word(first):
+        return Place(GOOD, side, "/".join(rest) or None)
+    if is_defect_word(first):
+        if rest and not looks_like_lot(rest[0]):
+            return Place(rest[0], side, "/".join(rest[1:]) or None)
+    elif looks_like_lot(first) and (side == "train" or (side is None and not labelled)):
+        return Place(GOOD, side, "/".join(folders))
+    return Place(first, side, "/".join(rest) or None)
+
+
+def _find_masks(paths: list[PurePosixPath]) -> set[PurePosixPath]:
+    plain = {path.with_suffix("") for path in paths}
+    return {
+        path
+        for path in paths
+        if any(is_mask_folder(folder) for folder in path.parts[:-1])
+        or (_MASK_SUFFIX.search(path.stem) and path.with_name(_MASK_SUFFIX.sub("", path.stem)) in plain)
+    }
+
+
+def _match(masks: set[PurePosixPath], images: dict[PurePosixPath, Place]) -> dict[PurePosixPath, PurePosixPath]:
+    """Pair images with masks of the same folder and name; a mask in no folder of a kind goes by its name alone."""
+    by_key, by_stem = {}, {}
+    for mask in sorted(masks, key=lambda path: (not _MASK_SUFFIX.search(path.stem), path)):
+        folders = tuple(folder for folder in _folders(mask) if not is_mask_folder(folder))
+        stem = _MASK_SUFFIX.sub("", mask.stem)
+        by_key.setdefault((folders, stem), mask)
+        if not folders:
+            by_stem.setdefault(stem, mask)
+    stems = defaultdict(list)
+    for image, place in images.items():
+        if place.kind != GOOD:
+            stems[image.stem].append(image)
+
+    matched = {}
+    for image in images:
+        mask = by_key.get((_folders(image), image.stem))
+        if mask is None and stems.get(image.stem) == [image]:
+            mask = by_stem.get(image.stem)
+        if mask is not None:
+            matched[image] = mask
+    return matched

@@ -1,0 +1,108 @@
+"""What is worth saying about a folder before anything is taught, each as a sentence with its remedy."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from inspect_core.images.duplicates import near_duplicates
+from inspect_core.images.samples import GOOD, Sample, Skipped, counted, examples
+
+FEW_GOOD = 20
+
+
+def warnings(
+    samples: Sequence[Sample], skipped: Sequence[Skipped], *, hashes: np.ndarray, file_digests: Sequence[bytes]
+) -> tuple[str, ...]:
+    """Return the warnings on few good images, skipped images and masks, mixed sizes, copies and near-duplicates.
+
+    hashes: (n, 4) uint64 from `difference_hash`, and file_digests: n digests, both in the order of `samples`.
+    """
+    sentences = [
+        _few_good(samples),
+        _skipped_images(skipped),
+        _skipped_masks(skipped),
+        _mixed_sizes(samples),
+        _copies(samples, file_digests),
+        _near_duplicates(samples, hashes),
+    ]
+    return tuple(sentence for sentence in sentences if sentence)
+
+
+def _few_good(samples: Sequence[Sample]) -> str | None:
+    count = sum(sample.kind == GOOD and sample.part_of != "test" for sample in samples)
+    if count == 1:
+        return "Only one good image: Loupe cannot learn how good parts differ from it; add more, 50 if you can."
+    if count < FEW_GOOD:
+        return f"Only {count} good images: limits set on so few are rough; add more, 50 if you can."
+    return None
+
+
+def _skipped_images(skipped: Sequence[Skipped]) -> str | None:
+    names = [name for name, _, role in skipped if role == "image"]
+    if not names:
+        return None
+    return f"{counted(len(names), 'image')} skipped ({examples(names)}); the table says why."
+
+
+def _skipped_masks(skipped: Sequence[Skipped]) -> str | None:
+    names = [name for name, _, role in skipped if role == "mask"]
+    if not names:
+        return None
+    return f"{counted(len(names), 'mask')} ignored ({examples(names)}); the table says why."
+
+
+def _mixed_sizes(samples: Sequence[Sample]) -> str | None:
+    sizes = Counter(sample.size for sample in samples)
+    if len(sizes) == 1:
+        return None
+    (height, width), most = sizes.most_common(1)[0]
+    odd = [sample.name for sample in samples if sample.size != (height, width)]
+    if len(odd) < most:
+        found = f"{most} of {len(samples)} images are {width} × {height} px, but not {examples(odd)}"
+    else:
+        smallest, largest = min(sizes, key=np.prod), max(sizes, key=np.prod)
+        found = (
+            f"The images have {len(sizes)} different sizes, from {smallest[1]} × {smallest[0]} "
+            f"to {largest[1]} × {largest[0]} px"
+        )
+    return (
+        f"{found}. All are resized to one size, so the same defect looks larger in one than in another; "
+        "crop them alike if you can."
+    )
+
+
+def _copies(samples: Sequence[Sample], file_digests: Sequence[bytes]) -> str | None:
+    """Files equal byte by byte; worst where they are called both good and a defect."""
+    same = defaultdict(list)
+    for sample, digest in zip(samples, file_digests, strict=True):
+        same[digest].append(sample)
+    groups = [group for group in same.values() if len(group) > 1]
+    if not groups:
+        return None
+    contradictory = [group for group in groups if len({sample.kind for sample in group}) > 1]
+    shown = (contradictory or groups)[0]
+    twins = " = ".join(f"{sample.name} ({sample.kind})" for sample in shown[:2])
+    count = sum(len(group) - 1 for group in groups)
+    sentence = f"{counted(count, 'file')} copied from another ({twins}); delete the copies, or results look too good."
+    if contradictory:
+        sentence += f" {len(contradictory)} of them under two kinds: decide which is right."
+    return sentence
+
+
+def _near_duplicates(samples: Sequence[Sample], hashes: np.ndarray) -> str | None:
+    """Good images that show nearly the same: counted apart, they make the results look better than they are."""
+    good = [row for row, sample in enumerate(samples) if sample.kind == GOOD]
+    groups = [[samples[good[row]] for row in group] for group in near_duplicates(hashes[good])]
+    if not groups:
+        return None
+    count = sum(map(len, groups))
+    first, second = groups[0][:2]
+    sentence = (
+        f"{count} good images are nearly the same as another (such as {first.name} and {second.name}): "
+        "one part photographed twice, or a copy. Keep one of each, or group them by part."
+    )
+    across = sum(len({sample.part_of for sample in group}) > 1 for group in groups)
+    if across:
+        sentence += f" {counted(across, 'such group')} in both train/ and test/: results on test/ will look too good."
+    return sentence

@@ -1,0 +1,161 @@
+"""From patch scores to a score per pixel, to the score of the image, to the regions above a limit.
+
+Bilinear resizing and Gaussian smoothing are linear and separable, so both together are one matrix per axis and the
+map of a grid G is `B_rows @ G @ B_columns^T`: two small products an image, and the same arithmetic for one image
+as for a hundred.
+
+Convention: sizes are (height, width) in pixels; boxes are (x0, y0, x1, y1) in pixels, half-open: x0 <= x < x1.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import ndimage
+
+EIGHT_CONNECTED = np.ones((3, 3), dtype=bool)
+
+
+@dataclass(frozen=True)
+class Region:
+    """A connected part of an anomaly map above a limit.
+
+    area: number of pixels. peak: the largest score in it. box: (x0, y0, x1, y1) in pixels, half-open, so that
+    `anomaly_map[y0:y1, x0:x1]` is the smallest rectangle that holds the region.
+    """
+
+    area: int
+    peak: float
+    box: tuple[int, int, int, int]
+
+
+def to_pixels(grid_scores: ArrayLike, size: tuple[int, int], *, sigma: float = 4.0) -> np.ndarray:
+    """Anomaly map at pixel size: bilinear resize of the patch scores, then Gaussian smoothing.
+
+    grid_scores: (h, w) or (n, h, w), finite. size: (H, W) in pixels. sigma: standard deviation in pixels; 0 leaves
+    the resized scores as they are. Returns float32 (H, W) or (n, H, W); a map does not depend on the others in its
+    batch, to the bit.
+
+    Convention: the resize puts pixel centres at half-integers, without corner alignment, and takes no average when
+    the size is smaller than the grid; the smoothing window is cut at 4 sigma (33 taps for sigma = 4) and borders are
+    half-sample symmetric (d c b a | a b c d, "reflect" in SciPy). After Kim et al., "Semi-orthogonal embedding for
+    efficient unsupervised anomaly segmentation" (2021), who call sigma the kernel size.
+    Raises ValueError for another number of axes, a size or sigma outside its range, or scores that are not finite.
+    """
+    # In one memory layout, since a matrix product sums a transposed one in another order: maps stay equal to the bit.
+    grid = np.ascontiguousarray(grid_scores, dtype=np.float32)
+    if grid.ndim not in (2, 3) or 0 in grid.shape[-2:]:
+        raise ValueError(f"grid_scores has shape {grid.shape}; give (h, w) or (n, h, w)")
+    if not np.isfinite(grid).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(grid))[0])
+        raise ValueError(
+            f"grid_scores is not finite at {where}; find the image that has no score before making its map"
+        )
+    (height, width), (to_height, to_width) = grid.shape[-2:], size
+    rows = _float32_operator(height, to_height, float(sigma))
+    columns = _float32_operator(width, to_width, float(sigma))
+    return rows @ grid @ columns.T
+
+
+def pixel_operator(cells: int, pixels: int, *, sigma: float = 4.0) -> np.ndarray:
+    """Matrix (pixels, cells) float64 that resizes and then smooths along one axis; every row sums to 1.
+
+    `to_pixels(g, (H, W))` is `pixel_operator(h, H) @ g @ pixel_operator(w, W).T`.
+    Raises ValueError when a count is not a positive whole number, or sigma is negative or not finite.
+    """
+    for name, count in (("cells", cells), ("pixels", pixels)):
+        if count != int(count) or count < 1:
+            raise ValueError(f"{name} is {count}; a size is a whole number of at least 1")
+    if not (np.isfinite(sigma) and sigma >= 0):
+        raise ValueError(f"sigma is {sigma}; give the smoothing in pixels, 0 or more")
+    resize = _bilinear(int(cells), int(pixels))
+    if sigma == 0:
+        return resize
+    radius = int(4.0 * sigma + 0.5)
+    offsets = np.arange(-radius, radius + 1)
+    taps = np.exp(-0.5 * (offsets / sigma) ** 2)
+    taps /= taps.sum()
+    operator = np.zeros_like(resize)
+    for offset, tap in zip(offsets, taps, strict=True):
+        operator += tap * resize[_reflected(np.arange(pixels) + offset, pixels)]
+    return operator
+
+
+@lru_cache(maxsize=32)
+def _float32_operator(cells: int, pixels: int, sigma: float) -> np.ndarray:
+    operator = pixel_operator(cells, pixels, sigma=sigma).astype(np.float32)
+    operator.flags.writeable = False
+    return operator
+
+
+def _bilinear(cells: int, pixels: int) -> np.ndarray:
+    """(pixels, cells): weights of the two cells around each pixel's centre, the border cell repeated beyond it."""
+    position = np.clip((np.arange(pixels) + 0.5) * cells / pixels - 0.5, 0, cells - 1)
+    before = np.floor(position).astype(int)
+    after = np.minimum(before + 1, cells - 1)
+    share = position - before
+    weights = np.zeros((pixels, cells))
+    weights[np.arange(pixels), before] = 1 - share
+    weights[np.arange(pixels), after] += share
+    return weights
+
+
+def _reflected(index: np.ndarray, length: int) -> np.ndarray:
+    """Half-sample symmetric continuation, period 2 * length, for windows of any width."""
+    folded = index % (2 * length)
+    return np.minimum(folded, 2 * length - 1 - folded)
+
+
+def image_score(pixel_map: np.ndarray) -> np.ndarray:
+    """Score of the image: the maximum of its smoothed map, in the map's dtype; (H, W) -> scalar, (n, H, W) -> (n,)."""
+    pixel_map = np.asarray(pixel_map)
+    if pixel_map.ndim not in (2, 3) or 0 in pixel_map.shape[-2:]:
+        raise ValueError(f"pixel_map has shape {pixel_map.shape}; give (H, W) or (n, H, W)")
+    return pixel_map.max(axis=(-2, -1))
+
+
+def regions(pixel_map: np.ndarray, limit: float) -> list[Region]:
+    """Connected regions of pixels strictly above the limit, the highest peak first, then the largest.
+
+    pixel_map: (H, W), finite. Pixels that touch at a corner are connected (8-connected).
+    Raises ValueError when the map is not (H, W) or when map or limit is not finite.
+    """
+    pixel_map = np.asarray(pixel_map)
+    if pixel_map.ndim != 2:
+        raise ValueError(f"pixel_map has shape {pixel_map.shape}; give one map, (H, W)")
+    if not np.isfinite(pixel_map).all():
+        raise ValueError("pixel_map is not finite; a map with NaN or infinity has no regions")
+    if not np.isfinite(limit):
+        raise ValueError(f"limit is {limit}; give a finite score")
+    # In float64: NumPy would otherwise round the limit to the map's float32, and an image rejected by its score
+    # could be left without a region.
+    labels, count = ndimage.label(pixel_map > np.float64(limit), structure=EIGHT_CONNECTED)
+    if count == 0:
+        return []
+    areas = np.bincount(labels.ravel())[1:]
+    peaks = ndimage.maximum(pixel_map, labels, index=np.arange(1, count + 1))
+    found = [
+        Region(area=int(area), peak=float(peak), box=(columns.start, rows.start, columns.stop, rows.stop))
+        for area, peak, (rows, columns) in zip(areas, peaks, ndimage.find_objects(labels), strict=True)
+    ]
+    return sorted(found, key=lambda region: (-region.peak, -region.area))
+
+
+def scale_region(region: Region, from_size: tuple[int, int], to_size: tuple[int, int]) -> Region:
+    """The region of a map of `from_size` on an image of `to_size`, both (height, width) in pixels.
+
+    The box becomes the smallest whole-pixel box that covers the scaled one; the area is scaled and rounded, at least
+    1; the peak stays. Raises ValueError when a size is not positive or the box does not lie within `from_size`.
+    """
+    if min(*from_size, *to_size) < 1:
+        raise ValueError(f"from_size is {from_size}, to_size {to_size}; both are (height, width) of at least 1")
+    (height, width), (to_height, to_width) = from_size, to_size
+    x0, y0, x1, y1 = region.box
+    if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= height):
+        raise ValueError(
+            f"region has the box {region.box}, outside from_size {from_size}; give the size of its own map"
+        )
+    box = (x0 * to_width // width, y0 * to_height // height, -(-x1 * to_width // width), -(-y1 * to_height // height))
+    area = max(1, round(region.area * (to_height * to_width) / (height * width)))
+    return Region(area=area, peak=region.peak, box=box)

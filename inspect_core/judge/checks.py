@@ -1,0 +1,50 @@
+"""What the pure functions on scores, labels and maps ask of their input: one place, one wording."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+def as_scores(values: ArrayLike, *, name: str) -> np.ndarray:
+    """Real numbers of any shape as a floating array; float32 stays so, and a large stack of maps is not copied.
+
+    Infinity is legal, because a rank is defined for it. Raises ValueError naming the first NaN.
+    """
+    scores = np.asarray(values)
+    if scores.dtype.kind not in "fiub":
+        raise ValueError(f"{name} has dtype {scores.dtype}; give real numbers")
+    if scores.dtype.kind != "f":
+        scores = scores.astype(np.float64)
+    missing = np.isnan(scores)
+    if missing.any():
+        where = tuple(int(i) for i in np.argwhere(missing)[0])
+        raise ValueError(f"{name} is NaN at {where}; remove that sample, or find out why it has no score")
+    return scores
+
+
+def as_labels(labels: ArrayLike, *, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Labels as bool, True = defect, of the shape of the scores they belong to.
+
+    Raises ValueError for any value but False, True, 0 and 1, and when the shape differs.
+    """
+    array = np.asarray(labels)
+    require_shape(array, shape, name=name)
+    if array.dtype != bool:
+        binary = (array == 0) | (array == 1)
+        if not np.all(binary):
+            where = tuple(int(i) for i in np.argwhere(~binary)[0])
+            raise ValueError(
+                f"{name} is {array[where]!r} at {where}; give True (or 1) for a defect, False (or 0) for good"
+            )
+    return array.astype(bool)
+
+
+def require_shape(array: np.ndarray, shape: tuple[int, ...], *, name: str) -> None:
+    """Raises ValueError with both shapes unless they are equal."""
+    if array.shape != tuple(shape):
+        raise ValueError(f"{name} has shape {array.shape}, expected {tuple(shape)}; give one value for each score")
+
+
+def require_share(value: float, *, name: str, cure: str) -> None:
+    """Raises ValueError naming argument, value and cure unless 0 < value <= 1."""
+    if not 0 < value <= 1:
+        raise ValueError(f"{name} is {value}, outside (0, 1]; {cure}")

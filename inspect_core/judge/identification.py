@@ -1,0 +1,83 @@
+"""How often a gallery names the right identity at a given rate of false matches.
+
+The rates of Pavutnitskiy et al., "Quadric hypersurface intersection for manifold learning in feature space" (2022),
+with the infimum for the threshold: the false-positive rate falls as it rises.
+"""
+
+import math
+import warnings
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from inspect_core.judge.checks import as_scores, require_shape
+
+
+def identification_rate(
+    similarity: ArrayLike, identity: ArrayLike, *, fpr: float, distractors: ArrayLike | None = None
+) -> float:
+    """Share of the pairs of one identity that are found when at most the share `fpr` of all other pairs is matched.
+
+    similarity: (n, n), higher is more alike, -inf allowed for "never similar"; the diagonal is not used. identity: (n,)
+    labels. fpr: 0 <= fpr <= 1. Pairs are all ordered (i, j), i != j; a pair is found when its similarity is at least
+    `identification_threshold`. distractors: (n, D), similarities of the n to D strangers; given, this is the full
+    identification rate: i and j must also be more alike, strictly, than either is to any stranger.
+    NaN with a warning when no two share an identity or no two differ. Raises ValueError for NaN, shapes that do not
+    fit and fpr outside [0, 1].
+    """
+    similarity, positive, negative = _pairs(similarity, identity, fpr)
+    if not (positive.any() and negative.any()):
+        _warn_no_pairs(positive, negative)
+        return math.nan
+    found = similarity >= _threshold(similarity[negative], fpr)
+    if distractors is not None:
+        strangers = as_scores(distractors, name="distractors")
+        if strangers.ndim != 2 or len(strangers) != len(similarity):
+            raise ValueError(f"distractors has shape {strangers.shape}; give ({len(similarity)}, D)")
+        nearest = strangers.max(axis=1, initial=-np.inf)
+        found &= similarity > np.maximum(nearest[:, None], nearest)
+    return float(found[positive].mean())
+
+
+def identification_threshold(similarity: ArrayLike, identity: ArrayLike, *, fpr: float) -> float:
+    """The smallest similarity a such that the share of pairs of different identities with similarity >= a is <= fpr.
+
+    It is the float64 number next above the highest negative pair that may not be matched; -inf when all may be.
+    Arguments, NaN and errors as in `identification_rate`.
+    """
+    similarity, positive, negative = _pairs(similarity, identity, fpr)
+    if not negative.any():
+        _warn_no_pairs(positive, negative)
+        return math.nan
+    return _threshold(similarity[negative], fpr)
+
+
+def _threshold(negatives: np.ndarray, fpr: float) -> float:
+    # 0.29 * 100 is 28.999999999999996 in binary: the user meant 29.
+    allowed = int(fpr * negatives.size + 1e-9)
+    if allowed >= negatives.size:
+        return -math.inf
+    position = negatives.size - 1 - allowed
+    return float(np.nextafter(np.partition(negatives, position)[position], np.inf))
+
+
+def _pairs(similarity: ArrayLike, identity: ArrayLike, fpr: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Similarity in float64, and which ordered pairs share an identity and which do not, each (n, n)."""
+    if not 0 <= fpr <= 1:
+        raise ValueError(f"fpr is {fpr}, outside [0, 1]; give the share of different pairs that may be matched")
+    similarity = as_scores(similarity, name="similarity").astype(np.float64)
+    identity = np.asarray(identity)
+    if similarity.ndim != 2 or similarity.shape[0] != similarity.shape[1]:
+        raise ValueError(f"similarity has shape {similarity.shape}; give (n, n)")
+    require_shape(identity, similarity.shape[:1], name="identity")
+    same = identity[:, None] == identity
+    return similarity, same & ~np.eye(len(identity), dtype=bool), ~same
+
+
+def _warn_no_pairs(positive: np.ndarray, negative: np.ndarray) -> None:
+    warnings.warn(
+        f"identification needs pairs of one identity and pairs of different ones; there are {int(positive.sum())} and "
+        f"{int(negative.sum())}, so it is NaN",
+        UserWarning,
+        stacklevel=3,
+    )

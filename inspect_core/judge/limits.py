@@ -1,0 +1,149 @@
+"""Limits set by good parts alone, and what a limit does in parts.
+
+A part is accepted when its score is at most the limit. Counts come before percentages, and a percentage comes with
+a bound, because 0 of 20 and 0 of 2,000 are different findings.
+"""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betaincinv
+
+from inspect_core.judge.checks import as_scores
+
+DEFAULT_OVERKILL = 0.01
+
+
+def limit_for_overkill(good_scores: ArrayLike, *, rate: float) -> float:
+    """The limit that rejects at most the share `rate` of the given good parts: floor(rate * n) of them.
+
+    good_scores: (n,) finite. rate: 0 <= rate < 1. The limit lies halfway between the largest accepted and the smallest
+    rejected score. When none is rejected (always so for rate < 1 / n) it is the maximum plus half the gap to the
+    next lower score. Equal scores are treated alike, so a tie at the cut is accepted as a whole and fewer parts are
+    rejected than allowed. When all scores are equal, or there is only one, there is no gap to go by: the limit is
+    that score, with a warning. Raises ValueError for no scores, scores that are not finite, or a rate outside [0, 1).
+    """
+    scores = np.sort(as_scores(good_scores, name="good_scores").astype(np.float64), axis=None)
+    if scores.size == 0:
+        raise ValueError("good_scores is empty; a limit needs the score of at least one good part")
+    if not np.isfinite(scores[[0, -1]]).all():
+        raise ValueError("good_scores is not finite; remove the parts that have no score")
+    if not 0 <= rate < 1:
+        raise ValueError(f"rate is {rate}, outside [0, 1); give the share of good parts that may be rejected")
+    # 0.29 * 100 is 28.999999999999996 in binary: the user meant 29.
+    allowed = min(int(rate * scores.size + 1e-9), scores.size - 1)
+    accepted = scores[scores.size - 1 - allowed]
+    above = scores[np.searchsorted(scores, accepted, side="right") :]
+    if above.size:
+        # The midpoint of neighbouring numbers can round up to the upper one, which would then be accepted.
+        return float(min(accepted + (above[0] - accepted) / 2, np.nextafter(above[0], accepted)))
+    below = scores[: np.searchsorted(scores, accepted, side="left")]
+    if below.size:
+        return float(accepted + (accepted - below[-1]) / 2)
+    warnings.warn(
+        f"all {scores.size} good scores are {accepted:g}, so nothing shows how much good parts vary; the limit is that "
+        "score itself. Add good parts before relying on it.",
+        UserWarning,
+        stacklevel=2,
+    )
+    return float(accepted)
+
+
+def clopper_pearson(k: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
+    """Exact two-sided interval (low, high) for a share of which k of n were seen.
+
+    Clopper and Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial" (1934).
+    n = 0 says nothing: (0, 1). Raises ValueError unless 0 <= k <= n, both whole, and 0 < confidence < 1.
+    """
+    _require_count(k, n, confidence)
+    tail = (1 - confidence) / 2
+    low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, tail))
+    return low, _largest_share(k, n, tail)
+
+
+def upper_bound(k: int, n: int, *, confidence: float = 0.95) -> float:
+    """The largest share, at one-sided confidence, that is compatible with k of n: 3 of 120 give 0.063.
+
+    The upper end of Clopper and Pearson (1934) with the whole error on one side. n = 0 says nothing: 1.
+    Raises ValueError unless 0 <= k <= n, both whole, and 0 < confidence < 1.
+    """
+    _require_count(k, n, confidence)
+    return _largest_share(k, n, 1 - confidence)
+
+
+def _largest_share(k: int, n: int, tail: float) -> float:
+    """The share p at which k or fewer of n have the probability `tail`."""
+    return 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - tail))
+
+
+def _require_count(k: int, n: int, confidence: float) -> None:
+    if not (0 <= k <= n and k == int(k) and n == int(n)):
+        raise ValueError(f"k is {k} of n = {n}; give whole numbers with 0 <= k <= n")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence is {confidence}, outside (0, 1); 0.95 is usual")
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What limits do to parts whose truth is known.
+
+    good_rejected: overkill; defects_missed: escapes, that is defects accepted. The reviewed are neither; with one limit
+    (`two_limits` False) there are none.
+    """
+
+    good_rejected: int
+    good_total: int
+    defects_missed: int
+    defects_total: int
+    good_reviewed: int = 0
+    defects_reviewed: int = 0
+    two_limits: bool = False
+
+
+def count_parts(good_scores: ArrayLike, defect_scores: ArrayLike, *, review: float, reject: float) -> Counts:
+    """Counts of accepted (score <= review), reviewed (<= reject) and rejected parts; one limit: review == reject.
+
+    good_scores: (n,), defect_scores: (m,), either may be empty. Compares in float64, as a single verdict does.
+    Raises ValueError for NaN and for review > reject.
+    """
+    if not review <= reject:
+        raise ValueError(f"review is {review}, reject {reject}; the limit for review may not exceed that for rejection")
+    good = as_scores(good_scores, name="good_scores").astype(np.float64)
+    defects = as_scores(defect_scores, name="defect_scores").astype(np.float64)
+    return Counts(
+        good_rejected=int((good > reject).sum()),
+        good_total=good.size,
+        defects_missed=int((defects <= review).sum()),
+        defects_total=defects.size,
+        good_reviewed=int(((good > review) & (good <= reject)).sum()),
+        defects_reviewed=int(((defects > review) & (defects <= reject)).sum()),
+        two_limits=review < reject,
+    )
+
+
+def in_parts(counts: Counts, *, limit_set_on_these: bool = False) -> str:
+    """The sentence in parts, word for word as the bench says it while a limit is dragged.
+
+    >>> in_parts(Counts(good_rejected=3, good_total=120, defects_missed=1, defects_total=18))
+    'Rejects 3 of 120 good (at most 6.3 % at 95 %), misses 1 of 18 defects.'
+
+    The bound is one-sided; one below 0.1 % is given as 0.1 %, which is true, where 0.0 % would not be. A set without
+    parts is left out. With two limits the sentence ends ", sends 4 to review." `limit_set_on_these` marks a rate
+    measured on the very parts that set the limit, which flatters it.
+    """
+    clauses = []
+    if counts.good_total:
+        bound = max(100 * upper_bound(counts.good_rejected, counts.good_total), 0.1)
+        clauses.append(f"rejects {counts.good_rejected} of {counts.good_total} good (at most {bound:.1f} % at 95 %)")
+    if counts.defects_total:
+        noun = "defect" if counts.defects_total == 1 else "defects"
+        clauses.append(f"misses {counts.defects_missed} of {counts.defects_total} {noun}")
+    if not clauses:
+        return "No parts to count."
+    if counts.two_limits:
+        clauses.append(f"sends {counts.good_reviewed + counts.defects_reviewed} to review")
+    sentence = ", ".join(clauses)
+    note = " The limit was set on these parts." if limit_set_on_these else ""
+    return f"{sentence[0].upper()}{sentence[1:]}.{note}"

@@ -1,0 +1,45 @@
+"""Ground-truth masks: their regions, and what becomes of them at the size of the map.
+
+Convention: a mask is (H, W), True (or not 0) = defect; a region is an 8-connected component of it.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import ndimage
+
+from inspect_core.judge.anomaly_map import EIGHT_CONNECTED
+
+
+def label_regions(mask: np.ndarray) -> tuple[np.ndarray, int]:
+    """Number of its region for every pixel of a mask (0 = none), (H, W) int32, and how many regions there are."""
+    return ndimage.label(mask, structure=EIGHT_CONNECTED)
+
+
+def mask_at(mask: ArrayLike, size: tuple[int, int]) -> np.ndarray:
+    """A mask at another size, (height, width): nearest pixel, and no region is lost.
+
+    Each pixel takes the value at its centre. A region that thereby loses every pixel counts by any cover instead: it
+    marks all pixels that it touches, so that a defect too fine for the map still has a place to be found at.
+    Returns (H, W) bool. Raises ValueError when the mask is not (h, w) or the size is not positive.
+    """
+    source = np.asarray(mask) != 0
+    if source.ndim != 2 or source.size == 0:
+        raise ValueError(f"mask has shape {source.shape}; give one mask, (h, w), without a colour axis")
+    if min(size) < 1:
+        raise ValueError(f"size is {size}; give (height, width) of at least 1")
+    (height, width), (to_height, to_width) = source.shape, size
+    rows = (2 * np.arange(to_height) + 1) * height // (2 * to_height)
+    columns = (2 * np.arange(to_width) + 1) * width // (2 * to_width)
+    labels, count = label_regions(source)
+    kept = labels[np.ix_(rows, columns)]
+    resized = kept > 0
+    if np.unique(kept[resized]).size < count:
+        lost = source & ~np.isin(labels, kept)
+        resized |= (_cover(height, to_height) @ lost @ _cover(width, to_width).T) > 0
+    return resized
+
+
+def _cover(length: int, to_length: int) -> np.ndarray:
+    """(to_length, length) float32: 1 where a new pixel overlaps an old one, decided in whole numbers."""
+    new, old = np.arange(to_length)[:, None], np.arange(length)
+    return ((new * length < (old + 1) * to_length) & ((new + 1) * length > old * to_length)).astype(np.float32)

@@ -1,0 +1,109 @@
+"""How well a map covers the true regions: area under the per-region overlap (PRO) curve.
+
+A pixel is predicted when its score exceeds a threshold. FPR is the share of normal pixels predicted, PRO the mean over
+regions of the share of the region predicted; every distinct score is a threshold, the curve starts at (0, 0) and is
+linear between thresholds. Bergmann et al., "Uninformed students: student-teacher anomaly detection with discriminative
+latent embeddings" (2020).
+
+A region's pixel of score s adds its weight to the curve between the shares of normal pixels above s and at least s.
+The area is therefore a sum over region pixels alone, exact, and only the normal pixels have to be sorted.
+"""
+
+import math
+import warnings
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from inspect_core.judge.checks import as_scores, require_shape, require_share
+from inspect_core.judge.masks import label_regions
+
+
+def aupro(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> float:
+    """Area under PRO against FPR on [0, max_fpr], divided by max_fpr: 1 is perfect.
+
+    maps: (n, H, W). masks: (n, H, W), True (or not 0) = defect. PRO is the mean over all 8-connected regions of all
+    images, FPR the share of all normal pixels of all images; the curve is cut at max_fpr by interpolation.
+    NaN with a warning when there is no region or no normal pixel. Raises ValueError for NaN scores, differing shapes
+    and max_fpr outside (0, 1].
+    """
+    maps, masks = _checked(maps, masks, max_fpr)
+    regions = _region_pixels(maps, masks)
+    normal = maps[~masks]
+    if not (regions and normal.size):
+        _warn_undefined(len(regions), normal.size)
+        return math.nan
+    normal.sort()
+    weights = np.concatenate([np.full(pixels.size, 1 / pixels.size) for _, pixels in regions]) / len(regions)
+    scores = np.concatenate([pixels for _, pixels in regions])
+    above = 1 - np.searchsorted(normal, scores, side="right") / normal.size
+    at_least = 1 - np.searchsorted(normal, scores, side="left") / normal.size
+    return _partial_area(above, at_least, weights, max_fpr)
+
+
+def aupro_averaged_per_image(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> float:
+    """PRO averaged per image and then over images, FPR averaged over images: for comparison with tables made so.
+
+    Regions of an image with many of them count less here than in `aupro`. Images without a region do not enter PRO,
+    images without a normal pixel do not enter FPR. Shapes, NaN and errors as in `aupro`.
+    """
+    maps, masks = _checked(maps, masks, max_fpr)
+    regions = _region_pixels(maps, masks)
+    normal = maps[~masks]
+    if not (regions and normal.size):
+        _warn_undefined(len(regions), normal.size)
+        return math.nan
+    per_image = (~masks).sum(axis=(1, 2))
+    shares = np.repeat(1 / (per_image[per_image > 0] * np.count_nonzero(per_image)), per_image[per_image > 0])
+    order = np.argsort(normal)
+    normal, below = normal[order], np.concatenate([[0.0], np.cumsum(shares[order])])
+    images, regions_of_image = np.unique([image for image, _ in regions], return_counts=True)
+    regions_in = dict(zip(images, regions_of_image, strict=True))
+    weights = np.concatenate([np.full(p.size, 1 / (p.size * regions_in[i] * len(images))) for i, p in regions])
+    scores = np.concatenate([pixels for _, pixels in regions])
+    above = 1 - below[np.searchsorted(normal, scores, side="right")] / below[-1]
+    at_least = 1 - below[np.searchsorted(normal, scores, side="left")] / below[-1]
+    return _partial_area(above, at_least, weights, max_fpr)
+
+
+def _checked(maps: ArrayLike, masks: ArrayLike, max_fpr: float) -> tuple[np.ndarray, np.ndarray]:
+    require_share(max_fpr, name="max_fpr", cure="0.3 is usual")
+    maps, masks = as_scores(maps, name="maps"), np.asarray(masks) != 0
+    if maps.ndim != 3:
+        raise ValueError(f"maps has shape {maps.shape}; give (n, H, W), one map for each image")
+    require_shape(masks, maps.shape, name="masks")
+    return maps, masks
+
+
+def _region_pixels(maps: np.ndarray, masks: np.ndarray) -> list[tuple[int, np.ndarray]]:
+    """(index of the image, scores of its pixels) for every region of every image."""
+    found = []
+    for image in np.flatnonzero(masks.any(axis=(1, 2))):
+        labels, count = label_regions(masks[image])
+        inside = labels > 0
+        order = np.argsort(labels[inside], kind="stable")
+        ends = np.cumsum(np.bincount(labels[inside], minlength=count + 1)[1:])[:-1]
+        found += [(int(image), pixels) for pixels in np.split(maps[image][inside][order], ends)]
+    return found
+
+
+def _partial_area(above: np.ndarray, at_least: np.ndarray, weights: np.ndarray, max_fpr: float) -> float:
+    """Area up to max_fpr under a sum of ramps that rise by `weights` from FPR = above to FPR = at_least, per max_fpr.
+
+    A ramp of no width is a step; one that max_fpr cuts counts only up to there.
+    """
+    end = np.minimum(at_least, max_fpr)
+    ramp = np.maximum(end - above, 0)
+    width = at_least - above
+    height = np.divide(ramp, width, out=np.ones_like(ramp), where=width > 0)
+    area = ramp * height / 2 + np.maximum(max_fpr - at_least, 0)
+    return float(np.sum(weights * area) / max_fpr)
+
+
+def _warn_undefined(regions: int, normal_pixels: int) -> None:
+    warnings.warn(
+        f"AUPRO needs a true region and a normal pixel; there are {regions} regions and {normal_pixels} normal pixels, "
+        "so it is NaN",
+        UserWarning,
+        stacklevel=3,
+    )

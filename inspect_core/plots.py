@@ -1,0 +1,53 @@
+"""Arrays to pictures: the one colour scale of every heatmap, overlays, thumbnails, and Plotly figures."""
+
+import io
+
+import numpy as np
+from PIL import Image
+
+COOL = ((15, 118, 110), (37, 99, 235))
+HOT = ((250, 176, 5), (220, 38, 38), (127, 15, 60))
+COOL_ALPHA, HOT_ALPHA = (0, 96), (150, 225)
+STEPS = 256
+
+
+def heat_colours() -> np.ndarray:
+    """The colour scale as (512, 4) uint8 RGBA.
+
+    The first half runs from the calm level (the median of good pixels), where it is transparent, to the limit in cool
+    colours; the second from the limit to as far above it in hot colours. The break at the limit is the message.
+    """
+    return np.concatenate([_ramp(COOL, COOL_ALPHA), _ramp(HOT, HOT_ALPHA)])
+
+
+def heat(anomaly_map: np.ndarray, *, calm: float, limit: float) -> np.ndarray:
+    """(H, W) scores -> (H, W, 4) uint8 colours on the scale tied to the limit; calm is where colour begins."""
+    span = max(limit - calm, np.finfo(np.float32).tiny)
+    position = (anomaly_map - calm) / span
+    below = np.clip(position * STEPS, 0, STEPS - 1)
+    above = STEPS + np.clip((position - 1) * STEPS, 0, STEPS - 1)
+    return heat_colours()[np.where(anomaly_map > limit, above, below).astype(np.intp)]
+
+
+def overlay(pixels: np.ndarray, anomaly_map: np.ndarray, limit: float, *, calm: float | None = None) -> np.ndarray:
+    """(H, W, 3) uint8: the photo at its own size with the heatmap over it; calm defaults to the map's median."""
+    calm = min(float(np.median(anomaly_map)), limit) if calm is None else calm
+    colours = Image.fromarray(heat(anomaly_map, calm=calm, limit=limit))
+    photo = Image.fromarray(pixels).convert("RGBA")
+    return np.asarray(Image.alpha_composite(photo, colours.resize(photo.size, Image.Resampling.BILINEAR)).convert("RGB"))
+
+
+def thumbnail(pixels: np.ndarray, *, side: int = 96) -> bytes:
+    """A small WebP of the photo at its own aspect, at most `side` pixels: for finding, never for judging."""
+    small = Image.fromarray(pixels)
+    small.thumbnail((side, side), Image.Resampling.BILINEAR)
+    held = io.BytesIO()
+    small.save(held, "WEBP", quality=80)
+    return held.getvalue()
+
+
+def _ramp(colours: tuple[tuple[int, int, int], ...], alpha: tuple[int, int]) -> np.ndarray:
+    places = np.linspace(0, 1, len(colours))
+    at = np.linspace(0, 1, STEPS)
+    channels = [np.interp(at, places, [colour[i] for colour in colours]) for i in range(3)]
+    return np.stack([*channels, np.linspace(*alpha, STEPS)], axis=1).round().astype(np.uint8)

@@ -1,0 +1,146 @@
+"""A recipe is everything needed to inspect a part, frozen; `inspect` applies it to one photo."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from inspect_core import guard as guards
+from inspect_core.features.backbones import Backbone, load
+from inspect_core.features.preparation import Preparation
+from inspect_core.guard import Guard
+from inspect_core.images.read import squash
+from inspect_core.judge.anomaly_map import image_score, regions, scale_region, to_pixels
+from inspect_core.kinds import Kinds
+from inspect_core.methods import METHODS, Detector
+from inspect_core.similar import Gallery
+from inspect_core.tray import SIGMA
+from inspect_core.verdict import Limits, Verdict
+
+
+@dataclass(frozen=True)
+class BackboneChoice:
+    """Which network, which taps, which weights (by digest), at which input size (height, width)."""
+
+    name: str
+    taps: tuple[str, ...]
+    weight_digest: str
+    size: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Who made a recipe, when, why and from what. created is ISO 8601 with its time zone."""
+
+    created: str
+    author: str = "you"
+    reason: str = ""
+    parent: str | None = None
+    state: str = "draft"
+    seeds: Mapping[str, int] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    calibration_note: str = ""
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """One good part that the limits were set on: its name, content digest and score under this recipe."""
+
+    name: str
+    digest: str
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """Everything needed to inspect.
+
+    projection: (d, k) float32 or None; method: a name in METHODS; live: the value in force of the method's live
+    parameter, by its name; guard, gallery, kinds: the product check, known cases and kinds of defect, if taught;
+    digest: identity of the saved recipe, None before it is saved.
+    """
+
+    product: str
+    backbone: BackboneChoice
+    grid: tuple[int, int]
+    pool: int
+    nearest: bool
+    projection: np.ndarray | None
+    method: str
+    detector: Detector
+    live: Mapping[str, int]
+    limits: Limits
+    calibration: tuple[Calibrated, ...]
+    provenance: Provenance
+    guard: Guard | None = None
+    gallery: Gallery | None = None
+    kinds: Kinds | None = None
+    digest: str | None = None
+
+    def prepare(self, backbone: Backbone) -> Preparation:
+        """How this recipe turns a photo into patch features on a loaded backbone."""
+        return Preparation(backbone, self.grid, self.projection, self.pool, self.nearest)
+
+
+def inspect(image: np.ndarray, recipe: Recipe, *, device: str = "auto", backbone: Backbone | None = None) -> Verdict:
+    """What the recipe says of one part.
+
+    image: (H, W, 3) uint8 RGB of any size. The anomaly map is float32 at the recipe's input size, regions are in
+    pixels of `image`. `backbone` spares the look-up of a loaded one; it must be the recipe's. A guard that stops makes
+    the verdict "reject", whatever the score.
+    Raises ValueError when the picture is not RGB bytes, or the backbone's weights cannot be found or are others.
+    """
+    backbone = backbone or loaded_backbone(recipe.backbone, device)
+    grid_scores = map_patches(recipe.method, recipe.detector, recipe.prepare(backbone).features(image), recipe.live)
+    pixel_map = to_pixels(grid_scores, recipe.backbone.size, sigma=SIGMA)
+    score = float(image_score(pixel_map))
+    found = regions(pixel_map, recipe.limits.review)
+    shown = tuple(scale_region(region, recipe.backbone.size, image.shape[:2]) for region in found)
+    word, sentence, kind = recipe.limits.verdict(score), None, None
+    if recipe.guard is not None and recipe.guard.mode != guards.OFF:
+        foreign = guard_score(image, recipe.guard, backbone)
+        sentence = recipe.guard.sentence(foreign)
+        if recipe.guard.trips(foreign) and recipe.guard.mode == guards.STOP:
+            word = "reject"
+    if recipe.kinds is not None and word != "accept":
+        kind = recipe.kinds.name(image, shown, backbone)
+    return Verdict(score, word, pixel_map, shown, guard=sentence, kind=kind)
+
+
+def guard_score(image: np.ndarray, guard: Guard, backbone: Backbone) -> float:
+    """The guard's score of one photo, (H, W, 3) uint8 of any size."""
+    photo = squash(image, backbone.size)[None]
+    logits = backbone.logits(photo) if guard.fused else None
+    return float(guard.score(backbone.embed(photo), logits)[0])
+
+
+def map_patches(method: str, detector: Detector, patches, live: Mapping[str, int]) -> np.ndarray:
+    """(1, h, w, k) features of one photo -> (h, w) float32 scores under the live parameter in force."""
+    row = METHODS[method]
+    scores = row.score(detector, patches, live.get(row.live) if row.live else None)
+    return scores[0].to("cpu").float().numpy()
+
+
+_loading = threading.Lock()
+
+
+def loaded_backbone(choice: BackboneChoice, device: str = "auto") -> Backbone:
+    """The recipe's network, loaded once a process and device; two callers at once wait for one load.
+
+    Raises ValueError when the weights found are not those the recipe was made with.
+    """
+    with _loading:
+        return _load_once(choice, device)
+
+
+@lru_cache(maxsize=4)
+def _load_once(choice: BackboneChoice, device: str) -> Backbone:
+    backbone = load(choice.name, taps=choice.taps, size=choice.size, device=device)
+    if backbone.weight_digest != choice.weight_digest:
+        raise ValueError(
+            f"the weights found for {choice.name} have digest {backbone.weight_digest[:12]}, the recipe was made with "
+            f"{choice.weight_digest[:12]}; put that weights file in place"
+        )
+    return backbone

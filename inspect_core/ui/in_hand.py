@@ -1,0 +1,145 @@
+"""What the engineer has in hand: one taught part with its tray, shared by all pages of a session.
+
+The objects live in a small process-wide shelf, so a closed tab loses nothing: the next session finds the latest.
+"""
+
+import threading
+import uuid
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+from PIL import Image
+
+from inspect_core import plots, workspace
+from inspect_core.features.preparation import Preparation
+from inspect_core.images.read import Picture, read
+from inspect_core.judge.limits import limit_for_overkill
+from inspect_core.recipe import Recipe
+from inspect_core.study import Study
+from inspect_core.tray import UNKNOWN, Tray, TrayPhoto
+from inspect_core.verdict import Limits
+
+SHELF_SIZE = 3
+_KEY = "in_hand"
+
+
+@dataclass
+class InHand:
+    """A taught part on the bench: from a study just fitted, or from a recipe that was opened.
+
+    thumbnails: small WebP pictures in the order of the tray; notes: sentences the engineer should see.
+    """
+
+    product: str
+    tray: Tray
+    preparation: Preparation
+    study: Study | None = None
+    recipe: Recipe | None = None
+    notes: tuple[str, ...] = ()
+    thumbnails: list[bytes] = field(default_factory=list)
+    id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
+    _last: tuple[tuple, np.ndarray] | None = None
+
+    @property
+    def engine(self) -> str:
+        return self.preparation.backbone.engine
+
+    def describe(self) -> str:
+        """One line: the recipe in use with its short digest and state, or that nothing was saved yet."""
+        if self.recipe is None or self.recipe.digest is None:
+            return "not saved as a recipe yet"
+        return f"recipe {self.recipe.digest[:8]} · {self.recipe.provenance.state}"
+
+    def pixels(self, position: int) -> np.ndarray:
+        """(H, W, 3) uint8 of one photo on the tray, read from where it lies."""
+        return read(self.tray.photos[position].path).pixels
+
+    def suggested_limits(self, live: dict[str, int]) -> Limits:
+        """The default limit at this value of the live parameter; the recipe's own when it has no calibrate photos."""
+        if self.study is not None:
+            return self.study.default_limits(**live)
+        good, _ = self.tray.kinds()
+        if good.sum() < 2 or live != dict(self.recipe.live):
+            return self.recipe.limits
+        limit = limit_for_overkill([row.score for row in self.recipe.calibration], rate=0.01)
+        return Limits(limit, limit)
+
+    def scores(self, live: dict[str, int]) -> np.ndarray:
+        """Scores of the whole tray; the last ones are kept, since a move of the limit asks for the same again."""
+        asked = (tuple(live.items()), len(self.tray.photos))
+        if self._last is None or self._last[0] != asked:
+            self._last = asked, self.tray.scores(**live)
+        return self._last[1]
+
+    def calm(self, live: dict[str, int]) -> float:
+        """The median patch score of good photos, where colour begins; of all photos when none is known to be good."""
+        errors = self.tray.grid_errors(**live)
+        good, _ = self.tray.kinds()
+        chosen = errors[good] if good.any() else errors
+        return float(np.median(chosen)) if chosen.size else 0.0
+
+    def add(self, picture: Picture) -> int:
+        """Put an uploaded photo on the tray (kept losslessly in the workspace); its position. Seen before: no work."""
+        for position, photo in enumerate(self.tray.photos):
+            if photo.digest == picture.digest:
+                return position
+        path = keep_upload(picture)
+        size = picture.pixels.shape[:2]
+        photo = TrayPhoto(picture.name, picture.digest, size, UNKNOWN, "added", path)
+        position = self.tray.add(photo, self.preparation.features(picture.pixels))
+        self.thumbnails.append(plots.thumbnail(picture.pixels))
+        return position
+
+
+def keep_upload(picture: Picture) -> Path:
+    """The picture as a PNG in the workspace, named by its digest; the path."""
+    folder = workspace.uploads_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{picture.digest[:32]}.png"
+    if not path.exists():
+        half_done = path.with_suffix(".part")
+        Image.fromarray(picture.pixels).save(half_done, "PNG")
+        half_done.replace(path)
+    return path
+
+
+def of_study(product: str, study: Study, notes: tuple[str, ...] = ()) -> InHand:
+    """What a finished fit puts in hand."""
+    hand = InHand(product, study.tray, study.preparation, study=study, notes=notes)
+    hand.thumbnails = [plots.thumbnail(hand.pixels(i)) for i in range(len(study.tray.photos))]
+    return hand
+
+
+class _Shelf:
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.items: OrderedDict[str, InHand] = OrderedDict()
+
+
+@st.cache_resource
+def _shelf() -> _Shelf:
+    return _Shelf()
+
+
+def take(hand: InHand) -> None:
+    """Put `hand` on the shelf and in this session's hand; the oldest on a full shelf is dropped."""
+    shelf = _shelf()
+    with shelf.lock:
+        shelf.items[hand.id] = hand
+        shelf.items.move_to_end(hand.id)
+        while len(shelf.items) > SHELF_SIZE:
+            shelf.items.popitem(last=False)
+    st.session_state[_KEY] = hand.id
+
+
+def current() -> InHand | None:
+    """What this session has in hand: what it took last, else the latest on the shelf, else nothing."""
+    shelf = _shelf()
+    with shelf.lock:
+        wanted = st.session_state.get(_KEY)
+        if wanted in shelf.items:
+            return shelf.items[wanted]
+        return next(reversed(shelf.items.values()), None)

@@ -1,0 +1,169 @@
+"""The parts of the Inspect page: first start, adding photos, the bench with its live parameters, saving a recipe."""
+
+import streamlit as st
+
+from inspect_core import plots, workspace
+from inspect_core.evaluation import in_parts_of
+from inspect_core.images.read import EXTENSIONS, ImageError, read_bytes, read_mask
+from inspect_core.jobs import Busy, device_lock
+from inspect_core.judge.masks import mask_at
+from inspect_core.records import recipe_file
+from inspect_core.ui import bench, in_hand, live_parameters, shell, teaching
+from inspect_core.ui.in_hand import InHand
+from inspect_core.verdict import Limits
+
+MAX_NOTES = 3
+
+
+def first_start() -> None:
+    """Nobody faces an empty app: the sample part is taught at once, and the way to one's own part is one click."""
+    st.title("Inspect")
+    jobs = shell.jobs()
+    if jobs.current is None and teaching.samples():
+        teaching.start_sample(jobs, owner=shell.current_user())
+    job = jobs.current
+    if job is not None and job.active:
+        st.info(
+            "Nothing has been taught yet, so Loupe is learning the sample part. This page fills when it is done.",
+            icon=":material/hourglass_top:",
+        )
+        shell.watch_in_page()
+    else:
+        shell.show_running("")
+        st.info("Nothing has been taught yet.", icon=":material/info:")
+    if st.button("Teach your own part", type="primary", icon=":material/school:", key="to_teach"):
+        st.switch_page("pages/teach.py")
+
+
+def headline(hand: InHand) -> None:
+    """The part in hand and what the engineer should know of the photos it was taught with."""
+    shell.show_running("This page fills when it is done.")
+    if not hand.notes:
+        return
+    with st.expander(f"{len(hand.notes)} {'note' if len(hand.notes) == 1 else 'notes'} on the photos"):
+        for note in hand.notes:
+            st.markdown(f"- {shell.plain(note)}")
+
+
+def add_photos(hand: InHand) -> None:
+    """Photos of new parts, dropped here, go on the bench beside the others."""
+    with st.popover("Add photos to inspect", icon=":material/add_photo_alternate:"):
+        files = st.file_uploader(
+            "Photos of new parts", sorted(extension.lstrip(".") for extension in EXTENSIONS),
+            accept_multiple_files=True, key=f"added-{hand.id}",
+        )  # fmt: skip
+    fresh = [file for file in files or [] if file.file_id not in _settings(hand)["added"]]
+    for file in fresh:
+        _settings(hand)["added"].add(file.file_id)
+        try:
+            picture = read_bytes(file.getvalue(), file.name)
+            with device_lock(hand.preparation.backbone.device):
+                _settings(hand)["position"] = hand.add(picture)
+        except (ImageError, OSError) as error:
+            st.error(str(error), icon=":material/broken_image:")
+
+
+def hand_over_thumbnails(hand: InHand) -> None:
+    """The gallery's pictures, sent once and not again when a parameter moves."""
+    bench.film(f"film-{hand.id}", _token(hand), hand.thumbnails)
+
+
+@st.fragment
+def bench_with_parameters(hand: InHand) -> None:
+    """The bench and, under it, the live parameters of the detector in use; only this reruns on a move."""
+    settings = _settings(hand)
+    above, below = st.container(), st.container()
+    with below:
+        live = live_parameters.choose(hand, settings["live"])
+    if live != settings["live"]:
+        _carry_limits(hand, settings, live)
+    scores = hand.scores(live)
+    suggested = hand.suggested_limits(live)
+    limits = settings["limits"] or suggested
+    with above:
+        if not hand.tray.photos:
+            st.info("No photos on the bench yet. Add photos to inspect above.", icon=":material/add_photo_alternate:")
+            return
+        result = bench.bench(
+            f"bench-{hand.id}",
+            [
+                bench.Part(photo.name, photo.kind, photo.part, photo.group, float(score))
+                for photo, score in zip(hand.tray.photos, scores, strict=True)
+            ],
+            _shown(hand, settings["position"], live),
+            limits,
+            calm=hand.calm(live),
+            suggested=suggested,
+            sentence=in_parts_of(hand.tray, scores, limits),
+            thumbs=_token(hand),
+            heat=plots.heat_colours(),
+        )
+    with below:
+        save_recipe(hand, limits, live)
+    if result.position != settings["position"] or result.limits != limits:
+        settings["position"] = result.position
+        settings["limits"] = None if result.limits == suggested else result.limits
+        st.rerun(scope="fragment")
+
+
+def save_recipe(hand: InHand, limits: Limits, live: dict[str, int]) -> None:
+    """Keep what is in force as a recipe in the workspace."""
+    if hand.study is None:
+        return
+    with st.popover("Save as recipe", icon=":material/inventory_2:"):
+        name = st.text_input("Name", value=hand.product, max_chars=60, key=f"recipe_name-{hand.id}")
+        reason = st.text_input("Reason", key=f"recipe_reason-{hand.id}", placeholder="first release, new lamp, …")
+        if st.button("Save", type="primary", key=f"save-{hand.id}", disabled=not name.strip()):
+            recipe = hand.study.recipe(limits, product=name.strip(), author=shell.current_user(), reason=reason, **live)
+            path = _free_path(name.strip())
+            try:
+                hand.recipe = recipe_file.save(recipe, path)
+            except OSError as error:
+                st.error(error.strerror or str(error), icon=":material/error:")
+                return
+            hand.product = name.strip()
+            st.toast(f"Saved recipe {hand.recipe.digest[:8]} in {path.name}.", icon=":material/check_circle:")
+            st.rerun()
+
+
+def _shown(hand: InHand, position: int, live: dict[str, int]) -> bench.Shown:
+    photo = hand.tray.photos[position]
+    mask = None
+    if photo.mask is not None:
+        try:
+            mask = mask_at(read_mask(photo.mask, photo.size), hand.tray.size)
+        except ImageError:
+            mask = None
+    return bench.Shown(position, hand.pixels(position), hand.tray.map(position, **live), mask, None, None)
+
+
+def _settings(hand: InHand) -> dict:
+    """What this session has set for the part in hand: live values, limits (None: as suggested), chosen photo."""
+    live = dict(hand.recipe.live) if hand.study is None and hand.recipe else hand.tray.live
+    limits = hand.recipe.limits if hand.study is None and hand.recipe else None
+    fresh = {"live": live, "limits": limits, "position": _strangest(hand, live), "added": set()}
+    return st.session_state.setdefault(f"settings-{hand.id}", fresh)
+
+
+def _strangest(hand: InHand, live: dict[str, int]) -> int:
+    return int(hand.scores(live).argmax()) if hand.tray.photos else 0
+
+
+def _carry_limits(hand: InHand, settings: dict, live: dict[str, int]) -> None:
+    """Another live value is another scale of scores: a limit set by hand keeps its ratio to the suggested one."""
+    if settings["limits"] is not None:
+        before, after = hand.suggested_limits(settings["live"]), hand.suggested_limits(live)
+        ratio = after.reject / before.reject if before.reject else 1.0
+        settings["limits"] = Limits(settings["limits"].review * ratio, settings["limits"].reject * ratio)
+    settings["live"] = live
+
+
+def _token(hand: InHand) -> str:
+    return f"{hand.id}-{len(hand.thumbnails)}"
+
+
+def _free_path(name: str):
+    folder, stem, number = workspace.recipes_folder(), workspace.file_name(name), 1
+    while (path := folder / (f"{stem}-{number}.zip" if number > 1 else f"{stem}.zip")).exists():
+        number += 1
+    return path

@@ -1,0 +1,147 @@
+"""The parts of the Recipes page: what is saved, what is in it, opening, downloading, deleting."""
+
+import io
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import streamlit as st
+
+from inspect_core import workspace
+from inspect_core.manifest import RecipeError
+from inspect_core.methods import METHODS
+from inspect_core.recipe import Recipe, loaded_backbone
+from inspect_core.records import recipe_file
+from inspect_core.tray import Tray
+from inspect_core.ui import in_hand, shell
+
+
+def saved() -> list[Path]:
+    """Recipes in the workspace, the latest first."""
+    folder = workspace.recipes_folder()
+    found = [path for path in folder.glob("*") if not path.name.startswith(".")] if folder.exists() else []
+    return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
+
+
+def card(path: Path) -> None:
+    """One recipe: what is in it and what can be done with it; a damaged one says why and can only be deleted."""
+    with st.container(border=True):
+        try:
+            recipe = _load(str(path), path.stat().st_mtime_ns)
+        except RecipeError as error:
+            st.error(str(error), icon=":material/broken_image:")
+            _delete(path)
+            return
+        _describe(path, recipe)
+        left, middle, right, _ = st.columns([1, 1, 1, 2])
+        with left:
+            if st.button("Open", key=f"open-{path.name}", type="primary", icon=":material/folder_open:"):
+                _open(recipe)
+        with middle:
+            st.download_button(
+                "Download", _zip_of(path), file_name=f"{path.stem}.zip", mime="application/zip",
+                key=f"download-{path.name}", icon=":material/download:", on_click="ignore",
+            )  # fmt: skip
+        with right:
+            _delete(path)
+
+
+def add_from_file() -> None:
+    """A recipe made elsewhere, checked before it is kept."""
+    with st.popover("Add a recipe from a file", icon=":material/upload_file:"):
+        file = st.file_uploader("Recipe (zip)", ["zip"], key="recipe_upload")
+        if file is None or not st.button("Check and add", key="add_recipe"):
+            return
+        target = workspace.recipes_folder() / f"{workspace.file_name(Path(file.name).stem)}.zip"
+        if target.exists():
+            st.error(f"A recipe named {target.stem} is already here; rename the file or delete the other first.")
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        half_done = target.with_name(f".{target.name}")
+        try:
+            half_done.write_bytes(file.getbuffer())
+            recipe_file.load(half_done)
+            half_done.replace(target)
+        except (RecipeError, OSError) as error:
+            st.error(str(error).removeprefix("."), icon=":material/error:")
+            return
+        finally:
+            half_done.unlink(missing_ok=True)
+        st.toast(f"Added {target.stem}.", icon=":material/check_circle:")
+
+
+def _describe(path: Path, recipe: Recipe) -> None:
+    st.subheader(recipe.product)
+    live = ", ".join(f"{name} = {value}" for name, value in recipe.live.items())
+    made = recipe.provenance.created.replace("T", " ").removesuffix("+00:00")
+    limit = f"limit {recipe.limits.reject:.4g}"
+    if recipe.limits.review < recipe.limits.reject:
+        limit = f"review above {recipe.limits.review:.4g}, reject above {recipe.limits.reject:.4g}"
+    st.markdown(
+        f"{METHODS[recipe.method].title}{', ' + live if live else ''} · {limit} · "
+        f"{len(recipe.calibration)} good parts set it"
+    )
+    st.caption(
+        f"{recipe.digest[:12]} · {recipe.provenance.state} · made {made} UTC by {shell.plain(recipe.provenance.author)}"
+        + (f" · {shell.plain(recipe.provenance.reason)}" if recipe.provenance.reason else "")
+    )
+    with st.expander("What is in it"):
+        size, grid = recipe.backbone.size, recipe.grid
+        rows = {
+            "File": path.name,
+            "Size on disk": f"{_bytes(path) / 2**20:.1f} MB",
+            "Backbone": f"{recipe.backbone.name}, weights {recipe.backbone.weight_digest[:12]}",
+            "Read at": ", ".join(recipe.backbone.taps),
+            "Image size": f"{size[1]} × {size[0]} px",
+            "Patch grid": f"{grid[1]} × {grid[0]}",
+            "Learned": recipe.provenance.calibration_note,
+            "Versions": ", ".join(f"{name} {number}" for name, number in recipe.provenance.versions.items()),
+        }
+        st.table({"": list(rows), "Value": list(rows.values())}, hide_index=True)
+
+
+def _open(recipe: Recipe) -> None:
+    try:
+        with st.spinner("Loading the backbone…"):
+            backbone = loaded_backbone(recipe.backbone)
+    except (ValueError, OSError) as error:
+        st.error(str(error), icon=":material/error:")
+        return
+    tray = Tray(recipe.method, recipe.detector, recipe.grid, recipe.backbone.size)
+    in_hand.take(in_hand.InHand(recipe.product, tray, recipe.prepare(backbone), recipe=recipe))
+    st.switch_page("pages/inspect.py")
+
+
+def _delete(path: Path) -> None:
+    with st.popover("Delete", icon=":material/delete:"):
+        st.markdown(f"Delete **{shell.plain(path.name)}** for good? Verdicts made with it stay as they are.")
+        if st.button("Yes, delete it", key=f"delete-{path.name}"):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+            st.rerun()
+
+
+def _zip_of(path: Path) -> Callable[[], bytes]:
+    def build() -> bytes:
+        if path.is_file():
+            return path.read_bytes()
+        held = io.BytesIO()
+        with zipfile.ZipFile(held, "w") as archive:
+            for file in sorted(path.rglob("*")):
+                if file.is_file():
+                    archive.write(file, file.relative_to(path).as_posix())
+        return held.getvalue()
+
+    return build
+
+
+def _bytes(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else sum(file.stat().st_size for file in path.rglob("*"))
+
+
+@st.cache_resource(max_entries=8, show_spinner="Checking the recipe…")
+def _load(path: str, written: int) -> Recipe:
+    return recipe_file.load(path)

@@ -1,0 +1,242 @@
+"""The parts of the Teach page: where photos come from, what was found, how to split, which settings, the forecast."""
+
+import hashlib
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import streamlit as st
+
+from inspect_core import workspace
+from inspect_core.features.backbones import available
+from inspect_core.forecast import Forecast, forecast
+from inspect_core.images.folders import Samples, ScanError, Split, inside, propose_groups, scan, split, ungrouped
+from inspect_core.images.read import EXTENSIONS
+from inspect_core.methods import METHODS, OFFERED
+from inspect_core.ui import shell, teaching
+
+SAMPLE, FOLDER, UPLOAD = "Sample part", "Folder on this computer", "Upload"
+MAX_LISTED = 12
+
+
+@dataclass(frozen=True)
+class Source:
+    """Photos chosen by the engineer: a folder or a zip on this machine, and what to call the part."""
+
+    path: Path
+    product: str
+
+
+def choose_photos() -> Source | None:
+    """Sample, folder or upload; None until a choice is made."""
+    way = st.segmented_control(
+        "Photos from", [SAMPLE, FOLDER, UPLOAD], default=SAMPLE, required=True, key="photos_from", persist_state="session"
+    )
+    return {SAMPLE: _choose_sample, FOLDER: _choose_folder, UPLOAD: _choose_upload}[way]()
+
+
+def look(source: Source) -> Samples | None:
+    """What was found, as a table, with every warning and every skipped photo; None when nothing can be taught."""
+    try:
+        with st.spinner("Looking at the photos…", show_time=True):
+            samples = _scan(str(source.path), _fingerprint(source.path))
+    except (ScanError, OSError) as error:
+        st.error(str(error), icon=":material/error:")
+        return None
+    st.subheader("What was found")
+    st.markdown(f"**{samples.summary()}.**")
+    rows = samples.table()
+    st.dataframe(
+        {
+            "What": [row.what.capitalize() for row in rows],
+            "Photos": [row.count for row in rows],
+            "Remark": [row.remark for row in rows],
+        },
+        hide_index=True,
+        width="stretch",
+        column_config={"Remark": st.column_config.TextColumn(width="large")},
+    )
+    for line in samples.warnings:
+        st.warning(shell.plain(line), icon=":material/info:")
+    if samples.skipped:
+        with st.expander(f"{len(samples.skipped)} skipped: which, and why"):
+            for name, reason in samples.skipped[:MAX_LISTED]:
+                st.text(f"{name}: {reason}")
+            if len(samples.skipped) > MAX_LISTED:
+                st.caption(f"and {len(samples.skipped) - MAX_LISTED} more")
+    return samples
+
+
+def choose_split(samples: Samples) -> tuple[Split, tuple[str, ...]]:
+    """Which good photos to learn from, which set the limit, which judge it: by lot or part when there are such groups."""
+    grouping = propose_groups(samples)
+    found = grouping.count < len(samples.good)
+    with st.expander("How the good photos are used", expanded=found):
+        st.markdown(shell.plain(grouping.reason))
+        if found and not st.toggle("Keep the photos of one group together", value=True, key="use_groups"):
+            st.warning("The same part may now be learned from and judged: results can look better than they are.")
+            grouping = ungrouped(samples)
+        share = st.slider(
+            "Good photos kept to set the limit", 0, 50, 20, step=5, format="%d %%", key="calibrate_share",
+            help="The limit is set on good parts that were not learned from. With none kept, it is set on the good "
+            "parts of the test folder, and the sentence says so.",
+        )  # fmt: skip
+        seed = st.number_input("Shuffle", 0, 9999, 0, key="split_seed", help="Another number draws another split.")
+        parts = split(samples, seed=int(seed), groups=grouping, calibrate=share / 100)
+        st.caption(
+            f"{len(parts.fit)} to learn from, {len(parts.calibrate)} to set the limit, {len(parts.judge)} to judge it."
+        )
+        for note in parts.notes:
+            st.caption(shell.plain(note))
+    return parts, (*samples.warnings, *parts.notes)
+
+
+def choose_settings(product: str, photos: Split, notes: tuple[str, ...]) -> teaching.Order | None:
+    """Name, detector, backbone and detail. The defaults suit most parts; None when a choice cannot be used."""
+    st.subheader("How to look")
+    name = st.text_input("Name of the part", value=product, max_chars=60, key=f"product-{product}")
+    method = st.radio(
+        "Detector", OFFERED, format_func=lambda key: METHODS[key].title, key="method",
+        captions=[METHODS[key].when for key in OFFERED], help="Each is a published method: "
+        + "; ".join(f"{METHODS[key].title}: {METHODS[key].reference}" for key in OFFERED),
+    )  # fmt: skip
+    with st.expander("Settings"):
+        left, right = st.columns(2)
+        backbone = left.selectbox(
+            "Backbone", available(), key="backbone",
+            help="The network that describes each patch of the photo. EfficientNet-Lite0 is built in and quick.",
+        )  # fmt: skip
+        taps = right.selectbox(
+            "Taps", ["expansions", "outputs"], key="taps",
+            help="Where the network is read. Expansions are wider and see finer changes; outputs are quicker.",
+        )  # fmt: skip
+        size = left.select_slider("Image size", [128, 192, 256, 320, 384, 448, 512], 256, key="size", format_func=_pixels)
+        grid = right.select_slider(
+            "Patch grid", [16, 32, 64], 32, key="grid", format_func=lambda n: f"{n} × {n} patches",
+            help="A finer grid shows smaller defects and takes four times the memory at each step.",
+        )  # fmt: skip
+        parameters = _parameters(method)
+    if not name.strip():
+        st.error("The part has no name; type one above.", icon=":material/error:")
+        return None
+    return teaching.Order(
+        name.strip(), photos, backbone, taps, (size, size), (grid, grid), method, parameters, notes=notes
+    )
+
+
+def show_forecast(order: teaching.Order) -> None:
+    """How long teaching will take and what it will need, before it starts."""
+    try:
+        expected = _forecast(order.backbone, order.taps, order.size, order.grid, order.method,
+                             tuple(sorted(order.parameters.items())), len(order.photos.fit),
+                             len(order.photos.calibrate) + len(order.photos.judge))  # fmt: skip
+    except (ValueError, OSError) as error:
+        st.error(str(error), icon=":material/error:")
+        st.stop()
+    st.caption(
+        f"Takes about {shell.duration(expected.seconds)} on this machine ({expected.engine}), up to "
+        f"{expected.memory / 2**20:.0f} MB of memory and {expected.disk / 2**20:.0f} MB on disk."
+    )
+    if not expected.fits_store:
+        st.caption("The features of all photos do not fit into the store; photos to learn from are read as a stream.")
+
+
+def _parameters(method: str) -> dict[str, float]:
+    defaults = METHODS[method].defaults
+    chosen: dict[str, float] = {}
+    if "k" in defaults:
+        chosen["k"] = st.slider(
+            "k, at most", 10, 200, int(defaults["k"]), step=10, key="fit_k",
+            help="Mixed features kept at every place. Every smaller k can be tried live afterwards.",
+        )  # fmt: skip
+    return chosen
+
+
+def _choose_sample() -> Source | None:
+    names = teaching.samples()
+    if not names:
+        st.error("The sample parts are missing; run: make sample", icon=":material/error:")
+        return None
+    name = st.selectbox("Part", names, key="sample", format_func=lambda text: text.replace("_", " ").capitalize())
+    return Source(teaching.SAMPLES / name, name.replace("_", " "))
+
+
+def _choose_folder() -> Source | None:
+    text = st.text_input(
+        "Folder or zip", key="folder", placeholder="/home/you/photos/part-17", persist_state="session",
+        help="Any layout: only good photos; sub-folders good and one for each kind of defect; or the MVTec AD layout.",
+    )  # fmt: skip
+    if not text.strip():
+        return None
+    try:
+        path = inside(Path(text.strip()).expanduser(), workspace.allowed_roots())
+    except (ScanError, ValueError) as error:
+        st.error(str(error), icon=":material/error:")
+        return None
+    return Source(path, path.stem)
+
+
+def _choose_upload() -> Source | None:
+    whole = st.toggle("Upload a folder", key="upload_folder", help="Off: choose photos, or one zip.")
+    types = sorted(extension.lstrip(".") for extension in EXTENSIONS)
+    if whole:
+        files = st.file_uploader("A folder of photos", types, accept_multiple_files="directory", key="folder_upload")
+    else:
+        files = st.file_uploader("Photos, or one zip", [*types, "zip"], accept_multiple_files=True, key="files_upload")
+    if not files:
+        return None
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.name.encode() + b"\0")
+        digest.update(hashlib.sha256(file.getbuffer()).digest())
+    folder = workspace.uploads_folder() / digest.hexdigest()[:24]
+    if not folder.exists():
+        _keep(files, folder)
+    only = files[0].name
+    if len(files) == 1 and zipfile.is_zipfile(files[0]):
+        return Source(folder / "upload.zip", Path(only).stem)
+    top = {PurePosixPath(file.name).parts[0] for file in files if len(PurePosixPath(file.name).parts) > 1}
+    return Source(folder, top.pop() if len(top) == 1 else "my part")
+
+
+def _keep(files: list, folder: Path) -> None:
+    """Uploads onto disk under names that cannot lead elsewhere; the folder appears only when all are there."""
+    half_done = folder.with_suffix(".part")
+    for file in files:
+        name = PurePosixPath(file.name)
+        if name.suffix.lower() == ".zip":
+            target = half_done / "upload.zip"
+        else:
+            safe = [workspace.file_name(part) for part in name.parts[:-1] if part not in ("..", "/", ".")]
+            target = half_done.joinpath(*safe, workspace.file_name(name.stem) + name.suffix.lower())
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(file.getbuffer())
+    half_done.rename(folder)
+
+
+def _fingerprint(path: Path) -> str:
+    """Changes when a file below `path` appears, vanishes, or is written: the key of what was found."""
+    digest = hashlib.sha256()
+    for entry in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if entry.is_file():
+            facts = entry.stat()
+            digest.update(f"{entry}|{facts.st_size}|{facts.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _scan(path: str, fingerprint: str) -> Samples:
+    return scan(Path(path))
+
+
+@st.cache_data(max_entries=32, show_spinner="Timing one photo…")
+def _forecast(backbone: str, taps: str, size: tuple[int, int], grid: tuple[int, int], method: str,
+              parameters: tuple, fit: int, shown: int) -> Forecast:  # fmt: skip
+    return forecast(
+        backbone, taps=taps, size=size, grid=grid, method=method, parameters=dict(parameters), fit=fit, shown=shown,
+        store=teaching.feature_store(),
+    )  # fmt: skip
+
+
+def _pixels(side: int) -> str:
+    return f"{side} × {side} px"

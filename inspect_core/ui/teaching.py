@@ -1,0 +1,77 @@
+"""Teaching as a background job: from the photos chosen to a part in hand."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from inspect_core import workspace
+from inspect_core.features.backbones import load
+from inspect_core.features.store import FeatureStore
+from inspect_core.images.folders import Split, scan, split
+from inspect_core.jobs import Job, Jobs, device_lock
+from inspect_core.study import Study
+from inspect_core.ui import in_hand
+
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
+FIRST_SAMPLE = "flange"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to teach: the photos as split, and every choice of the Teach page."""
+
+    product: str
+    photos: Split
+    backbone: str = "efficientnet_lite0"
+    taps: str = "expansions"
+    size: tuple[int, int] = (256, 256)
+    grid: tuple[int, int] = (32, 32)
+    method: str = "mahalanobis"
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    seed: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def start(jobs: Jobs, order: Order, *, owner: str) -> Job:
+    """Teach in the background; the job's result is the part in hand. Raises Busy while another job runs."""
+    return jobs.submit(f"Teaching {order.product}", lambda job: teach(order, job.report), owner=owner)
+
+
+def start_sample(jobs: Jobs, *, owner: str) -> Job:
+    """Teach the first sample part, so that nobody meets an empty app."""
+
+    def work(job: Job) -> in_hand.InHand:
+        job.report(0.0, "looking at the sample photos")
+        photos = split(scan(SAMPLES / FIRST_SAMPLE), seed=0)
+        return teach(Order(FIRST_SAMPLE, photos), job.report)
+
+    return jobs.submit("Teaching the sample part", work, owner=owner)
+
+
+def samples() -> tuple[str, ...]:
+    """The bundled sample parts by folder name."""
+    return tuple(sorted(path.name for path in SAMPLES.iterdir() if path.is_dir())) if SAMPLES.exists() else ()
+
+
+def teach(order: Order, report: Callable[[float, str], None]) -> in_hand.InHand:
+    """Load, extract, fit; holds the device all the while. Raises ValueError in words the page can show."""
+    report(0.0, "loading the backbone")
+    backbone = load(order.backbone, taps=order.taps, size=order.size)
+    study = Study(
+        order.photos,
+        backbone,
+        feature_store(),
+        method=order.method,
+        parameters=order.parameters,
+        grid=order.grid,
+        seed=order.seed,
+    )
+    with device_lock(backbone.device):
+        study.fit(report)
+    skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
+    return in_hand.of_study(order.product, study, order.notes + skipped)
+
+
+def feature_store() -> FeatureStore:
+    """The store of extracted features in the workspace, bounded."""
+    return FeatureStore(workspace.features_folder(), limit=workspace.FEATURE_BYTES)

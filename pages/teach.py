@@ -1,0 +1,32 @@
+"""What is good? Photos in, a look at what was found, and Teach."""
+
+import streamlit as st
+
+from inspect_core.jobs import Busy
+from inspect_core.ui import shell, teach_panels, teaching
+
+shell.gate("pages/teach.py")
+
+st.title("Teach")
+st.markdown("Show Loupe photos of **good** parts. It learns what is normal and shows where a new part differs.")
+
+source = teach_panels.choose_photos()
+if source is None:
+    st.info("Choose photos above. Twenty good parts are enough to start; sixty make a steady limit.")
+    st.stop()
+samples = teach_panels.look(source)
+if samples is None:
+    st.stop()
+photos, notes = teach_panels.choose_split(samples)
+order = teach_panels.choose_settings(source.product, photos, notes)
+if order is not None:
+    teach_panels.show_forecast(order)
+    running = shell.jobs().current
+    busy = running is not None and running.active
+    if st.button("Teach", type="primary", icon=":material/school:", disabled=busy, key="teach"):
+        try:
+            teaching.start(shell.jobs(), order, owner=shell.current_user())
+            st.rerun()
+        except Busy as error:
+            st.warning(str(error))
+    shell.show_running("Inspect opens by itself when it is done; you can go on looking around meanwhile.")

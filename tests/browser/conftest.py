@@ -1,0 +1,115 @@
+"""A real server and a real Chromium; any request that leaves the machine and any script error fails the test."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    found = next((path for name in NAMES if (path := shutil.which(name))), None)
+    if found is None:
+        message = "no Chromium on this machine; on Debian or Ubuntu: sudo apt-get install chromium"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    return found
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str):
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        opened = play.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., str]]:
+    """serve(app, workspace=None) starts a fresh server for a script and gives its address."""
+    servers: list[subprocess.Popen] = []
+
+    def start(app: Path, workspace: Path | None = None) -> str:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        folder = workspace or tmp_path_factory.mktemp("served")
+        log = (folder / "server.log").open("wb")
+        command = [sys.executable, "-m", "streamlit", "run", str(app), "--server.port", str(port)]
+        command += ["--server.headless", "true", "--server.address", "127.0.0.1", "--browser.gatherUsageStats", "false"]
+        environment = os.environ | {"LOUPE_WORKSPACE": str(folder), "PYTHONPATH": str(ROOT)}
+        servers.append(subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, env=environment))
+        address = f"http://127.0.0.1:{port}"
+        _wait_until_up(address, servers[-1], folder / "server.log")
+        return address
+
+    yield start
+    for server in servers:
+        server.terminate()
+    for server in servers:
+        server.wait(10)
+
+
+def _wait_until_up(address: str, server: subprocess.Popen, log: Path, seconds: float = 60) -> None:
+    limit = time.monotonic() + seconds
+    while time.monotonic() < limit and server.poll() is None:
+        try:
+            with urllib.request.urlopen(address + "/_stcore/health", timeout=2) as answer:
+                if answer.status == 200:
+                    return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+    pytest.fail(f"the server did not come up:\n{log.read_text(errors='replace')[-2000:]}")
+
+
+@pytest.fixture
+def open_page(browser) -> Iterator[Callable]:
+    """open_page(address, width=1440, height=900) gives a fresh session; leaving requests and script errors fail."""
+    contexts, problems = [], []
+
+    def start(address: str, *, width: int = 1440, height: int = 900):
+        context = browser.new_context(viewport={"width": width, "height": height}, accept_downloads=True)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        page.on("request", lambda request: _check_request(request.url, problems))
+        page.on("pageerror", lambda error: problems.append(f"script error: {error}"))
+        page.goto(address)
+        return page
+
+    yield start
+    for context in contexts:
+        context.close()
+    assert not problems, problems
+
+
+def _check_request(url: str, problems: list[str]) -> None:
+    if not url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")):
+        problems.append(f"a request left the machine: {url}")

@@ -1,0 +1,39 @@
+"""Shared by all tests: a recipe without a network, and a workspace of its own for every test."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def workspace(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path_factory.mktemp("workspace")
+    monkeypatch.setenv("LOUPE_WORKSPACE", str(folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def recipe():
+    """A small recipe on a 4 x 3 grid of 6-channel features, k = 5."""
+    from inspect_core.detectors import mahalanobis
+    from inspect_core.recipe import BackboneChoice, Calibrated, Provenance, Recipe
+    from inspect_core.verdict import Limits
+
+    rng = np.random.default_rng(3)
+    projection = mahalanobis.semi_orthogonal(6, 5, seed=1)
+    detector = mahalanobis.fit(rng.normal(size=(20, 4, 3, 6)).astype(np.float32), projection=projection)
+    return Recipe(
+        product="tile",
+        backbone=BackboneChoice("efficientnet_lite0", ("blocks.1.1",), "0" * 64, (64, 96)),
+        grid=(4, 3),
+        pool=1,
+        nearest=False,
+        projection=projection.numpy(),
+        method="mahalanobis",
+        detector=detector,
+        live={"k": 4},
+        limits=Limits(3.25, 4.5),
+        calibration=(Calibrated("a,b.png", "1" * 64, 2.5), Calibrated("ü.png", "2" * 64, 0.1 + 0.2)),
+        provenance=Provenance("2026-11-21T10:00:00+00:00", author="Ana", reason="first", seeds={"detector": 1}),
+    )

@@ -1,0 +1,195 @@
+"""Files that must not be read as images: each is refused as ImageError with its name, the reason and the remedy."""
+
+import io
+import os
+import struct
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from inspect_core.images import folders, read
+
+RGB = np.random.default_rng(1).integers(0, 256, (40, 48, 3), dtype=np.uint8)
+KINDS = {
+    "PNG": {},
+    "JPEG": {"quality": 90},
+    "BMP": {},
+    "TIFF": {},
+    "WEBP": {"quality": 90},
+}
+
+
+def encoded(image, kind, **options):
+    file = io.BytesIO()
+    (image if isinstance(image, Image.Image) else Image.fromarray(image)).save(file, kind, **options)
+    return file.getvalue()
+
+
+def png_header(width, height):
+    """A PNG that claims a size and has next to no pixels."""
+
+    def chunk(kind, content):
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", zlib.compress(b"\0" * 100)) + chunk(b"IEND", b"")
+
+
+def bmp_header(width, height):
+    return b"BM" + struct.pack("<IHHI", 54, 0, 0, 54) + struct.pack("<IiiHHIIiiII", 40, width, height, 1, 24, *[0] * 6)
+
+
+def several(kind):
+    frames = [Image.fromarray(np.roll(RGB, step, axis=1)) for step in range(3)]
+    return encoded(frames[0], kind, save_all=True, append_images=frames[1:])
+
+
+BAD = {
+    "empty": (b"", "empty", "copy it again"),
+    "text": (b"Dear camera,\nplease send images.\n", "first bytes", "export it"),
+    "gif": (encoded(RGB, "GIF"), "first bytes", "export it"),
+    "one pixel": (encoded(RGB[:1, :1], "PNG"), "1 × 1 px, too small", "at least 8 px"),
+    "30,000 px square": (png_header(30_000, 30_000), "30,000 × 30,000 px", "crop it"),
+    "30,000 px wide": (png_header(30_000, 100), "30,000 × 100 px", "crop it"),
+    "30,000 px bitmap": (bmp_header(30_000, 30_000), "30,000 × 30,000 px", "crop it"),
+    "many pixels": (png_header(10_000, 10_000), "10,000 × 10,000 px", "crop it"),
+    "animated PNG": (several("PNG"), "animated", "file of its own"),
+    "animated WebP": (several("WEBP"), "animated", "file of its own"),
+    "pages": (several("TIFF"), "several pages", "file of its own"),
+    "CMYK JPEG": (encoded(Image.fromarray(RGB).convert("CMYK"), "JPEG"), "CMYK", "export it as RGB"),
+    "CMYK TIFF": (encoded(Image.fromarray(RGB).convert("CMYK"), "TIFF"), "CMYK", "export it as RGB"),
+    "Lab": (encoded(Image.fromarray(RGB).convert("LAB"), "TIFF"), "LAB", "export it as RGB"),
+    "float": (encoded(RGB[:, :, 0].astype(np.float32), "TIFF"), "floating-point", "8 or 16 bits"),
+    "32 bits": (encoded(RGB[:, :, 0].astype(np.int32), "TIFF"), "32-bit", "8 or 16 bits"),
+    "half a PNG": (encoded(RGB, "PNG")[:2000], "cut short or damaged", "copy it again"),
+    "wrong pixels": (png_header(48, 40), "cut short or damaged", "copy it again"),
+}
+
+
+@pytest.mark.parametrize(("data", "reason", "remedy"), BAD.values(), ids=BAD)
+def test_bad_content_is_refused_by_name_reason_and_remedy(tmp_path, data, reason, remedy):
+    path = tmp_path / "part 7.png"
+    path.write_bytes(data)
+    for attempt in (lambda: read.read(path), lambda: read.read_bytes(data, path.name)):
+        with pytest.raises(read.ImageError) as caught:
+            attempt()
+        message = str(caught.value)
+        assert message.startswith("part 7.png: ")
+        assert reason in message
+        assert remedy in message.partition(";")[2]
+
+
+@pytest.mark.parametrize("name", [name for name in BAD if name not in ("half a PNG", "wrong pixels")])
+def test_probe_refuses_what_the_header_gives_away(tmp_path, name):
+    path = tmp_path / "part.png"
+    path.write_bytes(BAD[name][0])
+    with pytest.raises(read.ImageError, match=BAD[name][1]):
+        read.probe(path)
+
+
+def test_large_claims_are_refused_before_decoding(monkeypatch):
+    def decoded(self):
+        raise AssertionError("pixels were decoded")
+
+    monkeypatch.setattr("PIL.ImageFile.ImageFile.load", decoded)
+    monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.load", decoded)
+    for name in ("30,000 px square", "animated PNG", "CMYK JPEG", "pages"):
+        with pytest.raises(read.ImageError):
+            read.read_bytes(BAD[name][0], name)
+
+
+def test_pillows_own_bomb_limit_neither_warns_nor_decides(monkeypatch, recwarn):
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
+    assert read.read_bytes(encoded(RGB, "PNG"), "part").pixels.shape == RGB.shape
+    assert not recwarn.list
+
+
+def test_limits_are_parameters(tmp_path):
+    data = encoded(RGB, "PNG")
+    with pytest.raises(read.ImageError, match="48 × 40 px; the limit is"):
+        read.read_bytes(data, "part", max_pixels=48 * 40 - 1)
+    path = tmp_path / "part.png"
+    path.write_bytes(data)
+    for attempt in (read.read, read.probe):
+        with pytest.raises(read.ImageError, match=f"{len(data):,} bytes, more than the limit of 100"):
+            attempt(path, max_bytes=100)
+    assert read.read_bytes(data, "part", max_pixels=48 * 40, max_bytes=len(data)).digest == read.digest(RGB)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.95])
+def test_truncated_files_are_refused(kind, share):
+    data = encoded(RGB, kind, **KINDS[kind])
+    with pytest.raises(read.ImageError, match="cut short or damaged|first bytes"):
+        read.read_bytes(data[: int(len(data) * share)], "part")
+
+
+@given(st.sampled_from(sorted(KINDS)), st.lists(st.tuples(st.floats(0, 0.999), st.integers(0, 255)), max_size=6))
+@settings(deadline=None, max_examples=150)
+def test_flipped_bytes_give_pixels_or_an_image_error(kind, flips):
+    data = bytearray(encoded(RGB, kind, **KINDS[kind]))
+    for where, value in flips:
+        data[int(where * len(data))] = value
+    try:
+        pixels = read.read_bytes(bytes(data), "part").pixels
+    except read.ImageError:
+        return
+    assert pixels.dtype == np.uint8
+    assert pixels.ndim == 3
+
+
+@given(st.binary(max_size=200))
+@settings(deadline=None, max_examples=100)
+def test_noise_is_refused(data):
+    with pytest.raises(read.ImageError):
+        read.read_bytes(data, "part")
+
+
+def test_missing_files_folders_and_pipes_are_refused_without_blocking(tmp_path):
+    os.mkfifo(tmp_path / "pipe.png")
+    for name, reason in (("none.png", "no such file"), ("pipe.png", "not a file"), (".", "not a file")):
+        with pytest.raises(read.ImageError, match=reason):
+            read.read(tmp_path / name)
+
+
+def test_a_folder_of_bad_files_teaches_from_the_rest_and_lists_each(tmp_path):
+    for number in range(3):
+        (tmp_path / f"{number}.png").write_bytes(encoded(np.roll(RGB, number * 7, axis=0), "PNG"))
+    for name, (data, _, _) in BAD.items():
+        (tmp_path / f"bad {name}.png").write_bytes(data)
+    samples = folders.scan(tmp_path)
+    assert [sample.name for sample in samples.good] == ["0.png", "1.png", "2.png"]
+    found = {skipped.name: skipped.reason for skipped in samples.skipped}
+    assert found.keys() == {f"bad {name}.png" for name in BAD}
+    for name, (_, reason, remedy) in BAD.items():
+        assert reason in found[f"bad {name}.png"]
+        assert remedy in found[f"bad {name}.png"]
+    assert any(f"{len(BAD)} images skipped" in warning for warning in samples.warnings)
+
+
+def test_a_folder_of_nothing_but_bad_files_says_so(tmp_path):
+    (tmp_path / "a.png").write_bytes(b"")
+    with pytest.raises(folders.ScanError, match=r"no usable image and 1 other file \(a.png: the file is empty"):
+        folders.scan(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser can read everything")
+def test_unreadable_folders_are_named(tmp_path):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    with pytest.raises(folders.ScanError, match=r"closed cannot be read \(Permission denied\)"):
+        folders.scan(closed)
+    closed.chmod(0o700)
+
+
+def test_a_folder_that_the_system_refuses_is_named(tmp_path, monkeypatch):
+    def refuse(self):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr("pathlib.Path.iterdir", refuse)
+    with pytest.raises(folders.ScanError, match=r"cannot be read \(Permission denied\); check its permissions"):
+        folders.scan(tmp_path)

@@ -1,0 +1,213 @@
+"""Pixels, conventions and identity of images that are fine. Bad files: tests/hostile/test_images.py."""
+
+import hashlib
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from PIL import Image
+
+from inspect_core.images import read
+
+RGB = np.random.default_rng(0).integers(0, 256, (24, 31, 3), dtype=np.uint8)
+
+
+def encoded(pixels, kind, **options):
+    file = io.BytesIO()
+    image = pixels if isinstance(pixels, Image.Image) else Image.fromarray(pixels)
+    image.save(file, kind, **options)
+    return file.getvalue()
+
+
+def pixels_of(data):
+    return read.read_bytes(data, "part").pixels
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("PNG", {}),
+        ("BMP", {}),
+        ("TIFF", {}),
+        ("TIFF", {"compression": "tiff_lzw"}),
+        ("TIFF", {"big_tiff": True}),
+        ("WEBP", {"lossless": True}),
+    ],
+)
+def test_lossless_formats_give_the_pixels_back(kind, options):
+    assert np.array_equal(pixels_of(encoded(RGB, kind, **options)), RGB)
+
+
+def test_jpeg_equals_pillows_decoding():
+    data = encoded(RGB, "JPEG", quality=90)
+    assert np.array_equal(pixels_of(data), np.asarray(Image.open(io.BytesIO(data))))
+
+
+def test_the_extension_does_not_matter(tmp_path):
+    path = tmp_path / "really_a_jpeg.png"
+    path.write_bytes(encoded(RGB, "JPEG"))
+    assert read.read(path).pixels.shape == RGB.shape
+    assert read.probe(path) == read.Header("JPEG", (24, 31), "RGB")
+
+
+def test_result_is_read_only_named_and_compared_by_content(tmp_path):
+    path = tmp_path / "part.png"
+    path.write_bytes(encoded(RGB, "PNG"))
+    picture = read.read(path)
+    assert picture.name == "part.png"
+    assert picture.pixels.dtype == np.uint8
+    assert picture.digest == read.digest(RGB)
+    assert picture == read.read_bytes(encoded(RGB, "BMP"), "part.png")
+    with pytest.raises(ValueError, match="read-only"):
+        picture.pixels[0, 0] = 0
+
+
+def test_mono_and_palette_become_three_channels():
+    grey = RGB[:, :, 0]
+    assert np.array_equal(pixels_of(encoded(grey, "PNG")), np.dstack([grey] * 3))
+    bits = grey > 127
+    assert np.array_equal(pixels_of(encoded(Image.fromarray(bits), "PNG")), np.dstack([bits * 255] * 3))
+    palette = Image.fromarray(RGB).quantize(16)
+    assert np.array_equal(pixels_of(encoded(palette, "PNG")), np.asarray(palette.convert("RGB")))
+
+
+@pytest.mark.parametrize("kind", ["PNG", "TIFF"])
+def test_sixteen_bits_are_divided_by_257_and_never_stretched(kind):
+    deep = np.arange(0, 65536, 97, dtype=np.uint16)[:675].reshape(25, 27)
+    expected = np.floor(deep.astype(np.float64) / 257 + 0.5).astype(np.uint8)
+    assert np.array_equal(pixels_of(encoded(deep, kind))[:, :, 1], expected)
+    dark = np.full((16, 16), 1000, dtype=np.uint16)
+    assert np.array_equal(np.unique(pixels_of(encoded(dark, kind))), [4])
+
+
+def test_big_endian_sixteen_bit_tiff_reads_as_little_endian():
+    deep = np.arange(256, dtype=np.uint16).reshape(16, 16) * 257
+    swapped = Image.frombytes("I;16B", (16, 16), deep.astype(">u2").tobytes())
+    assert np.array_equal(pixels_of(encoded(swapped, "TIFF")), pixels_of(encoded(deep, "TIFF")))
+
+
+def test_sixteen_bit_values_made_from_eight_bits_come_back():
+    grey = RGB[:, :, 0]
+    assert np.array_equal(pixels_of(encoded(grey.astype(np.uint16) * 257, "PNG"))[:, :, 0], grey)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "TIFF", "WEBP"])
+def test_transparency_is_composited_on_the_background(kind):
+    alpha = np.zeros(RGB.shape[:2], dtype=np.uint8)
+    alpha[:, 10:20], alpha[:, 20:] = 128, 255
+    data = encoded(np.dstack([RGB, alpha]), kind, **({"lossless": True, "exact": True} if kind == "WEBP" else {}))
+    background = np.array(read.BACKGROUND, dtype=np.float64)
+    share = alpha[:, :, None] / 255
+    expected = share * RGB + (1 - share) * background
+    assert np.abs(pixels_of(data) - expected).max() <= 1
+    assert np.array_equal(pixels_of(data)[:, :10], np.broadcast_to(read.BACKGROUND, (24, 10, 3)))
+
+
+def test_a_transparent_palette_colour_becomes_background():
+    palette = Image.fromarray(np.repeat(np.arange(2, dtype=np.uint8), 128).reshape(16, 16), "P")
+    palette.putpalette([200, 10, 10, 10, 200, 10])
+    pixels = pixels_of(encoded(palette, "PNG", transparency=0))
+    assert np.array_equal(pixels[0, 0], read.BACKGROUND)
+    assert np.array_equal(pixels[-1, 0], [10, 200, 10])
+
+
+UPRIGHT = {
+    1: lambda a: a,
+    2: lambda a: a[:, ::-1],
+    3: lambda a: a[::-1, ::-1],
+    4: lambda a: a[::-1],
+    5: lambda a: a.transpose(1, 0, 2),
+    6: lambda a: np.rot90(a, -1),
+    7: lambda a: a[::-1, ::-1].transpose(1, 0, 2),
+    8: lambda a: np.rot90(a),
+}
+
+
+@pytest.mark.parametrize("orientation", UPRIGHT)
+@pytest.mark.parametrize("kind", ["PNG", "TIFF", "WEBP"])
+def test_exif_orientation_is_applied_once(kind, orientation):
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    data = encoded(RGB, kind, exif=exif, **({"lossless": True} if kind == "WEBP" else {}))
+    assert np.array_equal(pixels_of(data), UPRIGHT[orientation](RGB))
+
+
+@pytest.mark.parametrize(("orientation", "size"), [(1, (999, 1000)), (6, (1000, 999)), (8, (1000, 999))])
+def test_thumbnail_gives_the_upright_size_of_a_jpeg_decoded_small(tmp_path, orientation, size):
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    ramp = np.tile(np.linspace(0, 255, 1000).astype(np.uint8), (999, 1))
+    path = tmp_path / "ramp.jpg"
+    path.write_bytes(encoded(ramp, "JPEG", exif=exif))
+    found, grey = read.thumbnail(path, (16, 17))
+    assert found == size
+    assert grey.shape == (16, 17)
+    upright = read.read(path).pixels[:, :, 0]
+    expected = np.asarray(Image.fromarray(upright).resize((17, 16), Image.Resampling.BOX))
+    assert np.abs(grey.astype(int) - expected).max() <= 2
+
+
+@given(hnp.arrays(np.uint8, hnp.array_shapes(min_dims=3, max_dims=3, min_side=1, max_side=4)))
+@settings(deadline=None, max_examples=30)
+def test_digest_depends_on_values_shape_and_dtype_alone(pixels):
+    by_hand = hashlib.sha256(f"|u1 {pixels.shape}".encode() + pixels.tobytes()).hexdigest()
+    assert read.digest(pixels) == by_hand
+    assert read.digest(np.asfortranarray(pixels)) == by_hand
+    assert read.digest(pixels.reshape(-1)) != by_hand
+    assert read.digest(pixels.astype(np.int16)) != by_hand
+
+
+def test_squash_is_pillows_bilinear_and_height_comes_first():
+    squashed = read.squash(RGB, (16, 40))
+    assert squashed.shape == (16, 40, 3)
+    assert np.array_equal(squashed, np.asarray(Image.fromarray(RGB).resize((40, 16), Image.Resampling.BILINEAR)))
+    assert squashed.flags.writeable
+    assert np.array_equal(read.squash(RGB, RGB.shape[:2]), RGB)
+
+
+def test_squash_averages_what_it_reduces():
+    stripes = np.zeros((64, 64, 3), dtype=np.uint8)
+    stripes[:, ::2] = 200
+    assert np.abs(read.squash(stripes, (8, 8))[2:-2, 2:-2].astype(int) - 100).max() <= 1
+
+
+@pytest.mark.parametrize("size", [(0, 8), (8, -1), (8, read.MAX_SIDE + 1)])
+def test_squash_refuses_sizes_out_of_range(size):
+    with pytest.raises(ValueError, match=r"size is .*height, width"):
+        read.squash(RGB, size)
+
+
+@pytest.mark.parametrize("pixels", [RGB[:, :, 0], RGB.astype(np.float32), RGB[:, :, :2]])
+def test_squash_refuses_other_arrays(pixels):
+    with pytest.raises(ValueError, match=r"pixels are .*\(H, W, 3\) uint8"):
+        read.squash(pixels, (8, 8))
+
+
+@given(hnp.arrays(np.bool_, (9, 11)), st.sampled_from([("L", 1), ("L", 255), ("I;16", 1), ("RGBA", 255)]))
+@settings(deadline=None, max_examples=30)
+def test_every_value_above_zero_marks_a_mask(tmp_path_factory, marked, coding):
+    mode, value = coding
+    if mode == "RGBA":
+        stored = Image.fromarray(np.dstack([np.full(marked.shape, 255, np.uint8)] * 3 + [marked * np.uint8(value)]))
+    else:
+        stored = Image.fromarray(marked.astype(np.uint16 if mode == "I;16" else np.uint8) * value)
+    path = tmp_path_factory.mktemp("mask") / "mask.png"
+    path.write_bytes(encoded(stored, "PNG"))
+    assert np.array_equal(read.read_mask(path, (9, 11)), marked)
+
+
+def test_mask_of_another_size_is_refused_with_both_sizes(tmp_path):
+    path = tmp_path / "000_mask.png"
+    path.write_bytes(encoded(RGB[:, :, 0], "PNG"))
+    with pytest.raises(read.ImageError, match=r"000_mask.png: the mask is 31 × 24 px but its image is 24 × 31 px; "):
+        read.read_mask(path, (31, 24))
+
+
+def test_mask_as_jpeg_is_refused(tmp_path):
+    path = tmp_path / "mask.png"
+    path.write_bytes(encoded(RGB, "JPEG"))
+    with pytest.raises(read.ImageError, match="JPEG.*PNG"):
+        read.read_mask(path, (24, 31))

@@ -1,0 +1,171 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from inspect_core.judge.limits import (
+    DEFAULT_OVERKILL,
+    Counts,
+    clopper_pearson,
+    count_parts,
+    in_parts,
+    limit_for_overkill,
+    upper_bound,
+)
+
+
+@pytest.mark.parametrize(
+    ("scores", "rate", "limit"),
+    [
+        ([1, 2, 3, 4], 0.25, 3.5),
+        ([4, 2, 1, 3], 0.5, 2.5),
+        ([1, 2, 4], 0.0, 5.0),
+        ([1, 2, 4], 0.3, 5.0),
+        (range(1, 101), DEFAULT_OVERKILL, 99.5),
+        (range(1, 100), DEFAULT_OVERKILL, 99.5),
+        ([1, 2, 5, 5, 5, 9], 0.5, 7.0),
+        ([1, 2, 5, 5], 0.25, 6.5),
+    ],
+)
+def test_limit_by_hand(scores, rate, limit):
+    assert limit_for_overkill(list(scores), rate=rate) == limit
+
+
+def test_the_share_meant_is_the_share_rejected():
+    scores = np.arange(100.0)
+    assert 0.29 * 100 < 29
+    assert (scores > limit_for_overkill(scores, rate=0.29)).sum() == 29
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=60, unique=True),
+    st.floats(0, 0.99),
+)
+@settings(deadline=None, max_examples=100)
+def test_exactly_the_allowed_number_is_rejected_without_ties(scores, rate):
+    if len(scores) == 1:
+        with pytest.warns(UserWarning, match="the limit is that score"):
+            limit = limit_for_overkill(scores, rate=rate)
+    else:
+        limit = limit_for_overkill(scores, rate=rate)
+    allowed = min(int(np.floor(rate * len(scores) + 1e-9)), len(scores) - 1)
+    assert (np.array(scores) > limit).sum() == allowed
+    assert np.isfinite(limit)
+
+
+@given(st.lists(st.integers(0, 4), min_size=2, max_size=30), st.floats(0, 0.99))
+@settings(deadline=None, max_examples=100)
+@pytest.mark.filterwarnings("ignore:all")
+def test_ties_never_reject_more_than_allowed(scores, rate):
+    limit = limit_for_overkill(scores, rate=rate)
+    assert (np.array(scores) > limit).sum() <= np.floor(rate * len(scores) + 1e-9)
+    assert limit_for_overkill(scores[::-1], rate=rate) == limit
+
+
+def test_neighbouring_numbers_are_still_told_apart():
+    low = np.nextafter(1.0, 2.0)
+    high = np.nextafter(low, 2.0)
+    assert limit_for_overkill([low, high], rate=0.5) == low
+
+
+def test_equal_scores_warn_and_accept_themselves():
+    with pytest.warns(UserWarning, match="all 3 good scores are 7"):
+        assert limit_for_overkill([7, 7, 7], rate=0.5) == 7
+
+
+@pytest.mark.parametrize(
+    ("scores", "rate", "message"),
+    [
+        ([], 0.1, "good_scores is empty"),
+        ([1, np.nan], 0.1, r"good_scores is NaN at \(1,\)"),
+        ([1, np.inf], 0.1, "good_scores is not finite"),
+        ([1, 2], 1.0, "rate is 1.0"),
+        ([1, 2], -0.1, "rate is -0.1"),
+        ([1, 2], np.nan, "rate is nan"),
+    ],
+)
+def test_bad_input_is_named(scores, rate, message):
+    with pytest.raises(ValueError, match=message):
+        limit_for_overkill(scores, rate=rate)
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 1), (1, 1), (0, 20), (3, 120), (60, 120), (120, 120), (7, 5000)])
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.999])
+def test_interval_is_scipys_exact_one(k, n, confidence):
+    expected = stats.binomtest(k, n).proportion_ci(confidence, method="exact")
+    np.testing.assert_allclose(clopper_pearson(k, n, confidence=confidence), expected, rtol=1e-9, atol=1e-12)
+    one_sided = stats.binomtest(k, n, alternative="less").proportion_ci(confidence, method="exact")
+    np.testing.assert_allclose(upper_bound(k, n, confidence=confidence), one_sided.high, rtol=1e-9)
+
+
+def test_bound_by_hand():
+    assert round(upper_bound(3, 120), 3) == 0.063
+    assert upper_bound(0, 20) == pytest.approx(1 - 0.05 ** (1 / 20))
+    assert upper_bound(0, 1) == pytest.approx(0.95)
+    assert upper_bound(0, 0) == 1
+    assert clopper_pearson(0, 0) == (0, 1)
+
+
+@given(st.integers(1, 400), st.data())
+@settings(deadline=None, max_examples=60)
+def test_bound_is_the_share_at_which_so_few_are_unlikely(n, data):
+    k = data.draw(st.integers(0, n - 1))
+    assert stats.binom.cdf(k, n, upper_bound(k, n)) == pytest.approx(0.05, rel=1e-6)
+    assert upper_bound(k + 1, n) > upper_bound(k, n) > k / n
+    low, high = clopper_pearson(k, n)
+    assert low <= k / n < upper_bound(k, n) < high
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "confidence", "message"),
+    [(-1, 3, 0.95, "k is -1 of n = 3"), (4, 3, 0.95, "k is 4"), (0.5, 3, 0.95, "k is 0.5"), (1, 3, 1.0, "confidence")],
+)
+def test_bad_counts_are_named(k, n, confidence, message):
+    with pytest.raises(ValueError, match=message):
+        clopper_pearson(k, n, confidence=confidence)
+    with pytest.raises(ValueError, match=message):
+        upper_bound(k, n, confidence=confidence)
+
+
+def test_counts_with_one_limit_and_with_two():
+    good, defects = [1, 2, 3, 4, 5], [2, 4, 6, 8]
+    assert count_parts(good, defects, review=4, reject=4) == Counts(1, 5, 2, 4)
+    assert count_parts(good, defects, review=2, reject=4) == Counts(1, 5, 1, 4, 2, 1, two_limits=True)
+    assert count_parts(good, [], review=4, reject=4) == Counts(1, 5, 0, 0)
+
+
+def test_counts_compare_as_a_verdict_does():
+    score = np.array([0.1], dtype=np.float32)
+    assert count_parts(score, score, review=0.1, reject=0.1) == Counts(1, 1, 0, 1)
+
+
+def test_counts_refuse_swapped_limits():
+    with pytest.raises(ValueError, match="review is 4, reject 2"):
+        count_parts([1], [1], review=4, reject=2)
+
+
+@pytest.mark.parametrize(
+    ("counts", "sentence"),
+    [
+        (Counts(3, 120, 1, 18), "Rejects 3 of 120 good (at most 6.3 % at 95 %), misses 1 of 18 defects."),
+        (Counts(0, 20, 0, 1), "Rejects 0 of 20 good (at most 13.9 % at 95 %), misses 0 of 1 defect."),
+        (Counts(0, 20, 0, 0), "Rejects 0 of 20 good (at most 13.9 % at 95 %)."),
+        (Counts(0, 0, 1, 2), "Misses 1 of 2 defects."),
+        (Counts(0, 0, 0, 0), "No parts to count."),
+        (Counts(2, 2, 0, 1), "Rejects 2 of 2 good (at most 100.0 % at 95 %), misses 0 of 1 defect."),
+        (Counts(0, 10_000, 0, 0), "Rejects 0 of 10000 good (at most 0.1 % at 95 %)."),
+        (
+            Counts(3, 120, 1, 18, 4, 3, two_limits=True),
+            "Rejects 3 of 120 good (at most 6.3 % at 95 %), misses 1 of 18 defects, sends 7 to review.",
+        ),
+        (
+            Counts(0, 20, 0, 0, two_limits=True),
+            "Rejects 0 of 20 good (at most 13.9 % at 95 %), sends 0 to review.",
+        ),
+    ],
+)
+def test_sentence_in_parts(counts, sentence):
+    assert in_parts(counts) == sentence
+    if sentence != "No parts to count.":
+        assert in_parts(counts, limit_set_on_these=True) == sentence + " The limit was set on these parts."

@@ -1,0 +1,40 @@
+import subprocess
+import sys
+
+import pytest
+
+from inspect_core.judge import metrics
+
+
+def test_every_measure_is_found_in_one_place():
+    contract = {
+        "auroc",
+        "fpr_at_tpr",
+        "fpr95_of_foreign",
+        "aupro",
+        "expected_calibration_error",
+        "ood_calibration_error",
+        "mean_max_confidence",
+        "hellinger",
+        "identification_rate",
+    }
+    assert contract <= set(metrics.__all__)
+    assert all(callable(getattr(metrics, name)) for name in metrics.__all__)
+
+
+@pytest.mark.parametrize(
+    ("module", "folders"),
+    [
+        ("inspect_core.judge.metrics", {"judge"}),
+        ("inspect_core.judge.limits", {"judge"}),
+        ("inspect_core.verdict", {"judge", "verdict"}),
+    ],
+)
+def test_judging_needs_no_torch_no_streamlit_and_no_other_folder(module, folders):
+    program = (
+        f"import sys, {module}\n"
+        "loaded = {name.split('.')[1] for name in sys.modules if name.startswith('inspect_core.')}\n"
+        f"assert loaded == {folders}, loaded\n"
+        "assert not {'torch', 'streamlit', 'sklearn'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -1,0 +1,75 @@
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspect_core.judge import anomaly_map
+from inspect_core.judge.limits import count_parts
+from inspect_core.verdict import Limits, Region, Verdict
+
+
+@pytest.mark.parametrize(
+    ("score", "word"), [(-5, "accept"), (2, "accept"), (2.1, "review"), (4, "review"), (4.0001, "reject")]
+)
+def test_a_limit_itself_is_still_the_milder_verdict(score, word):
+    assert Limits(review=2, reject=4).verdict(score) == word
+
+
+def test_one_limit_sends_nothing_to_review():
+    limits = Limits(review=2, reject=2)
+    assert [limits.verdict(score) for score in (1, 2, np.nextafter(2, 3))] == ["accept", "accept", "reject"]
+
+
+def test_a_float32_score_does_not_round_the_limit():
+    score = np.float32(0.1)
+    assert float(score) > 0.1
+    assert Limits(0.1, 0.1).verdict(score) == "reject"
+    assert Limits(score, score).verdict(score) == "accept"
+
+
+@given(st.lists(st.integers(0, 6), max_size=20), st.lists(st.integers(0, 6), max_size=20), st.data())
+@settings(deadline=None, max_examples=60)
+def test_verdicts_one_by_one_add_up_to_the_counts(good, defects, data):
+    review = data.draw(st.integers(0, 6))
+    reject = data.draw(st.integers(review, 6))
+    limits = Limits(review, reject)
+    counts = count_parts(good, defects, review=review, reject=reject)
+    said_of_good = [limits.verdict(score) for score in good]
+    said_of_defects = [limits.verdict(score) for score in defects]
+    assert counts.good_rejected == said_of_good.count("reject")
+    assert counts.good_reviewed == said_of_good.count("review")
+    assert counts.defects_missed == said_of_defects.count("accept")
+    assert counts.defects_reviewed == said_of_defects.count("review")
+
+
+@pytest.mark.parametrize("score", [np.nan, np.inf, -np.inf])
+def test_a_part_without_a_score_has_no_verdict(score):
+    with pytest.raises(ValueError, match="score is"):
+        Limits(1, 2).verdict(score)
+
+
+@pytest.mark.parametrize(
+    ("review", "reject", "message"),
+    [(3, 2, "review is 3.0, above reject 2.0"), (np.nan, 2, "review is nan"), (1, np.inf, "reject is inf")],
+)
+def test_limits_that_make_no_sense_are_refused(review, reject, message):
+    with pytest.raises(ValueError, match=message):
+        Limits(review, reject)
+
+
+def test_limits_and_verdict_are_frozen():
+    limits = Limits(np.float32(1), 2)
+    assert type(limits.review) is float
+    assert limits == Limits(1.0, 2.0)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        limits.review = 5
+    verdict = Verdict(score=1.0, verdict="accept", anomaly_map=np.zeros((2, 2), dtype=np.float32))
+    assert (verdict.regions, verdict.guard, verdict.kind) == ((), None, None)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        verdict.score = 2.0
+
+
+def test_region_is_the_one_that_judge_finds():
+    assert Region is anomaly_map.Region
