@@ -21,7 +21,7 @@ from tqdm import tqdm
 from inspect_core import doctor, plots, workspace
 from inspect_core.evaluation import evaluate, in_parts_of, truth_masks
 from inspect_core.features.backbones import available, load
-from inspect_core.features.store import FeatureStore
+from inspect_core.features.store import Store
 from inspect_core.images.folders import Samples, scan, split
 from inspect_core.images.listing import photos_in
 from inspect_core.images.read import ImageError, read
@@ -128,7 +128,7 @@ def _study(options: argparse.Namespace) -> Study:
     study = Study(
         parts,
         backbone,
-        FeatureStore(workspace.features_folder(), limit=workspace.FEATURE_BYTES),
+        Store(workspace.features_folder(), limit=workspace.FEATURE_BYTES),
         method=options.detector,
         parameters=given,
         grid=options.grid,

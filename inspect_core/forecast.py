@@ -8,7 +8,7 @@ import numpy as np
 
 from inspect_core.features.backbones import load
 from inspect_core.features.preparation import Preparation
-from inspect_core.features.store import FeatureStore
+from inspect_core.features.store import Store
 from inspect_core.methods import METHODS, Workload, parameters_of
 
 READING = 0.006
@@ -36,7 +36,7 @@ def forecast(
     parameters: Mapping[str, float | None],
     fit: int,
     shown: int,
-    store: FeatureStore,
+    store: Store,
 ) -> Forecast:
     """The cost of teaching `fit` photos and scoring `shown` ones, from timing one grey photo on this machine.
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from inspect_core.detectors.checks import Cancelled
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.preparation import Preparation
-from inspect_core.features.store import FeatureStore
+from inspect_core.features.store import Store
 from inspect_core.images.folders import Sample, Samples, Split, split
 from inspect_core.images.read import ImageError, read
 from inspect_core.judge.anomaly_map import to_pixels
@@ -38,7 +38,7 @@ class Study:
         self,
         samples: Samples | Split,
         backbone: Backbone,
-        store: FeatureStore,
+        store: Store,
         *,
         method: str = "mahalanobis",
         parameters: Mapping[str, float] | None = None,

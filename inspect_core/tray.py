@@ -5,6 +5,7 @@ operating system pages in and out; a move of the parameter reads one slice, blur
 """
 
 import tempfile
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +57,8 @@ class Tray:
         self.start = row.start(detector)
         self.stops = tuple(sorted({*stops_up_to(row.top(detector)), self.start})) if row.live else (0,)
         self.photos: tuple[TrayPhoto, ...] = ()
-        self._file = tempfile.TemporaryFile(prefix="loupe-tray-")  # noqa: SIM115 - lives as long as the tray
+        self._file = tempfile.TemporaryFile(prefix="loupe-tray-")  # noqa: SIM115 - closed with the tray
+        weakref.finalize(self, self._file.close)
         self._shape = (len(self.stops), *grid)
 
     @property

@@ -1,5 +1,6 @@
 """Shared by all tests: a recipe without a network, and a workspace of its own for every test."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -37,3 +38,27 @@ def recipe():
         calibration=(Calibrated("a,b.png", "1" * 64, 2.5), Calibrated("ü.png", "2" * 64, 0.1 + 0.2)),
         provenance=Provenance("2026-11-21T10:00:00+00:00", author="Ana", reason="first", seeds={"detector": 1}),
     )
+
+
+@pytest.fixture(scope="session")
+def product(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small product in MVTec layout from the bundled flange: 14 good to learn from, 4 good and 3 defects to judge."""
+    root = tmp_path_factory.mktemp("photos") / "flange"
+    source = Path(__file__).parent.parent / "sample_data" / "flange"
+    for name, count in (("train/good", 14), ("test/good", 4), ("test/scratch", 2), ("test/dent", 1)):
+        (root / name).mkdir(parents=True)
+        for photo in sorted((source / name).iterdir())[:count]:
+            shutil.copy(photo, root / name)
+    for kind in ("scratch", "dent"):
+        (root / "ground_truth" / kind).mkdir(parents=True)
+        for photo in (root / "test" / kind).iterdir():
+            shutil.copy(source / "ground_truth" / kind / f"{photo.stem}_mask.png", root / "ground_truth" / kind)
+    return root
+
+
+@pytest.fixture(scope="session")
+def backbone(tmp_path_factory: pytest.TempPathFactory):
+    """EfficientNet-Lite0 at 128 x 128, exported once for the whole run."""
+    from inspect_core.features.backbones import load
+
+    return load("efficientnet_lite0", size=(128, 128), device="cpu", cache=tmp_path_factory.mktemp("graphs"))

@@ -52,7 +52,7 @@ class KernelPCA:
 
         z: (..., d) -> (...) float64. q: 0 .. rank, a larger one is taken as the rank with a warning; q = 0 ranks as
         minus the Parzen density does. Bit-equal to the same q of any `sweep`. Warns when more than 1 % of the scores
-        tie at the Gaussian kernel's maximum, reached far from all training samples and, with sigma too small, everywhere.
+        tie at the maximum of the Gaussian kernel: far from all training samples or, with sigma too small, everywhere.
         Raises ValueError for non-finite features, a wrong width or a negative q.
         """
         scores = self._scores(z, [self.q if q is None else self._effective(q)])[0]

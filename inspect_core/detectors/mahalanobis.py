@@ -30,6 +30,7 @@ from inspect_core.detectors.per_location import (
     factorise,
     location_blocks,
     location_name,
+    matrix_blocks,
     per_location_product,
     require_grid,
     require_ridge,
@@ -93,9 +94,7 @@ class LocalGaussian:
         """Takes in features (n, h, w, d). Raises ValueError for another grid or width or values not finite."""
         x = as_features(features, width=self.projection.shape[0])
         require_grid(x, self.grid, name="features")
-        for chunk in x.split(GATHERED):
-            self._gather(project(chunk.to(self.projection.device), self.projection))
-        return self
+        return self._embed(x)
 
     def update_projected(self, projected: Tensor | np.ndarray) -> Self:
         """Takes in features already multiplied by the projection, (n, h, w, k). Raises ValueError as `update`."""
@@ -115,7 +114,7 @@ class LocalGaussian:
         other._join_gathered()
         if other._joined:
             n, m, device = self._joined, other._joined, self._mean.device
-            for here in location_blocks(len(self._mean)):
+            for here in matrix_blocks(self._scatter):
                 shift = other._mean[here].to(device) - self._mean[here]
                 between = shift * math.sqrt(n * m / (n + m))
                 self._scatter[here] += other._scatter[here].to(device) + between[:, :, None] * between[:, None, :]
@@ -137,7 +136,7 @@ class LocalGaussian:
         warn_if_singular(images=self.images, k=k)
         self._join_gathered()
         cholesky = torch.empty(self._scatter.shape, device=self._scatter.device)
-        for here in location_blocks(len(self._scatter)):
+        for here in matrix_blocks(self._scatter):
             covariance = self._scatter[here] / self._joined
             cholesky[here] = factorise(covariance, ridge, place=partial(location_name, here.start, self.grid[1]))
         return Mahalanobis(
@@ -147,6 +146,11 @@ class LocalGaussian:
             ridge=float(ridge),
             images=self._joined,
         )
+
+    def _embed(self, features: Tensor) -> Self:
+        for chunk in features.split(GATHERED):
+            self._gather(project(chunk.to(self.projection.device), self.projection))
+        return self
 
     def _gather(self, projected: Tensor) -> None:
         rows = projected.flatten(1, 2)
@@ -193,4 +197,4 @@ def fit(
         raise ValueError(f"features has shape {tuple(x.shape)}; give (n, h, w, d), one vector for every location")
     require_samples(x)
     chosen = choose_projection(x.shape[-1], k=k, seed=seed, projection=projection).to(x.device)
-    return LocalGaussian(chosen, tuple(x.shape[1:3])).update(x).finish(ridge=ridge)
+    return LocalGaussian(chosen, tuple(x.shape[1:3]))._embed(x).finish(ridge=ridge)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from inspect_core.detectors.checks import as_features, full_precision
-from inspect_core.detectors.per_location import grid_distances, location_blocks, require_grid, whitening_blocks
+from inspect_core.detectors.per_location import grid_distances, matrix_blocks, require_grid, whitening_blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Mahalanobis:
         """
         h, w, k = self.mean.shape
         factors, values = self.cholesky.reshape(h * w, k, k), self.mean.new_empty(h * w, k)
-        for here in location_blocks(h * w):
+        for here in matrix_blocks(factors):
             factor = factors[here].double()
             eigenvalues = torch.linalg.eigvalsh(factor @ factor.transpose(1, 2)).flip(-1)
             values[here] = (eigenvalues - self.ridge).clamp_min(0).float()

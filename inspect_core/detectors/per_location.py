@@ -13,8 +13,8 @@ from torch import Tensor
 
 from inspect_core.detectors.checks import full_precision, require_between
 
-# Locations factorised together: their float64 matrices stay within a few tens of megabytes.
-LOCATIONS = 256
+# Entries of the float64 matrices in work at one time: 20 MB of each.
+MATRIX_ENTRIES = 2_560_000
 # torch shares element-wise work on more numbers than this among threads. Below it one image never waits for a thread
 # that the backbone still occupies; above it, at a fixed number of locations a time, many images make use of them.
 SERIAL_NUMBERS = 32768
@@ -24,9 +24,15 @@ SCORED_LOCATIONS = 32
 BLOCK_ROWS = 20
 
 
-def location_blocks(count: int, size: int = LOCATIONS) -> Iterator[slice]:
+def location_blocks(count: int, size: int) -> Iterator[slice]:
     """Slices that cover 0..count, `size` at a time."""
     return (slice(start, min(start + size, count)) for start in range(0, count, size))
+
+
+def matrix_blocks(matrices: Tensor) -> Iterator[slice]:
+    """Slices of (p, k, k) with at most MATRIX_ENTRIES entries each."""
+    p, k, _ = matrices.shape
+    return location_blocks(p, max(1, MATRIX_ENTRIES // k**2))
 
 
 def per_location_product(a: Tensor, b: Tensor) -> Tensor:
@@ -68,7 +74,7 @@ def whitening_blocks(factors: Tensor) -> tuple[Tensor, ...]:
     ends = [(start, min(start + BLOCK_ROWS, k)) for start in range(0, k, BLOCK_ROWS)]
     blocks = tuple(torch.empty(p, end, end - start, device=factors.device) for start, end in ends)
     identity = torch.eye(k, dtype=torch.float64, device=factors.device)
-    for here in location_blocks(p):
+    for here in matrix_blocks(factors):
         factor = factors[here].double()
         inverse = torch.linalg.solve_triangular(factor, identity.expand_as(factor), upper=False)
         for block, (start, end) in zip(blocks, ends, strict=True):

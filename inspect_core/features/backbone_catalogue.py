@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 import timm
 import torchvision
@@ -23,7 +24,8 @@ class Spec:
     presets: name -> taps (module names in forward order); the first is the default.
     classifier: the last linear layer; its input is the embedding, its output the logits.
     mean, sd: of the network's training images, per colour, where black is 0 and white is 1.
-    file: the name a weights file goes by; package: the installed package that brings it; sha256: its pinned digest.
+    file: name of the weights file its authors published; package: the installed package that brings it;
+    sha256: the digest, or its first digits, that a file of this name must have, "" when any will do.
     published: torchvision's own weights, which it can download.
     """
 
@@ -60,6 +62,7 @@ def _lite(number: int, ends: tuple[str, ...], file: str, sha256: str) -> Spec:
 def _torchvision(name: str, taps: tuple[str, ...], classifier: str) -> Spec:
     """One of torchvision's networks with its first published ImageNet weights, the ones the papers used."""
     published = torchvision.models.get_model_weights(name)["IMAGENET1K_V1"]
+    file = published.url.rsplit("/", 1)[-1]
     return Spec(
         name=name,
         build=partial(torchvision.models.get_model, name, weights=None),
@@ -67,7 +70,8 @@ def _torchvision(name: str, taps: tuple[str, ...], classifier: str) -> Spec:
         classifier=classifier,
         mean=IMAGENET_MEAN,
         sd=IMAGENET_SD,
-        file=published.url.rsplit("/", 1)[-1],
+        file=file,
+        sha256=Path(file).stem.rsplit("-", 1)[-1],  # torchvision's file names end in eight digits of their digest
         published=published,
     )
 
@@ -121,10 +125,9 @@ def spec_of(name: str, *, has_weights: bool) -> Spec:
 def _timm(model: str) -> Spec:
     """A timm network, tapped by default where its own list of stages says that strides 4, 8 and 16 end."""
     config = timm.get_pretrained_cfg(model)
-    build = partial(timm.create_model, model, pretrained=False)
     return Spec(
         name=f"{TIMM_PREFIX}{model}",
-        build=build,
+        build=partial(timm.create_model, model, pretrained=False),
         presets={},
         classifier=config.classifier if isinstance(config.classifier, str) else "",
         mean=tuple(config.mean),

@@ -128,19 +128,15 @@ class Backbone:
                 padded[: len(part)] = part
                 outputs = tapped(torch.from_numpy(padded).to(self.device))
                 batches.append([output[: len(part)] for output in outputs])
-        maps_then_head = tuple(torch.cat(parts) for parts in zip(*batches, strict=True))
-        return tuple(
-            values.permute(0, 2, 3, 1).contiguous() if values.ndim == 4 else values for values in maps_then_head
-        )
+        joined = (torch.cat(parts) for parts in zip(*batches, strict=True))
+        return tuple(values.permute(0, 2, 3, 1).contiguous() if values.ndim == 4 else values for values in joined)
 
     def _with_onnx(self, images: np.ndarray, head: bool) -> tuple[Tensor, ...]:
         """ONNX Runtime, image by image."""
         graph = self._graph(head)
         rows = [graph.run(image) for image in images] or [graph.run(np.zeros((*self.size, 3), np.uint8))]
-        parts = [
-            [_channels_last(torch.from_numpy(output)) for output in outputs] for outputs in zip(*rows, strict=True)
-        ]
-        return tuple(torch.cat(part)[: len(images)] for part in parts)
+        outputs = ([_channels_last(torch.from_numpy(value)) for value in column] for column in zip(*rows, strict=True))
+        return tuple(torch.cat(column) if len(column) > 1 else column[0][: len(images)] for column in outputs)
 
     def _graph(self, head: bool) -> OnnxGraph:
         with self._lock:
@@ -170,7 +166,8 @@ def load(
     name: one of `available()`, or "timm:<name>" (with `weights`, the bare timm name will do).
     taps: a preset of the backbone ("expansions", "outputs"; "stages"), module names, or None for its first preset.
     size: (H, W) in pixels, multiples of 32. weights: a file to use instead of the one found on this machine.
-    device: "auto" (a GPU when there is one), "cpu", "cuda" or "cuda:1". cache: folder of exported graphs, None for `onnx/` in the workspace.
+    device: "auto" (a GPU when there is one), "cpu", "cuda" or "cuda:1".
+    cache: folder of exported graphs, None for `onnx/` in the workspace.
     Raises ValueError for an unknown name, tap or device, a size that is no multiple of 32, and weights that are
     missing, damaged or made for another network.
     """
@@ -189,7 +186,7 @@ def load(
         tap_channels=levels.channels,
         tap_cells=levels.cells,
         strides=levels.strides,
-        size=(int(size[0]), int(size[1])),
+        size=tuple(size),
         mean=spec.mean,
         sd=spec.sd,
         device=where,
@@ -233,8 +230,8 @@ def _channels_last(values: Tensor) -> Tensor:
 
 
 def _check_size(size: tuple[int, int]) -> None:
-    whole = len(size) == 2 and all(isinstance(side, int | np.integer) for side in size)
-    if not whole or any(side < STRIDE or side % STRIDE for side in size):
+    sides = tuple(size) if isinstance(size, tuple | list) else ()
+    if len(sides) != 2 or not all(isinstance(side, int) and side >= STRIDE and side % STRIDE == 0 for side in sides):
         raise ValueError(f"size is {size}; give (height, width) in pixels, each a multiple of {STRIDE}")
 
 
@@ -243,7 +240,7 @@ def _device(device: str) -> torch.device:
         return torch.device("cuda", 0) if torch.cuda.is_available() else torch.device("cpu")
     if device == "cpu":
         return torch.device("cpu")
-    kind, _, number = str(device).partition(":")
+    kind, _, number = device.partition(":")
     if kind != "cuda" or not (number or "0").isdecimal():
         raise ValueError(f'device is {device!r}; give "auto", "cpu", "cuda" or "cuda:1"')
     if int(number or 0) >= torch.cuda.device_count():
@@ -269,13 +266,9 @@ def _taps(spec: Spec, network: nn.Module, taps: str | tuple[str, ...] | None) ->
 
 def _with_weights(spec: Spec, network: nn.Module, weights: str | os.PathLike[str] | None) -> tuple[nn.Module, str]:
     """The network filled from the named file, or from the one found on this machine, and the file's SHA-256."""
-    if weights is None:
-        path = obtain_weights(spec)
-        # torchvision's files carry the first eight digits of their digest in their name.
-        promised = spec.sha256 or (path.stem.rsplit("-", 1)[-1] if spec.published else "")
-    else:
-        path, promised = Path(weights), ""
+    path = obtain_weights(spec) if weights is None else Path(weights)
+    promised = spec.sha256 if weights is None and path.name == spec.file else ""
     tensors, digest = read_weights(path, sha256=promised)
-    if spec.sha256 and digest == spec.sha256:
+    if spec.package and digest == spec.sha256:
         tensors = in_forward_order(network, tensors)
     return fill(network, tensors, path=path), digest

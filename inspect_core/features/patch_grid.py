@@ -88,9 +88,7 @@ def _grow(values: Tensor, grid: tuple[int, int], *, nearest: bool) -> Tensor:
 
 
 def _project(values: Tensor, rows: Tensor) -> Tensor:
-    """(1, h, w, d) @ (d, k). A copy, when it is not there already, puts the values on a 64-byte boundary: the last bit
-    of a matrix product may depend on where its operands start.
-    """
+    """(1, h, w, d) @ (d, k), both starting on a 64-byte boundary: the last bit of a matrix product may depend on it."""
     if values.data_ptr() % ALIGNMENT:
         values = values.clone()
     _, height, width, channels = values.shape
@@ -117,7 +115,7 @@ def _check(maps: list[Tensor], grid: tuple[int, int], pool: int) -> None:
 
 
 def _rows(projection: Tensor | np.ndarray | None, maps: list[Tensor]) -> list[Tensor] | None:
-    """The projection cut into the rows of each tap, float32 on the maps' device."""
+    """The projection cut into the rows of each tap: float32 on the maps' device, in memory of their own."""
     if projection is None:
         return None
     widths = [values.shape[3] for values in maps]
@@ -127,4 +125,4 @@ def _rows(projection: Tensor | np.ndarray | None, maps: list[Tensor]) -> list[Te
             f"projection has shape {tuple(columns.shape)}, the taps have {' + '.join(map(str, widths))} = "
             f"{sum(widths)} channels; give (d, k) made for these taps"
         )
-    return list(columns.contiguous().split(widths))
+    return [part.clone(memory_format=torch.contiguous_format) for part in columns.split(widths)]

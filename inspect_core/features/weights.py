@@ -15,7 +15,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
-from inspect_core.features.backbone_catalogue import Spec
+from inspect_core.features.backbone_catalogue import TIMM_PREFIX, Spec
 
 
 def weights_folder() -> Path:
@@ -24,12 +24,16 @@ def weights_folder() -> Path:
 
 
 def find_weights(spec: Spec) -> Path | None:
-    """The file this machine has for a backbone: from its installed package, else from the weights folder, else None."""
+    """The file this machine has for a backbone, None when it has none.
+
+    Looked for in this order: the installed package that brings it; in the weights folder the file as published; there
+    too, any weights of the user's own as `<name>.safetensors` or `<name>.pth`.
+    """
     package = importlib.util.find_spec(spec.package) if spec.package else None
-    folders = [Path(place) / "models" for place in package.submodule_search_locations] if package else []
-    names = [spec.file, Path(spec.file).with_suffix(".pth").name]
-    candidates = [folder / name for folder in [*folders, weights_folder()] for name in names]
-    return next((path for path in candidates if path.is_file()), None)
+    packaged = [Path(place) / "models" / spec.file for place in package.submodule_search_locations] if package else []
+    own = spec.name.removeprefix(TIMM_PREFIX)
+    named = [weights_folder() / name for name in (spec.file, f"{own}.safetensors", f"{own}.pth")]
+    return next((path for path in packaged + named if path.is_file()), None)
 
 
 def obtain_weights(spec: Spec) -> Path:

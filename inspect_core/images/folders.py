@@ -46,11 +46,12 @@ _STRAY_MASK = "it is a mask without an image of its name; name it as its image, 
 
 @dataclass(frozen=True)
 class _Look:
-    """What one quick decode tells of an image: its size, its difference hash, and a digest of the file."""
+    """What one quick decode tells of an image: size, difference hash, digest of the file, and if its mask is no use."""
 
     size: tuple[int, int]
     hash: np.ndarray
     file_digest: bytes
+    mask_problem: str | None
 
 
 def inside(path: str | Path, roots: Sequence[str | Path]) -> Path:
@@ -98,21 +99,21 @@ def _scan(root: Path) -> Samples:
     skipped += [Skipped(str(file), reason, "image") for file, reason in layout.refused.items()]
     skipped += [Skipped(str(file), _STRAY_MASK, "mask") for file in layout.stray_masks]
 
-    samples, looks = [], []
+    masks = {file: layout.masks.get(file) for file, place in layout.images.items() if place.kind != GOOD}
     with ThreadPoolExecutor(min(MAX_WORKERS, os.cpu_count() or 1)) as pool:
-        for (file, place), look in zip(
-            layout.images.items(), pool.map(lambda file: _look(root / file), layout.images), strict=True
-        ):
-            if isinstance(look, ImageError):
-                skipped.append(Skipped(str(file), f"{look.reason}; {look.remedy}", "image"))
-                continue
-            mask = layout.masks.get(file) if place.kind != GOOD else None
-            problem = _mask_problem(root / mask, look.size) if mask else None
-            if problem:
-                skipped.append(Skipped(str(mask), problem, "mask"))
-            usable = root / mask if mask and not problem else None
-            looks.append(look)
-            samples.append(Sample(root / file, str(file), place.kind, look.size, usable, place.part_of, place.group))
+        found = list(pool.map(lambda file: _look(root, file, masks.get(file)), layout.images))
+
+    samples, looks = [], []
+    for (file, place), look in zip(layout.images.items(), found, strict=True):
+        if isinstance(look, ImageError):
+            skipped.append(Skipped(str(file), f"{look.reason}; {look.remedy}", "image"))
+            continue
+        mask = masks.get(file)
+        if look.mask_problem:
+            skipped.append(Skipped(str(mask), look.mask_problem, "mask"))
+        usable = root / mask if mask and not look.mask_problem else None
+        looks.append(look)
+        samples.append(Sample(root / file, str(file), place.kind, look.size, usable, place.part_of, place.group))
     good = tuple(sample for sample in samples if sample.kind == GOOD)
     defects = tuple(sample for sample in samples if sample.kind != GOOD)
     skipped.sort()
@@ -200,14 +201,16 @@ def _is_image(name: str) -> bool:
     return Path(name).suffix.lower() in EXTENSIONS
 
 
-def _look(path: Path) -> _Look | ImageError:
+def _look(root: Path, file: PurePosixPath, mask: PurePosixPath | None) -> _Look | ImageError:
+    path = root / file
     try:
         size, grey = thumbnail(path, HASH_GRID)
-        return _Look(size, difference_hash(grey), hashlib.sha256(path.read_bytes()).digest())
+        file_digest = hashlib.sha256(path.read_bytes()).digest()
     except ImageError as error:
         return error
     except OSError as error:
         return unreadable(path.name, error)
+    return _Look(size, difference_hash(grey), file_digest, _mask_problem(root / mask, size) if mask else None)
 
 
 def _mask_problem(path: Path, size: tuple[int, int]) -> str | None:

@@ -113,18 +113,18 @@ def _knocked(seat: Seat, severity: float, harm: np.random.Generator) -> Seat:
     return replace(seat, x=seat.x + off * np.cos(heading), y=seat.y + off * np.sin(heading), angle=seat.angle + turn)
 
 
-def _open_ground(harm: np.random.Generator, clear: float) -> tuple[float, float]:
-    """Return a place on the board at least `clear` mm from the middle of any component and off the large ones."""
-    large = {"quad": 5.6, "soic": 4.0, "can": 4.4, "inductor": 4.0, "crystal": 3.4}
+def _open_ground(harm: np.random.Generator) -> tuple[float, float]:
+    """Return a place on the board that no component covers."""
+    large = {"quad": 6.0, "soic": 4.4, "can": 4.8, "inductor": 4.4, "crystal": 3.8}
     while True:
         x, y = harm.uniform(-HALF + 3, HALF - 3, 2)
-        if y < 14 and all(np.hypot(x - p.x, y - p.y) > large.get(p.shape, 1.4) + clear for p in PARTS):
+        if y < 14 and all(np.hypot(x - p.x, y - p.y) > large.get(p.shape, 1.8) for p in PARTS):
             return float(x), float(y)
 
 
 def _scrape(scene: Scene, pose: Pose, severity: float, harm: np.random.Generator) -> None:
     """Score the mask down to bright copper, before the components went on."""
-    path = wander(harm, _open_ground(harm, 0.4), harm.uniform(0, np.pi), 2.5 + 9 * severity, 0.3)
+    path = wander(harm, _open_ground(harm), harm.uniform(0, np.pi), 2.5 + 9 * severity, 0.3)
     scratch(scene, pose, path, harm, width=0.13 + 0.12 * severity, depth=0.03 + 0.03 * severity, laid_bare=_COPPER)
 
 

@@ -65,7 +65,7 @@ def _halve(canvas: np.ndarray) -> np.ndarray:
 
 
 def _correlated(noise: np.ndarray) -> np.ndarray:
-    """Return unit-variance noise whose brightness is nearly white and whose colour is blotchy."""
+    """Return noise of about unit variance whose brightness is nearly white and whose colour is blotchy."""
     bright = noise.mean(axis=1, keepdims=True)
     colour = ndimage.uniform_filter(noise - bright, (0, 0, 3, 3), mode="nearest")
     return bright * 1.5 + colour * 1.5

@@ -35,7 +35,7 @@ def draw_lights(rng: np.random.Generator) -> tuple[Light, ...]:
 
 
 class _Yarns:
-    """One set of parallel yarns: course and width along each, in yarn pitches."""
+    """One set of parallel yarns: course and width along each in yarn pitches, shade as a factor, twist in radians."""
 
     def __init__(self, rng: np.random.Generator):
         length = _YARNS * _ALONG
@@ -147,7 +147,7 @@ def _nap(scene: Scene, pose: Pose, rng: np.random.Generator) -> None:
 
 
 def _unravel(yarns: _Yarns, across: float, along: float, severity: float) -> None:
-    """Lose a yarn over some length; a plain one loses two neighbours."""
+    """Lose a yarn over some length; a plain one takes part of its neighbour with it."""
     yarn, middle = int(across / _PITCH + _YARNS / 2), along / _PITCH + _YARNS / 2
     half = 1.6 + 9 * severity
     yarns.cut(yarn, middle - half, middle + half)

@@ -71,9 +71,7 @@ def dent(scene: Scene, pose: Pose, centre: tuple, rng: np.random.Generator, *, r
     scene.paint(0.5 * crushed, where, rough=0.17)
 
 
-def blot(
-    pose: Pose, centre: tuple, rng: np.random.Generator, radius: float
-) -> tuple[tuple[slice, slice], np.ndarray]:
+def blot(pose: Pose, centre: tuple, rng: np.random.Generator, radius: float) -> tuple[tuple[slice, slice], np.ndarray]:
     """Return a window and the distance beyond a ragged rounded outline, in radii: below 0 inside, above 0 outside."""
     where = pose.window(*centre, 1.9 * radius)
     x, y = pose.grid(where)
@@ -84,13 +82,11 @@ def blot(
     return where, (np.hypot(dx, dy) / radius - 1 - np.clip(edge, -0.35, 0.45) + ragged).astype(np.float32)
 
 
-def fibre(
-    scene: Scene, pose: Pose, path: np.ndarray, *, radius: float, diffuse: tuple, specular: tuple = (0.03, 0.03, 0.03)
-) -> None:
+def fibre(scene: Scene, pose: Pose, path: np.ndarray, *, radius: float, diffuse: tuple) -> None:
     """Lay a round thread or hair of `radius` mm along the path, resting on the surface."""
     where, distance, place = stroke(pose, path, 1.5 * radius + 2 * pose.pitch)
     bow = 1 + 1.5 * np.sin(np.pi * place) ** 2
     inside = np.clip((radius - distance) / pose.pitch + 0.5, 0, 1).astype(np.float32)
     profile = np.sqrt(np.maximum(1 - (np.minimum(distance, radius) / radius) ** 2, 0))
     scene.height[where] += inside * (radius * (profile + bow)).astype(np.float32)
-    scene.paint(inside, where, diffuse=diffuse, specular=specular, rough=0.25)
+    scene.paint(inside, where, diffuse=diffuse, specular=(0.03, 0.03, 0.03), rough=0.25)

@@ -72,11 +72,11 @@ class Pose:
 
 @dataclass
 class Scene:
-    """Shape and materials of one part. `paint` and the defects edit it in place; `build` functions return a fresh one.
+    """Shape and materials of one part. `paint` and the defects edit it in place; a product's `build` returns a fresh one.
 
     tilt: `(2, S, S)` slopes (x, y) too fine or too steep for the height field, such as grooves and the walls of holes.
     rough: `(2, S, S)` standard deviation of the unresolved slopes along and across the `grain` (radians).
-    opening: share of the surroundings that a point sees. depth: mm out of the plane of focus.
+    opening: share of the surroundings that a point sees. depth: 0 in focus, 1 as far out of it as the lens blurs.
     """
 
     height: np.ndarray
@@ -184,6 +184,7 @@ def radiance(scene: Scene, pose: Pose, lights: tuple[Light, ...], sky: tuple[flo
         dx, dy = -lx / (1 + lz) - slope_x, -ly / (1 + lz) - slope_y
         wide_along, wide_across = scene.rough[0] ** 2 + light.size**2, scene.rough[1] ** 2 + light.size**2
         exponent = (dx * along_x + dy * along_y) ** 2 / wide_along + (dy * along_x - dx * along_y) ** 2 / wide_across
+        # A lobe is the brighter the narrower it is; 0.08 balances gloss with Lambert's reflection.
         lobe = lit * np.exp(-0.5 * exponent) * (0.08 / np.sqrt(wide_along * wide_across))
         matt += facing * _colour(light.colour)
         gloss += lobe * _colour(light.colour)
@@ -206,21 +207,20 @@ def _openness(height: np.ndarray, pitch: float) -> np.ndarray:
 
 
 def _lit_share(height: np.ndarray, pitch: float, towards: tuple[float, float], rise: float) -> np.ndarray:
-    """Return 1 in the light, 0 in the cast shadow: the ray to the lamp is followed at half resolution."""
+    """Return 1 in the light, 0 in the cast shadow: the ray to the lamp is followed for up to 80 canvas pixels."""
     small = height[::2, ::2]
     side = small.shape[0]
     blocked = np.zeros_like(small)
-    top = float(small.max())
+    relief = float(small.max() - small.min())
     for step in np.unique(np.round(np.geomspace(1, 40, 16)).astype(int)):
         climb = step * 2 * pitch * rise / np.hypot(*towards)
-        if climb > top - float(small.min()):
+        if climb > relief:
             break
         dx, dy = (int(np.round(step * t / np.hypot(*towards))) for t in towards)
         rows, columns = np.clip(np.arange(side) + dy, 0, side - 1), np.clip(np.arange(side) + dx, 0, side - 1)
         above = small[rows][:, columns] - small - np.float32(climb)
         np.maximum(blocked, above / np.float32(0.15 * climb + 2 * pitch), out=blocked)
-    shadow = np.clip(blocked, 0, 1)
-    return _double(1 - ndimage.gaussian_filter(shadow, 0.7) if top > 0 else 1 - shadow)
+    return _double(1 - ndimage.gaussian_filter(np.clip(blocked, 0, 1), 0.7))
 
 
 def _double(small: np.ndarray) -> np.ndarray:

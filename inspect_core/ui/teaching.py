@@ -6,7 +6,7 @@ from pathlib import Path
 
 from inspect_core import workspace
 from inspect_core.features.backbones import load
-from inspect_core.features.store import FeatureStore
+from inspect_core.features.store import Store
 from inspect_core.images.folders import Split, scan, split
 from inspect_core.jobs import Job, Jobs, device_lock
 from inspect_core.study import Study
@@ -72,6 +72,6 @@ def teach(order: Order, report: Callable[[float, str], None]) -> in_hand.InHand:
     return in_hand.of_study(order.product, study, order.notes + skipped)
 
 
-def feature_store() -> FeatureStore:
+def feature_store() -> Store:
     """The store of extracted features in the workspace, bounded."""
-    return FeatureStore(workspace.features_folder(), limit=workspace.FEATURE_BYTES)
+    return Store(workspace.features_folder(), limit=workspace.FEATURE_BYTES)

@@ -54,8 +54,7 @@ def test_distances_of_every_k_equal_separate_float64_fits(draw) -> None:
 def test_float32_scores_keep_their_precision_for_few_images(n: int, scale: float, tolerance: float) -> None:
     rng = np.random.default_rng(3)
     mixing = rng.standard_normal((250, 250)) / np.sqrt(250)
-    draw = lambda count: (scale * rng.standard_normal((count, 2, 3, 250)) @ mixing).astype(np.float32)  # noqa: E731
-    train, test = draw(n), draw(20)
+    train, test = np.split((scale * rng.standard_normal((n + 20, 2, 3, 250)) @ mixing).astype(np.float32), [n])
     w = semi_orthogonal(250, 100)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

@@ -209,5 +209,5 @@ def test_mask_of_another_size_is_refused_with_both_sizes(tmp_path):
 def test_mask_as_jpeg_is_refused(tmp_path):
     path = tmp_path / "mask.png"
     path.write_bytes(encoded(RGB, "JPEG"))
-    with pytest.raises(read.ImageError, match="JPEG.*PNG"):
+    with pytest.raises(read.ImageError, match=r"JPEG.*PNG"):
         read.read_mask(path, (24, 31))

@@ -1,0 +1,355 @@
+"""Backbones: the right levels, the same features as plain torch, and a clear word when something is amiss."""
+
+import dataclasses
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+import timm
+import torch
+import torchvision
+from safetensors.torch import save_file
+from torch import nn
+
+from inspect_core.features import backbones
+from inspect_core.features.backbone_catalogue import CATALOGUE, spec_of
+from inspect_core.features.backbones import Backbone, available, check_engines, load, weights_found
+from inspect_core.features.tapped_network import levels_of
+from inspect_core.features.weights import find_weights
+
+SIZE = (64, 96)
+TINY = "test_resnet"
+
+
+@pytest.fixture(scope="session")
+def graphs(tmp_path_factory) -> Path:
+    """One folder of exported graphs for the session, so that no network is exported twice."""
+    return tmp_path_factory.mktemp("onnx")
+
+
+@pytest.fixture(scope="session")
+def lite(graphs) -> Backbone:
+    return load("efficientnet_lite0", size=SIZE, device="cpu", cache=graphs)
+
+
+@pytest.fixture(scope="session")
+def tiny_weights(tmp_path_factory) -> Path:
+    torch.manual_seed(0)
+    path = tmp_path_factory.mktemp("weights") / f"{TINY}.safetensors"
+    save_file(with_spread_statistics(timm.create_model(TINY)).state_dict(), path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def images() -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 256, (3, *SIZE, 3), dtype=np.uint8)
+
+
+def with_spread_statistics(network: nn.Module) -> nn.Module:
+    """A seeded random network whose batch norms do something."""
+    for module in network.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            nn.init.uniform_(module.running_mean, -0.2, 0.2)
+            nn.init.uniform_(module.running_var, 0.5, 2.0)
+    return network.eval()
+
+
+def relative(got: torch.Tensor, expected: torch.Tensor) -> float:
+    return float((got - expected).abs().max() / expected.abs().max())
+
+
+def plain_lite(images: np.ndarray) -> tuple[nn.Module, torch.Tensor]:
+    """The packaged network and its scaled input in float64, put together without Loupe."""
+    network = timm.create_model("tf_efficientnet_lite0").eval()
+    tensors = torch.load(find_weights(CATALOGUE["efficientnet_lite0"]), weights_only=True)
+    network.load_state_dict(dict(zip(network.state_dict(), tensors.values(), strict=True)))
+    scaled = (torch.from_numpy(images).permute(0, 3, 1, 2).double() / 255 - 0.5) / 0.5
+    return network.double().requires_grad_(False), scaled
+
+
+def test_the_built_in_backbones_bring_their_weights():
+    assert set(available()) >= {"efficientnet_lite0", "resnet18", "wide_resnet50_2", "mobilenet_v3_large"}
+    found = weights_found()
+    assert tuple(found) == available()
+    assert all(found[f"efficientnet_lite{number}"].is_file() for number in (0, 1, 2))
+
+
+@pytest.mark.parametrize(
+    ("name", "preset", "channels"),
+    [
+        ("efficientnet_lite0", "expansions", (144, 240, 672)),
+        ("efficientnet_lite0", "outputs", (24, 40, 112)),
+        ("efficientnet_lite1", "expansions", (144, 240, 672)),
+        ("efficientnet_lite1", "outputs", (24, 40, 112)),
+        ("efficientnet_lite2", "expansions", (144, 288, 720)),
+        ("efficientnet_lite2", "outputs", (24, 48, 120)),
+        ("resnet18", "stages", (64, 128, 256)),
+        ("resnet50", "stages", (256, 512, 1024)),
+        ("wide_resnet50_2", "stages", (256, 512, 1024)),
+        ("mobilenet_v3_small", "stages", (16, 24, 48)),
+        ("mobilenet_v3_large", "stages", (24, 40, 112)),
+    ],
+)
+def test_presets_stand_at_strides_4_8_and_16(name, preset, channels):
+    with torch.device("meta"):
+        network = CATALOGUE[name].build()
+    levels = levels_of(network, CATALOGUE[name].presets[preset], (96, 64))
+    assert levels.channels == channels
+    assert levels.strides == (4, 8, 16)
+    assert levels.cells == ((24, 16), (12, 8), (6, 4))
+    assert isinstance(network.get_submodule(CATALOGUE[name].classifier), nn.Linear)
+
+
+def test_levels_travel_with_the_backbone(lite, images):
+    assert lite.name == "efficientnet_lite0"
+    assert lite.taps == ("blocks.2.0.bn1", "blocks.3.0.bn1", "blocks.5.0.bn1")
+    assert lite.tap_channels == (144, 240, 672)
+    assert lite.strides == (4, 8, 16)
+    assert lite.tap_cells == ((16, 24), (8, 12), (4, 6))
+    assert lite.engine == "ONNX Runtime on the CPU"
+    assert lite.weight_digest == CATALOGUE["efficientnet_lite0"].sha256
+    shapes = [tuple(values.shape) for values in lite.tap_maps(images)]
+    assert shapes == [(3, *cells, d) for cells, d in zip(lite.tap_cells, lite.tap_channels, strict=True)]
+
+
+def test_expansions_are_the_relu6_of_the_1x1_expansion(lite, images):
+    network, x = plain_lite(images)
+    x = network.bn1(network.conv_stem(x))
+    expected = []
+    for number, stage in enumerate(network.blocks):
+        if number in (2, 3, 5):
+            wide, norm = stage[0].conv_pw(x), stage[0].bn1
+            wide = nn.functional.batch_norm(
+                wide, norm.running_mean, norm.running_var, norm.weight, norm.bias, eps=norm.eps
+            )
+            expected.append(wide.clamp(0, 6).permute(0, 2, 3, 1))
+        x = stage(x)
+    for got, reference in zip(lite.tap_maps(images), expected, strict=True):
+        assert got.dtype == torch.float32
+        assert got.is_contiguous()
+        assert relative(got, reference) < 2e-5
+
+
+def test_embedding_and_logits_are_those_of_the_whole_network(lite, images):
+    network, x = plain_lite(images)
+    assert relative(lite.logits(images), network(x)) < 2e-5
+    assert relative(lite.embed(images), network.forward_head(network.forward_features(x), pre_logits=True)) < 2e-5
+    weight, bias = lite.last_layer()
+    assert relative(lite.embed(images) @ weight.T + bias, lite.logits(images)) < 1e-5
+
+
+def test_describe_gives_all_of_it_to_the_bit(lite, images):
+    maps, embedding, logits = lite.describe(images)
+    assert all(torch.equal(a, b) for a, b in zip(maps, lite.tap_maps(images), strict=True))
+    assert torch.equal(embedding, lite.embed(images))
+    assert torch.equal(logits, lite.logits(images))
+
+
+def test_torch_and_onnx_runtime_agree(lite, images):
+    differences = check_engines(lite, images)
+    assert tuple(differences) == lite.taps
+    assert max(differences.values()) < 1e-4
+    with pytest.raises(ValueError, match="that differ by .* between torch and ONNX Runtime"):
+        check_engines(lite, images, tolerance=0.0)
+
+
+def test_an_image_does_not_depend_on_its_neighbours_to_the_bit(lite, images):
+    together = lite.tap_maps(images)
+    embeddings = lite.embed(images)
+    for i in range(len(images)):
+        assert torch.equal(lite.embed(images[i : i + 1])[0], embeddings[i])
+        for alone, values in zip(lite.tap_maps(images[i : i + 1]), together, strict=True):
+            assert torch.equal(alone[0], values[i])
+
+
+def test_two_threads_get_what_one_gets(lite, images):
+    expected = lite.tap_maps(images)
+    with ThreadPoolExecutor(4) as pool:
+        for maps in pool.map(lite.tap_maps, [images] * 8):
+            assert all(torch.equal(a, b) for a, b in zip(maps, expected, strict=True))
+
+
+def test_threads_that_start_together_export_once(tiny_weights, images, tmp_path):
+    backbone = load(TINY, weights=tiny_weights, size=SIZE, device="cpu", cache=tmp_path)
+    with ThreadPoolExecutor(3) as pool:
+        first, *others = pool.map(backbone.tap_maps, [images] * 3)
+    assert all(torch.equal(a, b) for maps in others for a, b in zip(maps, first, strict=True))
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_no_images_give_no_rows(lite):
+    maps, embedding, logits = lite.describe(np.zeros((0, *SIZE, 3), np.uint8))
+    assert [tuple(values.shape) for values in maps] == [(0, 16, 24, 144), (0, 8, 12, 240), (0, 4, 6, 672)]
+    assert embedding.shape == (0, 1280)
+    assert logits.shape == (0, 1000)
+
+
+def test_a_second_backbone_takes_the_graph_from_the_cache(lite, images, graphs, monkeypatch):
+    expected = lite.tap_maps(images)
+    monkeypatch.setattr("inspect_core.features.onnx_graph.export", None)
+    again = load("efficientnet_lite0", size=SIZE, device="cpu", cache=graphs)
+    assert all(torch.equal(a, b) for a, b in zip(again.tap_maps(images), expected, strict=True))
+
+
+def test_loading_leaves_the_global_random_state_alone(tiny_weights):
+    before = torch.get_rng_state()
+    load(TINY, weights=tiny_weights, size=SIZE, device="cpu")
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_torchvision_network_with_a_named_file(tmp_path, graphs, images):
+    torch.manual_seed(1)
+    network = with_spread_statistics(torchvision.models.resnet18(weights=None))
+    torch.save(network.state_dict(), tmp_path / "mine.pth")
+    backbone = load("resnet18", weights=tmp_path / "mine.pth", taps=("layer1",), size=SIZE, device="cpu", cache=graphs)
+    mean, sd = torch.tensor([0.485, 0.456, 0.406]), torch.tensor([0.229, 0.224, 0.225])
+    scaled = ((torch.from_numpy(images) / 255 - mean) / sd).permute(0, 3, 1, 2)
+    with torch.no_grad():
+        stem = network.maxpool(network.relu(network.bn1(network.conv1(scaled))))
+        expected = network.layer1(stem).permute(0, 2, 3, 1)
+    (got,) = backbone.tap_maps(images)
+    assert backbone.tap_channels == (64,)
+    assert relative(got, expected) < 1e-5
+
+
+def test_own_weights_in_the_weights_folder_are_found(tiny_weights, monkeypatch):
+    monkeypatch.setenv("LOUPE_WEIGHTS", str(tiny_weights.parent))
+    assert load(f"timm:{TINY}", size=SIZE).weight_digest == load(TINY, weights=tiny_weights, size=SIZE).weight_digest
+
+
+def test_timm_network_is_tapped_where_its_strides_end(tiny_weights, images, graphs):
+    backbone = load(TINY, weights=tiny_weights, size=SIZE, device="cpu", cache=graphs)
+    assert backbone.name == f"timm:{TINY}"
+    assert backbone.strides == (4, 8, 16)
+    network = timm.create_model(TINY, features_only=True, out_indices=(1, 2, 3)).eval()
+    whole = timm.create_model(TINY)
+    whole.load_state_dict(dict(load_tensors(tiny_weights)))
+    network.load_state_dict({name: whole.state_dict()[name] for name in network.state_dict()})
+    scaled = (torch.from_numpy(images) / 255 - torch.tensor(backbone.mean)) / torch.tensor(backbone.sd)
+    with torch.no_grad():
+        expected = network(scaled.permute(0, 3, 1, 2))
+    for got, reference in zip(backbone.tap_maps(images), expected, strict=True):
+        assert relative(got, reference.permute(0, 2, 3, 1)) < 1e-5
+
+
+def load_tensors(path: Path) -> dict[str, torch.Tensor]:
+    from safetensors.torch import load_file
+
+    return load_file(path)
+
+
+@pytest.mark.parametrize("wrong", [(60, 64), (64,), (0, 64), (64.0, 64.0), 64])
+def test_a_size_that_is_no_multiple_of_32_is_refused(wrong):
+    with pytest.raises(ValueError, match=r"size is .*each a multiple of 32"):
+        load("efficientnet_lite0", size=wrong)
+
+
+def test_an_unknown_name_lists_the_known_ones(tiny_weights):
+    with pytest.raises(ValueError, match="name is 'resnet19', which is no backbone; choose one of efficientnet_lite0"):
+        load("resnet19")
+    with pytest.raises(ValueError, match="which is no backbone"):
+        load("timm:resnet19", weights=tiny_weights)
+    with pytest.raises(ValueError, match="which is no backbone"):
+        load(TINY)
+    assert spec_of(TINY, has_weights=True).name == f"timm:{TINY}"
+
+
+def test_an_unknown_tap_names_some_that_exist():
+    with pytest.raises(ValueError, match=r"'blocks\.2\.0\.bn9'.*near it are.*blocks\.2\.0\.bn1"):
+        load("efficientnet_lite0", taps=("blocks.2.0.bn9",))
+    with pytest.raises(ValueError, match="taps is 'ends'; efficientnet_lite0 has the presets expansions, outputs"):
+        load("efficientnet_lite0", taps="ends")
+    for none_or_twice in ((), ("blocks.1.1", "blocks.1.1")):
+        with pytest.raises(ValueError, match="name one or more different modules"):
+            load("efficientnet_lite0", taps=none_or_twice)
+
+
+@pytest.mark.parametrize("tap", ["classifier", "global_pool"])
+def test_a_tap_without_a_map_is_refused(tap):
+    with pytest.raises(ValueError, match=f"taps names '{tap}', which gives"):
+        load("efficientnet_lite0", taps=(tap,))
+
+
+def test_tokens_are_no_map():
+    with torch.device("meta"):
+        network = timm.create_model("vit_tiny_patch16_224")
+    with pytest.raises(ValueError, match=r"taps names 'blocks\.0', which gives \(197, 192\)"):
+        levels_of(network, ("blocks.0",), (224, 224))
+
+
+def test_missing_weights_name_the_file_to_place(monkeypatch, tmp_path):
+    monkeypatch.setenv("LOUPE_WEIGHTS", str(tmp_path))
+    with pytest.raises(ValueError, match=rf"put the file {TINY}\.safetensors into {tmp_path}, or name a file"):
+        load(f"timm:{TINY}")
+
+
+def test_weights_of_another_network_are_refused(tiny_weights):
+    with pytest.raises(ValueError, match="does not fit the network"):
+        load("resnet18", weights=tiny_weights)
+
+
+def test_a_published_file_with_another_digest_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setenv("LOUPE_WEIGHTS", str(tmp_path))
+    torch.save(torchvision.models.mobilenet_v3_small().state_dict(), tmp_path / "mobilenet_v3_small-047dcff4.pth")
+    with pytest.raises(ValueError, match="expected 047dcff4; it is damaged or another file"):
+        load("mobilenet_v3_small")
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda:x", "tpu:0", ""])
+def test_an_unknown_device_is_refused(device):
+    with pytest.raises(ValueError, match='give "auto", "cpu", "cuda"'):
+        load("efficientnet_lite0", device=device)
+
+
+def test_a_gpu_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match=r"device is 'cuda:99', and torch finds \d+ GPUs here"):
+        load("efficientnet_lite0", device="cuda:99")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (np.zeros((1, *SIZE, 3), np.float32), "images is float32"),
+        (np.zeros((*SIZE, 3), np.uint8), r"images has shape \(64, 96, 3\); give \(n, 64, 96, 3\)"),
+        (np.zeros((1, 96, 64, 3), np.uint8), r"images has shape \(1, 96, 64, 3\)"),
+        (np.zeros((1, *SIZE, 4), np.uint8), r"images has shape \(1, 64, 96, 4\)"),
+        ([[1, 2]], "images is list"),
+    ],
+)
+def test_other_images_are_refused(lite, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        lite.tap_maps(wrong)
+
+
+def test_a_network_without_a_linear_head_has_no_embedding(lite, images):
+    headless = dataclasses.replace(lite, classifier="")
+    with pytest.raises(ValueError, match="no embedding or logits"):
+        headless.embed(images)
+    with pytest.raises(ValueError, match="no embedding or logits"):
+        headless.last_layer()
+
+
+def test_the_eager_path_gives_the_same_in_any_company(lite, images):
+    """The GPU's path, run on the CPU: its batches are always of one size, so padding and neighbours cannot matter."""
+    many = np.concatenate([images] * 4)[: backbones.GPU_BATCH + 1]
+    together = lite._with_torch(many, head=True)
+    alone = lite._with_torch(many[-1:], head=True)
+    for values, one in zip(together, alone, strict=True):
+        assert len(values) == backbones.GPU_BATCH + 1
+        assert torch.equal(values[-1:], one)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+def test_on_a_gpu_the_features_are_the_same_in_any_company(images, graphs):
+    backbone = load("efficientnet_lite0", size=SIZE, cache=graphs)
+    assert backbone.device.type == "cuda"
+    assert backbone.engine.startswith("torch on cuda:0")
+    many = np.concatenate([images] * 4)[: backbones.GPU_BATCH + 1]
+    for together, last, again in zip(
+        backbone.tap_maps(many), backbone.tap_maps(many[-1:]), backbone.tap_maps(many[::-1].copy()), strict=True
+    ):
+        assert together.device.type == "cuda"
+        assert torch.equal(together[-1:], last)
+        assert torch.equal(again.flip(0), together)
+    assert max(check_engines(backbone, images).values()) < 1e-3

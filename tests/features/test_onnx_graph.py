@@ -1,0 +1,109 @@
+"""Exported networks: the same values as torch, kept once, and never from a damaged file."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from inspect_core.features import onnx_graph
+from inspect_core.features.onnx_graph import load_or_export
+from inspect_core.features.tapped_network import TappedNetwork
+
+SIZE = (32, 64)
+
+
+@pytest.fixture(scope="module")
+def network() -> TappedNetwork:
+    torch.manual_seed(0)
+    body = nn.Sequential(nn.Conv2d(3, 4, 3, 2, 1), nn.ReLU(inplace=True), nn.Conv2d(4, 6, 3, 2, 1), nn.Conv2d(6, 2, 1))
+    mean, sd = (0.4, 0.5, 0.6), (0.2, 0.25, 0.3)
+    return TappedNetwork(body.eval().requires_grad_(False), ("0", "2"), mean=mean, sd=sd).eval()
+
+
+@pytest.fixture(scope="module")
+def exported(network) -> bytes:
+    return onnx_graph.export(network, SIZE)
+
+
+@pytest.fixture
+def exports(exported, monkeypatch) -> list[tuple[int, int]]:
+    """Counts exports, and answers each with the one made for the module."""
+    counted: list[tuple[int, int]] = []
+    monkeypatch.setattr(onnx_graph, "export", lambda _network, size: counted.append(size) or exported)
+    return counted
+
+
+@pytest.fixture
+def image() -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 256, (*SIZE, 3), dtype=np.uint8)
+
+
+def open_graph(network, cache, identity=("weights", ("0", "2"))):
+    return load_or_export(network, size=SIZE, identity=identity, cache=cache)
+
+
+def test_the_graph_gives_torchs_values(network, exported, image):
+    outputs = onnx_graph.OnnxGraph(exported).run(image)
+    with torch.no_grad():
+        expected = network(torch.from_numpy(image[None]))
+    assert [output.shape for output in outputs] == [(1, 4, 16, 32), (1, 6, 8, 16)]
+    for output, reference in zip(outputs, expected, strict=True):
+        np.testing.assert_allclose(output, reference.numpy(), atol=1e-5)
+
+
+def test_a_tap_is_taken_before_the_network_changes_it_in_place(network, exported, image):
+    body, pixels = network.network, torch.from_numpy(image).double() / 255
+    scaled = (pixels - torch.tensor([0.4, 0.5, 0.6])) / torch.tensor([0.2, 0.25, 0.3])
+    first = nn.functional.conv2d(
+        scaled.permute(2, 0, 1)[None], body[0].weight.double(), body[0].bias.double(), stride=2, padding=1
+    )
+    assert first.min() < 0
+    np.testing.assert_allclose(onnx_graph.OnnxGraph(exported).run(image)[0], first.numpy(), atol=1e-5)
+    with torch.no_grad():
+        np.testing.assert_allclose(network(torch.from_numpy(image[None]))[0].numpy(), first.numpy(), atol=1e-5)
+
+
+def test_what_comes_after_the_last_tap_is_not_in_the_graph(exported):
+    import onnx
+
+    convolutions = [node for node in onnx.load_from_string(exported).graph.node if node.op_type == "Conv"]
+    assert len(convolutions) == 2
+
+
+def test_a_graph_is_exported_once(network, exports, image, tmp_path):
+    first = open_graph(network, tmp_path).run(image)
+    second = open_graph(network, tmp_path).run(image)
+    assert exports == [SIZE]
+    assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+    open_graph(network, tmp_path, identity=("other weights", ("0", "2")))
+    assert len(exports) == 2
+
+
+@pytest.mark.parametrize("damage", ["cut", "bit", "empty"])
+def test_a_damaged_graph_is_removed_and_exported_again(network, exports, image, tmp_path, damage):
+    before = open_graph(network, tmp_path).run(image)
+    (path,) = tmp_path.iterdir()
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes({"cut": content[:100], "bit": content, "empty": b""}[damage])
+    after = open_graph(network, tmp_path).run(image)
+    assert len(exports) == 2
+    assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
+    open_graph(network, tmp_path)
+    assert len(exports) == 2
+
+
+def test_a_folder_that_cannot_be_written_costs_only_the_cache(network, exports, image, tmp_path):
+    (tmp_path / "taken").touch()
+    with pytest.warns(UserWarning, match="could not be kept"):
+        graph = open_graph(network, tmp_path / "taken")
+    assert len(graph.run(image)) == 2
+
+
+def test_the_cache_is_bounded_and_keeps_what_is_used(network, exports, tmp_path, monkeypatch):
+    monkeypatch.setattr(onnx_graph, "GRAPHS_KEPT", 3)
+    for number in range(5):
+        open_graph(network, tmp_path, identity=(number,))
+    assert len(list(tmp_path.iterdir())) == 3
+    open_graph(network, tmp_path, identity=(4,))
+    assert len(exports) == 5

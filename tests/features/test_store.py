@@ -1,0 +1,252 @@
+"""The feature store: what goes in comes out, within the limit, and never a damaged array."""
+
+import errno
+import multiprocessing
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from inspect_core.features.store import ABANDONED_AFTER_S, Store
+
+
+def entry(value: float, cells: int = 250) -> np.ndarray:
+    return np.full((cells,), value, np.float32)
+
+
+def entry_bytes(folder: Path) -> int:
+    """What one `entry` takes on disk."""
+    store = Store(folder)
+    store.put("probe", entry(0))
+    used = store.bytes_used()
+    store.clear()
+    return used
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir())
+
+
+@settings(deadline=None, max_examples=25)
+@given(array=arrays.arrays(np.float32, arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5)))
+def test_round_trip_to_the_bit(array, tmp_path_factory):
+    store = Store(tmp_path_factory.mktemp("store"))
+    store.put("key", array)
+    got = store.get("key")
+    assert got.shape == array.shape
+    assert got.dtype == np.float32
+    assert got.tobytes() == array.tobytes()
+
+
+@settings(deadline=None, max_examples=25)
+@given(keys=st.lists(st.text(max_size=30), unique=True, min_size=2, max_size=4))
+def test_any_text_is_a_key_and_stays_in_the_folder(keys, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("store") / "inside"
+    store = Store(folder)
+    for number, key in enumerate([*keys, "../../out"]):
+        store.put(key, entry(number))
+    assert [store.get(key)[0] for key in keys] == list(range(len(keys)))
+    assert files(folder.parent) == [folder]
+
+
+def test_a_key_that_was_never_put_is_none(tmp_path):
+    assert Store(tmp_path).get("nothing") is None
+
+
+def test_another_store_on_the_folder_sees_the_entries(tmp_path):
+    Store(tmp_path).put("a", entry(1))
+    other = Store(tmp_path)
+    assert other.get("a")[0] == 1
+    assert other.bytes_used() == sum(path.stat().st_size for path in files(tmp_path))
+
+
+def test_put_replaces(tmp_path):
+    store = Store(tmp_path)
+    store.put("a", entry(1))
+    before = store.bytes_used()
+    store.put("a", entry(2))
+    assert store.get("a")[0] == 2
+    assert store.bytes_used() == before
+
+
+def test_the_least_recently_used_goes_first(tmp_path):
+    size = entry_bytes(tmp_path)
+    store = Store(tmp_path, limit=3 * size)
+    for key in "abc":
+        store.put(key, entry(ord(key)))
+    assert store.get("a") is not None
+    store.put("d", entry(4))
+    assert [key for key in "abcd" if store.get(key) is not None] == ["a", "c", "d"]
+    assert store.bytes_used() == 3 * size
+
+
+def test_replacing_an_entry_removes_no_other(tmp_path):
+    size = entry_bytes(tmp_path)
+    store = Store(tmp_path, limit=2 * size)
+    store.put("a", entry(1))
+    store.put("b", entry(2))
+    store.put("b", entry(3))
+    assert store.get("a") is not None
+
+
+def test_the_limit_holds_over_many_puts_of_many_sizes(tmp_path):
+    rng = np.random.default_rng(0)
+    store = Store(tmp_path, limit=20_000)
+    for number in range(150):
+        store.put(str(number), entry(number, int(rng.integers(1, 2000))))
+        assert sum(path.stat().st_size for path in files(tmp_path)) <= store.limit
+    assert store.get("149") is not None
+
+
+def test_entries_of_another_process_count_towards_the_limit(tmp_path):
+    size = entry_bytes(tmp_path)
+    store, other = Store(tmp_path, limit=4 * size), Store(tmp_path, limit=4 * size)
+    for number in range(3):
+        other.put(f"other {number}", entry(number))
+    for number in range(4):
+        store.put(str(number), entry(number))
+    store.put("4", entry(4))
+    assert store.bytes_used() <= store.limit
+
+
+@pytest.mark.parametrize("keep", [0, 3, 60, 500, -1])
+def test_a_file_cut_short_is_a_miss_and_removed(tmp_path, keep):
+    store = Store(tmp_path)
+    store.put("a", entry(1))
+    (path,) = files(tmp_path)
+    path.write_bytes(path.read_bytes()[:keep])
+    assert store.get("a") is None
+    assert files(tmp_path) == []
+    store.put("a", entry(2))
+    assert store.get("a")[0] == 2
+
+
+@pytest.mark.parametrize("place", [0, 8, 20, 200, 700, -1])
+def test_one_changed_bit_is_a_miss(tmp_path, place):
+    store = Store(tmp_path)
+    store.put("a", entry(1))
+    (path,) = files(tmp_path)
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+    assert store.get("a") is None
+    assert store.bytes_used() == 0
+
+
+def test_the_files_are_plain_npy(tmp_path):
+    Store(tmp_path).put("a", entry(7))
+    (path,) = files(tmp_path)
+    assert np.array_equal(np.load(path, allow_pickle=False), entry(7))
+
+
+@pytest.mark.parametrize("array", [np.zeros(3), np.zeros(3, np.int32), np.array([object()]), [1.0]])
+def test_only_float32_goes_in(tmp_path, array):
+    with pytest.raises(ValueError, match="the store takes NumPy float32"):
+        Store(tmp_path).put("a", array)
+    assert files(tmp_path) == []
+
+
+def test_an_array_beyond_the_limit_is_refused_and_nothing_is_lost(tmp_path):
+    store = Store(tmp_path, limit=2000)
+    store.put("a", entry(1))
+    with pytest.raises(ValueError, match=r"array takes 2\d\d\d bytes, the store's limit is 2000"):
+        store.put("b", entry(2, 520))
+    assert store.get("a") is not None
+
+
+def test_a_limit_below_one_byte_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="limit is 0 bytes"):
+        Store(tmp_path, limit=0)
+
+
+def test_would_fit(tmp_path):
+    store = Store(tmp_path, limit=1000)
+    assert store.would_fit(1000)
+    assert not store.would_fit(1001)
+    assert not Store(tmp_path, limit=1 << 62).would_fit(1 << 61)
+
+
+def test_would_fit_counts_old_entries_as_room(tmp_path):
+    size = entry_bytes(tmp_path)
+    store = Store(tmp_path, limit=2 * size)
+    store.put("a", entry(1))
+    store.put("b", entry(2))
+    assert store.would_fit(2 * size)
+
+
+def test_a_full_disk_is_said_and_leaves_nothing_behind(tmp_path):
+    resource = pytest.importorskip("resource")
+    store = Store(tmp_path)
+    store.put("a", entry(1))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))
+    try:
+        with pytest.raises(OSError, match="free disk space") as caught:
+            store.put("b", entry(2, 100_000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.errno == errno.EFBIG
+    assert len(files(tmp_path)) == 1
+    assert store.get("a") is not None
+    assert store.get("b") is None
+    assert store.bytes_used() == files(tmp_path)[0].stat().st_size
+
+
+def test_clear(tmp_path):
+    store = Store(tmp_path)
+    store.put("a", entry(1))
+    store.clear()
+    assert store.get("a") is None
+    assert store.bytes_used() == 0
+    assert files(tmp_path) == []
+
+
+def test_what_an_interrupted_write_left_is_swept_once_it_is_old(tmp_path):
+    old, fresh = tmp_path / "old.part", tmp_path / "fresh.part"
+    old.write_bytes(b"x")
+    fresh.write_bytes(b"x")
+    past = time.time() - ABANDONED_AFTER_S - 60
+    os.utime(old, (past, past))
+    Store(tmp_path)
+    assert files(tmp_path) == [fresh]
+
+
+def churn(store: Store, seed: int) -> bool:
+    """Puts and gets a few keys at random; False when a get gives anything but what was put under the key."""
+    rng = np.random.default_rng(seed)
+    right = True
+    for _ in range(100):
+        number = int(rng.integers(12))
+        if rng.random() < 0.5:
+            store.put(str(number), entry(number, 2000))
+        got = store.get(str(number))
+        right &= got is None or np.array_equal(got, entry(number, 2000))
+    return right
+
+
+def churn_own(folder: Path, seed: int) -> bool:
+    return churn(Store(folder, limit=40_000), seed)
+
+
+def test_threads_share_a_folder(tmp_path):
+    with ThreadPoolExecutor(3) as pool:
+        assert all(pool.map(churn_own, [tmp_path] * 3, range(3)))
+
+
+def test_threads_share_a_store(tmp_path):
+    store = Store(tmp_path, limit=40_000)
+    with ThreadPoolExecutor(3) as pool:
+        assert all(pool.map(churn, [store] * 3, range(3)))
+    assert 0 < store.bytes_used() <= store.limit
+
+
+def test_processes_share_a_folder(tmp_path):
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        assert pool.starmap(churn_own, [(tmp_path, seed) for seed in range(2)]) == [True, True]
+    assert not list(tmp_path.glob("*.part"))

@@ -1,0 +1,196 @@
+"""Weights come whole, from the right file, or not at all."""
+
+import os
+import pickle
+import urllib.error
+from pathlib import Path
+
+import pytest
+import safetensors.torch
+import torch
+from torch import nn
+
+from inspect_core.features.backbone_catalogue import CATALOGUE
+from inspect_core.features.weights import fill, find_weights, in_forward_order, obtain_weights, read_weights
+
+LITES = ("efficientnet_lite0", "efficientnet_lite1", "efficientnet_lite2")
+
+
+def small() -> nn.Module:
+    return nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4))
+
+
+def hollow() -> nn.Module:
+    with torch.device("meta"):
+        return small()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LOUPE_WEIGHTS", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_arguments, **_options):
+        raise urllib.error.URLError("no way out")
+
+    monkeypatch.setattr(torch.hub, "download_url_to_file", refuse)
+
+
+def packaged_name(ours: str, blocks: dict[str, int], has_expansion: dict[str, bool]) -> str:
+    """timm's tensor name -> the package's, by what each layer is and not by where it stands."""
+    first, rest = ours.split(".", 1)
+    if first != "blocks":
+        return {"conv_stem": "_conv_stem", "bn1": "_bn0", "conv_head": "_conv_head", "bn2": "_bn1"}.get(
+            first, "_fc"
+        ) + f".{rest}"
+    stage, number, layer, last = rest.split(".")
+    block = f"{stage}.{number}"
+    full = {"conv_pw": "_expand_conv", "bn1": "_bn0", "conv_dw": "_depthwise_conv", "bn2": "_bn1",
+            "conv_pwl": "_project_conv", "bn3": "_bn2"}  # fmt: skip
+    short = {"conv_dw": "_depthwise_conv", "bn1": "_bn1", "conv_pw": "_project_conv", "bn2": "_bn2"}
+    return f"_blocks.{blocks[block]}.{(full if has_expansion[block] else short)[layer]}.{last}"
+
+
+@pytest.mark.parametrize("name", LITES)
+def test_packaged_tensors_land_on_the_layers_they_are_named_for(name):
+    spec = CATALOGUE[name]
+    tensors, digest = read_weights(find_weights(spec), sha256=spec.sha256)
+    assert digest == spec.sha256
+    with torch.device("meta"):
+        network = spec.build()
+    ordered = in_forward_order(network, tensors)
+    names = dict.fromkeys(".".join(own.split(".")[1:3]) for own in ordered if own.startswith("blocks."))
+    blocks = {block: number for number, block in enumerate(names)}
+    expands = {block: f"blocks.{block}.conv_pwl.weight" in ordered for block in blocks}
+    for own, values in ordered.items():
+        assert values is tensors[packaged_name(own, blocks, expands)], own
+
+
+def test_tensors_in_another_order_are_refused():
+    tensors = dict(reversed(small().state_dict().items()))
+    with pytest.raises(ValueError, match="do not stand in timm's order"):
+        in_forward_order(hollow(), tensors)
+
+
+@pytest.mark.parametrize("suffix", [".pth", ".safetensors"])
+def test_every_value_comes_from_the_file(tmp_path, suffix):
+    torch.manual_seed(0)
+    given = small().half()
+    path = tmp_path / f"weights{suffix}"
+    save = safetensors.torch.save_file if suffix == ".safetensors" else torch.save
+    save(given.state_dict(), path)
+    tensors, digest = read_weights(path)
+    network = fill(hollow(), tensors, path=path)
+    assert len(digest) == 64
+    for name, values in network.state_dict().items():
+        assert torch.equal(values, given.state_dict()[name].to(values.dtype))
+    assert not network.training
+    assert all(values.dtype == torch.float32 and not values.requires_grad for values in network.parameters())
+
+
+def test_no_network_is_filled_in_part(tmp_path):
+    tensors = small().state_dict()
+    with pytest.raises(ValueError, match=r"does not fit the network: .*Missing key.*1\.bias"):
+        fill(hollow(), {name: values for name, values in tensors.items() if name != "1.bias"}, path="w.pth")
+    with pytest.raises(ValueError, match=r"does not fit the network: .*Unexpected key.*extra"):
+        fill(hollow(), tensors | {"extra": torch.zeros(1)}, path="w.pth")
+    with pytest.raises(ValueError, match=r"w\.pth does not fit the network: .*size mismatch"):
+        fill(hollow(), tensors | {"0.bias": torch.zeros(5)}, path="w.pth")
+
+
+def test_a_network_that_computes_tensors_of_its_own_is_refused():
+    with torch.device("meta"):
+        network = small()
+        network.register_buffer("table", torch.arange(3), persistent=False)
+    with pytest.raises(ValueError, match="computes table outside its weights file"):
+        fill(network, small().state_dict(), path="w.pth")
+
+
+class Intruder:
+    def __reduce__(self):
+        return os.mkdir, (self.target,)
+
+    def __init__(self, target: str) -> None:
+        self.target = target
+
+
+@pytest.mark.parametrize("write", [torch.save, lambda thing, path: Path(path).write_bytes(pickle.dumps(thing))])
+def test_code_in_a_weights_file_is_never_run(tmp_path, write):
+    target = tmp_path / "was_run"
+    write({"0.weight": Intruder(str(target))}, tmp_path / "w.pth")
+    with pytest.raises(ValueError, match="cannot be read as tensors alone"):
+        read_weights(tmp_path / "w.pth")
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("name", ["w.pth", "w.safetensors"])
+def test_a_damaged_file_is_refused(tmp_path, name):
+    save = torch.save if name.endswith("pth") else safetensors.torch.save_file
+    save(small().state_dict(), tmp_path / name)
+    content = (tmp_path / name).read_bytes()
+    for damaged in (b"", b"not weights", content[: len(content) // 2]):
+        (tmp_path / name).write_bytes(damaged)
+        with pytest.raises(ValueError, match="cannot be read as tensors alone"):
+            read_weights(tmp_path / name)
+
+
+def test_only_named_tensors_are_weights(tmp_path):
+    for wrong in ({"state_dict": small().state_dict()}, {}, [torch.zeros(1)]):
+        torch.save(wrong, tmp_path / "w.pth")
+        with pytest.raises(ValueError, match="does not map names to tensors"):
+            read_weights(tmp_path / "w.pth")
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(ValueError, match=r"nowhere\.pth', which is no file"):
+        read_weights(tmp_path / "nowhere.pth")
+
+
+def test_another_digest_is_refused(tmp_path):
+    torch.save(small().state_dict(), tmp_path / "w.pth")
+    _, digest = read_weights(tmp_path / "w.pth")
+    assert read_weights(tmp_path / "w.pth", sha256=digest[:8])[1] == digest
+    with pytest.raises(ValueError, match=r"w\.pth has SHA-256 .*, expected 00000000"):
+        read_weights(tmp_path / "w.pth", sha256="00000000")
+
+
+def test_the_published_file_comes_before_the_users_own(folder):
+    spec = CATALOGUE["resnet18"]
+    assert find_weights(spec) is None
+    for name in ("resnet18.pth", "resnet18.safetensors", "resnet18-f37072fd.pth"):
+        (folder / name).touch()
+        assert find_weights(spec) == folder / name
+
+
+@pytest.mark.usefixtures("no_network")
+def test_without_weights_the_message_names_the_file_and_the_place(folder):
+    with pytest.raises(ValueError, match=r"put the file resnet50-0676ba61\.pth into ") as caught:
+        obtain_weights(CATALOGUE["resnet50"])
+    assert str(folder.resolve()) in str(caught.value)
+    assert "no way out" in str(caught.value)
+
+
+def test_torchvisions_download_lands_in_the_weights_folder_with_its_digest_checked(folder, monkeypatch):
+    asked = []
+
+    def download(url, destination, hash_prefix, **_options):
+        asked.append((url, hash_prefix))
+        torch.save(small().state_dict(), destination)
+
+    monkeypatch.setattr(torch.hub, "download_url_to_file", download)
+    spec = CATALOGUE["mobilenet_v3_small"]
+    assert obtain_weights(spec) == folder / "mobilenet_v3_small-047dcff4.pth"
+    assert (folder / "mobilenet_v3_small-047dcff4.pth").is_file()
+    assert asked == [("https://download.pytorch.org/models/mobilenet_v3_small-047dcff4.pth", "047dcff4")]
+
+
+def test_a_download_with_another_digest_is_refused(folder, monkeypatch):
+    def download(*_arguments, **_options):
+        raise RuntimeError('invalid hash value (expected "047dcff4", got "00000000")')
+
+    monkeypatch.setattr(torch.hub, "download_url_to_file", download)
+    with pytest.raises(ValueError, match="invalid hash value"):
+        obtain_weights(CATALOGUE["mobilenet_v3_small"])

@@ -1,0 +1,103 @@
+"""Zip archives that are sound, and those that must not be unpacked."""
+
+import stat
+import zipfile
+
+import pytest
+
+from inspect_core.images import archives
+from inspect_core.images.samples import ScanError
+
+
+def pack(path, members, method=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+def link():
+    member = zipfile.ZipInfo("link.png")
+    member.external_attr = (stat.S_IFLNK | 0o777) << 16
+    return member
+
+
+def test_unpacks_into_a_new_or_empty_or_temporary_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    path = pack(tmp_path / "a.zip", {"x/1.png": b"one", "./2.png": b"two", "x\\3.png": b"three", "empty/": b""})
+    (tmp_path / "there").mkdir()
+    for folder in (tmp_path / "new" / "deep", tmp_path / "there", None):
+        target = archives.extract(path, folder)
+        assert folder in (None, target)
+        found = {file.relative_to(target).as_posix(): file.read_bytes() for file in target.rglob("*.png")}
+        assert found == {"x/1.png": b"one", "2.png": b"two", "x/3.png": b"three"}
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"../evil.png": b"x"}, "points out of the archive"),
+        ({"a/../../evil.png": b"x"}, "points out of the archive"),
+        ({"..\\evil.png": b"x"}, "points out of the archive"),
+        ({"/etc/evil.png": b"x"}, "points out of the archive"),
+        ({"C:/evil.png": b"x"}, "points out of the archive"),
+        ({link(): b"/etc/passwd"}, "a link or device"),
+        ({"a.png": b"x", "A.PNG": b"y"}, "twice"),
+        ({"a.png": b"x", "./a.png": b"y"}, "twice"),
+        ({"a": b"x", "a/b": b"y"}, "cannot be unpacked"),
+    ],
+)
+def test_dangerous_members_are_refused_and_nothing_stays(tmp_path, members, message):
+    target = tmp_path / "out" / "in"
+    with pytest.raises(ScanError, match=f"bad.zip.*{message}"):
+        archives.extract(pack(tmp_path / "bad.zip", members), target)
+    assert not target.exists()
+    assert not list(tmp_path.rglob("evil*"))
+
+
+def test_caps(tmp_path, monkeypatch):
+    path = pack(tmp_path / "many.zip", {f"{number}.png": b"x" * 1000 for number in range(5)})
+    monkeypatch.setattr(archives, "MAX_TOTAL", 4999)
+    with pytest.raises(ScanError, match="5,000 bytes, more than 4,999"):
+        archives.extract(path, tmp_path / "out")
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 4)
+    with pytest.raises(ScanError, match="5 files, more than 4"):
+        archives.extract(path, tmp_path / "out")
+
+
+def test_a_bomb_is_refused_by_its_ratio(tmp_path):
+    path = pack(tmp_path / "bomb.zip", {"a.bmp": bytes(archives._RATIO_FROM + 1)})
+    with pytest.raises(ScanError, match="more than 200 times its size"):
+        archives.extract(path, tmp_path / "out")
+
+
+def test_blank_masks_are_no_bomb(tmp_path):
+    path = pack(tmp_path / "masks.zip", {f"{number}.bmp": bytes(10**6) for number in range(5)})
+    assert len(list(archives.extract(path, tmp_path / "out").iterdir())) == 5
+
+
+def test_a_damaged_archive_leaves_nothing(tmp_path):
+    sound = pack(tmp_path / "a.zip", {"1.png": b"first" * 50, "2.png": b"second" * 50}, zipfile.ZIP_STORED).read_bytes()
+    (tmp_path / "there").mkdir()
+    for name, data in (("cut", sound[:-30]), ("changed", sound.replace(b"secondsecond", b"secondSECOND"))):
+        path = tmp_path / f"{name}.zip"
+        path.write_bytes(data)
+        with pytest.raises(ScanError, match=f"{name}.zip is not a sound zip archive"):
+            archives.extract(path, tmp_path / "there")
+        assert not list((tmp_path / "there").iterdir())
+
+
+def test_encrypted_and_unusual_archives_are_refused(tmp_path):
+    data = bytearray(pack(tmp_path / "a.zip", {"1.png": b"x"}, zipfile.ZIP_STORED).read_bytes())
+    data[data.index(b"PK\x01\x02") + 8] |= 1
+    (tmp_path / "secret.zip").write_bytes(data)
+    with pytest.raises(ScanError, match="encrypted"):
+        archives.extract(tmp_path / "secret.zip", tmp_path / "out")
+    with pytest.raises(ScanError, match="unusual method"):
+        archives.extract(pack(tmp_path / "lzma.zip", {"1.png": b"x"}, zipfile.ZIP_LZMA), tmp_path / "out")
+
+
+def test_a_folder_in_use_is_refused(tmp_path):
+    path = pack(tmp_path / "a.zip", {"1.png": b"x"})
+    with pytest.raises(ScanError, match="is not empty"):
+        archives.extract(path, tmp_path)

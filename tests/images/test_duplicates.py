@@ -1,0 +1,47 @@
+"""Difference hashes and groups of near-duplicates."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspect_core.images.duplicates import HASH_GRID, difference_hash, near_duplicates
+
+
+def test_hash_by_hand():
+    grey = np.zeros(HASH_GRID, dtype=np.uint8)
+    grey[:, 1] = 5
+    bits = np.unpackbits(difference_hash(grey).view(np.uint8)).reshape(16, 16)
+    assert bits[:, 0].all()
+    assert not bits[:, 1:].any()
+
+
+def test_hash_ignores_exposure():
+    grey = np.random.default_rng(0).integers(0, 100, HASH_GRID, dtype=np.uint8)
+    assert np.array_equal(difference_hash(grey), difference_hash(2 * grey + 20))
+
+
+def test_neighbours_of_neighbours_belong_together():
+    hashes = np.zeros((5, 4), dtype=np.uint64)
+    hashes[1, 0] = 2**10 - 1
+    hashes[3, 0] = 2**20 - 1
+    hashes[2] = hashes[4] = np.uint64(0xAAAAAAAAAAAAAAAA)
+    assert near_duplicates(hashes) == [[0, 1, 3], [2, 4]]
+    assert near_duplicates(hashes, distance=9) == [[2, 4]]
+    assert near_duplicates(hashes[:0]) == []
+
+
+@given(st.integers(0, 10**6), st.integers(0, 30), st.integers(0, 12))
+@settings(deadline=None, max_examples=50)
+def test_groups_are_the_connected_components(seed, count, distance):
+    rng = np.random.default_rng(seed)
+    bits = rng.random((count, 256)) < 0.5
+    for row in range(count):
+        if rng.random() < 0.6:
+            bits[row] = bits[rng.integers(count)] ^ (rng.random(256) < 0.02)
+    near = (bits[:, None] != bits).sum(axis=-1) <= distance
+    reach = near
+    for _ in range(count):
+        reach = reach @ near
+    expected = sorted({tuple(np.flatnonzero(row).tolist()) for row in reach})
+    hashes = np.packbits(bits, axis=1).view(np.uint64).reshape(count, 4)
+    assert near_duplicates(hashes, distance=distance) == [list(group) for group in expected if len(group) > 1]

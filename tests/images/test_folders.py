@@ -1,0 +1,261 @@
+"""Scanning folders and archives on disk; the parts have tests of their own."""
+
+import os
+import zipfile
+import zlib
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from inspect_core.images.folders import ScanError, inside, propose_groups, scan, split
+
+
+def picture(seed, size=(40, 48)):
+    """A picture like no other: smooth enough to keep its difference hash when it is saved again."""
+    coarse = np.random.default_rng(seed).integers(0, 256, (6, 6, 3), dtype=np.uint8)
+    return Image.fromarray(coarse).resize(size[::-1], Image.Resampling.BICUBIC)
+
+
+def save(root, *names, size=(40, 48)):
+    for name in names:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        picture(zlib.crc32(name.encode()), size).save(path)
+
+
+def save_mask(root, name, size=(40, 48), value=255):
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    mask = np.zeros(size, dtype=np.uint8)
+    mask[5:9, 5:9] = value
+    Image.fromarray(mask).save(path)
+
+
+@pytest.fixture
+def mvtec(tmp_path):
+    root = tmp_path / "bottle"
+    save(root, *(f"train/good/{number:03}.png" for number in range(10)))
+    save(root, *(f"test/good/{number:03}.png" for number in range(4)))
+    save(root, *(f"test/crack/{number:03}.png" for number in range(3)), *(f"test/dent/{n:03}.png" for n in range(2)))
+    for number in range(3):
+        save_mask(root, f"ground_truth/crack/{number:03}_mask.png")
+    save_mask(root, "ground_truth/dent/001.png")
+    (root / "readme.txt").write_text("as in the paper")
+    return root
+
+
+def test_mvtec_layout(mvtec):
+    samples = scan(mvtec)
+    assert len(samples.good) == 14
+    assert {sample.name for sample in samples.good if sample.part_of == "test"} == {
+        f"test/good/00{n}.png" for n in "0123"
+    }
+    masks = {sample.name: sample.mask and sample.mask.relative_to(mvtec).as_posix() for sample in samples.defects}
+    assert masks == {
+        "test/crack/000.png": "ground_truth/crack/000_mask.png",
+        "test/crack/001.png": "ground_truth/crack/001_mask.png",
+        "test/crack/002.png": "ground_truth/crack/002_mask.png",
+        "test/dent/000.png": None,
+        "test/dent/001.png": "ground_truth/dent/001.png",
+    }
+    assert [(skipped.name, skipped.role) for skipped in samples.skipped] == [("readme.txt", "other")]
+    assert [(row.what, row.count) for row in samples.table()] == [
+        ("good", 14), ("crack", 3), ("dent", 2), ("masks", 4), ("skipped", 1)
+    ]  # fmt: skip
+    assert samples.table()[0].remark == "10 in train/, 4 in test/"
+    assert samples.summary() == "14 good, 5 defects of 2 kinds, 4 masks, 1 skipped"
+
+
+def test_a_flat_folder_is_good(tmp_path):
+    save(tmp_path, "b.png", "a.jpg", "c.bmp", "d.tif", "e.webp")
+    samples = scan(str(tmp_path))
+    assert [sample.name for sample in samples.good] == ["a.jpg", "b.png", "c.bmp", "d.tif", "e.webp"]
+    assert not samples.defects
+    assert all(sample.size == (40, 48) and sample.path.is_file() for sample in samples.good)
+
+
+def test_the_order_of_the_directory_does_not_matter(mvtec, monkeypatch):
+    before = scan(mvtec)
+    walk = os.walk
+
+    def backwards(top, **options):
+        for folder, folders, names in walk(top, **options):
+            yield folder, folders, names[::-1]
+
+    monkeypatch.setattr("os.walk", backwards)
+    assert scan(mvtec) == before
+
+
+def test_sizes_are_upright(tmp_path):
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    picture(1).save(tmp_path / "turned.jpg", exif=exif)
+    assert scan(tmp_path).good[0].size == (48, 40)
+
+
+@pytest.mark.parametrize(
+    ("problem", "reason"),
+    [
+        (
+            lambda path: save_mask(path.parent, path.name, size=(20, 48)),
+            "the mask is 48 × 20 px but its image is 48 × 40",
+        ),
+        (lambda path: path.write_bytes(b""), "empty"),
+        (lambda path: picture(3).save(path, "JPEG"), "JPEG"),
+        (lambda path: save_mask(path.parent, path.name, value=0), "marks nothing"),
+    ],
+)
+def test_a_useless_mask_is_ignored_and_listed_and_its_image_kept(mvtec, problem, reason):
+    problem(mvtec / "ground_truth/crack/001_mask.png")
+    samples = scan(mvtec)
+    assert [sample.mask for sample in samples.defects if sample.name == "test/crack/001.png"] == [None]
+    (skipped,) = (skipped for skipped in samples.skipped if skipped.role == "mask")
+    assert skipped.name == "ground_truth/crack/001_mask.png"
+    assert reason in skipped.reason
+    assert any("1 mask ignored (ground_truth/crack/001_mask.png)" in warning for warning in samples.warnings)
+
+
+def test_a_mask_without_image_is_listed(mvtec):
+    save_mask(mvtec, "ground_truth/crack/099_mask.png")
+    samples = scan(mvtec)
+    assert ("ground_truth/crack/099_mask.png", "mask") in [(name, role) for name, _, role in samples.skipped]
+    assert len(samples.good) + len(samples.defects) == 19
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+@pytest.mark.parametrize("target", [None, "unpacked"])
+def test_a_zip_gives_what_its_folder_gives(mvtec, tmp_path, monkeypatch, wrapped, target):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    packed = tmp_path / "upload.zip"
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in mvtec.rglob("*.*"):
+            archive.write(path, path.relative_to(mvtec.parent if wrapped else mvtec))
+        archive.writestr("__MACOSX/._000.png", b"not an image")
+    samples = scan(packed, extract_to=tmp_path / target if target else None)
+    plain = scan(mvtec)
+    assert [(sample.name, sample.kind, sample.size) for sample in samples.good + samples.defects] == [
+        (sample.name, sample.kind, sample.size) for sample in plain.good + plain.defects
+    ]
+    assert samples.summary() == plain.summary()
+    assert samples.root.is_relative_to(tmp_path / target if target else tmp_path)
+
+
+def test_a_zipped_folder_of_good_images(tmp_path):
+    save(tmp_path / "parts", "a.png", "b.png")
+    packed = tmp_path / "parts.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in ("a.png", "b.png"):
+            archive.write(tmp_path / "parts" / name, f"parts/{name}")
+    assert [sample.name for sample in scan(packed, extract_to=tmp_path / "out").good] == ["a.png", "b.png"]
+
+
+def test_an_unusable_zip_leaves_no_temporary_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    packed = tmp_path / "upload.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("readme.txt", "nothing here")
+    with pytest.raises(ScanError, match="no usable image"):
+        scan(packed)
+    assert [path.name for path in tmp_path.iterdir()] == ["upload.zip"]
+
+
+def test_nothing_to_teach_from(tmp_path):
+    with pytest.raises(ScanError, match="does not exist"):
+        scan(tmp_path / "none")
+    with pytest.raises(ScanError, match="is empty"):
+        scan(tmp_path)
+    (tmp_path / "notes.txt").write_text("x")
+    with pytest.raises(ScanError, match="neither a folder nor a zip"):
+        scan(tmp_path / "notes.txt")
+    save(tmp_path, "scratch/a.png")
+    with pytest.raises(ScanError, match=r"no good images, only scratch; put the good ones into a folder named good"):
+        scan(tmp_path)
+    save(tmp_path, "train/bad/a.png", "test/good/a.png")
+    with pytest.raises(ScanError, match=r"good images in test/ only"):
+        scan(tmp_path)
+
+
+def test_one_good_image_is_legal_and_warned_of(tmp_path):
+    save(tmp_path, "a.png")
+    samples = scan(tmp_path)
+    assert len(samples.good) == 1
+    assert "Only one good image" in samples.warnings[0]
+    fit, calibrate, judge = split(samples, seed=0)
+    assert [len(fit), len(calibrate), len(judge)] == [1, 0, 0]
+
+
+def test_links_out_of_the_folder_are_not_followed(tmp_path):
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    save(root, "a.png")
+    save(outside, "secret.png", "folder/secret.png")
+    (root / "link.png").symlink_to(outside / "secret.png")
+    (root / "folder").symlink_to(outside / "folder")
+    (root / "same.png").symlink_to(root / "a.png")
+    samples = scan(root)
+    assert [sample.name for sample in samples.good] == ["a.png", "same.png"]
+    assert {(name, reason.split(";")[0]) for name, reason, _ in samples.skipped} == {
+        ("link.png", "it is a link out of the folder"),
+        ("folder", "it is a link to a folder"),
+    }
+
+
+def test_hidden_files_are_not_mentioned_and_others_are(tmp_path):
+    save(tmp_path, "a.png", ".thumbnails/a.png", ".b.png")
+    (tmp_path / "Thumbs.db").write_bytes(b"x")
+    (tmp_path / "labels.csv").write_bytes(b"x")
+    samples = scan(tmp_path)
+    assert [sample.name for sample in samples.good] == ["a.png"]
+    assert [(skipped.name, skipped.reason) for skipped in samples.skipped] == [
+        ("labels.csv", "it is not an image (.csv)")
+    ]
+
+
+def test_names_that_are_no_text_are_skipped(tmp_path):
+    save(tmp_path, "a.png")
+    try:
+        (tmp_path / "b\udcff.png").write_bytes((tmp_path / "a.png").read_bytes())
+    except OSError:
+        pytest.skip("this file system refuses such names")
+    samples = scan(tmp_path)
+    assert len(samples.good) == 1
+    assert samples.skipped[0].name == "b\\udcff.png"
+
+
+def test_copies_contradictions_and_near_duplicates_are_pointed_out(tmp_path):
+    save(tmp_path, *(f"good/{number}.png" for number in range(20)), "scratch/0.png")
+    (tmp_path / "scratch/1.png").write_bytes((tmp_path / "good/1.png").read_bytes())
+    (tmp_path / "good/copy.png").write_bytes((tmp_path / "good/2.png").read_bytes())
+    smaller = Image.open(tmp_path / "good/3.png").resize((96, 80), Image.Resampling.BICUBIC)
+    smaller.save(tmp_path / "good/3 again.jpg", quality=95)
+    sizes, copies, near = scan(tmp_path).warnings
+    assert sizes.startswith("23 of 24 images are 48 × 40 px, but not good/3 again.jpg.")
+    assert copies.startswith("2 files copied from another (good/1.png (good) = scratch/1.png (scratch))")
+    assert "1 of them under two kinds" in copies
+    assert near.startswith("4 good images are nearly the same as another (such as good/2.png and good/copy.png)")
+
+
+def test_copies_across_train_and_test_are_pointed_out(mvtec):
+    (mvtec / "test/good/000.png").write_bytes((mvtec / "train/good/005.png").read_bytes())
+    assert any("1 such group in both train/ and test/" in warning for warning in scan(mvtec).warnings)
+
+
+def test_different_images_of_one_size_give_no_warning(tmp_path):
+    save(tmp_path, *(f"{number:03}.png" for number in range(25)))
+    samples = scan(tmp_path)
+    assert samples.warnings == ()
+    assert propose_groups(samples).count == 25
+
+
+def test_inside_resolves_links_and_keeps_to_the_roots(tmp_path):
+    root, outside = tmp_path / "images", tmp_path / "images2"
+    save(root, "a.png")
+    save(outside, "a.png")
+    (root / "link").symlink_to(outside)
+    assert inside(root / "sub" / ".." / "a.png", [tmp_path / "other", root]) == (root / "a.png").resolve()
+    assert inside(root, [root]) == root.resolve()
+    for path in (outside, root / "link" / "a.png", root / ".." / "images2", "/etc/passwd"):
+        with pytest.raises(ValueError, match=r"is outside the allowed folders \(.*images\)"):
+            inside(path, [root])
+    with pytest.raises(ValueError, match=r"allowed folders \(none\)"):
+        inside(root, [])

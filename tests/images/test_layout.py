@@ -1,0 +1,131 @@
+"""What folders and names mean; no file is touched."""
+
+from pathlib import PurePosixPath
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspect_core.images.layout import arrange, is_defect_word, is_good_word, looks_like_lot
+
+
+def places(*names):
+    images = arrange([PurePosixPath(name) for name in names]).images
+    return {str(path): (place.kind, place.part_of, place.group) for path, place in images.items()}
+
+
+@pytest.mark.parametrize("word", ["good", "OK", "ok_parts", "01 Good", "i.O.", "Gut", "pass", "good images"])
+def test_words_for_good(word):
+    assert is_good_word(word)
+    assert not is_defect_word(word)
+
+
+@pytest.mark.parametrize(
+    "word", ["not ok", "not_good", "n.i.O.", "NG", "no good", "bad", "scratch", "goods in", "okra"]
+)
+def test_words_that_are_not_good(word):
+    assert not is_good_word(word)
+
+
+@pytest.mark.parametrize("name", ["lot1", "lot_A", "LotA", "2024-05-01", "0012", "A1", "batch 7", "cam2", "shift-3"])
+def test_names_of_lots_and_views(name):
+    assert looks_like_lot(name)
+
+
+@pytest.mark.parametrize("name", ["scratch", "crack2", "lot", "cut_inner", "B", "hole 3 mm"])
+def test_names_of_kinds_are_no_lots(name):
+    assert not looks_like_lot(name)
+
+
+def test_kinds_in_folders_and_lots_below_them():
+    assert places("OK/a.png", "OK/lot1/a.png", "scratch/a.png", "bad/a.png", "bad/dent/a.png", "bad/lot2/a.png") == {
+        "OK/a.png": ("good", None, None),
+        "OK/lot1/a.png": ("good", None, "lot1"),
+        "scratch/a.png": ("scratch", None, None),
+        "bad/a.png": ("bad", None, None),
+        "bad/dent/a.png": ("dent", None, None),
+        "bad/lot2/a.png": ("bad", None, "lot2"),
+    }
+
+
+def test_good_images_in_the_root_beside_folders_of_kinds_and_lots():
+    assert places("a.png", "scratch/a.png", "lot1/b.png") == {
+        "a.png": ("good", None, None),
+        "scratch/a.png": ("scratch", None, None),
+        "lot1/b.png": ("good", None, "lot1"),
+    }
+
+
+def test_train_and_test():
+    names = ("train/good/a.png", "Train/b.png", "val/good/c.png", "train/lot2/d.png", "test/OK/a.png", "test/x/a.png")
+    assert places(*names) == {
+        "train/good/a.png": ("good", "train", None),
+        "Train/b.png": ("good", "train", None),
+        "val/good/c.png": ("good", "train", None),
+        "train/lot2/d.png": ("good", "train", "lot2"),
+        "test/OK/a.png": ("good", "test", None),
+        "test/x/a.png": ("x", "test", None),
+    }
+
+
+def test_test_alone_is_no_split():
+    assert places("test/good/a.png", "test/x/a.png") == {
+        "test/good/a.png": ("good", None, None),
+        "test/x/a.png": ("x", None, None),
+    }
+
+
+def test_images_whose_kind_cannot_be_known_are_refused():
+    layout = arrange([PurePosixPath(name) for name in ("train/good/a.png", "test/b.png", "c.png", "test/x/a.png")])
+    assert [str(path) for path in layout.images] == ["test/x/a.png", "train/good/a.png"]
+    assert "neither train/ nor test/" in layout.refused[PurePosixPath("c.png")]
+    assert "in test/ itself" in layout.refused[PurePosixPath("test/b.png")]
+    layout = arrange([PurePosixPath("good/a.png"), PurePosixPath("b.png")])
+    assert "beside the folder of good parts" in layout.refused[PurePosixPath("b.png")]
+
+
+@pytest.mark.parametrize(
+    ("image", "mask"),
+    [
+        ("test/crack/000.jpg", "ground_truth/crack/000_mask.png"),
+        ("test/crack/000.png", "ground_truth/crack/000.png"),
+        ("crack/000.png", "masks/crack/000.png"),
+        ("crack/000.png", "GroundTruth/000_mask.png"),
+        ("crack/000.jpg", "crack/000_mask.png"),
+        ("crack/000.png", "crack/masks/000.png"),
+        ("crack/lot1/000.png", "ground_truth/crack/lot1/000-mask.png"),
+        ("bad/dent/000.png", "ground_truth/bad/dent/000_mask.png"),
+    ],
+)
+def test_masks_find_their_images(image, mask):
+    good = "train/good/000.png" if image.startswith("test/") else "good/000.png"
+    layout = arrange([PurePosixPath(name) for name in (image, mask, good)])
+    assert layout.masks == {PurePosixPath(image): PurePosixPath(mask)}
+    assert set(map(str, layout.images)) == {image, good}
+    assert not layout.stray_masks
+
+
+def test_a_mask_by_name_alone_must_be_unambiguous():
+    names = ("good/a.png", "crack/000.png", "dent/000.png", "ground_truth/000_mask.png")
+    layout = arrange([PurePosixPath(name) for name in names])
+    assert not layout.masks
+    assert list(map(str, layout.stray_masks)) == ["ground_truth/000_mask.png"]
+
+
+def test_mask_in_the_name_of_a_lone_image_means_nothing():
+    assert places("face_mask.png", "other.png").keys() == {"face_mask.png", "other.png"}
+
+
+FOLDERS = ["good", "OK", "scratch", "bad", "train", "test", "ground_truth", "lot1", "masks", "cam2"]
+NAMES = st.sampled_from([*FOLDERS, "000.png", "001.jpg", "000_mask.png", "a.bmp"])
+
+
+@given(st.sets(st.lists(NAMES, min_size=1, max_size=4).map("/".join).map(PurePosixPath), max_size=12))
+@settings(deadline=None, max_examples=200)
+def test_every_path_is_accounted_for_once_and_no_mask_is_an_image(paths):
+    layout = arrange(sorted(paths))
+    lists = [list(layout.images), sorted(set(layout.masks.values())), layout.stray_masks, list(layout.refused)]
+    assert sorted(path for found in lists for path in found) == sorted(paths)
+    assert set(layout.masks) <= set(layout.images)
+    assert not any({"ground_truth", "masks"} & set(path.parts[:-1]) for path in layout.images)
+    assert layout == arrange(sorted(paths, reverse=True))

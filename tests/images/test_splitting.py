@@ -1,0 +1,166 @@
+"""Fit, calibrate and judge: disjoint, by group, seeded."""
+
+import itertools
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspect_core.images.grouping import ungrouped
+from inspect_core.images.samples import Sample, Samples
+from inspect_core.images.splitting import split
+
+
+def samples_of(good=0, defects=0, train=0, test=0):
+    def make(name, kind="good", side=None):
+        return Sample(Path("/parts", name), name, kind, (64, 64), None, side, None)
+
+    side = "test" if train or test else None
+    return Samples(
+        Path("/parts"),
+        (
+            *(make(f"good/{n:03}.png") for n in range(good)),
+            *(make(f"test/good/{n:03}.png", side="test") for n in range(test)),
+            *(make(f"train/good/{n:03}.png", side="train") for n in range(train)),
+        ),
+        tuple(make(f"scratch/{n:03}.png", "scratch", side) for n in range(defects)),
+    )
+
+
+def sizes(parts):
+    return [len(part) for part in parts]
+
+
+def good_of(part):
+    return [sample for sample in part if sample.kind == "good"]
+
+
+@pytest.mark.parametrize(
+    ("good", "expected"),
+    [
+        (1, [1, 0, 0]),
+        (2, [1, 1, 0]),
+        (3, [2, 1, 0]),
+        (4, [2, 1, 1]),
+        (5, [3, 1, 1]),
+        (10, [6, 2, 2]),
+        (100, [60, 20, 20]),
+    ],
+)
+def test_sixty_twenty_twenty_and_few(good, expected):
+    parts = split(samples_of(good, defects=7), seed=0)
+    assert sizes((parts.fit, parts.calibrate, good_of(parts.judge))) == expected
+    assert bool(parts.notes) == (0 in expected)
+    assert sum(sample.kind == "scratch" for sample in parts.judge) == 7
+
+
+def test_notes_name_what_is_missing():
+    assert split(samples_of(1), seed=0).notes == (
+        "Only 1 group of good images: none is left to set the limit or to judge; add more good parts or lots.",
+    )
+
+
+def test_train_eighty_twenty_and_test_judges():
+    samples = samples_of(train=50, test=9, defects=4)
+    fit, calibrate, judge = split(samples, seed=3)
+    assert sizes((fit, calibrate, judge)) == [40, 10, 13]
+    assert {sample.part_of for sample in (*fit, *calibrate)} == {"train"}
+    assert set(judge) == {sample for sample in samples.good + samples.defects if sample.part_of == "test"}
+
+
+def test_train_without_test_still_judges():
+    fit, calibrate, judge = split(samples_of(train=50), seed=3)
+    assert sizes((fit, calibrate, judge)) == [30, 10, 10]
+
+
+def test_calibrate_share_and_zero():
+    assert sizes(split(samples_of(50), seed=0, calibrate=0.5)) == [15, 25, 10]
+    assert sizes(split(samples_of(50, defects=3), seed=0, calibrate=0)) == [50, 0, 3]
+    assert sizes(split(samples_of(train=50, test=5), seed=0, calibrate=0)) == [50, 0, 5]
+    assert not split(samples_of(50), seed=0, calibrate=0).notes
+
+
+@pytest.mark.parametrize("share", [-0.1, 0.51, float("nan")])
+def test_calibrate_out_of_range(share):
+    with pytest.raises(ValueError, match=r"calibrate is .*0 to 0.5"):
+        split(samples_of(10), seed=0, calibrate=share)
+
+
+def test_three_lots_are_one_each():
+    samples = samples_of(30)
+    groups = {sample.name: f"lot {row % 3}" for row, sample in enumerate(samples.good)}
+    assert sizes(split(samples, seed=5, groups=groups)) == [10, 10, 10]
+
+
+def test_the_largest_of_three_lots_is_fitted():
+    samples = samples_of(60)
+    groups = {sample.name: str(min(row // 5, 2)) for row, sample in enumerate(samples.good)}
+    for seed in range(10):
+        assert sizes(split(samples, seed=seed, groups=groups)) == [50, 5, 5]
+
+
+GROUPED = st.lists(st.integers(1, 9), min_size=1, max_size=60)
+
+
+@given(GROUPED, st.integers(0, 2**32), st.sampled_from([0, 0.1, 0.2, 0.5]), st.booleans())
+@settings(deadline=None, max_examples=100)
+def test_disjoint_complete_whole_groups_near_the_shares(group_sizes, seed, calibrate, has_test):
+    count = sum(group_sizes)
+    samples = samples_of(train=count, test=3, defects=2) if has_test else samples_of(count, defects=2)
+    taught = [sample for sample in samples.good if sample.part_of != "test"]
+    labels = np.repeat(np.arange(len(group_sizes)), group_sizes)
+    groups = {sample.name: f"g{label}" for sample, label in zip(taught, labels, strict=True)}
+    groups |= {sample.name: "tested" for sample in samples.good if sample.part_of == "test"}
+    parts = split(samples, seed=seed, groups=groups, calibrate=calibrate)
+    assert Counter(itertools.chain(*parts)) == Counter(samples.good + samples.defects)
+    sides = {}
+    for side, part in enumerate(parts):
+        assert list(part) == sorted(part, key=lambda sample: sample.name)
+        for sample in good_of(part):
+            assert sides.setdefault(groups[sample.name], side) == side
+    if len(group_sizes) >= 30:
+        judged = 0 if has_test or calibrate == 0 else 0.2
+        shares = np.array(sizes(map(good_of, parts))) - [0, 0, 3 * has_test]
+        assert np.abs(shares - count * np.array([1 - calibrate - judged, calibrate, judged])).max() <= 2 * 9
+
+
+def test_seeded_and_independent_of_order():
+    samples = samples_of(40, defects=5)
+    shuffled = Samples(samples.root, samples.good[::-1], samples.defects[::-1])
+    assert split(samples, seed=1) == split(shuffled, seed=1)
+    assert split(samples, seed=1) == split(samples, seed=1)
+    assert split(samples, seed=1) != split(samples, seed=2)
+
+
+def test_the_proposed_groups_are_the_default():
+    good = tuple(
+        Sample(Path("/parts", name), name, "good", (64, 64))
+        for name in (f"{part:03}_{view}.png" for part in range(20) for view in "abc")
+    )
+    samples = Samples(Path("/parts"), good, ())
+    together = split(samples, seed=0)
+    assert all(len({sample.name[:3] for sample in part}) * 3 == len(part) for part in together)
+    apart = split(samples, seed=0, groups=ungrouped(samples))
+    assert any(len({sample.name[:3] for sample in part}) * 3 != len(part) for part in apart)
+
+
+def test_a_group_with_an_image_in_test_is_judged_whole_and_said_so():
+    samples = samples_of(train=10, test=2)
+    groups = dict(ungrouped(samples)) | {"train/good/004.png": "x", "train/good/005.png": "x", "test/good/000.png": "x"}
+    parts = split(samples, seed=0, groups=groups)
+    assert {"train/good/004.png", "train/good/005.png"} <= {sample.name for sample in parts.judge}
+    assert parts.notes == ("2 images of train/ judged, not taught: the same group has images in test/.",)
+    with pytest.raises(ValueError, match="nothing is left to fit"):
+        split(samples, seed=0, groups=dict.fromkeys(groups, "all"))
+
+
+def test_groups_may_go_by_bare_names_but_not_be_missing():
+    samples = samples_of(4)
+    groups = {f"{number:03}.png": f"{number // 2}" for number in range(4)}
+    assert sizes(split(samples, seed=0, groups=groups)) == [2, 2, 0]
+    del groups["003.png"]
+    with pytest.raises(ValueError, match=r"groups has no entry for 'good/003.png'"):
+        split(samples, seed=0, groups=groups)
