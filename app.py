@@ -4,7 +4,7 @@ import streamlit as st
 
 from inspect_core.ui import shell
 
-st.set_page_config(page_title="Loupe", page_icon=":material/search:", layout="wide")
+st.set_page_config(page_title="Loupe", page_icon=shell.ICON, layout="wide")
 
 page = st.navigation(
     {

@@ -92,9 +92,12 @@ def train(images: np.ndarray, classes: np.ndarray, rng: np.random.Generator) -> 
         nn.Conv2d(1, 1, 3), nn.ReLU(), nn.Flatten(), nn.Linear((SIDE - 2) ** 2, 10), nn.ReLU(), nn.Linear(10, 2)
     )
     with torch.no_grad():
-        for parameter in net.parameters():
-            bound = 1 / np.sqrt(parameter[0].numel())
-            parameter.copy_(torch.from_numpy(rng.uniform(-bound, bound, parameter.shape)))
+        for layer in (net[0], net[3], net[5]):
+            bound = 1 / np.sqrt(layer.weight[0].numel())
+            layer.weight.copy_(torch.from_numpy(rng.uniform(-bound, bound, layer.weight.shape)))
+            layer.bias.zero_()
+        # A lone filter of negative weights would never pass light and never learn.
+        net[0].weight.abs_()
     optimiser = torch.optim.Adam(net.parameters(), lr=1e-3)
     for _ in range(EPOCHS):
         for batch in np.array_split(rng.permutation(len(images)), len(images) // BATCH):
@@ -123,7 +126,7 @@ def _offsets(middle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _as_input(images: np.ndarray) -> Tensor:
-    return torch.from_numpy(images[:, None]) / 255
+    return torch.from_numpy(images[:, None]).float() / 255
 
 
 def main() -> None:

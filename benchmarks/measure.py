@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from inspect_core.study import library_versions
+from inspect_core.versions import library_versions
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -34,7 +34,17 @@ from inspect_core.study import Study
 from inspect_core.verdict import Limits
 
 ACCEPTED, NOT_ACCEPTED, COULD_NOT_RUN = 0, 1, 2
-CSV_COLUMNS = ("name", "digest", "score", "verdict", "regions", "largest_region_pixels", "limit", "recipe", "milliseconds")
+CSV_COLUMNS = (
+    "name",
+    "digest",
+    "score",
+    "verdict",
+    "regions",
+    "largest_region_pixels",
+    "limit",
+    "recipe",
+    "milliseconds",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,7 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="loupe", description="Taught with good parts, shows where a new part differs.")
+    parser = argparse.ArgumentParser(
+        prog="loupe", description="Taught with good parts, shows where a new part differs."
+    )
     verbs = parser.add_subparsers(required=True, metavar="VERB")
 
     fit = verbs.add_parser("fit", help="learn a folder of good parts and save a recipe")
@@ -75,7 +87,9 @@ def _parser() -> argparse.ArgumentParser:
     measure = verbs.add_parser("evaluate", help="teach a folder and measure how well it separates good from defect")
     measure.add_argument("folder", type=Path)
     _add_study_options(measure)
-    measure.add_argument("--ks", type=int, nargs="+", help="values of the live parameter to measure; the largest otherwise")
+    measure.add_argument(
+        "--ks", type=int, nargs="+", help="values of the live parameter to measure; the largest otherwise"
+    )
     measure.add_argument("--json", type=Path, help="write the figures there")
     measure.set_defaults(run=_evaluate)
 
@@ -217,14 +231,13 @@ def _evaluate(options: argparse.Namespace) -> int:
     study = _study(options)
     masks, name = truth_masks(study.tray), METHODS[options.detector].live
     values = options.ks or list(study.live.values())
-    print(f"{name or '':>6} {'image AUROC':>12} {'pixel AUROC':>12} {'AUPRO':>8} {'FPR95':>8}")
+    print(f"{name or '':>6} {'image AUROC':>12} {'pixel AUROC':>12} {'AUPRO':>12} {'FPR95':>12}")
     figures = []
     for value in values or [None]:
         live = {name: value} if name else {}
         found = evaluate(study.tray, study.default_limits(**live), masks, **live)
-        print(
-            f"{value or '':>6} {found.image_auroc:12.4f} {found.pixel_auroc:12.4f} {found.aupro:8.4f} {found.fpr95:8.4f}"
-        )
+        shares = (found.image_auroc, found.pixel_auroc, found.aupro, found.fpr95)
+        print(f"{value or '':>6}", *(f"{share:12.4f}" for share in shares))
         figures.append({"live": live, "image_auroc": found.image_auroc, "pixel_auroc": found.pixel_auroc,
                         "aupro": found.aupro, "fpr95": found.fpr95, "in_parts": in_parts(found.counts)})  # fmt: skip
     print(in_parts_of(study.tray, study.scores(), study.default_limits()))

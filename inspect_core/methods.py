@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from inspect_core.detectors import baselines, cop_corp, kernel_pca, mahalanobis
+from inspect_core.detectors import baselines, kernel_pca, mahalanobis
 from inspect_core.detectors.feature_maps import FeatureMap, cosine_fourier_map, cosine_map, identity_map
 from inspect_core.detectors.mapped_covariance import MappedCovariance
 from inspect_core.detectors.pca_residual import KernelPCAMap

@@ -34,7 +34,9 @@ def overlay(pixels: np.ndarray, anomaly_map: np.ndarray, limit: float, *, calm: 
     calm = min(float(np.median(anomaly_map)), limit) if calm is None else calm
     colours = Image.fromarray(heat(anomaly_map, calm=calm, limit=limit))
     photo = Image.fromarray(pixels).convert("RGBA")
-    return np.asarray(Image.alpha_composite(photo, colours.resize(photo.size, Image.Resampling.BILINEAR)).convert("RGB"))
+    return np.asarray(
+        Image.alpha_composite(photo, colours.resize(photo.size, Image.Resampling.BILINEAR)).convert("RGB")
+    )
 
 
 def thumbnail(pixels: np.ndarray, *, side: int = 96) -> bytes:

@@ -111,9 +111,8 @@ def inspect(image: np.ndarray, recipe: Recipe, *, device: str = "auto", backbone
 
 def guard_score(image: np.ndarray, guard: Guard, backbone: Backbone) -> float:
     """The guard's score of one photo, (H, W, 3) uint8 of any size."""
-    photo = squash(image, backbone.size)[None]
-    logits = backbone.logits(photo) if guard.fused else None
-    return float(guard.score(backbone.embed(photo), logits)[0])
+    _, embedding, logits = backbone.describe(squash(image, backbone.size)[None])
+    return float(guard.score(embedding, logits if guard.fused else None)[0])
 
 
 def map_patches(method: str, detector: Detector, patches, live: Mapping[str, int]) -> np.ndarray:

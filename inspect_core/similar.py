@@ -1,5 +1,159 @@
-"""Placeholder until the gallery arrives."""
+"""Have we seen this before: the known parts most like a new one, where an outlier is like nothing.
+
+Pavutnitskiy et al., "Quadric hypersurface intersection for manifold learning in feature space" (AISTATS 2022), eq. 17.
+A cosine similarity between embeddings is high for pairs of outliers that have nothing in common; with an outlier
+score o and a limit t, the similarity counts only where both are below t.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from torch import Tensor, from_numpy
+
+NEVER_SIMILAR = 0.0
 
 
+def robust_similarity(
+    similarity: np.ndarray,
+    outlier_a: np.ndarray,
+    outlier_b: np.ndarray,
+    *,
+    limit: float,
+    never: float = NEVER_SIMILAR,
+) -> np.ndarray:
+    """The similarity where max(outlier_a, outlier_b) < limit, strictly, else `never` (eq. 17).
+
+    The three arrays broadcast: for all pairs send similarity (p, q), outlier_a (p, 1) and outlier_b (q,).
+    never: 0 in the paper. Where similarities may be negative 0 is not the lowest; -inf then is.
+    Raises ValueError for a NaN among the arguments, which no limit could judge.
+    """
+    similarity, outlier_a, outlier_b = (np.asarray(a, dtype=np.float64) for a in (similarity, outlier_a, outlier_b))
+    named = {"similarity": similarity, "outlier_a": outlier_a, "outlier_b": outlier_b, "limit": np.asarray(limit)}
+    for name, values in named.items():
+        if np.isnan(values).any():
+            raise ValueError(f"{name} has NaN; score every part before comparing")
+    return np.where(np.maximum(outlier_a, outlier_b) < limit, similarity, never)
+
+
+def outlier_limit(scores: np.ndarray, *, quantile: float = 0.99) -> float:
+    """The limit t of eq. 17: a quantile of the outlier scores of good images that took no part in the fit.
+
+    Good images are where false alarms are counted: at .99 one in a hundred of them is called like nothing. The paper's
+    search ends between .985 and .994. The outlier model has to be fitted on every sort of part that should be
+    found again, known defects among them; fitted on good parts alone it calls the known defects outliers too.
+    Raises ValueError for no scores, non-finite scores or a quantile outside 0 to 1.
+    """
+    scores = np.asarray(scores, dtype=np.float64).ravel()
+    if scores.size == 0 or not np.isfinite(scores).all():
+        raise ValueError(f"scores must be finite, at least one; there are {scores.size}; score good images first")
+    if not 0 <= quantile <= 1:
+        raise ValueError(f"quantile is {quantile}, outside 0 to 1; .985 to .994 are usual")
+    return float(np.quantile(scores, quantile))
+
+
+@dataclass(frozen=True)
+class Match:
+    """A known part like the one asked about; similarity is the cosine, above 0 to 1, and index its gallery row."""
+
+    index: int
+    name: str
+    kind: str
+    note: str
+    similarity: float
+
+
+@dataclass(frozen=True, eq=False)
 class Gallery:
-    """Known parts."""
+    """Known parts, good ones and labelled defects, and what was said of them: n rows, in the order they were added.
+
+    embeddings: (n, d) float32, not normalised. outlier_scores: (n,) float64, from the same model as the queries'.
+    names, kinds, notes: n texts each. Raises ValueError when the counts differ or a number is not finite.
+    """
+
+    embeddings: np.ndarray
+    outlier_scores: np.ndarray
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if self.embeddings.ndim != 2:
+            raise ValueError(f"embeddings have shape {self.embeddings.shape}; give (n, d), a row for every part")
+        counts = {len(self.embeddings), len(self.outlier_scores), len(self.names), len(self.kinds), len(self.notes)}
+        if len(counts) != 1:
+            raise ValueError(f"the gallery's columns have {sorted(counts)} rows; give one entry for every part")
+        for name, values in (("embeddings", self.embeddings), ("outlier_scores", self.outlier_scores)):
+            rows = np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))
+            if rows.size:
+                raise ValueError(f"{name} is not finite in row {rows[0]}; remove or repair that part")
+
+    @classmethod
+    def empty(cls, d: int) -> "Gallery":
+        """A gallery of no parts, for embeddings of width d."""
+        return cls(np.empty((0, d), np.float32), np.empty(0), (), (), ())
+
+    def add(self, embedding: np.ndarray, outlier_score: float, *, name: str, kind: str, note: str = "") -> "Gallery":
+        """A gallery with one more part, at the end; this one stays as it was. embedding: (d,)."""
+        row = self._query(embedding)[None]
+        return replace(
+            self,
+            embeddings=np.concatenate([self.embeddings, row.astype(np.float32)]),
+            outlier_scores=np.append(self.outlier_scores, float(outlier_score)),
+            names=(*self.names, name),
+            kinds=(*self.kinds, kind),
+            notes=(*self.notes, note),
+        )
+
+    def nearest(self, embedding: np.ndarray, outlier_score: float, *, limit: float, count: int) -> list[Match]:
+        """At most `count` known parts, most similar first, ties in gallery order; an empty list: nothing like this.
+
+        Cosine similarity made robust by eq. 17: an outlier, here or in the gallery, is like nothing, and nor is a pair
+        whose cosine is not above 0. A zero embedding has no direction and cosine 0 with everything.
+        Raises ValueError for another width, a non-finite embedding or score, and count below 1.
+        """
+        if count < 1:
+            raise ValueError(f"count is {count}; ask for at least one part")
+        if not np.isfinite(outlier_score):
+            raise ValueError(f"outlier_score is {outlier_score}; score the part before looking for its like")
+        cosine = _unit(self.embeddings.astype(np.float64)) @ _unit(self._query(embedding)[None])[0]
+        similarity = robust_similarity(cosine, self.outlier_scores, np.asarray(outlier_score), limit=limit)
+        first = np.argsort(-similarity, kind="stable")[:count]
+        return [
+            Match(int(i), self.names[i], self.kinds[i], self.notes[i], float(similarity[i]))
+            for i in first
+            if similarity[i] > NEVER_SIMILAR
+        ]
+
+    def arrays(self) -> dict[str, Tensor]:
+        return {"embeddings": from_numpy(self.embeddings), "outlier_scores": from_numpy(self.outlier_scores)}
+
+    def params(self) -> dict[str, list[str]]:
+        return {"names": list(self.names), "kinds": list(self.kinds), "notes": list(self.notes)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Tensor | np.ndarray], params: Mapping[str, Sequence[str]]) -> "Gallery":
+        """The gallery whose arrays() and params() these are."""
+        return cls(
+            embeddings=np.asarray(arrays["embeddings"], dtype=np.float32),
+            outlier_scores=np.asarray(arrays["outlier_scores"], dtype=np.float64),
+            names=tuple(params["names"]),
+            kinds=tuple(params["kinds"]),
+            notes=tuple(params["notes"]),
+        )
+
+    def _query(self, embedding: np.ndarray) -> np.ndarray:
+        """The embedding in float64; raises ValueError unless it is finite and as wide as the gallery."""
+        embedding = np.asarray(embedding, dtype=np.float64)
+        d = self.embeddings.shape[1]
+        if embedding.shape != (d,):
+            raise ValueError(f"embedding has shape {embedding.shape}, the gallery's have ({d},); use the same backbone")
+        if not np.isfinite(embedding).all():
+            raise ValueError("embedding is not finite; repair that part before comparing it")
+        return embedding
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    """Rows divided by their length; zero rows stay zero."""
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.divide(rows, length, out=np.zeros_like(rows), where=length > 0)

@@ -1,9 +1,7 @@
 """A study: photos, their stored features and one fit, from which parameters and limits are moved live."""
 
-import platform
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from importlib.metadata import version
 
 import numpy as np
 import torch
@@ -11,7 +9,7 @@ from torch import Tensor
 
 from inspect_core.detectors.checks import Cancelled
 from inspect_core.features.backbones import Backbone
-from inspect_core.features.preparation import Preparation
+from inspect_core.features.preparation import Preparation, published_with_nearest
 from inspect_core.features.store import Store
 from inspect_core.images.folders import Sample, Samples, Split, split
 from inspect_core.images.read import ImageError, read
@@ -21,6 +19,7 @@ from inspect_core.methods import METHODS, Patches, parameters_of
 from inspect_core.recipe import BackboneChoice, Calibrated, Provenance, Recipe, map_patches
 from inspect_core.tray import SIGMA, Tray, TrayPhoto
 from inspect_core.verdict import Limits
+from inspect_core.versions import library_versions
 
 Report = Callable[[float, str], None]
 Asked = Callable[[], bool]
@@ -31,7 +30,8 @@ class Study:
 
     samples: what `scan` found (split here by `seed`), or a Split; method: a name in METHODS; parameters: what the
     method takes at the fit (k, ridge, gamma, M, sigma, q, m), its defaults otherwise. Photos that turn out damaged
-    are left out and listed in `skipped` as (name, reason). After `fit`, `tray` holds the calibrate and judge photos.
+    are left out and listed in `skipped` as (name, reason). nearest: repeat coarse taps instead of interpolating; None
+    does as the backbone was published. After `fit`, `tray` holds the calibrate and judge photos.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Study:
         method: str = "mahalanobis",
         parameters: Mapping[str, float] | None = None,
         grid: tuple[int, int] = (32, 32),
-        nearest: bool = False,
+        nearest: bool | None = None,
         seed: int = 0,
     ):
         self.split = samples if isinstance(samples, Split) else split(samples, seed=seed)
@@ -53,7 +53,11 @@ class Study:
         self.parameters = parameters_of(method, parameters or {})
         columns = METHODS[method].project(sum(backbone.tap_channels), seed, self.parameters)
         self.preparation = Preparation(
-            backbone, grid, None if columns is None else columns.cpu().numpy(), METHODS[method].pool, nearest
+            backbone,
+            grid,
+            None if columns is None else columns.cpu().numpy(),
+            METHODS[method].pool,
+            published_with_nearest(backbone.name) if nearest is None else nearest,
         )
         self.skipped: list[tuple[str, str]] = []
         self.tray: Tray | None = None
@@ -235,12 +239,6 @@ class Study:
             return torch.cat(rows)[:count]
 
         return Patches(len(samples), preparation.grid, preparation.width, stream, sample)
-
-
-def library_versions() -> dict[str, str]:
-    """The versions that decide a score: Python and the numerical packages."""
-    names = ("numpy", "scipy", "pillow", "torch", "timm", "onnxruntime")
-    return {"python": platform.python_version(), **{name: version(name) for name in names}}
 
 
 def _stage(progress: Report | None, start: float, end: float) -> Report | None:

@@ -47,7 +47,8 @@ class Tray:
     """Photos with their grid errors under one detector.
 
     method: a name in METHODS; size: (H, W) of the anomaly maps; stops: the values of the live parameter at which
-    errors are kept, (0,) when the method has none; start: the one to begin with. Photos are added one by one and stay in that order.
+    errors are kept, (0,) when the method has none; start: the one to begin with. Photos are added one by one and stay
+    in that order.
     """
 
     def __init__(self, method: str, detector: Detector, grid: tuple[int, int], size: tuple[int, int]):

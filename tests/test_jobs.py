@@ -27,7 +27,7 @@ def test_result_and_progress_of_a_job_that_ends_well():
 def test_a_second_job_is_refused_by_name_while_the_first_runs():
     jobs, release = Jobs(), threading.Event()
     first = jobs.submit("Teach tile", lambda job: release.wait(5), owner="Ana")
-    with pytest.raises(Busy, match="Teach tile.*Ana"):
+    with pytest.raises(Busy, match=r"Teach tile.*Ana"):
         jobs.submit("Teach board", lambda job: None)
     release.set()
     ended(first)

@@ -31,6 +31,7 @@ LAYERS = (
     "inspect_core.detectors",
     "inspect_core.features",
     "inspect_core.workspace",
+    "inspect_core.versions",
     "inspect_core.manifest",
     "inspect_core.verdict",
     "inspect_core.judge",

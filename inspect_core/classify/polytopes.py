@@ -50,14 +50,12 @@ def forest_kernel(leaves_a: np.ndarray, leaves_b: np.ndarray) -> np.ndarray:
         np.ascontiguousarray(leaves.T, dtype=_leaf_type(leaves_a, leaves_b)) for leaves in (leaves_a, leaves_b)
     )
     trees = len(trees_a)
-    agreeing = np.empty((len(leaves_a), len(leaves_b)))
+    agreeing = np.zeros((len(leaves_a), len(leaves_b)))
     rows = max(1, _TILE // max(1, len(leaves_b)))
     for start in range(0, len(leaves_a), rows):
         tile = slice(start, start + rows)
-        agreeing[tile] = sum(
-            _agreeing_trees(trees_a[some : some + _TREES_PER_BYTE, tile], trees_b[some : some + _TREES_PER_BYTE])
-            for some in range(0, trees, _TREES_PER_BYTE)
-        )
+        for some in (slice(first, first + _TREES_PER_BYTE) for first in range(0, trees, _TREES_PER_BYTE)):
+            agreeing[tile] += _agreeing_trees(trees_a[some, tile], trees_b[some])
     agreeing /= trees
     return agreeing
 

@@ -88,7 +88,7 @@ def fit_corp(
     (0, 1].
     """
     return mapped_covariance.fit(
-        x, _fourier(x, gamma=gamma, M=M, seed=seed, drawn=drawn, cosine=True), explained_variance=explained_variance
+        x, _fourier(x, gamma=gamma, M=M, seed=seed, drawn=drawn, normalised=True), explained_variance=explained_variance
     )
 
 
@@ -111,11 +111,13 @@ def fit_fourier_without_cosine(
     x: (..., m). Arguments and errors as `fit_corp`; gamma is now in units of the features.
     """
     return mapped_covariance.fit(
-        x, _fourier(x, gamma=gamma, M=M, seed=seed, drawn=drawn, cosine=False), explained_variance=explained_variance
+        x,
+        _fourier(x, gamma=gamma, M=M, seed=seed, drawn=drawn, normalised=False),
+        explained_variance=explained_variance,
     )
 
 
 def _fourier(
-    x: Tensor | np.ndarray, *, gamma: float, M: int, seed: int, drawn: tuple[Tensor, Tensor] | None, cosine: bool
+    x: Tensor | np.ndarray, *, gamma: float, M: int, seed: int, drawn: tuple[Tensor, Tensor] | None, normalised: bool
 ) -> FeatureMap:
-    return drawn_map(draw(x.shape[-1], M, seed=seed) if drawn is None else drawn, gamma=gamma, M=M, cosine=cosine)
+    return drawn_map(draw(x.shape[-1], M, seed=seed) if drawn is None else drawn, gamma=gamma, M=M, cosine=normalised)

@@ -10,7 +10,7 @@ from torch import Tensor
 from inspect_core.detectors.checks import require_positive
 
 _NORM_OFFSET = 1e-10
-_SQUARES_ARE_SAFE = (1e-18, 1e18)
+_SQUARES_MAY_OVERFLOW = 1e18
 
 
 def precision_of(features: Tensor | np.ndarray) -> torch.dtype:
@@ -21,13 +21,12 @@ def precision_of(features: Tensor | np.ndarray) -> torch.dtype:
 def cosine(z: Tensor) -> Tensor:
     """Rows divided by their length: z / (‖z‖ + 1e-10), so that inner products become cosines.
 
-    z: (..., m) float -> the same shape and dtype. The zero vector stays the zero vector. Rows whose squares would
-    leave the range of float32 are scaled by their largest entry first, so no norm overflows or vanishes.
+    z: (..., m) float -> the same shape and dtype. The zero vector stays the zero vector. Rows whose squares could
+    overflow float32 are scaled by their largest entry first; a norm that underflows is far below the offset anyway.
     Source: Fang et al., "Kernel PCA for out-of-distribution detection", the map of CoP.
     """
     largest = z.abs().amax(dim=-1, keepdim=True)
-    low, high = _SQUARES_ARE_SAFE
-    scale = torch.where((largest > 0) & ((largest < low) | (largest > high)), largest, torch.ones_like(largest))
+    scale = torch.where(largest > _SQUARES_MAY_OVERFLOW, largest, torch.ones_like(largest))
     scaled = z / scale
     return scaled / (scaled.norm(dim=-1, keepdim=True) + _NORM_OFFSET / scale)
 

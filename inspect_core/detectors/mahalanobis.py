@@ -67,8 +67,8 @@ class LocalGaussian:
     projection (d, k); grid (h, w). Holds 8 h w k^2 bytes of float64 scatter and 32 images of embedded features,
     however many images pass through. `update`, `update_projected` and `merge` change this object and return it.
     Images are gathered 32 at a time whatever the size of the batches they come in, each group about its own mean, and
-    groups are joined by the update of Chan, Golub and LeVeque (1979), so the batch size has no effect on the result.
-    Everything is kept on the projection's device.
+    groups are joined by the update of Chan, Golub and LeVeque (1979), so on embedded features the batch size has no
+    effect, to the bit. Everything is kept on the projection's device.
     """
 
     def __init__(self, projection: Tensor | np.ndarray, grid: tuple[int, int]) -> None:

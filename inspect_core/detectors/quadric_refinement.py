@@ -19,6 +19,8 @@ from inspect_core.detectors.quadric_distances import hilbert_schmidt_norm, secon
 
 Coefficients = tuple[Tensor, Tensor, Tensor]
 
+# Above this n d^2 m, L-BFGS on all points takes longer than mini-batches do.
+LBFGS_LIMIT = 3e7
 LBFGS_ITERATIONS = 500
 SGD_STEPS = 4000
 SGD_BATCH = 128

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from inspect_core.detectors.checks import full_precision, require_positive
+from inspect_core.detectors.checks import Cancelled, full_precision, require_positive
 from inspect_core.detectors.quadric_algebraic import (
     LARGEST_MONOMIALS,
     NumpyCoefficients,
@@ -33,6 +33,7 @@ from inspect_core.detectors.quadric_coordinates import (
 from inspect_core.detectors.quadric_distances import distance_1, distance_2, distance_algebraic
 from inspect_core.detectors.quadric_model import Quadrics, rows_per_block
 from inspect_core.detectors.quadric_refinement import (
+    LBFGS_LIMIT,
     Coefficients,
     orthonormality_error,
     random_start,
@@ -52,15 +53,9 @@ __all__ = [
     "fit_algebraic_quadratic",
 ]
 
-# Above this n d^2 m, L-BFGS on all points takes longer than mini-batches do.
-LBFGS_LIMIT = 3e7
 PENALTY_WARNING = 1e-2
 # Of the progress shown, where a closed-form start comes before the refinement.
 SHARE_OF_START = 0.2
-
-
-class Cancelled(Exception):
-    """The caller asked a fit to stop; nothing was fitted."""
 
 
 def fit(
@@ -80,7 +75,7 @@ def fit(
     m: 1 to r(r+1)/2 quadrics; by default r minus the number of principal components that hold 95 % of the variance.
     penalty: weight of the orthonormality, positive. What it left is in `penalty_value`; above 0.01 a warning says so.
     components: reduce to that many principal components (r) first; the variance they keep is in `kept_variance`.
-    progress: told the share done, 0 to 1. cancelled: asked now and then; when True the fit ends with Cancelled.
+    progress: told the share done, 0 to 1. cancelled: asked now and then; once True, the fit raises Cancelled.
 
     The start is the closed form `fit_algebraic_hs` where it is feasible (r up to 88), else random, with a warning.
     Small problems run L-BFGS on all points in float64, large ones 4,000 mini-batch steps in float32, whose time does
@@ -92,7 +87,7 @@ def fit(
 
     def report(share: float) -> None:
         if cancelled is not None and cancelled():
-            raise Cancelled("the fit was cancelled; nothing was fitted")
+            raise Cancelled
         if progress is not None:
             progress(share)
 

@@ -1,7 +1,7 @@
 """A network as an ONNX graph for one image: exported once, kept on disk by digest, run by ONNX Runtime on the CPU.
 
-The batch is fixed at one image. A graph with a free batch took twice as long to export and ran no faster, and one
-image at a time makes a part's features independent of its neighbours by construction.
+The batch is fixed at one image. A graph with a free batch takes longer to export and runs no faster, and one image at a
+time makes a part's features independent of its neighbours by construction.
 """
 
 import hashlib
@@ -30,8 +30,8 @@ class OnnxGraph:
     def __init__(self, content: bytes) -> None:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = torch.get_num_threads()
-        # Idle threads that spin take the cores of everything else on the machine: on two busy cores they doubled the
-        # time of an image; on two idle ones they save about a tenth.
+        # Idle threads that spin take the cores of everything else on the machine: on two busy cores they nearly
+        # doubled the time of an image.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 3
         self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])

@@ -12,6 +12,11 @@ from inspect_core.features.patch_grid import join
 from inspect_core.images.read import squash
 
 
+def published_with_nearest(backbone: str) -> bool:
+    """Whether the papers' settings for this backbone repeat the cells of coarse taps: those of the ResNets do."""
+    return "resnet" in backbone
+
+
 @dataclass(frozen=True, eq=False)
 class Preparation:
     """Everything between the pixels of one photo and its patch features.

@@ -78,7 +78,12 @@ def propose_groups(samples: Samples) -> Grouping:
         return _grouping(
             samples.good, labels, f"Numbers at most {gap} apart look like one part photographed several times"
         )
-    return ungrouped(samples)
+    alone = ungrouped(samples)
+    lots = set((_lots_by_folder(samples.good) or _lots_by_name(samples.good)).values())
+    if 1 < len(lots) < FEWEST_GROUPS:
+        warning = "There are two lots, too few to keep one apart to judge: on a new lot, expect somewhat worse results."
+        return Grouping(alone.labels, f"{alone.reason} {warning}")
+    return alone
 
 
 def read_groups(path: str | Path, column: str | None = None) -> dict[str, str]:

@@ -72,7 +72,7 @@ class Pose:
 
 @dataclass
 class Scene:
-    """Shape and materials of one part. `paint` and the defects edit it in place; a product's `build` returns a fresh one.
+    """Shape and materials of one part: `paint` and the defects edit it, a product's `build` returns a fresh one.
 
     tilt: `(2, S, S)` slopes (x, y) too fine or too steep for the height field, such as grooves and the walls of holes.
     rough: `(2, S, S)` standard deviation of the unresolved slopes along and across the `grain` (radians).

@@ -5,10 +5,10 @@ import streamlit as st
 from inspect_core import plots, workspace
 from inspect_core.evaluation import in_parts_of
 from inspect_core.images.read import EXTENSIONS, ImageError, read_bytes, read_mask
-from inspect_core.jobs import Busy, device_lock
+from inspect_core.jobs import device_lock
 from inspect_core.judge.masks import mask_at
 from inspect_core.records import recipe_file
-from inspect_core.ui import bench, in_hand, live_parameters, shell, teaching
+from inspect_core.ui import bench, live_parameters, shell, teaching
 from inspect_core.ui.in_hand import InHand
 from inspect_core.verdict import Limits
 

@@ -1,10 +1,13 @@
 """What every page shares: the gate, the sidebar, the running job."""
 
+from pathlib import Path
+
 import streamlit as st
 
 from inspect_core.jobs import Job, Jobs, State
 from inspect_core.ui import in_hand
 
+ICON = str(Path(__file__).with_name("icon.png"))  # a named icon would be fetched from outside
 POLL_SECONDS = 0.5
 _MARK, _WANTED, _SEEN = "gate_open", "page_wanted", "job_seen"
 

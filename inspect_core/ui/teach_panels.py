@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 import streamlit as st
 
 from inspect_core import workspace
+from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import available
 from inspect_core.forecast import Forecast, forecast
 from inspect_core.images.folders import Samples, ScanError, Split, inside, propose_groups, scan, split, ungrouped
@@ -30,7 +31,12 @@ class Source:
 def choose_photos() -> Source | None:
     """Sample, folder or upload; None until a choice is made."""
     way = st.segmented_control(
-        "Photos from", [SAMPLE, FOLDER, UPLOAD], default=SAMPLE, required=True, key="photos_from", persist_state="session"
+        "Photos from",
+        [SAMPLE, FOLDER, UPLOAD],
+        default=SAMPLE,
+        required=True,
+        key="photos_from",
+        persist_state="session",
     )
     return {SAMPLE: _choose_sample, FOLDER: _choose_folder, UPLOAD: _choose_upload}[way]()
 
@@ -68,7 +74,7 @@ def look(source: Source) -> Samples | None:
 
 
 def choose_split(samples: Samples) -> tuple[Split, tuple[str, ...]]:
-    """Which good photos to learn from, which set the limit, which judge it: by lot or part when there are such groups."""
+    """Which good photos to learn from, which set the limit, which judge it; groups stay together."""
     grouping = propose_groups(samples)
     found = grouping.count < len(samples.good)
     with st.expander("How the good photos are used", expanded=found):
@@ -107,10 +113,12 @@ def choose_settings(product: str, photos: Split, notes: tuple[str, ...]) -> teac
             help="The network that describes each patch of the photo. EfficientNet-Lite0 is built in and quick.",
         )  # fmt: skip
         taps = right.selectbox(
-            "Taps", ["expansions", "outputs"], key="taps",
+            "Taps", list(CATALOGUE[backbone].presets), key=f"taps-{backbone}",
             help="Where the network is read. Expansions are wider and see finer changes; outputs are quicker.",
         )  # fmt: skip
-        size = left.select_slider("Image size", [128, 192, 256, 320, 384, 448, 512], 256, key="size", format_func=_pixels)
+        size = left.select_slider(
+            "Image size", [128, 192, 256, 320, 384, 448, 512], 256, key="size", format_func=_pixels
+        )
         grid = right.select_slider(
             "Patch grid", [16, 32, 64], 32, key="grid", format_func=lambda n: f"{n} × {n} patches",
             help="A finer grid shows smaller defects and takes four times the memory at each step.",

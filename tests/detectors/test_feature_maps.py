@@ -68,6 +68,13 @@ def test_a_larger_draw_extends_a_smaller_one():
     assert not torch.equal(draw(6, 11, seed=4)[0], small_w0)
 
 
+def test_draw_takes_frequencies_and_phases_from_two_child_streams():
+    first, second = (np.random.default_rng(child) for child in np.random.SeedSequence(8).spawn(2))
+    w0, u = draw(3, 5, seed=8)
+    np.testing.assert_array_equal(w0.numpy(), first.standard_normal((5, 3)))
+    np.testing.assert_array_equal(u.numpy(), second.uniform(0, 2 * np.pi, 5))
+
+
 def test_draw_is_standard_normal_and_uniform_on_the_circle():
     w0, u = draw(10, 4000, seed=0)
     assert w0.dtype == u.dtype == torch.float64

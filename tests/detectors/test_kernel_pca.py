@@ -79,6 +79,10 @@ def test_wide_kernels_keep_no_noise_directions():
     assert fit(x, sigma=1000.0, q=1).rank == 5
 
 
+def test_a_far_offset_adds_no_noise_directions_to_the_linear_kernel():
+    assert fit_linear(features(100, 3) + 1e5, q=1).rank == 3
+
+
 def test_q_0_ranks_as_minus_the_parzen_density():
     x, _ = novelty_sets.square(200, 1)
     z = np.random.default_rng(0).uniform(0, 3, (300, 2))

@@ -33,7 +33,8 @@ def test_any_split_and_any_merge_give_one_result(sizes, seed):
     merged = MappedCovariance(cosine_map(5), dtype=torch.float64).update(x[:8])
     start = 8
     for size in sizes:
-        merged.merge(MappedCovariance(cosine_map(5), dtype=torch.float64).update(x[start : start + size]))
+        part, half = x[start : start + size], size // 2
+        merged.merge(MappedCovariance(cosine_map(5), dtype=torch.float64).update(part[:half]).update(part[half:]))
         start += size
     found = merged.finish()
     assert merged.count == len(x)

@@ -9,7 +9,7 @@ import pytest
 import timm
 import torch
 import torchvision
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import nn
 
 from inspect_core.features import backbones
@@ -150,7 +150,7 @@ def test_torch_and_onnx_runtime_agree(lite, images):
     differences = check_engines(lite, images)
     assert tuple(differences) == lite.taps
     assert max(differences.values()) < 1e-4
-    with pytest.raises(ValueError, match="that differ by .* between torch and ONNX Runtime"):
+    with pytest.raises(ValueError, match=r"that differ by .* between torch and ONNX Runtime"):
         check_engines(lite, images, tolerance=0.0)
 
 
@@ -224,19 +224,13 @@ def test_timm_network_is_tapped_where_its_strides_end(tiny_weights, images, grap
     assert backbone.strides == (4, 8, 16)
     network = timm.create_model(TINY, features_only=True, out_indices=(1, 2, 3)).eval()
     whole = timm.create_model(TINY)
-    whole.load_state_dict(dict(load_tensors(tiny_weights)))
+    whole.load_state_dict(load_file(tiny_weights))
     network.load_state_dict({name: whole.state_dict()[name] for name in network.state_dict()})
     scaled = (torch.from_numpy(images) / 255 - torch.tensor(backbone.mean)) / torch.tensor(backbone.sd)
     with torch.no_grad():
         expected = network(scaled.permute(0, 3, 1, 2))
     for got, reference in zip(backbone.tap_maps(images), expected, strict=True):
         assert relative(got, reference.permute(0, 2, 3, 1)) < 1e-5
-
-
-def load_tensors(path: Path) -> dict[str, torch.Tensor]:
-    from safetensors.torch import load_file
-
-    return load_file(path)
 
 
 @pytest.mark.parametrize("wrong", [(60, 64), (64,), (0, 64), (64.0, 64.0), 64])

@@ -1,6 +1,7 @@
 """Exported networks: the same values as torch, kept once, and never from a damaged file."""
 
 import numpy as np
+import onnx
 import pytest
 import torch
 from torch import nn
@@ -64,8 +65,6 @@ def test_a_tap_is_taken_before_the_network_changes_it_in_place(network, exported
 
 
 def test_what_comes_after_the_last_tap_is_not_in_the_graph(exported):
-    import onnx
-
     convolutions = [node for node in onnx.load_from_string(exported).graph.node if node.op_type == "Conv"]
     assert len(convolutions) == 2
 

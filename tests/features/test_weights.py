@@ -117,7 +117,9 @@ class Intruder:
         self.target = target
 
 
-@pytest.mark.parametrize("write", [torch.save, lambda thing, path: Path(path).write_bytes(pickle.dumps(thing))])
+@pytest.mark.parametrize(
+    "write", [torch.save, lambda thing, path: Path(path).write_bytes(pickle.dumps(thing, protocol=2))]
+)
 def test_code_in_a_weights_file_is_never_run(tmp_path, write):
     target = tmp_path / "was_run"
     write({"0.weight": Intruder(str(target))}, tmp_path / "w.pth")

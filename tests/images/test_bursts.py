@@ -18,13 +18,11 @@ def test_no_bursts(gaps):
     assert burst_gap(gaps) is None
 
 
-@given(st.integers(0, 10**6), st.integers(10, 400), st.floats(1, 10**5))
-@settings(deadline=None, max_examples=40, derandomize=True)
-def test_independent_arrivals_are_no_bursts(seed, count, mean):
-    """Geometric gaps, as of numbers drawn at random. The criterion may err at times, so the examples are fixed."""
-    gaps = np.random.default_rng(seed).geometric(1 / mean, count)
-    gap = burst_gap(gaps)
-    assert gap is None or (gaps > gap).mean() > 0.5
+@pytest.mark.parametrize(("count", "most"), [(10, 6), (30, 2), (100, 0)])
+def test_independent_arrivals_are_hardly_ever_bursts(count, most):
+    """Geometric gaps, as of numbers drawn at random. Without the information criterion, 10 to 22 of 50 are taken."""
+    draws = (np.random.default_rng(seed).geometric(1 / 500, count) for seed in range(50))
+    assert sum(burst_gap(gaps) is not None for gaps in draws) <= most
 
 
 @given(st.integers(0, 10**6), st.floats(2, 50), st.floats(1.8, 4))

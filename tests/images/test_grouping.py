@@ -144,6 +144,12 @@ def test_train_and_test_are_not_mixed():
     assert all(len({name.split("/")[0] for name in group}) == 1 for group in groups)
 
 
+def test_two_lots_are_too_few_to_keep_apart_and_said_so():
+    groups, reason = proposed([f"lot{lot}/{number:03}.png" for lot in (1, 2) for number in range(5)])
+    assert len(groups) == 10
+    assert "two lots, too few" in reason
+
+
 def test_ungrouped_keeps_every_image_alone():
     samples = samples_of([f"lot{lot}/{number}.png" for lot in range(3) for number in range(4)])
     assert dict(ungrouped(samples)) == {sample.name: sample.name for sample in samples.good}

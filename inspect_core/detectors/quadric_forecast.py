@@ -1,0 +1,57 @@
+"""How long a fit of quadrics will take, told before it starts: arithmetic to do over the rate this machine does it at.
+
+No clock here: the caller times `trial_steps`, divides what it returns by the seconds, and passes on the rate.
+"""
+
+import numpy as np
+import torch
+
+from inspect_core.detectors.quadric_algebraic import LARGEST_MONOMIALS, monomial_count
+from inspect_core.detectors.quadric_refinement import (
+    LBFGS_ITERATIONS,
+    LBFGS_LIMIT,
+    SGD_BATCH,
+    SGD_STEPS,
+    random_start,
+    refine_sgd,
+)
+
+# Arithmetic in float64 counts double. Finding eigenvectors runs at a fraction of a matrix product's rate.
+DOUBLE = 2
+EIGENVECTOR_OPERATIONS = 16
+
+
+def forecast_seconds(n: int, d: int, m: int, *, operations_per_second: float) -> float:
+    """Expected seconds of `quadrics.fit` on n points of width d (after reduction) with m quadrics.
+
+    A guide, good to about a factor of two; problems that take under a second take longer than it says.
+    """
+    return fit_operations(n, d, m) / operations_per_second
+
+
+def fit_operations(n: int, d: int, m: int) -> float:
+    """Floating-point operations of `quadrics.fit`, in float32 equivalents: start, refinement and ordering."""
+    monomials = monomial_count(d)
+    start = 0.0
+    if monomials <= LARGEST_MONOMIALS:
+        start = DOUBLE * (n * (monomials + d + 1) ** 2 + EIGENVECTOR_OPERATIONS * monomials**3)
+    if n * d * d * m <= LBFGS_LIMIT:
+        refinement = DOUBLE * LBFGS_ITERATIONS * _step_operations(n, d, m)
+    else:
+        refinement = SGD_STEPS * _step_operations(min(n, SGD_BATCH), d, m)
+    return start + refinement + 2.0 * n * m * d * d
+
+
+def trial_steps(d: int, m: int, *, steps: int = 10, device: torch.device | str = "cpu") -> float:
+    """Runs a few mini-batch steps of a fit of that size on random points; the operations they took, to be timed."""
+    rng = np.random.default_rng(0)
+    x = torch.from_numpy(rng.standard_normal((SGD_BATCH, d))).float().to(device)
+    start = tuple(torch.from_numpy(part).float().to(device) for part in random_start(rng, d, m))
+    _, _, c = refine_sgd(start, x, penalty=1.0, rng=rng, report=lambda _: None, steps=steps)
+    c.cpu()  # waits for an accelerator to finish
+    return float(steps * _step_operations(SGD_BATCH, d, m))
+
+
+def _step_operations(n: int, d: int, m: int) -> float:
+    """One loss and gradient: two products over the points, two over the Hilbert-Schmidt inner products."""
+    return 4.0 * n * m * d * d + 4.0 * m * m * d * d
