@@ -98,10 +98,11 @@ def fit(
 ) -> Guard:
     """Learn the product from good photos; set the limit on held-out good ones.
 
-    good: (n, d) penultimate features; held_out: (c, d) of good photos not in `good` (with none, `good` itself and a
-    wider margin is all there is); logits of both make the guard fused; gamma: CoRP with this kernel, None for CoP.
-    The limit lies as far above the strangest held-out photo as that lies above their median: a defect should not
-    trip the guard, and held-out sets are small.
+    good: (n, d) penultimate features; held_out: (c, d) of good photos not in `good` (with none, `good` itself is all
+    there is); logits of both make the guard fused; gamma: CoRP with this kernel, None for CoP.
+    The limit lies half way from the strangest held-out photo to an unrelated one, which is known beforehand: its
+    mapped features are at right angles to the product's, an error of about 1, and nothing is left of a fused score.
+    A limit close to the good photos would take every plain defect for another product.
     """
     features = _rows(good)
     if gamma is None:
@@ -111,8 +112,8 @@ def fit(
     smallest = 0.0 if good_logits is None else min(0.0, float(energy(_rows(good_logits)).min()))
     guard = Guard(detector, good_logits is not None, smallest, float("inf"), mode)
     scores = guard.score(held_out, held_out_logits) if len(held_out) else guard.score(good, good_logits)
-    highest = float(scores.max())
-    return replace(guard, limit=highest + (highest - float(np.median(scores)))).with_mode(mode)
+    highest, unrelated = float(scores.max()), 0.0 if guard.fused else 1.0
+    return replace(guard, limit=(highest + max(highest, unrelated)) / 2).with_mode(mode)
 
 
 def _rows(values: np.ndarray | Tensor) -> Tensor:

@@ -7,12 +7,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from inspect_core import guard as guards
 from inspect_core.detectors.checks import Cancelled
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.preparation import Preparation, published_with_nearest
 from inspect_core.features.store import Store
+from inspect_core.guard import WARN, Guard
 from inspect_core.images.folders import Sample, Samples, Split, split
-from inspect_core.images.read import ImageError, read
+from inspect_core.images.read import ImageError, read, squash
 from inspect_core.judge.anomaly_map import to_pixels
 from inspect_core.judge.limits import DEFAULT_OVERKILL, limit_for_overkill
 from inspect_core.methods import METHODS, Patches, parameters_of
@@ -105,6 +107,77 @@ class Study:
         self.tray = tray
         return self
 
+    def with_parameters(self, parameters: Mapping[str, float | None]) -> "Study":
+        """An unfitted study of the same photos and features with other parameters of the fit; nothing is read again.
+
+        Raises ValueError for a parameter that decides the features (k), or one the method does not know.
+        """
+        other = Study(
+            self.split,
+            self.preparation.backbone,
+            self.store,
+            method=self.method,
+            parameters=self.parameters | dict(parameters),
+            grid=self.preparation.grid,
+            nearest=self.preparation.nearest,
+            seed=self.seed,
+        )
+        if other.preparation.key != self.preparation.key:
+            raise ValueError(f"parameters {dict(parameters)} need other features; make a new study of the photos")
+        other._seen, other.skipped = dict(self._seen), list(self.skipped)
+        return other
+
+    def patch_sample(self, count: int, cancelled: Asked | None = None) -> Tensor:
+        """(n, k) patches of the photos to fit, drawn evenly over them with the study's seed; n is `count` or all.
+
+        A smaller count is a part of a larger one. Raises Cancelled when `cancelled` returns True.
+        """
+        return self._patches(lambda share: _tell(None, cancelled, share, "")).sample(count)
+
+    def features(self, photo: TrayPhoto) -> Tensor:
+        """(1, h, w, k) patch features of a photo on a tray, from the store when it is there, else from the network."""
+        stored = self.store.get(f"{photo.digest}-{self.preparation.key}")
+        if stored is None:
+            return self.preparation.features(read(photo.path).pixels)
+        return torch.from_numpy(stored).to(self.preparation.backbone.device)
+
+    def fit_guard(
+        self,
+        *,
+        fused: bool = False,
+        gamma: float | None = None,
+        mode: str = WARN,
+        progress: Report | None = None,
+        cancelled: Asked | None = None,
+    ) -> Guard:
+        """Learn what the product looks like as a whole from the fit photos; its limit comes from the calibrate photos.
+
+        fused: with the energy of the backbone's logits; gamma: CoRP with this kernel, None for CoP.
+        """
+        sides, done, total = [], 0, len(self.split.fit) + len(self.split.calibrate)
+        for samples in (self.split.fit, self.split.calibrate):
+            seen = []
+            for sample in samples:
+                try:
+                    photo = squash(read(sample.path).pixels, self.preparation.backbone.size)[None]
+                    seen.append([values.cpu() for values in self.preparation.backbone.describe(photo)[1:]])
+                except ImageError:
+                    pass  # listed in `skipped` by the fit
+                done += 1
+                _tell(progress, cancelled, done / total, "learning to know the product")
+            sides.append(seen)
+        good, held_out = ([torch.cat(column).numpy() for column in zip(*seen, strict=True)] for seen in sides)
+        empty = np.zeros((0, good[0].shape[1]), np.float32)
+        return guards.fit(
+            good[0],
+            held_out[0] if held_out else empty,
+            good_logits=good[1] if fused else None,
+            held_out_logits=held_out[1] if fused and held_out else None,
+            gamma=gamma,
+            seed=self.seed,
+            mode=mode,
+        )
+
     @property
     def photos(self) -> tuple[TrayPhoto, ...]:
         """The calibrate and judge photos, in the order of every score and map."""
@@ -154,6 +227,7 @@ class Study:
         author: str = "you",
         reason: str = "",
         parent: str | None = None,
+        guard: Guard | None = None,
         **live: int,
     ) -> Recipe:
         """The recipe with the limits and live parameter in force; default limits when none are given."""
@@ -175,6 +249,7 @@ class Study:
             calibration=tuple(
                 Calibrated(photo.name, photo.digest, float(score)) for photo, score in rows if photo.part == "calibrate"
             ),
+            guard=guard,
             provenance=Provenance(
                 created=datetime.now(UTC).isoformat(timespec="seconds"),
                 author=author,

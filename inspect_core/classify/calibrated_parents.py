@@ -75,7 +75,9 @@ def _calibrate(classifier: KernelDensityClassifier, x: ArrayLike, y: Iterable, *
     numbers = as_known_classes(y, classifier.classes, count=len(points), name="y")
     absent = np.setdiff1d(np.arange(len(classifier.classes)), numbers)
     if absent.size:
-        raise ValueError(f"y has no example of {classifier.classes[absent[0]]!r}; hold out at least one of each kind")
+        raise ValueError(
+            f"y has no example of {classifier.classes.tolist()[absent[0]]!r}; hold out at least one of each kind"
+        )
     if len(classifier.classes) == 1:
         raise ValueError("the classifier knows one kind only, which leaves nothing to calibrate; label a second kind")
     every = np.arange(len(points))

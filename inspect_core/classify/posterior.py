@@ -1,7 +1,6 @@
 """From log densities to posteriors: the constant that makes them fall to the prior, and their calibration error."""
 
 import numpy as np
-from scipy.special import logsumexp
 
 _BINS = 20
 
@@ -12,9 +11,10 @@ def posterior(log_density: np.ndarray, constant: float, prior: np.ndarray) -> np
     constant: log(b / log n), may be -inf. Where nothing is left of any class, the posterior is the prior.
     """
     joint = np.logaddexp(log_density, constant) + np.log(prior)
-    total = logsumexp(joint, axis=1, keepdims=True)
-    nothing = np.isneginf(total)
-    return np.where(nothing, prior, np.exp(joint - np.where(nothing, 0, total)))
+    largest = joint.max(axis=1, keepdims=True)
+    nothing = np.isneginf(largest)
+    shares = np.where(nothing, prior, np.exp(joint - np.where(nothing, 0, largest)))
+    return shares / shares.sum(axis=1, keepdims=True)
 
 
 def fixed_constant(log_b: float, n: int) -> float:

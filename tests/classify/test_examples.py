@@ -48,7 +48,7 @@ def test_labels_are_checked(y, count, message):
         ([("b", 1), ("a", 2), ("b", 1)], [("a", 2), ("b", 1)]),
         ((True, False, True), [False, True]),
         ([1, 0.5, 1], [0.5, 1]),
-        (["", "\0", ""], ["", "\0"]),
+        (["\0", "", "\0"], ["", "\0"]),
     ],
 )
 def test_labels_keep_their_type_and_are_sorted(y, classes):

@@ -1,0 +1,112 @@
+"""Made-up defects on photos of good parts, with exact masks: what starting values are tried on before a defect is known.
+
+Three kinds with little in common, so that no one look is favoured: a piece of the part in the wrong place, a thin scar,
+a soft blotch. None imitates a defect of any product. After Li et al., "CutPaste: self-supervised learning for anomaly
+detection and localization" (2021), with strengths that reach down to the barely visible.
+
+Convention: pixels are (H, W, 3) uint8 RGB; a mask is (H, W) bool; lengths are shares of the photo's shorter side.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from PIL import Image, ImageDraw
+from scipy.ndimage import gaussian_filter
+
+LEAST_SIDE = 32
+PATCH_SIDE, PATCH_SHIFT = (0.03, 0.12), (4.0, 20.0)
+SCAR_WIDTH, SCAR_LENGTH, SCAR_SHIFT = (0.008, 0.02), (0.08, 0.25), (20.0, 70.0)
+BLOTCH_RADIUS, BLOTCH_SHIFT = (0.025, 0.08), (10.0, 40.0)
+
+Made = tuple[np.ndarray, np.ndarray]
+
+
+def paste(pixels: np.ndarray, rng: np.random.Generator) -> Made:
+    """One made-up defect of a kind drawn from `rng` on a copy of the photo: (pixels, mask).
+
+    pixels: (H, W, 3) uint8. The mask marks every pixel of the defect's outline and nothing else changes by more than
+    its soft edge. Raises ValueError for another dtype or shape, or a side below 32 pixels.
+    """
+    _check(pixels)
+    return KINDS[int(rng.integers(len(KINDS)))](pixels, rng)
+
+
+def misplaced_patch(pixels: np.ndarray, rng: np.random.Generator) -> Made:
+    """A rectangle copied from elsewhere on the same photo, a little off in colour. As `paste`."""
+    side = min(pixels.shape[:2])
+    height, width = (max(2, round(side * _between(rng, PATCH_SIDE, logarithmic=True))) for _ in range(2))
+    y, x = _corner(pixels, height, width, rng)
+    from_y, from_x = _corner(pixels, height, width, rng)
+    piece = pixels[from_y : from_y + height, from_x : from_x + width] + _shift(rng, PATCH_SHIFT)
+    weight = np.zeros(pixels.shape[:2])
+    weight[y : y + height, x : x + width] = 1.0
+    colours = pixels.astype(float)
+    colours[y : y + height, x : x + width] = piece
+    return _blend(pixels, colours, weight)
+
+
+def scar(pixels: np.ndarray, rng: np.random.Generator) -> Made:
+    """A thin, slightly bent line, darker or brighter than what it crosses. As `paste`."""
+    height, width = pixels.shape[:2]
+    side = min(height, width)
+    length = side * _between(rng, SCAR_LENGTH)
+    heading, bend = rng.uniform(0, np.pi), rng.uniform(-0.2, 0.2)
+    along = np.linspace(-0.5, 0.5, 32)
+    across = bend * (along**2 - 0.25)
+    start = np.array([rng.uniform(0.1, 0.9) * width, rng.uniform(0.1, 0.9) * height])
+    turn = np.array([[np.cos(heading), -np.sin(heading)], [np.sin(heading), np.cos(heading)]])
+    path = start + length * (np.stack([along, across], axis=1) @ turn.T)
+    drawn = Image.new("L", (width, height))
+    thickness = max(1, round(side * _between(rng, SCAR_WIDTH)))
+    ImageDraw.Draw(drawn).line([tuple(point) for point in path], fill=255, width=thickness, joint="curve")
+    weight = gaussian_filter(np.asarray(drawn) / 255.0, 0.4)
+    return _blend(pixels, pixels + _shift(rng, SCAR_SHIFT), weight)
+
+
+def blotch(pixels: np.ndarray, rng: np.random.Generator) -> Made:
+    """A soft oval change of colour without an edge, such as a stain or a shadow leaves. As `paste`."""
+    height, width = pixels.shape[:2]
+    radius, oval, turn = (
+        min(height, width) * _between(rng, BLOTCH_RADIUS),
+        rng.uniform(1.0, 2.0),
+        rng.uniform(0, np.pi),
+    )
+    y, x = np.ogrid[:height, :width]
+    y, x = y - rng.uniform(0.1, 0.9) * height, x - rng.uniform(0.1, 0.9) * width
+    first, second = x * np.cos(turn) + y * np.sin(turn), y * np.cos(turn) - x * np.sin(turn)
+    weight = np.exp(-0.69 * ((first / oval) ** 2 + (second * oval) ** 2) ** 2 / radius**4)
+    return _blend(pixels, pixels + _shift(rng, BLOTCH_SHIFT), weight)
+
+
+KINDS: tuple[Callable[[np.ndarray, np.random.Generator], Made], ...] = (misplaced_patch, scar, blotch)
+
+
+def _check(pixels: np.ndarray) -> None:
+    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[-1] != 3 or min(pixels.shape[:2]) < LEAST_SIDE:
+        raise ValueError(
+            f"pixels are {pixels.dtype} of shape {pixels.shape}; give (H, W, 3) uint8 RGB of at least "
+            f"{LEAST_SIDE} × {LEAST_SIDE} pixels"
+        )
+
+
+def _between(rng: np.random.Generator, bounds: tuple[float, float], *, logarithmic: bool = False) -> float:
+    if logarithmic:
+        return float(np.exp(rng.uniform(*np.log(bounds))))
+    return float(rng.uniform(*bounds))
+
+
+def _shift(rng: np.random.Generator, size: tuple[float, float]) -> np.ndarray:
+    """(3,) grey levels: one sign for all colours, mostly grey, a little tinted."""
+    sign = 1.0 if rng.random() < 0.5 else -1.0
+    return sign * rng.uniform(*size) * rng.uniform(0.7, 1.3, 3)
+
+
+def _corner(pixels: np.ndarray, height: int, width: int, rng: np.random.Generator) -> tuple[int, int]:
+    rows, columns = pixels.shape[:2]
+    return int(rng.integers(rows - height + 1)), int(rng.integers(columns - width + 1))
+
+
+def _blend(pixels: np.ndarray, colours: np.ndarray, weight: np.ndarray) -> Made:
+    """The mask is where the defect weighs at least half."""
+    mixed = pixels + weight[:, :, None] * (colours - pixels)
+    return np.clip(mixed, 0, 255).round().astype(np.uint8), weight >= 0.5

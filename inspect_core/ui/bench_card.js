@@ -1,0 +1,83 @@
+/** The verdict card: the word, score and limit, what speaks against the verdict, and where the part exceeds the limit. */
+const MOST_REGIONS = 12;
+
+class VerdictCard {
+  /** zoomTo(box) is called with a region's box in pixels of the original when she clicks it. */
+  constructor(find, zoomTo) {
+    this.zoomTo = zoomTo;
+    this.card = find(".card");
+    this.word = find(".card .word");
+    this.score = find(".card .score");
+    this.limit = find(".card .limit");
+    this.remark = find(".card .remark");
+    this.guard = find(".card .guard");
+    this.note = find(".card .note");
+    this.heading = find(".card .regions-heading");
+    this.list = find(".card ol");
+    this.more = find(".card .more");
+    this.rows = Array.from({ length: MOST_REGIONS }, () => this.newRow());
+    this.list.append(...this.rows.map((row) => row.item));
+  }
+
+  newRow() {
+    const item = document.createElement("li");
+    const button = document.createElement("button");
+    button.type = "button";
+    const bar = document.createElement("span");
+    bar.className = "bar";
+    const size = document.createElement("span");
+    const peak = document.createElement("span");
+    peak.className = "peak";
+    button.append(bar, size, peak);
+    item.append(button);
+    const row = { item, button, bar, size, peak, box: null };
+    button.addEventListener("click", () => this.zoomTo(row.box));
+    return row;
+  }
+
+  /** part: {score, kind, truth, guard, note, map, size}; returns the regions above the limit for review. */
+  judge(part, limits, decimals) {
+    const verdict = verdictOf(part.score, limits);
+    const { icon, word } = VERDICTS[verdict];
+    this.card.dataset.verdict = verdict;
+    this.word.textContent = `${icon} ${word}`;
+    const nearest = verdict === "reject" ? limits.reject : limits.review;
+    const [score, limit] = toldApart(part.score, nearest, decimals);
+    this.score.textContent = score;
+    this.limit.textContent = hasReviewBand(limits) ? `${limits.review.toFixed(decimals)} – ${limits.reject.toFixed(decimals)}` : limit;
+    setOrHide(this.remark, remarkOn(part, verdict));
+    setOrHide(this.guard, part.guard);
+    setOrHide(this.note, part.note);
+    const regions = regionsAbove(part.map, limits.review).map((region) => scaleRegion(region, part.map, part.size));
+    this.list.hidden = regions.length === 0;
+    this.heading.textContent =
+      regions.length === 0 ? "No region above the limit" : `${regions.length} ${regions.length === 1 ? "region" : "regions"}`;
+    const highest = regions[0]?.peak - limits.review;
+    this.rows.forEach((row, i) => {
+      const region = regions[i];
+      row.item.hidden = region === undefined;
+      if (region === undefined) return;
+      const [x0, y0, x1, y1] = region.box;
+      row.box = region.box;
+      row.size.textContent = `${x1 - x0} × ${y1 - y0} px`;
+      row.peak.textContent = `peak ${region.peak.toFixed(decimals)}`;
+      row.bar.style.setProperty("--share", highest > 0 ? (region.peak - limits.review) / highest : 1);
+      row.button.title = `${region.area} px above the limit. Show it large.`;
+    });
+    const left = regions.length - MOST_REGIONS;
+    setOrHide(this.more, left > 0 ? `and ${left} more` : null);
+    return { verdict, regions };
+  }
+}
+
+/** Where verdict and truth disagree, in the words of the shop floor. */
+function remarkOn(part, verdict) {
+  if (part.truth === "good" && verdict === "reject") return "Overkill: this part is good.";
+  if (part.truth === "defect" && verdict === "accept") return `Escape: this part has a defect (${kindInWords(part.kind)}).`;
+  return null;
+}
+
+function setOrHide(element, text) {
+  element.hidden = !text;
+  element.textContent = text ?? "";
+}

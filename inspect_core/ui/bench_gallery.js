@@ -1,0 +1,193 @@
+/** The gallery: a picture of every part, the highest score first, with its verdict and filters. */
+class Gallery {
+  /** choose(position) is called when she picks a part. */
+  constructor(find, choose) {
+    this.choose = choose;
+    this.list = find(".parts");
+    this.nothing = find(".nothing");
+    this.verdictButtons = [...find(".verdict-filter").querySelectorAll("button")];
+    this.selects = { kind: find('select[name="kind"]'), group: find('select[name="group"]') };
+    this.filter = { verdict: "all", kind: "", group: "" };
+    this.items = [];
+    this.order = [];
+    for (const button of this.verdictButtons) {
+      button.addEventListener("click", () => this.filterBy({ verdict: button.value }));
+    }
+    for (const [name, select] of Object.entries(this.selects)) {
+      select.addEventListener("change", () => this.filterBy({ [name]: select.value }));
+    }
+    find(".nothing button").addEventListener("click", () => this.filterBy({ verdict: "all", kind: "", group: "" }));
+    this.list.addEventListener("click", (event) => {
+      const item = event.target.closest(".part");
+      if (item) this.choose(Number(item.dataset.position));
+    });
+    this.list.addEventListener("keydown", (event) => this.onKey(event));
+  }
+
+  /** Take over names, kinds, groups and scores; items are kept where the parts are the same. */
+  fill(parts) {
+    const same = parts.names.length === this.items.length && parts.names.every((name, i) => name === this.parts.names[i]);
+    if (!same) {
+      this.items = parts.names.map((name, i) => this.newItem(name, parts.kinds[i], i));
+      this.pictures = undefined;
+    }
+    this.parts = parts;
+    this.items.forEach((item, i) => (item.score.textContent = parts.scores[i].toFixed(parts.decimals)));
+    const order = parts.names.map((_, i) => i).sort((a, b) => parts.scores[b] - parts.scores[a] || a - b);
+    if (!same || order.some((position, i) => position !== this.order[i])) {
+      this.order = order;
+      this.list.replaceChildren(...order.map((i) => this.items[i].element));
+    }
+    this.fillSelect("kind", "All kinds", parts.kinds);
+    this.fillSelect("group", "All lots", parts.groups.filter((group) => group !== null));
+  }
+
+  newItem(name, kind, position) {
+    const element = document.createElement("div");
+    element.className = "part";
+    element.id = `part-${position}`;
+    element.role = "option";
+    element.dataset.position = position;
+    const picture = document.createElement("span");
+    picture.className = "picture";
+    const image = document.createElement("img");
+    image.alt = "";
+    image.decoding = "async";
+    image.loading = "lazy";
+    const heat = document.createElement("canvas");
+    heat.hidden = true;
+    picture.append(image, heat);
+    const texts = document.createElement("span");
+    texts.className = "texts";
+    const [badge, score, label] = ["badge", "score", "name"].map((role) => {
+      const span = document.createElement("span");
+      span.className = role;
+      return span;
+    });
+    label.textContent = name;
+    label.title = `${name} · ${kindInWords(kind)}`;
+    texts.append(badge, score, label);
+    element.append(picture, texts);
+    return { element, image, heat, badge, score };
+  }
+
+  fillSelect(name, all, values) {
+    const select = this.selects[name];
+    const options = [...new Set(values)].sort();
+    select.parentElement.hidden = options.length < 2;
+    if (select.options.length === options.length + 1 && options.every((value, i) => select.options[i + 1].value === value)) return;
+    select.replaceChildren(
+      new Option(all, ""),
+      ...options.map((value) => new Option(name === "kind" ? kindInWords(value) : value, value)),
+    );
+    this.filter[name] = "";
+  }
+
+  /** Pictures of the parts as blobs, in their order. */
+  showPictures(blobs) {
+    if (this.pictures === blobs) return;
+    this.pictures = blobs;
+    this.items.forEach(({ image }, i) => {
+      if (!blobs[i]) return;
+      if (image.src) URL.revokeObjectURL(image.src);
+      image.src = URL.createObjectURL(new Blob([blobs[i]]));
+    });
+  }
+
+  /** Colour the thumbnails: small maps of all parts as {values: Uint8Array, height, width, low, high}. */
+  recolour(small, { calm, limits, colours }) {
+    const range = colourRange(null, { calm, limit: limits.review, stretch: false, rainbow: false });
+    const scores = Float64Array.from({ length: 256 }, (_, i) => small.low + (i / 255) * (small.high - small.low));
+    const colourOf = new Uint32Array(256);
+    paintScores(colourOf, scores, colours, range);
+    const area = small.height * small.width;
+    this.items.forEach(({ heat }, i) => {
+      const image = new ImageData(small.width, small.height);
+      const pixels = new Uint32Array(image.data.buffer);
+      for (let at = 0; at < area; at += 1) pixels[at] = colourOf[small.values[i * area + at]];
+      heat.width = small.width;
+      heat.height = small.height;
+      heat.hidden = false;
+      heat.getContext("2d").putImageData(image, 0, 0);
+    });
+  }
+
+  /** Verdicts under these limits; only what changes is touched. */
+  judge(limits) {
+    const counts = { all: this.items.length, reject: 0, review: 0, accept: 0 };
+    let changed = false;
+    this.items.forEach((item, i) => {
+      const verdict = verdictOf(this.parts.scores[i], limits);
+      counts[verdict] += 1;
+      if (item.verdict === verdict) return;
+      item.verdict = verdict;
+      item.element.dataset.verdict = verdict;
+      item.badge.textContent = `${VERDICTS[verdict].icon} ${VERDICTS[verdict].word}`;
+      changed = true;
+    });
+    for (const button of this.verdictButtons) {
+      button.querySelector("b").textContent = counts[button.value];
+      button.hidden = button.value === "review" && counts.review === 0 && !hasReviewBand(limits) && this.filter.verdict !== "review";
+    }
+    if (changed) this.applyFilter();
+  }
+
+  filterBy(change) {
+    Object.assign(this.filter, change);
+    for (const [name, select] of Object.entries(this.selects)) select.value = this.filter[name];
+    this.applyFilter();
+  }
+
+  applyFilter() {
+    const { verdict, kind, group } = this.filter;
+    let count = 0;
+    this.items.forEach((item, i) => {
+      const fits =
+        (verdict === "all" || item.verdict === verdict) &&
+        (kind === "" || this.parts.kinds[i] === kind) &&
+        (group === "" || this.parts.groups[i] === group);
+      item.element.hidden = !fits;
+      count += fits;
+    });
+    for (const button of this.verdictButtons) button.setAttribute("aria-pressed", button.value === verdict);
+    this.nothing.hidden = count > 0;
+  }
+
+  /** Mark the chosen part and bring it into view within the gallery. */
+  select(position) {
+    if (this.selected === position && this.items[position]?.element.ariaSelected === "true") return;
+    this.items.forEach((item, i) => item.element.setAttribute("aria-selected", i === position));
+    this.selected = position;
+    const { element } = this.items[position];
+    this.list.setAttribute("aria-activedescendant", element.id);
+    const [list, item] = [this.list.getBoundingClientRect(), element.getBoundingClientRect()];
+    if (item.top < list.top || item.bottom > list.bottom) this.list.scrollTop += item.top - list.top - list.height / 3;
+    if (item.left < list.left || item.right > list.right) this.list.scrollLeft += item.left - list.left - list.width / 3;
+  }
+
+  /** Positions that pass the filter, in the order shown. */
+  visible() {
+    return this.order.filter((i) => !this.items[i].element.hidden);
+  }
+
+  /** The part so many places further on among those visible. */
+  step(places) {
+    const visible = this.visible();
+    if (visible.length === 0) return;
+    const here = visible.indexOf(this.selected);
+    const next = here < 0 ? 0 : Math.min(visible.length - 1, Math.max(0, here + places));
+    if (visible[next] !== this.selected) this.choose(visible[next]);
+  }
+
+  onKey(event) {
+    const places = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, PageDown: 6, PageUp: -6, Home: -1e9, End: 1e9 };
+    if (!(event.key in places) || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    this.step(places[event.key]);
+  }
+}
+
+/** What is known of a part, as she says it. */
+function kindInWords(kind) {
+  return kind === "unknown" ? "not known" : kind.replaceAll("_", " ");
+}

@@ -1,0 +1,81 @@
+/**
+ * The arithmetic of limits, the same as in judge/limits.py and verdict.py to the bit and to the word.
+ * Scores are float32 from Python; JavaScript's numbers are float64, in which Python compares too.
+ */
+const VERDICTS = {
+  reject: { icon: "✕", word: "Reject" },
+  review: { icon: "?", word: "Review" },
+  accept: { icon: "✓", word: "Accept" },
+};
+
+/** "accept" for score <= review, "review" for score <= reject, else "reject". */
+function verdictOf(score, limits) {
+  if (score <= limits.review) return "accept";
+  return score <= limits.reject ? "review" : "reject";
+}
+
+const hasReviewBand = (limits) => limits.review < limits.reject;
+
+const sameLimits = (a, b) => a.review === b.review && a.reject === b.reject;
+
+/** What the limits do to the parts that count; counted: per part "good", "defect" or "". */
+function countParts(scores, counted, limits) {
+  const counts = { goodRejected: 0, goodTotal: 0, missed: 0, defectsTotal: 0, reviewed: 0 };
+  scores.forEach((score, i) => {
+    if (counted[i] === "") return;
+    const verdict = verdictOf(score, limits);
+    if (verdict === "review") counts.reviewed += 1;
+    if (counted[i] === "good") {
+      counts.goodTotal += 1;
+      if (verdict === "reject") counts.goodRejected += 1;
+    } else {
+      counts.defectsTotal += 1;
+      if (verdict === "accept") counts.missed += 1;
+    }
+  });
+  return counts;
+}
+
+/** The sentence in parts; bounds: percent as text for every number of good parts rejected, sent by Python. */
+function inParts(counts, bounds, twoLimits, limitSetOnThese) {
+  const clauses = [];
+  if (counts.goodTotal) {
+    const bound = bounds[counts.goodRejected];
+    clauses.push(`rejects ${counts.goodRejected} of ${counts.goodTotal} good (at most ${bound} % at 95 %)`);
+  }
+  if (counts.defectsTotal) {
+    const noun = counts.defectsTotal === 1 ? "defect" : "defects";
+    clauses.push(`misses ${counts.missed} of ${counts.defectsTotal} ${noun}`);
+  }
+  if (clauses.length === 0) return "No parts to count.";
+  if (twoLimits) clauses.push(`sends ${counts.reviewed} to review`);
+  const sentence = clauses.join(", ");
+  const note = limitSetOnThese ? " The limit was set on these parts." : "";
+  return `${sentence[0].toUpperCase()}${sentence.slice(1)}.${note}`;
+}
+
+/** The limit that rejects at most the share `rate` of the given good scores: limit_for_overkill of judge/limits.py. */
+function limitForOverkill(goodScores, rate) {
+  const scores = Float64Array.from(goodScores).sort();
+  const allowed = Math.min(Math.trunc(rate * scores.length + 1e-9), scores.length - 1);
+  const accepted = scores[scores.length - 1 - allowed];
+  const above = scores.find((score) => score > accepted);
+  if (above !== undefined) {
+    const middle = accepted + (above - accepted) / 2;
+    return middle < above ? middle : accepted;
+  }
+  const below = scores.findLast((score) => score < accepted);
+  return below === undefined ? accepted : accepted + (accepted - below) / 2;
+}
+
+/** Decimals with which a hundredth of the range can still be told apart. */
+function decimalsFor(range) {
+  return Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(range || 1))));
+}
+
+/** Two scores as text, with more decimals than asked when they differ and would read the same. */
+function toldApart(a, b, decimals) {
+  let enough = decimals;
+  while (a !== b && enough < 12 && a.toFixed(enough) === b.toFixed(enough)) enough += 1;
+  return [a.toFixed(enough), b.toFixed(enough)];
+}
