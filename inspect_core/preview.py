@@ -1,25 +1,20 @@
-"""Previews: what a refit parameter (γ, M, σ) would do, from a fit on a patch sample, newest move first.
+"""Previews: what a refit parameter (γ, M, σ) would do, shown from a fit on a sample of the good patches.
 
-A full fit passes over every good patch; a preview fits the same method on a seeded sample of them that is drawn once a
-study. The random draw of the method comes from the study's seed, and a smaller draw is a part of a larger one, so
-every γ, every M and the full fit share their random numbers: what a move changes is the parameter alone. The sample of
-the exact kernel method is the very one of its full fit, and its preview the very model.
+A full fit passes over every good patch; a preview fits the same method on a seeded sample that is drawn once a study.
+The method draws its random numbers from the study's seed, and a smaller draw is a part of a larger one, so every γ,
+every M and the full fit share them: what a move changes is the parameter alone. The sample of the exact kernel method
+is the very one of its full fit, and its preview the very model.
 """
 
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from torch import Tensor
 
 from inspect_core.detectors.checks import Cancelled
-from inspect_core.jobs import device_lock
-from inspect_core.judge.anomaly_map import to_pixels
 from inspect_core.methods import METHODS, Detector, Patches
-from inspect_core.recipe import map_patches
 from inspect_core.study import Study
-from inspect_core.tray import SIGMA, Tray
 
 LEAST_PATCHES, PATCHES_A_COMPONENT = 16_384, 50
 _ROWS = 2048
@@ -27,14 +22,14 @@ _ROWS = 2048
 
 @dataclass(frozen=True, eq=False)
 class PatchSample:
-    """A study's patches to fit previews on: (n, k), drawn evenly over the good photos with the study's seed."""
+    """A study's patches to fit previews on: (n, k), drawn evenly over the photos to fit with the study's seed."""
 
     study: Study
     patches: Tensor
 
     @classmethod
     def of(cls, study: Study, cancelled: Callable[[], bool] | None = None) -> "PatchSample":
-        """The sample of an extracted study: as many as the method's own fit takes, else max(16384, 50 q), q of its fit.
+        """The sample of an extracted study: what the method's own fit draws, else max(16384, 50 q) for the fitted q.
 
         Needs no network when the store kept the photos. Raises Cancelled when `cancelled` returns True.
         """
@@ -44,11 +39,11 @@ class PatchSample:
         return cls(study, study.patch_sample(count, cancelled))
 
     def fit(self, parameters: Mapping[str, float | None], cancelled: Callable[[], bool] | None = None) -> Detector:
-        """The study's method on the sample, with `parameters` over those of the study.
+        """The study's method fitted on the sample, with `parameters` over those of the study.
 
-        Raises ValueError as the method's fit does, Cancelled when `cancelled` returns True between two blocks of rows.
+        Raises ValueError as the method's fit does, and Cancelled when `cancelled` returns True between two blocks.
         """
-        study = self.study
+        study, preparation = self.study, self.study.preparation
 
         def stream() -> Iterator[Tensor]:
             for block in self.patches.split(_ROWS):
@@ -56,8 +51,26 @@ class PatchSample:
                     raise Cancelled
                 yield block
 
-        preparation = study.preparation
         sample = Patches(
             len(study.split.fit), preparation.grid, preparation.width, stream, lambda count: self.patches[:count]
         )
         return METHODS[study.method].fit(sample, None, study.seed, study.parameters | dict(parameters))
+
+
+def explained(detector: Detector, stops: Sequence[int]) -> np.ndarray:
+    """(len(stops),) float64 share of the variance of the good patches that the first q components hold, 0 to 1.
+
+    detector: one with `eigenvalues` (cop, corp, pca, kernel_pca). Beyond the components it has, 1; with none at all, 1.
+    """
+    eigenvalues = np.asarray(detector.eigenvalues.cpu(), float)
+    total = eigenvalues.sum()
+    if total <= 0:
+        return np.ones(len(stops))
+    sums = np.concatenate([[0.0], eigenvalues.cumsum()]) / total
+    return np.minimum(sums[np.minimum(np.asarray(stops, int), len(eigenvalues))], 1.0)
+
+
+def stop_explaining(detector: Detector, stops: Sequence[int], share: float) -> int:
+    """The first stop whose components hold `share` of the variance, else the last: one share is one q of every fit."""
+    reached = np.flatnonzero(explained(detector, stops) >= share - 1e-12)
+    return stops[int(reached[0])] if len(reached) else stops[-1]

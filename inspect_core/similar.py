@@ -84,9 +84,9 @@ class Gallery:
         if len(counts) != 1:
             raise ValueError(f"the gallery's columns have {sorted(counts)} rows; give one entry for every part")
         for name, values in (("embeddings", self.embeddings), ("outlier_scores", self.outlier_scores)):
-            rows = np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))
-            if rows.size:
-                raise ValueError(f"{name} is not finite in row {rows[0]}; remove or repair that part")
+            wrong = np.argwhere(~np.isfinite(values))
+            if len(wrong):
+                raise ValueError(f"{name} is not finite in row {wrong[0, 0]}; remove or repair that part")
 
     @classmethod
     def empty(cls, d: int) -> "Gallery":

@@ -7,14 +7,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from inspect_core import guard as guards
 from inspect_core.detectors.checks import Cancelled
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.preparation import Preparation, published_with_nearest
 from inspect_core.features.store import Store
-from inspect_core.guard import WARN, Guard
+from inspect_core.guard import Guard
 from inspect_core.images.folders import Sample, Samples, Split, split
-from inspect_core.images.read import ImageError, read, squash
+from inspect_core.images.read import ImageError, read
 from inspect_core.judge.anomaly_map import to_pixels
 from inspect_core.judge.limits import DEFAULT_OVERKILL, limit_for_overkill
 from inspect_core.methods import METHODS, Patches, parameters_of
@@ -77,7 +76,7 @@ class Study:
         to_do = [*self.split.calibrate, *self.split.judge, *(self.split.fit if self._keep_all else ())]
         for done, sample in enumerate(to_do, start=1):
             self._features(sample)
-            _tell(progress, cancelled, done / len(to_do), f"reading photo {done} of {len(to_do)}")
+            tell(progress, cancelled, done / len(to_do), f"reading photo {done} of {len(to_do)}")
         return self
 
     def fit(self, progress: Report | None = None, cancelled: Asked | None = None) -> "Study":
@@ -86,24 +85,24 @@ class Study:
         Extracts first what was not extracted. Same seed, same machine: the same model to the bit.
         """
         if not self._seen:
-            self.extract(_stage(progress, 0.0, 0.7), cancelled)
-        method, learning = METHODS[self.method], _stage(progress, 0.7, 0.85)
+            self.extract(stage(progress, 0.0, 0.7), cancelled)
+        method, learning = METHODS[self.method], stage(progress, 0.7, 0.85)
         columns = self.preparation.projection
         detector = method.fit(
-            self._patches(lambda share: _tell(learning, cancelled, share, "learning what good looks like")),
+            self._patches(lambda share: tell(learning, cancelled, share, "learning what good looks like")),
             None if columns is None else torch.from_numpy(columns).to(self.preparation.backbone.device),
             self.seed,
             self.parameters,
         )
         tray = Tray(self.method, detector, self.preparation.grid, self.preparation.backbone.size)
         shown = [("calibrate", s) for s in self.split.calibrate] + [("judge", s) for s in self.split.judge]
-        scoring = _stage(progress, 0.85, 1.0)
+        scoring = stage(progress, 0.85, 1.0)
         for done, (part, sample) in enumerate(shown, start=1):
             if (features := self._features(sample)) is not None:
                 digest, size = self._seen[sample.name]
                 photo = TrayPhoto(sample.name, digest, size, sample.kind, part, sample.path, sample.mask, sample.group)
                 tray.add(photo, features)
-            _tell(scoring, cancelled, done / len(shown), f"scoring photo {done} of {len(shown)}")
+            tell(scoring, cancelled, done / len(shown), f"scoring photo {done} of {len(shown)}")
         self.tray = tray
         return self
 
@@ -132,7 +131,7 @@ class Study:
 
         A smaller count is a part of a larger one. Raises Cancelled when `cancelled` returns True.
         """
-        return self._patches(lambda share: _tell(None, cancelled, share, "")).sample(count)
+        return self._patches(lambda share: tell(None, cancelled, share, "")).sample(count)
 
     def features(self, photo: TrayPhoto) -> Tensor:
         """(1, h, w, k) patch features of a photo on a tray, from the store when it is there, else from the network."""
@@ -141,42 +140,16 @@ class Study:
             return self.preparation.features(read(photo.path).pixels)
         return torch.from_numpy(stored).to(self.preparation.backbone.device)
 
-    def fit_guard(
-        self,
-        *,
-        fused: bool = False,
-        gamma: float | None = None,
-        mode: str = WARN,
-        progress: Report | None = None,
-        cancelled: Asked | None = None,
-    ) -> Guard:
-        """Learn what the product looks like as a whole from the fit photos; its limit comes from the calibrate photos.
+    def begin_with(self, **live: int) -> None:
+        """Have the live parameter begin at this value, or at the next smaller one the tray keeps.
 
-        fused: with the energy of the backbone's logits; gamma: CoRP with this kernel, None for CoP.
+        Raises ValueError for a parameter that does not move live in this method.
         """
-        sides, done, total = [], 0, len(self.split.fit) + len(self.split.calibrate)
-        for samples in (self.split.fit, self.split.calibrate):
-            seen = []
-            for sample in samples:
-                try:
-                    photo = squash(read(sample.path).pixels, self.preparation.backbone.size)[None]
-                    seen.append([values.cpu() for values in self.preparation.backbone.describe(photo)[1:]])
-                except ImageError:
-                    pass  # listed in `skipped` by the fit
-                done += 1
-                _tell(progress, cancelled, done / total, "learning to know the product")
-            sides.append(seen)
-        good, held_out = ([torch.cat(column).numpy() for column in zip(*seen, strict=True)] for seen in sides)
-        empty = np.zeros((0, good[0].shape[1]), np.float32)
-        return guards.fit(
-            good[0],
-            held_out[0] if held_out else empty,
-            good_logits=good[1] if fused else None,
-            held_out_logits=held_out[1] if fused and held_out else None,
-            gamma=gamma,
-            seed=self.seed,
-            mode=mode,
-        )
+        tray = self._fitted()
+        for name, value in live.items():
+            if name != tray.live_name:
+                raise ValueError(f"{self.method} has no live parameter {name!r}; it has {tray.live_name or 'none'}")
+            tray.start = tray.stop_of(max(int(value), tray.stops[0]))
 
     @property
     def photos(self) -> tuple[TrayPhoto, ...]:
@@ -316,11 +289,13 @@ class Study:
         return Patches(len(samples), preparation.grid, preparation.width, stream, sample)
 
 
-def _stage(progress: Report | None, start: float, end: float) -> Report | None:
+def stage(progress: Report | None, start: float, end: float) -> Report | None:
+    """A report for one step of a longer piece of work, which takes from `start` to `end` of the whole."""
     return progress and (lambda share, step: progress(start + (end - start) * share, step))
 
 
-def _tell(progress: Report | None, cancelled: Asked | None, share: float, step: str) -> None:
+def tell(progress: Report | None, cancelled: Asked | None, share: float, step: str) -> None:
+    """Say how far the work is. Raises Cancelled when the user has asked to stop."""
     if cancelled is not None and cancelled():
         raise Cancelled
     if progress is not None:

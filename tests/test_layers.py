@@ -19,6 +19,8 @@ LAYERS = (
     "inspect_core.explore",
     "inspect_core.suggest",
     "inspect_core.forecast",
+    "inspect_core.product_check",
+    "inspect_core.preview",
     "inspect_core.study",
     "inspect_core.recipe",
     "inspect_core.tray",

@@ -52,7 +52,7 @@ def test_limit_is_a_quantile_of_good_scores():
     for scores in ([], [np.nan, 1.0]):
         with pytest.raises(ValueError, match="scores"):
             outlier_limit(np.array(scores))
-    with pytest.raises(ValueError, match="quantile is 1.5"):
+    with pytest.raises(ValueError, match=r"quantile is 1\.5"):
         outlier_limit(np.ones(3), quantile=1.5)
 
 

@@ -57,14 +57,14 @@ def fit_coordinates(x: Tensor, *, components: int | None) -> Coordinates:
     )
 
 
-def to_coordinates(x: Tensor, *, shift: Tensor, scale: Tensor, basis: Tensor | None) -> Tensor:
-    """x (n, d) in the fit's coordinates, (n, r), in the precision of x; the shift is taken in float64, by blocks."""
+def to_coordinates(x: Tensor, *, shift: Tensor, scale: Tensor, basis: Tensor | None, dtype: torch.dtype) -> Tensor:
+    """x (n, d) in the fit's coordinates, (n, r) of `dtype`; the shift is taken in float64, by blocks."""
     shift, scale = shift.to(x.device), scale.to(x.device)
     basis = None if basis is None else basis.to(x.device)
     blocks = []
     for rows in x.split(ROWS_PER_BLOCK):
         centred = rows.double() - shift
-        blocks.append(((centred if basis is None else centred @ basis) / scale).to(x.dtype))
+        blocks.append(((centred if basis is None else centred @ basis) / scale).to(dtype))
     return torch.cat(blocks)
 
 

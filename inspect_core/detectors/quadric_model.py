@@ -14,7 +14,7 @@ from inspect_core.detectors.checks import full_precision
 from inspect_core.detectors.quadric_coordinates import as_points, require_count, to_coordinates
 from inspect_core.detectors.quadric_distances import distance_2
 
-# Numbers in one block's (rows, m, d) half gradients: 64 MB in float32.
+# Numbers in one block's (rows, m, r) half gradients: 64 MB in float32.
 NUMBERS_PER_BLOCK = 2**24
 
 
@@ -22,7 +22,8 @@ NUMBERS_PER_BLOCK = 2**24
 class Quadrics:
     """m fitted quadrics, in ascending order of mean training d2, so that the first m' serve as a smaller model.
 
-    A (m, r, r) symmetric, b (m, r), c (m,): float32, in the coordinates ((x - shift) @ basis) / scale.
+    A (m, r, r) symmetric, b (m, r), c (m,), in the coordinates ((x - shift) @ basis) / scale: float64 from the closed
+        form and from L-BFGS, float32 from mini-batches; distances are computed in the precision the fit had.
     shift (d,) and scale (): float64, in the unit of the features.
     basis: (d, r) float64, or None when the features were not reduced (then r = d). A quadric then is a cylinder along
         the directions left out, which held 1 - kept_variance of the training variance and do not add to the score.
@@ -58,14 +59,14 @@ class Quadrics:
         most = max(ms)
         A, b, c = (part[:most].to(x.device) for part in (self.A, self.b, self.c))
         counts = torch.tensor(ms, device=x.device)
+        scale = self.scale.to(x.device, A.dtype)
         blocks = []
         with full_precision():
             for rows in x.reshape(-1, x.shape[-1]).split(rows_per_block(b)):
-                points = to_coordinates(rows, shift=self.shift, scale=self.scale, basis=self.basis).float()
+                points = to_coordinates(rows, shift=self.shift, scale=self.scale, basis=self.basis, dtype=A.dtype)
                 sums = distance_2(A, b, c, points).cumsum(dim=1)
-                blocks.append((sums[:, counts - 1] / counts).T)
-        scale = self.scale.to(x.device, torch.float32)
-        return (torch.cat(blocks, dim=1) * scale).reshape(len(ms), *x.shape[:-1])
+                blocks.append((sums[:, counts - 1] * (scale / counts)).T.float())
+        return torch.cat(blocks, dim=1).reshape(len(ms), *x.shape[:-1])
 
     def arrays(self) -> dict[str, Tensor]:
         """A, b, c, shift and scale; basis where the features were reduced."""

@@ -79,7 +79,7 @@ def fit(
 
     The start is the closed form `fit_algebraic_hs` where it is feasible (r up to 88), else random, with a warning.
     Small problems run L-BFGS on all points in float64, large ones 4,000 mini-batch steps in float32, whose time does
-    not grow with n.
+    not grow with n. The result is never worse than its start.
     Raises ValueError for non-finite or no samples and for arguments out of range; Cancelled.
     Warns when there are fewer points than monomials: the quadrics then pass through the training points.
     """
@@ -117,6 +117,12 @@ def fit(
             fitted = refine_lbfgs(start, points, penalty=penalty, report=report_refinement)
         else:
             fitted = refine_sgd(start, points, penalty=penalty, rng=rng, report=report_refinement)
+
+        def loss(coefficients: Coefficients) -> float:
+            return float(_mean_distances(coefficients, points).sum()) + penalty * orthonormality_error(coefficients[0])
+
+        # Mini-batches can leave a good closed form for worse: where the data lie in a subspace, its products of planes.
+        fitted = min(fitted, start, key=loss)
         model = _finish(fitted, points, coordinates, start="closed form" if closed else "random")
     if model.penalty_value > PENALTY_WARNING:
         warnings.warn(
@@ -184,19 +190,17 @@ def _prepare(
             UserWarning,
             stacklevel=stacklevel,
         )
-    points = to_coordinates(x, shift=coordinates.shift, scale=coordinates.scale, basis=coordinates.basis)
+    points = to_coordinates(x, shift=coordinates.shift, scale=coordinates.scale, basis=coordinates.basis, dtype=x.dtype)
     return points, coordinates, m
 
 
 def _finish(fitted: Coefficients, points: Tensor, coordinates: Coordinates, *, start: str) -> Quadrics:
-    """The model in float32, its quadrics in ascending order of their mean d2 over the points."""
-    A, b, c = (part.float().contiguous() for part in fitted)
+    """The model, its quadrics in ascending order of their mean d2 over the points."""
+    A, b, c = (part.contiguous() for part in fitted)
+    A = (A + A.mT) / 2  # symmetric to the last bit, which sums in products need not leave it
     if not all(torch.isfinite(part).all() for part in (A, b, c)):
-        raise ValueError("the fit left the range of float32; look for features of extreme size and scale them")
-    total = torch.zeros(len(c), dtype=torch.float64, device=points.device)
-    for rows in points.split(rows_per_block(b)):
-        total += distance_2(A, b, c, rows.float()).sum(dim=0, dtype=torch.float64)
-    order = torch.argsort(total, stable=True)
+        raise ValueError("the fit left the range of its numbers; look for features of extreme size and scale them")
+    order = torch.argsort(_mean_distances((A, b, c), points), stable=True)
     return Quadrics(
         A=A[order],
         b=b[order],
@@ -208,6 +212,13 @@ def _finish(fitted: Coefficients, points: Tensor, coordinates: Coordinates, *, s
         penalty_value=orthonormality_error(A),
         start=start,
     )
+
+
+def _mean_distances(coefficients: Coefficients, points: Tensor) -> Tensor:
+    """Mean d2 of the points to every quadric, (m,) float64, over blocks of rows."""
+    A, b, c = coefficients
+    blocks = points.split(rows_per_block(b))
+    return sum(distance_2(A, b, c, rows.to(A.dtype)).sum(dim=0, dtype=torch.float64) for rows in blocks) / len(points)
 
 
 def _on_device(coefficients: NumpyCoefficients, device: torch.device) -> Coefficients:

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import tempfile
+import threading
 import warnings
 from pathlib import Path
 
@@ -19,6 +20,8 @@ import torch
 from inspect_core.features.tapped_network import TappedNetwork
 
 GRAPHS_KEPT = 16
+# torch.export keeps its state in globals: a second export at the same time fails.
+_exporting = threading.Lock()
 
 
 class OnnxGraph:
@@ -50,13 +53,15 @@ def load_or_export(
     cannot be written, it warns and goes on: the graph is only exported once more next time.
     """
     key = hashlib.sha256(json.dumps([*identity, torch.__version__]).encode()).hexdigest()[:32]
-    content = _read(cache, key)
-    if content is None:
-        content = export(network, size)
-        try:
-            _write(cache, key, content)
-        except OSError as error:
-            warnings.warn(f"the exported backbone could not be kept in {cache} ({error})", UserWarning, stacklevel=2)
+    with _exporting:
+        content = _read(cache, key)
+        if content is None:
+            content = export(network, size)
+            try:
+                _write(cache, key, content)
+            except OSError as error:
+                message = f"the exported backbone could not be kept in {cache} ({error})"
+                warnings.warn(message, UserWarning, stacklevel=2)
     return OnnxGraph(content)
 
 

@@ -1,4 +1,4 @@
-"""Made-up defects on photos of good parts, with exact masks: what starting values are tried on before a defect is known.
+"""Made-up defects on photos of good parts, with exact masks: to try starting values on before a defect is known.
 
 Three kinds with little in common, so that no one look is favoured: a piece of the part in the wrong place, a thin scar,
 a soft blotch. None imitates a defect of any product. After Li et al., "CutPaste: self-supervised learning for anomaly

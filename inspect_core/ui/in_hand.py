@@ -15,9 +15,9 @@ from PIL import Image
 
 from inspect_core import plots, workspace
 from inspect_core.features.preparation import Preparation
+from inspect_core.guard import OFF, Guard
 from inspect_core.images.read import Picture, read
-from inspect_core.judge.limits import limit_for_overkill
-from inspect_core.recipe import Recipe
+from inspect_core.recipe import Recipe, guard_score
 from inspect_core.study import Study
 from inspect_core.tray import UNKNOWN, Tray, TrayPhoto
 from inspect_core.verdict import Limits
@@ -39,8 +39,10 @@ class InHand:
     study: Study | None = None
     recipe: Recipe | None = None
     notes: tuple[str, ...] = ()
+    guard: Guard | None = None
     thumbnails: list[bytes] = field(default_factory=list)
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
+    _foreign: dict[tuple[str, bool], float] = field(default_factory=dict)
     _last: tuple[tuple, np.ndarray] | None = None
 
     @property
@@ -58,14 +60,8 @@ class InHand:
         return read(self.tray.photos[position].path).pixels
 
     def suggested_limits(self, live: dict[str, int]) -> Limits:
-        """The default limit at this value of the live parameter; the recipe's own when it has no calibrate photos."""
-        if self.study is not None:
-            return self.study.default_limits(**live)
-        good, _ = self.tray.kinds()
-        if good.sum() < 2 or live != dict(self.recipe.live):
-            return self.recipe.limits
-        limit = limit_for_overkill([row.score for row in self.recipe.calibration], rate=0.01)
-        return Limits(limit, limit)
+        """The default limit at this value of the live parameter; an opened recipe's own."""
+        return self.study.default_limits(**live) if self.study is not None else self.recipe.limits
 
     def scores(self, live: dict[str, int]) -> np.ndarray:
         """Scores of the whole tray; the last ones are kept, since a move of the limit asks for the same again."""
@@ -80,6 +76,15 @@ class InHand:
         good, _ = self.tray.kinds()
         chosen = errors[good] if good.any() else errors
         return float(np.median(chosen)) if chosen.size else 0.0
+
+    def product_check(self, position: int) -> str | None:
+        """What the guard says of one photo on the tray; None when there is no guard or it is off."""
+        if self.guard is None or self.guard.mode == OFF:
+            return None
+        asked = (self.tray.photos[position].digest, self.guard.fused)
+        if asked not in self._foreign:
+            self._foreign[asked] = guard_score(self.pixels(position), self.guard, self.preparation.backbone)
+        return self.guard.sentence(self._foreign[asked])
 
     def add(self, picture: Picture) -> int:
         """Put an uploaded photo on the tray (kept losslessly in the workspace); its position. Seen before: no work."""
@@ -106,9 +111,9 @@ def keep_upload(picture: Picture) -> Path:
     return path
 
 
-def of_study(product: str, study: Study, notes: tuple[str, ...] = ()) -> InHand:
+def of_study(product: str, study: Study, notes: tuple[str, ...] = (), guard: Guard | None = None) -> InHand:
     """What a finished fit puts in hand."""
-    hand = InHand(product, study.tray, study.preparation, study=study, notes=notes)
+    hand = InHand(product, study.tray, study.preparation, study=study, notes=notes, guard=guard)
     hand.thumbnails = [plots.thumbnail(hand.pixels(i)) for i in range(len(study.tray.photos))]
     return hand
 

@@ -1,28 +1,185 @@
-"""The controls under the bench: exactly the parameters of the detector in use that move live."""
+"""The controls under the bench: exactly the parameters of the detector in use that move live.
+
+k, or q with the share of variance it stands for, moves at once. γ, M and σ start a preview: shown on the bench, kept
+nowhere, until it is applied by a full pass in the background.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import streamlit as st
 
+from inspect_core.detectors.cop_corp import KernelPCAMap
+from inspect_core.detectors.kernel_pca import KernelPCA
+from inspect_core.methods import METHODS
+from inspect_core.preview import explained
+from inspect_core.tray import Tray
 from inspect_core.ui.in_hand import InHand
+from inspect_core.ui.previews import Previews, Run
 
-HELP = {
-    "k": (
+
+@dataclass(frozen=True)
+class Control:
+    """How a parameter is shown. effect: one line of what a move does to her parts; help: the whole story."""
+
+    label: str
+    unit: str
+    effect: str
+    help: str
+
+
+CONTROLS = {
+    "k": Control(
         "k: detail",
-        "How much of the normal texture is modelled at every place. Higher sees finer changes and needs more good "
-        "photos; lower is calmer. Every value comes from the same fit (Kim et al. 2021).",
+        "mixed features at every place",
+        "How much of the normal texture is modelled. Higher sees finer changes and needs more good photos; lower is "
+        "calmer.",
+        "Every value comes from the same fit (Kim et al. 2021).",
+    ),
+    "q": Control(
+        "q: what counts as normal",
+        "components · share of the good patches' variance",
+        "Higher forgives more of the usual variation, so only the unusual stands out; too high forgives defects too.",
+        "The error is what the first q components cannot explain. Every value comes from the same fit.",
+    ),
+    "gamma": Control(
+        "γ: sharpness",
+        "per squared distance of two directions",
+        "Higher compares a patch with its closest look-alikes only: finer, and soon restless on good parts.",
+        "Kernel exp(-γ d²) between patch directions (Fang et al. 2024, CoRP).",
+    ),
+    "M": Control(
+        "M: precision",
+        "random features",
+        "Higher follows the kernel more exactly and takes longer, with the square of M.",
+        "The kernel's error falls as 1/√M. Scores of different M are of different scales.",
+    ),
+    "sigma": Control(
+        "σ: width",
+        "units of the features",
+        "Lower compares a patch with its closest look-alikes only: finer, and soon restless on good parts.",
+        "Kernel exp(-d² / 2σ²) between patches (Hoffmann 2007).",
     ),
 }
+HALF_OCTAVES = 8
+POWERS_OF_M = (128, 256, 512, 1024, 2048)
 
 
-def choose(hand: InHand, live: dict[str, int]) -> dict[str, int]:
-    """The live value in force after the control has been drawn; the same when nothing can move."""
+@dataclass(frozen=True)
+class InForce:
+    """What the bench shows: the live value, and the preview it belongs to; None for the model in force."""
+
+    live: dict[str, int]
+    run: Run | None = None
+
+
+def choose(hand: InHand, live: dict[str, int], previews: Previews | None, *, shown: int, busy: bool) -> InForce:
+    """Draw the controls and say what is on: the values in force, or the preview that a refit control asks for.
+
+    live: in force so far; shown: position of the photo on the bench; busy: a job runs, so that nothing is refitted.
+    """
     tray = hand.tray
     if tray.live_name is None:
-        return live
-    label, text = HELP[tray.live_name]
-    if hand.study is None:
-        st.caption(f"{label} {live[tray.live_name]}, as the recipe says. Teach again to change it.")
-        return live
+        return InForce(live)
+    if hand.study is None or previews is None:
+        name = tray.live_name
+        st.caption(f"{CONTROLS[name].label} {live[name]}, as the recipe says. Teach again to change it.")
+        return InForce(live)
+    at_once, *refits = st.columns(1 + len(METHODS[tray.method].refits))
+    wanted = {}
+    for column, name in zip(refits, METHODS[tray.method].refits, strict=True):
+        with column:
+            wanted[name] = _refit_control(hand, name, disabled=busy)
+    with at_once:
+        if busy or wanted == fitted(hand):
+            previews.stop()
+            return InForce(_live_control(hand, tray, live, in_force=live, key=f"{tray.live_name}-{hand.id}"))
+        share = float(explained(tray.detector, [live["q"]])[0])
+        run = previews.ask(wanted, tray.photos, first=shown, share=share)
+        run.want(shown)
+        if run.live is None:
+            _live_control(hand, tray, live, in_force=live, key=f"q-{hand.id}-waiting", disabled=True)
+            return InForce(live, run)
+        return InForce(_live_control(hand, run.tray, run.live, in_force=live, key=f"q-{hand.id}-{run.number}"), run)
+
+
+def fitted(hand: InHand) -> dict[str, float]:
+    """The refit parameters of the model in force by name, also where its method chose them."""
+    detector, names = hand.tray.detector, METHODS[hand.tray.method].refits
+    if isinstance(detector, KernelPCAMap) and detector.feature_map.u is not None:
+        known = {"gamma": detector.feature_map.gamma, "M": detector.feature_map.D}
+    elif isinstance(detector, KernelPCA):
+        known = {"sigma": detector.kernel.sigma}
+    else:
+        known = {}
+    return {name: known[name] for name in names}
+
+
+def suggested(hand: InHand) -> dict[str, float]:
+    """What was suggested from the data for the controls shown, by name; empty when nothing was."""
+    if hand.study is None or hand.suggestion is None:
+        return {}
+    found = {name: hand.suggestion.parameters.get(name) for name in METHODS[hand.tray.method].refits}
+    live = {hand.tray.live_name: hand.suggestion.live.get(hand.tray.live_name)}
+    return {name: value for name, value in (found | live).items() if value is not None}
+
+
+def set_to(hand: InHand, values: Mapping[str, float]) -> None:
+    """Move the controls to these values at the next run: for the callbacks of buttons."""
+    for name, value in values.items():
+        stops = hand.tray.stops if name == hand.tray.live_name else _stops(hand, name)
+        st.session_state[f"{name}-{hand.id}"] = min(stops, key=lambda stop: abs(stop - value))
+
+
+def _refit_control(hand: InHand, name: str, *, disabled: bool) -> float:
+    control, in_force = CONTROLS[name], fitted(hand)[name]
     value = st.select_slider(
-        label, tray.stops, live[tray.live_name], key=f"{tray.live_name}-{hand.id}", help=text, width="stretch"
+        control.label, _stops(hand, name), in_force, key=f"{name}-{hand.id}", help=control.help,
+        format_func=_figure, disabled=disabled,
+    )  # fmt: skip
+    _explain(hand, name, _figure(in_force))
+    return value
+
+
+def _live_control(
+    hand: InHand, tray: Tray, live: dict[str, int], *, in_force: dict[str, int], key: str, disabled: bool = False
+) -> dict[str, int]:
+    name = tray.live_name
+    control, shares = CONTROLS[name], {}
+    if name == "q":
+        shares = dict(zip(tray.stops, explained(tray.detector, tray.stops), strict=True))
+    value = st.select_slider(
+        control.label, tray.stops, tray.stop_of(live[name]), key=key, help=control.help, disabled=disabled,
+        format_func=lambda stop: f"{stop} · {_percent(shares[stop])}" if shares else f"{stop}",
+    )  # fmt: skip
+    _explain(hand, name, f"{in_force[name]}")
+    return {name: value}
+
+
+def _explain(hand: InHand, name: str, in_force: str) -> None:
+    control, start = CONTROLS[name], suggested(hand).get(name)
+    advice = "" if start is None else f" · suggested {_figure(start)}"
+    st.caption(f"In force {in_force}{advice} · {control.unit}  \n{control.effect}")
+
+
+def _stops(hand: InHand, name: str) -> list[float]:
+    """Values spaced evenly on a log scale about the one in force, which is among them, as is the suggested one."""
+    in_force, start = fitted(hand)[name], suggested(hand).get(name)
+    if name == "M":
+        return sorted({*POWERS_OF_M, in_force})
+    around = [in_force * 2 ** (step / 2) for step in range(-HALF_OCTAVES, HALF_OCTAVES + 1)]
+    if start is not None and all(abs(start / stop - 1) > 1e-3 for stop in around):
+        around.append(start)
+    return sorted(around)
+
+
+def _figure(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def _percent(share: float) -> str:
+    """A share in percent with the digits that tell it from 100."""
+    return (
+        next((text for digits in (1, 2, 3) if not (text := f"{100 * share:.{digits}f}").startswith("100")), "100")
+        + " %"
     )
-    return {tray.live_name: value}

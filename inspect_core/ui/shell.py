@@ -13,10 +13,14 @@ _MARK, _WANTED, _SEEN = "gate_open", "page_wanted", "job_seen"
 
 
 def gate(page: str) -> None:
-    """First line of every page: on a fresh server a deep link runs the page without app.py, so go through it."""
+    """First line of every page: on a fresh server a deep link runs the page without app.py, so go through it.
+
+    Takes over what the last job of this process made, once a session.
+    """
     if not st.session_state.get(_MARK):
         st.session_state[_WANTED] = page
         st.switch_page("app.py")
+    _collect(jobs().current)
 
 
 def open_gate() -> None:
@@ -28,7 +32,7 @@ def open_gate() -> None:
 
 def current_user() -> str:
     """Who is at the screen: the signed-in name when the server has a login, else a fixed one."""
-    return (st.user.get("name") if st.user.is_logged_in else None) or "you"
+    return (st.user.get("name") if st.user.get("is_logged_in") else None) or "you"
 
 
 @st.cache_resource
@@ -50,13 +54,6 @@ def sidebar() -> None:
         job = jobs().current
         if job is not None and job.active:
             _watch()
-        else:
-            _collect(job)
-
-
-def collect_result() -> None:
-    """Take over what the last job of this process made, once a session."""
-    _collect(jobs().current)
 
 
 def show_job(job: Job) -> None:

@@ -9,6 +9,7 @@ from inspect_core.features.backbones import load
 from inspect_core.features.store import Store
 from inspect_core.images.folders import Split, scan, split
 from inspect_core.jobs import Job, Jobs, device_lock
+from inspect_core.product_check import learn_product
 from inspect_core.study import Study
 from inspect_core.ui import in_hand
 
@@ -67,9 +68,10 @@ def teach(order: Order, report: Callable[[float, str], None]) -> in_hand.InHand:
         seed=order.seed,
     )
     with device_lock(backbone.device):
-        study.fit(report)
+        study.fit(lambda share, step: report(0.8 * share, step))
+        guard = learn_product(study, report=lambda share, step: report(0.8 + 0.2 * share, step))
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
-    return in_hand.of_study(order.product, study, order.notes + skipped)
+    return in_hand.of_study(order.product, study, order.notes + skipped, guard)
 
 
 def feature_store() -> Store:

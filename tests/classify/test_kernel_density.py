@@ -141,7 +141,8 @@ def test_the_constant_costs_neither_accuracy_nor_calibration(fit, options):
 
     fallen, kept, parent = model.predict_proba(new), without.predict_proba(new), model.parent_proba(new)
     assert abs(calibration_error(fallen, truth) - calibration_error(kept, truth)) <= 0.005
-    assert abs(error(fallen) - error(kept)) <= 0.005
+    # What is sparser than every held-out sample is left to the prior: a few in a thousand.
+    assert abs(error(fallen) - error(kept)) <= 0.01
     assert error(fallen) <= error(parent) + 0.02
 
 

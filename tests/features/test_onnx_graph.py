@@ -1,5 +1,7 @@
 """Exported networks: the same values as torch, kept once, and never from a damaged file."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import onnx
 import pytest
@@ -106,3 +108,14 @@ def test_the_cache_is_bounded_and_keeps_what_is_used(network, exports, tmp_path,
     assert len(list(tmp_path.iterdir())) == 3
     open_graph(network, tmp_path, identity=(4,))
     assert len(exports) == 5
+
+
+def test_two_graphs_are_exported_at_the_same_time(network, tmp_path):
+    """The first part is taught in the background while the Teach page times another size."""
+    sizes = [SIZE, (64, 64), (64, 32), (96, 32)]
+    with ThreadPoolExecutor(len(sizes)) as pool:
+        graphs = list(
+            pool.map(lambda size: load_or_export(network, size=size, identity=(size,), cache=tmp_path), sizes)
+        )
+    for size, graph in zip(sizes, graphs, strict=True):
+        assert graph.run(np.zeros((*size, 3), np.uint8))[0].shape[2:] == (size[0] // 2, size[1] // 2)

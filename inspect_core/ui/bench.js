@@ -1,0 +1,233 @@
+/** The bench: keeps limits and chosen part, lets every view follow, and tells Python when a hand lets go. */
+
+const memories = new Map();
+const benches = new WeakMap();
+
+class Bench {
+  constructor(root, memory) {
+    const find = (selector) => root.querySelector(selector);
+    this.root = find(".bench");
+    this.memory = memory;
+    this.stage = new Stage(find, memory);
+    this.gallery = new Gallery(find, (position) => this.choose(position));
+    this.card = new VerdictCard(find, (box) => this.stage.zoomTo(box));
+    this.histogram = new Histogram(find, {
+      move: (limits) => this.drag(limits),
+      release: () => this.release(),
+      choose: (position) => this.choose(position),
+    });
+    this.boxes = new LimitBoxes(find, (limits) => this.setLimits(limits));
+    this.sentence = find(".sentence .words");
+    this.check = find(".sentence .check");
+    this.announcer = find(".announcer");
+    this.title = find(".title");
+    this.truth = find(".truth");
+    this.place = find(".place");
+    for (const [selector, places] of [[".previous", -1], [".next", 1]]) {
+      find(selector).addEventListener("click", () => this.gallery.step(places));
+    }
+    this.sent = {};
+    this.lastStamp = 0;
+    this.delivery = 0;
+  }
+
+  close() {
+    this.stage.close();
+    this.histogram.close();
+    cancelAnimationFrame(this.frame);
+    clearTimeout(this.sending);
+  }
+
+  /** Python's word: figures at once, the picture when it is decoded. What she has set since is not undone by it. */
+  async receive(data, send) {
+    this.send = send;
+    this.data = data;
+    this.root.dataset.theme = isDark(this.root) ? "dark" : "light";
+    const scores = data.scores;
+    const range = scores.reduce((high, score) => Math.max(high, score), -Infinity) - Math.min(data.calm, ...scores);
+    this.decimals = decimalsFor(range);
+    this.colours = packedColours(data.heat);
+    this.parts = { ...data, decimals: this.decimals };
+    if (this.isTaken("limits") && !this.held) this.limits = data.limits;
+    if (this.isTaken("position")) this.chosen = data.position;
+    this.gallery.fill(this.parts);
+    this.histogram.fill(this.parts, this.limits, data.suggested);
+    const setScores = data.setters.map((i) => scores[i]);
+    this.boxes.fill({ suggested: data.suggested, setScores, calm: data.calm, decimals: this.decimals });
+    this.gallery.judge(this.limits);
+    this.gallery.select(this.chosen);
+    this.followFigures();
+    const delivery = (this.delivery += 1);
+    filmShelf.get(data.films.thumbs).then((blobs) => delivery === this.delivery && this.gallery.showPictures(blobs));
+    if (data.films.small) filmShelf.get(data.films.small).then((blobs) => this.takeSmallMaps(delivery, blobs));
+    const part = await this.decode(data);
+    if (delivery === this.delivery) this.show(part);
+  }
+
+  /** Whether Python has taken over what was sent last under a name; only then may its value replace ours. */
+  isTaken(name) {
+    return this.sent[name] === undefined || this.data.taken[name] === this.sent[name];
+  }
+
+  async decode(data) {
+    const [[file], planes] = await Promise.all([filmShelf.get(data.films.photo), filmShelf.get(data.films.map)]);
+    if (this.decoded?.token !== data.films.photo) {
+      this.decoded = { token: data.films.photo, photo: await createImageBitmap(new Blob([file], { type: "image/png" })) };
+    }
+    const [height, width] = data.map_size;
+    if (this.planes !== planes) {
+      this.planes = planes;
+      this.map = { values: new Float32Array(planes[0].buffer), height, width };
+      this.mask = planes[1] ? { values: planes[1], height, width } : null;
+    }
+    const i = data.position;
+    return {
+      id: `${i} ${data.films.photo}`,
+      position: i,
+      photo: this.decoded.photo,
+      size: data.image_size,
+      map: this.map,
+      mask: this.mask,
+      score: data.scores[i],
+      name: data.names[i],
+      kind: data.kinds[i],
+      truth: data.truths[i],
+      guard: data.guard,
+      note: [data.note, reducedNote(data)].filter(Boolean).join(" "),
+    };
+  }
+
+  show(part) {
+    const another = this.part?.id !== part.id;
+    this.part = part;
+    this.stage.show(part);
+    this.root.classList.remove("waiting", "empty");
+    this.title.textContent = part.name;
+    this.title.title = part.name;
+    this.truth.textContent = part.truth === "unknown" ? "truth not known" : kindInWords(part.kind);
+    this.truth.dataset.truth = part.truth;
+    this.place.textContent = `${this.gallery.order.indexOf(part.position) + 1} of ${this.data.names.length}`;
+    this.histogram.mark(part.position);
+    this.stage.draw();
+    this.followPart();
+    this.stage.draw();
+    if (another) this.announcer.textContent = this.stage.frame.getAttribute("aria-label");
+  }
+
+  takeSmallMaps(delivery, [header, values]) {
+    if (delivery !== this.delivery) return;
+    const [height, width, low, high] = JSON.parse(new TextDecoder().decode(header));
+    this.small = { values, height, width, low, high };
+    this.recolourGallery();
+  }
+
+  recolourGallery() {
+    if (this.small) this.gallery.recolour(this.small, { calm: this.data.calm, limits: this.limits, colours: this.colours });
+  }
+
+  /** A limit under a moving hand: all views follow in the next frame, Python hears nothing yet. */
+  drag(limits) {
+    this.limits = limits;
+    this.histogram.limits = limits;
+    this.held = true;
+    this.frame ??= requestAnimationFrame(() => {
+      this.frame = undefined;
+      this.follow();
+    });
+  }
+
+  release() {
+    if (!this.held) return;
+    this.held = false;
+    this.follow();
+    this.recolourGallery();
+    if (!sameLimits(this.limits, this.data.limits) || !this.isTaken("limits")) this.tell("limits", this.limits);
+    this.followSentence();
+  }
+
+  setLimits(limits) {
+    this.histogram.makeRoomFor(limits);
+    this.drag(limits);
+    this.release();
+  }
+
+  choose(position) {
+    if (position === this.chosen) return;
+    this.chosen = position;
+    this.gallery.select(position);
+    this.root.classList.add("waiting");
+    // A held arrow key runs through the gallery; only where it rests is asked for.
+    clearTimeout(this.sending);
+    this.sending = setTimeout(() => this.tell("position", { value: position }), 90);
+    this.sent.position = NaN;
+  }
+
+  /** Send a move to Python, stamped so that it is known when it has been taken over. */
+  tell(name, value) {
+    this.lastStamp = Math.max(this.lastStamp + 1, Date.now());
+    this.sent[name] = this.lastStamp;
+    this.send(name, { ...value, stamp: this.lastStamp });
+  }
+
+  follow() {
+    this.gallery.judge(this.limits);
+    this.followFigures();
+    if (this.part) this.followPart();
+  }
+
+  followFigures() {
+    this.followSentence();
+    this.histogram.follow(this.limits, this.words);
+    this.boxes.follow(this.limits);
+  }
+
+  /** Ours while it moves; Python's once it has counted the same limits. */
+  followSentence() {
+    const { scores, counted, bounds, own, sentence } = this.data;
+    const ours = inParts(countParts(scores, counted, this.limits), bounds, hasReviewBand(this.limits), own);
+    const answered = !this.held && this.isTaken("limits") && sameLimits(this.limits, this.data.limits);
+    this.words = answered ? sentence : ours;
+    if (this.sentence.textContent !== this.words) this.sentence.textContent = this.words;
+    this.check.classList.toggle("on", answered && sentence === ours);
+  }
+
+  followPart() {
+    const { part, limits, decimals } = this;
+    this.stage.judge({ limits, calm: this.data.calm, colours: this.colours, decimals });
+    const { verdict, regions } = this.card.judge(part, limits, decimals);
+    const count = regions.length === 0 ? "no region" : regions.length === 1 ? "1 region" : `${regions.length} regions`;
+    this.stage.frame.setAttribute(
+      "aria-label",
+      `${part.name}: ${VERDICTS[verdict].word}, score ${part.score.toFixed(decimals)}, ${count} above the limit`,
+    );
+  }
+}
+
+/** Said when the photo on screen holds fewer pixels than the original. */
+function reducedNote({ photo_size: [height, width], image_size: size }) {
+  if (height === size[0] && width === size[1]) return null;
+  return `Shown at ${width} × ${height} px of ${size[1]} × ${size[0]} px; judged on the original.`;
+}
+
+/** Whether the page's theme is dark, from its background. */
+function isDark(element) {
+  const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  probe.fillStyle = getComputedStyle(element).getPropertyValue("--st-background-color").trim() || "#fff";
+  probe.fillRect(0, 0, 1, 1);
+  const [red, green, blue] = probe.getImageData(0, 0, 1, 1).data;
+  return 0.299 * red + 0.587 * green + 0.114 * blue < 128;
+}
+
+export default function mount({ data, parentElement, setStateValue }) {
+  let bench = benches.get(parentElement);
+  if (!bench) {
+    if (!memories.has(data.key)) memories.set(data.key, {});
+    bench = new Bench(parentElement, memories.get(data.key));
+    benches.set(parentElement, bench);
+  }
+  bench.receive(data, setStateValue);
+  return () => {
+    bench.close();
+    benches.delete(parentElement);
+  };
+}

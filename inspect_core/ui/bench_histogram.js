@@ -1,0 +1,311 @@
+/** The histogram: good parts and defects on their own lanes, a dot for each part, and the limits to drag. */
+
+const SVG = "http://www.w3.org/2000/svg";
+const LANES = [
+  { truth: "good", label: "good" },
+  { truth: "defect", label: "defects" },
+  { truth: "unknown", label: "not known" },
+];
+const TAG_HEIGHT = 30;
+const BAR_HEIGHT = 34;
+const RUG_HEIGHT = 18;
+const LANE_GAP = 6;
+const AXIS_HEIGHT = 24;
+const REACH = 14;
+const FINE_STEPS = 200;
+
+function svg(name, attributes) {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  return element;
+}
+
+class Histogram {
+  /**
+   * move(limits) follows a drag, release() ends it, choose(position) picks a part by its dot.
+   */
+  constructor(find, { move, release, choose }) {
+    Object.assign(this, { move, release, choose });
+    this.plot = find(".plot");
+    this.drawing = find(".plot svg");
+    this.tip = find(".tip");
+    this.shades = { review: find(".shade.review"), reject: find(".shade.reject") };
+    this.handles = { review: find(".handle.review"), reject: find(".handle.reject") };
+    this.suggestedMark = find(".suggested-mark");
+    this.dots = [];
+    for (const [role, handle] of Object.entries(this.handles)) this.listenToHandle(role, handle);
+    this.plot.addEventListener("pointermove", (event) => this.onHover(event));
+    this.plot.addEventListener("pointerleave", () => this.hover(null));
+    this.plot.addEventListener("click", (event) => this.onClick(event));
+    this.observer = new ResizeObserver(() => this.draw());
+    this.observer.observe(this.plot);
+  }
+
+  close() {
+    this.observer.disconnect();
+  }
+
+  /** Take over the scores; the axis makes room for the limits in force and the suggested ones. */
+  fill(parts, limits, suggested) {
+    this.parts = parts;
+    this.suggested = suggested;
+    this.limits = limits;
+    this.fitAxis();
+    this.draw();
+  }
+
+  /** The axis after a limit was set from outside a drag. */
+  makeRoomFor(limits) {
+    if (limits.review >= this.axis.low && limits.reject <= this.axis.high) return;
+    this.limits = limits;
+    this.fitAxis();
+    this.draw();
+  }
+
+  fitAxis() {
+    const { limits, suggested } = this;
+    this.axis = axisFor(this.parts.scores, [limits.review, limits.reject, suggested.review, suggested.reject]);
+  }
+
+  draw() {
+    const width = this.plot.clientWidth;
+    if (!this.axis || width === 0) return;
+    this.lanes = LANES.map((lane) => ({
+      ...lane,
+      members: this.parts.scores.map((_, i) => i).filter((i) => this.parts.truths[i] === lane.truth),
+    })).filter((lane) => lane.members.length > 0);
+    this.left = 96;
+    this.width = width - this.left - 14;
+    const laneHeight = BAR_HEIGHT + RUG_HEIGHT + LANE_GAP;
+    this.bottom = TAG_HEIGHT + this.lanes.length * laneHeight;
+    const height = this.bottom + AXIS_HEIGHT;
+    this.plot.style.height = `${height}px`;
+    this.drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.dots = [];
+    this.drawing.replaceChildren(
+      ...this.lanes.flatMap((lane, i) => this.drawLane(lane, TAG_HEIGHT + i * laneHeight)),
+      ...this.drawAxis(),
+    );
+    this.follow(this.limits);
+    this.mark(this.chosen);
+  }
+
+  drawLane({ truth, label, members }, top) {
+    const base = top + BAR_HEIGHT;
+    const middle = base + RUG_HEIGHT / 2;
+    const drawn = [];
+    const name = svg("text", { x: 0, y: base - 6, class: "lane-name" });
+    name.textContent = label;
+    drawn.push(name);
+    this.memberCounts(truth, members).forEach((text, line) => {
+      const count = svg("text", { x: 0, y: base + 10 + 15 * line, class: "lane-count" });
+      count.textContent = text;
+      drawn.push(count);
+    });
+    const bins = Math.min(64, Math.max(20, Math.round(this.width / 14)));
+    const heights = new Array(bins).fill(0);
+    for (const i of members) heights[Math.min(bins - 1, Math.floor(this.axis.place(this.parts.scores[i]) * bins))] += 1;
+    const highest = Math.max(...heights);
+    heights.forEach((number, bin) => {
+      if (number === 0) return;
+      const height = Math.max(2, (number / highest) * (BAR_HEIGHT - 2));
+      const x = this.left + (bin / bins) * this.width + 0.5;
+      const barWidth = this.width / bins - 1;
+      drawn.push(svg("rect", { class: `bar ${truth}`, x, y: base - height, width: barWidth, height, rx: 1.5 }));
+    });
+    drawn.push(svg("line", { class: "ground", x1: this.left, x2: this.left + this.width, y1: base + 0.5, y2: base + 0.5 }));
+    for (const i of members) {
+      // A fixed small shift by position keeps equal scores apart.
+      const x = this.left + this.axis.place(this.parts.scores[i]) * this.width;
+      const y = middle + (((i * 7) % 5) - 2) * 1.6;
+      const hollow = truth === "good" && this.parts.counted[i] === "" ? " hollow" : "";
+      const dot = svg("path", { class: `dot ${truth}${hollow}`, d: dotShape(truth), transform: `translate(${x} ${y})` });
+      this.dots.push({ position: i, element: dot, x, y, wrong: false });
+      drawn.push(dot);
+    }
+    return drawn;
+  }
+
+  /** How many parts a lane holds; good ones that only set the limit are told from those that are counted. */
+  memberCounts(truth, members) {
+    const counted = members.filter((i) => this.parts.counted[i] !== "").length;
+    const setting = members.length - counted;
+    if (truth !== "good" || counted === 0 || setting === 0) {
+      return [`${members.length} ${members.length === 1 ? "part" : "parts"}`];
+    }
+    return [`● ${counted} counted`, `○ ${setting} set limit`];
+  }
+
+  drawAxis() {
+    const drawn = [svg("line", { class: "axis", x1: this.left, x2: this.left + this.width, y1: this.bottom, y2: this.bottom })];
+    let taken = -Infinity;
+    const ticks = this.axis.ticks(Math.max(3, this.width / 110));
+    for (const tick of ticks) {
+      const x = this.left + this.axis.place(tick) * this.width;
+      if (x - taken < 44) continue;
+      taken = x;
+      drawn.push(svg("line", { class: "axis", x1: x, x2: x, y1: this.bottom, y2: this.bottom + 4 }));
+      const text = svg("text", { class: "tick", x, y: this.bottom + 17, "text-anchor": "middle" });
+      text.textContent = String(Number(tick.toPrecision(6)));
+      drawn.push(text);
+    }
+    const name = svg("text", { class: "lane-count", x: 0, y: this.bottom + 17 });
+    name.textContent = "score";
+    drawn.push(name);
+    return drawn;
+  }
+
+  /** Handles, shades and wrongly judged dots under these limits. */
+  follow(limits, sentence = this.sentence) {
+    this.limits = limits;
+    this.sentence = sentence;
+    if (!this.lanes) return;
+    const two = hasReviewBand(limits);
+    const x = { review: this.x(limits.review), reject: this.x(limits.reject) };
+    this.handles.review.hidden = !two;
+    for (const role of ["review", "reject"]) {
+      const handle = this.handles[role];
+      const value = limits[role].toFixed(this.parts.decimals);
+      handle.style.left = `${x[role]}px`;
+      handle.style.height = `${this.bottom}px`;
+      const tag = handle.querySelector(".tag");
+      tag.textContent = `${two ? role : "limit"} ${value}`;
+      tag.dataset.side = this.tagSide(role, two, x);
+      handle.setAttribute("aria-label", two ? `Limit for ${role === "review" ? "review" : "rejection"}` : "Limit");
+      handle.setAttribute("aria-valuemin", this.axis.low);
+      handle.setAttribute("aria-valuemax", this.axis.high);
+      handle.setAttribute("aria-valuenow", limits[role]);
+      handle.setAttribute("aria-valuetext", `${value}. ${sentence ?? ""}`);
+    }
+    const ends = { review: x.reject, reject: this.left + this.width };
+    for (const role of ["review", "reject"]) {
+      const style = this.shades[role].style;
+      style.left = `${x[role]}px`;
+      style.width = `${Math.max(0, ends[role] - x[role])}px`;
+      style.height = `${this.bottom - TAG_HEIGHT + 4}px`;
+    }
+    this.suggestedMark.style.left = `${this.x(this.suggested.reject)}px`;
+    this.suggestedMark.style.top = `${this.bottom}px`;
+    for (const dot of this.dots) {
+      const truth = this.parts.truths[dot.position];
+      const verdict = verdictOf(this.parts.scores[dot.position], limits);
+      const wrong = (truth === "good" && verdict === "reject") || (truth === "defect" && verdict === "accept");
+      if (wrong !== dot.wrong) dot.element.classList.toggle("wrong", wrong);
+      dot.wrong = wrong;
+    }
+  }
+
+  x(score) {
+    return this.left + this.axis.place(score) * this.width;
+  }
+
+  /** Two tags stand away from each other; a tag at the edge stands inwards. */
+  tagSide(role, two, x) {
+    const near = 70;
+    if (x[role] < this.left + near / 2) return "right";
+    if (x[role] > this.left + this.width - near / 2) return "left";
+    if (two && x.reject - x.review < 2 * near) return role === "review" ? "left" : "right";
+    return "middle";
+  }
+
+  /** Ring the dot of the part on the bench. */
+  mark(position) {
+    this.chosen = position;
+    this.ring?.remove();
+    const dot = this.dots.find((each) => each.position === position);
+    if (!dot) return;
+    this.ring = svg("circle", { class: "ring", cx: dot.x, cy: dot.y, r: 8 });
+    this.drawing.append(this.ring);
+  }
+
+  listenToHandle(role, handle) {
+    let grip = null;
+    handle.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      event.preventDefault();
+      handle.focus();
+      handle.setPointerCapture(event.pointerId);
+      grip = event.clientX - handle.getBoundingClientRect().left - handle.offsetWidth / 2;
+    });
+    handle.addEventListener("pointermove", (event) => {
+      if (grip === null) return;
+      const x = event.clientX - grip - this.plot.getBoundingClientRect().left - this.left;
+      this.set(role, this.axis.score(x / this.width));
+    });
+    for (const type of ["pointerup", "pointercancel"]) {
+      handle.addEventListener(type, () => {
+        if (grip !== null) this.release();
+        grip = null;
+      });
+    }
+    handle.addEventListener("keydown", (event) => this.onKey(event, role));
+    handle.addEventListener("keyup", () => this.release());
+    handle.addEventListener("blur", () => this.release());
+  }
+
+  onKey(event, role) {
+    const step = event.shiftKey ? 10 : 1;
+    const steps = { ArrowRight: step, ArrowUp: step, ArrowLeft: -step, ArrowDown: -step, PageUp: 10, PageDown: -10 };
+    const ends = { Home: 0, End: 1 };
+    if (!(event.key in steps || event.key in ends) || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    const place = ends[event.key] ?? this.axis.place(this.limits[role]) + steps[event.key] / FINE_STEPS;
+    this.set(role, this.axis.score(place));
+  }
+
+  /** Move one limit; with two, they keep their order and a little room between them. */
+  set(role, score) {
+    const { limits, axis } = this;
+    if (!hasReviewBand(limits)) return this.move({ review: score, reject: score });
+    const gap = 1 / (2 * FINE_STEPS);
+    if (role === "review") {
+      const most = Math.max(axis.low, axis.score(axis.place(limits.reject) - gap));
+      this.move({ review: Math.min(score, most), reject: limits.reject });
+    } else {
+      const least = Math.min(axis.high, axis.score(axis.place(limits.review) + gap));
+      this.move({ review: limits.review, reject: Math.max(score, least) });
+    }
+  }
+
+  nearest(event) {
+    const box = this.plot.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    let best = null;
+    let least = REACH;
+    for (const dot of this.dots) {
+      const distance = Math.hypot(dot.x - x, dot.y - y);
+      if (distance < least) [best, least] = [dot, distance];
+    }
+    return best;
+  }
+
+  onHover(event) {
+    this.hover(event.target.closest(".handle") || event.buttons ? null : this.nearest(event));
+  }
+
+  hover(dot) {
+    this.plot.classList.toggle("on-dot", dot !== null);
+    this.tip.hidden = dot === null;
+    if (dot === null) return;
+    const { names, kinds, scores, truths, counted, decimals } = this.parts;
+    const i = dot.position;
+    const use = truths[i] === "good" && counted[i] === "" ? " · sets the limit, not counted" : "";
+    this.tip.textContent = `${names[i]} · ${kindInWords(kinds[i])} · ${scores[i].toFixed(decimals)}${use}`;
+    this.tip.style.top = `${dot.y - 36}px`;
+    const room = this.plot.clientWidth - this.tip.offsetWidth;
+    this.tip.style.left = `${Math.max(0, Math.min(room, dot.x - this.tip.offsetWidth / 2))}px`;
+  }
+
+  onClick(event) {
+    if (event.target.closest(".handle")) return;
+    const dot = this.nearest(event);
+    if (dot) this.choose(dot.position);
+  }
+}
+
+/** Good parts are round, defects pointed, the rest square: told apart without colour. */
+function dotShape(truth) {
+  if (truth === "good") return "M -3.2 0 A 3.2 3.2 0 1 1 3.2 0 A 3.2 3.2 0 1 1 -3.2 0 Z";
+  if (truth === "defect") return "M 0 -4.4 L 4.4 0 L 0 4.4 L -4.4 0 Z";
+  return "M -3 -3 H 3 V 3 H -3 Z";
+}

@@ -1,0 +1,138 @@
+"""Previews in the background: the shown photo first, the others behind it, and a newer move stops the older.
+
+Plain threads that know nothing of the page; the page polls the fields of a run.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Mapping
+
+import numpy as np
+
+from inspect_core.detectors.checks import Cancelled
+from inspect_core.jobs import device_lock
+from inspect_core.judge.limits import DEFAULT_OVERKILL, limit_for_overkill
+from inspect_core.preview import PatchSample, stop_explaining
+from inspect_core.study import Study
+from inspect_core.tray import Tray, TrayPhoto
+from inspect_core.verdict import Limits
+
+
+class Run:
+    """One move of γ, M or σ and what is there of it so far. Read from any thread; write nothing from outside.
+
+    parameters: those of the move. photos: all to be scored, in the order of the gallery. live: the live parameter at
+    the share of variance in force; None until the fit is there. error: the sentence to show when it failed.
+    """
+
+    def __init__(self, parameters: Mapping[str, float], photos: tuple[TrayPhoto, ...], first: int):
+        self.parameters, self.photos = dict(parameters), photos
+        self.live: dict[str, int] | None = None
+        self.error = ""
+        self.tray: Tray | None = None
+        self._order: list[int] = []
+        self._to_do = deque([first, *(i for i in range(len(photos)) if i != first)] if photos else [])
+        self._stop = threading.Event()
+        self.ended = threading.Event()
+
+    @property
+    def done(self) -> int:
+        """Photos scored so far."""
+        return len(self._order)
+
+    @property
+    def complete(self) -> bool:
+        return self.live is not None and self.done == len(self.photos)
+
+    def cancel(self) -> None:
+        """Ask it to stop before its next photo."""
+        self._stop.set()
+
+    def ready(self, position: int) -> bool:
+        """Whether the photo at this place of the gallery has its map."""
+        return position in self._order
+
+    def want(self, position: int) -> None:
+        """Have this photo scored next."""
+        if not self.ready(position):
+            self._to_do.appendleft(position)
+
+    def map(self, position: int, live: Mapping[str, int]) -> np.ndarray:
+        """(H, W) float32 anomaly map of a photo that is ready."""
+        return self.tray.map(self._order.index(position), **live)
+
+    def scores(self, live: Mapping[str, int]) -> np.ndarray:
+        """(photos,) in the order of the gallery, once complete."""
+        return self.tray.scores(**live)[np.argsort(self._order)]
+
+    def grid_errors(self, live: Mapping[str, int]) -> np.ndarray:
+        """(photos, h, w) in the order of the gallery, once complete."""
+        return self.tray.grid_errors(**live)[np.argsort(self._order)]
+
+    def limits(self, live: Mapping[str, int]) -> Limits | None:
+        """The default limit on the good photos that set one, once complete: for looking; None without such photos."""
+        scores = self.scores(live)
+        for part in ("calibrate", "judge"):
+            good = [photo.kind == "good" and photo.part == part for photo in self.photos]
+            if any(good):
+                limit = limit_for_overkill(scores[good], rate=DEFAULT_OVERKILL)
+                return Limits(limit, limit)
+        return None
+
+    def work(self, sample: PatchSample, share: float) -> None:
+        """Fit, then score photo by photo until all are done or it is cancelled; holds the device for each step."""
+        study = sample.study
+        preparation, lock = study.preparation, device_lock(study.preparation.backbone.device)
+        try:
+            with lock:
+                detector = sample.fit(self.parameters, self._stop.is_set)
+                tray = Tray(study.method, detector, preparation.grid, preparation.backbone.size)
+            self.tray, self.live = tray, {tray.live_name: stop_explaining(detector, tray.stops, share)}
+            while self._to_do and not self._stop.is_set():
+                position = self._to_do.popleft()
+                if not self.ready(position):
+                    with lock:
+                        tray.add(self.photos[position], study.features(self.photos[position]))
+                    self._order.append(position)
+        except Cancelled:
+            self.cancel()
+        except (ValueError, OSError, RuntimeError, MemoryError) as error:
+            self.error = str(error) or type(error).__name__
+        finally:
+            self.ended.set()
+
+
+class Previews:
+    """The moves of one session on one study: the newest runs, the older are stopped. The sample is drawn once."""
+
+    def __init__(self, study: Study):
+        self.study = study
+        self.run: Run | None = None
+        self._sample: PatchSample | None = None
+        self._sampling = threading.Lock()
+
+    def ask(self, parameters: Mapping[str, float], photos: tuple[TrayPhoto, ...], *, first: int, share: float) -> Run:
+        """The run of these parameters over these photos, started when it is not the one at hand."""
+        if self.run is not None and self.run.parameters == dict(parameters) and self.run.photos == photos:
+            return self.run
+        self.stop()
+        run = self.run = Run(parameters, photos, first)
+        threading.Thread(target=self._work, args=(run, share), name="loupe-preview", daemon=True).start()
+        return run
+
+    def stop(self) -> None:
+        """Stop the run at hand, if any, and forget it."""
+        if self.run is not None:
+            self.run.cancel()
+        self.run = None
+
+    def _work(self, run: Run, share: float) -> None:
+        try:
+            with self._sampling:
+                if self._sample is None:
+                    self._sample = PatchSample.of(self.study)
+        except (ValueError, OSError, RuntimeError, MemoryError) as error:
+            run.error = str(error) or type(error).__name__
+            run.ended.set()
+            return
+        run.work(self._sample, share)

@@ -1,0 +1,85 @@
+"""A bench on made-up parts, for the browser tests: no network, no fit, every number from one seed.
+
+Query: parts (how many), band=1 (two limits), small=1 (coloured thumbnails). A button stands for a live parameter: it
+sends other maps and scores of the same parts.
+"""
+
+import numpy as np
+import streamlit as st
+
+from inspect_core import plots
+from inspect_core.judge.anomaly_map import image_score, to_pixels
+from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill
+from inspect_core.ui import bench
+from inspect_core.verdict import Limits
+
+SIZE, ORIGINAL = (96, 96), (144, 192)
+
+
+@st.cache_resource
+def made_up(parts: int) -> tuple[list[bench.Part], np.ndarray]:
+    """Parts and their (parts, 12, 12) grids: three in four good, the others with a bright spot or two."""
+    rng = np.random.default_rng(7)
+    grids = rng.gamma(20, 0.4, size=(parts, 12, 12)).astype(np.float32)
+    kinds = ["good" if i % 4 else ("scratch", "dent")[i // 4 % 2] for i in range(parts)]
+    for i, kind in enumerate(kinds):
+        if kind != "good":
+            for row, column in rng.integers(1, 11, size=(1 + i % 2, 2)):
+                grids[i, row : row + 2, column : column + 2] += rng.uniform(4, 16)
+    where = ["judge" if kind != "good" or i % 2 else "calibrate" for i, kind in enumerate(kinds)]
+    scores = image_score(to_pixels(grids, SIZE))
+    return [
+        bench.Part(f"part {i:03d}.png", kind, part, f"lot {i % 3}", float(score))
+        for i, (kind, part, score) in enumerate(zip(kinds, where, scores, strict=True))
+    ], grids
+
+
+def photo(position: int) -> np.ndarray:
+    """A round part on a grey table, a little different each time."""
+    rng = np.random.default_rng(position)
+    y, x = np.mgrid[: ORIGINAL[0], : ORIGINAL[1]]
+    round_part = np.hypot(y - 72, x - 96) < 62
+    grey = 96 + 70 * round_part + 10 * np.sin(np.hypot(y - 72, x - 96) / 3) + rng.normal(0, 4, ORIGINAL)
+    return np.repeat(np.clip(grey, 0, 255).astype(np.uint8)[..., None], 3, axis=2)
+
+
+@st.fragment
+def page() -> None:
+    state = st.session_state
+    gain = 1.0 + 0.25 * state.setdefault("moves", 0)
+    parts, grids = made_up(int(st.query_params.get("parts", 40)))
+    parts = [bench.Part(p.name, p.kind, p.part, p.group, float(np.float32(p.score * gain))) for p in parts]
+    grids = grids * np.float32(gain)
+    scores = np.array([part.score for part in parts])
+    good = np.array([part.truth == "good" for part in parts])
+    judged = np.array([part.part == "judge" for part in parts])
+    limit = limit_for_overkill(scores[good & ~judged], rate=0.01)
+    suggested = Limits(limit, limit)
+    start = Limits(0.97 * limit, 1.1 * limit) if st.query_params.get("band") else suggested
+    limits = state.setdefault("limits", start)
+    position = state.setdefault("position", int(scores.argmax()))
+    anomaly_map = to_pixels(grids[position], SIZE)
+    mask = None if good[position] else anomaly_map > 0.8 * anomaly_map.max()
+    counts = count_parts(scores[good & judged], scores[~good], review=limits.review, reject=limits.reject)
+    result = bench.bench(
+        "bench",
+        parts,
+        bench.Shown(position, photo(position), anomaly_map, mask, "This looks like the part that was taught."),
+        limits,
+        calm=float(np.median(grids)),
+        suggested=suggested,
+        sentence=in_parts(counts),
+        thumbs="made-up",
+        heat=plots.heat_colours(),
+        small_maps=to_pixels(grids, (24, 24), sigma=1.0) if st.query_params.get("small") else None,
+    )
+    st.button("Move k", on_click=lambda: state.update(moves=state["moves"] + 1))
+    st.text(f"In force: {limits.review!r} {limits.reject!r} at {position}")
+    if (result.limits, result.position) != (limits, position):
+        state["limits"], state["position"] = result.limits, result.position
+        st.rerun(scope="fragment")
+
+
+st.set_page_config(layout="wide")
+bench.film("film", "made-up", [plots.thumbnail(photo(i)) for i in range(int(st.query_params.get("parts", 40)))])
+page()

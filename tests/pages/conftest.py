@@ -1,0 +1,76 @@
+"""Pages driven by Streamlit's own AppTest: fresh caches, a workspace of their own, the whole app from its front door."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from inspect_core.ui import in_hand, shell, teaching
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def fresh_process_state(workspace):
+    """Streamlit's caches live as long as the process; every test begins without a job and with empty hands."""
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    yield
+    job = shell.jobs().current
+    if job is not None and job.active:
+        job.cancel()
+        wait_for_job()
+
+
+@pytest.fixture
+def no_first_start(monkeypatch):
+    """The app does not teach the sample part by itself."""
+    monkeypatch.setattr(teaching, "samples", lambda: ())
+
+
+@pytest.fixture
+def open_app() -> Callable[[str], AppTest]:
+    """open_app("pages/teach.py") is the app on that page, run once, without an exception."""
+
+    def start(page: str | None = None) -> AppTest:
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+        if page is not None:
+            app.session_state["page_wanted"] = page
+        app.run()
+        assert not app.exception, app.exception
+        return app
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def taught(product, tmp_path_factory):
+    """A small part in hand, taught once for all page tests."""
+    from inspect_core.features.backbones import load
+    from inspect_core.features.store import Store
+    from inspect_core.images.folders import scan
+    from inspect_core.product_check import learn_product
+    from inspect_core.study import Study
+
+    backbone = load("efficientnet_lite0", size=(128, 128), device="cpu", cache=tmp_path_factory.mktemp("graphs"))
+    study = Study(scan(product), backbone, Store(tmp_path_factory.mktemp("store")), parameters={"k": 8}, grid=(16, 16))
+    study.fit()
+    return in_hand.of_study("flange", study, guard=learn_product(study))
+
+
+@pytest.fixture
+def in_the_hand(taught, fresh_process_state):
+    """The taught part lies in hand for whoever opens the app next."""
+    shelf = in_hand._shelf()
+    shelf.items[taught.id] = taught
+    return taught
+
+
+def wait_for_job(seconds: float = 120) -> None:
+    limit = time.monotonic() + seconds
+    while shell.jobs().current is not None and shell.jobs().current.active:
+        assert time.monotonic() < limit, "the job did not end"
+        time.sleep(0.05)

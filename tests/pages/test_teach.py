@@ -1,0 +1,108 @@
+import io
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from inspect_core.ui import in_hand, shell
+
+
+@pytest.fixture(autouse=True)
+def roots(product, monkeypatch):
+    monkeypatch.setenv("LOUPE_ROOTS", str(product.parent))
+
+
+def choose_folder(app, path):
+    app.segmented_control(key="photos_from").set_value("Folder on this computer").run()
+    app.text_input(key="folder").set_value(str(path)).run()
+    assert not app.exception
+    return app
+
+
+def make_small(app):
+    app.select_slider(key="size").set_value(128)
+    app.select_slider(key="grid").set_value(16)
+    app.slider(key="fit_k").set_value(10)
+
+
+def finish_job(app):
+    while shell.jobs().current.active:
+        time.sleep(0.05)
+    return app.run()
+
+
+def test_the_sample_is_ready_to_be_taught(open_app, monkeypatch):
+    app = open_app("pages/teach.py")
+    assert "80 good, 20 defects of 5 kinds" in " ".join(element.value for element in app.markdown)
+    assert app.button(key="teach").label == "Teach"
+    assert "Takes about" in " ".join(element.value for element in app.caption)
+
+
+def test_a_folder_is_taught_and_lies_in_hand(open_app, no_first_start, product):
+    app = choose_folder(open_app("pages/teach.py"), product)
+    assert "18 good, 3 defects of 2 kinds" in " ".join(element.value for element in app.markdown)
+    make_small(app)
+    app.button(key="teach").click().run()
+    assert shell.jobs().current.title == "Teaching flange"
+    second = app.button(key="teach")
+    assert second.disabled or not shell.jobs().current.active
+    finish_job(app)
+    assert shell.jobs().current.error == ""
+    assert not app.exception
+    hand = in_hand._shelf().items
+    assert [item.product for item in hand.values()] == ["flange"]
+    assert next(iter(hand.values())).guard is not None
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [("gone", "gone"), ("../..", "outside"), ("empty", "is empty")],
+)
+def test_a_folder_that_cannot_be_used_says_why(open_app, no_first_start, product, path, words):
+    (product.parent / "empty").mkdir(exist_ok=True)
+    app = choose_folder(open_app("pages/teach.py"), product.parent / path)
+    assert any(words in error.value for error in app.error), [error.value for error in app.error]
+    assert not [button for button in app.button if button.key == "teach"]
+
+
+def test_uploaded_photos_and_zips_are_kept_under_safe_names(open_app, no_first_start, product, workspace):
+    photos = sorted((product / "train/good").iterdir())[:5]
+    app = open_app("pages/teach.py")
+    app.segmented_control(key="photos_from").set_value("Upload").run()
+    files = [(f"../{photo.name}", photo.read_bytes(), "image/jpeg") for photo in photos]
+    app.file_uploader(key="files_upload").set_value(files).run()
+    assert not app.exception
+    assert "5 good" in " ".join(element.value for element in app.markdown)
+    kept = [path for path in (workspace / "uploads").rglob("*") if path.is_file()]
+    assert len(kept) == 5
+
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        for photo in photos:
+            archive.write(photo, f"good/{photo.name}")
+    app.file_uploader(key="files_upload").set_value([("part 7.zip", held.getvalue(), "application/zip")]).run()
+    assert not app.exception
+    assert "5 good" in " ".join(element.value for element in app.markdown)
+    assert app.text_input(key="product-part 7").value == "part 7"
+
+
+def test_settings_reach_the_order(open_app, no_first_start, product, monkeypatch):
+    from inspect_core.ui import teaching
+
+    orders = []
+    monkeypatch.setattr(teaching, "start", lambda jobs, order, owner: orders.append(order))
+    app = choose_folder(open_app("pages/teach.py"), product)
+    make_small(app)
+    app.radio(key="method").set_value("cop").run()
+    app.slider(key="calibrate_share").set_value(0).run()
+    app.button(key="teach").click().run()
+    assert not app.exception
+    (order,) = orders
+    assert (order.size, order.grid, order.method) == ((128, 128), (16, 16), "cop")
+    assert order.photos.calibrate == ()
+
+
+def test_every_bundled_sample_has_what_it_promises():
+    root = Path(__file__).resolve().parents[2] / "sample_data"
+    assert {path.name for path in root.iterdir() if path.is_dir()} == {"board", "flange", "linen"}
