@@ -12,6 +12,9 @@ page = st.navigation(
             st.Page("pages/teach.py", title="Teach", icon=":material/school:"),
             st.Page("pages/inspect.py", title="Inspect", icon=":material/center_focus_strong:", default=True),
         ],
+        "Understand": [
+            st.Page("pages/explore.py", title="Explore", icon=":material/scatter_plot:"),
+        ],
         "Release": [
             st.Page("pages/recipes.py", title="Recipes", icon=":material/inventory_2:"),
         ],

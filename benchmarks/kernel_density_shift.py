@@ -2,9 +2,9 @@
 
 Circles of radius 10 and rectangles 20 x 50 on 100 x 100 grey images, then (a) their grey level, (b) a blend of a circle
 and a rectangle, (c) the width of an ellipse is moved away from what was taught. A small net, one 3 x 3 convolution and
-dense layers of 10 and 2, learns the images; KDN takes over at the convolution's output. Mean of the largest posterior
-over test images and repetitions, one value for each step of each shift. After Dey et al., "Simple Calibration via
-Geodesic Kernels" (TMLR 2025).
+dense layers of 10 and 2, learns the images; its layer of 10 is the embedding that KDN is fitted on, as it would be on
+a backbone's. Mean of the largest posterior over test images and repetitions, one value for each step of each shift.
+After Dey et al., "Simple Calibration via Geodesic Kernels" (TMLR 2025).
 """
 
 import argparse
@@ -21,7 +21,7 @@ from inspect_core.classify.kernel_density import KernelDensityClassifier, fit_kd
 from inspect_core.judge.metrics import mean_max_confidence
 
 SIDE, GREY = 100, 127.0
-EPOCHS, BATCH = 5, 50
+EPOCHS, BATCH = 10, 50
 TEST_IMAGES = 100
 SHIFTS = {
     "intensity": np.linspace(0, 255, 18),
@@ -69,14 +69,14 @@ def repetition(seed: int, per_class: int) -> dict[str, dict[str, list[float]]]:
     net = train(images, classes, rng)
     held = len(images) // 5
     embedded = embed(net, images)
-    kdn = fit_kdn(embedded[held:], classes[held:], held_out=(embedded[:held], classes[:held]), hidden=(10,), seed=seed)
+    kdn = fit_kdn(embedded[held:], classes[held:], held_out=(embedded[:held], classes[:held]), seed=seed)
     return {shift: curve(shift, values, net, kdn, rng) for shift, values in SHIFTS.items()}
 
 
 def curve(
     shift: str, values: np.ndarray, net: nn.Sequential, kdn: KernelDensityClassifier, rng: np.random.Generator
 ) -> dict[str, list[float]]:
-    """Mean largest posterior of the net, of the dense layers fitted for KDN, and of KDN, value by value."""
+    """Mean largest posterior of the net, of the ReLU head that KDN is built on, and of KDN, value by value."""
     models: dict[str, Callable[[np.ndarray], np.ndarray]] = {
         "net": lambda images: posterior(net, images),
         "parent": lambda images: kdn.parent_proba(embed(net, images)),
@@ -109,9 +109,9 @@ def train(images: np.ndarray, classes: np.ndarray, rng: np.random.Generator) -> 
 
 
 def embed(net: nn.Sequential, images: np.ndarray) -> np.ndarray:
-    """The convolution's output, flattened: (n, 100, 100) -> (n, 9604)."""
+    """The dense layer of 10 after its ReLU: (n, 100, 100) -> (n, 10)."""
     with torch.no_grad():
-        return net[:3](_as_input(images)).numpy()
+        return net[:5](_as_input(images)).numpy()
 
 
 def posterior(net: nn.Sequential, images: np.ndarray) -> np.ndarray:

@@ -15,7 +15,8 @@ from inspect_core.detectors.kernel_pca import KernelPCA
 from inspect_core.detectors.mahalanobis import Mahalanobis
 from inspect_core.detectors.pca_residual import KernelPCAMap
 from inspect_core.features.store import Store
-from inspect_core.tray import Tray
+from inspect_core.patch_frame import cell_peaks
+from inspect_core.tray import UNKNOWN, Tray
 
 Report = Callable[[float, str], None]
 
@@ -32,19 +33,29 @@ class Points:
     """The rows of a scatter and where each comes from.
 
     features: (n, d) float32; photo: (n,) position on the tray; place: (n, 2) row and column on the patch grid, WHOLE
-    for a whole photo; score: (n,) float32, of the patch grid or of the photo; under_mask: (n,) bool, touches a true
-    defect; above_limit: (n,) bool, something in it exceeds the limit.
+    for a whole photo; score: (n,) float32, of the patch grid or of the photo; peak: (n,) float32, the largest value of
+    the anomaly map inside it; truth: (n,) of str, "good", the kind of the defect it shows, or "unknown".
     """
 
     features: np.ndarray
     photo: np.ndarray
     place: np.ndarray
     score: np.ndarray
-    under_mask: np.ndarray
-    above_limit: np.ndarray
+    peak: np.ndarray
+    truth: np.ndarray
 
     def __len__(self) -> int:
         return len(self.photo)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the points are whole photos."""
+        return bool((self.place == WHOLE).all())
+
+    @property
+    def defect(self) -> np.ndarray:
+        """(n,) bool: known to show a defect."""
+        return (self.truth != "good") & (self.truth != UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -68,10 +79,11 @@ def sample_patches(
 ) -> Points:
     """At most `count` patches drawn evenly over the photos of a tray, with the live parameter in force.
 
-    features_of: position -> (1, h, w, k); masks: as `truth_masks` gives them; limit: that of the anomaly map.
-    Up to half of a photo's share is drawn from its patches under the true mask or above the limit, which would hardly
-    ever be met by chance: a scatter of these points shows where defects lie, not how frequent they are.
-    Raises ValueError when there are fewer places than photos in `count`, or no photos.
+    features_of: position -> (1, h, w, k); masks: as `truth_masks` gives them. A patch that touches a true mask shows
+    the photo's kind of defect, any other of a photo with a mask is good. Up to half of a photo's share is drawn from
+    its patches under the mask or above `limit`, which chance would hardly ever meet: a scatter of these points shows
+    where defects lie, not how frequent they are.
+    Raises ValueError for a count below the number of photos, or no photos.
     """
     photos = len(tray.photos)
     if not 0 < photos <= count:
@@ -81,22 +93,20 @@ def sample_patches(
     children = np.random.SeedSequence(seed).spawn(photos)
     drawn: list[Points] = []
     for i, child in enumerate(children):
-        under = np.zeros((h, w), bool) if masks[i] is None else cells_touched(masks[i], tray.grid)
-        above = cells_touched(tray.map(i, **live) > limit, tray.grid)
-        chosen = _draw((under | above).ravel(), int(shares[i]), np.random.default_rng(child))
+        truth, peak = _truth(tray.photos[i].kind, masks[i], tray.grid), cell_peaks(tray.map(i, **live), tray.grid)
+        striking = ((truth != "good") & (truth != UNKNOWN)) | (peak > limit)
+        chosen = _draw(striking.ravel(), int(shares[i]), np.random.default_rng(child))
         rows = features_of(i).reshape(h * w, -1).cpu().float().numpy()[chosen]
         place = np.stack(np.divmod(chosen, w), axis=1)
         drawn.append(
-            Points(rows, np.full(len(chosen), i), place, *(a.ravel()[chosen] for a in (scores[i], under, above)))
+            Points(rows, np.full(len(chosen), i), place, *(a.ravel()[chosen] for a in (scores[i], peak, truth)))
         )
         if report is not None:
             report((i + 1) / photos, f"looking at photo {i + 1} of {photos}")
     return _joined(drawn)
 
 
-def whole_photos(
-    tray: Tray, embed: Callable[[int], Tensor], *, limit: float, report: Report | None = None, **live: int
-) -> Points:
+def whole_photos(tray: Tray, embed: Callable[[int], Tensor], report: Report | None = None, **live: int) -> Points:
     """Every photo of a tray as one point. embed: position -> (1, d) penultimate features of the backbone."""
     photos, rows = len(tray.photos), []
     for i in range(photos):
@@ -107,12 +117,13 @@ def whole_photos(
         raise ValueError("there are no photos on the bench; add some first")
     scores = tray.scores(**live)
     place = np.full((photos, 2), WHOLE)
-    return Points(np.concatenate(rows), np.arange(photos), place, scores, tray.kinds()[1], scores > limit)
+    truth = np.array([photo.kind for photo in tray.photos], dtype=object)
+    return Points(np.concatenate(rows), np.arange(photos), place, scores, scores, truth)
 
 
 def seen_by(method: str, detector: Any, points: Points, live: int | None = None) -> Points:
     """The points as the detector sees them: whole photos as the product check does, patches by the method's map."""
-    if points.place[0, 0] == WHOLE:
+    if points.whole:
         return replace(points, features=cosine(torch.from_numpy(points.features)).numpy())
     view = VIEWS.get(method)
     return points if view is None else replace(points, features=view.apply(detector, points, live).cpu().numpy())
@@ -163,48 +174,18 @@ def arrange(points: Points, store: Store, *, seed: int = 0, report: Report | Non
     return kept
 
 
-def cells_touched(mask: np.ndarray, grid: tuple[int, int]) -> np.ndarray:
-    """(H, W) bool -> (h, w) bool: the patches with any True pixel; the grid must not be finer than the mask."""
-    starts = [np.arange(cells) * pixels // cells for cells, pixels in zip(grid, mask.shape, strict=True)]
-    return np.logical_or.reduceat(np.logical_or.reduceat(mask, starts[0], axis=0), starts[1], axis=1)
-
-
-def patch_box(place: tuple[int, int], grid: tuple[int, int], size: tuple[int, int]) -> tuple[int, int, int, int]:
-    """Where a patch (row, column) lies in a photo of `size` (height, width): (left, top, right, bottom) in pixels."""
-    (row, column), (h, w), (height, width) = place, grid, size
-    left, right = round(column * width / w), round((column + 1) * width / w)
-    top, bottom = round(row * height / h), round((row + 1) * height / h)
-    return left, top, max(right, left + 1), max(bottom, top + 1)
-
-
-def outlined(pixels: np.ndarray, box: tuple[int, int, int, int], colour: tuple[int, int, int]) -> np.ndarray:
-    """A copy of (H, W, 3) uint8 with a frame around the box, white outside `colour`, so that it shows on any ground."""
-    framed = pixels.copy()
-    height, width = pixels.shape[:2]
-    line = max(1, round(max(height, width) / 256))
-    left, top, right, bottom = box
-    for reach, ink in ((2 * line, (255, 255, 255)), (line, colour)):
-        outer = (max(top - reach, 0), min(bottom + reach, height), max(left - reach, 0), min(right + reach, width))
-        framed[outer[0] : outer[1], outer[2] : outer[3]] = ink
-    framed[top:bottom, left:right] = pixels[top:bottom, left:right]
-    return framed
-
-
-def surroundings(box: tuple[int, int, int, int], size: tuple[int, int], *, times: int = 7) -> tuple[slice, slice]:
-    """(rows, columns) of the part of a photo that is `times` as wide and high as the box around it, cut at the rim."""
-    left, top, right, bottom = box
-    across, down = (right - left) * (times // 2), (bottom - top) * (times // 2)
-    return (
-        slice(max(top - down, 0), min(bottom + down, size[0])),
-        slice(max(left - across, 0), min(right + across, size[1])),
-    )
-
-
 def _draw(marked: np.ndarray, share: int, rng: np.random.Generator) -> np.ndarray:
     """Sorted indices of `share` patches of one photo, up to half of them marked, more only when the others run out."""
     order = rng.permutation(len(marked))
     first, others = order[marked[order]], order[~marked[order]]
     return np.sort(np.concatenate([first[: share // 2], others, first[share // 2 :]])[:share])
+
+
+def _truth(kind: str, mask: np.ndarray | None, grid: tuple[int, int]) -> np.ndarray:
+    """(h, w) str: what each patch of a photo of this kind shows."""
+    if mask is None:
+        return np.full(grid, UNKNOWN, dtype=object)
+    return np.where(cell_peaks(mask, grid), kind, "good").astype(object)
 
 
 def _joined(drawn: list[Points]) -> Points:

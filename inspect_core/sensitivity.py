@@ -10,7 +10,8 @@ from torch import Tensor
 
 from inspect_core.judge.anomaly_map import image_score, to_pixels
 from inspect_core.judge.metrics import aupro, auroc, fpr_at_tpr
-from inspect_core.methods import METHODS, Detector
+from inspect_core.methods import METHODS, Detector, stops_up_to
+from inspect_core.preview import stop_explaining
 from inspect_core.recipe import map_patches
 from inspect_core.tray import SIGMA, Tray
 
@@ -60,14 +61,16 @@ def over_refits(
     values: Sequence[float],
     fit_at: Callable[[float], Detector],
     features_of: Callable[[int], Tensor],
+    *,
+    share: float,
     report: Report | None = None,
 ) -> list[Reading]:
     """Figures at values of a parameter that needs a fit each, such as γ, M or σ.
 
-    fit_at(value) -> a detector of the tray's method; features_of(position) -> (1, h, w, k). Every detector is read at
-    the live value it begins with, so q follows the explained variance. A value whose fit raises ValueError reads NaN.
+    fit_at(value) -> a detector of the tray's method; features_of(position) -> (1, h, w, k); share: of the variance,
+    which decides q of every detector. A value whose fit raises ValueError reads NaN.
     """
-    readings, row, photos = [], METHODS[tray.method], len(tray.photos)
+    readings, top, photos = [], METHODS[tray.method].top, len(tray.photos)
     for done, value in enumerate(values):
 
         def tell(share: float, *, value: float = value, done: int = done) -> None:
@@ -80,7 +83,7 @@ def over_refits(
         except ValueError:
             readings.append(Reading(value, math.nan, math.nan, math.nan, math.nan))
             continue
-        live = {row.live: row.start(detector)} if row.live else {}
+        live = {tray.live_name: stop_explaining(detector, stops_up_to(top(detector)), share)}
         maps = np.empty((photos, *tray.size), np.float32)
         for i in range(photos):
             maps[i] = to_pixels(map_patches(tray.method, detector, features_of(i), live), tray.size, sigma=SIGMA)

@@ -1,4 +1,4 @@
-"""How a detector spends its dimensions: eigenvalues, the share they hold, and rank collapse at each location."""
+"""How a detector spends its dimensions: shares of variance, and the rank that is left at each location of the grid."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,31 +10,15 @@ from torch import Tensor
 from inspect_core.detectors.checks import as_features
 from inspect_core.detectors.kernel_pca import KernelPCA
 from inspect_core.detectors.pca_residual import KernelPCAMap
+from inspect_core.detectors.projections import sampled, semi_orthogonal
+from inspect_core.features.backbones import Backbone
 from inspect_core.features.patch_grid import join
+from inspect_core.images.read import squash
 
 COLLAPSED = 1e-4
 """Below it an eigenvalue counts as none: the bound at which Kim et al. 2021 count the rank of embedded covariances."""
 BAND = (0.1, 0.5, 0.9)
 _LOCATIONS = 64
-
-
-@dataclass(frozen=True, eq=False)
-class Spectrum:
-    """Shares of the variance along the principal components, largest first.
-
-    shares: (r,) float64, sum 1; empty when nothing varied.
-    """
-
-    shares: np.ndarray
-
-    @property
-    def explained(self) -> np.ndarray:
-        """(r,) share of the variance that the first 1, 2, ... r components hold."""
-        return np.cumsum(self.shares)
-
-    def held_by(self, q: int) -> float:
-        """Share that the first q components hold; all of it beyond the last."""
-        return float(self.explained[min(q, len(self.shares)) - 1]) if q > 0 and len(self.shares) else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,20 +44,19 @@ class LocalSpectrum:
         return float((self.values > above).mean())
 
 
-def spectrum(detector: KernelPCAMap | KernelPCA) -> Spectrum:
-    """The spectrum of a detector that keeps principal components."""
+def variance_shares(detector: KernelPCAMap | KernelPCA) -> np.ndarray:
+    """(r,) float64 share of the variance along each principal component, largest first; empty when nothing varied."""
     values = detector.eigenvalues.double().cpu().numpy()
-    return Spectrum(values / values.sum() if values.sum() > 0 else values[:0])
+    return values / values.sum() if values.sum() > 0 else values[:0]
 
 
-def local_spectrum(features: Iterable[Tensor] | Tensor | np.ndarray) -> LocalSpectrum:
-    """Spectra of embedded features (n, h, w, k), or of an iterable of (1, h, w, k); divisor n.
+def local_spectrum(features: Tensor | np.ndarray) -> LocalSpectrum:
+    """Spectra of the covariances, divisor n, of embedded features (n, h, w, k) at every location.
 
-    From the n x n product of the centred features at each location in float64: with fewer photos than dimensions that
+    From the n x n product of the centred features of a location, in float64: with fewer photos than dimensions that
     is the smaller matrix, and the remaining eigenvalues are 0. Raises ValueError without photos.
     """
-    given = features if isinstance(features, Tensor | np.ndarray) else torch.cat(list(features))
-    x = as_features(given)
+    x = as_features(features)
     n, h, w, k = x.shape
     if n == 0:
         raise ValueError("there is no photo to take a spectrum of; give at least one")
@@ -88,10 +71,27 @@ def local_spectrum(features: Iterable[Tensor] | Tensor | np.ndarray) -> LocalSpe
     return LocalSpectrum(values.reshape(h, w, k).float().numpy())
 
 
-def embedded(
-    tap_maps: tuple[Tensor, ...], projections: Iterable[Tensor], *, grid: tuple[int, int], nearest: bool
-) -> tuple[Tensor, ...]:
-    """One photo's tap maps under several (d, k) projections, each (1, h, w, k); every projection comes before resizing,
-    so the grid with all d channels never exists.
+def compare_embeddings(
+    photos: Iterable[np.ndarray],
+    backbone: Backbone,
+    *,
+    k: int,
+    grid: tuple[int, int],
+    nearest: bool,
+    seed: int = 0,
+) -> tuple[LocalSpectrum, LocalSpectrum]:
+    """Spectra of the same photos under semi-orthogonal and under sampled embeddings of width k, in that order.
+
+    photos: (H, W, 3) uint8 of any size, each seen once. Holds 8 h w k bytes a photo. Raises ValueError without photos
+    and for a k wider than the taps.
     """
-    return tuple(join(tap_maps, grid=grid, projection=projection, nearest=nearest) for projection in projections)
+    d = sum(backbone.tap_channels)
+    projections = [draw(d, k, seed=seed).to(backbone.device) for draw in (semi_orthogonal, sampled)]
+    rows = [
+        [join(maps, grid=grid, projection=projection, nearest=nearest) for projection in projections]
+        for maps in (backbone.tap_maps(squash(pixels, backbone.size)[None]) for pixels in photos)
+    ]
+    if not rows:
+        raise ValueError("there is no photo to compare embeddings on; give at least one")
+    first, second = (local_spectrum(torch.cat(column)) for column in zip(*rows, strict=True))
+    return first, second

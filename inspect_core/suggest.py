@@ -110,7 +110,7 @@ def suggest(
         raise ValueError(f"{study.method} has no value to suggest; it is used with its defaults")
     trial = _trial(study, progress, cancelled)
     tried: list[_Setting] = []
-    for share, parameters, detector in _candidates(study, fixed, cancelled):
+    for share, parameters, detector in candidates(study, fixed, cancelled):
         tell(progress, cancelled, 0.2 + 0.8 * share, "trying settings on made-up defects")
         tried += _measure(study, trial, parameters, detector, fixed)
     best = max(setting.quality for setting in tried)
@@ -150,7 +150,7 @@ def _pixels(sample: Sample, size: tuple[int, int]) -> np.ndarray | None:
         return None
 
 
-def _candidates(
+def candidates(
     study: Study, fixed: Collection[str], cancelled: Asked | None
 ) -> Iterator[tuple[float, dict[str, float], Detector]]:
     """(share done, parameters of the fit, detector): one for every kernel width, or the study's own."""
@@ -182,7 +182,7 @@ def _widths(study: Study, patches: Tensor) -> list[dict[str, float]]:
 def _measure(
     study: Study, trial: _Trial, parameters: dict[str, float], detector: Detector, fixed: Collection[str]
 ) -> list[_Setting]:
-    stops = _stops(study, detector, fixed)
+    tried = stops(study, detector, fixed)
     method = METHODS[study.method]
     sweep = [method.sweep(detector, photo[None], tuple(stops)).cpu() for photo in trial.features]
     errors = torch.stack([rows.reshape(len(stops), *study.preparation.grid) for rows in sweep], dim=1).float().numpy()
@@ -192,7 +192,7 @@ def _measure(
     ]
 
 
-def _stops(study: Study, detector: Detector, fixed: Collection[str]) -> dict[int, dict[str, float]]:
+def stops(study: Study, detector: Detector, fixed: Collection[str]) -> dict[int, dict[str, float]]:
     """Values of the live parameter to try -> what the fit must be given to begin there."""
     method = METHODS[study.method]
     top = method.top(detector)

@@ -17,6 +17,8 @@ LAYERS = (
     "inspect_core.records",
     "inspect_core.evaluation",
     "inspect_core.explore",
+    "inspect_core.sensitivity",
+    "inspect_core.spectra",
     "inspect_core.suggest",
     "inspect_core.forecast",
     "inspect_core.product_check",
@@ -29,6 +31,8 @@ LAYERS = (
     "inspect_core.similar",
     "inspect_core.methods",
     "inspect_core.plots",
+    "inspect_core.figures",
+    "inspect_core.patch_frame",
     "inspect_core.classify",
     "inspect_core.detectors",
     "inspect_core.features",
@@ -42,7 +46,7 @@ LAYERS = (
 CLOSED = ("inspect_core.detectors", "inspect_core.classify", "inspect_core.judge", "inspect_core.images")
 WITHOUT_TORCH = ("manifest", "verdict", "judge.anomaly_map", "judge.limits", "judge.metrics", "images.read",
                  "images.folders", "images.synthetic")  # fmt: skip
-WITHOUT_STREAMLIT = ("study", "cli", "records.recipe_file", "jobs", "evaluation", "plots")
+WITHOUT_STREAMLIT = ("study", "cli", "records.recipe_file", "jobs", "evaluation", "plots", "figures", "explore", "sensitivity", "spectra")
 
 
 def layer_of(module: str) -> str | None:

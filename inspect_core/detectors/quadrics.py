@@ -93,7 +93,7 @@ def fit(
 
     with full_precision():
         points, coordinates, m = _prepare(x, m=m, components=components, stacklevel=3)
-        n, r = points.shape
+        r = points.shape[1]
         rng = np.random.default_rng(seed)
         closed = monomial_count(r) <= LARGEST_MONOMIALS
         if closed:
@@ -109,20 +109,9 @@ def fit(
             first = random_start(rng, r, m)
         begun = SHARE_OF_START if closed else 0.0
         start = _on_device(first, points.device)
-
-        def report_refinement(share: float) -> None:
-            report(begun + (1 - begun) * share)
-
-        if n * r * r * m <= LBFGS_LIMIT:
-            fitted = refine_lbfgs(start, points, penalty=penalty, report=report_refinement)
-        else:
-            fitted = refine_sgd(start, points, penalty=penalty, rng=rng, report=report_refinement)
-
-        def loss(coefficients: Coefficients) -> float:
-            return float(_mean_distances(coefficients, points).sum()) + penalty * orthonormality_error(coefficients[0])
-
-        # Mini-batches can leave a good closed form for worse: where the data lie in a subspace, its products of planes.
-        fitted = min(fitted, start, key=loss)
+        fitted = _refine(
+            start, points, penalty=penalty, rng=rng, report=lambda share: report(begun + (1 - begun) * share)
+        )
         model = _finish(fitted, points, coordinates, start="closed form" if closed else "random")
     if model.penalty_value > PENALTY_WARNING:
         warnings.warn(
@@ -192,6 +181,28 @@ def _prepare(
         )
     points = to_coordinates(x, shift=coordinates.shift, scale=coordinates.scale, basis=coordinates.basis, dtype=x.dtype)
     return points, coordinates, m
+
+
+def _refine(
+    start: Coefficients,
+    points: Tensor,
+    *,
+    penalty: float,
+    rng: np.random.Generator,
+    report: Callable[[float], None],
+) -> Coefficients:
+    """The better of `start` and what the optimiser for this size makes of it."""
+    n, r = points.shape
+    if n * r * r * len(start[2]) <= LBFGS_LIMIT:
+        refined = refine_lbfgs(start, points, penalty=penalty, report=report)
+    else:
+        refined = refine_sgd(start, points, penalty=penalty, rng=rng, report=report)
+
+    def loss(coefficients: Coefficients) -> float:
+        return float(_mean_distances(coefficients, points).sum()) + penalty * orthonormality_error(coefficients[0])
+
+    # Mini-batches can leave a good closed form for worse: products of planes, where the points span a subspace.
+    return min(refined, start, key=loss)
 
 
 def _finish(fitted: Coefficients, points: Tensor, coordinates: Coordinates, *, start: str) -> Quadrics:

@@ -20,7 +20,7 @@ class Bench {
     this.sentence = find(".sentence .words");
     this.check = find(".sentence .check");
     this.announcer = find(".announcer");
-    this.title = find(".title");
+    this.title = find(".title bdi");
     this.truth = find(".truth");
     this.place = find(".place");
     for (const [selector, places] of [[".previous", -1], [".next", 1]]) {
@@ -108,10 +108,9 @@ class Bench {
     this.truth.dataset.truth = part.truth;
     this.place.textContent = `${this.gallery.order.indexOf(part.position) + 1} of ${this.data.names.length}`;
     this.histogram.mark(part.position);
-    this.stage.draw();
     this.followPart();
     this.stage.draw();
-    if (another) this.announcer.textContent = this.stage.frame.getAttribute("aria-label");
+    if (another) this.announcer.textContent = this.description;
   }
 
   takeSmallMaps(delivery, [header, values]) {
@@ -189,6 +188,7 @@ class Bench {
     this.words = answered ? sentence : ours;
     if (this.sentence.textContent !== this.words) this.sentence.textContent = this.words;
     this.check.classList.toggle("on", answered && sentence === ours);
+    if (answered && sentence !== this.announced) this.announcer.textContent = this.announced = sentence;
   }
 
   followPart() {
@@ -196,10 +196,9 @@ class Bench {
     this.stage.judge({ limits, calm: this.data.calm, colours: this.colours, decimals });
     const { verdict, regions } = this.card.judge(part, limits, decimals);
     const count = regions.length === 0 ? "no region" : regions.length === 1 ? "1 region" : `${regions.length} regions`;
-    this.stage.frame.setAttribute(
-      "aria-label",
-      `${part.name}: ${VERDICTS[verdict].word}, score ${part.score.toFixed(decimals)}, ${count} above the limit`,
-    );
+    const word = VERDICTS[verdict].word;
+    this.description = `${part.name}: ${word}, score ${part.score.toFixed(decimals)}, ${count} above the limit`;
+    this.stage.describe(this.description);
   }
 }
 

@@ -64,7 +64,9 @@ class Gallery {
       span.className = role;
       return span;
     });
-    label.textContent = name;
+    const words = document.createElement("bdi");
+    words.textContent = name.split("/").slice(-2).join("/");
+    label.append(words);
     label.title = `${name} · ${kindInWords(kind)}`;
     texts.append(badge, score, label);
     element.append(picture, texts);

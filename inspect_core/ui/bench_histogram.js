@@ -6,9 +6,9 @@ const LANES = [
   { truth: "defect", label: "defects" },
   { truth: "unknown", label: "not known" },
 ];
-const TAG_HEIGHT = 30;
-const BAR_HEIGHT = 34;
-const RUG_HEIGHT = 18;
+const TAG_HEIGHT = 28;
+const BAR_HEIGHT = 30;
+const RUG_HEIGHT = 17;
 const LANE_GAP = 6;
 const AXIS_HEIGHT = 24;
 const REACH = 14;

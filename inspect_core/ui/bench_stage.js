@@ -57,9 +57,8 @@ class Stage {
   judge({ limits, calm, colours, decimals }) {
     this.judged = { limits, calm, colours, decimals };
     this.recolour();
-    this.contours = hasReviewBand(limits)
-      ? [{ role: "review", path: contourPath(this.part.map, limits.review) }, { role: "reject", path: contourPath(this.part.map, limits.reject) }]
-      : [{ role: "reject", path: contourPath(this.part.map, limits.reject) }];
+    const roles = hasReviewBand(limits) ? ["review", "reject"] : ["reject"];
+    this.contours = roles.map((role) => ({ role, path: contourPath(this.part.map, limits[role]) }));
     this.drawMarks();
   }
 
@@ -156,30 +155,14 @@ class Stage {
     }
     draw.translate(left, top);
     draw.scale(width / this.part.map.width, height / this.part.map.height);
-    const unscaled = draw.getTransform();
-    if (this.maskPath) this.stroke(draw, unscaled, this.maskPath, { colour: "#f8fafc", dash: [5, 4], width: 1.5 });
+    const toFrame = new DOMMatrix([1 / this.ratio, 0, 0, 1 / this.ratio, 0, 0]).multiply(draw.getTransform());
+    draw.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    if (this.maskPath) stroke(draw, this.maskPath, toFrame, { colour: "#f8fafc", dash: [5, 4], width: 1.5 });
     for (const { role, path } of this.contours) {
-      this.stroke(draw, unscaled, path, { colour: role === "review" ? "#fcd34d" : "#ff5a1f", dash: [], width: 2 });
+      stroke(draw, path, toFrame, { colour: role === "review" ? "#fcd34d" : "#ff5a1f", dash: [], width: 2 });
     }
     draw.restore();
     this.placeWipe();
-  }
-
-  /** A line of even width at any zoom, with a dark rim so that it shows on bright metal and on black rubber. */
-  stroke(draw, transform, path, { colour, dash, width }) {
-    const onScreen = new Path2D();
-    onScreen.addPath(path, new DOMMatrix([transform.a / this.ratio, 0, 0, transform.d / this.ratio, transform.e / this.ratio, transform.f / this.ratio]));
-    draw.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    draw.lineJoin = "round";
-    draw.strokeStyle = "rgba(10, 16, 18, 0.65)";
-    draw.lineWidth = width + 2;
-    draw.setLineDash([]);
-    draw.stroke(onScreen);
-    draw.strokeStyle = colour;
-    draw.lineWidth = width;
-    draw.setLineDash(dash);
-    draw.stroke(onScreen);
-    draw.setTransform(transform);
   }
 
   placeWipe() {
@@ -211,6 +194,13 @@ class Stage {
       look.opacity = opacity.value / 100;
       if (this.part) this.drawMarks();
     });
+    const colours = find(".more-looks");
+    this.frame.parentNode.addEventListener("pointerdown", (event) => {
+      if (!colours.contains(event.target)) colours.open = false;
+    });
+    colours.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") colours.open = false;
+    });
     find(".zoom-in").addEventListener("click", () => this.zoomBy(1.5));
     find(".zoom-out").addEventListener("click", () => this.zoomBy(1 / 1.5));
     find(".zoom-fit").addEventListener("click", () => this.goHome());
@@ -227,7 +217,7 @@ class Stage {
       });
     }
     frame.addEventListener("pointerleave", () => this.read(null));
-    frame.addEventListener("dblclick", () => this.goHome());
+    frame.addEventListener("dblclick", (event) => event.target.closest("button") ?? this.goHome());
     frame.addEventListener(
       "wheel",
       (event) => {
@@ -247,7 +237,7 @@ class Stage {
   }
 
   onDown(event) {
-    if (!this.part || event.button !== 0) return;
+    if (!this.part || event.button !== 0 || event.target.closest("button")) return;
     this.frame.setPointerCapture(event.pointerId);
     this.wipeHeld = event.target.closest(".wipe") !== null;
     this.pointers.set(event.pointerId, this.at(event));
@@ -300,6 +290,11 @@ class Stage {
     this.draw();
   }
 
+  /** The words that stand for the picture where it is not seen. */
+  describe(text) {
+    this.photoCanvas.setAttribute("aria-label", text);
+  }
+
   goHome() {
     this.memory.view = { ...HOME };
     this.draw();
@@ -349,4 +344,19 @@ class Stage {
     event.preventDefault();
     this.moveWipe(this.memory.look.wipe + moves[event.key]);
   }
+}
+
+/** A line of even width at any zoom, with a dark rim so that it shows on bright metal and on black rubber. */
+function stroke(draw, path, transform, { colour, dash, width }) {
+  const line = new Path2D();
+  line.addPath(path, transform);
+  draw.lineJoin = "round";
+  draw.strokeStyle = "rgba(10, 16, 18, 0.65)";
+  draw.lineWidth = width + 2;
+  draw.setLineDash([]);
+  draw.stroke(line);
+  draw.strokeStyle = colour;
+  draw.lineWidth = width;
+  draw.setLineDash(dash);
+  draw.stroke(line);
 }

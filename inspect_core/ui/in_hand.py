@@ -19,10 +19,12 @@ from inspect_core.guard import OFF, Guard
 from inspect_core.images.read import Picture, read
 from inspect_core.recipe import Recipe, guard_score
 from inspect_core.study import Study
+from inspect_core.suggest import Suggestion
 from inspect_core.tray import UNKNOWN, Tray, TrayPhoto
 from inspect_core.verdict import Limits
 
 SHELF_SIZE = 3
+ADDED = "added"
 _KEY = "in_hand"
 
 
@@ -30,7 +32,8 @@ _KEY = "in_hand"
 class InHand:
     """A taught part on the bench: from a study just fitted, or from a recipe that was opened.
 
-    thumbnails: small WebP pictures in the order of the tray; notes: sentences the engineer should see.
+    thumbnails: small WebP pictures in the order of the tray; notes: sentences the engineer should see; suggestion:
+    where the parameters began; follows: id of the part in hand that this one is a refit of.
     """
 
     product: str
@@ -40,6 +43,8 @@ class InHand:
     recipe: Recipe | None = None
     notes: tuple[str, ...] = ()
     guard: Guard | None = None
+    suggestion: Suggestion | None = None
+    follows: str | None = None
     thumbnails: list[bytes] = field(default_factory=list)
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     _foreign: dict[tuple[str, bool], float] = field(default_factory=dict)
@@ -93,7 +98,7 @@ class InHand:
                 return position
         path = keep_upload(picture)
         size = picture.pixels.shape[:2]
-        photo = TrayPhoto(picture.name, picture.digest, size, UNKNOWN, "added", path)
+        photo = TrayPhoto(picture.name, picture.digest, size, UNKNOWN, ADDED, path)
         position = self.tray.add(photo, self.preparation.features(picture.pixels))
         self.thumbnails.append(plots.thumbnail(picture.pixels))
         return position
@@ -111,11 +116,28 @@ def keep_upload(picture: Picture) -> Path:
     return path
 
 
-def of_study(product: str, study: Study, notes: tuple[str, ...] = (), guard: Guard | None = None) -> InHand:
+def of_study(
+    product: str,
+    study: Study,
+    notes: tuple[str, ...] = (),
+    guard: Guard | None = None,
+    suggestion: Suggestion | None = None,
+) -> InHand:
     """What a finished fit puts in hand."""
-    hand = InHand(product, study.tray, study.preparation, study=study, notes=notes, guard=guard)
+    hand = InHand(product, study.tray, study.preparation, study=study, notes=notes, guard=guard, suggestion=suggestion)
     hand.thumbnails = [plots.thumbnail(hand.pixels(i)) for i in range(len(study.tray.photos))]
     return hand
+
+
+def refitted(hand: InHand, study: Study) -> InHand:
+    """The same part under another fit of the same photos; photos added on the bench come along."""
+    for photo in hand.tray.photos:
+        if photo.part == ADDED:
+            study.tray.add(photo, study.features(photo))
+    return InHand(
+        hand.product, study.tray, study.preparation, study=study, notes=hand.notes, guard=hand.guard,
+        suggestion=hand.suggestion, follows=hand.id, thumbnails=list(hand.thumbnails),
+    )  # fmt: skip
 
 
 class _Shelf:

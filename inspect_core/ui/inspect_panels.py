@@ -3,16 +3,18 @@
 import streamlit as st
 
 from inspect_core import plots, workspace
-from inspect_core.evaluation import in_parts_of
 from inspect_core.images.read import EXTENSIONS, ImageError, read_bytes, read_mask
-from inspect_core.jobs import device_lock
+from inspect_core.jobs import Busy, device_lock
 from inspect_core.judge.masks import mask_at
 from inspect_core.records import recipe_file
-from inspect_core.ui import bench, live_parameters, shell, teaching
+from inspect_core.ui import bench, bench_views, live_parameters, previews, shell, teaching
+from inspect_core.ui.bench_views import View
 from inspect_core.ui.in_hand import InHand
+from inspect_core.ui.previews import Previews, Run
 from inspect_core.verdict import Limits
 
 MAX_NOTES = 3
+PREVIEW_POLL_SECONDS = 0.4
 
 
 def first_start() -> None:
@@ -21,6 +23,7 @@ def first_start() -> None:
     jobs = shell.jobs()
     if jobs.current is None and teaching.samples():
         teaching.start_sample(jobs, owner=shell.current_user())
+        st.rerun()
     job = jobs.current
     if job is not None and job.active:
         st.info(
@@ -72,38 +75,85 @@ def hand_over_thumbnails(hand: InHand) -> None:
 def bench_with_parameters(hand: InHand) -> None:
     """The bench and, under it, the live parameters of the detector in use; only this reruns on a move."""
     settings = _settings(hand)
-    above, below = st.container(), st.container()
+    position, above, below = settings["position"], st.container(), st.container()
+    running = shell.jobs().current
+    busy = running is not None and running.active
     with below:
-        live = live_parameters.choose(hand, settings["live"])
-    if live != settings["live"]:
-        _carry_limits(hand, settings, live)
-    scores = hand.scores(live)
-    suggested = hand.suggested_limits(live)
-    limits = settings["limits"] or suggested
+        shown = live_parameters.choose(hand, settings["live"], settings["previews"], shown=position, busy=busy)
+    if shown.run is None and shown.live != settings["live"]:
+        _carry_limits(hand, settings, shown.live)
     with above:
         if not hand.tray.photos:
             st.info("No photos on the bench yet. Add photos to inspect above.", icon=":material/add_photo_alternate:")
             return
-        result = bench.bench(
-            f"bench-{hand.id}",
-            [
-                bench.Part(photo.name, photo.kind, photo.part, photo.group, float(score))
-                for photo, score in zip(hand.tray.photos, scores, strict=True)
-            ],
-            _shown(hand, settings["position"], live),
-            limits,
-            calm=hand.calm(live),
-            suggested=suggested,
-            sentence=in_parts_of(hand.tray, scores, limits),
-            thumbs=_token(hand),
-            heat=plots.heat_colours(),
-        )
+        view, moved = bench_views.of_model(hand, position, settings["live"], settings["limits"]), "limits"
+        if shown.run is not None:
+            moved = f"limits of preview {shown.run.number}"
+            view = bench_views.of_preview(hand, position, shown.live, shown.run, view, settings.get(moved))
+        result = _draw(hand, position, view)
     with below:
-        save_recipe(hand, limits, live)
-    if result.position != settings["position"] or result.limits != limits:
+        if shown.run is None:
+            parameter_buttons(hand, busy=busy)
+            save_recipe(hand, view.limits, settings["live"])
+        else:
+            preview_buttons(hand, shown.run, shown.live, position)
+    if result.position != position or result.limits != view.limits:
         settings["position"] = result.position
-        settings["limits"] = None if result.limits == suggested else result.limits
-        st.rerun(scope="fragment")
+        settings[moved] = None if result.limits == view.suggested else result.limits
+        st.rerun()
+
+
+def parameter_buttons(hand: InHand, *, busy: bool) -> None:
+    """The way back to the suggested values, and what they rest on."""
+    start = live_parameters.suggested(hand)
+    if not start:
+        return
+    st.button(
+        "Back to suggested", key=f"suggested-{hand.id}", icon=":material/undo:", disabled=busy,
+        on_click=live_parameters.set_to, args=(hand, start),
+    )  # fmt: skip
+    st.caption(hand.suggestion.basis)
+
+
+def preview_buttons(hand: InHand, run: Run, live: dict[str, int], position: int) -> None:
+    """What a preview can lead to: applied by a full pass, or left. Only an applied model sets limits or is saved."""
+    if run.error:
+        st.error(run.error, icon=":material/error:")
+    elif not run.ended.is_set():
+        follow_preview(run, position, run.ready(position))
+    left, middle, right, _ = st.columns([2, 2, 2, 3])
+    what = live_parameters.describe(run.parameters)
+    if left.button(
+        "Apply", key=f"apply-{hand.id}", type="primary", icon=":material/check:", disabled=run.live is None,
+        width="stretch", help="Learns from all good photos with these values, in the background. Only then do they "
+        "set limits and enter a recipe.",
+    ):  # fmt: skip
+        try:
+            shell.jobs().submit(
+                f"Applying {what}",
+                lambda job: previews.apply(hand, run, live, job.report),
+                owner=shell.current_user(),
+            )
+            st.rerun()
+        except Busy as error:
+            st.warning(str(error))
+    middle.button(
+        "Leave the preview", key=f"leave-{hand.id}", width="stretch", icon=":material/close:",
+        on_click=live_parameters.set_to, args=(hand, live_parameters.fitted(hand)),
+    )  # fmt: skip
+    if start := live_parameters.suggested(hand):
+        right.button(
+            "Back to suggested", key=f"suggested-{hand.id}", width="stretch", icon=":material/undo:",
+            on_click=live_parameters.set_to, args=(hand, start),
+        )  # fmt: skip
+
+
+@st.fragment(run_every=PREVIEW_POLL_SECONDS)
+def follow_preview(run: Run, position: int, drawn: bool) -> None:
+    """How far a preview is; the page is drawn anew when the shown photo is there and when all are."""
+    if run.ended.is_set() or run.ready(position) != drawn:
+        st.rerun()
+    st.progress(run.done / max(len(run.photos), 1), text=f"Preview: {run.done} of {len(run.photos)} photos")
 
 
 def save_recipe(hand: InHand, limits: Limits, live: dict[str, int]) -> None:
@@ -126,7 +176,7 @@ def save_recipe(hand: InHand, limits: Limits, live: dict[str, int]) -> None:
             st.rerun()
 
 
-def _shown(hand: InHand, position: int, live: dict[str, int]) -> bench.Shown:
+def _draw(hand: InHand, position: int, view: View) -> bench.BenchResult:
     photo = hand.tray.photos[position]
     mask = None
     if photo.mask is not None:
@@ -134,14 +184,30 @@ def _shown(hand: InHand, position: int, live: dict[str, int]) -> bench.Shown:
             mask = mask_at(read_mask(photo.mask, photo.size), hand.tray.size)
         except ImageError:
             mask = None
-    return bench.Shown(position, hand.pixels(position), hand.tray.map(position, **live), mask, None, None)
+    return bench.bench(
+        f"bench-{hand.id}",
+        [
+            bench.Part(photo.name, photo.kind, photo.part, photo.group, float(score))
+            for photo, score in zip(hand.tray.photos, view.scores, strict=True)
+        ],
+        bench.Shown(position, hand.pixels(position), view.pixel_map, mask, hand.product_check(position), view.note),
+        view.limits,
+        calm=view.calm,
+        suggested=view.suggested,
+        sentence=view.sentence,
+        thumbs=_token(hand),
+        heat=plots.heat_colours(),
+    )
 
 
 def _settings(hand: InHand) -> dict:
     """What this session has set for the part in hand: live values, limits (None: as suggested), chosen photo."""
     live = dict(hand.recipe.live) if hand.study is None and hand.recipe else hand.tray.live
     limits = hand.recipe.limits if hand.study is None and hand.recipe else None
-    fresh = {"live": live, "limits": limits, "position": _strangest(hand, live), "added": set()}
+    before = st.session_state.get(f"settings-{hand.follows}")
+    position = before["position"] if before else _strangest(hand, live)
+    fresh = {"live": live, "limits": limits, "position": position, "added": set()}
+    fresh["previews"] = Previews(hand.study) if hand.study is not None else None
     return st.session_state.setdefault(f"settings-{hand.id}", fresh)
 
 

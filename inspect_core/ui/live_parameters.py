@@ -131,6 +131,11 @@ def set_to(hand: InHand, values: Mapping[str, float]) -> None:
         st.session_state[f"{name}-{hand.id}"] = min(stops, key=lambda stop: abs(stop - value))
 
 
+def describe(values: Mapping[str, float]) -> str:
+    """Values by their signs: "γ 0.5, M 1024"."""
+    return ", ".join(f"{CONTROLS[name].label.split(':')[0]} {_figure(value)}" for name, value in values.items())
+
+
 def _refit_control(hand: InHand, name: str, *, disabled: bool) -> float:
     control, in_force = CONTROLS[name], fitted(hand)[name]
     value = st.select_slider(

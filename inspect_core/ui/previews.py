@@ -5,27 +5,34 @@ Plain threads that know nothing of the page; the page polls the fields of a run.
 
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import count
 
 import numpy as np
 
 from inspect_core.detectors.checks import Cancelled
 from inspect_core.jobs import device_lock
 from inspect_core.judge.limits import DEFAULT_OVERKILL, limit_for_overkill
-from inspect_core.preview import PatchSample, stop_explaining
+from inspect_core.preview import PatchSample, explained, stop_explaining
 from inspect_core.study import Study
 from inspect_core.tray import Tray, TrayPhoto
+from inspect_core.ui import in_hand
+from inspect_core.ui.in_hand import InHand
 from inspect_core.verdict import Limits
+
+_numbers = count(1)
 
 
 class Run:
     """One move of γ, M or σ and what is there of it so far. Read from any thread; write nothing from outside.
 
-    parameters: those of the move. photos: all to be scored, in the order of the gallery. live: the live parameter at
-    the share of variance in force; None until the fit is there. error: the sentence to show when it failed.
+    number: no two are alike. parameters: those of the move. photos: all to be scored, in the order of the gallery.
+    live: the live parameter at the share of variance in force, None until the fit is there. tray: the photos scored so
+    far, in the order they were. error: the sentence to show when it failed.
     """
 
     def __init__(self, parameters: Mapping[str, float], photos: tuple[TrayPhoto, ...], first: int):
+        self.number = next(_numbers)
         self.parameters, self.photos = dict(parameters), photos
         self.live: dict[str, int] | None = None
         self.error = ""
@@ -136,3 +143,17 @@ class Previews:
             run.ended.set()
             return
         run.work(self._sample, share)
+
+
+def apply(hand: InHand, run: Run, live: Mapping[str, int], report: Callable[[float, str], None]) -> InHand:
+    """The full pass with the parameters of a preview, beginning at its share of variance; holds the device all along.
+
+    Nothing is read from the network again. The part in hand stays as it is until the new one is taken.
+    """
+    share = float(explained(run.tray.detector, [live[run.tray.live_name]])[0])
+    study = hand.study.with_parameters(run.parameters)
+    with device_lock(study.preparation.backbone.device):
+        study.fit(report)
+    tray = study.tray
+    study.begin_with(**{tray.live_name: stop_explaining(tray.detector, tray.stops, share)})
+    return in_hand.refitted(hand, study)

@@ -105,6 +105,8 @@ def watch_in_page() -> None:
     job = jobs().current
     if job is not None and job.active:
         st.progress(job.share, text=job.step or "starting")
+    else:
+        st.rerun()
 
 
 def _collect(job: Job | None) -> None:

@@ -11,6 +11,7 @@ from inspect_core.images.folders import Split, scan, split
 from inspect_core.jobs import Job, Jobs, device_lock
 from inspect_core.product_check import learn_product
 from inspect_core.study import Study
+from inspect_core.suggest import fit_as_suggested
 from inspect_core.ui import in_hand
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
@@ -55,7 +56,10 @@ def samples() -> tuple[str, ...]:
 
 
 def teach(order: Order, report: Callable[[float, str], None]) -> in_hand.InHand:
-    """Load, extract, fit; holds the device all the while. Raises ValueError in words the page can show."""
+    """Load, extract, find values to begin with, fit; holds the device all the while.
+
+    Raises ValueError in words the page can show.
+    """
     report(0.0, "loading the backbone")
     backbone = load(order.backbone, taps=order.taps, size=order.size)
     study = Study(
@@ -68,10 +72,12 @@ def teach(order: Order, report: Callable[[float, str], None]) -> in_hand.InHand:
         seed=order.seed,
     )
     with device_lock(backbone.device):
-        study.fit(lambda share, step: report(0.8 * share, step))
+        study, suggestion = fit_as_suggested(
+            study, fixed=order.parameters, progress=lambda share, step: report(0.8 * share, step)
+        )
         guard = learn_product(study, report=lambda share, step: report(0.8 + 0.2 * share, step))
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
-    return in_hand.of_study(order.product, study, order.notes + skipped, guard)
+    return in_hand.of_study(order.product, study, order.notes + skipped, guard, suggestion)
 
 
 def feature_store() -> Store:

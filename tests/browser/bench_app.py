@@ -29,7 +29,7 @@ def made_up(parts: int) -> tuple[list[bench.Part], np.ndarray]:
     where = ["judge" if kind != "good" or i % 2 else "calibrate" for i, kind in enumerate(kinds)]
     scores = image_score(to_pixels(grids, SIZE))
     return [
-        bench.Part(f"part {i:03d}.png", kind, part, f"lot {i % 3}", float(score))
+        bench.Part(f"part <i>{i:03d}</i>.png", kind, part, f"lot {i % 3}", float(score))
         for i, (kind, part, score) in enumerate(zip(kinds, where, scores, strict=True))
     ], grids
 
@@ -69,7 +69,7 @@ def page() -> None:
         calm=float(np.median(grids)),
         suggested=suggested,
         sentence=in_parts(counts),
-        thumbs="made-up",
+        thumbs=f"made-up-{len(parts)}",
         heat=plots.heat_colours(),
         small_maps=to_pixels(grids, (24, 24), sigma=1.0) if st.query_params.get("small") else None,
     )
@@ -80,6 +80,8 @@ def page() -> None:
         st.rerun(scope="fragment")
 
 
-st.set_page_config(layout="wide")
-bench.film("film", "made-up", [plots.thumbnail(photo(i)) for i in range(int(st.query_params.get("parts", 40)))])
-page()
+if __name__ == "__main__":
+    st.set_page_config(layout="wide")
+    count = int(st.query_params.get("parts", 40))
+    bench.film("film", f"made-up-{count}", [plots.thumbnail(photo(i)) for i in range(count)])
+    page()

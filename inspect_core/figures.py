@@ -1,0 +1,275 @@
+"""Arrays to Plotly figures, all drawn with one template: thin axes, labels at the lines, the value in force marked.
+
+Good parts and defects have the same two colours in every figure. A figure is drawn for a light or a dark page; its own
+ground is transparent.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+
+FONT = "-apple-system, BlinkMacSystemFont, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+# Okabe and Ito's palette without the two that stand for good and defect: kinds stay apart for colour-blind eyes.
+KINDS = ("#0072b2", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#999933", "#8c564b", "#444e86")
+HEAT = ((0.0, "#0f766e"), (0.5, "#2563eb"), (0.5, "#fab005"), (0.75, "#dc2626"), (1.0, "#7f0f3c"))
+COUNTS = ((0.0, "#c2410c"), (0.5, "#e6dfd3"), (1.0, "#0f766e"))
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colours of one page theme: text, faint lines, ground, good parts, defects, what is unknown."""
+
+    ink: str
+    faint: str
+    ground: str
+    good: str
+    defect: str
+    unknown: str
+
+
+LIGHT = Look("#1b2524", "#d9e0df", "#ffffff", "#0f766e", "#c2410c", "#6b7280")
+DARK = Look("#e6ecec", "#334145", "#12181a", "#2dd4bf", "#fb7a3c", "#9ca3af")
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Which of the points are drawn differently: diamonds under a true mask, rings above the limit; (n,) bool each."""
+
+    diamonds: np.ndarray
+    rings: np.ndarray
+
+
+def blank(look: Look, *, height: int = 320) -> go.Figure:
+    """An empty figure in the shared template."""
+    axis = {
+        "showgrid": False, "zeroline": False, "showline": True, "linewidth": 1, "linecolor": look.faint,
+        "ticks": "outside", "ticklen": 4, "tickcolor": look.faint, "automargin": True, "title": {"standoff": 8},
+    }  # fmt: skip
+    template = go.layout.Template(
+        layout={
+            "font": {"family": FONT, "size": 13, "color": look.ink},
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "margin": {"l": 8, "r": 16, "t": 28, "b": 8},
+            "xaxis": axis,
+            "yaxis": axis,
+            "showlegend": False,
+            "hoverlabel": {"font": {"family": FONT, "size": 13}, "align": "left"},
+            "legend": {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "itemsizing": "constant"},
+        }
+    )
+    return go.Figure(layout={"template": template, "height": height, "uirevision": "kept"})
+
+
+def mark_value(figure: go.Figure, value: float, text: str, look: Look) -> None:
+    """The value in force as a thin upright line with its words at the top."""
+    figure.add_vline(x=value, line={"color": look.ink, "width": 1.5, "dash": "dot"})
+    at = np.log10(value) if figure.layout.xaxis.type == "log" else value
+    figure.add_annotation(
+        x=at, y=1, yref="paper", yanchor="bottom", text=text, showarrow=False, font={"size": 12, "color": look.ink}
+    )
+
+
+def colours_of_kinds(kinds: Iterable[str], look: Look) -> dict[str, str]:
+    """Kind -> colour: good and unknown have their own, a lone kind of defect that of defects, several one each."""
+    others = sorted(set(kinds) - {"good", "unknown"})
+    several = {kind: KINDS[i % len(KINDS)] for i, kind in enumerate(others)}
+    return {"unknown": look.unknown, "good": look.good} | ({others[0]: look.defect} if len(others) == 1 else several)
+
+
+def colours_of_groups(groups: Iterable[str]) -> dict[str, str]:
+    """Any words -> colours, in the order of the words; from the ninth on they repeat."""
+    return {group: KINDS[i % len(KINDS)] for i, group in enumerate(sorted(set(groups)))}
+
+
+def scatter_of_words(
+    positions: np.ndarray,
+    words: Sequence[str],
+    colours: Mapping[str, str],
+    marks: Marks,
+    hover: Sequence[str],
+    look: Look,
+) -> go.Figure:
+    """(n, 2) positions coloured by a word each; drawn in the order of `colours`, the last on top.
+
+    The index of a point is its customdata, so a click on any trace leads to it.
+    """
+    figure, names = _field(look), np.asarray(words, dtype=object)
+    for word, colour in colours.items():
+        at = np.flatnonzero(names == word)
+        if len(at):
+            figure.add_trace(_cloud(positions, at, marks, hover, look, name=f"{word} ({len(at)})", colour=colour))
+    figure.update_layout(showlegend=True)
+    return figure
+
+
+def scatter_of_values(
+    positions: np.ndarray, values: np.ndarray, marks: Marks, hover: Sequence[str], look: Look, *,
+    title: str, limit: float | None = None,
+) -> go.Figure:  # fmt: skip
+    """(n, 2) positions coloured by a number each; with a limit the colours turn hot exactly there."""
+    figure, order = _field(look), np.argsort(values, kind="stable")
+    cloud = _cloud(positions, order, marks, hover, look, name=title, colour=values[order])
+    low, high = float(values.min()), float(values.max())
+    if limit is not None and low < limit:
+        reach = max(limit - low, high - limit)
+        cloud.marker.update(colorscale=HEAT, cmin=limit - reach, cmax=limit + reach)
+    else:
+        cloud.marker.update(colorscale="Viridis", cmin=low, cmax=high)
+    cloud.marker.colorbar = {"title": {"text": title, "side": "right"}, "thickness": 10, "outlinewidth": 0}
+    figure.add_trace(cloud)
+    return figure
+
+
+def ring_point(figure: go.Figure, position: np.ndarray, look: Look) -> None:
+    """A ring around the point that was picked."""
+    figure.add_scatter(
+        x=position[:1], y=position[1:2], mode="markers", hoverinfo="skip", showlegend=False,
+        marker={"size": 20, "color": "rgba(0,0,0,0)", "line": {"color": look.ink, "width": 2.5}},
+    )  # fmt: skip
+
+
+def eigenvalues(shares: np.ndarray, q: int, held: float, look: Look) -> go.Figure:
+    """Shares of variance (r,) on log scales, largest first, with the cut at q components that hold `held` of it."""
+    figure = blank(look, height=380)
+    number = np.arange(1, len(shares) + 1)
+    figure.add_scatter(
+        x=number, y=shares, mode="lines", line={"color": look.good, "width": 2}, customdata=np.cumsum(shares),
+        hovertemplate="component %{x}: %{y:.2%} of the variance<br>up to here: %{customdata:.1%}<extra></extra>",
+    )  # fmt: skip
+    figure.add_vrect(x0=max(q, 1), x1=len(shares), fillcolor=look.defect, opacity=0.08, line_width=0, layer="below")
+    figure.update_xaxes(title="component, largest first", type="log")
+    figure.update_yaxes(title="share of the variance", type="log", tickformat=".2~%")
+    mark_value(figure, max(q, 1), f"q = {q} keeps {held:.1%}; what lies right of it is scored", look)
+    return figure
+
+
+def local_spectra(
+    bands: Mapping[str, np.ndarray], look: Look, *, ridge: float | None = None, k: int | None = None
+) -> go.Figure:
+    """Median eigenvalue over all locations with its 10 to 90 % band, (3, k) each by name, on a log scale.
+
+    The first is drawn in the colour of good parts, the second in that of defects. ridge and k in force are marked.
+    """
+    figure = blank(look, height=380)
+    floor = 1e-6
+    for (name, band), colour in zip(bands.items(), (look.good, look.defect), strict=False):
+        number = np.arange(1, band.shape[1] + 1)
+        low, median, high = np.maximum(band, floor)
+        figure.add_scatter(
+            x=np.r_[number, number[::-1]], y=np.r_[high, low[::-1]], fill="toself", line={"width": 0},
+            fillcolor=_faded(colour), hoverinfo="skip",
+        )  # fmt: skip
+        figure.add_scatter(
+            x=number, y=median, mode="lines", line={"color": colour, "width": 2}, name=name,
+            hovertemplate="eigenvalue %{x}: %{y:.2g}<extra>" + name + "</extra>",
+        )  # fmt: skip
+        where = len(number) // 4
+        figure.add_annotation(
+            x=number[where], y=np.log10(median[where]), text=name, showarrow=False, xanchor="left",
+            yshift=12 if colour == look.good else -14, font={"color": colour},
+        )  # fmt: skip
+    if ridge is not None:
+        figure.add_hline(y=ridge, line={"color": look.unknown, "width": 1})
+        figure.add_annotation(
+            x=1, xref="paper", xanchor="right", y=np.log10(ridge), yanchor="bottom", showarrow=False,
+            text=f"ridge {ridge:g}", font={"color": look.unknown, "size": 12},
+        )  # fmt: skip
+    figure.update_xaxes(title="eigenvalue, largest first")
+    figure.update_yaxes(title="variance", type="log", exponentformat="power", range=[np.log10(floor), None])
+    if k is not None:
+        mark_value(figure, k, f"k = {k}", look)
+    return figure
+
+
+def location_map(counts: np.ndarray, k: int, look: Look) -> go.Figure:
+    """(h, w) number of eigenvalues that stand above a threshold at every location, out of k."""
+    figure = blank(look, height=380)
+    figure.add_heatmap(
+        z=counts, colorscale=COUNTS, zmin=0, zmax=k, xgap=0, ygap=0,
+        colorbar={"thickness": 10, "outlinewidth": 0, "title": {"text": f"of {k}", "side": "right"}},
+        hovertemplate="row %{y}, column %{x}: %{z}<extra></extra>",
+    )  # fmt: skip
+    figure.update_yaxes(autorange="reversed", scaleanchor="x", constrain="domain", visible=False)
+    figure.update_xaxes(constrain="domain", visible=False)
+    return figure
+
+
+def curves(
+    values: Sequence[float], lines: Mapping[str, Sequence[float]], look: Look, *,
+    parameter: str, in_force: float | None, title: str, notes: Sequence[str] | None = None, shares: bool = True,
+) -> go.Figure:  # fmt: skip
+    """Figures against a parameter on a log scale, each line labelled at its right end, the value in force marked.
+
+    notes: what the hover adds at every value; shares: the axis runs from 0 to 100 %.
+    """
+    figure = blank(look, height=340)
+    ends: list[tuple[float, str, str]] = []
+    figures = "%{y:.1%}" if shares else "%{y:.2f}"
+    for (name, ys), colour in zip(lines.items(), (look.good, *KINDS), strict=False):
+        y = np.asarray(ys, float)
+        if not np.isfinite(y).any():
+            continue
+        figure.add_scatter(
+            x=list(values), y=y, mode="lines+markers", name=name, customdata=list(notes or [""] * len(values)),
+            line={"color": colour, "width": 2}, marker={"size": 6},
+            hovertemplate=f"{parameter} = %{{x:.4~g}}%{{customdata}}<br>{figures}<extra>{name}</extra>",
+        )  # fmt: skip
+        ends.append((float(y[np.isfinite(y)][-1]), name, colour))
+    for (y, name, colour), shift in zip(sorted(ends), _apart([end[0] for end in sorted(ends)]), strict=True):
+        figure.add_annotation(
+            x=1, xref="paper", xanchor="left", xshift=6, y=y, yshift=shift, text=name, showarrow=False,
+            font={"color": colour, "size": 12},
+        )  # fmt: skip
+    figure.update_layout(margin={"r": 110})
+    figure.update_xaxes(title=parameter, type="log", dtick="D2" if max(values) / min(values) < 30 else 1)
+    figure.update_yaxes(title=title, rangemode="tozero")
+    if shares:
+        figure.update_yaxes(range=[-0.02, 1.02], tickformat=".0%")
+    if in_force is not None:
+        mark_value(figure, in_force, f"in force: {in_force:.4g}", look)
+    return figure
+
+
+def _field(look: Look) -> go.Figure:
+    """An arrangement: no axes, for its directions and distances mean nothing."""
+    figure = blank(look, height=560)
+    hidden = {"visible": False}
+    figure.update_layout(xaxis=hidden, yaxis=hidden, margin={"l": 0, "r": 0, "t": 36, "b": 0}, clickmode="event+select")
+    return figure
+
+
+def _cloud(
+    positions: np.ndarray, at: np.ndarray, marks: Marks, hover: Sequence[str], look: Look, *,
+    name: str, colour: str | np.ndarray,
+) -> go.Scatter:  # fmt: skip
+    told = marks.diamonds[at] | marks.rings[at]
+    return go.Scatter(
+        x=positions[at, 0], y=positions[at, 1], mode="markers", name=name,
+        customdata=at[:, None], text=[hover[i] for i in at], hovertemplate="%{text}<extra></extra>",
+        marker={
+            "color": colour,
+            "opacity": np.where(told, 1.0, 0.5),
+            "size": np.where(told, 9, 6),
+            "symbol": np.where(marks.diamonds[at], "diamond", "circle"),
+            "line": {"color": look.ink, "width": np.where(marks.rings[at], 1.5, 0.0)},
+        },
+        selected={"marker": {"size": 16, "opacity": 1.0}},
+        unselected={"marker": {"opacity": 0.4}},
+    )  # fmt: skip
+
+
+def _faded(colour: str) -> str:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},0.15)"
+
+
+def _apart(values: Sequence[float], least: float = 0.06, step: float = 14.0) -> list[float]:
+    """Upward shifts in pixels that keep the labels of nearly equal values, given in ascending order, readable."""
+    shifts: list[float] = []
+    for i, value in enumerate(values):
+        close = i > 0 and value - values[i - 1] < least
+        shifts.append(shifts[-1] + step if close else 0.0)
+    return shifts

@@ -1,0 +1,220 @@
+"""The parts of the Explore page but its map: where variance goes, how figures follow a parameter."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import streamlit as st
+
+from inspect_core import figures, spectra
+from inspect_core.figures import Look
+from inspect_core.jobs import Busy, Job
+from inspect_core.preview import explained
+from inspect_core.sensitivity import Reading
+from inspect_core.ui import exploring, inspect_panels, live_parameters, shell
+from inspect_core.ui.in_hand import InHand
+from inspect_core.verdict import Limits
+
+GLOSS = {
+    "image AUROC": "Image AUROC: the chance that a defect scores above a good part; 50 % is guessing.",
+    "AUPRO": "AUPRO: how much of the true defect areas the heatmap covers, to 30 % false alarms per pixel.",
+    "FPR95": "FPR95: share of good parts rejected when 95 % of the defects are caught; lower is better.",
+}
+NO_BAR = {"displayModeBar": False}
+
+
+def empty() -> None:
+    """Nothing is in hand yet: what to do next, one button."""
+    st.info(
+        "Nothing has been taught yet. Explore shows what a taught part looks like from inside.", icon=":material/info:"
+    )
+    shell.show_running("This page fills when it is done.")
+    if st.button("Teach a part", type="primary", icon=":material/school:", key="to_teach"):
+        st.switch_page("pages/teach.py")
+
+
+def variance(hand: InHand) -> None:
+    """Where the variance of good patches goes: eigenvalues, and what is left of the rank at every place."""
+    method, live = hand.tray.method, in_force(hand)[0]
+    if method in ("mahalanobis", "sampled"):
+        _local_variance(hand, live)
+    elif method in ("cop", "corp", "pca", "kernel_pca"):
+        _one_spectrum(hand, live)
+    else:
+        st.info("This detector keeps the good patches themselves; it has no spectrum to show.")
+
+
+def _one_spectrum(hand: InHand, live: dict[str, int]) -> None:
+    shares, q = spectra.variance_shares(hand.tray.detector), live[hand.tray.live_name]
+    if not len(shares):
+        st.info("The good patches do not vary at all, so there is no spectrum to show.")
+        return
+    held = float(explained(hand.tray.detector, [q])[0])
+    st.markdown(
+        f"Good patches vary in {len(shares)} directions. The first **{q}** hold **{held:.1%}** of it and count as "
+        "normal; a new patch is scored by what it has in the others."
+    )
+    st.plotly_chart(
+        figures.eigenvalues(shares, q, held, look()), theme=None, key="eigenvalues", config=NO_BAR,
+        alt=f"Share of variance of each component on a log scale; the first {q} hold {held:.1%}.",
+    )  # fmt: skip
+    st.caption(
+        "A steep fall says that good patches are alike and few directions describe them. A flat curve right of the cut "
+        "is noise: a defect has to stand out from all of it."
+    )
+
+
+def _local_variance(hand: InHand, live: dict[str, int]) -> None:
+    detector, k = hand.tray.detector, live["k"]
+    with st.spinner("Working out the spectra of all places…"):
+        local = exploring.local_spectrum(hand)
+    width, images = local.values.shape[-1], detector.images
+    above = st.select_slider(
+        "Count a direction from a variance of", [1e-5, 1e-4, 1e-3, 1e-2, 1e-1], spectra.COLLAPSED,
+        format_func=lambda value: f"{value:g}", key="rank_above",
+        help="1e-4 is the bound at which Kim et al. (2021) count rank; at the ridge a direction is half noise.",
+    )  # fmt: skip
+    counts = local.rank_map(above)
+    st.markdown(
+        f"At every place the detector keeps {width} mixed features, learned from {images} good photos. In the middle "
+        f"**{np.median(counts):.0f}** of them vary by more than {above:g}"
+        + (f"; {images} photos can fill {images - 1} at most." if images <= width else ".")
+    )
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        st.markdown("**Spectrum over all places**")
+        st.plotly_chart(
+            figures.local_spectra({"middle place, and 8 of 10": local.band}, look(), ridge=detector.ridge, k=k),
+            theme=None, key="local_spectrum", config=NO_BAR,
+            alt="Eigenvalues at each place on a log scale: median and the band of the middle 80 %.",
+        )  # fmt: skip
+    with right:
+        st.markdown("**How many vary, place by place**")
+        st.plotly_chart(
+            figures.location_map(counts, width, look()), theme=None, key="rank_map", config=NO_BAR,
+            alt=f"Number of eigenvalues above {above:g} at each place, from {counts.min()} to {counts.max()}.",
+        )  # fmt: skip
+    _rank_collapse(hand, above)
+
+
+def _rank_collapse(hand: InHand, above: float) -> None:
+    st.markdown("**Mixed or sampled channels?**")
+    if hand.study is None:
+        st.caption("Needs the good photos; teach the part again to compare.")
+        return
+    key = ("embeddings", hand.id)
+    found = exploring.kept().get(key)
+    if found is None:
+        offer(
+            "Compare on my photos", "Comparing mixed and sampled channels", key,
+            lambda job: exploring.compare_embeddings(hand, job),
+            "Picking channels at random keeps duplicates and silent ones; mixing them (semi-orthogonal) does not. "
+            f"Reads up to {exploring.LEARNED_FROM} good photos through the backbone once more.",
+        )  # fmt: skip
+        return
+    mixed, sampled = found
+    st.markdown(
+        f"Of {mixed.values.shape[-1]} features, **{mixed.share(above):.0%}** vary by more than {above:g} when mixed, "
+        f"**{sampled.share(above):.0%}** when sampled, over all places."
+    )
+    st.plotly_chart(
+        figures.local_spectra({"mixed (semi-orthogonal)": mixed.band, "sampled": sampled.band}, look()),
+        theme=None, key="rank_collapse", config=NO_BAR,
+        alt="Spectra of mixed and of sampled channels; the sampled fall off earlier.",
+    )  # fmt: skip
+
+
+def sensitivity(hand: InHand) -> None:
+    """How the figures follow a parameter, with the value in force marked; readable without defects."""
+    live, _ = in_force(hand)
+    offered = ([hand.tray.live_name] if hand.tray.live_name else []) + list(exploring.refits(hand))
+    if not offered or len(hand.tray.photos) < 2:
+        st.info("There is nothing to follow: this detector has no live parameter, or too few photos are on the bench.")
+        return
+    name = st.segmented_control(
+        "Parameter", offered, default=offered[0], required=True, key=f"followed-{hand.tray.method}",
+        format_func=lambda name: live_parameters.CONTROLS[name].label,
+    )  # fmt: skip
+    known = live | live_parameters.fitted(hand)
+    key = ("curve", hand.id, len(hand.tray.photos), name, tuple(live.items()))
+    readings: list[Reading] | None = exploring.kept().get(key)
+    if readings is None:
+        if name == hand.tray.live_name:
+            work, words = (lambda job: exploring.follow_live(hand, live, job)), "One fit holds every value; seconds."
+        else:
+            work = lambda job: exploring.follow_refits(hand, name, known[name], live, job)  # noqa: E731
+            words = "Fits every value anew on a sample of good patches; a minute or two."
+        offer("Draw the curve", f"Following {name}", key, work, words)
+        return
+    _curves(hand, name, known[name], readings)
+
+
+def _curves(hand: InHand, name: str, value: float, readings: list[Reading]) -> None:
+    values, notes = [reading.value for reading in readings], None
+    if name == "q":
+        notes = [f" ({share:.1%} of the variance)" for share in explained(hand.tray.detector, [int(v) for v in values])]
+    lines = {
+        "image AUROC": [reading.image_auroc for reading in readings],
+        "AUPRO": [reading.aupro for reading in readings],
+        "FPR95": [reading.fpr95 for reading in readings],
+    }
+    label = live_parameters.CONTROLS[name].label.split(":")[0]
+    has_defects = any(math.isfinite(y) for ys in lines.values() for y in ys)
+    left, right = st.columns(2, gap="large") if has_defects else (None, st.container())
+    if left is not None:
+        with left:
+            st.markdown("**Good against defect**", help=" ".join(GLOSS.values()))
+            st.plotly_chart(
+                figures.curves(values, lines, look(), parameter=label, in_force=value, title="share", notes=notes),
+                theme=None, key="figures_curve", config=NO_BAR, alt=f"Image AUROC, AUPRO and FPR95 against {label}.",
+            )  # fmt: skip
+    with right:
+        st.markdown(
+            "**Good parts alone**",
+            help="How far the strangest good part lies above the middle one, as a share of the middle. The limit has "
+            "to lie above it, so a lower curve leaves more room to see small defects. Needs no defects.",
+        )
+        spread = {"strangest good part": [reading.spread for reading in readings]}
+        st.plotly_chart(
+            figures.curves(
+                values, spread, look(), parameter=label, in_force=value, notes=notes, shares=False,
+                title="above the middle one, × its score",
+            ),
+            theme=None, key="spread_curve", config=NO_BAR, alt=f"Spread of good scores against {label}.",
+        )  # fmt: skip
+    if not has_defects:
+        st.caption(
+            "With photos of known defects in the test folder, this page also shows how well they are told apart."
+        )
+    with st.expander("The numbers"):
+        st.dataframe({label: values, **lines, "strangest good part": spread["strangest good part"]}, hide_index=True)
+
+
+def in_force(hand: InHand) -> tuple[dict[str, int], Limits | None]:
+    """The live value and the limits of this session; no limits when there is nothing to set them on."""
+    settings = inspect_panels._settings(hand)
+    live = settings["live"]
+    try:
+        return live, settings["limits"] or hand.suggested_limits(live)
+    except ValueError:
+        return live, None
+
+
+def look() -> Look:
+    """The figures' colours under the page's theme."""
+    return figures.DARK if st.context.theme.type == "dark" else figures.LIGHT
+
+
+def offer(label: str, title: str, key: tuple, work: Callable[[Job], object], words: str) -> None:
+    """A button that starts work in the background, or its progress."""
+    job = shell.jobs().current
+    busy = job is not None and job.active
+    st.caption(words)
+    if st.button(label, type="primary", disabled=busy, key=f"start-{key[0]}"):
+        try:
+            exploring.start(title, key, work)
+            st.rerun()
+        except Busy as error:
+            st.warning(str(error))
+    if busy:
+        shell.watch_in_page()

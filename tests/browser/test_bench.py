@@ -1,0 +1,260 @@
+"""The bench in a real browser: what follows a hand must be what Python says, before and after it lets go."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from inspect_core.judge.anomaly_map import regions, scale_region, to_pixels
+from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill
+from inspect_core.ui.bench import Part
+from inspect_core.verdict import Limits
+
+APP = Path(__file__).parent / "bench_app.py"
+IN_FORCE = re.compile(r"In force: (\S+) (\S+) at (\d+)")
+
+
+@pytest.fixture(scope="module")
+def app():
+    specification = importlib.util.spec_from_file_location("bench_app", APP)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def address(serve) -> str:
+    return serve(APP)
+
+
+def on_bench(page) -> None:
+    """Waits until a part is drawn and Python has counted the limits in force."""
+    page.locator('.photo[aria-label*="score"]').wait_for()
+    page.locator(".sentence .check.on").wait_for()
+
+
+def in_force(page) -> tuple[Limits, int]:
+    review, reject, position = IN_FORCE.search(page.get_by_text(IN_FORCE).inner_text()).groups()
+    return Limits(float(review), float(reject)), int(position)
+
+
+def handle(page, name: str = "Limit"):
+    return page.get_by_role("slider", name=name, exact=True)
+
+
+def held_limit(page, name: str = "Limit") -> float:
+    return float(handle(page, name).get_attribute("aria-valuenow"))
+
+
+def take_hold(page, name: str = "Limit") -> tuple[float, float]:
+    box = handle(page, name).bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    return x, y
+
+
+def next_frame(page) -> None:
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def sentence_of(parts: list[Part], limits: Limits) -> str:
+    good = [part.score for part in parts if part.truth == "good" and part.part == "judge"]
+    defects = [part.score for part in parts if part.truth == "defect"]
+    return in_parts(count_parts(good, defects, review=limits.review, reject=limits.reject))
+
+
+def region_rows(page) -> list[str]:
+    return page.locator(".card li:visible").all_inner_texts()
+
+
+def expected_rows(anomaly_map: np.ndarray, limit: float, original: tuple[int, int]) -> list[tuple[str, float]]:
+    found = [scale_region(region, anomaly_map.shape, original) for region in regions(anomaly_map, limit)]
+    return [
+        (f"{region.box[2] - region.box[0]} × {region.box[3] - region.box[1]} px", region.peak) for region in found[:12]
+    ]
+
+
+def test_everything_follows_a_drag_without_the_server_and_python_agrees(open_page, address, app):
+    from playwright.sync_api import expect
+
+    page = open_page(address)
+    on_bench(page)
+    parts, grids = app.made_up(40)
+    scores = np.array([part.score for part in parts])
+    before, position = in_force(page)
+    assert page.locator(".words").inner_text() == sentence_of(parts, before)
+    x, y = take_hold(page)
+    for shift in (-60, -120, 90):
+        page.mouse.move(x + shift, y, steps=4)
+        next_frame(page)
+        limit = held_limit(page)
+        assert page.locator(".words").inner_text() == sentence_of(parts, Limits(limit, limit))
+        assert page.locator('.part[data-verdict="reject"]').count() == (scores > limit).sum()
+        word = "Reject" if scores[position] > limit else "Accept"
+        assert page.locator(".card .word").inner_text().endswith(word)
+        rows = expected_rows(to_pixels(grids[position], app.SIZE), limit, app.ORIGINAL)
+        assert len(rows) == len(region_rows(page))
+        assert in_force(page) == (before, position), "Python heard of a drag that is still held"
+    page.mouse.up()
+    expect(page.get_by_text(f"In force: {limit!r} {limit!r} at {position}")).to_be_visible()
+    expect(page.locator(".sentence .check.on")).to_be_visible()
+    assert page.locator(".words").inner_text() == sentence_of(parts, Limits(limit, limit))
+    assert held_limit(page) == limit
+
+
+def test_regions_and_contour_are_those_of_python(open_page, address, app):
+    from playwright.sync_api import expect
+
+    page = open_page(address)
+    on_bench(page)
+    _, grids = app.made_up(40)
+    position = in_force(page)[1]
+    anomaly_map = to_pixels(grids[position], app.SIZE)
+    page.get_by_label("Heatmap", exact=True).uncheck()
+    for limit in (9.25, 8.5, 12.75):
+        page.get_by_label("Limit", exact=True).last.fill(str(limit))
+        page.keyboard.press("Enter")
+        expect(page.get_by_text(f"In force: {limit} {limit}")).to_be_visible()
+        on_bench(page)
+        rows = expected_rows(anomaly_map, limit, app.ORIGINAL)
+        decimals = len(page.locator(".card .score").inner_text().split(".")[1])
+        assert [re.findall(r"\d+ × \d+ px|[\d.]+$", row) for row in region_rows(page)] == [
+            [size, f"{peak:.{decimals}f}"] for size, peak in rows
+        ]
+        boxes = np.array([region.box for region in regions(anomaly_map, limit)])
+        wanted = np.array([*boxes[:, :2].min(0), *boxes[:, 2:].max(0)]) / anomaly_map.shape[0]
+        drawn = page.evaluate(OUTLINE)
+        np.testing.assert_allclose(drawn, wanted, atol=1.5 / anomaly_map.shape[0])
+
+
+OUTLINE = """() => {
+  const stage = [...document.querySelectorAll('[data-testid="stBidiComponentIsolated"]')]
+    .map((host) => host.shadowRoot.querySelector('.stage')).find(Boolean);
+  const canvas = stage.querySelector('.marks');
+  const { data, width, height } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  const box = [Infinity, Infinity, -Infinity, -Infinity];
+  for (let y = 0; y < height; y += 1) {
+    for (let x = 0; x < width; x += 1) {
+      const at = 4 * (y * width + x);
+      if (data[at] < 240 || data[at + 1] > 130 || data[at + 2] > 80) continue;
+      box[0] = Math.min(box[0], x); box[1] = Math.min(box[1], y);
+      box[2] = Math.max(box[2], x + 1); box[3] = Math.max(box[3], y + 1);
+    }
+  }
+  const scale = Math.min(width / 192, height / 144);
+  const [left, top] = [(width - 192 * scale) / 2, (height - 144 * scale) / 2];
+  return [(box[0] - left) / scale / 192, (box[1] - top) / scale / 144,
+          (box[2] - left) / scale / 192, (box[3] - top) / scale / 144];
+}"""
+
+
+def test_keys_and_boxes_set_the_limit(open_page, address, app):
+    from playwright.sync_api import expect
+
+    page = open_page(address)
+    on_bench(page)
+    parts, _ = app.made_up(40)
+    suggested = in_force(page)[0]
+    slider = handle(page)
+    slider.focus()
+    low, high = (float(slider.get_attribute(name)) for name in ("aria-valuemin", "aria-valuemax"))
+    page.keyboard.press("ArrowRight")
+    assert held_limit(page) == pytest.approx(suggested.reject + (high - low) / 200)
+    page.keyboard.press("Shift+ArrowLeft")
+    moved = held_limit(page)
+    assert moved == pytest.approx(suggested.reject - 9 * (high - low) / 200)
+    expect(page.get_by_text(f"In force: {moved!r}")).to_be_visible()
+    assert sentence_of(parts, Limits(moved, moved)) in slider.get_attribute("aria-valuetext")
+    page.keyboard.press("End")
+    assert held_limit(page) == high
+
+    setters = [part.score for part in parts if part.truth == "good" and part.part == "calibrate"]
+    for percent in ("25", "7,5", "0"):
+        wanted = limit_for_overkill(setters, rate=float(percent.replace(",", ".")) / 100)
+        page.get_by_label("or overkill of").fill(percent)
+        page.keyboard.press("Enter")
+        expect(page.get_by_text(f"In force: {wanted!r} {wanted!r}")).to_be_visible()
+
+    page.get_by_label("Use a review band").check()
+    expect(handle(page, "Limit for review")).to_be_visible()
+    expect(page.locator(".words")).to_have_text(re.compile(r"sends \d+ to review\.$"))
+    on_bench(page)
+    limits = in_force(page)[0]
+    assert limits.review < limits.reject
+    assert page.locator(".words").inner_text() == sentence_of(parts, limits)
+    handle(page, "Limit for review").focus()
+    page.keyboard.press("End")
+    assert held_limit(page, "Limit for review") < held_limit(page, "Limit for rejection")
+    page.get_by_role("button", name="Suggested").click()
+    expect(page.get_by_text(f"In force: {suggested.review!r} {suggested.reject!r}")).to_be_visible()
+
+
+def test_the_gallery_chooses_filters_and_shows_names_as_they_are(open_page, address, app):
+    from playwright.sync_api import expect
+
+    page = open_page(f"{address}/?small=1", width=768, height=1024)
+    on_bench(page)
+    parts, _ = app.made_up(40)
+    scores = np.array([part.score for part in parts])
+    order = [int(i) for i in np.argsort(-scores, kind="stable")]
+    shown = page.locator(".part")
+    assert [int(each.get_attribute("data-position")) for each in shown.all()] == order
+    expect(page.locator(".title")).to_have_text(parts[order[0]].name)
+    shown.nth(2).click()
+    expect(page.get_by_text(f"at {order[2]}")).to_be_visible()
+    page.get_by_role("listbox").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_text(f"at {order[3]}")).to_be_visible()
+    expect(page.locator(".title")).to_have_text(parts[order[3]].name)
+    expect(page.get_by_role("img", name=re.compile("Reject, score"))).to_be_visible()
+    page.get_by_label("Kind").select_option("dent")
+    dents = [i for i in order if parts[i].kind == "dent"]
+    assert [int(each.get_attribute("data-position")) for each in page.locator(".part:visible").all()] == dents
+    page.get_by_role("button", name="Accepted").click()
+    expect(page.get_by_text("No part fits.")).to_be_visible()
+    page.get_by_role("button", name="Show all").click()
+    page.locator(".plot").scroll_into_view_if_needed()
+    dot = page.locator(".plot .dot.defect").last
+    dot.hover()
+    expect(page.locator(".tip")).to_contain_text("part <i>")
+    assert page.locator(".tip i, .title i, .name i").count() == 0
+
+
+def test_zoom_stays_when_a_parameter_moves_and_goes_with_the_part(open_page, address):
+    from playwright.sync_api import expect
+
+    page = open_page(address)
+    on_bench(page)
+    score = page.locator(".card .score").inner_text()
+    page.get_by_role("button", name="Zoom in").click()
+    page.get_by_role("button", name="Zoom in").click()
+    page.get_by_label("Wipe ◁|▷").check()
+    page.get_by_role("slider", name="Wipe").press("ArrowRight")
+    expect(page.locator(".zoom-value")).to_have_text("225 %")
+    page.get_by_role("button", name="Move k").click()
+    expect(page.locator(".card .score")).not_to_have_text(score)
+    expect(page.locator(".zoom-value")).to_have_text("225 %")
+    expect(page.get_by_role("slider", name="Wipe")).to_have_attribute("aria-valuenow", "52")
+    page.get_by_role("button", name="Next part").click()
+    expect(page.locator(".zoom-value")).to_have_text("100 %")
+    page.locator(".card li button").first.click()
+    expect(page.locator(".zoom-value")).not_to_have_text("100 %")
+
+
+def test_five_hundred_parts_follow_a_drag(open_page, address, app):
+    page = open_page(f"{address}/?parts=500&small=1")
+    on_bench(page)
+    parts, _ = app.made_up(500)
+    scores = np.array([part.score for part in parts])
+    x, y = take_hold(page)
+    page.mouse.move(x - 80, y, steps=20)
+    next_frame(page)
+    limit = held_limit(page)
+    assert page.locator('.part[data-verdict="reject"]').count() == (scores > limit).sum()
+    assert page.locator(".words").inner_text() == sentence_of(parts, Limits(limit, limit))
+    page.mouse.up()
+    on_bench(page)
+    assert in_force(page)[0] == Limits(limit, limit)

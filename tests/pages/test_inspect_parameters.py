@@ -1,0 +1,153 @@
+import time
+
+import numpy as np
+import pytest
+
+from inspect_core.features.store import Store
+from inspect_core.images.folders import scan
+from inspect_core.study import Study
+from inspect_core.suggest import fit_as_suggested
+from inspect_core.ui import in_hand, previews, shell
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory) -> Store:
+    return Store(tmp_path_factory.mktemp("features"))
+
+
+def teach(product, backbone, store, method: str, **parameters):
+    study = Study(scan(product), backbone, store, method=method, parameters=parameters, grid=(16, 16))
+    study, suggestion = fit_as_suggested(study, fixed=parameters)
+    return in_hand.of_study("flange", study, suggestion=suggestion)
+
+
+@pytest.fixture(scope="module")
+def corp(product, backbone, store):
+    return teach(product, backbone, store, "corp", M=128)
+
+
+@pytest.fixture
+def corp_in_hand(corp, fresh_process_state):
+    in_hand._shelf().items[corp.id] = corp
+    return corp
+
+
+def settings(app, hand) -> dict:
+    return app.session_state[f"settings-{hand.id}"]
+
+
+def slider(app, name: str, hand):
+    return app.select_slider(key=f"{name}-{hand.id}")
+
+
+def captions(app) -> str:
+    return " ".join(element.value for element in app.caption)
+
+
+def preview_done(app, hand) -> previews.Run:
+    run = settings(app, hand)["previews"].run
+    assert run.ended.wait(60)
+    assert run.error == ""
+    return run
+
+
+def test_exactly_the_parameters_of_the_detector_are_there(open_app, in_the_hand):
+    app = open_app("pages/inspect.py")
+    assert [element.label for element in app.select_slider] == ["k: detail"]
+    assert f"In force {in_the_hand.tray.start} · mixed features" in captions(app)
+
+
+def test_corp_shows_its_values_with_what_was_suggested_and_why(open_app, corp_in_hand):
+    app = open_app("pages/inspect.py")
+    assert [element.label.split(":")[0] for element in app.select_slider] == ["q", "γ", "M"]
+    q = slider(app, "q", corp_in_hand)
+    assert q.value == corp_in_hand.study.live["q"]
+    assert "%" in q.options[0]
+    assert "suggested" in captions(app)
+    assert "made-up defects" in captions(app)
+
+
+def test_a_move_of_q_is_instant_and_in_force(open_app, corp_in_hand):
+    app = open_app("pages/inspect.py")
+    slider(app, "q", corp_in_hand).set_value(5).run()
+    assert not app.exception
+    assert settings(app, corp_in_hand)["live"] == {"q": 5}
+    assert settings(app, corp_in_hand)["previews"].run is None
+
+
+def test_a_preview_changes_nothing_until_it_is_applied(open_app, corp_in_hand):
+    app = open_app("pages/inspect.py")
+    before = corp_in_hand.tray
+    gamma = slider(app, "gamma", corp_in_hand)
+    sharper = max(gamma.options, key=float)
+    gamma.set_value(sorted(previews_options(corp_in_hand))[-1]).run()
+    run = preview_done(app, corp_in_hand)
+    app.run()
+    assert not app.exception
+    assert run.complete
+    assert float(sharper) == pytest.approx(run.parameters["gamma"], rel=0.01)
+    assert corp_in_hand.tray is before
+    assert settings(app, corp_in_hand)["live"] == corp_in_hand.tray.live
+    assert f"save-{corp_in_hand.id}" not in [button.key for button in app.button], "a preview is not to be saved"
+
+    app.button(key=f"apply-{corp_in_hand.id}").click().run()
+    wait_for_job()
+    app.run()
+    assert not app.exception
+    applied = in_hand._shelf().items[app.session_state["in_hand"]]
+    assert applied is not corp_in_hand
+    assert applied.tray.detector.feature_map.gamma == run.parameters["gamma"]
+    assert applied.study.recipe().detector is applied.tray.detector
+    assert [photo.name for photo in applied.tray.photos] == [photo.name for photo in before.photos]
+    assert slider(app, "gamma", applied).value == run.parameters["gamma"]
+    assert settings(app, applied)["position"] == settings(app, corp_in_hand)["position"]
+
+
+def test_leaving_the_preview_stops_it(open_app, corp_in_hand):
+    app = open_app("pages/inspect.py")
+    slider(app, "M", corp_in_hand).set_value(512).run()
+    run = settings(app, corp_in_hand)["previews"].run
+    app.button(key=f"leave-{corp_in_hand.id}").click().run()
+    assert not app.exception
+    assert run.ended.wait(60)
+    assert not run.complete or run.done == len(run.photos)
+    assert settings(app, corp_in_hand)["previews"].run is None
+    assert slider(app, "M", corp_in_hand).value == 128
+
+
+def test_back_to_the_suggested_values(open_app, corp_in_hand):
+    app = open_app("pages/inspect.py")
+    slider(app, "q", corp_in_hand).set_value(3).run()
+    app.button(key=f"suggested-{corp_in_hand.id}").click().run()
+    assert not app.exception
+    assert slider(app, "q", corp_in_hand).value == corp_in_hand.suggestion.live["q"]
+    assert settings(app, corp_in_hand)["live"] == dict(corp_in_hand.suggestion.live)
+
+
+def test_the_width_of_the_exact_kernel_has_a_preview_too(open_app, product, backbone, store, fresh_process_state):
+    hand = teach(product, backbone, store, "kernel_pca", patches=200)
+    in_hand._shelf().items[hand.id] = hand
+    app = open_app("pages/inspect.py")
+    assert [element.label.split(":")[0] for element in app.select_slider] == ["q", "σ"]
+    sigma = slider(app, "sigma", hand)
+    wider = hand.tray.detector.kernel.sigma * 2
+    sigma.set_value(min(previews_options(hand, "sigma"), key=lambda value: abs(value - wider))).run()
+    run = preview_done(app, hand)
+    app.run()
+    assert not app.exception
+    full = hand.study.with_parameters(run.parameters).fit()
+    q = run.live["q"]
+    assert np.array_equal(run.scores({"q": q}), full.scores(q=q)), "its sample is that of the full fit"
+
+
+def previews_options(hand, name: str = "gamma") -> list[float]:
+    from inspect_core.ui import live_parameters
+
+    return live_parameters._stops(hand, name)
+
+
+def wait_for_job(seconds: float = 120) -> None:
+    limit = time.monotonic() + seconds
+    while shell.jobs().current.active:
+        assert time.monotonic() < limit
+        time.sleep(0.05)
