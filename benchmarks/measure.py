@@ -1,14 +1,15 @@
-"""How the benchmarks measure and write down: repeats, median and spread, machine and versions, JSON."""
+"""How the benchmarks measure and write down: repeats, median and spread, memory, machine and versions, JSON."""
 
 import json
 import os
 import platform
-import resource
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,27 +18,70 @@ from inspect_core.versions import library_versions
 RESULTS = Path(__file__).parent / "results"
 
 
+def spread(values: Sequence[float], unit: str) -> dict[str, float]:
+    """Median, least and largest of some figures, their unit in the keys, and how many they are."""
+    return {
+        f"median_{unit}": statistics.median(values),
+        f"least_{unit}": min(values),
+        f"largest_{unit}": max(values),
+        "repeats": len(values),
+    }
+
+
 def timed(work: Callable[[], object], *, repeats: int = 9, warm_up: int = 2) -> dict[str, float]:
     """Median, least and largest milliseconds of `repeats` calls after `warm_up` unmeasured ones."""
     for _ in range(warm_up):
         work()
-    took = []
+    watch = Stopwatch()
     for _ in range(repeats):
-        began = time.perf_counter()
+        watch.start()
         work()
-        took.append(1000 * (time.perf_counter() - began))
-    return {"median_ms": statistics.median(took), "least_ms": min(took), "largest_ms": max(took), "repeats": repeats}
+        watch.lap("work")
+    return spread(watch.took["work"], "ms")
 
 
-def peak_memory(arguments: list[str]) -> float:
-    """Peak resident MB of `python -m <arguments>` in a process of its own, which prints it as its last line."""
-    done = subprocess.run([sys.executable, "-m", *arguments], check=True, capture_output=True, text=True)
-    return float(done.stdout.strip().splitlines()[-1])
+class Stopwatch:
+    """Milliseconds between marks, by name, over any number of rounds: the steps of one piece of work as it runs."""
+
+    def __init__(self) -> None:
+        self.took: dict[str, list[float]] = defaultdict(list)
+        self._last = 0.0
+
+    def start(self) -> None:
+        self._last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        """Book the time since the last mark under `name`."""
+        now = time.perf_counter()
+        self.took[name].append(1000 * (now - self._last))
+        self._last = time.perf_counter()
+
+
+def in_own_process(arguments: Sequence[str], *, workspace: Path) -> dict:
+    """What `python -m <arguments>` prints, as JSON, run in a process and a workspace of its own."""
+    environment = os.environ | {"LOUPE_WORKSPACE": str(workspace)}
+    done = subprocess.run([sys.executable, "-m", *arguments], stdout=subprocess.PIPE, text=True, env=environment)
+    done.check_returncode()
+    return json.loads(done.stdout)
 
 
 def own_peak_mb() -> float:
-    """Peak resident MB of this process so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 2**20)
+    """Peak resident MB (2^20 bytes) of this process so far.
+
+    On Linux from /proc: what getrusage tells a process on Linux begins at the peak of the one that started it.
+    """
+    if sys.platform == "linux":
+        return _status_mb("VmHWM")
+    import resource  # not on Windows
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 1024)
+
+
+def resident_mb() -> dict[str, float]:
+    """Resident MB of this process now: its own pages, and pages of files it has mapped. Linux; elsewhere empty."""
+    if sys.platform != "linux":
+        return {}
+    return {"own": _status_mb("RssAnon"), "files": _status_mb("RssFile")}
 
 
 def machine() -> dict[str, object]:
@@ -46,18 +90,55 @@ def machine() -> dict[str, object]:
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "processor": _processor(),
         "cores": os.cpu_count(),
-        "load_before": os.getloadavg()[0],
+        "load_before": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "system": f"{platform.system()} {platform.release()}",
         "versions": library_versions(),
     }
 
 
-def write(name: str, figures: dict) -> Path:
-    """benchmarks/results/<name>.json with machine and versions beside the figures; the path."""
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{name}.json"
-    path.write_text(json.dumps({"machine": machine(), "figures": figures}, indent=1) + "\n")
+@dataclass(frozen=True)
+class Others:
+    """Share of all cores that other processes use, from `since()` on: a busy machine gives figures of little worth."""
+
+    wall: float
+    busy: float
+    own: float
+
+    @classmethod
+    def since(cls) -> "Others":
+        return cls(time.perf_counter(), _busy_seconds(), sum(os.times()[:4]))
+
+    def share(self) -> float | None:
+        """0 to 1; None where the system does not tell."""
+        now = Others.since()
+        available = (now.wall - self.wall) * (os.cpu_count() or 1)
+        if not now.busy or not available:
+            return None
+        return min(1.0, max(0.0, (now.busy - self.busy - (now.own - self.own)) / available))
+
+
+def write(name: str, figures: dict, *, measured_on: dict[str, object] | None = None, folder: Path = RESULTS) -> Path:
+    """<folder>/<name>.json with machine and versions (those of now if none are given) beside the figures; the path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps({"machine": measured_on or machine(), "figures": figures}, indent=1) + "\n")
     return path
+
+
+def _status_mb(field: str) -> float:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{field}:"):
+            return int(line.split()[1]) / 1024
+    raise OSError(f"/proc/self/status has no {field}; measure memory on another kernel")
+
+
+def _busy_seconds() -> float:
+    """Seconds that all cores together were busy since the machine started, time taken by its host among them."""
+    stat = Path("/proc/stat")
+    if not stat.exists():
+        return 0.0
+    user, nice, system, _, _, interrupts, soft_interrupts, stolen = map(int, stat.read_text().split()[1:9])
+    return (user + nice + system + interrupts + soft_interrupts + stolen) / os.sysconf("SC_CLK_TCK")
 
 
 def _processor() -> str:

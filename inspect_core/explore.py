@@ -132,7 +132,7 @@ def seen_by(method: str, detector: Any, points: Points, live: int | None = None)
 def view_in_words(method: str, *, whole: bool) -> str:
     """What `seen_by` does to the features, for the reader of a plot."""
     if whole:
-        return COSINE_WORDS
+        return f"As the product check does: {COSINE_WORDS[0].lower()}{COSINE_WORDS[1:]}"
     return VIEWS[method].words if method in VIEWS else "This detector takes the features as they are."
 
 

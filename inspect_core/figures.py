@@ -11,26 +11,34 @@ import numpy as np
 import plotly.graph_objects as go
 
 FONT = "-apple-system, BlinkMacSystemFont, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-# Okabe and Ito's palette without the two that stand for good and defect: kinds stay apart for colour-blind eyes.
-KINDS = ("#0072b2", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#999933", "#8c564b", "#444e86")
-HEAT = ((0.0, "#0f766e"), (0.5, "#2563eb"), (0.5, "#fab005"), (0.75, "#dc2626"), (1.0, "#7f0f3c"))
+COOL, HOT = ("#0f766e", "#2563eb"), ("#fab005", "#dc2626", "#7f0f3c")
+VANISHED = 1e-7  # of an eigenvalue: what float32 statistics leave where nothing varies
 COUNTS = ((0.0, "#c2410c"), (0.5, "#e6dfd3"), (1.0, "#0f766e"))
 
 
 @dataclass(frozen=True)
 class Look:
-    """Colours of one page theme: text, faint lines, ground, good parts, defects, what is unknown."""
+    """Colours of one page theme: text, faint lines, good parts, defects, what is unknown, and kinds one by one.
+
+    The kinds follow Okabe and Ito's palette without what stands for good and defect, apart for colour-blind eyes.
+    """
 
     ink: str
     faint: str
-    ground: str
     good: str
     defect: str
     unknown: str
+    kinds: tuple[str, ...]
 
 
-LIGHT = Look("#1b2524", "#d9e0df", "#ffffff", "#0f766e", "#c2410c", "#6b7280")
-DARK = Look("#e6ecec", "#334145", "#12181a", "#2dd4bf", "#fb7a3c", "#9ca3af")
+LIGHT = Look(
+    ink="#1b2524", faint="#d9e0df", good="#0f766e", defect="#c2410c", unknown="#6b7280",
+    kinds=("#0072b2", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#999933", "#8c564b", "#444e86"),
+)  # fmt: skip
+DARK = Look(
+    ink="#e6ecec", faint="#334145", good="#2dd4bf", defect="#fb7a3c", unknown="#9ca3af",
+    kinds=("#4aa3df", "#e08fbd", "#f0b429", "#9bd4f5", "#b58ad6", "#c5c558", "#c49c94", "#8c98dd"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,8 @@ def blank(look: Look, *, height: int = 320) -> go.Figure:
     """An empty figure in the shared template."""
     axis = {
         "showgrid": False, "zeroline": False, "showline": True, "linewidth": 1, "linecolor": look.faint,
-        "ticks": "outside", "ticklen": 4, "tickcolor": look.faint, "automargin": True, "title": {"standoff": 8},
+        "ticks": "outside", "ticklen": 4, "tickcolor": look.faint, "automargin": True,
+        "title": {"standoff": 8, "font": {"size": 13}},
     }  # fmt: skip
     template = go.layout.Template(
         layout={
@@ -75,13 +84,13 @@ def mark_value(figure: go.Figure, value: float, text: str, look: Look) -> None:
 def colours_of_kinds(kinds: Iterable[str], look: Look) -> dict[str, str]:
     """Kind -> colour: good and unknown have their own, a lone kind of defect that of defects, several one each."""
     others = sorted(set(kinds) - {"good", "unknown"})
-    several = {kind: KINDS[i % len(KINDS)] for i, kind in enumerate(others)}
+    several = {kind: look.kinds[i % len(look.kinds)] for i, kind in enumerate(others)}
     return {"unknown": look.unknown, "good": look.good} | ({others[0]: look.defect} if len(others) == 1 else several)
 
 
-def colours_of_groups(groups: Iterable[str]) -> dict[str, str]:
+def colours_of_groups(groups: Iterable[str], look: Look) -> dict[str, str]:
     """Any words -> colours, in the order of the words; from the ninth on they repeat."""
-    return {group: KINDS[i % len(KINDS)] for i, group in enumerate(sorted(set(groups)))}
+    return {group: look.kinds[i % len(look.kinds)] for i, group in enumerate(sorted(set(groups)))}
 
 
 def scatter_of_words(
@@ -113,11 +122,8 @@ def scatter_of_values(
     figure, order = _field(look), np.argsort(values, kind="stable")
     cloud = _cloud(positions, order, marks, hover, look, name=title, colour=values[order])
     low, high = float(values.min()), float(values.max())
-    if limit is not None and low < limit:
-        reach = max(limit - low, high - limit)
-        cloud.marker.update(colorscale=HEAT, cmin=limit - reach, cmax=limit + reach)
-    else:
-        cloud.marker.update(colorscale="Viridis", cmin=low, cmax=high)
+    scale = "Viridis" if limit is None else _turning_hot(low, high, limit)
+    cloud.marker.update(colorscale=scale, cmin=low, cmax=high)
     cloud.marker.colorbar = {"title": {"text": title, "side": "right"}, "thickness": 10, "outlinewidth": 0}
     figure.add_trace(cloud)
     return figure
@@ -151,13 +157,13 @@ def local_spectra(
 ) -> go.Figure:
     """Median eigenvalue over all locations with its 10 to 90 % band, (3, k) each by name, on a log scale.
 
-    The first is drawn in the colour of good parts, the second in that of defects. ridge and k in force are marked.
+    The first is drawn in the colour of good parts, the second in that of defects; a line ends where nothing varies any
+    more. ridge and k in force are marked.
     """
     figure = blank(look, height=380)
-    floor = 1e-6
     for (name, band), colour in zip(bands.items(), (look.good, look.defect), strict=False):
-        number = np.arange(1, band.shape[1] + 1)
-        low, median, high = np.maximum(band, floor)
+        low, median, high = np.maximum(band[:, band[1] > VANISHED], VANISHED)
+        number = np.arange(1, len(median) + 1)
         figure.add_scatter(
             x=np.r_[number, number[::-1]], y=np.r_[high, low[::-1]], fill="toself", line={"width": 0},
             fillcolor=_faded(colour), hoverinfo="skip",
@@ -166,30 +172,31 @@ def local_spectra(
             x=number, y=median, mode="lines", line={"color": colour, "width": 2}, name=name,
             hovertemplate="eigenvalue %{x}: %{y:.2g}<extra>" + name + "</extra>",
         )  # fmt: skip
-        where = len(number) // 4
-        figure.add_annotation(
-            x=number[where], y=np.log10(median[where]), text=name, showarrow=False, xanchor="left",
-            yshift=12 if colour == look.good else -14, font={"color": colour},
-        )  # fmt: skip
+        if len(number):
+            figure.add_annotation(
+                x=number[-1], y=np.log10(median[-1]), text=name, showarrow=False, xanchor="left", xshift=6,
+                font={"color": colour, "size": 12},
+            )  # fmt: skip
     if ridge is not None:
         figure.add_hline(y=ridge, line={"color": look.unknown, "width": 1})
         figure.add_annotation(
-            x=1, xref="paper", xanchor="right", y=np.log10(ridge), yanchor="bottom", showarrow=False,
+            x=0, xref="paper", xanchor="left", xshift=4, y=np.log10(ridge), yanchor="top", showarrow=False,
             text=f"ridge {ridge:g}", font={"color": look.unknown, "size": 12},
         )  # fmt: skip
-    figure.update_xaxes(title="eigenvalue, largest first")
-    figure.update_yaxes(title="variance", type="log", exponentformat="power", range=[np.log10(floor), None])
+    widest = max(band.shape[1] for band in bands.values())
+    figure.update_xaxes(title="eigenvalue, largest first", range=[0, 1.04 * widest])
+    figure.update_yaxes(title="variance", type="log", exponentformat="power", dtick=1)
     if k is not None:
         mark_value(figure, k, f"k = {k}", look)
     return figure
 
 
-def location_map(counts: np.ndarray, k: int, look: Look) -> go.Figure:
-    """(h, w) number of eigenvalues that stand above a threshold at every location, out of k."""
+def location_map(counts: np.ndarray, possible: int, look: Look) -> go.Figure:
+    """(h, w) number of eigenvalues that stand above a threshold at every location, of those that could."""
     figure = blank(look, height=380)
     figure.add_heatmap(
-        z=counts, colorscale=COUNTS, zmin=0, zmax=k, xgap=0, ygap=0,
-        colorbar={"thickness": 10, "outlinewidth": 0, "title": {"text": f"of {k}", "side": "right"}},
+        z=counts, colorscale=COUNTS, zmin=0, zmax=possible,
+        colorbar={"thickness": 10, "outlinewidth": 0, "title": {"text": f"of {possible} possible", "side": "right"}},
         hovertemplate="row %{y}, column %{x}: %{z}<extra></extra>",
     )  # fmt: skip
     figure.update_yaxes(autorange="reversed", scaleanchor="x", constrain="domain", visible=False)
@@ -208,7 +215,7 @@ def curves(
     figure = blank(look, height=340)
     ends: list[tuple[float, str, str]] = []
     figures = "%{y:.1%}" if shares else "%{y:.2f}"
-    for (name, ys), colour in zip(lines.items(), (look.good, *KINDS), strict=False):
+    for (name, ys), colour in zip(lines.items(), (look.good, *look.kinds), strict=False):
         y = np.asarray(ys, float)
         if not np.isfinite(y).any():
             continue
@@ -218,13 +225,18 @@ def curves(
             hovertemplate=f"{parameter} = %{{x:.4~g}}%{{customdata}}<br>{figures}<extra>{name}</extra>",
         )  # fmt: skip
         ends.append((float(y[np.isfinite(y)][-1]), name, colour))
-    for (y, name, colour), shift in zip(sorted(ends), _apart([end[0] for end in sorted(ends)]), strict=True):
-        figure.add_annotation(
-            x=1, xref="paper", xanchor="left", xshift=6, y=y, yshift=shift, text=name, showarrow=False,
-            font={"color": colour, "size": 12},
-        )  # fmt: skip
-    figure.update_layout(margin={"r": 110})
-    figure.update_xaxes(title=parameter, type="log", dtick="D2" if max(values) / min(values) < 30 else 1)
+    if len(ends) > 1:
+        for (y, name, colour), shift in zip(sorted(ends), _apart([end[0] for end in sorted(ends)]), strict=True):
+            figure.add_annotation(
+                x=1, xref="paper", xanchor="left", xshift=6, y=y, yshift=shift, text=name, showarrow=False,
+                font={"color": colour, "size": 12},
+            )  # fmt: skip
+        figure.update_layout(margin={"r": 96})
+    least, most = np.log10(min(values)), np.log10(max(values))
+    margin = 0.05 * max(most - least, 0.1)
+    figure.update_xaxes(
+        title=parameter, type="log", dtick="D2" if most - least < 1.5 else 1, range=[least - margin, most + margin]
+    )
     figure.update_yaxes(title=title, rangemode="tozero")
     if shares:
         figure.update_yaxes(range=[-0.02, 1.02], tickformat=".0%")
@@ -235,7 +247,7 @@ def curves(
 
 def _field(look: Look) -> go.Figure:
     """An arrangement: no axes, for its directions and distances mean nothing."""
-    figure = blank(look, height=560)
+    figure = blank(look, height=490)
     hidden = {"visible": False}
     figure.update_layout(xaxis=hidden, yaxis=hidden, margin={"l": 0, "r": 0, "t": 36, "b": 0}, clickmode="event+select")
     return figure
@@ -248,7 +260,7 @@ def _cloud(
     told = marks.diamonds[at] | marks.rings[at]
     return go.Scatter(
         x=positions[at, 0], y=positions[at, 1], mode="markers", name=name,
-        customdata=at[:, None], text=[hover[i] for i in at], hovertemplate="%{text}<extra></extra>",
+        customdata=at, text=[hover[i] for i in at], hovertemplate="%{text}<extra></extra>",
         marker={
             "color": colour,
             "opacity": np.where(told, 1.0, 0.5),
@@ -261,15 +273,22 @@ def _cloud(
     )  # fmt: skip
 
 
+def _turning_hot(low: float, high: float, limit: float) -> list[tuple[float, str]]:
+    """The heatmap's colours from low to high: cool below the limit, hot above it, the break exactly there."""
+    at = float(np.clip((limit - low) / max(high - low, 1e-30), 0.0, 1.0))
+    places = [*np.linspace(0.0, at, len(COOL)), *np.linspace(at, 1.0, len(HOT))]
+    return list(zip(places, COOL + HOT, strict=True))
+
+
 def _faded(colour: str) -> str:
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},0.15)"
 
 
-def _apart(values: Sequence[float], least: float = 0.06, step: float = 14.0) -> list[float]:
-    """Upward shifts in pixels that keep the labels of nearly equal values, given in ascending order, readable."""
-    shifts: list[float] = []
-    for i, value in enumerate(values):
-        close = i > 0 and value - values[i - 1] < least
-        shifts.append(shifts[-1] + step if close else 0.0)
+def _apart(values: Sequence[float], *, height: float = 240.0, least: float = 15.0) -> list[float]:
+    """Upward shifts in pixels that keep labels at these shares, ascending, `least` pixels apart."""
+    shifts, reached = [], -np.inf
+    for value in values:
+        reached = max(value * height, reached + least)
+        shifts.append(reached - value * height)
     return shifts

@@ -1,5 +1,6 @@
 """How a detector spends its dimensions: shares of variance, and the rank that is left at each location of the grid."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -25,10 +26,16 @@ _LOCATIONS = 64
 class LocalSpectrum:
     """Eigenvalues of the embedded covariance at every grid location.
 
-    values: (h, w, k) float32, descending along k, in squared feature units.
+    values: (h, w, k) float32, descending along k, in squared feature units; photos: how many they come from.
     """
 
     values: np.ndarray
+    photos: int
+
+    @property
+    def possible(self) -> int:
+        """Rank that a location could have: n photos differ in at most n - 1 directions."""
+        return min(self.values.shape[-1], self.photos - 1)
 
     @property
     def band(self) -> np.ndarray:
@@ -40,8 +47,8 @@ class LocalSpectrum:
         return (self.values > above).sum(axis=-1)
 
     def share(self, above: float = COLLAPSED) -> float:
-        """Share of all eigenvalues, over all locations, that exceed `above`; 1 is no collapse."""
-        return float((self.values > above).mean())
+        """Mean over locations of the rank as a share of the possible one; 1 is no collapse, NaN for one photo."""
+        return float(self.rank_map(above).mean() / self.possible) if self.possible else math.nan
 
 
 def variance_shares(detector: KernelPCAMap | KernelPCA) -> np.ndarray:
@@ -68,7 +75,7 @@ def local_spectrum(features: Tensor | np.ndarray) -> LocalSpectrum:
         small = centred @ centred.mT if n <= k else centred.mT @ centred
         found = torch.linalg.eigvalsh(small / n).flip(-1).clamp_min(0)[:, :k]
         values[start : start + _LOCATIONS, : found.shape[1]] = found.cpu()
-    return LocalSpectrum(values.reshape(h, w, k).float().numpy())
+    return LocalSpectrum(values.reshape(h, w, k).float().numpy(), n)
 
 
 def compare_embeddings(

@@ -30,7 +30,7 @@ KERNEL_VALUES = (0.98, 0.95, 0.85, 0.6, 0.3, 0.1, 0.01)
 SHARES = (0.8, 0.85, 0.9, 0.95, 0.98, 0.99, 0.995)
 COMPONENTS = (25, 50, 100, 200, 300, 500, 700)
 DETAILS = (10, 20, 30, 50, 70, 100, 150, 200)
-TIE = 0.005
+TIE = 0.0025
 _MAP_SHRINK = 4
 _PAIRS_OF = 1000
 
@@ -166,17 +166,21 @@ def candidates(
 
 
 def _widths(study: Study, patches: Tensor) -> list[dict[str, float]]:
-    """γ or σ at which the median kernel value between good patches is each of KERNEL_VALUES; [{}] without a kernel."""
+    """γ or σ at which the median kernel value between good patches is each of KERNEL_VALUES.
+
+    [{}], the study's own, without a kernel or when most patches are equal.
+    """
     refits = METHODS[study.method].refits
     drawn = torch.from_numpy(np.random.default_rng(study.seed).permutation(len(patches))[:_PAIRS_OF])
     some = patches[drawn.to(patches.device)].double()
+    squares = (
+        float(torch.pdist(cosine(some) if "gamma" in refits else some).square().median()) if len(some) > 1 else 0.0
+    )
+    if not refits or squares == 0.0:
+        return [{}]
     if "gamma" in refits:
-        squares = float(torch.pdist(cosine(some)).square().median())
         return [{"gamma": -float(np.log(value)) / squares} for value in KERNEL_VALUES]
-    if "sigma" in refits:
-        squares = float(torch.pdist(some).square().median())
-        return [{"sigma": float(np.sqrt(-squares / (2 * np.log(value))))} for value in KERNEL_VALUES]
-    return [{}]
+    return [{"sigma": float(np.sqrt(-squares / (2 * np.log(value))))} for value in KERNEL_VALUES]
 
 
 def _measure(
@@ -184,11 +188,11 @@ def _measure(
 ) -> list[_Setting]:
     tried = stops(study, detector, fixed)
     method = METHODS[study.method]
-    sweep = [method.sweep(detector, photo[None], tuple(stops)).cpu() for photo in trial.features]
-    errors = torch.stack([rows.reshape(len(stops), *study.preparation.grid) for rows in sweep], dim=1).float().numpy()
+    sweep = [method.sweep(detector, photo[None], tuple(tried)).cpu() for photo in trial.features]
+    errors = torch.stack([rows.reshape(len(tried), *study.preparation.grid) for rows in sweep], dim=1).float().numpy()
     return [
         _Setting(parameters | of_fit, stop, *trial.quality(at_stop))
-        for (stop, of_fit), at_stop in zip(stops.items(), errors, strict=True)
+        for (stop, of_fit), at_stop in zip(tried.items(), errors, strict=True)
     ]
 
 

@@ -13,11 +13,13 @@ VIEWS = {
 shell.gate("pages/explore.py")
 
 st.title("Explore")
-st.markdown("Why does it think so? What the network and the detector see in your parts.")
+st.caption("Why does it think so? What the network and the detector see in your parts.")
 
 hand = in_hand.current()
 if hand is None:
     explore_panels.empty()
     st.stop()
-view = st.segmented_control("Look at", list(VIEWS), default=next(iter(VIEWS)), required=True, key="explore_view")
+view = st.segmented_control(
+    "Look at", list(VIEWS), default=next(iter(VIEWS)), required=True, key="explore_view", label_visibility="collapsed"
+)
 VIEWS[view](hand)

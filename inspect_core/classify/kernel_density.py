@@ -165,7 +165,8 @@ def fit_kdn(
 
     The net trains until the held-out cross-entropy no longer falls; fitted again on all examples, it trains for as
     many epochs. Powers are tried from `NETWORK_POWERS`. include_output: the kernel's paths run to the output layer,
-    where an entry is on if the net gives its class more than an even share; polytopes are then no longer convex.
+    where an entry is on if the net gives its class more than an even share. Polytopes are then no longer convex, but
+    on wide embeddings, where the hidden units alone hardly tell the classes apart, it is what keeps the accuracy.
     The other parameters, warnings and errors are those of `fit_kdf`, except that a held-out part is always needed.
     Memory: 12 bytes for each of n x units codes, beside blocks of a few million entries.
     """

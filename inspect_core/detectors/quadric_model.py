@@ -14,8 +14,8 @@ from inspect_core.detectors.checks import full_precision
 from inspect_core.detectors.quadric_coordinates import as_points, require_count, to_coordinates
 from inspect_core.detectors.quadric_distances import distance_2
 
-# Numbers in one block's (rows, m, r) half gradients: 64 MB in float32.
-NUMBERS_PER_BLOCK = 2**24
+# Numbers in one block's (rows, m, r) half gradients: 16 MB in float32, which a shared cache holds.
+NUMBERS_PER_BLOCK = 2**22
 
 
 @dataclass(frozen=True, eq=False)

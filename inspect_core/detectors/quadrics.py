@@ -196,6 +196,7 @@ def _refine(
     if n * r * r * len(start[2]) <= LBFGS_LIMIT:
         refined = refine_lbfgs(start, points, penalty=penalty, report=report)
     else:
+        start = tuple(part.float() for part in start)
         refined = refine_sgd(start, points, penalty=penalty, rng=rng, report=report)
 
     def loss(coefficients: Coefficients) -> float:

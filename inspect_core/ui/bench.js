@@ -1,5 +1,7 @@
 /** The bench: keeps limits and chosen part, lets every view follow, and tells Python when a hand lets go. */
 
+const REST_MS = 90;
+
 const memories = new Map();
 const benches = new WeakMap();
 
@@ -7,13 +9,11 @@ class Bench {
   constructor(root, memory) {
     const find = (selector) => root.querySelector(selector);
     this.root = find(".bench");
-    this.memory = memory;
     this.stage = new Stage(find, memory);
     this.gallery = new Gallery(find, (position) => this.choose(position));
-    this.card = new VerdictCard(find, (box) => this.stage.zoomTo(box));
+    this.card = new VerdictCard(find, (box) => this.stage.viewport.zoomTo(box));
     this.histogram = new Histogram(find, {
-      move: (limits) => this.drag(limits),
-      release: () => this.release(),
+      handles: new LimitHandles(find, { move: (limits) => this.drag(limits), release: () => this.release() }),
       choose: (position) => this.choose(position),
     });
     this.boxes = new LimitBoxes(find, (limits) => this.setLimits(limits));
@@ -23,9 +23,8 @@ class Bench {
     this.title = find(".title bdi");
     this.truth = find(".truth");
     this.place = find(".place");
-    for (const [selector, places] of [[".previous", -1], [".next", 1]]) {
-      find(selector).addEventListener("click", () => this.gallery.step(places));
-    }
+    find(".previous").addEventListener("click", () => this.gallery.step(-1));
+    find(".next").addEventListener("click", () => this.gallery.step(1));
     this.sent = {};
     this.lastStamp = 0;
     this.delivery = 0;
@@ -49,7 +48,7 @@ class Bench {
     this.colours = packedColours(data.heat);
     this.parts = { ...data, decimals: this.decimals };
     if (this.isTaken("limits") && !this.held) this.limits = data.limits;
-    if (this.isTaken("position")) this.chosen = data.position;
+    if (this.isTaken("position") || this.chosen >= scores.length) this.chosen = data.position;
     this.gallery.fill(this.parts);
     this.histogram.fill(this.parts, this.limits, data.suggested);
     const setScores = data.setters.map((i) => scores[i]);
@@ -72,7 +71,10 @@ class Bench {
   async decode(data) {
     const [[file], planes] = await Promise.all([filmShelf.get(data.films.photo), filmShelf.get(data.films.map)]);
     if (this.decoded?.token !== data.films.photo) {
-      this.decoded = { token: data.films.photo, photo: await createImageBitmap(new Blob([file], { type: "image/png" })) };
+      this.decoded = {
+        token: data.films.photo,
+        photo: await createImageBitmap(new Blob([file], { type: "image/png" })),
+      };
     }
     const [height, width] = data.map_size;
     if (this.planes !== planes) {
@@ -109,7 +111,6 @@ class Bench {
     this.place.textContent = `${this.gallery.order.indexOf(part.position) + 1} of ${this.data.names.length}`;
     this.histogram.mark(part.position);
     this.followPart();
-    this.stage.draw();
     if (another) this.announcer.textContent = this.description;
   }
 
@@ -121,13 +122,13 @@ class Bench {
   }
 
   recolourGallery() {
-    if (this.small) this.gallery.recolour(this.small, { calm: this.data.calm, limits: this.limits, colours: this.colours });
+    if (!this.small) return;
+    this.gallery.recolour(this.small, { calm: this.data.calm, limits: this.limits, colours: this.colours });
   }
 
   /** A limit under a moving hand: all views follow in the next frame, Python hears nothing yet. */
   drag(limits) {
     this.limits = limits;
-    this.histogram.limits = limits;
     this.held = true;
     this.frame ??= requestAnimationFrame(() => {
       this.frame = undefined;
@@ -157,7 +158,7 @@ class Bench {
     this.root.classList.add("waiting");
     // A held arrow key runs through the gallery; only where it rests is asked for.
     clearTimeout(this.sending);
-    this.sending = setTimeout(() => this.tell("position", { value: position }), 90);
+    this.sending = setTimeout(() => this.tell("position", { value: position }), REST_MS);
     this.sent.position = NaN;
   }
 
@@ -195,9 +196,9 @@ class Bench {
     const { part, limits, decimals } = this;
     this.stage.judge({ limits, calm: this.data.calm, colours: this.colours, decimals });
     const { verdict, regions } = this.card.judge(part, limits, decimals);
-    const count = regions.length === 0 ? "no region" : regions.length === 1 ? "1 region" : `${regions.length} regions`;
-    const word = VERDICTS[verdict].word;
-    this.description = `${part.name}: ${word}, score ${part.score.toFixed(decimals)}, ${count} above the limit`;
+    const score = part.score.toFixed(decimals);
+    const count = regionsInWords(regions.length);
+    this.description = `${part.name}: ${VERDICTS[verdict].word}, score ${score}, ${count} above the limit`;
     this.stage.describe(this.description);
   }
 }

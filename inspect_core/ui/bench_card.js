@@ -1,4 +1,4 @@
-/** The verdict card: the word, score and limit, what speaks against the verdict, and where the part exceeds the limit. */
+/** The verdict card: the word, score and limit, what speaks against it, and where the part exceeds the limit. */
 const MOST_REGIONS = 12;
 
 class VerdictCard {
@@ -9,6 +9,7 @@ class VerdictCard {
     this.word = find(".card .word");
     this.score = find(".card .score");
     this.limit = find(".card .limit");
+    this.limitName = find(".card .limit-name");
     this.remark = find(".card .remark");
     this.guard = find(".card .guard");
     this.note = find(".card .note");
@@ -41,17 +42,18 @@ class VerdictCard {
     const { icon, word } = VERDICTS[verdict];
     this.card.dataset.verdict = verdict;
     this.word.textContent = `${icon} ${word}`;
+    const two = hasReviewBand(limits);
     const nearest = verdict === "reject" ? limits.reject : limits.review;
     const [score, limit] = toldApart(part.score, nearest, decimals);
     this.score.textContent = score;
-    this.limit.textContent = hasReviewBand(limits) ? `${limits.review.toFixed(decimals)} – ${limits.reject.toFixed(decimals)}` : limit;
+    this.limitName.textContent = two ? "limits" : "limit";
+    this.limit.textContent = two ? `${limits.review.toFixed(decimals)} – ${limits.reject.toFixed(decimals)}` : limit;
     setOrHide(this.remark, remarkOn(part, verdict));
     setOrHide(this.guard, part.guard);
     setOrHide(this.note, part.note);
     const regions = regionsAbove(part.map, limits.review).map((region) => scaleRegion(region, part.map, part.size));
     this.list.hidden = regions.length === 0;
-    this.heading.textContent =
-      regions.length === 0 ? "No region above the limit" : `${regions.length} ${regions.length === 1 ? "region" : "regions"}`;
+    this.heading.textContent = regions.length === 0 ? "No region above the limit" : regionsInWords(regions.length);
     const highest = regions[0]?.peak - limits.review;
     this.rows.forEach((row, i) => {
       const region = regions[i];
@@ -70,11 +72,15 @@ class VerdictCard {
   }
 }
 
+function regionsInWords(count) {
+  return count === 1 ? "1 region" : `${count || "no"} regions`;
+}
+
 /** Where verdict and truth disagree, in the words of the shop floor. */
 function remarkOn(part, verdict) {
   if (part.truth === "good" && verdict === "reject") return "Overkill: this part is good.";
-  if (part.truth === "defect" && verdict === "accept") return `Escape: this part has a defect (${kindInWords(part.kind)}).`;
-  return null;
+  const escaped = part.truth === "defect" && verdict === "accept";
+  return escaped ? `Escape: this part has a defect (${kindInWords(part.kind)}).` : null;
 }
 
 function setOrHide(element, text) {

@@ -26,7 +26,8 @@ class Gallery {
 
   /** Take over names, kinds, groups and scores; items are kept where the parts are the same. */
   fill(parts) {
-    const same = parts.names.length === this.items.length && parts.names.every((name, i) => name === this.parts.names[i]);
+    const same =
+      parts.names.length === this.items.length && parts.names.every((name, i) => name === this.parts.names[i]);
     if (!same) {
       this.items = parts.names.map((name, i) => this.newItem(name, parts.kinds[i], i));
       this.pictures = undefined;
@@ -39,7 +40,8 @@ class Gallery {
       this.list.replaceChildren(...order.map((i) => this.items[i].element));
     }
     this.fillSelect("kind", "All kinds", parts.kinds);
-    this.fillSelect("group", "All lots", parts.groups.filter((group) => group !== null));
+    const lots = parts.groups.filter((group) => group !== null);
+    this.fillSelect("group", "All lots", lots);
   }
 
   newItem(name, kind, position) {
@@ -77,7 +79,10 @@ class Gallery {
     const select = this.selects[name];
     const options = [...new Set(values)].sort();
     select.parentElement.hidden = options.length < 2;
-    if (select.options.length === options.length + 1 && options.every((value, i) => select.options[i + 1].value === value)) return;
+    const known = [...select.options].slice(1).map((option) => option.value);
+    if (select.options.length && known.length === options.length && known.every((value, i) => value === options[i])) {
+      return;
+    }
     select.replaceChildren(
       new Option(all, ""),
       ...options.map((value) => new Option(name === "kind" ? kindInWords(value) : value, value)),
@@ -129,7 +134,8 @@ class Gallery {
     });
     for (const button of this.verdictButtons) {
       button.querySelector("b").textContent = counts[button.value];
-      button.hidden = button.value === "review" && counts.review === 0 && !hasReviewBand(limits) && this.filter.verdict !== "review";
+      button.hidden =
+        button.value === "review" && counts.review === 0 && !hasReviewBand(limits) && this.filter.verdict !== "review";
     }
     if (changed) this.applyFilter();
   }
@@ -162,9 +168,11 @@ class Gallery {
     this.selected = position;
     const { element } = this.items[position];
     this.list.setAttribute("aria-activedescendant", element.id);
-    const [list, item] = [this.list.getBoundingClientRect(), element.getBoundingClientRect()];
-    if (item.top < list.top || item.bottom > list.bottom) this.list.scrollTop += item.top - list.top - list.height / 3;
-    if (item.left < list.left || item.right > list.right) this.list.scrollLeft += item.left - list.left - list.width / 3;
+    if (element.hidden) return;
+    const { list } = this;
+    const [shelf, item] = [list.getBoundingClientRect(), element.getBoundingClientRect()];
+    if (item.top < shelf.top || item.bottom > shelf.bottom) list.scrollTop += item.top - shelf.top - shelf.height / 3;
+    if (item.left < shelf.left || item.right > shelf.right) list.scrollLeft += item.left - shelf.left - shelf.width / 3;
   }
 
   /** Positions that pass the filter, in the order shown. */
@@ -182,7 +190,16 @@ class Gallery {
   }
 
   onKey(event) {
-    const places = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, PageDown: 6, PageUp: -6, Home: -1e9, End: 1e9 };
+    const places = {
+      ArrowDown: 1,
+      ArrowRight: 1,
+      ArrowUp: -1,
+      ArrowLeft: -1,
+      PageDown: 6,
+      PageUp: -6,
+      Home: -1e9,
+      End: 1e9,
+    };
     if (!(event.key in places) || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     this.step(places[event.key]);

@@ -1,4 +1,4 @@
-/** The histogram: good parts and defects on their own lanes, a dot for each part, and the limits to drag. */
+/** The histogram: good parts and defects on lanes of their own, and a dot for each part to hover over and click. */
 
 const SVG = "http://www.w3.org/2000/svg";
 const LANES = [
@@ -11,8 +11,8 @@ const BAR_HEIGHT = 30;
 const RUG_HEIGHT = 17;
 const LANE_GAP = 6;
 const AXIS_HEIGHT = 24;
+const GUTTER = 96;
 const REACH = 14;
-const FINE_STEPS = 200;
 
 function svg(name, attributes) {
   const element = document.createElementNS(SVG, name);
@@ -21,19 +21,13 @@ function svg(name, attributes) {
 }
 
 class Histogram {
-  /**
-   * move(limits) follows a drag, release() ends it, choose(position) picks a part by its dot.
-   */
-  constructor(find, { move, release, choose }) {
-    Object.assign(this, { move, release, choose });
+  /** handles: the limits on the axis; choose(position) picks a part by its dot. */
+  constructor(find, { handles, choose }) {
+    Object.assign(this, { handles, choose });
     this.plot = find(".plot");
     this.drawing = find(".plot svg");
     this.tip = find(".tip");
-    this.shades = { review: find(".shade.review"), reject: find(".shade.reject") };
-    this.handles = { review: find(".handle.review"), reject: find(".handle.reject") };
-    this.suggestedMark = find(".suggested-mark");
     this.dots = [];
-    for (const [role, handle] of Object.entries(this.handles)) this.listenToHandle(role, handle);
     this.plot.addEventListener("pointermove", (event) => this.onHover(event));
     this.plot.addEventListener("pointerleave", () => this.hover(null));
     this.plot.addEventListener("click", (event) => this.onClick(event));
@@ -74,8 +68,8 @@ class Histogram {
       ...lane,
       members: this.parts.scores.map((_, i) => i).filter((i) => this.parts.truths[i] === lane.truth),
     })).filter((lane) => lane.members.length > 0);
-    this.left = 96;
-    this.width = width - this.left - 14;
+    this.left = GUTTER;
+    this.width = width - this.left - REACH;
     const laneHeight = BAR_HEIGHT + RUG_HEIGHT + LANE_GAP;
     this.bottom = TAG_HEIGHT + this.lanes.length * laneHeight;
     const height = this.bottom + AXIS_HEIGHT;
@@ -86,6 +80,7 @@ class Histogram {
       ...this.lanes.flatMap((lane, i) => this.drawLane(lane, TAG_HEIGHT + i * laneHeight)),
       ...this.drawAxis(),
     );
+    this.handles.layOut(this.axis, { left: this.left, width: this.width, top: TAG_HEIGHT, bottom: this.bottom });
     this.follow(this.limits);
     this.mark(this.chosen);
   }
@@ -113,13 +108,19 @@ class Histogram {
       const barWidth = this.width / bins - 1;
       drawn.push(svg("rect", { class: `bar ${truth}`, x, y: base - height, width: barWidth, height, rx: 1.5 }));
     });
-    drawn.push(svg("line", { class: "ground", x1: this.left, x2: this.left + this.width, y1: base + 0.5, y2: base + 0.5 }));
+    drawn.push(
+      svg("line", { class: "ground", x1: this.left, x2: this.left + this.width, y1: base + 0.5, y2: base + 0.5 }),
+    );
     for (const i of members) {
       // A fixed small shift by position keeps equal scores apart.
       const x = this.left + this.axis.place(this.parts.scores[i]) * this.width;
       const y = middle + (((i * 7) % 5) - 2) * 1.6;
       const hollow = truth === "good" && this.parts.counted[i] === "" ? " hollow" : "";
-      const dot = svg("path", { class: `dot ${truth}${hollow}`, d: dotShape(truth), transform: `translate(${x} ${y})` });
+      const dot = svg("path", {
+        class: `dot ${truth}${hollow}`,
+        d: dotShape(truth),
+        transform: `translate(${x} ${y})`,
+      });
       this.dots.push({ position: i, element: dot, x, y, wrong: false });
       drawn.push(dot);
     }
@@ -137,7 +138,9 @@ class Histogram {
   }
 
   drawAxis() {
-    const drawn = [svg("line", { class: "axis", x1: this.left, x2: this.left + this.width, y1: this.bottom, y2: this.bottom })];
+    const drawn = [
+      svg("line", { class: "axis", x1: this.left, x2: this.left + this.width, y1: this.bottom, y2: this.bottom }),
+    ];
     let taken = -Infinity;
     const ticks = this.axis.ticks(Math.max(3, this.width / 110));
     for (const tick of ticks) {
@@ -155,37 +158,12 @@ class Histogram {
     return drawn;
   }
 
-  /** Handles, shades and wrongly judged dots under these limits. */
+  /** Handles and wrongly judged dots under these limits; sentence: what the limits do, for those who listen. */
   follow(limits, sentence = this.sentence) {
     this.limits = limits;
     this.sentence = sentence;
     if (!this.lanes) return;
-    const two = hasReviewBand(limits);
-    const x = { review: this.x(limits.review), reject: this.x(limits.reject) };
-    this.handles.review.hidden = !two;
-    for (const role of ["review", "reject"]) {
-      const handle = this.handles[role];
-      const value = limits[role].toFixed(this.parts.decimals);
-      handle.style.left = `${x[role]}px`;
-      handle.style.height = `${this.bottom}px`;
-      const tag = handle.querySelector(".tag");
-      tag.textContent = `${two ? role : "limit"} ${value}`;
-      tag.dataset.side = this.tagSide(role, two, x);
-      handle.setAttribute("aria-label", two ? `Limit for ${role === "review" ? "review" : "rejection"}` : "Limit");
-      handle.setAttribute("aria-valuemin", this.axis.low);
-      handle.setAttribute("aria-valuemax", this.axis.high);
-      handle.setAttribute("aria-valuenow", limits[role]);
-      handle.setAttribute("aria-valuetext", `${value}. ${sentence ?? ""}`);
-    }
-    const ends = { review: x.reject, reject: this.left + this.width };
-    for (const role of ["review", "reject"]) {
-      const style = this.shades[role].style;
-      style.left = `${x[role]}px`;
-      style.width = `${Math.max(0, ends[role] - x[role])}px`;
-      style.height = `${this.bottom - TAG_HEIGHT + 4}px`;
-    }
-    this.suggestedMark.style.left = `${this.x(this.suggested.reject)}px`;
-    this.suggestedMark.style.top = `${this.bottom}px`;
+    this.handles.follow(limits, { decimals: this.parts.decimals, suggested: this.suggested, sentence: sentence ?? "" });
     for (const dot of this.dots) {
       const truth = this.parts.truths[dot.position];
       const verdict = verdictOf(this.parts.scores[dot.position], limits);
@@ -193,19 +171,6 @@ class Histogram {
       if (wrong !== dot.wrong) dot.element.classList.toggle("wrong", wrong);
       dot.wrong = wrong;
     }
-  }
-
-  x(score) {
-    return this.left + this.axis.place(score) * this.width;
-  }
-
-  /** Two tags stand away from each other; a tag at the edge stands inwards. */
-  tagSide(role, two, x) {
-    const near = 70;
-    if (x[role] < this.left + near / 2) return "right";
-    if (x[role] > this.left + this.width - near / 2) return "left";
-    if (two && x.reject - x.review < 2 * near) return role === "review" ? "left" : "right";
-    return "middle";
   }
 
   /** Ring the dot of the part on the bench. */
@@ -216,55 +181,6 @@ class Histogram {
     if (!dot) return;
     this.ring = svg("circle", { class: "ring", cx: dot.x, cy: dot.y, r: 8 });
     this.drawing.append(this.ring);
-  }
-
-  listenToHandle(role, handle) {
-    let grip = null;
-    handle.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0) return;
-      event.preventDefault();
-      handle.focus();
-      handle.setPointerCapture(event.pointerId);
-      grip = event.clientX - handle.getBoundingClientRect().left - handle.offsetWidth / 2;
-    });
-    handle.addEventListener("pointermove", (event) => {
-      if (grip === null) return;
-      const x = event.clientX - grip - this.plot.getBoundingClientRect().left - this.left;
-      this.set(role, this.axis.score(x / this.width));
-    });
-    for (const type of ["pointerup", "pointercancel"]) {
-      handle.addEventListener(type, () => {
-        if (grip !== null) this.release();
-        grip = null;
-      });
-    }
-    handle.addEventListener("keydown", (event) => this.onKey(event, role));
-    handle.addEventListener("keyup", () => this.release());
-    handle.addEventListener("blur", () => this.release());
-  }
-
-  onKey(event, role) {
-    const step = event.shiftKey ? 10 : 1;
-    const steps = { ArrowRight: step, ArrowUp: step, ArrowLeft: -step, ArrowDown: -step, PageUp: 10, PageDown: -10 };
-    const ends = { Home: 0, End: 1 };
-    if (!(event.key in steps || event.key in ends) || event.ctrlKey || event.metaKey) return;
-    event.preventDefault();
-    const place = ends[event.key] ?? this.axis.place(this.limits[role]) + steps[event.key] / FINE_STEPS;
-    this.set(role, this.axis.score(place));
-  }
-
-  /** Move one limit; with two, they keep their order and a little room between them. */
-  set(role, score) {
-    const { limits, axis } = this;
-    if (!hasReviewBand(limits)) return this.move({ review: score, reject: score });
-    const gap = 1 / (2 * FINE_STEPS);
-    if (role === "review") {
-      const most = Math.max(axis.low, axis.score(axis.place(limits.reject) - gap));
-      this.move({ review: Math.min(score, most), reject: limits.reject });
-    } else {
-      const least = Math.min(axis.high, axis.score(axis.place(limits.review) + gap));
-      this.move({ review: limits.review, reject: Math.max(score, least) });
-    }
   }
 
   nearest(event) {

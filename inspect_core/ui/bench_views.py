@@ -66,7 +66,7 @@ def of_preview(
     good, _ = hand.tray.kinds()
     errors = run.grid_errors(live)
     calm = float(np.median(errors[good] if good.any() else errors))
-    sentence = f"Preview: {in_parts_of(hand.tray, scores, limits)}"
+    sentence = in_parts_of(hand.tray, scores, limits)
     return View(scores, pixel_map, limits, suggested, calm, sentence, f"Preview of {what}, not applied.")
 
 

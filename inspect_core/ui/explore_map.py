@@ -20,55 +20,55 @@ PICKED_SIDE = 512
 FRAME = (194, 65, 12)
 
 
+@st.fragment
 def patch_map(hand: InHand) -> None:
     """t-SNE of patches or photos, with a click leading to the part and the patch."""
     if not hand.tray.photos:
         st.info("There are no photos on the bench yet. Add some on Inspect, and they appear here.")
         return
     live, limits = explore_panels.in_force(hand)
-    what, how, many = st.columns([2, 4, 2])
-    whole = (
-        what.segmented_control("Points are", [PATCHES, PHOTOS], default=PATCHES, required=True, key="map_of") == PHOTOS
-    )
-    mapped = (
-        how.segmented_control(
-            "Features", [BEFORE, AFTER], default=BEFORE, required=True, key="map_mapped",
-            help=explore.view_in_words(hand.tray.method, whole=whole),
-        ) == AFTER
-    )  # fmt: skip
-    count = many.select_slider("Patches shown", [1000, 2000, 4000], 2000, key="map_count", disabled=whole)
-    order = MapOrder(whole, mapped, count)
+    order, colour = _choose(hand)
     key = ("map", hand.id, len(hand.tray.photos), order, tuple(live.items()))
     drawn = exploring.kept().get(key)
-    if mapped:
-        st.caption(explore.view_in_words(hand.tray.method, whole=whole))
-    if drawn is None:
-        limit = _suggested_limit(hand, live)
-        explore_panels.offer(
-            "Draw the map", f"Drawing the map of {'photos' if whole else 'patches'}", key,
-            lambda job: exploring.draw_map(hand, order, live, limit, job),
-            "Puts points that look alike to the network side by side (t-SNE). Takes some ten seconds.",
-        )  # fmt: skip
+    if drawn is not None:
+        _show(hand, drawn, colour, f"map-{'-'.join(map(str, key[1:]))}", live, limits)
         return
-    _scatter(hand, drawn, f"{abs(hash(key))}", live, limits)
+    limit = _suggested_limit(hand, live)
+    explore_panels.offer(
+        "Draw the map", f"Drawing the map of {'photos' if order.whole else 'patches'}", key,
+        lambda job: exploring.draw_map(hand, order, live, limit, job),
+        "Puts points that look alike side by side (t-SNE). Takes ten seconds or so on a free machine.",
+    )  # fmt: skip
 
 
-@st.fragment
-def _scatter(hand: InHand, drawn: DrawnMap, token: str, live: dict[str, int], limits: Limits | None) -> None:
-    points, chart = drawn.points, f"map-{token}"
-    lots = [KIND, SCORE, PHOTO] + ([LOT] if any(photo.group for photo in hand.tray.photos) else [])
-    colour = st.segmented_control("Colour by", lots, default=KIND, required=True, key="map_colour")
-    picked = _picked(chart, len(points))
-    left, right = st.columns([3, 1.4], gap="medium")
+def _choose(hand: InHand) -> tuple[MapOrder, str]:
+    lots = any(photo.group for photo in hand.tray.photos)
+    with st.container(horizontal=True, gap="medium"):
+        points = st.segmented_control("Points are", [PATCHES, PHOTOS], default=PATCHES, required=True, key="map_of")
+        colour = st.segmented_control(
+            "Colour by", [KIND, SCORE, PHOTO, *([LOT] if lots else [])], default=KIND, required=True, key="map_colour"
+        )
+        words = explore.view_in_words(hand.tray.method, whole=points == PHOTOS)
+        seen = st.segmented_control(
+            "Features", [BEFORE, AFTER], default=BEFORE, required=True, key="map_features", help=f"{AFTER}: {words}"
+        )
+    if seen == AFTER:
+        st.caption(words)
+    return MapOrder(points == PHOTOS, seen == AFTER), colour
+
+
+def _show(hand: InHand, drawn: DrawnMap, colour: str, chart: str, live: dict[str, int], limits: Limits | None) -> None:
+    picked, look = _picked(chart, len(drawn.points)), explore_panels.look()
+    left, right = st.columns([3, 1.3], gap="medium")
     with left:
-        figure = _coloured_scatter(hand, drawn, colour, limits, explore_panels.look())
+        figure = _coloured_scatter(hand, drawn, colour, limits, look)
         if picked is not None:
-            figures.ring_point(figure, drawn.positions[picked], explore_panels.look())
+            figures.ring_point(figure, drawn.positions[picked], look)
         st.plotly_chart(
             figure, theme=None, key=chart, on_select="rerun", selection_mode="points", config=explore_panels.NO_BAR,
-            alt=f"Map of {len(points)} points; points that look alike lie side by side.",
+            alt=f"Map of {len(drawn.points)} points; points that look alike lie side by side.",
         )  # fmt: skip
-        st.caption(_how_to_read(points, limits))
+        st.caption(_how_to_read(drawn.points, limits))
     with right:
         if picked is None:
             st.markdown("**Click a point** to see the part and the patch behind it.")
@@ -91,7 +91,9 @@ def _coloured_scatter(hand: InHand, drawn: DrawnMap, colour: str, limits: Limits
         )
     if colour == LOT:
         words = [photos[i].group or "no lot" for i in points.photo]
-        return figures.scatter_of_words(drawn.positions, words, figures.colours_of_groups(words), marks, hover, look)
+        return figures.scatter_of_words(
+            drawn.positions, words, figures.colours_of_groups(words, look), marks, hover, look
+        )
     colours = figures.colours_of_kinds(points.truth, look)
     return figures.scatter_of_words(drawn.positions, list(points.truth), colours, marks, hover, look)
 
@@ -100,27 +102,27 @@ def _show_picked(hand: InHand, drawn: DrawnMap, i: int, live: dict[str, int], li
     """The part behind a point, its patch framed, and the way to the bench."""
     points, position = drawn.points, int(drawn.points.photo[i])
     photo, pixels = hand.tray.photos[position], hand.pixels(position)
+    small = patch_frame.reduced(pixels, PICKED_SIDE)
+    score = f"The part: {_scored(float(hand.scores(live)[position]), limits, 'score')}."
     st.markdown(f"**{shell.plain(photo.name)}** · {shell.plain(photo.kind)}")
     if points.whole:
-        st.image(patch_frame.reduced(pixels, PICKED_SIDE), alt=photo.name, output_format="PNG", width="stretch")
+        st.image(small, alt=photo.name, output_format="PNG", width="stretch")
+        st.caption(score)
     else:
-        place = tuple(int(at) for at in points.place[i])
-        small = patch_frame.reduced(pixels, PICKED_SIDE)
-        box = patch_frame.patch_box(place, hand.tray.grid, small.shape[:2])
+        row, column = (int(at) for at in points.place[i])
+        box = patch_frame.patch_box((row, column), hand.tray.grid, small.shape[:2])
         st.image(
             patch_frame.outlined(small, box, FRAME), output_format="PNG", width="stretch",
-            alt=f"{photo.name} with the patch in row {place[0] + 1}, column {place[1] + 1} framed",
+            alt=f"{photo.name} with the patch in row {row + 1}, column {column + 1} framed",
         )  # fmt: skip
-        box = patch_frame.patch_box(place, hand.tray.grid, pixels.shape[:2])
+        box = patch_frame.patch_box((row, column), hand.tray.grid, pixels.shape[:2])
         around = patch_frame.cut(pixels, patch_frame.surroundings(box, pixels.shape[:2]))
-        st.image(
-            patch_frame.enlarged(around), output_format="PNG", width="stretch", alt="The patch and what is around it"
+        near, words = st.columns(2)
+        near.image(patch_frame.enlarged(around), output_format="PNG", width="stretch", alt="The patch, enlarged")
+        words.caption(
+            f"Patch in row {row + 1}, column {column + 1}: "
+            f"{_scored(float(points.peak[i]), limits, 'heatmap up to')}.  \n{score}"
         )
-        st.caption(
-            f"Row {place[0] + 1}, column {place[1] + 1} of the patch grid: "
-            f"{_scored(float(points.peak[i]), limits, 'the heatmap reaches')}."
-        )
-    st.caption(f"The part: {_scored(float(hand.scores(live)[position]), limits, 'score')}.")
     if st.button("Show on the bench", key="to_bench", icon=":material/center_focus_strong:", width="stretch"):
         inspect_panels._settings(hand)["position"] = position
         st.switch_page("pages/inspect.py")
@@ -131,9 +133,8 @@ def _picked(chart: str, count: int) -> int | None:
     event = st.session_state.get(chart) or {}
     chosen = (event.get("selection") or {}).get("points") or []
     held = f"picked-{chart}"
-    for point in chosen:
-        if point.get("customdata"):
-            st.session_state[held] = int(point["customdata"][0])
+    if chosen:
+        st.session_state[held] = int(chosen[0]["customdata"])
     picked = st.session_state.get(held)
     return picked if picked is not None and picked < count else None
 

@@ -20,6 +20,8 @@ GLOSS = {
     "AUPRO": "AUPRO: how much of the true defect areas the heatmap covers, to 30 % false alarms per pixel.",
     "FPR95": "FPR95: share of good parts rejected when 95 % of the defects are caught; lower is better.",
 }
+THRESHOLDS = (spectra.COLLAPSED, 1e-3, 1e-2, 1e-1)
+CURVE_WIDTH, SPECTRUM_WIDTH, PLACES_WIDTH = 460, 540, 380
 NO_BAR = {"displayModeBar": False}
 
 
@@ -68,30 +70,31 @@ def _local_variance(hand: InHand, live: dict[str, int]) -> None:
     detector, k = hand.tray.detector, live["k"]
     with st.spinner("Working out the spectra of all places…"):
         local = exploring.local_spectrum(hand)
-    width, images = local.values.shape[-1], detector.images
-    above = st.select_slider(
-        "Count a direction from a variance of", [1e-5, 1e-4, 1e-3, 1e-2, 1e-1], spectra.COLLAPSED,
-        format_func=lambda value: f"{value:g}", key="rank_above",
-        help="1e-4 is the bound at which Kim et al. (2021) count rank; at the ridge a direction is half noise.",
+    width = local.values.shape[-1]
+    above = st.segmented_control(
+        "Count a direction from a variance of", THRESHOLDS, default=1e-2, required=True, key="rank_above",
+        format_func=lambda value: f"{value:g}",
+        help="At the ridge, 0.01 as a rule, a direction is half noise. 0.0001 is the bound of Kim et al. (2021).",
     )  # fmt: skip
     counts = local.rank_map(above)
     st.markdown(
-        f"At every place the detector keeps {width} mixed features, learned from {images} good photos. In the middle "
-        f"**{np.median(counts):.0f}** of them vary by more than {above:g}"
-        + (f"; {images} photos can fill {images - 1} at most." if images <= width else ".")
+        f"At every place the detector keeps {width} mixed features, learned from {local.photos} good photos. At a "
+        f"typical place the parts differ in **{np.median(counts):.0f}** directions"
+        + (f"; {local.photos} photos cannot show more than {local.possible}." if local.possible < width else ".")
     )
-    left, right = st.columns([3, 2], gap="medium")
+    row = st.container(horizontal=True, gap="medium")
+    left, right = row.container(width=SPECTRUM_WIDTH), row.container(width=PLACES_WIDTH)
     with left:
         st.markdown("**Spectrum over all places**")
         st.plotly_chart(
-            figures.local_spectra({"middle place, and 8 of 10": local.band}, look(), ridge=detector.ridge, k=k),
+            figures.local_spectra({"typical place": local.band}, look(), ridge=detector.ridge, k=k),
             theme=None, key="local_spectrum", config=NO_BAR,
             alt="Eigenvalues at each place on a log scale: median and the band of the middle 80 %.",
         )  # fmt: skip
     with right:
-        st.markdown("**How many vary, place by place**")
+        st.markdown("**Directions, place by place**")
         st.plotly_chart(
-            figures.location_map(counts, width, look()), theme=None, key="rank_map", config=NO_BAR,
+            figures.location_map(counts, local.possible, look()), theme=None, key="rank_map", config=NO_BAR,
             alt=f"Number of eigenvalues above {above:g} at each place, from {counts.min()} to {counts.max()}.",
         )  # fmt: skip
     _rank_collapse(hand, above)
@@ -114,8 +117,9 @@ def _rank_collapse(hand: InHand, above: float) -> None:
         return
     mixed, sampled = found
     st.markdown(
-        f"Of {mixed.values.shape[-1]} features, **{mixed.share(above):.0%}** vary by more than {above:g} when mixed, "
-        f"**{sampled.share(above):.0%}** when sampled, over all places."
+        f"Of the {mixed.possible} directions that {mixed.photos} photos can show at a place, "
+        f"**{mixed.share(above):.0%}** vary by more than {above:g} when channels are mixed, "
+        f"**{sampled.share(above):.0%}** when they are sampled."
     )
     st.plotly_chart(
         figures.local_spectra({"mixed (semi-orthogonal)": mixed.band, "sampled": sampled.band}, look()),
@@ -131,10 +135,12 @@ def sensitivity(hand: InHand) -> None:
     if not offered or len(hand.tray.photos) < 2:
         st.info("There is nothing to follow: this detector has no live parameter, or too few photos are on the bench.")
         return
-    name = st.segmented_control(
-        "Parameter", offered, default=offered[0], required=True, key=f"followed-{hand.tray.method}",
-        format_func=lambda name: live_parameters.CONTROLS[name].label,
-    )  # fmt: skip
+    name = offered[0]
+    if len(offered) > 1:
+        name = st.segmented_control(
+            "Parameter", offered, default=name, required=True, key=f"followed-{hand.tray.method}",
+            format_func=lambda name: live_parameters.CONTROLS[name].label,
+        )  # fmt: skip
     known = live | live_parameters.fitted(hand)
     key = ("curve", hand.id, len(hand.tray.photos), name, tuple(live.items()))
     readings: list[Reading] | None = exploring.kept().get(key)
@@ -160,15 +166,15 @@ def _curves(hand: InHand, name: str, value: float, readings: list[Reading]) -> N
     }
     label = live_parameters.CONTROLS[name].label.split(":")[0]
     has_defects = any(math.isfinite(y) for ys in lines.values() for y in ys)
-    left, right = st.columns(2, gap="large") if has_defects else (None, st.container())
-    if left is not None:
-        with left:
+    row = st.container(horizontal=True, gap="medium")
+    if has_defects:
+        with row.container(width=CURVE_WIDTH):
             st.markdown("**Good against defect**", help=" ".join(GLOSS.values()))
             st.plotly_chart(
                 figures.curves(values, lines, look(), parameter=label, in_force=value, title="share", notes=notes),
                 theme=None, key="figures_curve", config=NO_BAR, alt=f"Image AUROC, AUPRO and FPR95 against {label}.",
             )  # fmt: skip
-    with right:
+    with row.container(width=CURVE_WIDTH):
         st.markdown(
             "**Good parts alone**",
             help="How far the strangest good part lies above the middle one, as a share of the middle. The limit has "

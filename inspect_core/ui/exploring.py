@@ -23,17 +23,17 @@ from inspect_core.ui import shell, teaching
 from inspect_core.ui.in_hand import InHand
 
 KEPT = 24
+PATCHES = 2000
 LEARNED_FROM = 48
 STEPS_OF_TWO = (-3, -2, -1, 0, 1, 2, 3)
 
 
 @dataclass(frozen=True)
 class MapOrder:
-    """A map to draw: of whole photos or of `count` patches, before or after the detector's own mapping."""
+    """A map to draw: of whole photos or of patches, before or after the detector's own mapping."""
 
     whole: bool
     mapped: bool
-    count: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ def draw_map(hand: InHand, order: MapOrder, live: dict[str, int], limit: float, 
         else:
             points = explore.sample_patches(
                 hand.tray, lambda i: features(hand, i), truth_masks(hand.tray),
-                limit=limit, count=max(order.count, len(hand.tray.photos)), report=looking, **live,
+                limit=limit, count=max(PATCHES, len(hand.tray.photos)), report=looking, **live,
             )  # fmt: skip
     if order.mapped:
         points = explore.seen_by(hand.tray.method, hand.tray.detector, points, live.get(hand.tray.live_name or ""))
@@ -127,7 +127,7 @@ def local_spectrum(hand: InHand) -> LocalSpectrum:
     """The spectra of the fitted Gaussians, worked out once a fit."""
     key = ("spectrum", hand.id)
     if (found := kept().get(key)) is None:
-        found = LocalSpectrum(hand.tray.detector.spectrum().cpu().numpy())
+        found = LocalSpectrum(hand.tray.detector.spectrum().cpu().numpy(), hand.tray.detector.images)
         kept().put(key, found)
     return found
 

@@ -178,12 +178,20 @@ def test_keys_and_boxes_set_the_limit(open_page, address, app):
         page.keyboard.press("Enter")
         expect(page.get_by_text(f"In force: {wanted!r} {wanted!r}")).to_be_visible()
 
+    last = max(part.score for part in parts)
+    page.get_by_label("Limit", exact=True).last.fill(repr(last))
+    page.keyboard.press("Enter")
+    expect(page.get_by_text(f"In force: {last!r} {last!r}")).to_be_visible()
+    expect(page.locator(".card .word")).to_have_text("✓ Accept")
+    page.get_by_role("button", name="Suggested").click()
+
     page.get_by_label("Use a review band").check()
     expect(handle(page, "Limit for review")).to_be_visible()
     expect(page.locator(".words")).to_have_text(re.compile(r"sends \d+ to review\.$"))
-    on_bench(page)
-    limits = in_force(page)[0]
+    limits = Limits(held_limit(page, "Limit for review"), held_limit(page, "Limit for rejection"))
     assert limits.review < limits.reject
+    expect(page.get_by_text(f"In force: {limits.review!r} {limits.reject!r}")).to_be_visible()
+    on_bench(page)
     assert page.locator(".words").inner_text() == sentence_of(parts, limits)
     handle(page, "Limit for review").focus()
     page.keyboard.press("End")
@@ -245,6 +253,8 @@ def test_zoom_stays_when_a_parameter_moves_and_goes_with_the_part(open_page, add
 
 
 def test_five_hundred_parts_follow_a_drag(open_page, address, app):
+    from playwright.sync_api import expect
+
     page = open_page(f"{address}/?parts=500&small=1")
     on_bench(page)
     parts, _ = app.made_up(500)
@@ -256,5 +266,4 @@ def test_five_hundred_parts_follow_a_drag(open_page, address, app):
     assert page.locator('.part[data-verdict="reject"]').count() == (scores > limit).sum()
     assert page.locator(".words").inner_text() == sentence_of(parts, Limits(limit, limit))
     page.mouse.up()
-    on_bench(page)
-    assert in_force(page)[0] == Limits(limit, limit)
+    expect(page.get_by_text(f"In force: {limit!r} {limit!r}")).to_be_visible()

@@ -146,6 +146,15 @@ def test_the_constant_costs_neither_accuracy_nor_calibration(fit, options):
     assert error(fallen) <= error(parent) + 0.02
 
 
+def test_with_the_output_layer_a_wide_embedding_keeps_its_accuracy():
+    rng = np.random.default_rng(0)
+    kinds = np.abs(rng.standard_normal((4, 300)))
+    y, truth = np.arange(160) % 4, np.arange(400) % 4
+    x, new = (np.abs(0.5 * kinds[c] + 0.6 * rng.standard_normal((len(c), 300))) for c in (y, truth))
+    model = fit_kdn(x, y, hidden=(50,), include_output=True)
+    assert (model.predict(new) == truth).mean() > 0.9
+
+
 @FITS
 def test_the_constant_is_a_tenth_of_the_least_held_out_density(fit):
     x, y = clouds(120, 1)

@@ -80,7 +80,12 @@ def test_the_ends_of_the_scale_are_not_passed(level):
 
 @pytest.mark.parametrize(
     "pixels",
-    [np.zeros((64, 64, 3)), np.zeros((64, 64), np.uint8), np.zeros((64, 64, 4), np.uint8), np.zeros((31, 64, 3), np.uint8)],
+    [
+        np.zeros((64, 64, 3)),
+        np.zeros((64, 64), np.uint8),
+        np.zeros((64, 64, 4), np.uint8),
+        np.zeros((31, 64, 3), np.uint8),
+    ],
 )
 def test_other_pixels_are_refused(pixels):
     with pytest.raises(ValueError, match="uint8 RGB"):

@@ -1,0 +1,103 @@
+"""Runs benchmarks: python -m benchmarks [NAME ...] [--all] [--quick]
+
+Without names, those of the main job, whose figures stand in README.md beside their budgets. Each writes
+benchmarks/results/<name>.json with machine and versions. --quick sees that all of them run, in little time on little
+data, and keeps nothing.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from types import ModuleType
+
+from benchmarks import budgets, inspection, memory, moving, recipe_size, start, teaching
+from benchmarks.measure import RESULTS, Others, machine, write
+from benchmarks.setting import FULL, QUICK, Setting
+
+README = Path(__file__).resolve().parent.parent / "README.md"
+
+MAIN_JOB: dict[str, tuple[ModuleType, str]] = {
+    "inspection": (inspection, "one image: decode, backbone, detector, map, verdict, and the ratio to the backbone"),
+    "moving": (moving, "a move of k, q or the limit with 100 photos, and previews of γ and σ"),
+    "teaching": (teaching, "the fit alone, extraction, and teaching a sample part"),
+    "recipe_size": (recipe_size, "recipes on disk, and what 16-bit storage does to scores"),
+    "start": (start, "from the command to the first page"),
+    "memory": (memory, "peak memory of teaching 200 and 5,000 photos"),
+}
+METHODS: dict[str, tuple[str, str]] = {
+    "mahalanobis_core": ("--json", "localized Mahalanobis without a network: fit, score, size, rounding"),
+    "corp_against_neighbour": ("--json", "time of CoRP against nearest neighbour as the training set grows"),
+    "kernel_pca_figures": ("--json", "published figures of the kernel PCA detectors, reproduced"),
+    "quadrics": ("--json", "the toy curve, contaminated training sets, cost of quadrics"),
+    "suggestions": ("--name", "how good the suggested starting values are on the sample parts"),
+    "kernel_density_growth": ("--json", "time of KDF and KDN as examples and units grow"),
+    "kernel_density_shift": ("--json", "confidence of KDN as photos move away from what was taught"),
+    "kernel_density_simulations": ("--json", "error and calibration of KDF and KDN on six simulations"),
+}
+"""Modules that run by themselves: name -> the option that takes their result (a file, or its name); what of."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    options = _options(arguments)
+    chosen = options.names or ([*MAIN_JOB, *METHODS] if options.all else list(MAIN_JOB))
+    # Few photos for many dimensions are warned of in the app; here only time and memory are read.
+    warnings.simplefilter("ignore", UserWarning)
+    if options.quick:
+        with tempfile.TemporaryDirectory(prefix="loupe-quick-") as folder:
+            results = measure([name for name in chosen if name in MAIN_JOB], QUICK, Path(folder))
+            print(json.dumps({name: result["figures"] for name, result in results.items()}, indent=1))
+        return
+    measure([name for name in chosen if name in MAIN_JOB], FULL, options.results)
+    for name in (name for name in chosen if name in METHODS):
+        run_alone(name, options.results)
+    contents = budgets.table(budgets.read_results(options.results))
+    README.write_text(budgets.refresh(README.read_text(encoding="utf-8"), contents), encoding="utf-8")
+    print(contents)
+
+
+def measure(names: list[str], setting: Setting, folder: Path) -> dict[str, dict]:
+    """Run benchmarks of the main job one after the other and write each result as it comes."""
+    results = {}
+    for name in names:
+        print(f"{name}: {MAIN_JOB[name][1]}", file=sys.stderr, flush=True)
+        measured_on, others = machine(), Others.since()
+        figures = MAIN_JOB[name][0].figures(setting)
+        path = write(name, figures, measured_on=measured_on | {"others": others.share()}, folder=folder)
+        results[name] = json.loads(path.read_text())
+    return results
+
+
+def run_alone(name: str, folder: Path) -> None:
+    """One of METHODS in a process of its own. Raises CalledProcessError when it fails."""
+    option, what = METHODS[name]
+    print(f"{name}: {what}", file=sys.stderr, flush=True)
+    target = name if option == "--name" else os.fspath(folder / f"{name}.json")
+    folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run([sys.executable, "-m", f"benchmarks.{name}", option, target], check=True)
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="\n".join(f"{name:28}{what}" for name, (_, what) in (MAIN_JOB | METHODS).items()),
+    )  # fmt: skip
+    parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run; below")
+    parser.add_argument("--all", action="store_true", help="those of single methods too: about an hour")
+    parser.add_argument("--quick", action="store_true", help="only see that those of the main job run")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the results")
+    options = parser.parse_args(arguments)
+    unknown = sorted(set(options.names) - {*MAIN_JOB, *METHODS})
+    if unknown:
+        parser.error(f"no benchmark is called {unknown[0]!r}; choose from {', '.join((*MAIN_JOB, *METHODS))}")
+    if options.quick and (set(options.names) & set(METHODS)):
+        parser.error("--quick is for those of the main job; run the others by name without it")
+    return options
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""What Loupe may cost, and the table in README.md that says how it does: measured figures beside their budgets."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.measure import RESULTS
+
+OPENING, CLOSING = "<!-- benchmarks -->", "<!-- /benchmarks -->"
+BUSY = 0.1
+"""Share of the cores taken by others above which a figure is marked: it may be too slow by that much and more."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table.
+
+    what: in words; result and figure: the file and the path of keys in it; unit: as shown; budget: the most it may be,
+    in that unit, None where there is none; per: how many of the figure's own units make one of `unit`.
+    """
+
+    what: str
+    result: str
+    figure: str
+    unit: str = "ms"
+    budget: float | None = None
+    per: float = 1.0
+
+
+ROWS = (
+    Row("backbone alone, one image", "inspection", "32x32.backbone_alone"),
+    Row("patch grid and projection, 32 × 32", "inspection", "32x32.grid"),
+    Row("distances, 32 × 32, k = 100", "inspection", "32x32.detector"),
+    Row("map and score, 32 × 32", "inspection", "32x32.map"),
+    Row("detector and map, 32 × 32", "inspection", "32x32.detector_and_map_to_backbone", "× backbone", 0.4),
+    Row("from file to verdict, 32 × 32", "inspection", "32x32.file_to_verdict"),
+    Row("detector and map, 64 × 64", "inspection", "64x64.detector_and_map_to_backbone", "× backbone", 1.5),
+    Row("from file to verdict, 64 × 64", "inspection", "64x64.file_to_verdict"),
+    Row("move of k, 100 photos, 32 × 32", "moving", "32x32.k", "ms", 150),
+    Row("move of k, 100 photos, 64 × 64", "moving", "64x64.k", "ms", 150),
+    Row("move of the limit, 100 photos", "moving", "32x32.limit", "ms", 150),
+    Row("move of q (CoRP), 100 photos", "moving", "corp.q", "ms", 150),
+    Row("move of q (kernel PCA), 100 photos", "moving", "kernel_pca.q", "ms", 150),
+    Row("preview of γ, shown photo", "moving", "corp.preview_shown", "s", 1),
+    Row("preview of γ, 100 photos", "moving", "corp.preview_all", "s", 10),
+    Row("preview of σ, shown photo", "moving", "kernel_pca.preview_shown", "s", 1),
+    Row("preview of σ, 100 photos", "moving", "kernel_pca.preview_all", "s", 10),
+    Row("fit without backbone, 300 images, 32 × 32", "teaching", "32x32.fit", "s", 1),
+    Row("fit without backbone, 300 images, 64 × 64", "teaching", "64x64.fit", "s", 4),
+    Row("extraction", "teaching", "sample.extraction", "photos/s"),
+    Row("teach a sample part, 100 photos", "teaching", "sample.teach", "s"),
+    Row("peak memory of a fit, 5,000 photos", "memory", "fit_peak_mb", "GB", 1.2, 1000 / 1.048576),
+    Row("growth of that peak from 200 to 5,000 photos", "memory", "fit_growth", "%", 5, 0.01),
+    Row("recipe, 32 × 32, float32", "recipe_size", "32x32.float32.folder_mb", "MB", 25),
+    Row("recipe, 32 × 32, 16-bit", "recipe_size", "32x32.float16.folder_mb", "MB"),
+    Row("recipe, 64 × 64, float32", "recipe_size", "64x64.float32.folder_mb", "MB", 90),
+    Row("recipe, 64 × 64, 16-bit", "recipe_size", "64x64.float16.folder_mb", "MB"),
+    Row(
+        "largest change of a score by 16-bit storage",
+        "recipe_size",
+        "32x32.rounding.largest_relative_change",
+        "%",
+        None,
+        0.01,
+    ),
+    Row("verdicts changed by 16-bit storage", "recipe_size", "32x32.rounding.flips", "photos"),
+    Row("quadrics, m = 100, d = 128, 20,000 patches", "quadrics", "headline.fit_s", "min", 5, 60),
+    Row("app ready, first page", "start", "later.first_page", "s", 5),
+    Row("app ready, first page, fresh workspace", "start", "first_start_s.first_page", "s", 5),
+    Row("sample part taught and on the bench, fresh workspace", "start", "first_start_s.sample_on_the_bench", "s", 60),
+)
+
+
+def read_results(folder: Path = RESULTS) -> dict[str, dict]:
+    """What each file of results holds, by name; those of rows of the table only."""
+    paths = {row.result: folder / f"{row.result}.json" for row in ROWS}
+    return {name: json.loads(path.read_text()) for name, path in paths.items() if path.exists()}
+
+
+def table(results: Mapping[str, dict], rows: Iterable[Row] = ROWS) -> str:
+    """The Markdown table, and under it on what machine and how busy it was."""
+    lines = ["| what | measured: median (least to largest) | budget | |", "| --- | --- | --- | --- |"]
+    for row in rows:
+        measured = _measured(results.get(row.result), row)
+        budget = "" if row.budget is None else f"{row.budget:g} {row.unit}"
+        if measured is None:
+            lines.append(f"| {row.what} | not measured | {budget} | |")
+            continue
+        median, rest = measured
+        mark = _busy_mark(results[row.result])
+        lines.append(f"| {row.what} | {_figure(median)}{rest} {row.unit}{mark} | {budget} | {_verdict(row, median)} |")
+    return "\n".join([*lines, "", *_machines(results)])
+
+
+def refresh(document: str, contents: str) -> str:
+    """The document with `contents` between its two marks. Raises ValueError when a mark is missing."""
+    before, opening, rest = document.partition(OPENING)
+    _, closing, after = rest.partition(CLOSING)
+    if not opening or not closing:
+        raise ValueError(f"the document has no {OPENING} and {CLOSING}; put both where the table belongs")
+    return f"{before}{OPENING}\n{contents}\n{CLOSING}{after}"
+
+
+def _measured(result: dict | None, row: Row) -> tuple[float, str] | None:
+    """Median in the row's unit and the spread in words, "" for a single figure; None when it was not measured."""
+    value: object = (result or {}).get("figures")
+    for key in row.figure.split("."):
+        if not isinstance(value, dict) or key not in value:
+            return None
+        value = value[key]
+    if not isinstance(value, dict):
+        return value / row.per, ""
+    median, least, largest = (
+        next(number for name, number in value.items() if name.startswith(f"{which}_")) / row.per
+        for which in ("median", "least", "largest")
+    )
+    return median, f" ({_figure(least)} to {_figure(largest)})"
+
+
+def _verdict(row: Row, median: float) -> str:
+    if row.budget is None:
+        return ""
+    return "met" if median <= row.budget else f"**missed**, {_figure(median / row.budget)} × the budget"
+
+
+def _busy_mark(result: dict) -> str:
+    return " *" if (result["machine"].get("others") or 0) > BUSY else ""
+
+
+def _machines(results: Mapping[str, dict]) -> list[str]:
+    lines: dict[str, list[str]] = {}
+    for name, result in results.items():
+        where = result["machine"]
+        versions = ", ".join(f"{package} {version}" for package, version in where["versions"].items())
+        line = f"{where['processor']}, {where['cores']} cores, {where['system']}, {where['when'][:10]}; {versions}"
+        lines.setdefault(line, []).append(name)
+    found = [
+        f"Measured on {line}" + (f" ({', '.join(names)})." if len(lines) > 1 else ".") for line, names in lines.items()
+    ]
+    if any(_busy_mark(result) for result in results.values()):
+        found += ["", f"\\* Others used more than {BUSY:.0%} of the cores meanwhile; quiet, the figure is smaller."]
+    return found
+
+
+def _figure(value: float) -> str:
+    """Three digits, without an exponent."""
+    if value == 0 or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.2g}" if abs(value) < 0.1 else f"{value:.3g}"

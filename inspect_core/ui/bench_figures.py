@@ -1,0 +1,128 @@
+"""The figures the bench is drawn from: what is sent to the browser as JSON."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from inspect_core.judge.limits import upper_bound
+from inspect_core.verdict import Limits
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of the gallery, in the order of the tray.
+
+    kind: "good", a kind of defect, or "unknown"; part: "calibrate", "judge" or "added"; group: its lot, if known;
+    score: finite, in the detector's unit.
+    """
+
+    name: str
+    kind: str
+    part: str
+    group: str | None
+    score: float
+
+    @property
+    def truth(self) -> str:
+        """ "good", "defect" or "unknown"."""
+        return self.kind if self.kind in ("good", "unknown") else "defect"
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """The part on the bench.
+
+    position: its place in the gallery; image: (H, W, 3) uint8, the original; anomaly_map: (h, w) float32, finite; mask:
+    (h, w) bool, the true defect, or None; guard and note: plain sentences, or None.
+    """
+
+    position: int
+    image: np.ndarray
+    anomaly_map: np.ndarray
+    mask: np.ndarray | None = None
+    guard: str | None = None
+    note: str | None = None
+
+
+def check(parts: Sequence[Part], shown: Shown, heat: np.ndarray, small_maps: np.ndarray | None) -> None:
+    """Raise ValueError when these cannot be drawn: a score or map that is not finite, another shape, no such part."""
+    for part in parts:
+        if not np.isfinite(part.score):
+            raise ValueError(f"{part.name} has the score {part.score}; leave parts without a score off the bench")
+    if not 0 <= shown.position < len(parts):
+        raise ValueError(f"position is {shown.position}, outside a gallery of {len(parts)} parts")
+    if shown.image.ndim != 3 or shown.image.shape[2] != 3 or shown.image.dtype != np.uint8:
+        raise ValueError(f"image is {shown.image.shape} {shown.image.dtype}; give (H, W, 3) uint8")
+    if shown.anomaly_map.ndim != 2 or not np.isfinite(shown.anomaly_map).all():
+        raise ValueError(f"anomaly_map is {shown.anomaly_map.shape}; give one finite map, (h, w)")
+    if shown.mask is not None and shown.mask.shape != shown.anomaly_map.shape:
+        raise ValueError(f"mask is {shown.mask.shape}, the map {shown.anomaly_map.shape}; bring it to the map's size")
+    if heat.shape != (512, 4) or heat.dtype != np.uint8:
+        raise ValueError(f"heat is {heat.shape} {heat.dtype}; give (512, 4) uint8 from plots.heat_colours")
+    if small_maps is not None and (small_maps.ndim != 3 or len(small_maps) != len(parts)):
+        raise ValueError(f"small_maps is {small_maps.shape} for {len(parts)} parts; give (parts, h, w)")
+
+
+def payload(
+    parts: Sequence[Part], shown: Shown, limits: Limits, *, calm: float, suggested: Limits, sentence: str
+) -> dict:
+    """The figures of the bench as JSON-able data; scores keep every bit.
+
+    counted: per part "good" or "defect" where the sentence counts it, else ""; own: whether the limit was set on the
+    good parts it counts; setters: positions of the good parts a wanted overkill is met on; bounds: for every number of
+    good parts rejected, the largest share of overkill in percent, as the sentence prints it.
+    """
+    counted, own = counted_parts(parts)
+    setters = _setters(parts)
+    return {
+        "names": [part.name for part in parts],
+        "kinds": [part.kind for part in parts],
+        "truths": [part.truth for part in parts],
+        "groups": [part.group for part in parts],
+        "scores": [float(part.score) for part in parts],
+        "counted": counted,
+        "own": own,
+        "setters": setters,
+        "bounds": list(_bounds(counted.count("good"))),
+        "position": shown.position,
+        "image_size": list(shown.image.shape[:2]),
+        "map_size": list(shown.anomaly_map.shape),
+        "guard": shown.guard,
+        "note": shown.note,
+        "limits": _as_data(limits),
+        "suggested": _as_data(suggested),
+        "calm": float(calm),
+        "sentence": sentence,
+    }
+
+
+def counted_parts(parts: Sequence[Part]) -> tuple[list[str], bool]:
+    """Per part "good" or "defect" where the sentence counts it, else "", and whether the good ones set the limit.
+
+    The same parts as `evaluation.in_parts_of` counts.
+    """
+    good = {part: [p.truth == "good" and p.part == part for p in parts] for part in ("judge", "calibrate")}
+    shown = good["judge"] if any(good["judge"]) else good["calibrate"]
+    counted = [
+        "defect" if part.truth == "defect" else "good" if here else "" for part, here in zip(parts, shown, strict=True)
+    ]
+    return counted, not (any(good["judge"]) and any(good["calibrate"]))
+
+
+def _setters(parts: Sequence[Part]) -> list[int]:
+    """Positions of the good parts that set a limit: those kept to calibrate, else those to judge."""
+    for part in ("calibrate", "judge"):
+        if found := [i for i, p in enumerate(parts) if p.truth == "good" and p.part == part]:
+            return found
+    return []
+
+
+@lru_cache(maxsize=32)
+def _bounds(total: int) -> tuple[str, ...]:
+    return tuple(f"{max(100 * upper_bound(k, total), 0.1):.1f}" for k in range(total + 1))
+
+
+def _as_data(limits: Limits) -> dict[str, float]:
+    return {"review": limits.review, "reject": limits.reject}

@@ -1,0 +1,55 @@
+"""Pixels for the bench: photos, maps and thumbnails as bytes that the browser reads without a guess."""
+
+import hashlib
+import io
+import json
+import struct
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+from PIL import Image
+
+PHOTO_SIDE = 2048
+
+
+def pack(token: str, blobs: Sequence[bytes]) -> bytes:
+    """Bytes of a film: length of the header (little-endian uint32), the header (token, lengths) as JSON, the blobs."""
+    head = json.dumps({"token": token, "lengths": [len(blob) for blob in blobs]}).encode()
+    return b"".join([struct.pack("<I", len(head)), head, *blobs])
+
+
+def photo_file(image: np.ndarray) -> tuple[bytes, list[int]]:
+    """An (H, W, 3) uint8 photo as a PNG and its (height, width).
+
+    Pixel for pixel up to PHOTO_SIDE on the longer side, averaged down to that beyond. The last few are kept.
+    """
+    digest = hashlib.sha256(repr(image.shape).encode())
+    digest.update(np.ascontiguousarray(image))
+    return _photo_file(digest.hexdigest(), image)
+
+
+@st.cache_data(max_entries=12, show_spinner=False)
+def _photo_file(digest: str, _image: np.ndarray) -> tuple[bytes, list[int]]:
+    photo = Image.fromarray(_image)
+    if max(photo.size) > PHOTO_SIDE:
+        share = PHOTO_SIDE / max(photo.size)
+        photo = photo.resize([max(1, round(side * share)) for side in photo.size], Image.Resampling.BOX)
+    held = io.BytesIO()
+    photo.save(held, "PNG", compress_level=1)
+    return held.getvalue(), [photo.height, photo.width]
+
+
+def planes(anomaly_map: np.ndarray, mask: np.ndarray | None) -> list[bytes]:
+    """The (h, w) map as little-endian float32, row by row, then the mask as a byte per pixel when there is one."""
+    sent = [np.ascontiguousarray(anomaly_map, "<f4").tobytes()]
+    if mask is not None:
+        sent.append(np.ascontiguousarray(mask, np.uint8).tobytes())
+    return sent
+
+
+def quantised(maps: np.ndarray) -> list[bytes]:
+    """Small maps in 256 steps over their common range: height, width, low and high as JSON, then a byte per pixel."""
+    low, high = float(maps.min()), float(maps.max())
+    steps = np.round((maps - low) * (255 / ((high - low) or 1))).astype(np.uint8)
+    return [json.dumps([*maps.shape[1:], low, high]).encode(), steps.tobytes()]

@@ -1,0 +1,159 @@
+"""The bench's arithmetic, run by the browser on random cases: equal to Python's to the bit and to the word."""
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from inspect_core import plots
+from inspect_core.judge.anomaly_map import regions, scale_region
+from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill, upper_bound
+from inspect_core.ui import bench
+from inspect_core.verdict import Limits
+
+FOLDER = Path(bench.__file__).parent
+SOURCE = "\n".join((FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in ("bench_judging", "bench_map"))
+
+
+@pytest.fixture(scope="module")
+def run(browser):
+    """run(body, cases) applies a JavaScript function body to each case `it` and gives the results."""
+    page = browser.new_page()
+
+    def apply(body: str, cases: list) -> list:
+        return page.evaluate(f"(text) => {{ {SOURCE}\n return JSON.parse(text).map((it) => {{ {body} }}); }}",
+                             json.dumps(cases))  # fmt: skip
+
+    yield apply
+    page.close()
+
+
+def random_maps(count: int = 60) -> list[tuple[np.ndarray, float]]:
+    """Maps with ties, with lone pixels and with corners that touch, each with a limit that is sometimes a value."""
+    rng = np.random.default_rng(4)
+    cases = []
+    for i in range(count):
+        values = rng.normal(3, 1, rng.integers(1, 14, 2)).astype(np.float32)
+        values = np.round(values * 2) / 2 if i % 2 else values
+        limit = float(rng.choice(values.ravel())) if i % 3 else float(rng.normal(3, 1))
+        cases.append((values, limit))
+    return cases
+
+
+def as_map(values: np.ndarray) -> dict:
+    return {"values": values.ravel().tolist(), "height": values.shape[0], "width": values.shape[1]}
+
+
+READ_MAP = "const map = { ...it.map, values: Float32Array.from(it.map.values) };"
+
+
+def test_regions_on_the_original(run) -> None:
+    cases = [(values, limit, (7 * i % 40 + 1, 11 * i % 50 + 1)) for i, (values, limit) in enumerate(random_maps())]
+    found = run(
+        READ_MAP + "return regionsAbove(map, it.limit).map((region) => scaleRegion(region, map, it.size));",
+        [{"map": as_map(values), "limit": limit, "size": size} for values, limit, size in cases],
+    )
+    for (values, limit, size), ours in zip(cases, found, strict=True):
+        theirs = [scale_region(region, values.shape, size) for region in regions(values, limit)]
+        assert [(each["area"], each["peak"], tuple(each["box"])) for each in ours] == [
+            (each.area, each.peak, each.box) for each in theirs
+        ]
+
+
+def test_the_outline_holds_exactly_the_pixels_above_the_limit(run) -> None:
+    cases = [(values, limit) for values, limit in random_maps() if not (values == np.float64(limit)).any()]
+    assert len(cases) > 10
+    inside = run(
+        READ_MAP
+        + """
+        const draw = document.createElement("canvas").getContext("2d");
+        const path = contourPath(map, it.limit);
+        return it.map.values.map((_, i) => {
+          const x = i % map.width;
+          return draw.isPointInPath(path, x + 0.5, (i - x) / map.width + 0.5, "evenodd");
+        });""",
+        [{"map": as_map(values), "limit": limit} for values, limit in cases],
+    )
+    for (values, limit), ours in zip(cases, inside, strict=True):
+        np.testing.assert_array_equal(np.array(ours).reshape(values.shape), values > limit)
+
+
+def test_the_outline_joins_pixels_that_touch_at_a_corner(run) -> None:
+    corner = """
+        const draw = document.createElement("canvas").getContext("2d");
+        return draw.isPointInPath(contourPath(map, 0.5), 1, 1, "evenodd");"""
+    cases = [np.array([[1, 0], [0, 1]]), np.array([[0, 1], [1, 0]]), np.array([[1, 0], [0, 0]])]
+    assert run(READ_MAP + corner, [{"map": as_map(values)} for values in cases]) == [True, True, False]
+
+
+def test_colours_are_those_of_the_reports(run) -> None:
+    rng = np.random.default_rng(5)
+    values = rng.uniform(0, 12, (9, 7)).astype(np.float32)
+    colours = plots.heat_colours()
+    for calm, limit in ((2.0, 6.0), (2.0, 30.0), (4.9, 5.0)):
+        case = {"map": as_map(values), "calm": calm, "limit": limit, "colours": colours.ravel().tolist()}
+        painted = run(
+            READ_MAP
+            + """
+            const pixels = new Uint32Array(map.values.length);
+            const range = colourRange(map, { calm: it.calm, limit: it.limit, stretch: false, rainbow: false });
+            paintScores(pixels, map.values, packedColours(it.colours), range);
+            return [...new Uint8Array(pixels.buffer)];""",
+            [case],
+        )[0]
+        wanted = plots.heat(values, calm=calm, limit=limit)
+        ours = np.array(painted, np.uint8).reshape(wanted.shape)
+        # The report's positions are float32, so a value on the edge of a step may fall to its neighbour.
+        assert np.abs(ours.astype(int) - wanted).max() <= 3
+        assert ((values > limit) == (ours[..., 3] >= colours[256, 3])).all()
+
+
+def test_verdicts_counts_and_the_sentence(run) -> None:
+    rng = np.random.default_rng(6)
+    cases = []
+    for i in range(80):
+        scores = np.round(rng.normal(5, 2, rng.integers(0, 30)) * 2) / 2
+        counted = rng.choice(["good", "defect", ""], scores.size).tolist()
+        review = float(np.round(rng.normal(5, 1) * 2) / 2)
+        cases.append((scores, counted, Limits(review, review + (i % 3))))
+    said = run(
+        """const counts = countParts(it.scores, it.counted, it.limits);
+        return inParts(counts, it.bounds, hasReviewBand(it.limits), it.own);""",
+        [
+            {
+                "scores": scores.tolist(),
+                "counted": counted,
+                "limits": {"review": limits.review, "reject": limits.reject},
+                "own": i % 2 == 0,
+                "bounds": [
+                    f"{max(100 * upper_bound(k, counted.count('good')), 0.1):.1f}"
+                    for k in range(counted.count("good") + 1)
+                ],
+            }
+            for i, (scores, counted, limits) in enumerate(cases)
+        ],
+    )
+    for i, ((scores, counted, limits), sentence) in enumerate(zip(cases, said, strict=True)):
+        good, defects = (scores[[each == role for each in counted]] for role in ("good", "defect"))
+        counts = count_parts(good, defects, review=limits.review, reject=limits.reject)
+        assert sentence == in_parts(counts, limit_set_on_these=i % 2 == 0)
+
+
+def test_the_limit_for_an_overkill(run) -> None:
+    rng = np.random.default_rng(7)
+    cases = []
+    for i in range(120):
+        scores = rng.gamma(4, 2, rng.integers(1, 130)).astype(np.float32)
+        cases.append((np.round(scores) if i % 2 else scores, float(rng.choice([0, 0.01, 0.05, 0.29, 0.5, 0.99]))))
+    step = np.finfo(float).eps
+    # Neighbouring numbers whose middle rounds up; a share that falls short of 29 parts in binary; all alike.
+    cases += [(np.array([1 + step, 1 + 2 * step]), 0.5), (np.arange(100.0), 0.29), (np.array([2.0, 2.0]), 0.0)]
+    found = run(
+        "return limitForOverkill(it.scores, it.rate);",
+        [{"scores": scores.tolist(), "rate": rate} for scores, rate in cases],
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        assert found == [limit_for_overkill(scores, rate=rate) for scores, rate in cases]

@@ -1,0 +1,177 @@
+"""The benchmarks run, on very little; their table judges rightly and is written to the same place every time."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import __main__ as runner
+from benchmarks import budgets, memory, moving, setting, start, teaching
+from benchmarks.budgets import Row
+from benchmarks.measure import Others, in_own_process, own_peak_mb, spread, timed, write
+from benchmarks.setting import QUICK
+
+PARTS = ("inspection", "moving", "teaching", "recipe_size")
+MACHINE = {
+    "when": "2026-11-21T10:00:00+00:00",
+    "processor": "EPYC",
+    "cores": 2,
+    "system": "Linux 6",
+    "versions": {"python": "3.11"},
+    "others": 0.0,
+}
+ROWS = (
+    Row("a move", "moving", "32x32.k", "ms", 150),
+    Row("a fit", "teaching", "fit", "s", 1),
+    Row("growth", "memory", "fit_growth", "%", 5, 0.01),
+    Row("extraction", "teaching", "rate", "photos/s"),
+)
+RESULTS = {
+    "moving": {"machine": MACHINE, "figures": {"32x32": {"k": spread([10.0, 12.0, 20.0], "ms")}}},
+    "teaching": {"machine": MACHINE, "figures": {"fit": spread([1.5], "s"), "rate": spread([40.0], "photos_per_s")}},
+}
+
+
+@pytest.fixture
+def exported(backbone, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The network that the whole test run exports once; the guard, which needs a second one, has its own tests."""
+    backbone.tap_maps(np.zeros((1, *QUICK.size, 3), np.uint8))
+    shutil.copytree(backbone.cache, workspace / "onnx")
+    for module in (memory, teaching):
+        monkeypatch.setattr(module, "learn_product", lambda study: None)
+        monkeypatch.setattr(module, "with_head", setting.network)
+
+
+def test_the_main_job_runs_on_little_and_keeps_nothing(exported, capsys):
+    readme = runner.README.read_text()
+    kept = sorted(runner.RESULTS.glob("*")) if runner.RESULTS.exists() else []
+    runner.main(["--quick", *PARTS])
+    figures = json.loads(capsys.readouterr().out)
+    assert set(figures) == set(PARTS)
+    assert runner.README.read_text() == readme
+    assert (sorted(runner.RESULTS.glob("*")) if runner.RESULTS.exists() else []) == kept
+
+    for row in budgets.ROWS:
+        if row.result in PARTS:
+            assert "not measured" not in budgets.table(_results(figures), [_on_quick_grids(row)]), row
+    quick, full = (f"{side}x{side}" for side in QUICK.sides)
+    steps = figures["inspection"][quick]
+    parts = sum(steps[name]["least_ms"] for name in ("grid", "detector", "map"))
+    assert 0 < parts <= steps["detector_and_map"]["least_ms"]
+    assert steps["detector_and_map"]["repeats"] == QUICK.repeats
+    assert figures["teaching"][full]["images"] == QUICK.good
+    for stored in ("float32", "float16"):
+        assert figures["recipe_size"][full][stored]["same_scores_when_opened"]
+    sizes = figures["recipe_size"][full]
+    assert sizes["float16"]["folder_mb"] < sizes["float32"]["folder_mb"]
+    assert 0 < sizes["rounding"]["largest_relative_change"] < 0.01
+
+
+def test_memory_of_teaching_grows_with_its_steps(exported, tmp_path):
+    memory.make_photos(tmp_path / "photos", 10)
+    assert len({path.read_bytes() for path in (tmp_path / "photos").iterdir()}) == 10
+    found = memory.teach(tmp_path / "photos", QUICK)
+    peaks = [step["peak_mb"] for step in found["steps"].values()]
+    assert (found["fit"], found["shown"]) == (6, 4)
+    assert peaks == sorted(peaks)
+    assert found["fit_peak_mb"] == found["steps"]["limit"]["peak_mb"] <= found["app_peak_mb"] == peaks[-1]
+
+
+def test_a_move_of_the_limit_computes_no_score(exported, tmp_path, monkeypatch):
+    fitted = setting.study(QUICK, setting.taught(QUICK), 8, moving.Store(tmp_path)).fit()
+    asked = []
+    scores = type(fitted.tray).scores
+    monkeypatch.setattr(type(fitted.tray), "scores", lambda tray, **live: asked.append(live) or scores(tray, **live))
+    moving.move_limit(fitted.tray, repeats=5)
+    assert asked == [{}]
+    moving.move_live(fitted.tray, repeats=3)
+    assert len({live["k"] for live in asked[1:]}) > 1
+
+
+def test_a_start_that_fails_says_so():
+    with subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"]) as server:
+        server.wait()
+        with pytest.raises(RuntimeError, match="did not answer"):
+            start._wait_until_healthy("http://127.0.0.1:9", server)
+
+
+def test_the_table_judges_medians_against_budgets():
+    move, fit, growth, rate = budgets.table(RESULTS, ROWS).splitlines()[2:6]
+    assert move == "| a move | 12 (10 to 20) ms | 150 ms | met |"
+    assert fit == "| a fit | 1.5 (1.5 to 1.5) s | 1 s | **missed**, 1.5 × the budget |"
+    assert growth == "| growth | not measured | 5 % | |"
+    assert rate == "| extraction | 40 (40 to 40) photos/s |  |  |"
+
+
+def test_the_table_names_the_machine_and_marks_figures_of_a_busy_one():
+    busy = RESULTS | {"teaching": {**RESULTS["teaching"], "machine": MACHINE | {"others": 0.5}}}
+    assert "*" not in budgets.table(RESULTS, ROWS[:1])
+    lines = budgets.table(busy, ROWS).splitlines()
+    assert "20) ms |" in lines[2]
+    assert "1.5) s * |" in lines[3]
+    assert "Measured on EPYC, 2 cores, Linux 6, 2026-11-21; python 3.11." in lines
+    assert "Others used more than 10%" in lines[-1]
+
+
+def test_refreshing_twice_changes_nothing_more_and_nothing_else():
+    document = f"# Loupe\n\n{budgets.OPENING}\nold\n{budgets.CLOSING}\n\nThe end.\n"
+    once = budgets.refresh(document, "| new |")
+    assert once == f"# Loupe\n\n{budgets.OPENING}\n| new |\n{budgets.CLOSING}\n\nThe end.\n"
+    assert budgets.refresh(once, "| new |") == once
+    with pytest.raises(ValueError, match="has no"):
+        budgets.refresh(document.replace(budgets.CLOSING, ""), "| new |")
+
+
+def test_readme_has_a_place_for_the_table():
+    document = runner.README.read_text(encoding="utf-8")
+    assert budgets.OPENING in budgets.refresh(document, "")
+
+
+def test_every_module_that_runs_alone_is_there():
+    for name in runner.METHODS:
+        assert (Path(runner.__file__).parent / f"{name}.py").exists(), name
+
+
+def test_unknown_names_are_refused(capsys):
+    for arguments in (["inspektion"], ["--quick", "quadrics"]):
+        with pytest.raises(SystemExit):
+            runner.main(arguments)
+    assert "inspektion" in capsys.readouterr().err
+
+
+def test_results_hold_the_machine_and_the_figures(tmp_path):
+    path = write("one", {"a": timed(lambda: None, repeats=3)}, folder=tmp_path / "new")
+    result = json.loads(path.read_text())
+    assert result["figures"]["a"]["least_ms"] <= result["figures"]["a"]["median_ms"]
+    assert {"processor", "cores", "versions", "when"} <= set(result["machine"])
+
+
+def test_peak_memory_is_that_of_the_process_itself(tmp_path, monkeypatch):
+    held = np.ones(200 << 17)  # 200 MB here must not be counted there
+    (tmp_path / "small.py").write_text("from benchmarks.measure import own_peak_mb\nprint(own_peak_mb())\n")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{runner.README.parent}")
+    small = in_own_process(["small"], workspace=tmp_path)
+    assert small < 200
+    assert held.nbytes / 2**20 < own_peak_mb()
+
+
+def test_others_are_not_this_process():
+    since = Others.since()
+    sum(range(3_000_000))
+    share = since.share()
+    assert share is None or 0 <= share <= 1
+
+
+def _results(figures: dict) -> dict:
+    return {name: {"machine": MACHINE, "figures": found} for name, found in figures.items()}
+
+
+def _on_quick_grids(row: Row) -> Row:
+    figure = row.figure
+    for side, quick in zip((32, 64), QUICK.sides, strict=True):
+        figure = figure.replace(f"{side}x{side}", f"{quick}x{quick}")
+    return Row(row.what, row.result, figure, row.unit, row.budget, row.per)
