@@ -4,6 +4,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Idle threads that spin take the cores from each other: thirty times slower on a busy machine.
 export OMP_WAIT_POLICY ?= PASSIVE
+# NumPy's products here are small: a second thread costs more than it brings.
+export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: app test bench sample lint clean
 

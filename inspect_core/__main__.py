@@ -3,8 +3,9 @@
 import os
 import sys
 
-# Before torch is loaded: idle threads that spin take the cores from each other on a busy machine.
+# Before torch and NumPy are loaded: threads that spin, or share small products, cost more than they bring.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from inspect_core.cli import main  # noqa: E402
 

@@ -146,8 +146,8 @@ def eigenvalues(shares: np.ndarray, q: int, held: float, look: Look) -> go.Figur
         hovertemplate="component %{x}: %{y:.2%} of the variance<br>up to here: %{customdata:.1%}<extra></extra>",
     )  # fmt: skip
     figure.add_vrect(x0=max(q, 1), x1=len(shares), fillcolor=look.defect, opacity=0.08, line_width=0, layer="below")
-    figure.update_xaxes(title="component, largest first", type="log")
-    figure.update_yaxes(title="share of the variance", type="log", tickformat=".2~%")
+    figure.update_xaxes(title="component, largest first", type="log", dtick=1, range=[0, np.log10(len(shares)) + 0.02])
+    figure.update_yaxes(title="share of the variance", type="log", tickformat="~g", dtick=1, exponentformat="power")
     mark_value(figure, max(q, 1), f"q = {q} keeps {held:.1%}; what lies right of it is scored", look)
     return figure
 

@@ -56,7 +56,8 @@ def _describe(sample: Sample, backbone: Backbone) -> tuple[np.ndarray, np.ndarra
     except ImageError:
         return None
     _, embedding, logits = backbone.describe(squash(pixels, backbone.size)[None])
-    return embedding[0].cpu().numpy(), logits[0].cpu().numpy()
+    # Copies: a view would keep the network's whole output buffer of every photo.
+    return embedding[0].cpu().numpy().copy(), logits[0].cpu().numpy().copy()
 
 
 def _columns(rows: Sequence[tuple[np.ndarray, np.ndarray]], *, like: Sequence) -> tuple[np.ndarray, np.ndarray]:
