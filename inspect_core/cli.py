@@ -31,6 +31,7 @@ from inspect_core.recipe import inspect, loaded_backbone
 from inspect_core.records.recipe_file import load as load_recipe
 from inspect_core.records.recipe_file import save
 from inspect_core.study import Study
+from inspect_core.suggest import fit_as_suggested
 from inspect_core.verdict import Limits
 
 ACCEPTED, NOT_ACCEPTED, COULD_NOT_RUN = 0, 1, 2
@@ -149,7 +150,11 @@ def _study(options: argparse.Namespace) -> Study:
         seed=options.seed,
     )
     with _bar() as report:
-        study.fit(report)
+        if METHODS[options.detector].refits or METHODS[options.detector].live == "q":
+            study, suggestion = fit_as_suggested(study, fixed=given, progress=report)
+            print(suggestion.basis)
+        else:
+            study.fit(report)
     for name, reason in study.skipped:
         print(f"Skipped {name}: {reason}")
     return study

@@ -12,6 +12,7 @@ from inspect_core.features.store import Store
 from inspect_core.methods import METHODS, Workload, parameters_of
 
 READING = 0.006
+SUGGESTING = 10.0
 RUNNING_APP = 700 << 20
 
 
@@ -40,6 +41,8 @@ def forecast(
 ) -> Forecast:
     """The cost of teaching `fit` photos and scoring `shown` ones, from timing one grey photo on this machine.
 
+    The photos to fit go through the network twice: for their patches, and as a whole for the product check.
+
     Raises ValueError when the backbone cannot be loaded or a parameter is unknown.
     """
     loaded, row = load(backbone, taps=taps, size=size), METHODS[method]
@@ -54,5 +57,6 @@ def forecast(
     disk = preparation.bytes_per_photo * (fit + shown)
     fits = store.would_fit(disk)
     costs = row.costs(Workload(fit, shown, grid[0] * grid[1], preparation.width), chosen)
-    seconds = (fit + shown) * per_photo + costs.seconds
+    suggesting = SUGGESTING if row.live == "q" else 0.0
+    seconds = (fit + shown + fit) * per_photo + suggesting + costs.seconds
     return Forecast(seconds, RUNNING_APP + costs.memory, disk, loaded.engine, fits)

@@ -101,7 +101,9 @@ class Method:
 
 def stops_up_to(top: int, count: int = STOPS) -> tuple[int, ...]:
     """At most `count` whole numbers from 1 to `top`: all of the first half count, then round ones, and `top` itself."""
-    dense = min(top, count if top <= count else count // 2)
+    if top <= count:
+        return tuple(range(1, top + 1))
+    dense = count // 2
     steps = (digit * 10**power for power in range(9) for digit in (1, 2, 5))
     step = next(step for step in steps if top // step - dense // step + 1 <= count - dense)
     return tuple(sorted({*range(1, dense + 1), *range(step * (dense // step + 1), top + 1, step), top}))
@@ -240,7 +242,7 @@ _KERNEL_PCA = Method(
     score=lambda detector, patches, q: detector.score(patches, q=q),
     sweep=lambda detector, patches, stops: detector.sweep(patches, stops),
     top=lambda detector: detector.rank,
-    start=lambda detector: kernel_pca.suggest_q(detector.eigenvalues),
+    start=lambda detector: min(detector.q, detector.rank),
     costs=_kernel_costs,
     from_arrays=kernel_pca.KernelPCA.from_arrays,
     refits=("sigma",),

@@ -46,7 +46,8 @@ LAYERS = (
 CLOSED = ("inspect_core.detectors", "inspect_core.classify", "inspect_core.judge", "inspect_core.images")
 WITHOUT_TORCH = ("manifest", "verdict", "judge.anomaly_map", "judge.limits", "judge.metrics", "images.read",
                  "images.folders", "images.synthetic")  # fmt: skip
-WITHOUT_STREAMLIT = ("study", "cli", "records.recipe_file", "jobs", "evaluation", "plots", "figures", "explore", "sensitivity", "spectra")
+WITHOUT_STREAMLIT = ("study", "cli", "records.recipe_file", "jobs", "evaluation", "plots", "figures", "explore",
+                     "sensitivity", "spectra", "preview", "suggest")  # fmt: skip
 
 
 def layer_of(module: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Pages driven by Streamlit's own AppTest: fresh caches, a workspace of their own, the whole app from its front door."""
+"""Pages driven by AppTest: fresh caches, a workspace of their own, the whole app from its front door."""
 
 import time
 from collections.abc import Callable

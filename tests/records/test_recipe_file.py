@@ -58,7 +58,7 @@ def test_a_full_disk_leaves_the_old_recipe_and_no_rest(recipe, tmp_path, monkeyp
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(recipe_file, "_flush", full)
-    with pytest.raises(OSError, match="not saved.*free some disk space"):
+    with pytest.raises(OSError, match=r"not saved.*free some disk space"):
         save(recipe, tmp_path / name)
     assert load(tmp_path / name).digest == old.digest
     assert [path.name for path in tmp_path.iterdir()] == [name]
