@@ -1,0 +1,96 @@
+"""The main job in a real browser: the sample taught, k and the limit moved, a recipe saved and opened again."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from inspect_core.records.recipe_file import load
+
+ROOT = Path(__file__).resolve().parents[2]
+TEACHING = 240_000
+
+
+@pytest.fixture(scope="module")
+def workspace_folder(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("main-job")
+
+
+@pytest.fixture(scope="module")
+def address(serve, workspace_folder) -> str:
+    return serve(ROOT / "app.py", workspace_folder)
+
+
+def idle(page: Page) -> None:
+    page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
+
+
+def on_the_bench(page: Page) -> None:
+    """The sample part lies on the bench; on the first start it is taught by itself."""
+    expect(page.get_by_role("slider", name=re.compile("limit", re.IGNORECASE)).first).to_be_visible(timeout=TEACHING)
+    idle(page)
+
+
+def sentence(page: Page):
+    return page.get_by_text(re.compile(r"^Rejects \d+ of 20 good \(at most [\d.]+ % at 95 %\)"))
+
+
+def test_a_deep_link_on_a_fresh_server_goes_through_the_front_door(serve, open_page):
+    page = open_page(serve(ROOT / "app.py") + "/recipes")
+    expect(page.get_by_role("heading", name="Recipes")).to_be_visible()
+    expect(page.get_by_text("No recipe has been saved yet")).to_be_visible()
+    expect(page.get_by_role("link", name="Teach")).to_be_visible()
+    idle(page)
+    assert page.get_by_test_id("stException").count() == 0
+
+
+def test_the_whole_job(address, open_page, workspace_folder):
+    page = open_page(address)
+    on_the_bench(page)
+    expect(sentence(page)).to_be_visible()
+    before = sentence(page).inner_text()
+
+    k = page.get_by_role("slider", name=re.compile("^k"))
+    score = page.locator(".st-key-never").or_(page.get_by_text(re.compile(r"^✕ Reject|Reject$")).first)
+    expect(score.first).to_be_visible()
+    start = k.get_attribute("aria-valuetext") or k.input_value()
+    k.focus()
+    page.keyboard.press("ArrowLeft")
+    idle(page)
+    expect(k).not_to_have_attribute("aria-valuetext", start)
+    expect(sentence(page)).to_be_visible()
+
+    limit = page.get_by_role("slider", name=re.compile("limit", re.IGNORECASE)).first
+    limit.focus()
+    page.keyboard.press("Home")
+    expect(sentence(page)).to_contain_text("Rejects 20 of 20 good")
+    page.keyboard.press("End")
+    expect(sentence(page)).to_contain_text("Rejects 0 of 20 good")
+    expect(page.get_by_text("checked")).to_be_visible()
+    idle(page)
+    assert sentence(page).inner_text() != before
+
+    page.get_by_role("button", name="Save as recipe").click()
+    page.get_by_role("textbox", name="Name").fill("Flange release")
+    page.get_by_role("textbox", name="Name").press("Enter")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text(re.compile("^recipe [0-9a-f]{8} · draft"))).to_be_visible()
+    idle(page)
+    saved = load(workspace_folder / "recipes" / "Flange-release.zip")
+    assert saved.product == "Flange release"
+
+    page.get_by_role("link", name="Recipes").click()
+    expect(page.get_by_role("heading", name="Flange release")).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download").click()
+    assert load(download.value.path().rename(workspace_folder / "downloaded.zip")).digest == saved.digest
+
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page.get_by_text("No photos on the bench yet")).to_be_visible()
+    page.get_by_role("button", name="Add photos to inspect").click()
+    photo = next((ROOT / "sample_data/flange/test/dent").iterdir())
+    page.locator("input[type=file]").set_input_files(photo)
+    expect(page.get_by_text(photo.name).first).to_be_visible()
+    idle(page)
+    assert page.get_by_test_id("stException").count() == 0
