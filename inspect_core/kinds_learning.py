@@ -1,0 +1,253 @@
+"""Learning kinds from few examples: every example is judged once by a model that had not seen it or its group.
+
+These judgements choose the kernel's power and the constant of the density, set the limit to begin with, and are the
+figures shown. One random fifth, which the method takes by itself, is too few of a few; and photos of one part on both
+sides of the split make the classifier sure of itself without reason.
+"""
+
+import warnings
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from inspect_core.classify.calibrated_parents import calibrate_isotonic, calibrate_sigmoid
+from inspect_core.classify.examples import as_classes, as_points
+from inspect_core.classify.kernel_density import (
+    FOREST_POWERS,
+    NETWORK_POWERS,
+    KernelDensityClassifier,
+    fit_kdf,
+    fit_kdn,
+)
+from inspect_core.classify.polytope_gaussians import fit_gaussians, log_class_ratios
+from inspect_core.classify.posterior import calibrated_constant, posterior
+from inspect_core.kinds import Kinds, least_limit
+
+FOREST, NETWORK = "forest", "network"
+LAM = 1e-3
+FOLDS = 5
+KEPT_NAMES = 0.9
+"""Share of the rightly named examples that the suggested limit goes on naming."""
+_SHUFFLES = 100
+
+Report = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class Parent:
+    """How a parent model is fitted, and the powers tried on its kernel."""
+
+    fit: Callable[..., KernelDensityClassifier]
+    powers: tuple[float, ...]
+
+
+PARENTS = {FOREST: Parent(fit_kdf, FOREST_POWERS), NETWORK: Parent(fit_kdn, NETWORK_POWERS)}
+
+
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """What models that had not seen them found for n examples of C kinds, before power and constant are chosen.
+
+    y: (n,) columns of the true kinds; fold: (n,); log_density: (P, n, C) at every power; prior: (n, C) of the model
+    that judged the example; parent: (n, C), the posterior of its forest or net.
+    """
+
+    classes: np.ndarray
+    y: np.ndarray
+    fold: np.ndarray
+    powers: tuple[float, ...]
+    log_density: np.ndarray
+    prior: np.ndarray
+    parent: np.ndarray
+
+    def choose(self, rows: np.ndarray) -> tuple[int, float]:
+        """Number of the power and the constant, log(b / log n), from the examples in `rows`, (n,) bool.
+
+        The power is that of the least log loss, the first of equals: with a score of examples, the calibration error
+        of 20 bins is mostly chance. Every power is judged with the constant that belongs to it.
+        """
+        best, least, chosen = 0, np.inf, -np.inf
+        for number, log_density in enumerate(self.log_density[:, rows]):
+            constant = calibrated_constant(log_density)
+            stated = posterior(log_density, constant, self.prior[rows])[np.arange(rows.sum()), self.y[rows]]
+            loss = float(-np.log(np.maximum(stated, 1e-12)).mean())
+            if loss < least:
+                best, least, chosen = number, loss, constant
+        return best, chosen
+
+    def kernel(self) -> np.ndarray:
+        """(n, C) posteriors of KDF or KDN; power and constant of an example are chosen on the other folds."""
+        found = np.empty_like(self.parent)
+        for fold in np.unique(self.fold):
+            own = self.fold == fold
+            number, constant = self.choose(~own)
+            found[own] = posterior(self.log_density[number, own], constant, self.prior[own])
+        return found
+
+    def isotonic(self, parent: np.ndarray | None = None) -> np.ndarray:
+        """The parent behind isotonic curves: (n, C) of the examples, each behind the curves of the other folds; or
+        of new posteriors of the parent, (m, C), behind the curves of all examples."""
+        return self._behind(calibrate_isotonic, parent)
+
+    def sigmoid(self, parent: np.ndarray | None = None) -> np.ndarray:
+        """The same behind sigmoid curves."""
+        return self._behind(calibrate_sigmoid, parent)
+
+    def _behind(self, calibrate: Callable, parent: np.ndarray | None) -> np.ndarray:
+        stated, labels = _Stated(self.classes), self.classes[self.y]
+        if parent is not None:
+            return calibrate(stated, self.parent, labels.tolist()).predict_proba(parent)
+        found = np.empty_like(self.parent)
+        for fold in np.unique(self.fold):
+            own = self.fold == fold
+            curves = calibrate(stated, self.parent[~own], labels[~own].tolist())
+            found[own] = curves.predict_proba(self.parent[own])
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Stated:
+    """A classifier whose parent's posteriors are given: what the calibration curves ask of one."""
+
+    classes: np.ndarray
+
+    def parent_proba(self, posterior: np.ndarray) -> np.ndarray:
+        return np.asarray(posterior)
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """Kinds and how the examples were judged before they all went into them."""
+
+    kinds: Kinds
+    unseen: Unseen
+
+
+def fit(
+    embeddings: np.ndarray,
+    labels: Sequence[str],
+    *,
+    groups: Sequence[Hashable] | None = None,
+    parent: str = FOREST,
+    by_region: bool = False,
+    seed: int = 0,
+    report: Report | None = None,
+) -> Learned:
+    """Learn kinds from (n, d) embeddings, their labels and the groups (parts, lots) that must stay together.
+
+    groups: None takes every example as a group of its own. The suggested limit is the probability that `KEPT_NAMES` of
+    the rightly named examples reach, but no less than `least_limit` of the prior.
+    Raises ValueError for an unknown parent, fewer than two kinds, a kind without examples of two groups, embeddings
+    that are all alike or not finite, and lists of unequal length.
+    """
+    if parent not in PARENTS:
+        raise ValueError(f"parent is {parent!r}; choose one of {', '.join(PARENTS)}")
+    points, numbers, classes, group = _checked(embeddings, labels, groups)
+    with _few_examples_are_known():
+        unseen = _judge_unseen(points, numbers, classes, group, PARENTS[parent], seed, report)
+        _tell(report, FOLDS / (FOLDS + 1), "learning from all examples")
+        number, constant = unseen.choose(np.ones(len(points), bool))
+        classifier = PARENTS[parent].fit(
+            points, classes[numbers].tolist(), power=unseen.powers[number], lam=LAM, seed=seed,
+            log_b=constant + np.log(np.log(len(points))) if np.isfinite(constant) else -np.inf,
+        )  # fmt: skip
+    _tell(report, 1.0, "done")
+    return Learned(Kinds(classifier, by_region, _suggested(unseen, classifier.prior)), unseen)
+
+
+def deal_folds(numbers: np.ndarray, groups: np.ndarray, *, folds: int, seed: int) -> np.ndarray:
+    """The fold of every example, (n,): groups stay whole and every kind is spread over at least two folds.
+
+    numbers: (n,) kinds, groups: (n,) group numbers, both from 0. Raises ValueError when a kind cannot be spread.
+    """
+    rng = np.random.default_rng(seed)
+    counts = np.zeros((groups.max() + 1, numbers.max() + 1), int)
+    np.add.at(counts, (groups, numbers), 1)
+    rare = counts.sum(axis=0)
+    for _ in range(_SHUFFLES):
+        dealt = np.zeros((folds, counts.shape[1]), int)
+        fold_of = np.empty(len(counts), int)
+        # Groups with the rarest kinds choose first, so that a rare kind is not left with one fold.
+        shuffled = rng.permutation(len(counts))
+        rarest = np.where(counts[shuffled] > 0, rare, np.inf).min(axis=1)
+        for group in shuffled[np.argsort(rarest, kind="stable")]:
+            kind = np.where(counts[group] > 0, rare, np.inf).argmin()
+            fold = np.lexsort((rng.random(folds), dealt.sum(axis=1), dealt[:, kind]))[0]
+            fold_of[group] = fold
+            dealt[fold] += counts[group]
+        if ((dealt > 0).sum(axis=0) > 1).all():
+            return fold_of[groups]
+    raise ValueError("groups hold the same kinds together, so none can be judged alone; label parts of other groups")
+
+
+def _checked(embeddings: np.ndarray, labels: Sequence[str], groups: Sequence[Hashable] | None) -> tuple:
+    points = as_points(embeddings, name="embeddings")
+    with _few_examples_are_known():
+        classes, numbers = as_classes(labels, count=len(points))
+    owners = list(range(len(points))) if groups is None else list(groups)
+    if len(owners) != len(points):
+        raise ValueError(f"groups has {len(owners)} entries for {len(points)} examples; give one for each, or None")
+    if len(classes) < 2:
+        raise ValueError(f"labels hold the one kind {classes[0]!r}; label examples of a second kind")
+    order = {owner: number for number, owner in enumerate(dict.fromkeys(owners))}
+    group = np.array([order[owner] for owner in owners])
+    alone = [str(name) for i, name in enumerate(classes) if len(np.unique(group[numbers == i])) < 2]
+    if alone:
+        raise ValueError(
+            f"labels hold {', '.join(map(repr, alone))} on one part only, so it cannot be judged on another; "
+            "label one more part with it, or leave it out"
+        )
+    if (points == points[0]).all():
+        raise ValueError("embeddings are all alike, so no kind can be told from another; label different photos")
+    return points, numbers, classes, group
+
+
+def _judge_unseen(
+    points: np.ndarray, numbers: np.ndarray, classes: np.ndarray, groups: np.ndarray, parent: Parent, seed: int,
+    report: Report | None,
+) -> Unseen:  # fmt: skip
+    n, c = len(points), len(classes)
+    fold = deal_folds(numbers, groups, folds=min(FOLDS, groups.max() + 1), seed=seed)
+    log_density = np.empty((len(parent.powers), n, c))
+    prior, from_parent = np.empty((n, c)), np.empty((n, c))
+    for done, held in enumerate(np.unique(fold)):
+        _tell(report, done / (FOLDS + 1), f"judging examples it has not seen, round {done + 1} of {fold.max() + 1}")
+        own = fold == held
+        model = parent.fit(points[~own], numbers[~own], power=1.0, lam=LAM, log_b=-np.inf, seed=seed)
+        log_density[:, own] = _at_powers(model, points[~own], numbers[~own], points[own], parent.powers)
+        prior[own], from_parent[own] = model.prior, model.parent_proba(points[own])
+    return Unseen(classes, numbers, fold, parent.powers, log_density, prior, from_parent)
+
+
+def _at_powers(
+    model: KernelDensityClassifier, x: np.ndarray, y: np.ndarray, new: np.ndarray, powers: Sequence[float]
+) -> np.ndarray:
+    """(P, m, C) log densities of new points under a model fitted on x and y, had it been fitted at each power."""
+    gaussians, counts = fit_gaussians(
+        model.parent, x / model.scale, y, classes=len(model.classes), lam=model.lam, lam_undivided=False
+    )
+    ratios = log_class_ratios(model.parent, gaussians.codes, counts, powers)
+    nearest, log_normal = gaussians.log_density(model.parent, new / model.scale, euclidean=False)
+    return ratios[:, nearest] + log_normal[:, None]
+
+
+def _suggested(unseen: Unseen, prior: np.ndarray) -> float:
+    kernel = unseen.kernel()
+    right = kernel.argmax(axis=1) == unseen.y
+    reached = float(np.quantile(kernel[right].max(axis=1), 1 - KEPT_NAMES)) if right.any() else 0.0
+    return float(np.clip(reached, least_limit(prior), 1.0))
+
+
+@contextmanager
+def _few_examples_are_known():
+    """The classifiers warn of kinds with few examples at every fit; here the caller says it once, before."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="kinds with fewer than", category=UserWarning)
+        yield
+
+
+def _tell(report: Report | None, share: float, step: str) -> None:
+    if report is not None:
+        report(share, step)
