@@ -22,11 +22,13 @@ from inspect_core import doctor, plots, workspace
 from inspect_core.evaluation import evaluate, in_parts_of, truth_masks
 from inspect_core.features.backbones import available, load
 from inspect_core.features.store import Store
+from inspect_core.guard import MODES, OFF, WARN
 from inspect_core.images.folders import Samples, scan, split
 from inspect_core.images.listing import photos_in
 from inspect_core.images.read import ImageError, read
 from inspect_core.judge.limits import in_parts, limit_for_overkill
 from inspect_core.methods import METHODS
+from inspect_core.product_check import learn_product
 from inspect_core.recipe import inspect, loaded_backbone
 from inspect_core.records.recipe_file import load as load_recipe
 from inspect_core.records.recipe_file import save
@@ -43,6 +45,7 @@ CSV_COLUMNS = (
     "regions",
     "largest_region_pixels",
     "limit",
+    "guard",
     "recipe",
     "milliseconds",
 )
@@ -75,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_study_options(fit)
     fit.add_argument("--overkill", type=float, help="share of good calibrate parts the limit may reject (default 0.01)")
     fit.add_argument("--limit", type=float, help="the limit itself, as a raw score")
+    fit.add_argument("--guard", choices=MODES, default=WARN, help="what to do with a photo of another product")
     fit.set_defaults(run=_fit)
 
     look = verbs.add_parser("inspect", help="judge photos with a recipe")
@@ -167,7 +171,9 @@ def _taps(text: str | None) -> str | tuple[str, ...] | None:
 def _fit(options: argparse.Namespace) -> int:
     study = _study(options)
     limits = _limits(study, options)
-    recipe = save(study.recipe(limits, product=options.product or options.folder.resolve().stem), options.out)
+    guard = None if options.guard == OFF else learn_product(study, mode=options.guard)
+    product = options.product or options.folder.resolve().stem
+    recipe = save(study.recipe(limits, product=product, guard=guard), options.out)
     print(f"Limit {limits.reject:.4g}. {in_parts_of(study.tray, study.scores(), limits)}")
     print(f"Saved {options.out} (recipe {recipe.digest[:12]}).")
     return ACCEPTED
@@ -202,7 +208,7 @@ def _inspect(options: argparse.Namespace) -> int:
         took = 1000 * (time.perf_counter() - began)
         rows.append(
             (name, picture.digest, repr(verdict.score), verdict.verdict, len(verdict.regions), largest,
-             repr(recipe.limits.reject), recipe.digest, f"{took:.1f}")
+             repr(recipe.limits.reject), verdict.guard or "", recipe.digest, f"{took:.1f}")
         )  # fmt: skip
         if options.maps:
             _write_map(options.maps, name, picture.pixels, verdict.anomaly_map, recipe.limits.review)

@@ -58,8 +58,10 @@ class Guard:
             return "Product check is off."
         if not self.trips(score):
             return "This looks like the product that was taught."
+        what = "so the recipe rejects it" if self.mode == STOP else "so do not rely on the verdict"
         return (
-            f"This does not look like the product that was taught (product check {score:.3g}, limit {self.limit:.3g})."
+            f"This does not look like the product that was taught, {what} "
+            f"(product check {score:.2f}, limit {self.limit:.2f})."
         )
 
     def with_mode(self, mode: str) -> "Guard":

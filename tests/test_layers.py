@@ -21,6 +21,7 @@ LAYERS = (
     "inspect_core.spectra",
     "inspect_core.suggest",
     "inspect_core.forecast",
+    "inspect_core.kinds_learning",
     "inspect_core.product_check",
     "inspect_core.preview",
     "inspect_core.study",

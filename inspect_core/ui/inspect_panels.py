@@ -3,6 +3,7 @@
 import streamlit as st
 
 from inspect_core import plots, workspace
+from inspect_core.guard import OFF, STOP, WARN
 from inspect_core.images.read import EXTENSIONS, ImageError, read_bytes, read_mask
 from inspect_core.jobs import Busy, device_lock
 from inspect_core.judge.masks import mask_at
@@ -94,6 +95,7 @@ def bench_with_parameters(hand: InHand) -> None:
     with below:
         if shown.run is None:
             parameter_buttons(hand, busy=busy)
+            product_check(hand)
             save_recipe(hand, view.limits, settings["live"])
         else:
             preview_buttons(hand, shown.run, shown.live, position)
@@ -156,6 +158,22 @@ def follow_preview(run: Run, position: int, drawn: bool) -> None:
     st.progress(run.done / max(len(run.photos), 1), text=f"Preview: {run.done} of {len(run.photos)} photos")
 
 
+def product_check(hand: InHand) -> None:
+    """What happens when a photo does not show the product that was taught."""
+    if hand.guard is None:
+        return
+    words = {OFF: "Off", WARN: "Warn", STOP: "Stop"}
+    chosen = st.segmented_control(
+        "Product check", list(words), default=hand.guard.mode, format_func=words.get, required=True,
+        key=f"guard-{hand.id}", help="Is this the product that was taught? Warn: a sentence above the verdict. Stop: "
+        "the recipe rejects a photo of anything else, whatever its score. The check compares the whole photo with "
+        "the good ones (CoP on the network's last features, Fang et al. 2024); its limit comes from good photos.",
+    )  # fmt: skip
+    if chosen != hand.guard.mode:
+        hand.guard = hand.guard.with_mode(chosen)
+        st.rerun()
+
+
 def save_recipe(hand: InHand, limits: Limits, live: dict[str, int]) -> None:
     """Keep what is in force as a recipe in the workspace."""
     if hand.study is None:
@@ -164,7 +182,9 @@ def save_recipe(hand: InHand, limits: Limits, live: dict[str, int]) -> None:
         name = st.text_input("Name", value=hand.product, max_chars=60, key=f"recipe_name-{hand.id}")
         reason = st.text_input("Reason", key=f"recipe_reason-{hand.id}", placeholder="first release, new lamp, …")
         if st.button("Save", type="primary", key=f"save-{hand.id}", disabled=not name.strip()):
-            recipe = hand.study.recipe(limits, product=name.strip(), author=shell.current_user(), reason=reason, **live)
+            recipe = hand.study.recipe(
+                limits, product=name.strip(), author=shell.current_user(), reason=reason, guard=hand.guard, **live
+            )
             path = _free_path(name.strip())
             try:
                 hand.recipe = recipe_file.save(recipe, path)

@@ -95,6 +95,7 @@ def _describe(path: Path, recipe: Recipe) -> None:
             "Read at": ", ".join(recipe.backbone.taps),
             "Image size": f"{size[1]} × {size[0]} px",
             "Patch grid": f"{grid[1]} × {grid[0]}",
+            "Product check": recipe.guard.mode if recipe.guard else "none",
             "Learned": recipe.provenance.calibration_note,
             "Versions": ", ".join(f"{name} {number}" for name, number in recipe.provenance.versions.items()),
         }
@@ -109,7 +110,7 @@ def _open(recipe: Recipe) -> None:
         st.error(str(error), icon=":material/error:")
         return
     tray = Tray(recipe.method, recipe.detector, recipe.grid, recipe.backbone.size)
-    in_hand.take(in_hand.InHand(recipe.product, tray, recipe.prepare(backbone), recipe=recipe))
+    in_hand.take(in_hand.InHand(recipe.product, tray, recipe.prepare(backbone), recipe=recipe, guard=recipe.guard))
     st.switch_page("pages/inspect.py")
 
 
