@@ -29,4 +29,4 @@ if order is not None:
             st.rerun()
         except Busy as error:
             st.warning(str(error))
-    shell.show_running("Inspect opens by itself when it is done; you can go on looking around meanwhile.")
+    shell.show_running("When it is done, the part lies on Inspect; you can go on looking around meanwhile.")
