@@ -1,0 +1,69 @@
+from inspect_core.ui import inspect_panels, shell, teaching
+
+
+def test_an_empty_app_teaches_the_sample_by_itself(open_app, monkeypatch):
+    started = []
+    monkeypatch.setattr(teaching, "start_sample", lambda jobs, owner: started.append(owner) or jobs.submit("x", run))
+    shell.jobs()
+    app = open_app()
+    assert started == ["you"]
+    assert app.button(key="to_teach").label == "Teach your own part"
+
+
+def run(job):
+    job.report(0.5, "half way")
+
+
+def test_without_samples_it_says_what_to_do(open_app, no_first_start):
+    app = open_app()
+    assert "Nothing has been taught yet." in [element.value for element in app.info]
+
+
+def test_the_taught_part_lies_on_the_bench(open_app, in_the_hand):
+    app = open_app()
+    settings = app.session_state[f"settings-{in_the_hand.id}"]
+    assert settings["limits"] is None
+    scores = in_the_hand.scores(settings["live"])
+    assert settings["position"] == int(scores.argmax())
+    assert app.segmented_control(key=f"guard-{in_the_hand.id}").value == "warn"
+
+
+def test_the_product_check_is_kept_with_the_part(open_app, in_the_hand):
+    before = in_the_hand.guard
+    app = open_app()
+    app.segmented_control(key=f"guard-{in_the_hand.id}").set_value("stop").run()
+    assert not app.exception
+    assert in_the_hand.guard.mode == "stop"
+    in_the_hand.guard = before
+
+
+def test_a_recipe_is_saved_with_what_is_in_force(open_app, in_the_hand, workspace):
+    from inspect_core.records.recipe_file import load
+
+    app = open_app()
+    app.text_input(key=f"recipe_name-{in_the_hand.id}").set_value("My / flange").run()
+    app.button(key=f"save-{in_the_hand.id}").click().run()
+    assert not app.exception
+    recipe = load(workspace / "recipes" / "My-flange.zip")
+    assert recipe.product == "My / flange"
+    assert recipe.limits == in_the_hand.study.default_limits(**recipe.live)
+    assert recipe.guard.limit == in_the_hand.guard.limit
+    in_the_hand.recipe, in_the_hand.product = None, "flange"
+
+
+def test_a_new_photo_goes_on_the_bench_and_a_damaged_one_is_named(open_app, in_the_hand, product):
+    photo = next((product / "train/good").iterdir())
+    app = open_app()
+    count = len(in_the_hand.tray.photos)
+    files = [("new.jpg", photo.read_bytes(), "image/jpeg"), ("bad.png", b"text", "image/png")]
+    app.file_uploader(key=f"added-{in_the_hand.id}").set_value(files).run()
+    assert not app.exception
+    assert [photo.name for photo in in_the_hand.tray.photos[count:]] == ["new.jpg"]
+    assert any("bad.png" in error.value for error in app.error)
+
+
+def test_saved_names_never_clash(workspace):
+    first = inspect_panels._free_path("a b")
+    first.parent.mkdir(parents=True)
+    first.write_bytes(b"")
+    assert inspect_panels._free_path("a b").name == "a-b-2.zip"
