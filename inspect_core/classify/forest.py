@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.ensemble import RandomForestClassifier
 
 from inspect_core.classify.polytopes import forest_kernel
 
@@ -81,6 +80,9 @@ def grow_forest(x: np.ndarray, y: np.ndarray, *, classes: int, trees: int, seed:
 
     x: (n, d). y: (n,) class numbers below `classes`; a class without a sample has share 0. seed: 0 to 2^32 - 1.
     """
+    # Imported where it is used: a fitted forest is walked from its arrays and needs no scikit-learn.
+    from sklearn.ensemble import RandomForestClassifier
+
     # The number of jobs changes the time only: every tree's seed is drawn before the first one grows.
     model = RandomForestClassifier(n_estimators=trees, random_state=seed, n_jobs=-1).fit(x.astype(np.float32), y)
     grown = [estimator.tree_ for estimator in model.estimators_]
