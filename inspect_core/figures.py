@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 
 FONT = "-apple-system, BlinkMacSystemFont, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 COOL, HOT = ("#0f766e", "#2563eb"), ("#fab005", "#dc2626", "#7f0f3c")
+FEW = 8  # values that each get a tick of their own
 VANISHED = 1e-7  # of an eigenvalue: what float32 statistics leave where nothing varies
 COUNTS = ((0.0, "#c2410c"), (0.5, "#e6dfd3"), (1.0, "#0f766e"))
 
@@ -234,9 +235,9 @@ def curves(
         figure.update_layout(margin={"r": 96})
     least, most = np.log10(min(values)), np.log10(max(values))
     margin = 0.05 * max(most - least, 0.1)
-    figure.update_xaxes(
-        title=parameter, type="log", dtick="D2" if most - least < 1.5 else 1, range=[least - margin, most + margin]
-    )
+    figure.update_xaxes(title=parameter, type="log", dtick=1, range=[least - margin, most + margin])
+    if len(values) <= FEW:
+        figure.update_xaxes(tickvals=list(values), ticktext=[f"{value:.3g}" for value in values], tickangle=0)
     figure.update_yaxes(title=title, rangemode="tozero")
     if shares:
         figure.update_yaxes(range=[-0.02, 1.02], tickformat=".0%")

@@ -144,15 +144,15 @@ def sensitivity(hand: InHand) -> None:
     known = live | live_parameters.fitted(hand)
     key = ("curve", hand.id, len(hand.tray.photos), name, tuple(live.items()))
     readings: list[Reading] | None = exploring.kept().get(key)
-    if readings is None:
-        if name == hand.tray.live_name:
-            work, words = (lambda job: exploring.follow_live(hand, live, job)), "One fit holds every value; seconds."
-        else:
-            work = lambda job: exploring.follow_refits(hand, name, known[name], live, job)  # noqa: E731
-            words = "Fits every value anew on a sample of good patches; a minute or two."
-        offer("Draw the curve", f"Following {name}", key, work, words)
-        return
-    _curves(hand, name, known[name], readings)
+    title = f"Following {live_parameters.CONTROLS[name].label.split(':')[0]}"
+    if readings is not None:
+        _curves(hand, name, known[name], readings)
+    elif name == hand.tray.live_name:
+        offer("Draw the curve", title, key, lambda job: exploring.follow_live(hand, live, job),
+              "One fit holds every value, so this takes seconds.")  # fmt: skip
+    else:
+        offer("Draw the curve", title, key, lambda job: exploring.follow_refits(hand, name, known[name], live, job),
+              "Fits every value anew on a sample of good patches; takes a minute or two.")  # fmt: skip
 
 
 def _curves(hand: InHand, name: str, value: float, readings: list[Reading]) -> None:
@@ -224,3 +224,5 @@ def offer(label: str, title: str, key: tuple, work: Callable[[Job], object], wor
             st.warning(str(error))
     if busy:
         shell.watch_in_page()
+    else:
+        shell.show_running("")
