@@ -14,6 +14,7 @@ page = st.navigation(
         ],
         "Understand": [
             st.Page("pages/explore.py", title="Explore", icon=":material/scatter_plot:"),
+            st.Page("pages/kinds.py", title="Kinds", icon=":material/category:"),
         ],
         "Release": [
             st.Page("pages/recipes.py", title="Recipes", icon=":material/inventory_2:"),

@@ -35,6 +35,7 @@ METHODS: dict[str, tuple[str, str]] = {
     "kernel_pca_figures": ("--json", "published figures of the kernel PCA detectors, reproduced"),
     "quadrics": ("--json", "the toy curve, contaminated training sets, cost of quadrics"),
     "suggestions": ("--name", "how good the suggested starting values are on the sample parts"),
+    "comparison": ("--name", "the detectors side by side on the sample parts, with defaults and as suggested"),
     "kernel_density_growth": ("--json", "time of KDF and KDN as examples and units grow"),
     "kernel_density_shift": ("--json", "confidence of KDN as photos move away from what was taught"),
     "kernel_density_simulations": ("--json", "error and calibration of KDF and KDN on six simulations"),

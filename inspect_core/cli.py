@@ -22,19 +22,20 @@ from inspect_core import doctor, plots, workspace
 from inspect_core.evaluation import evaluate, in_parts_of, truth_masks
 from inspect_core.features.backbones import available, load
 from inspect_core.features.store import Store
-from inspect_core.guard import MODES, OFF, WARN
+from inspect_core.guard import ALONE, FUSED, MODES, OFF, WARN
 from inspect_core.images.folders import Samples, scan, split
 from inspect_core.images.listing import photos_in
 from inspect_core.images.read import ImageError, read
 from inspect_core.judge.limits import in_parts, limit_for_overkill
+from inspect_core.kinds import NOT_KNOWN
 from inspect_core.methods import METHODS
 from inspect_core.product_check import learn_product
-from inspect_core.recipe import inspect, loaded_backbone
+from inspect_core.recipe import Recipe, inspect, loaded_backbone
 from inspect_core.records.recipe_file import load as load_recipe
 from inspect_core.records.recipe_file import save
 from inspect_core.study import Study
 from inspect_core.suggest import fit_as_suggested
-from inspect_core.verdict import Limits
+from inspect_core.verdict import Limits, Verdict
 
 ACCEPTED, NOT_ACCEPTED, COULD_NOT_RUN = 0, 1, 2
 CSV_COLUMNS = (
@@ -47,6 +48,8 @@ CSV_COLUMNS = (
     "limit",
     "guard",
     "recipe",
+    "kind",
+    "kind_probability",
     "milliseconds",
 )
 
@@ -79,6 +82,10 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("--overkill", type=float, help="share of good calibrate parts the limit may reject (default 0.01)")
     fit.add_argument("--limit", type=float, help="the limit itself, as a raw score")
     fit.add_argument("--guard", choices=MODES, default=WARN, help="what to do with a photo of another product")
+    fit.add_argument(
+        "--guard-scores", choices=(ALONE, FUSED), default=ALONE,
+        help="the guard's score: the photo's features alone, or fused with the network's own class scores",
+    )  # fmt: skip
     fit.set_defaults(run=_fit)
 
     look = verbs.add_parser("inspect", help="judge photos with a recipe")
@@ -116,6 +123,7 @@ def _add_study_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sigma", type=float, help="width of the Gaussian kernel")
     parser.add_argument("--q", type=int, help="components kept")
     parser.add_argument("--m", type=int, help="number of quadrics")
+    parser.add_argument("--components", type=int, help="principal components that quadrics are fitted in")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--calibrate", type=float, default=0.2, help="share of the good photos that sets limits")
     parser.add_argument("--device", default="auto")
@@ -142,7 +150,7 @@ def _study(options: argparse.Namespace) -> Study:
         options.backbone, taps=_taps(options.taps), size=options.size, weights=options.weights, device=options.device
     )
     print(f"Using {backbone.name} with {backbone.engine}.")
-    names = ("k", "gamma", "M", "sigma", "q", "m")
+    names = ("k", "gamma", "M", "sigma", "q", "m", "components")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     study = Study(
         parts,
@@ -171,7 +179,9 @@ def _taps(text: str | None) -> str | tuple[str, ...] | None:
 def _fit(options: argparse.Namespace) -> int:
     study = _study(options)
     limits = _limits(study, options)
-    guard = None if options.guard == OFF else learn_product(study, mode=options.guard)
+    guard = None
+    if options.guard != OFF:
+        guard = learn_product(study, fused=options.guard_scores == FUSED, mode=options.guard)
     product = options.product or options.folder.resolve().stem
     recipe = save(study.recipe(limits, product=product, guard=guard), options.out)
     print(f"Limit {limits.reject:.4g}. {in_parts_of(study.tray, study.scores(), limits)}")
@@ -208,7 +218,7 @@ def _inspect(options: argparse.Namespace) -> int:
         took = 1000 * (time.perf_counter() - began)
         rows.append(
             (name, picture.digest, repr(verdict.score), verdict.verdict, len(verdict.regions), largest,
-             repr(recipe.limits.reject), verdict.guard or "", recipe.digest, f"{took:.1f}")
+             repr(recipe.limits.reject), verdict.guard or "", recipe.digest, *_kind(verdict, recipe), f"{took:.1f}")
         )  # fmt: skip
         if options.maps:
             _write_map(options.maps, name, picture.pixels, verdict.anomaly_map, recipe.limits.review)
@@ -221,6 +231,13 @@ def _inspect(options: argparse.Namespace) -> int:
     accepted = sum(row[3] == "accept" for row in rows)
     print(f"Accepted {accepted} of {len(rows)}; recipe {recipe.product} {recipe.digest[:12]}, {backbone.engine}.")
     return outcome
+
+
+def _kind(verdict: Verdict, recipe: Recipe) -> tuple[str, str]:
+    """The kind and its probability as they stand in the table; both empty for an accepted part or without kinds."""
+    if verdict.kind is not None:
+        return verdict.kind[0], repr(verdict.kind[1])
+    return (NOT_KNOWN if recipe.kinds is not None and verdict.verdict != "accept" else ""), ""
 
 
 def _write_map(folder: Path, name: str, pixels: np.ndarray, pixel_map: np.ndarray, limit: float) -> None:

@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 FONT = "-apple-system, BlinkMacSystemFont, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 COOL, HOT = ("#0f766e", "#2563eb"), ("#fab005", "#dc2626", "#7f0f3c")
 FEW = 8  # values that each get a tick of their own
+CROWD = 300  # points from which a scatter draws them small
 VANISHED = 1e-7  # of an eigenvalue: what float32 statistics leave where nothing varies
 COUNTS = ((0.0, "#c2410c"), (0.5, "#e6dfd3"), (1.0, "#0f766e"))
 
@@ -74,12 +75,17 @@ def blank(look: Look, *, height: int = 320) -> go.Figure:
 
 
 def mark_value(figure: go.Figure, value: float, text: str, look: Look) -> None:
-    """The value in force as a thin upright line with its words at the top."""
+    """The value in force as a thin upright line with its words at the top; on an axis with a range they stay inside."""
     figure.add_vline(x=value, line={"color": look.ink, "width": 1.5, "dash": "dot"})
-    at = np.log10(value) if figure.layout.xaxis.type == "log" else value
+    axis = figure.layout.xaxis
+    at, share = np.log10(value) if axis.type == "log" else value, 0.5
+    if axis.range is not None:
+        left, right = axis.range
+        share = (at - left) / (right - left)
     figure.add_annotation(
-        x=at, y=1, yref="paper", yanchor="bottom", text=text, showarrow=False, font={"size": 12, "color": look.ink}
-    )
+        x=at, y=1, yref="paper", yanchor="bottom", text=text, showarrow=False, font={"size": 12, "color": look.ink},
+        xanchor="left" if share < 0.3 else "right" if share > 0.7 else "center",
+    )  # fmt: skip
 
 
 def colours_of_kinds(kinds: Iterable[str], look: Look) -> dict[str, str]:
@@ -125,7 +131,8 @@ def scatter_of_values(
     low, high = float(values.min()), float(values.max())
     scale = "Viridis" if limit is None else _turning_hot(low, high, limit)
     cloud.marker.update(colorscale=scale, cmin=low, cmax=high)
-    cloud.marker.colorbar = {"title": {"text": title, "side": "right"}, "thickness": 10, "outlinewidth": 0}
+    told = title if limit is None else f"{title}, limit {limit:.3g}"
+    cloud.marker.colorbar = {"title": {"text": told, "side": "right"}, "thickness": 10, "outlinewidth": 0}
     figure.add_trace(cloud)
     return figure
 
@@ -148,23 +155,24 @@ def eigenvalues(shares: np.ndarray, q: int, held: float, look: Look) -> go.Figur
     )  # fmt: skip
     figure.add_vrect(x0=max(q, 1), x1=len(shares), fillcolor=look.defect, opacity=0.08, line_width=0, layer="below")
     figure.update_xaxes(title="component, largest first", type="log", dtick=1, range=[0, np.log10(len(shares)) + 0.02])
-    figure.update_yaxes(title="share of the variance", type="log", tickformat="~g", dtick=1, exponentformat="power")
+    figure.update_yaxes(title="share of the variance", type="log", dtick=1, exponentformat="power")
     mark_value(figure, max(q, 1), f"q = {q} keeps {held:.1%}; what lies right of it is scored", look)
     return figure
 
 
 def local_spectra(
-    bands: Mapping[str, np.ndarray], look: Look, *, ridge: float | None = None, k: int | None = None
+    bands: Mapping[str, np.ndarray], look: Look, *, level: tuple[str, float] | None = None, k: int | None = None
 ) -> go.Figure:
     """Median eigenvalue over all locations with its 10 to 90 % band, (3, k) each by name, on a log scale.
 
     The first is drawn in the colour of good parts, the second in that of defects; a line ends where nothing varies any
-    more. ridge and k in force are marked.
+    more. level: words and variance of a line across; k: the value in force, marked.
     """
-    figure = blank(look, height=380)
+    figure, longest = blank(look, height=380), k or 1
     for (name, band), colour in zip(bands.items(), (look.good, look.defect), strict=False):
         low, median, high = np.maximum(band[:, band[1] > VANISHED], VANISHED)
         number = np.arange(1, len(median) + 1)
+        longest = max(longest, len(median))
         figure.add_scatter(
             x=np.r_[number, number[::-1]], y=np.r_[high, low[::-1]], fill="toself", line={"width": 0},
             fillcolor=_faded(colour), hoverinfo="skip",
@@ -178,14 +186,14 @@ def local_spectra(
                 x=number[-1], y=np.log10(median[-1]), text=name, showarrow=False, xanchor="left", xshift=6,
                 font={"color": colour, "size": 12},
             )  # fmt: skip
-    if ridge is not None:
-        figure.add_hline(y=ridge, line={"color": look.unknown, "width": 1})
+    if level is not None:
+        words, variance = level
+        figure.add_hline(y=variance, line={"color": look.unknown, "width": 1})
         figure.add_annotation(
-            x=0, xref="paper", xanchor="left", xshift=4, y=np.log10(ridge), yanchor="top", showarrow=False,
-            text=f"ridge {ridge:g}", font={"color": look.unknown, "size": 12},
+            x=0, xref="paper", xanchor="left", xshift=4, y=np.log10(variance), yanchor="top", showarrow=False,
+            text=words, font={"color": look.unknown, "size": 12},
         )  # fmt: skip
-    widest = max(band.shape[1] for band in bands.values())
-    figure.update_xaxes(title="eigenvalue, largest first", range=[0, 1.04 * widest])
+    figure.update_xaxes(title="eigenvalue, largest first", range=[0, 1.25 * longest])
     figure.update_yaxes(title="variance", type="log", exponentformat="power", dtick=1)
     if k is not None:
         mark_value(figure, k, f"k = {k}", look)
@@ -237,18 +245,18 @@ def curves(
     margin = 0.05 * max(most - least, 0.1)
     figure.update_xaxes(title=parameter, type="log", dtick=1, range=[least - margin, most + margin])
     if len(values) <= FEW:
-        figure.update_xaxes(tickvals=list(values), ticktext=[f"{value:.3g}" for value in values], tickangle=0)
+        figure.update_xaxes(tickvals=list(values), ticktext=[_figure(value) for value in values], tickangle=0)
     figure.update_yaxes(title=title, rangemode="tozero")
     if shares:
         figure.update_yaxes(range=[-0.02, 1.02], tickformat=".0%")
     if in_force is not None:
-        mark_value(figure, in_force, f"in force: {in_force:.4g}", look)
+        mark_value(figure, in_force, f"in force: {_figure(in_force)}", look)
     return figure
 
 
 def _field(look: Look) -> go.Figure:
     """An arrangement: no axes, for its directions and distances mean nothing."""
-    figure = blank(look, height=490)
+    figure = blank(look, height=440)
     hidden = {"visible": False}
     figure.update_layout(xaxis=hidden, yaxis=hidden, margin={"l": 0, "r": 0, "t": 36, "b": 0}, clickmode="event+select")
     return figure
@@ -258,19 +266,19 @@ def _cloud(
     positions: np.ndarray, at: np.ndarray, marks: Marks, hover: Sequence[str], look: Look, *,
     name: str, colour: str | np.ndarray,
 ) -> go.Scatter:  # fmt: skip
-    told = marks.diamonds[at] | marks.rings[at]
+    told, size = marks.diamonds[at] | marks.rings[at], 6 if len(marks.rings) > CROWD else 10
     return go.Scatter(
         x=positions[at, 0], y=positions[at, 1], mode="markers", name=name,
         customdata=at, text=[hover[i] for i in at], hovertemplate="%{text}<extra></extra>",
         marker={
             "color": colour,
             "opacity": np.where(told, 1.0, 0.5),
-            "size": np.where(told, 9, 6),
+            "size": np.where(told, size + 3, size),
             "symbol": np.where(marks.diamonds[at], "diamond", "circle"),
             "line": {"color": look.ink, "width": np.where(marks.rings[at], 1.5, 0.0)},
         },
-        selected={"marker": {"size": 16, "opacity": 1.0}},
-        unselected={"marker": {"opacity": 0.4}},
+        selected={"marker": {"opacity": 1.0}},
+        unselected={"marker": {"opacity": 0.7}},
     )  # fmt: skip
 
 
@@ -279,6 +287,10 @@ def _turning_hot(low: float, high: float, limit: float) -> list[tuple[float, str
     at = float(np.clip((limit - low) / max(high - low, 1e-30), 0.0, 1.0))
     places = [*np.linspace(0.0, at, len(COOL)), *np.linspace(at, 1.0, len(HOT))]
     return list(zip(places, COOL + HOT, strict=True))
+
+
+def _figure(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
 def _faded(colour: str) -> str:

@@ -16,6 +16,7 @@ from inspect_core.detectors.pca_residual import KernelPCAMap
 
 OFF, WARN, STOP = "off", "warn", "stop"
 MODES = (OFF, WARN, STOP)
+ALONE, FUSED = "alone", "fused"
 EXPLAINED_VARIANCE = 0.9
 
 

@@ -14,6 +14,7 @@ from inspect_core.features.backbones import Backbone
 from inspect_core.images.read import squash
 from inspect_core.judge.anomaly_map import Region
 
+NOT_KNOWN = "not a known kind"
 MARGIN = 1.5
 SMALLEST_CROP = 32
 _LOG_OF_NOTHING = float(np.finfo(np.float64).min)
@@ -87,7 +88,7 @@ class Kinds:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Tensor], params: Mapping) -> "Kinds":
         """The kinds of a recipe; their posteriors are equal to the bit."""
-        own = {name: np.array(value) for name, value in arrays.items()}
+        own = {name: value.numpy().copy() for name, value in arrays.items()}
         for value in own.values():
             if value.dtype.kind == "f":
                 value[value == _LOG_OF_NOTHING] = -np.inf

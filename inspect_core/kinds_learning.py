@@ -9,7 +9,8 @@ features, where every example has a polytope of its own, the power then comes ou
 import warnings
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -21,7 +22,11 @@ from inspect_core.classify.posterior import posterior
 from inspect_core.kinds import Kinds, least_limit
 
 FOREST, NETWORK = "forest", "network"
-FITS: dict[str, Callable[..., KernelDensityClassifier]] = {FOREST: fit_kdf, NETWORK: fit_kdn}
+FITS: dict[str, Callable[..., KernelDensityClassifier]] = {
+    FOREST: fit_kdf,
+    # The hidden units alone hardly tell kinds apart on embeddings this wide.
+    NETWORK: partial(fit_kdn, include_output=True),
+}
 POWERS = tuple(0.25 * 2 ** (half / 2) for half in range(15))
 """Tried on the parent's kernel: 0.25 to 32. On embeddings a forest takes about 0.7, a network about 6."""
 LAM = 1e-3
@@ -49,6 +54,13 @@ class Unseen:
     log_density: np.ndarray
     prior: np.ndarray
     parent: np.ndarray
+
+    def only(self, rows: np.ndarray) -> "Unseen":
+        """The same for some of the examples, (n,) bool."""
+        return replace(
+            self, y=self.y[rows], fold=self.fold[rows], log_density=self.log_density[:, rows],
+            prior=self.prior[rows], parent=self.parent[rows],
+        )  # fmt: skip
 
     def choose(self, rows: np.ndarray) -> tuple[int, float]:
         """Place in `POWERS` and the constant, log(b / log n), from the examples in `rows`, (n,) bool.
@@ -118,6 +130,7 @@ def fit(
     labels: Sequence[str],
     *,
     groups: Sequence[Hashable] | None = None,
+    judged: Sequence[bool] | None = None,
     parent: str = FOREST,
     by_region: bool = False,
     seed: int = 0,
@@ -125,24 +138,83 @@ def fit(
 ) -> Learned:
     """Learn kinds from (n, d) embeddings, their labels and the groups (parts, lots) that must stay together.
 
-    groups: None takes every example as a group of its own. The suggested limit is the probability that `KEPT_NAMES` of
-    the rightly named examples reach, but no less than `least_limit` of the prior.
+    groups: None takes every example as a group of its own. judged: which examples are as inspection sees them; only
+    these choose and are counted, the others help to learn; None takes all.
     Raises ValueError for an unknown parent, fewer than two kinds, a kind without examples of two groups, embeddings
-    that are all alike or not finite, and lists of unequal length.
+    that are all alike or not finite, a kind of which no example is judged, and lists of unequal length.
     """
     if parent not in FITS:
         raise ValueError(f"parent is {parent!r}; choose one of {', '.join(FITS)}")
     points, numbers, classes, group = _checked(embeddings, labels, groups)
     with _few_examples_are_known():
         unseen = _judge_unseen(points, numbers, classes, group, FITS[parent], seed, report)
+        unseen = unseen.only(_as_rows(judged, numbers, classes))
         _tell(report, FOLDS / (FOLDS + 1), "learning from all examples")
-        number, constant = unseen.choose(np.ones(len(points), bool))
+        number, constant = unseen.choose(np.ones(len(unseen.y), bool))
         classifier = FITS[parent](
             points, classes[numbers].tolist(), power=POWERS[number], lam=LAM, seed=seed,
             log_b=constant + np.log(np.log(len(points))) if np.isfinite(constant) else -np.inf,
         )  # fmt: skip
     _tell(report, 1.0, "done")
-    return Learned(Kinds(classifier, by_region, _suggested(unseen, classifier.prior)), unseen)
+    return Learned(Kinds(classifier, by_region, suggested_limit(unseen.kernel(), unseen.y, classifier.prior)), unseen)
+
+
+def suggested_limit(posterior: np.ndarray, y: np.ndarray, prior: np.ndarray) -> float:
+    """The probability that `KEPT_NAMES` of the rightly named examples reach, but no less than `least_limit`.
+
+    posterior: (n, C) by models that had not seen the example; y: (n,) true columns; prior: (C,).
+    """
+    right = posterior.argmax(axis=1) == y
+    reached = float(np.quantile(posterior[right].max(axis=1), 1 - KEPT_NAMES)) if right.any() else 0.0
+    return float(np.clip(reached, least_limit(prior), 1.0))
+
+
+def leave_kinds_out(
+    embeddings: np.ndarray,
+    labels: Sequence[str],
+    *,
+    groups: Sequence[Hashable] | None = None,
+    judged: Sequence[bool] | None = None,
+    parent: str = FOREST,
+    seed: int = 0,
+    report: Report | None = None,
+) -> np.ndarray:
+    """How sure it is of kinds it never saw: each kind in turn is left out and judged by what the others taught.
+
+    The arguments are those of `fit`. Returns the largest posterior of every judged example, in order, (n,); empty with
+    fewer than three kinds, for one kind alone teaches nothing. Raises ValueError as `fit` does.
+    """
+    points, names = np.asarray(embeddings), np.asarray(labels, dtype=object)
+    owners = np.arange(len(names)) if groups is None else np.asarray(groups, dtype=object)
+    counted = np.ones(len(names), bool) if judged is None else np.asarray(judged, dtype=bool)
+    kinds = sorted(set(labels))
+    if len(kinds) < 3:
+        return np.empty(0)
+    sure = np.empty(len(names))
+    for done, kind in enumerate(kinds):
+        _tell(report, done / len(kinds), f"asking about {kind} as if it had never been seen")
+        rest = names != kind
+        learned = fit(
+            points[rest], names[rest].tolist(), groups=owners[rest].tolist(), judged=counted[rest],
+            parent=parent, seed=seed,
+        )  # fmt: skip
+        sure[~rest] = learned.kinds.classifier.predict_proba(points[~rest]).max(axis=1)
+    return sure[counted]
+
+
+def confidence_away(
+    classifier: KernelDensityClassifier, embeddings: np.ndarray, factors: Sequence[float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean largest posterior of KDF or KDN, and of its parent, with the examples moved outward from their mean.
+
+    embeddings: (n, d); factors: multiples of each example's own distance from the mean, 1 leaves it where it is.
+    Returns two (len(factors),) arrays.
+    """
+    middle = embeddings.mean(axis=0)
+    moved = [middle + factor * (embeddings - middle) for factor in factors]
+    kernel = [classifier.predict_proba(points).max(axis=1).mean() for points in moved]
+    parent = [classifier.parent_proba(points).max(axis=1).mean() for points in moved]
+    return np.array(kernel), np.array(parent)
 
 
 def deal_folds(numbers: np.ndarray, groups: np.ndarray, *, folds: int, seed: int) -> np.ndarray:
@@ -192,6 +264,16 @@ def _checked(embeddings: np.ndarray, labels: Sequence[str], groups: Sequence[Has
     return points, numbers, classes, group
 
 
+def _as_rows(judged: Sequence[bool] | None, numbers: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    rows = np.ones(len(numbers), bool) if judged is None else np.asarray(judged, dtype=bool)
+    if rows.shape != numbers.shape:
+        raise ValueError(f"judged has {len(rows)} entries for {len(numbers)} examples; give one for each, or None")
+    absent = np.setdiff1d(np.arange(len(classes)), numbers[rows])
+    if absent.size:
+        raise ValueError(f"judged leaves out every example of {classes[absent[0]]!r}; have at least one judged")
+    return rows
+
+
 def _judge_unseen(
     points: np.ndarray, numbers: np.ndarray, classes: np.ndarray, groups: np.ndarray,
     fit_parent: Callable[..., KernelDensityClassifier], seed: int, report: Report | None,
@@ -229,18 +311,12 @@ def _constant(log_density: np.ndarray) -> float:
     return float(np.quantile(likeliest, OUTLYING) - np.log(10)) if likeliest.size else -np.inf
 
 
-def _suggested(unseen: Unseen, prior: np.ndarray) -> float:
-    kernel = unseen.kernel()
-    right = kernel.argmax(axis=1) == unseen.y
-    reached = float(np.quantile(kernel[right].max(axis=1), 1 - KEPT_NAMES)) if right.any() else 0.0
-    return float(np.clip(reached, least_limit(prior), 1.0))
-
-
 @contextmanager
 def _few_examples_are_known():
-    """The classifiers warn of kinds with few examples at every fit; here the caller says it once, before."""
+    """The classifiers warn of few examples at every fit, here the page says it once; one kind alone is an error."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="kinds with fewer than", category=UserWarning)
+        for message in ("kinds with fewer than", "all .* examples are of the one kind"):
+            warnings.filterwarnings("ignore", message=message, category=UserWarning)
         yield
 
 

@@ -7,14 +7,19 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from inspect_core.detectors import baselines, kernel_pca, mahalanobis
+from inspect_core.detectors import baselines, kernel_pca, mahalanobis, quadrics
 from inspect_core.detectors.feature_maps import FeatureMap, cosine_fourier_map, cosine_map, identity_map
 from inspect_core.detectors.mapped_covariance import MappedCovariance
 from inspect_core.detectors.pca_residual import KernelPCAMap
+from inspect_core.detectors.quadric_algebraic import monomial_count
+from inspect_core.detectors.quadric_forecast import forecast_seconds
 
 STOPS = 64
 BATCH = 16
 WIDEST = 256
+QUADRICS = 100
+QUADRIC_RATE = 2e10
+"""Operations a second on two cores, from `benchmarks.quadrics`."""
 Parameters = Mapping[str, float | None]
 
 
@@ -31,7 +36,8 @@ class Patches:
     """The good patches a detector learns from, never all in memory.
 
     count: photos; grid: (h, w); width: features of a patch; stream: yields (1, h, w, d) photo by photo, as often as
-    it is called; sample: n -> (n, d) patches drawn with the study's seed, spread evenly over the photos.
+    it is called; sample: n -> (n, d) patches drawn with the study's seed, spread evenly over the photos; report: told
+    the share done, 0 to 1, of what a fit does with its sample; raises Cancelled when the user has asked to stop.
     """
 
     count: int
@@ -39,6 +45,7 @@ class Patches:
     width: int
     stream: Callable[[], Iterator[Tensor]]
     sample: Callable[[int], Tensor]
+    report: Callable[[float], None]
 
     def batches(self, size: int = BATCH) -> Iterator[Tensor]:
         """(up to `size`, h, w, d), all photos once."""
@@ -170,6 +177,18 @@ def _fit_kernel_pca(
     return kernel_pca.fit(sample, sigma=sigma, q=None if parameters["q"] is None else int(parameters["q"]))
 
 
+def _fit_quadrics(patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> quadrics.Quadrics:
+    sample = patches.sample(int(parameters["patches"]))
+    components = min(int(parameters["components"]), patches.width)
+    return quadrics.fit(
+        sample, m=_quadric_count(components, parameters), components=components, seed=seed, progress=patches.report
+    )
+
+
+def _quadric_count(components: int, parameters: Parameters) -> int:
+    return min(QUADRICS, monomial_count(components)) if parameters["m"] is None else int(parameters["m"])
+
+
 def _fit_nearest(
     patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters
 ) -> baselines.NearestNeighbour:
@@ -191,6 +210,14 @@ def _covariance_costs(work: Workload, parameters: Parameters) -> Costs:
 def _kernel_costs(work: Workload, parameters: Parameters) -> Costs:
     n = int(parameters["patches"])
     return Costs(3e-10 * n**3 + 2.5e-8 * work.places * work.shown * n, 40 * n * n)
+
+
+def _quadric_costs(work: Workload, parameters: Parameters) -> Costs:
+    n, d = int(parameters["patches"]), min(int(parameters["components"]), work.width)
+    m = _quadric_count(d, parameters)
+    scoring = 2.0 * work.places * work.shown * m * d * d
+    fitting = forecast_seconds(n, d, m, operations_per_second=QUADRIC_RATE)
+    return Costs(fitting + scoring / QUADRIC_RATE, 8 * n * work.width + 32 * d**4)
 
 
 def _sweep_once(detector: Any, patches: Tensor, stops: tuple[int, ...]) -> Tensor:
@@ -261,6 +288,22 @@ METHODS: dict[str, Method] = {
     ),
     "corp": _CORP,
     "kernel_pca": _KERNEL_PCA,
+    "quadrics": replace(
+        _KERNEL_PCA,
+        title="Surface, curved",
+        when="Textures photographed carelessly: single bad patches among the good ones weigh little. Slowest to learn.",
+        reference="Quadric hypersurface intersection (Pavutnitskiy et al. 2022)",
+        defaults={"m": None, "components": 48, "patches": 16_384},
+        live="m",
+        fit=_fit_quadrics,
+        score=lambda detector, patches, m: detector.score(patches, m=m),
+        sweep=lambda detector, patches, stops: detector.sweep(patches, stops),
+        top=lambda detector: len(detector.c),
+        start=lambda detector: len(detector.c),
+        costs=_quadric_costs,
+        from_arrays=quadrics.Quadrics.from_arrays,
+        refits=(),
+    ),
     "sampled": replace(
         _MAHALANOBIS,
         title="Position by position, sampled channels",
@@ -293,5 +336,5 @@ METHODS: dict[str, Method] = {
         refits=(),
     ),
 }
-OFFERED = ("mahalanobis", "corp", "cop", "kernel_pca")
+OFFERED = ("mahalanobis", "corp", "cop", "kernel_pca", "quadrics")
 """What the Teach page offers; the others are there to be compared with."""

@@ -45,14 +45,17 @@ class PatchSample:
         """
         study, preparation = self.study, self.study.preparation
 
+        def report(share: float) -> None:
+            if cancelled is not None and cancelled():
+                raise Cancelled
+
         def stream() -> Iterator[Tensor]:
             for block in self.patches.split(_ROWS):
-                if cancelled is not None and cancelled():
-                    raise Cancelled
+                report(0.0)
                 yield block
 
         sample = Patches(
-            len(study.split.fit), preparation.grid, preparation.width, stream, lambda count: self.patches[:count]
+            len(study.split.fit), preparation.grid, preparation.width, stream, lambda n: self.patches[:n], report
         )
         return METHODS[study.method].fit(sample, None, study.seed, study.parameters | dict(parameters))
 

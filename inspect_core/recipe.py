@@ -14,8 +14,8 @@ from inspect_core.guard import Guard
 from inspect_core.images.read import squash
 from inspect_core.judge.anomaly_map import image_score, regions, scale_region, to_pixels
 from inspect_core.kinds import Kinds
+from inspect_core.known_cases import KnownCases
 from inspect_core.methods import METHODS, Detector
-from inspect_core.similar import Gallery
 from inspect_core.tray import SIGMA
 from inspect_core.verdict import Limits, Verdict
 
@@ -75,7 +75,7 @@ class Recipe:
     calibration: tuple[Calibrated, ...]
     provenance: Provenance
     guard: Guard | None = None
-    gallery: Gallery | None = None
+    gallery: KnownCases | None = None
     kinds: Kinds | None = None
     digest: str | None = None
 

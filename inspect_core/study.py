@@ -16,12 +16,16 @@ from inspect_core.images.folders import Sample, Samples, Split, split
 from inspect_core.images.read import ImageError, read
 from inspect_core.judge.anomaly_map import to_pixels
 from inspect_core.judge.limits import DEFAULT_OVERKILL, limit_for_overkill
+from inspect_core.kinds import Kinds
+from inspect_core.known_cases import KnownCases
 from inspect_core.methods import METHODS, Patches, parameters_of
 from inspect_core.recipe import BackboneChoice, Calibrated, Provenance, Recipe, map_patches
 from inspect_core.tray import SIGMA, Tray, TrayPhoto
 from inspect_core.verdict import Limits
 from inspect_core.versions import library_versions
 
+SHARE_OF_SAMPLING = 0.1
+"""Of the progress of a fit that draws a sample of the patches first."""
 Report = Callable[[float, str], None]
 Asked = Callable[[], bool]
 
@@ -201,6 +205,8 @@ class Study:
         reason: str = "",
         parent: str | None = None,
         guard: Guard | None = None,
+        gallery: KnownCases | None = None,
+        kinds: Kinds | None = None,
         **live: int,
     ) -> Recipe:
         """The recipe with the limits and live parameter in force; default limits when none are given."""
@@ -223,6 +229,8 @@ class Study:
                 Calibrated(photo.name, photo.digest, float(score)) for photo, score in rows if photo.part == "calibrate"
             ),
             guard=guard,
+            gallery=gallery,
+            kinds=kinds,
             provenance=Provenance(
                 created=datetime.now(UTC).isoformat(timespec="seconds"),
                 author=author,
@@ -272,21 +280,24 @@ class Study:
         samples, preparation = self.split.fit, self.preparation
         places = preparation.grid[0] * preparation.grid[1]
 
-        def stream() -> Iterator[Tensor]:
+        def stream(whole: float = 1.0) -> Iterator[Tensor]:
             for done, sample in enumerate(samples, start=1):
                 if (features := self._features(sample)) is not None:
                     yield features
-                report(done / len(samples))
+                report(whole * done / len(samples))
 
         def sample(count: int) -> Tensor:
             rng, each = np.random.default_rng(self.seed), -(-count // len(samples))
             rows = []
-            for features in stream():
+            for features in stream(SHARE_OF_SAMPLING):
                 chosen = np.sort(rng.permutation(places)[:each])
                 rows.append(features.reshape(places, -1)[torch.from_numpy(chosen)])
             return torch.cat(rows)[:count]
 
-        return Patches(len(samples), preparation.grid, preparation.width, stream, sample)
+        def learned(share: float) -> None:
+            report(SHARE_OF_SAMPLING + (1 - SHARE_OF_SAMPLING) * share)
+
+        return Patches(len(samples), preparation.grid, preparation.width, stream, sample, learned)
 
 
 def stage(progress: Report | None, start: float, end: float) -> Report | None:

@@ -29,6 +29,7 @@ PHOTOS = 12
 KERNEL_VALUES = (0.98, 0.95, 0.85, 0.6, 0.3, 0.1, 0.01)
 SHARES = (0.8, 0.85, 0.9, 0.95, 0.98, 0.99, 0.995)
 COMPONENTS = (25, 50, 100, 200, 300, 500, 700)
+AFTER_THE_FIT = ("k", "m")
 DETAILS = (10, 20, 30, 50, 70, 100, 150, 200)
 TIE = 0.0025
 _MAP_SHRINK = 4
@@ -82,7 +83,7 @@ def fit_as_suggested(
     """
     if METHODS[study.method].live is None:
         return study.fit(progress, cancelled), None
-    if METHODS[study.method].live == "k":
+    if METHODS[study.method].live in AFTER_THE_FIT:
         study.fit(stage(progress, 0.0, 0.9), cancelled)
         suggestion = suggest(study, progress=stage(progress, 0.9, 1.0), cancelled=cancelled)
     else:
@@ -90,7 +91,8 @@ def fit_as_suggested(
         suggestion = suggest(study, fixed=fixed, progress=stage(progress, 0.5, 0.75), cancelled=cancelled)
         study = study.with_parameters(suggestion.parameters).fit(stage(progress, 0.75, 1.0), cancelled)
     study.begin_with(**suggestion.live)
-    return study, replace(suggestion, live=study.live)
+    started = {name: study.parameters[name] for name in METHODS[study.method].refits}
+    return study, replace(suggestion, parameters=started | dict(suggestion.parameters), live=study.live)
 
 
 def suggest(
@@ -102,9 +104,9 @@ def suggest(
 ) -> Suggestion:
     """The setting of the study's method that sets made-up defects off best from the good surface around them.
 
-    study: fitted when its method learns place by place (live parameter k), else extracted. Of settings within TIE of
-    the best the one with the least to compute is taken. Raises ValueError for a method that has nothing to suggest, and
-    Cancelled when `cancelled` returns True.
+    study: fitted when its live parameter is k or m, of which every value comes from the one fit, else extracted. Of
+    settings within TIE of the best the one with the least to compute is taken.
+    Raises ValueError for a method that has nothing to suggest, and Cancelled when `cancelled` returns True.
     """
     if METHODS[study.method].live is None:
         raise ValueError(f"{study.method} has no value to suggest; it is used with its defaults")
@@ -154,9 +156,9 @@ def candidates(
     study: Study, fixed: Collection[str], cancelled: Asked | None
 ) -> Iterator[tuple[float, dict[str, float], Detector]]:
     """(share done, parameters of the fit, detector): one for every kernel width, or the study's own."""
-    if METHODS[study.method].live == "k":
+    if METHODS[study.method].live in AFTER_THE_FIT:
         if study.tray is None:
-            raise ValueError(f"{study.method} learns place by place and is not fitted yet; call fit first")
+            raise ValueError(f"{study.method} is tried as it was fitted, and is not fitted yet; call fit first")
         yield 0.5, {}, study.tray.detector
         return
     sample = PatchSample.of(study, cancelled)
@@ -200,8 +202,8 @@ def stops(study: Study, detector: Detector, fixed: Collection[str]) -> dict[int,
     """Values of the live parameter to try -> what the fit must be given to begin there."""
     method = METHODS[study.method]
     top = method.top(detector)
-    if method.live == "k":
-        return {k: {} for k in {*DETAILS, top} if k <= top}
+    if method.live in AFTER_THE_FIT:
+        return {value: {} for value in {*DETAILS, top} if value <= top}
     if "explained_variance" in study.parameters:
         own = study.parameters["explained_variance"]
         shares = (own,) if "explained_variance" in fixed else SHARES

@@ -1,13 +1,20 @@
 import csv
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from inspect_core.cli import main
+from inspect_core.classify.kernel_density import fit_kdf
+from inspect_core.cli import CSV_COLUMNS, main
 from inspect_core.images.read import read
+from inspect_core.kinds import NOT_KNOWN, embed
+from inspect_core.kinds_learning import FITS, FOREST
+from inspect_core.kinds_learning import fit as learn_kinds
 from inspect_core.recipe import inspect, loaded_backbone
-from inspect_core.records.recipe_file import load
+from inspect_core.records.recipe_file import load, save
 
 FIT = ["--size", "128", "--grid", "16", "--k", "8", "--device", "cpu"]
 
@@ -102,3 +109,48 @@ def test_a_size_that_is_none(size, capsys, tmp_path):
         main(["fit", str(tmp_path), "--out", "x", "--size", size])
     assert stop.value.code == 2
     assert "size" in capsys.readouterr().err
+
+
+def test_the_guard_can_be_fused_with_the_class_scores(taught, product, tmp_path):
+    assert not load(taught).guard.fused
+    assert main(["fit", str(product), "--out", str(tmp_path / "r"), *FIT, "--guard-scores", "fused"]) == 0
+    fused = load(tmp_path / "r").guard
+    assert fused.fused
+    assert fused.limit < 0, "minus the paper's score, which is larger for the product"
+    assert main(["fit", str(product), "--out", str(tmp_path / "s"), *FIT, "--guard", "off"]) == 0
+    assert load(tmp_path / "s").guard is None
+
+
+@pytest.fixture(scope="module")
+def kinds(backbone, product):
+    """Kinds that know little: noise about the embedding of one defect."""
+    rng, photo = np.random.default_rng(0), next((product / "test/dent").iterdir())
+    points = embed(read(photo).pixels, None, backbone) + rng.normal(size=(8, 1280))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(FITS, FOREST, partial(fit_kdf, trees=20))
+        return learn_kinds(points.astype(np.float32), ["dent", "stain"] * 4).kinds
+
+
+@pytest.mark.parametrize(("known_from", "named"), [(0.0, {"dent", "stain"}), (1.0, {NOT_KNOWN})])
+def test_the_kind_of_a_part_stands_in_the_table(taught, kinds, product, tmp_path, known_from, named):
+    recipe = save(replace(load(taught), kinds=kinds.with_limit(known_from), digest=None), tmp_path / "k.zip")
+    assert main(["inspect", str(tmp_path / "k.zip"), str(product / "test"), "--csv", str(tmp_path / "v.csv")]) == 1
+    rows = rows_of(tmp_path / "v.csv")
+    assert list(rows[0])[-3:] == ["kind", "kind_probability", "milliseconds"]
+    assert {row["kind"] for row in rows if row["verdict"] != "accept"} <= named
+    assert {row["kind"] for row in rows if row["verdict"] == "accept"} <= {""}
+    row = next(row for row in rows if row["verdict"] != "accept")
+    verdict = inspect(read(product / "test" / row["name"]).pixels, recipe)
+    assert (row["kind"], row["kind_probability"]) == (
+        (verdict.kind[0], repr(verdict.kind[1])) if verdict.kind else (NOT_KNOWN, "")
+    )
+
+
+def test_without_kinds_their_columns_are_empty(taught, product, tmp_path):
+    main(["inspect", str(taught), str(product / "test"), "--csv", str(tmp_path / "v.csv")])
+    assert {(row["kind"], row["kind_probability"]) for row in rows_of(tmp_path / "v.csv")} == {("", "")}
+
+
+def test_the_readme_names_every_column():
+    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    assert [column for column in CSV_COLUMNS if f"`{column}`" not in readme] == []

@@ -33,7 +33,7 @@ def test_every_figure_has_the_one_template(positions, marks, look):
         words_figure(positions, marks, look=look),
         figures.scatter_of_values(positions, positions[:, 0], marks, HOVER, look, title="score"),
         figures.eigenvalues(shares, 4, 0.8, look),
-        figures.local_spectra({"mixed": np.tile(shares, (3, 1))}, look, ridge=0.01, k=20),
+        figures.local_spectra({"mixed": np.tile(shares, (3, 1))}, look, level=("ridge 0.01", 0.01), k=20),
         figures.location_map(np.ones((4, 3), int), 5, look),
         figures.curves((1, 10), {"AUPRO": (0.2, 0.9)}, look, parameter="k", in_force=1, title="share"),
     ]
@@ -127,7 +127,7 @@ def test_labels_of_close_lines_do_not_meet():
 
 def test_a_spectrum_ends_where_nothing_varies():
     band = np.tile(np.r_[np.geomspace(1, 1e-3, 7), np.zeros(13)], (3, 1))
-    figure = figures.local_spectra({"typical place": band}, LIGHT, ridge=0.01, k=20)
+    figure = figures.local_spectra({"typical place": band}, LIGHT, level=("ridge 0.01", 0.01), k=20)
     assert len(figure.data[1].x) == 7
     gone = figures.local_spectra({"typical place": np.zeros((3, 5))}, LIGHT)
     assert len(gone.data[1].x) == 0
@@ -140,6 +140,11 @@ def test_the_cut_of_the_eigenvalues_is_marked_with_what_it_keeps():
     assert "q = 16 keeps 80.0%" in figure.layout.annotations[-1].text
     scored = next(shape for shape in figure.layout.shapes if shape.type == "rect")
     assert (scored.x0, scored.x1) == (16, 20)
+
+
+@pytest.mark.parametrize(("q", "anchor"), [(1, "left"), (5, "center"), (19, "right")])
+def test_the_words_at_the_cut_stay_inside_the_figure(q, anchor):
+    assert figures.eigenvalues(np.full(20, 0.05), q, 0.5, LIGHT).layout.annotations[-1].xanchor == anchor
 
 
 def test_a_picked_point_is_ringed(positions, marks):

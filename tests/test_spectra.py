@@ -75,7 +75,7 @@ def test_shares_of_variance_sum_to_one_in_falling_order():
 
 
 def test_nothing_varies_nothing_is_shared():
-    with pytest.warns(UserWarning, match="1"):
+    with pytest.warns(UserWarning, match="fitted on 1 sample"):
         detector = cop_corp.fit_cop(np.ones((1, 6), np.float32))
     assert spectra.variance_shares(detector).shape == (0,)
 

@@ -130,7 +130,7 @@ def test_methods_without_a_value_to_suggest(make):
     assert study.tray is not None
     with pytest.raises(ValueError, match="nearest has no value to suggest"):
         suggest(study)
-    with pytest.raises(ValueError, match="mahalanobis learns place by place and is not fitted yet"):
+    with pytest.raises(ValueError, match="mahalanobis is tried as it was fitted, and is not fitted yet"):
         suggest(make("mahalanobis"))
 
 

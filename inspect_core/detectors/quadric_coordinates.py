@@ -41,9 +41,11 @@ def fit_coordinates(x: Tensor, *, components: int | None) -> Coordinates:
     if components is not None:
         require_count(components, d, name="components", cure="keep at most all the features there are")
     shift = sum(rows.double().sum(dim=0) for rows in x.split(ROWS_PER_BLOCK)) / n
-    centred = (rows.double() - shift for rows in x.split(ROWS_PER_BLOCK))
-    covariance = sum(rows.T @ rows for rows in centred) / n
-    variance, directions = torch.linalg.eigh(covariance)
+    if components is not None and components < n < d:
+        variance, directions = _from_few(x.double() - shift)
+    else:
+        centred = (rows.double() - shift for rows in x.split(ROWS_PER_BLOCK))
+        variance, directions = torch.linalg.eigh(sum(rows.T @ rows for rows in centred) / n)
     variance, directions = variance.flip(0).clamp_min(0), directions.flip(1)
     kept = variance if components is None else variance[:components]
     total = float(kept.sum())
@@ -55,6 +57,12 @@ def fit_coordinates(x: Tensor, *, components: int | None) -> Coordinates:
         kept_variance=total / float(variance.sum()) if total > 0 else 1.0,
         spanning=int(torch.nonzero(share)[0]) + 1,
     )
+
+
+def _from_few(centred: Tensor) -> tuple[Tensor, Tensor]:
+    """Variances (n,) and principal directions (d, n), ascending, of fewer points than features: no (d, d) matrix."""
+    directions, lengths, _ = torch.linalg.svd(centred.T, full_matrices=False)
+    return (lengths.square() / len(centred)).flip(0), directions.flip(1)
 
 
 def to_coordinates(x: Tensor, *, shift: Tensor, scale: Tensor, basis: Tensor | None, dtype: torch.dtype) -> Tensor:

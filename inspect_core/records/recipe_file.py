@@ -19,14 +19,14 @@ from torch import Tensor
 from inspect_core import manifest
 from inspect_core.guard import Guard
 from inspect_core.kinds import Kinds
+from inspect_core.known_cases import KnownCases
 from inspect_core.manifest import RecipeError
 from inspect_core.methods import METHODS
 from inspect_core.recipe import SIGMA, BackboneChoice, Calibrated, Provenance, Recipe
-from inspect_core.similar import Gallery
 from inspect_core.verdict import Limits
 
 TRIANGLES = ("detector.cholesky",)
-EXTRAS = {"guard": Guard, "gallery": Gallery, "kinds": Kinds}
+EXTRAS = {"guard": Guard, "gallery": KnownCases, "kinds": Kinds}
 RESIZE_RULE = "squash, Pillow BILINEAR"
 DIRECTION = "higher is more anomalous"
 
@@ -128,7 +128,7 @@ def _packed(recipe: Recipe) -> dict[str, np.ndarray]:
     return {name: np.ascontiguousarray(value) for name, value in arrays.items()}
 
 
-def _extras(recipe: Recipe) -> dict[str, Guard | Gallery | Kinds | None]:
+def _extras(recipe: Recipe) -> dict[str, Guard | KnownCases | Kinds | None]:
     return {name: getattr(recipe, name) for name in EXTRAS}
 
 

@@ -90,11 +90,15 @@ class Bench {
       size: data.image_size,
       map: this.map,
       mask: this.mask,
+      patch: data.patch,
       score: data.scores[i],
       name: data.names[i],
       kind: data.kinds[i],
       truth: data.truths[i],
       guard: data.guard,
+      foreign: data.foreign,
+      stopped: data.stopped[i],
+      named: data.named,
       note: [data.note, reducedNote(data)].filter(Boolean).join(" "),
     };
   }

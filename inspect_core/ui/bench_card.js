@@ -6,7 +6,9 @@ class VerdictCard {
   constructor(find, zoomTo) {
     this.zoomTo = zoomTo;
     this.card = find(".card");
+    this.alarm = find(".card .alarm");
     this.word = find(".card .word");
+    this.kind = find(".card .kind");
     this.score = find(".card .score");
     this.limit = find(".card .limit");
     this.limitName = find(".card .limit-name");
@@ -36,12 +38,16 @@ class VerdictCard {
     return row;
   }
 
-  /** part: {score, kind, truth, guard, note, map, size}; returns the regions above the limit for review. */
+  /**
+   * part: {score, kind, truth, named, guard, foreign, stopped, note, map, size}; returns the verdict and the regions
+   * above the limit for review. What is said of another product stands above the verdict.
+   */
   judge(part, limits, decimals) {
-    const verdict = verdictOf(part.score, limits);
+    const verdict = part.stopped ? "reject" : verdictOf(part.score, limits);
     const { icon, word } = VERDICTS[verdict];
     this.card.dataset.verdict = verdict;
     this.word.textContent = `${icon} ${word}`;
+    setOrHide(this.kind, verdict === "accept" ? null : part.named);
     const two = hasReviewBand(limits);
     const nearest = verdict === "reject" ? limits.reject : limits.review;
     const [score, limit] = toldApart(part.score, nearest, decimals);
@@ -49,7 +55,8 @@ class VerdictCard {
     this.limitName.textContent = two ? "limits" : "limit";
     this.limit.textContent = two ? `${limits.review.toFixed(decimals)} – ${limits.reject.toFixed(decimals)}` : limit;
     setOrHide(this.remark, remarkOn(part, verdict));
-    setOrHide(this.guard, part.guard);
+    setOrHide(this.alarm, part.foreign ? part.guard : null);
+    setOrHide(this.guard, part.foreign ? null : part.guard);
     setOrHide(this.note, part.note);
     const regions = regionsAbove(part.map, limits.review).map((region) => scaleRegion(region, part.map, part.size));
     this.list.hidden = regions.length === 0;

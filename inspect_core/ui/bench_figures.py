@@ -15,7 +15,7 @@ class Part:
     """One part of the gallery, in the order of the tray.
 
     kind: "good", a kind of defect, or "unknown"; part: "calibrate", "judge" or "added"; group: its lot, if known;
-    score: finite, in the detector's unit.
+    score: finite, in the detector's unit; stopped: rejected whatever its score, as it shows another product.
     """
 
     name: str
@@ -23,6 +23,7 @@ class Part:
     part: str
     group: str | None
     score: float
+    stopped: bool = False
 
     @property
     def truth(self) -> str:
@@ -35,7 +36,9 @@ class Shown:
     """The part on the bench.
 
     position: its place in the gallery; image: (H, W, 3) uint8, the original; anomaly_map: (h, w) float32, finite; mask:
-    (h, w) bool, the true defect, or None; guard and note: plain sentences, or None.
+    (h, w) bool, the true defect, or None; guard and note: plain sentences, or None; patch: (left, top, right, bottom)
+    in pixels of the original, framed on the picture, or None; kind: the kind of defect in words, or None;
+    foreign: whether the guard says that this is another product.
     """
 
     position: int
@@ -44,6 +47,9 @@ class Shown:
     mask: np.ndarray | None = None
     guard: str | None = None
     note: str | None = None
+    patch: tuple[int, int, int, int] | None = None
+    kind: str | None = None
+    foreign: bool = False
 
 
 def check(parts: Sequence[Part], shown: Shown, heat: np.ndarray, small_maps: np.ndarray | None) -> None:
@@ -90,7 +96,11 @@ def payload(
         "image_size": list(shown.image.shape[:2]),
         "map_size": list(shown.anomaly_map.shape),
         "guard": shown.guard,
+        "foreign": shown.foreign,
+        "stopped": [part.stopped for part in parts],
         "note": shown.note,
+        "patch": shown.patch,
+        "named": shown.kind,
         "limits": _as_data(limits),
         "suggested": _as_data(suggested),
         "calm": float(calm),

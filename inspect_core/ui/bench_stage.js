@@ -6,6 +6,7 @@ const OUTLINES = {
   truth: { colour: "#f8fafc", dash: [5, 4], width: 1.5 },
   review: { colour: "#fcd34d", dash: [], width: 2 },
   reject: { colour: "#ff5a1f", dash: [], width: 2 },
+  patch: { colour: "#2dd4bf", dash: [], width: 2.5 },
 };
 
 class Stage {
@@ -41,8 +42,9 @@ class Stage {
   }
 
   /**
-   * Take a part: {id, photo: ImageBitmap, size: [H, W] of the original, map, mask: map or null}. It is drawn when it
-   * is judged. A part with the same id keeps zoom and pan.
+   * Take a part: {id, photo: ImageBitmap, size: [H, W] of the original, map, mask: map or null, patch: [left, top,
+   * right, bottom] of the original to frame, or null}. It is drawn when it is judged. A part with the same id keeps
+   * zoom and pan.
    */
   show(part) {
     this.viewport.lookAt(part.id, part.size);
@@ -52,6 +54,7 @@ class Stage {
       this.heatImage = new ImageData(part.map.width, part.map.height);
       this.truth = part.mask ? contourPath(part.mask, 0.5) : null;
     }
+    this.patch = part.patch ? framePath(part.patch, part.size) : null;
     this.part = part;
     this.bare = true;
   }
@@ -148,6 +151,7 @@ class Stage {
     const toFrame = new DOMMatrix([width / part.map.width, 0, 0, height / part.map.height, left, top]);
     if (this.truth) outline(draw, this.truth, toFrame, OUTLINES.truth);
     for (const { role, path } of this.contours) outline(draw, path, toFrame, OUTLINES[role]);
+    if (this.patch) outline(draw, this.patch, new DOMMatrix([width, 0, 0, height, left, top]), OUTLINES.patch);
     draw.restore();
     this.placeWipe();
   }
@@ -222,6 +226,13 @@ class Stage {
     this.reading.textContent = `score ${value.toFixed(this.judged.decimals)} at ${at}`;
     this.reading.hidden = false;
   }
+}
+
+/** The rim of a box in pixels of an (H, W) photo, in shares of its width and height. */
+function framePath([left, top, right, bottom], [height, width]) {
+  const path = new Path2D();
+  path.rect(left / width, top / height, (right - left) / width, (bottom - top) / height);
+  return path;
 }
 
 /** A line of even width at any zoom, with a dark rim so that it shows on bright metal and on black rubber. */

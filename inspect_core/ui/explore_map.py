@@ -16,7 +16,7 @@ from inspect_core.verdict import Limits
 PATCHES, PHOTOS = "Patches", "Whole photos"
 BEFORE, AFTER = "As the network gives them", "As the detector sees them"
 KIND, SCORE, PHOTO, LOT = "Good or defect", "Score", "Photo", "Lot"
-PICKED_SIDE = 512
+PICKED_SIDE, NEAR_SIDE = 512, 128
 FRAME = (194, 65, 12)
 
 
@@ -28,10 +28,10 @@ def patch_map(hand: InHand) -> None:
         return
     live, limits = explore_panels.in_force(hand)
     order, colour = _choose(hand)
-    key = ("map", hand.id, len(hand.tray.photos), order, tuple(live.items()))
+    key = map_key(hand, order, live)
     drawn = exploring.kept().get(key)
     if drawn is not None:
-        _show(hand, drawn, colour, f"map-{'-'.join(map(str, key[1:]))}", live, limits)
+        _show(hand, drawn, colour, chart_name(key), live, limits)
         return
     limit = _suggested_limit(hand, live)
     explore_panels.offer(
@@ -39,6 +39,16 @@ def patch_map(hand: InHand) -> None:
         lambda job: exploring.draw_map(hand, order, live, limit, job),
         "Puts points that look alike side by side (t-SNE). Takes ten seconds or so on a free machine.",
     )  # fmt: skip
+
+
+def map_key(hand: InHand, order: MapOrder, live: dict[str, int]) -> tuple:
+    """What a drawn map is kept under: all that decides it. The limit in force does not, so moving it draws nothing."""
+    return "map", hand.id, len(hand.tray.photos), order.whole, order.mapped, *live.values()
+
+
+def chart_name(key: tuple) -> str:
+    """The widget that shows a map: another map, another selection."""
+    return "-".join(map(str, key))
 
 
 def _choose(hand: InHand) -> tuple[MapOrder, str]:
@@ -87,7 +97,7 @@ def _coloured_scatter(hand: InHand, drawn: DrawnMap, colour: str, limits: Limits
         )
     if colour == PHOTO:
         return figures.scatter_of_values(
-            drawn.positions, points.photo.astype(float), marks, hover, look, title="photo, in the order of the bench"
+            drawn.positions, points.photo.astype(float), marks, hover, look, title="number of the photo"
         )
     if colour == LOT:
         words = [photos[i].group or "no lot" for i in points.photo]
@@ -117,15 +127,14 @@ def _show_picked(hand: InHand, drawn: DrawnMap, i: int, live: dict[str, int], li
         )  # fmt: skip
         box = patch_frame.patch_box((row, column), hand.tray.grid, pixels.shape[:2])
         around = patch_frame.cut(pixels, patch_frame.surroundings(box, pixels.shape[:2]))
-        near, words = st.columns(2)
-        near.image(patch_frame.enlarged(around), output_format="PNG", width="stretch", alt="The patch, enlarged")
-        words.caption(
+        beside = st.container(horizontal=True, gap="small")
+        beside.image(patch_frame.enlarged(around), output_format="PNG", width=NEAR_SIDE, alt="The patch, enlarged")
+        beside.container(width=NEAR_SIDE).caption(
             f"Patch in row {row + 1}, column {column + 1}: "
             f"{_scored(float(points.peak[i]), limits, 'heatmap up to')}.  \n{score}"
         )
-    if st.button("Show on the bench", key="to_bench", icon=":material/center_focus_strong:", width="stretch"):
-        inspect_panels._settings(hand)["position"] = position
-        st.switch_page("pages/inspect.py")
+    if st.button("Show on the bench", key="to_bench", width="stretch"):
+        inspect_panels.show_on_bench(hand, position, None if points.whole else (row, column))
 
 
 def _picked(chart: str, count: int) -> int | None:

@@ -22,6 +22,7 @@ GLOSS = {
 }
 THRESHOLDS = (spectra.COLLAPSED, 1e-3, 1e-2, 1e-1)
 CURVE_WIDTH, SPECTRUM_WIDTH, PLACES_WIDTH = 460, 540, 380
+FIT_SECONDS, PHOTO_SECONDS = 3.0, 0.06  # of one value of γ, M or σ, measured on two cores
 NO_BAR = {"displayModeBar": False}
 
 
@@ -42,8 +43,14 @@ def variance(hand: InHand) -> None:
         _local_variance(hand, live)
     elif method in ("cop", "corp", "pca", "kernel_pca"):
         _one_spectrum(hand, live)
+    elif method == "quadrics":
+        fitted = hand.tray.detector
+        st.info(
+            f"{len(fitted.c)} curved surfaces were fitted in {fitted.A.shape[1]} components, which hold "
+            f"{fitted.kept_variance:.1%} of the variance of the good patches."
+        )
     else:
-        st.info("This detector keeps the good patches themselves; it has no spectrum to show.")
+        st.info("This detector does not rest on variances, so it has no spectrum to show.")
 
 
 def _one_spectrum(hand: InHand, live: dict[str, int]) -> None:
@@ -87,7 +94,9 @@ def _local_variance(hand: InHand, live: dict[str, int]) -> None:
     with left:
         st.markdown("**Spectrum over all places**")
         st.plotly_chart(
-            figures.local_spectra({"typical place": local.band}, look(), ridge=detector.ridge, k=k),
+            figures.local_spectra(
+                {"typical place": local.band}, look(), level=(f"ridge {detector.ridge:g}", detector.ridge), k=k
+            ),
             theme=None, key="local_spectrum", config=NO_BAR,
             alt="Eigenvalues at each place on a log scale: median and the band of the middle 80 %.",
         )  # fmt: skip
@@ -122,7 +131,8 @@ def _rank_collapse(hand: InHand, above: float) -> None:
         f"**{sampled.share(above):.0%}** when they are sampled."
     )
     st.plotly_chart(
-        figures.local_spectra({"mixed (semi-orthogonal)": mixed.band, "sampled": sampled.band}, look()),
+        figures.local_spectra({"mixed (semi-orthogonal)": mixed.band, "sampled": sampled.band}, look(),
+                               level=(f"counted from {above:g}", above)),
         theme=None, key="rank_collapse", config=NO_BAR,
         alt="Spectra of mixed and of sampled channels; the sampled fall off earlier.",
     )  # fmt: skip
@@ -132,8 +142,11 @@ def sensitivity(hand: InHand) -> None:
     """How the figures follow a parameter, with the value in force marked; readable without defects."""
     live, _ = in_force(hand)
     offered = ([hand.tray.live_name] if hand.tray.live_name else []) + list(exploring.refits(hand))
-    if not offered or len(hand.tray.photos) < 2:
-        st.info("There is nothing to follow: this detector has no live parameter, or too few photos are on the bench.")
+    if not offered:
+        st.info("This detector has no live parameter to follow.")
+        return
+    if sum(photo.kind == "good" for photo in hand.tray.photos) < 2:
+        st.info("A curve needs at least two photos known to be good on the bench; teach the part to have them there.")
         return
     name = offered[0]
     if len(offered) > 1:
@@ -149,10 +162,12 @@ def sensitivity(hand: InHand) -> None:
         _curves(hand, name, known[name], readings)
     elif name == hand.tray.live_name:
         offer("Draw the curve", title, key, lambda job: exploring.follow_live(hand, live, job),
-              "One fit holds every value, so this takes seconds.")  # fmt: skip
+              "One fit holds every value; takes seconds, up to a minute with hundreds of photos.")  # fmt: skip
     else:
+        fits = len(exploring.values_about(name, known[name]))
+        took = shell.duration(fits * (FIT_SECONDS + PHOTO_SECONDS * len(hand.tray.photos)))
         offer("Draw the curve", title, key, lambda job: exploring.follow_refits(hand, name, known[name], live, job),
-              "Fits every value anew on a sample of good patches; takes a minute or two.")  # fmt: skip
+              f"Fits {fits} values anew on a sample of good patches; takes {took} or so.")  # fmt: skip
 
 
 def _curves(hand: InHand, name: str, value: float, readings: list[Reading]) -> None:

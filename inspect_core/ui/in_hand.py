@@ -17,6 +17,8 @@ from inspect_core import plots, workspace
 from inspect_core.features.preparation import Preparation
 from inspect_core.guard import OFF, Guard
 from inspect_core.images.read import Picture, read
+from inspect_core.kinds import Kinds
+from inspect_core.known_cases import KnownCases
 from inspect_core.recipe import Recipe, guard_score
 from inspect_core.study import Study
 from inspect_core.suggest import Suggestion
@@ -43,6 +45,8 @@ class InHand:
     recipe: Recipe | None = None
     notes: tuple[str, ...] = ()
     guard: Guard | None = None
+    kinds: Kinds | None = None
+    cases: KnownCases | None = None
     suggestion: Suggestion | None = None
     follows: str | None = None
     thumbnails: list[bytes] = field(default_factory=list)
@@ -91,6 +95,13 @@ class InHand:
             self._foreign[asked] = guard_score(self.pixels(position), self.guard, self.preparation.backbone)
         return self.guard.sentence(self._foreign[asked])
 
+    def is_foreign(self, position: int) -> bool:
+        """Whether the guard trips on one photo; False while it has not been asked about it."""
+        if self.guard is None:
+            return False
+        score = self._foreign.get((self.tray.photos[position].digest, self.guard.fused))
+        return score is not None and self.guard.trips(score)
+
     def add(self, picture: Picture) -> int:
         """Put an uploaded photo on the tray (kept losslessly in the workspace); its position. Seen before: no work."""
         for position, photo in enumerate(self.tray.photos):
@@ -101,6 +112,7 @@ class InHand:
         photo = TrayPhoto(picture.name, picture.digest, size, UNKNOWN, ADDED, path)
         position = self.tray.add(photo, self.preparation.features(picture.pixels))
         self.thumbnails.append(plots.thumbnail(picture.pixels))
+        self.product_check(position)
         return position
 
 
@@ -135,8 +147,9 @@ def refitted(hand: InHand, study: Study) -> InHand:
         if photo.part == ADDED:
             study.tray.add(photo, study.features(photo))
     return InHand(
-        hand.product, study.tray, study.preparation, study=study, notes=hand.notes, guard=hand.guard,
-        suggestion=hand.suggestion, follows=hand.id, thumbnails=list(hand.thumbnails),
+        hand.product, study.tray, study.preparation, study=study, notes=hand.notes, guard=hand.guard, kinds=hand.kinds,
+        cases=hand.cases, suggestion=hand.suggestion, follows=hand.id, thumbnails=list(hand.thumbnails),
+        _foreign=dict(hand._foreign),
     )  # fmt: skip
 
 

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from inspect_core import plots, workspace
+from inspect_core import patch_frame, plots, workspace
 from inspect_core.guard import OFF, STOP, WARN
 from inspect_core.images.read import EXTENSIONS, ImageError, read_bytes, read_mask
 from inspect_core.jobs import Busy, device_lock
 from inspect_core.judge.masks import mask_at
 from inspect_core.records import recipe_file
-from inspect_core.ui import bench, bench_views, live_parameters, previews, shell, teaching
+from inspect_core.ui import bench, bench_views, kinds_naming, live_parameters, previews, shell, similar_panels, teaching
 from inspect_core.ui.bench_views import View
 from inspect_core.ui.in_hand import InHand
 from inspect_core.ui.previews import Previews, Run
@@ -16,6 +16,7 @@ from inspect_core.verdict import Limits
 
 MAX_NOTES = 3
 PREVIEW_POLL_SECONDS = 0.4
+FUSION = ", fused with the energy of its class scores"
 
 
 def first_start() -> None:
@@ -41,7 +42,7 @@ def first_start() -> None:
 
 def headline(hand: InHand) -> None:
     """The part in hand and what the engineer should know of the photos it was taught with."""
-    shell.show_running("This page fills when it is done.")
+    shell.show_running("The bench follows when it is done.")
     if not hand.notes:
         return
     with st.expander(f"{len(hand.notes)} {'note' if len(hand.notes) == 1 else 'notes'} on the photos"):
@@ -91,12 +92,17 @@ def bench_with_parameters(hand: InHand) -> None:
         if shown.run is not None:
             moved = f"limits of preview {shown.run.number}"
             view = bench_views.of_preview(hand, position, shown.live, shown.run, view, settings.get(moved))
-        result = _draw(hand, position, view)
+        kind = None
+        if shown.run is None:
+            kind = kinds_naming.kind_sentence(hand, position, settings["live"], view.limits)
+        result = _draw(hand, position, view, kind)
     with below:
         if shown.run is None:
             parameter_buttons(hand, busy=busy)
             product_check(hand)
+            kinds_naming.limit_slider(hand, "inspect")
             save_recipe(hand, view.limits, settings["live"])
+            similar_panels.seen_before(hand, position, settings["live"], view.limits, busy=busy)
         else:
             preview_buttons(hand, shown.run, shown.live, position)
     if result.position != position or result.limits != view.limits:
@@ -167,7 +173,8 @@ def product_check(hand: InHand) -> None:
         "Product check", list(words), default=hand.guard.mode, format_func=words.get, required=True,
         key=f"guard-{hand.id}", help="Is this the product that was taught? Warn: a sentence above the verdict. Stop: "
         "the recipe rejects a photo of anything else, whatever its score. The check compares the whole photo with "
-        "the good ones (CoP on the network's last features, Fang et al. 2024); its limit comes from good photos.",
+        f"the good ones (CoP on the network's last features{FUSION if hand.guard.fused else ''}, Fang et al. 2024); "
+        "its limit comes from good photos.",
     )  # fmt: skip
     if chosen != hand.guard.mode:
         hand.guard = hand.guard.with_mode(chosen)
@@ -183,7 +190,14 @@ def save_recipe(hand: InHand, limits: Limits, live: dict[str, int]) -> None:
         reason = st.text_input("Reason", key=f"recipe_reason-{hand.id}", placeholder="first release, new lamp, …")
         if st.button("Save", type="primary", key=f"save-{hand.id}", disabled=not name.strip()):
             recipe = hand.study.recipe(
-                limits, product=name.strip(), author=shell.current_user(), reason=reason, guard=hand.guard, **live
+                limits,
+                product=name.strip(),
+                author=shell.current_user(),
+                reason=reason,
+                guard=hand.guard,
+                gallery=hand.cases,
+                kinds=hand.kinds,
+                **live,
             )
             path = _free_path(name.strip())
             try:
@@ -196,7 +210,7 @@ def save_recipe(hand: InHand, limits: Limits, live: dict[str, int]) -> None:
             st.rerun()
 
 
-def _draw(hand: InHand, position: int, view: View) -> bench.BenchResult:
+def _draw(hand: InHand, position: int, view: View, kind: str | None) -> bench.BenchResult:
     photo = hand.tray.photos[position]
     mask = None
     if photo.mask is not None:
@@ -204,13 +218,18 @@ def _draw(hand: InHand, position: int, view: View) -> bench.BenchResult:
             mask = mask_at(read_mask(photo.mask, photo.size), hand.tray.size)
         except ImageError:
             mask = None
+    pixels, note, box, check = hand.pixels(position), view.note, None, hand.product_check(position)
+    stops = hand.guard is not None and hand.guard.mode == STOP
+    if (patch := _settings(hand)["patch"]) is not None and patch[0] == position:
+        box = patch_frame.patch_box(patch[1], hand.tray.grid, pixels.shape[:2])
+        note = " ".join(filter(None, [note, "Framed: the patch chosen on Explore."]))
     return bench.bench(
         f"bench-{hand.id}",
         [
-            bench.Part(photo.name, photo.kind, photo.part, photo.group, float(score))
-            for photo, score in zip(hand.tray.photos, view.scores, strict=True)
+            bench.Part(photo.name, photo.kind, photo.part, photo.group, float(score), stops and hand.is_foreign(i))
+            for i, (photo, score) in enumerate(zip(hand.tray.photos, view.scores, strict=True))
         ],
-        bench.Shown(position, hand.pixels(position), view.pixel_map, mask, hand.product_check(position), view.note),
+        bench.Shown(position, pixels, view.pixel_map, mask, check, note, box, kind, hand.is_foreign(position)),
         view.limits,
         calm=view.calm,
         suggested=view.suggested,
@@ -220,13 +239,24 @@ def _draw(hand: InHand, position: int, view: View) -> bench.BenchResult:
     )
 
 
+def show_on_bench(hand: InHand, position: int, place: tuple[int, int] | None) -> None:
+    """Go to Inspect with this photo on the bench and the patch in this row and column of the grid framed."""
+    _settings(hand)["position"] = position
+    _settings(hand)["patch"] = None if place is None else (position, place)
+    st.switch_page("pages/inspect.py")
+
+
 def _settings(hand: InHand) -> dict:
-    """What this session has set for the part in hand: live values, limits (None: as suggested), chosen photo."""
+    """What this session has set for the part in hand.
+
+    live values; limits (None: as suggested); position of the photo shown; patch framed on it: (position, (row, column))
+    or None; ids of the files added; the previews.
+    """
     live = dict(hand.recipe.live) if hand.study is None and hand.recipe else hand.tray.live
     limits = hand.recipe.limits if hand.study is None and hand.recipe else None
     before = st.session_state.get(f"settings-{hand.follows}")
     position = before["position"] if before else _strangest(hand, live)
-    fresh = {"live": live, "limits": limits, "position": position, "added": set()}
+    fresh = {"live": live, "limits": limits, "position": position, "patch": None, "added": set()}
     fresh["previews"] = Previews(hand.study) if hand.study is not None else None
     return st.session_state.setdefault(f"settings-{hand.id}", fresh)
 

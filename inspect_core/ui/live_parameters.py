@@ -42,6 +42,13 @@ CONTROLS = {
         "Higher forgives more of the usual variation, so only the unusual stands out; too high forgives defects too.",
         "The error is what the first q components cannot explain. Every value comes from the same fit.",
     ),
+    "m": Control(
+        "m: surfaces",
+        "curved surfaces, the best-fitting first",
+        "More surfaces hold a patch from more sides and calm the picture; few leave ways to slip through.",
+        "The score is the mean distance to the first m of the fitted quadrics (Pavutnitskiy et al. 2022), which is not "
+        "quite a fit with m of them.",
+    ),
     "gamma": Control(
         "γ: sharpness",
         "per squared distance of two directions",
@@ -91,16 +98,20 @@ def choose(hand: InHand, live: dict[str, int], previews: Previews | None, *, sho
         with column:
             wanted[name] = _refit_control(hand, name, disabled=busy)
     with at_once:
+        begin = st.session_state.pop(_begin_key(hand), None)
         if busy or wanted == fitted(hand):
             previews.stop()
-            return InForce(_live_control(hand, tray, live, in_force=live, key=f"{tray.live_name}-{hand.id}"))
+            return InForce(_live_control(hand, tray, live, key=f"{tray.live_name}-{hand.id}"))
         share = float(explained(tray.detector, [live["q"]])[0])
-        run = previews.ask(wanted, tray.photos, first=shown, share=share)
+        run = previews.ask(wanted, tray.photos, first=shown, share=share, begin=begin)
         run.want(shown)
         if run.live is None:
             _live_control(hand, tray, live, in_force=live, key=f"q-{hand.id}-waiting", disabled=True)
             return InForce(live, run)
-        return InForce(_live_control(hand, run.tray, run.live, in_force=live, key=f"q-{hand.id}-{run.number}"), run)
+        key = f"q-{hand.id}-{run.number}"
+        if begin is not None:
+            st.session_state[key] = run.tray.stop_of(begin)
+        return InForce(_live_control(hand, run.tray, run.live, in_force=live, key=key), run)
 
 
 def fitted(hand: InHand) -> dict[str, float]:
@@ -126,14 +137,26 @@ def suggested(hand: InHand) -> dict[str, float]:
 
 def set_to(hand: InHand, values: Mapping[str, float]) -> None:
     """Move the controls to these values at the next run: for the callbacks of buttons."""
-    for name, value in values.items():
-        stops = hand.tray.stops if name == hand.tray.live_name else _stops(hand, name)
-        st.session_state[f"{name}-{hand.id}"] = min(stops, key=lambda stop: abs(stop - value))
+    held, of_model = st.session_state, fitted(hand)
+    for name in of_model.keys() & values.keys():
+        held[f"{name}-{hand.id}"] = min(_stops(hand, name), key=lambda stop: abs(stop - values[name]))
+    live = hand.tray.live_name
+    if live not in values:
+        return
+    if all(held.get(f"{name}-{hand.id}", value) == value for name, value in of_model.items()):
+        held[f"{live}-{hand.id}"] = hand.tray.stop_of(int(values[live]))
+    else:
+        held[_begin_key(hand)] = int(values[live])
 
 
 def describe(values: Mapping[str, float]) -> str:
     """Values by their signs: "γ 0.5, M 1024"."""
     return ", ".join(f"{CONTROLS[name].label.split(':')[0]} {_figure(value)}" for name, value in values.items())
+
+
+def _begin_key(hand: InHand) -> str:
+    """Where a button leaves the live value that the preview it asks for is to begin with."""
+    return f"begin-{hand.id}"
 
 
 def _refit_control(hand: InHand, name: str, *, disabled: bool) -> float:
@@ -147,8 +170,15 @@ def _refit_control(hand: InHand, name: str, *, disabled: bool) -> float:
 
 
 def _live_control(
-    hand: InHand, tray: Tray, live: dict[str, int], *, in_force: dict[str, int], key: str, disabled: bool = False
+    hand: InHand,
+    tray: Tray,
+    live: dict[str, int],
+    *,
+    key: str,
+    in_force: dict[str, int] | None = None,
+    disabled: bool = False,
 ) -> dict[str, int]:
+    """The live value chosen. in_force: the model's own beside a preview; None where a move is in force at once."""
     name = tray.live_name
     control, shares = CONTROLS[name], {}
     if name == "q":
@@ -157,7 +187,7 @@ def _live_control(
         control.label, tray.stops, tray.stop_of(live[name]), key=key, help=control.help, disabled=disabled,
         format_func=lambda stop: f"{stop} · {_percent(shares[stop])}" if shares else f"{stop}",
     )  # fmt: skip
-    _explain(hand, name, f"{in_force[name]}")
+    _explain(hand, name, f"{in_force[name] if in_force else value}")
     return {name: value}
 
 

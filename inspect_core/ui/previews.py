@@ -27,13 +27,16 @@ class Run:
     """One move of γ, M or σ and what is there of it so far. Read from any thread; write nothing from outside.
 
     number: no two are alike. parameters: those of the move. photos: all to be scored, in the order of the gallery.
-    live: the live parameter at the share of variance in force, None until the fit is there. tray: the photos scored so
+    begin: the live value to begin with, None for the share of variance in force. live: the live parameter it begins
+    with, None until the fit is there. tray: the photos scored so
     far, in the order they were. error: the sentence to show when it failed.
     """
 
-    def __init__(self, parameters: Mapping[str, float], photos: tuple[TrayPhoto, ...], first: int):
+    def __init__(
+        self, parameters: Mapping[str, float], photos: tuple[TrayPhoto, ...], first: int, begin: int | None = None
+    ):
         self.number = next(_numbers)
-        self.parameters, self.photos = dict(parameters), photos
+        self.parameters, self.photos, self.begin = dict(parameters), photos, begin
         self.live: dict[str, int] | None = None
         self.error = ""
         self.tray: Tray | None = None
@@ -94,7 +97,8 @@ class Run:
             with lock:
                 detector = sample.fit(self.parameters, self._stop.is_set)
                 tray = Tray(study.method, detector, preparation.grid, preparation.backbone.size)
-            self.tray, self.live = tray, {tray.live_name: stop_explaining(detector, tray.stops, share)}
+            start = stop_explaining(detector, tray.stops, share) if self.begin is None else tray.stop_of(self.begin)
+            self.tray, self.live = tray, {tray.live_name: start}
             while self._to_do and not self._stop.is_set():
                 position = self._to_do.popleft()
                 if not self.ready(position):
@@ -118,12 +122,25 @@ class Previews:
         self._sample: PatchSample | None = None
         self._sampling = threading.Lock()
 
-    def ask(self, parameters: Mapping[str, float], photos: tuple[TrayPhoto, ...], *, first: int, share: float) -> Run:
-        """The run of these parameters over these photos, started when it is not the one at hand."""
-        if self.run is not None and self.run.parameters == dict(parameters) and self.run.photos == photos:
-            return self.run
+    def ask(
+        self,
+        parameters: Mapping[str, float],
+        photos: tuple[TrayPhoto, ...],
+        *,
+        first: int,
+        share: float,
+        begin: int | None = None,
+    ) -> Run:
+        """The run of these parameters over these photos, started when it is not the one at hand.
+
+        share, begin: what decides its live value at first: the share of variance, or the value itself unless None.
+        """
+        held = self.run
+        same = held is not None and (held.parameters, held.photos) == (dict(parameters), photos)
+        if same and begin in (None, held.begin):
+            return held
         self.stop()
-        run = self.run = Run(parameters, photos, first)
+        run = self.run = Run(parameters, photos, first, begin)
         threading.Thread(target=self._work, args=(run, share), name="loupe-preview", daemon=True).start()
         return run
 

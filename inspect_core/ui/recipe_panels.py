@@ -96,10 +96,18 @@ def _describe(path: Path, recipe: Recipe) -> None:
             "Image size": f"{size[1]} × {size[0]} px",
             "Patch grid": f"{grid[1]} × {grid[0]}",
             "Product check": recipe.guard.mode if recipe.guard else "none",
+            "Kinds of defect": _kinds(recipe),
+            "Known cases": f"{len(recipe.gallery.gallery.names)} parts" if recipe.gallery else "none",
             "Learned": recipe.provenance.calibration_note,
             "Versions": ", ".join(f"{name} {number}" for name, number in recipe.provenance.versions.items()),
         }
         st.table({"": list(rows), "Value": list(rows.values())}, hide_index=True)
+
+
+def _kinds(recipe: Recipe) -> str:
+    if recipe.kinds is None:
+        return "none"
+    return f"{', '.join(recipe.kinds.names)}; named from {recipe.kinds.known_from:.0%} on"
 
 
 def _open(recipe: Recipe) -> None:
@@ -110,7 +118,17 @@ def _open(recipe: Recipe) -> None:
         st.error(str(error), icon=":material/error:")
         return
     tray = Tray(recipe.method, recipe.detector, recipe.grid, recipe.backbone.size)
-    in_hand.take(in_hand.InHand(recipe.product, tray, recipe.prepare(backbone), recipe=recipe, guard=recipe.guard))
+    in_hand.take(
+        in_hand.InHand(
+            recipe.product,
+            tray,
+            recipe.prepare(backbone),
+            recipe=recipe,
+            guard=recipe.guard,
+            kinds=recipe.kinds,
+            cases=recipe.gallery,
+        )
+    )
     st.switch_page("pages/inspect.py")
 
 

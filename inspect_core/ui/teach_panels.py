@@ -11,13 +11,15 @@ from inspect_core import workspace
 from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import available
 from inspect_core.forecast import Forecast, forecast
+from inspect_core.guard import ALONE, FUSED
 from inspect_core.images.folders import Samples, ScanError, Split, inside, propose_groups, scan, split, ungrouped
 from inspect_core.images.read import EXTENSIONS
-from inspect_core.methods import METHODS, OFFERED
+from inspect_core.methods import METHODS, OFFERED, QUADRICS
 from inspect_core.ui import shell, teaching
 
 SAMPLE, FOLDER, UPLOAD = "Sample part", "Folder on this computer", "Upload"
 MAX_LISTED = 12
+GUARD_SCORES = {ALONE: "Features of the photo", FUSED: "Fused with the network's own classes"}
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,8 @@ def look(source: Source) -> Samples | None:
         st.warning(shell.plain(line), icon=":material/info:")
     if samples.skipped:
         with st.expander(f"{len(samples.skipped)} skipped: which, and why"):
-            for name, reason in samples.skipped[:MAX_LISTED]:
-                st.text(f"{name}: {reason}")
+            for skipped in samples.skipped[:MAX_LISTED]:
+                st.text(f"{skipped.name}: {skipped.reason}")
             if len(samples.skipped) > MAX_LISTED:
                 st.caption(f"and {len(samples.skipped) - MAX_LISTED} more")
     return samples
@@ -124,12 +126,18 @@ def choose_settings(product: str, photos: Split, notes: tuple[str, ...]) -> teac
             help="A finer grid shows smaller defects and takes four times the memory at each step.",
         )  # fmt: skip
         parameters = _parameters(method)
+        guard_scores = st.segmented_control(
+            "Product check", GUARD_SCORES, default=ALONE, format_func=GUARD_SCORES.get, required=True,
+            key="guard_scores", help="Is this the product that was taught? Judged by the features of the whole photo, "
+            "or by these and how sure the network is of its own classes (Fang et al. 2024, fused score).",
+        )  # fmt: skip
     if not name.strip():
         st.error("The part has no name; type one above.", icon=":material/error:")
         return None
     return teaching.Order(
-        name.strip(), photos, backbone, taps, (size, size), (grid, grid), method, parameters, notes=notes
-    )
+        name.strip(), photos, backbone, taps, (size, size), (grid, grid), method, parameters,
+        notes=notes, fused_guard=guard_scores == FUSED,
+    )  # fmt: skip
 
 
 def show_forecast(order: teaching.Order) -> None:
@@ -156,6 +164,18 @@ def _parameters(method: str) -> dict[str, float]:
         chosen["k"] = st.slider(
             "k, at most", 10, 200, int(defaults["k"]), step=10, key="fit_k",
             help="Mixed features kept at every place. Every smaller k can be tried live afterwards.",
+        )  # fmt: skip
+    if "components" in defaults:
+        left, right = st.columns(2)
+        chosen["m"] = left.slider(
+            "m, at most", 10, 300, QUADRICS, step=10, key="fit_m",
+            help="Curved surfaces fitted to the good patches. Every smaller m can be tried live afterwards. The time "
+            "to learn grows with m.",
+        )  # fmt: skip
+        chosen["components"] = right.slider(
+            "Components", 16, 88, int(defaults["components"]), step=8, key="fit_components",
+            help="Main directions in which the good patches vary; the surfaces are fitted in these. More see finer "
+            "changes, and the time to learn grows with their square and beyond.",
         )  # fmt: skip
     return chosen
 

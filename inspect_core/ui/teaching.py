@@ -32,6 +32,7 @@ class Order:
     parameters: Mapping[str, float] = field(default_factory=dict)
     seed: int = 0
     notes: tuple[str, ...] = ()
+    fused_guard: bool = False
 
 
 def start(jobs: Jobs, order: Order, *, owner: str) -> Job:
@@ -75,7 +76,9 @@ def teach(order: Order, report: Callable[[float, str], None]) -> in_hand.InHand:
         study, suggestion = fit_as_suggested(
             study, fixed=order.parameters, progress=lambda share, step: report(0.8 * share, step)
         )
-        guard = learn_product(study, report=lambda share, step: report(0.8 + 0.2 * share, step))
+        guard = learn_product(
+            study, fused=order.fused_guard, report=lambda share, step: report(0.8 + 0.2 * share, step)
+        )
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
     return in_hand.of_study(order.product, study, order.notes + skipped, guard, suggestion)
 

@@ -1,4 +1,6 @@
-from inspect_core.ui import inspect_panels, shell, teaching
+from pathlib import Path
+
+from inspect_core.ui import in_hand, inspect_panels, shell, teaching
 
 
 def test_an_empty_app_teaches_the_sample_by_itself(open_app, monkeypatch):
@@ -60,6 +62,20 @@ def test_a_new_photo_goes_on_the_bench_and_a_damaged_one_is_named(open_app, in_t
     assert not app.exception
     assert [photo.name for photo in in_the_hand.tray.photos[count:]] == ["new.jpg"]
     assert any("bad.png" in error.value for error in app.error)
+
+
+def test_a_photo_of_another_product_is_known_as_soon_as_it_is_added(open_app, in_the_hand):
+    linen = Path(__file__).resolve().parents[2] / "sample_data/linen/test/good/part_060.jpg"
+    app = open_app()
+    app.file_uploader(key=f"added-{in_the_hand.id}").set_value([("x.jpg", linen.read_bytes(), "image/jpeg")]).run()
+    assert not app.exception
+    *others, added = range(len(in_the_hand.tray.photos))
+    assert in_the_hand.tray.photos[added].name == "x.jpg"
+    assert in_the_hand.is_foreign(added)
+    assert not any(in_the_hand.is_foreign(position) for position in others)
+    assert "does not look like" in in_the_hand.product_check(added)
+    refitted = in_hand.refitted(in_the_hand, in_the_hand.study.with_parameters({}).fit())
+    assert refitted.is_foreign(added), "the check is the same one"
 
 
 def test_saved_names_never_clash(workspace):

@@ -72,6 +72,7 @@ def test_a_move_of_q_is_instant_and_in_force(open_app, corp_in_hand):
     slider(app, "q", corp_in_hand).set_value(5).run()
     assert not app.exception
     assert settings(app, corp_in_hand)["live"] == {"q": 5}
+    assert "In force 5 ·" in captions(app)
     assert settings(app, corp_in_hand)["previews"].run is None
 
 
@@ -122,6 +123,39 @@ def test_back_to_the_suggested_values(open_app, corp_in_hand):
     assert not app.exception
     assert slider(app, "q", corp_in_hand).value == corp_in_hand.suggestion.live["q"]
     assert settings(app, corp_in_hand)["live"] == dict(corp_in_hand.suggestion.live)
+
+
+def test_back_to_the_suggested_values_from_a_preview_takes_all_of_them_along(open_app, corp_in_hand):
+    app = open_app("pages/inspect.py")
+    start = corp_in_hand.suggestion
+    slider(app, "q", corp_in_hand).set_value(60).run()
+    slider(app, "gamma", corp_in_hand).set_value(previews_options(corp_in_hand)[-1]).run()
+    preview_done(app, corp_in_hand)
+    app.run()
+    app.button(key=f"apply-{corp_in_hand.id}").click().run()
+    wait_for_job()
+    app.run()
+    applied = in_hand._shelf().items[app.session_state["in_hand"]]
+    assert applied.suggestion is start
+
+    app.button(key=f"suggested-{applied.id}").click().run()
+    run = preview_done(app, applied)
+    app.run()
+    assert not app.exception
+    assert run.parameters == {"gamma": start.parameters["gamma"], "M": 128}
+    assert run.live == dict(start.live)
+    q = app.select_slider(key=f"q-{applied.id}-{run.number}")
+    assert q.value == start.live["q"]
+    q.set_value(2).run()
+    app.button(key=f"suggested-{applied.id}").click().run()
+    later = preview_done(app, applied)
+    app.run()
+    assert later is run, "nothing has to be fitted again"
+    assert app.select_slider(key=f"q-{applied.id}-{run.number}").value == start.live["q"]
+
+    app.button(key=f"leave-{applied.id}").click().run()
+    assert not app.exception
+    assert settings(app, applied)["live"] == applied.tray.live, "a preview that was left changed nothing"
 
 
 def test_the_width_of_the_exact_kernel_has_a_preview_too(open_app, product, backbone, store, fresh_process_state):

@@ -1,4 +1,5 @@
 import io
+import shutil
 import time
 import zipfile
 from pathlib import Path
@@ -55,6 +56,19 @@ def test_a_folder_is_taught_and_lies_in_hand(open_app, no_first_start, product):
     assert next(iter(hand.values())).guard is not None
 
 
+def test_a_damaged_photo_is_listed_and_the_others_can_be_taught(
+    open_app, no_first_start, product, tmp_path, monkeypatch
+):
+    folder = tmp_path / "with_damage"
+    shutil.copytree(product, folder)
+    (folder / "train/good/half.png").write_bytes(b"\x89PNG\r\n\x1a\n and no more")
+    monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
+    app = choose_folder(open_app("pages/teach.py"), folder)
+    assert "1 skipped" in " ".join(element.value for element in app.markdown)
+    assert any("half.png" in element.value for element in app.text), [element.value for element in app.text]
+    assert not app.button(key="teach").disabled
+
+
 @pytest.mark.parametrize(
     ("path", "words"),
     [("gone", "gone"), ("../..", "outside"), ("empty", "is empty")],
@@ -96,11 +110,14 @@ def test_settings_reach_the_order(open_app, no_first_start, product, monkeypatch
     make_small(app)
     app.radio(key="method").set_value("cop").run()
     app.slider(key="calibrate_share").set_value(0).run()
+    assert app.segmented_control(key="guard_scores").value == "alone"
+    app.segmented_control(key="guard_scores").set_value("fused").run()
     app.button(key="teach").click().run()
     assert not app.exception
     (order,) = orders
     assert (order.size, order.grid, order.method) == ((128, 128), (16, 16), "cop")
     assert order.photos.calibrate == ()
+    assert order.fused_guard
 
 
 def test_every_bundled_sample_has_what_it_promises():

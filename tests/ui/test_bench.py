@@ -77,6 +77,16 @@ def test_figures_survive_json_to_the_bit(parts: list[Part]) -> None:
         assert f"(at most {bound} % at 95 %)" in in_parts(counts)
 
 
+def test_another_product_and_the_patch_to_frame_reach_the_browser() -> None:
+    parts = [Part("a", "unknown", "added", None, 1.0, stopped=True), Part("b", "good", "judge", None, 2.0)]
+    drawn = shown(guard="This is another product.", foreign=True, patch=(2, 0, 4, 3))
+    data = json.loads(json.dumps(payload(parts, drawn, LIMITS, calm=1.0, suggested=LIMITS, sentence="")))
+    assert data["stopped"] == [True, False]
+    assert (data["foreign"], data["guard"]) == (True, "This is another product.")
+    assert data["patch"] == [2, 0, 4, 3]
+    assert figures(parts)["foreign"] is False
+
+
 def test_overkill_is_met_on_the_parts_that_set_the_limit() -> None:
     kinds = ["good", "good", "unknown", "dent", "good"]
     parts = [Part(str(i), kind, "calibrate" if i else "judge", None, float(i)) for i, kind in enumerate(kinds)]

@@ -1,0 +1,178 @@
+"""Have we seen this before: a gallery of known parts with what it takes to answer that, kept in a recipe."""
+
+import itertools
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from inspect_core import known_surface
+from inspect_core.images.read import squash
+from inspect_core.kinds import Box, square_around
+from inspect_core.known_surface import KnownSurface
+from inspect_core.similar import Gallery, Match, outlier_limit
+
+PICTURE = 64
+QUANTILE = 0.99
+_GALLERY = ("embeddings", "outlier_scores")
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One known part: its (d,) embedding, (64, 64, 3) uint8 picture, name, kind ("good" or a defect's) and note.
+
+    group: its part or lot; cases of one group never both fit the surface and set the limit.
+    """
+
+    embedding: np.ndarray
+    picture: np.ndarray
+    name: str
+    kind: str
+    note: str = ""
+    group: Hashable = None
+
+
+@dataclass(frozen=True, eq=False)
+class KnownCases:
+    """gallery: the known parts; surface: how far anything lies from them; limit: t of eq. 17; suggested: as learned.
+
+    pictures: (n, 64, 64, 3) uint8, what each looks like; by_region: an embedding is that of the crop around what stands
+    out, else of the whole part. Raises ValueError when pictures and gallery differ in number.
+    """
+
+    gallery: Gallery
+    surface: KnownSurface
+    limit: float
+    suggested: float
+    pictures: np.ndarray
+    by_region: bool
+
+    def __post_init__(self) -> None:
+        if len(self.pictures) != len(self.gallery.names):
+            raise ValueError(f"there are {len(self.pictures)} pictures for {len(self.gallery.names)} known parts")
+
+    def nearest(self, embedding: np.ndarray, *, count: int, besides: str | None = None) -> list[Match]:
+        """The known parts most like a (d,) embedding, `besides` the one of that name; empty: nothing like this here."""
+        score = float(self.surface.score(embedding[None])[0])
+        found = self.gallery.nearest(embedding, score, limit=self.limit, count=count + 1)
+        return [match for match in found if match.name != besides][:count]
+
+    def add(self, case: Case) -> "KnownCases":
+        """With one more case, which somebody vouches for: it and its like are known from now on."""
+        gallery = self.gallery.add(case.embedding, 0.0, name=case.name, kind=case.kind, note=case.note)
+        surface = self.surface.vouch(case.embedding[None])
+        return replace(
+            self, gallery=gallery, surface=surface, pictures=np.concatenate([self.pictures, case.picture[None]])
+        )
+
+    def without(self, index: int) -> "KnownCases":
+        """Without the case in that row. The surface keeps what it learned; a vouched part is vouched for no longer."""
+        keep = np.arange(len(self.gallery.names)) != index
+        gone = known_surface.to_unit(self.gallery.embeddings[index : index + 1])
+        apart = np.abs(self.surface.vouched - gone).max(axis=1) if len(self.surface.vouched) else np.empty(0)
+        return replace(
+            self,
+            gallery=Gallery(
+                self.gallery.embeddings[keep],
+                self.gallery.outlier_scores[keep],
+                *(tuple(np.array(texts, dtype=object)[keep]) for texts in self._texts()),
+            ),
+            surface=replace(self.surface, vouched=self.surface.vouched[apart > 0]),
+            pictures=self.pictures[keep],
+        )
+
+    def with_limit(self, limit: float) -> "KnownCases":
+        """The same cases with another t: lower calls more parts unlike anything. Raises ValueError for one below 0."""
+        if not limit >= 0:
+            raise ValueError(f"limit is {limit}; give a distance, 0 or more")
+        return replace(self, limit=float(limit))
+
+    def arrays(self) -> dict[str, Tensor]:
+        surface = {f"surface_{name}": value for name, value in self.surface.arrays().items()}
+        return {**self.gallery.arrays(), **surface, "pictures": torch.from_numpy(self.pictures)}
+
+    def params(self) -> dict:
+        return {
+            "gallery": self.gallery.params(),
+            "surface": self.surface.params(),
+            "limit": self.limit,
+            "suggested": self.suggested,
+            "by_region": self.by_region,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Tensor], params: Mapping) -> "KnownCases":
+        """The cases of a recipe; every answer is equal to the bit."""
+        surface = {
+            name.removeprefix("surface_"): value for name, value in arrays.items() if name.startswith("surface_")
+        }
+        return cls(
+            gallery=Gallery.from_arrays({name: arrays[name].numpy() for name in _GALLERY}, params["gallery"]),
+            surface=KnownSurface.from_arrays(surface, params["surface"]),
+            limit=float(params["limit"]),
+            suggested=float(params["suggested"]),
+            pictures=np.array(arrays["pictures"].numpy(), np.uint8),
+            by_region=bool(params["by_region"]),
+        )
+
+    def _texts(self) -> tuple[tuple[str, ...], ...]:
+        return self.gallery.names, self.gallery.kinds, self.gallery.notes
+
+
+def learn(cases: Sequence[Case], *, by_region: bool, seed: int = 0) -> KnownCases:
+    """Known cases from examples: every other group of good ones sets the limit, all else fits the surface.
+
+    A label is somebody's word: the labelled defects are vouched for, however rare their kind is among the rest.
+    Good parts alone make a gallery too: everything else is then unlike it. Where too few would be left to fit, nobody
+    is set aside, and the parts of the fit set the limit, which is then too strict.
+    Raises ValueError for fewer than `known_surface.LEAST` cases to fit, and non-finite embeddings.
+    """
+    embeddings = np.stack([case.embedding for case in cases]) if cases else np.empty((0, 1))
+    aside = _set_aside(cases)
+    if (~aside).sum() < known_surface.LEAST:
+        aside[:] = False
+    defect = np.array([case.kind != "good" for case in cases], bool)
+    surface = known_surface.fit(embeddings[~aside], seed=seed).vouch(embeddings[defect])
+    scores = surface.score(embeddings)
+    limit = outlier_limit(scores[aside] if aside.any() else scores, quantile=QUANTILE)
+    return KnownCases(
+        gallery=Gallery(
+            embeddings.astype(np.float32),
+            scores,
+            tuple(case.name for case in cases),
+            tuple(case.kind for case in cases),
+            tuple(case.note for case in cases),
+        ),
+        surface=surface,
+        limit=limit,
+        suggested=limit,
+        pictures=np.stack([case.picture for case in cases]),
+        by_region=by_region,
+    )
+
+
+def strangest_box(pixel_map: np.ndarray, size: tuple[int, int]) -> Box:
+    """A small box around the highest value of an anomaly map, in pixels of a photo of `size` (height, width)."""
+    row, column = np.unravel_index(int(pixel_map.argmax()), pixel_map.shape)
+    y = int((row + 0.5) * size[0] / pixel_map.shape[0])
+    x = int((column + 0.5) * size[1] / pixel_map.shape[1])
+    half = max(min(size) // 16, 1)
+    return max(x - half, 0), max(y - half, 0), min(x + half, size[1]), min(y + half, size[0])
+
+
+def picture_of(image: np.ndarray, box: Box | None) -> np.ndarray:
+    """(64, 64, 3) uint8 of a photo, or of the square around a box on it: what the embedding looked at."""
+    if box is not None:
+        x0, y0, x1, y1 = square_around(box, image.shape[:2])
+        image = image[y0:y1, x0:x1]
+    return squash(image, (PICTURE, PICTURE))
+
+
+def _set_aside(cases: Sequence[Case]) -> np.ndarray:
+    """(n,) bool: the good cases of every other group, in the order in which the groups come."""
+    owners = [case.name if case.group is None else case.group for case in cases]
+    good = [case.kind == "good" for case in cases]
+    order = {owner: place for place, owner in enumerate(dict.fromkeys(itertools.compress(owners, good)))}
+    return np.array([is_good and order[owner] % 2 == 1 for owner, is_good in zip(owners, good, strict=True)], bool)

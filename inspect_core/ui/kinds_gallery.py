@@ -1,0 +1,141 @@
+"""Photos that are no good parts, each as it would be learned from: a click gives it a kind."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+from PIL import Image
+
+from inspect_core.images.read import read
+from inspect_core.images.samples import counted
+from inspect_core.kinds import Box, square_around
+from inspect_core.ui import explore_panels, kinds_labels, kinds_naming, kinds_training, shell
+from inspect_core.ui.in_hand import InHand
+
+ON_A_PAGE, CELL, PICTURE = 18, 148, 240
+WITHOUT = "without a kind"
+
+
+def gallery(hand: InHand, by_region: bool) -> None:
+    """The strangest first: all that have a kind, are known defects, or exceed the limit."""
+    labels = kinds_labels.labels_of(hand)
+    shown = _candidates(hand, labels)
+    if not shown:
+        st.info(
+            "There is no defect to name yet: no photo is known as one or exceeds the limit. Add photos on Inspect.",
+            icon=":material/label:",
+        )
+        return
+    kinds = sorted(set(labels.values()))
+    tools, brush = st.container(horizontal=True, vertical_alignment="bottom", gap="medium"), f"brush-{hand.id}"
+    tools.selectbox(
+        "Kind to give", kinds, index=None, key=brush, placeholder="choose or type a kind", accept_new_options=True,
+        width=250,
+        help="Choose a kind, or type a new one and press Enter. Then click the button under a part to give it that "
+        "kind; a second click takes it away.",
+    )  # fmt: skip
+    options = [WITHOUT, *kinds] if kinds else []
+    wanted = tools.pills("Show", options, key=f"show-{hand.id}") if options else None
+    with tools:
+        _rename_or_remove(hand, labels)
+    chosen = [i for i in shown if wanted is None or labels.get(i, WITHOUT) == wanted]
+    if not chosen:
+        st.caption("None.")
+        return
+    pages = -(-len(chosen) // ON_A_PAGE)
+    cells = st.container(horizontal=True)
+    page = st.pagination(pages, key=f"page-{hand.id}-{wanted}-{pages}") if pages > 1 else 1
+    for position in chosen[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]:
+        with cells.container(width=CELL):
+            _cell(hand, position, labels.get(position), by_region, brush)
+
+
+def crop_of(hand: InHand, position: int) -> Box | None:
+    """The region a photo is learned from: the largest above the limit, else of its true mask; None for neither."""
+    live, limits = explore_panels.in_force(hand)
+    found = kinds_naming.found_box(hand, position, live, limits) if limits is not None else None
+    return found or next(iter(kinds_naming.true_boxes(hand, position)), None)
+
+
+def _candidates(hand: InHand, labels: dict[int, str]) -> list[int]:
+    live, limits = explore_panels.in_force(hand)
+    scores = hand.scores(live)
+    return [
+        position
+        for position in np.argsort(-scores, kind="stable").tolist()
+        if position in labels
+        or hand.tray.photos[position].is_defect
+        or (limits is not None and scores[position] > limits.review)
+    ]
+
+
+def _cell(hand: InHand, position: int, kind: str | None, by_region: bool, brush: str) -> None:
+    photo = hand.tray.photos[position]
+    box = crop_of(hand, position) if by_region else None
+    st.image(
+        _picture(photo.digest, box, str(photo.path)), width="stretch",
+        alt=f"{'Region of ' if box else ''}{photo.name}, {kind or WITHOUT}",
+    )  # fmt: skip
+    st.button(
+        shell.plain(kind) if kind else "no kind", key=f"kind-{hand.id}-{photo.digest}", width="stretch",
+        help=shell.plain(photo.name), type="secondary" if kind else "tertiary", on_click=_give,
+        args=(hand, position, kind, brush),
+    )  # fmt: skip
+
+
+def _give(hand: InHand, position: int, kind: str | None, brush: str) -> None:
+    word = kinds_labels.as_word(st.session_state[brush] or "")
+    if not word:
+        st.toast("Choose or type the kind to give first, above the parts.", icon=":material/label:")
+        return
+    _keep(hand, [position], "" if word == kind else word)
+
+
+def _rename_or_remove(hand: InHand, labels: dict[int, str]) -> None:
+    kinds = sorted(set(labels.values()))
+    with st.popover("Rename or remove", icon=":material/edit:", disabled=not kinds):
+        kind = st.selectbox("Kind", kinds, key=f"old-{hand.id}")
+        word = kinds_labels.as_word(st.text_input("New word", key=f"new-{hand.id}", max_chars=kinds_labels.LONGEST))
+        own = [position for position, label in labels.items() if label == kind]
+        joins = word in kinds and word != kind
+        if joins:
+            st.caption(f"“{shell.plain(word)}” is there already: the two become one kind, to be learned again.")
+        st.button(
+            "Rename", key=f"rename-{hand.id}", disabled=not word, on_click=_rename, args=(hand, own, kind, word, joins)
+        )
+        st.button(
+            f"Take it from {counted(len(own), 'photo')}", key=f"remove-{hand.id}", icon=":material/label_off:",
+            on_click=_keep, args=(hand, own, ""), disabled=kind is None,
+            help="The photos stay, without a kind. What was learned keeps the name until you learn again.",
+        )  # fmt: skip
+
+
+def _rename(hand: InHand, positions: list[int], old: str, new: str, joins: bool) -> None:
+    _keep(hand, positions, new)
+    if hand.kinds is not None and old in hand.kinds.names and new not in hand.kinds.names and not joins:
+        kinds_training.rename(hand, old, new)
+
+
+def _keep(hand: InHand, positions: list[int], kind: str) -> None:
+    try:
+        kinds_labels.set_kind(hand, positions, kind)
+    except OSError as error:
+        st.toast(f"The kind could not be kept: {error.strerror or error}", icon=":material/error:")
+
+
+@st.cache_data(max_entries=512, show_spinner=False)
+def _picture(digest: str, box: Box | None, path: str) -> bytes:
+    """A square picture to find a part by, never to judge it by: what is learned from, or the whole part in a square."""
+    pixels, held = read(Path(path)).pixels, io.BytesIO()
+    if box is not None:
+        x0, y0, x1, y1 = square_around(box, pixels.shape[:2])
+        crop = Image.fromarray(pixels[y0:y1, x0:x1])
+        crop.resize((PICTURE, PICTURE), Image.Resampling.BICUBIC).save(held, "JPEG", quality=88)
+        return held.getvalue()
+    whole = Image.fromarray(pixels)
+    whole.thumbnail((PICTURE, PICTURE), Image.Resampling.BICUBIC)
+    square = Image.new("RGBA", (PICTURE, PICTURE), (0, 0, 0, 0))
+    square.paste(whole, ((PICTURE - whole.width) // 2, (PICTURE - whole.height) // 2))
+    square.save(held, "PNG")
+    return held.getvalue()

@@ -1,0 +1,56 @@
+"""Which photo shows which kind: the folder's word unless the engineer said otherwise; what she said is kept on disk.
+
+Words are kept by the content of the photo, so they outlive a fit and a change of the product's name.
+"""
+
+import json
+import os
+import tempfile
+import threading
+from pathlib import Path
+
+from inspect_core import workspace
+from inspect_core.ui.in_hand import InHand
+
+LONGEST = 40
+_writing = threading.Lock()
+
+
+def labels_of(hand: InHand) -> dict[int, str]:
+    """Kind by position on the tray; photos without a kind are left out."""
+    said = _said()
+    labels = {
+        position: said.get(photo.digest, photo.kind if photo.is_defect else "")
+        for position, photo in enumerate(hand.tray.photos)
+    }
+    return {position: kind for position, kind in labels.items() if kind}
+
+
+def set_kind(hand: InHand, positions: list[int], kind: str) -> None:
+    """Say that these photos show `kind`; an empty word takes their kind away. Raises OSError when it cannot be kept."""
+    word = as_word(kind)
+    with _writing:
+        said = _said() | {hand.tray.photos[position].digest: word for position in positions}
+        path = _path()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".part", delete=False, encoding="utf-8") as file:
+            json.dump(said, file, ensure_ascii=False, indent=1)
+        os.replace(file.name, path)
+
+
+def as_word(kind: str) -> str:
+    """A kind as it is kept: single spaces, at most `LONGEST` signs."""
+    return " ".join(kind.split())[:LONGEST]
+
+
+def _said() -> dict[str, str]:
+    """Kind by content digest. A file that cannot be read counts as empty: labels can be given again."""
+    try:
+        said = json.loads(_path().read_text(encoding="utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError, UnicodeDecodeError):
+        return {}
+    return {str(digest): str(kind) for digest, kind in said.items()} if isinstance(said, dict) else {}
+
+
+def _path() -> Path:
+    return workspace.root() / "kinds.json"

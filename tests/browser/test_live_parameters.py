@@ -1,0 +1,152 @@
+"""Inspect in a real browser: what follows a live parameter, what Apply leads to, what another product sets off."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+HERE = Path(__file__).parent
+ANOTHER = HERE.parents[1] / "sample_data/linen/test/good/part_060.jpg"
+expect.set_options(timeout=60_000)
+LOOK = """() => {
+    const roots = [...document.querySelectorAll("*")].map((element) => element.shadowRoot).filter(Boolean);
+    const bench = [document, ...roots].map((root) => root.querySelector(".bench")).find(Boolean);
+    if (!bench) return null;
+    const words = (selector) => bench.querySelector(selector).textContent;
+    return {
+        overlay: bench.querySelector("canvas.marks").toDataURL(),
+        histogram: bench.querySelector(".plot svg").innerHTML,
+        score: words(".card .score"),
+        limit: words(".card .limit"),
+        note: words(".card .note"),
+    };
+}"""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the bench shows: the drawn overlay and histogram, score and limit in words, the note on the view."""
+
+    overlay: str
+    histogram: str
+    score: str
+    limit: str
+    note: str
+
+    def followed(self, before: "Seen") -> bool:
+        """Whether overlay, histogram and numbers are all others than before."""
+        return (
+            self.overlay != before.overlay and self.histogram != before.histogram
+            and (self.score, self.limit) != (before.score, before.limit)
+        )  # fmt: skip
+
+
+def wait_for(page: Page, fits: Callable[[Seen], bool], seconds: float = 60) -> Seen:
+    seen = None
+    for _ in range(int(seconds * 10)):
+        found = page.evaluate(LOOK)
+        if found and found["score"]:  # a bench that is mounted anew is empty at first
+            seen = Seen(**found)
+            if fits(seen):
+                return seen
+        page.wait_for_timeout(100)
+    pytest.fail(f"the bench did not follow; it shows {seen and (seen.score, seen.limit, seen.note)}")
+
+
+def look(page: Page) -> Seen:
+    return wait_for(page, lambda seen: True)
+
+
+def slider(page: Page, sign: str):
+    return page.get_by_role("slider", name=re.compile(f"^{sign}:"))
+
+
+def move(page: Page, sign: str, *keys: str) -> None:
+    slider(page, sign).focus()
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def finished(seen: Seen) -> bool:
+    return seen.note.endswith(", not applied.")
+
+
+@pytest.fixture(scope="module")
+def address(serve) -> str:
+    return serve(HERE / "live_app.py")
+
+
+@pytest.fixture
+def bench(address, open_page) -> Callable[[str], Page]:
+    def start(method: str) -> Page:
+        page = open_page(f"{address}/?method={method}")
+        expect(slider(page, "q")).to_be_visible(timeout=120_000)
+        look(page)
+        return page
+
+    return start
+
+
+def test_q_gamma_and_m_with_apply_and_the_way_back(bench):
+    page = bench("corp")
+    start, gamma = look(page), slider(page, "γ").get_attribute("aria-valuetext")
+    move(page, "q", "ArrowRight", "ArrowRight")
+    of_q = wait_for(page, lambda seen: seen.followed(start))
+    assert of_q.note == ""
+
+    move(page, "γ", "ArrowRight", "ArrowRight", "ArrowRight")
+    move(page, "γ", "ArrowLeft")
+    wanted = slider(page, "γ").get_attribute("aria-valuetext")
+    assert wanted != gamma
+    of_gamma = wait_for(page, finished)
+    assert f"γ {wanted}," in of_gamma.note, "the newer move is the one that is shown"
+    assert of_gamma.followed(of_q)
+
+    move(page, "M", "ArrowRight")
+    of_m = wait_for(page, lambda seen: finished(seen) and "M 256" in seen.note)
+    assert of_m.followed(of_gamma)
+    page.get_by_role("button", name="Apply", exact=True).click()
+    applied = wait_for(page, lambda seen: seen.note == "" and seen.score != of_q.score)
+    assert applied.followed(of_q)
+    expect(page.get_by_text(re.compile("^In force 256 · suggested 128 ·"))).to_be_visible()
+
+    page.get_by_role("button", name="Back to suggested").click()
+    back = wait_for(page, lambda seen: finished(seen) and f"γ {gamma}, M 128" in seen.note)
+    assert back.followed(applied)
+    assert page.get_by_test_id("stException").count() == 0
+
+
+def test_sigma_of_the_exact_kernel_gives_what_its_preview_showed(bench):
+    page = bench("kernel_pca")
+    start = look(page)
+    move(page, "σ", "ArrowRight", "ArrowRight")
+    shown = wait_for(page, finished)
+    assert shown.followed(start)
+    page.get_by_role("button", name="Apply", exact=True).click()
+    applied = wait_for(page, lambda seen: seen.note == "" and seen.followed(start))
+    assert (applied.score, applied.limit) == (shown.score, shown.limit)
+    assert applied.overlay == shown.overlay
+    assert page.get_by_test_id("stException").count() == 0
+
+
+def test_a_photo_of_another_product_is_told_of_above_the_verdict_and_stopped(bench):
+    page = bench("kernel_pca")
+    page.get_by_role("button", name="Add photos to inspect").click()
+    page.locator("input[type=file]").set_input_files(ANOTHER)
+    alarm, verdict = page.get_by_role("alert").filter(has_text="does not look like"), page.locator(".card .word")
+    expect(alarm).to_contain_text("so do not rely on the verdict")
+    assert alarm.bounding_box()["y"] < verdict.bounding_box()["y"]
+    page.keyboard.press("Escape")
+    page.get_by_text("Stop", exact=True).click()
+    expect(alarm).to_contain_text("so the recipe rejects it")
+
+    page.get_by_role("slider", name="Limit", exact=True).focus()
+    page.keyboard.press("End")
+    expect(page.get_by_text(re.compile(r"^Rejects 0 of 20 good"))).to_be_visible()
+    expect(verdict).to_have_text("✕ Reject")
+    page.get_by_role("button", name="Next part", exact=True).click()
+    expect(verdict).to_have_text("✓ Accept")
+    expect(alarm).to_be_hidden()
