@@ -54,9 +54,14 @@ class KnownCases:
             raise ValueError(f"there are {len(self.pictures)} pictures for {len(self.gallery.names)} known parts")
 
     def nearest(self, embedding: np.ndarray, *, count: int, besides: str | None = None) -> list[Match]:
-        """The known parts most like a (d,) embedding, `besides` the one of that name; empty: nothing like this here."""
+        """The known parts most like a (d,) embedding, `besides` the one of that name; empty: nothing like this here.
+
+        A part that is known only because one near it was vouched for is like those near it and no others.
+        """
         score = float(self.surface.score(embedding[None])[0])
         found = self.gallery.nearest(embedding, score, limit=self.limit, count=count + 1)
+        if self.surface.off_surface(embedding[None])[0] >= self.limit:
+            found = [match for match in found if 2 - 2 * match.similarity < self.limit**2]
         return [match for match in found if match.name != besides][:count]
 
     def add(self, case: Case) -> "KnownCases":

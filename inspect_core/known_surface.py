@@ -32,19 +32,26 @@ class KnownSurface:
     def score(self, embeddings: np.ndarray) -> np.ndarray:
         """(n,) float64 distance of (n, d) embeddings to what is known, in units of their length made 1.
 
-        sqrt(o^2 + r^2), o the score of eq. 16 and r the distance to the space of the components; or the distance to
-        the nearest part vouched for, where that is less. Raises ValueError for non-finite values or another width.
+        That to the surface, or to the nearest part vouched for, where that is less. Raises ValueError for non-finite
+        values or another width.
+        """
+        surface = self.off_surface(embeddings)
+        if not len(self.vouched):
+            return surface
+        apart = np.sqrt(np.maximum(2 - 2 * (to_unit(embeddings) @ self.vouched.T), 0.0)).min(axis=1)
+        return np.minimum(surface, apart)
+
+    def off_surface(self, embeddings: np.ndarray) -> np.ndarray:
+        """(n,) float64 distance of (n, d) embeddings to the surface alone.
+
+        sqrt(o^2 + r^2), o the score of eq. 16 and r the distance to the space of the components.
         """
         unit = to_unit(embeddings)
         basis, shift = self.quadrics.basis.numpy(), self.quadrics.shift.numpy()
-        off_surface = self.quadrics.score(unit).numpy().astype(np.float64)
+        within = self.quadrics.score(unit).numpy().astype(np.float64)
         centred = unit - shift
         outside = centred - (centred @ basis) @ basis.T
-        surface = np.hypot(off_surface, np.linalg.norm(outside, axis=1))
-        if not len(self.vouched):
-            return surface
-        apart = np.sqrt(np.maximum(2 - 2 * (unit @ self.vouched.T), 0.0)).min(axis=1)
-        return np.minimum(surface, apart)
+        return np.hypot(within, np.linalg.norm(outside, axis=1))
 
     def vouch(self, embeddings: np.ndarray) -> "KnownSurface":
         """The same with more parts known by somebody's word. embeddings: (n, d)."""

@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-SCHEMA = 1
+SCHEMA = 2
 RECIPE, ARRAYS, CALIBRATION, SUMS = "recipe.json", "arrays.safetensors", "calibration.csv", "SHA256SUMS"
 REQUIRED = (RECIPE, ARRAYS, CALIBRATION, SUMS)
 

@@ -38,7 +38,9 @@ def test_a_foreign_part_is_like_nothing_until_it_is_added(known):
     assert known.nearest(foreign, count=3) == []
     more = known.add(case(foreign, "glove", "foreign body", note="left in the fixture"))
     found = more.nearest(like, count=3)
-    assert (found[0].name, found[0].kind, found[0].note) == ("glove", "foreign body", "left in the fixture")
+    assert [(match.name, match.kind, match.note) for match in found] == [
+        ("glove", "foreign body", "left in the fixture")
+    ], "and like nothing else, for it is far from all else"
     assert known.nearest(foreign, count=3) == [], "the cases before are as they were"
     assert more.without(len(more.gallery.names) - 1).nearest(like, count=3) == []
 

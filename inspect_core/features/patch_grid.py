@@ -14,6 +14,9 @@ from torch.nn import functional
 
 ALIGNMENT = 64
 
+POOLING = "mean, zeros beyond the border"
+"""How `pool` averages, to tell stored features by."""
+
 
 def join(
     tap_maps: Sequence[Tensor | np.ndarray],
@@ -30,8 +33,9 @@ def join(
     it is averaged: cell i takes the tap's cells floor(i h_l / h) to ceil((i + 1) h_l / h) - 1, which overlap by at
     most one cell when h does not divide h_l.
     projection: (d, k), its rows in the order of the taps' channels; None keeps all d of them, in that order.
-    pool: odd side of the square of patches over which every patch is averaged at the end, 1 for none. At the border
-    only the patches that exist are counted.
+    pool: odd side of the square of patches over which every patch is averaged at the end, 1 for none. Beyond the
+    border counts as zero: there the network saw its own padding and patches vary more, and this keeps their distances
+    from drowning those of true defects.
     Images are joined one at a time, so a row of the result does not depend, to the bit, on the others.
     Projecting each level before resizing is exact: W^T resize(x) = resize(W^T x).
     Raises ValueError when the maps, the projection, the grid or pool do not fit together.
@@ -61,9 +65,7 @@ def _join_one(
     joined = torch.cat(resized, dim=3) if rows is None else sum(resized[1:], start=resized[0])
     if pool == 1:
         return joined
-    averaged = functional.avg_pool2d(
-        joined.permute(0, 3, 1, 2), pool, stride=1, padding=pool // 2, count_include_pad=False
-    )
+    averaged = functional.avg_pool2d(joined.permute(0, 3, 1, 2), pool, stride=1, padding=pool // 2)
     return averaged.permute(0, 2, 3, 1)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from inspect_core.features.backbones import Backbone
-from inspect_core.features.patch_grid import join
+from inspect_core.features.patch_grid import POOLING, join
 from inspect_core.images.read import squash
 
 
@@ -47,7 +47,7 @@ class Preparation:
         """A digest of everything that decides the features, to key stored ones."""
         backbone = self.backbone
         parts = (backbone.name, backbone.taps, backbone.weight_digest, backbone.size, backbone.engine)
-        shape = hashlib.sha256(repr((parts, self.grid, self.pool, self.nearest)).encode())
+        shape = hashlib.sha256(repr((parts, self.grid, self.pool, POOLING, self.nearest)).encode())
         if self.projection is not None:
             shape.update(np.ascontiguousarray(self.projection, np.float32).tobytes())
         return shape.hexdigest()

@@ -178,7 +178,7 @@ def test_fields_that_do_not_fit(folder, fields, reason):
 
 
 @pytest.mark.content
-@pytest.mark.parametrize("text", ['{"schema": 1, "x": NaN}', "[1]", "{", "\udcff"])
+@pytest.mark.parametrize("text", ['{"schema": 2, "x": NaN}', "[1]", "{", "\udcff"])
 def test_json_that_is_not_a_recipe(folder, text):
     rewrite(folder, manifest.RECIPE, text.encode("utf-8", "surrogateescape"))
     with pytest.raises(RecipeError, match=r"recipe\.json"):
