@@ -24,7 +24,7 @@ from inspect_core.study import Study
 from inspect_core.suggest import AFTER_THE_FIT, suggest
 
 SAMPLES = Path(__file__).resolve().parents[1] / "sample_data"
-DETECTORS = ("mahalanobis", "cop", "corp", "kernel_pca", "nearest")
+DETECTORS = ("mahalanobis", "cop", "corp", "kernel_pca", "quadrics", "nearest")
 FIGURES = ("image_auroc", "pixel_auroc", "aupro")
 
 

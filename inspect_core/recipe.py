@@ -2,7 +2,8 @@
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import lru_cache
 
 import numpy as np
@@ -82,6 +83,30 @@ class Recipe:
     def prepare(self, backbone: Backbone) -> Preparation:
         """How this recipe turns a photo into patch features on a loaded backbone."""
         return Preparation(backbone, self.grid, self.projection, self.pool, self.nearest)
+
+    def revised(
+        self,
+        limits: Limits,
+        *,
+        product: str,
+        author: str,
+        reason: str,
+        guard: Guard | None,
+        gallery: KnownCases | None,
+        kinds: Kinds | None,
+    ) -> "Recipe":
+        """An unsaved recipe of the same fit with all this in force, and this one as its parent."""
+        provenance = replace(
+            self.provenance,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            author=author,
+            reason=reason,
+            parent=self.digest,
+        )
+        return replace(
+            self, product=product, limits=limits, guard=guard, gallery=gallery, kinds=kinds, provenance=provenance,
+            digest=None,
+        )  # fmt: skip
 
 
 def inspect(image: np.ndarray, recipe: Recipe, *, device: str = "auto", backbone: Backbone | None = None) -> Verdict:

@@ -182,23 +182,25 @@ def product_check(hand: InHand) -> None:
 
 
 def save_recipe(hand: InHand, limits: Limits, live: dict[str, int]) -> None:
-    """Keep what is in force as a recipe in the workspace."""
-    if hand.study is None:
+    """Keep what is in force as a recipe in the workspace; of an opened recipe, a revised one with it as its parent."""
+    if hand.study is None and hand.recipe is None:
         return
     with st.popover("Save as recipe", icon=":material/inventory_2:"):
         name = st.text_input("Name", value=hand.product, max_chars=60, key=f"recipe_name-{hand.id}")
         reason = st.text_input("Reason", key=f"recipe_reason-{hand.id}", placeholder="first release, new lamp, …")
         if st.button("Save", type="primary", key=f"save-{hand.id}", disabled=not name.strip()):
-            recipe = hand.study.recipe(
-                limits,
-                product=name.strip(),
-                author=shell.current_user(),
-                reason=reason,
-                guard=hand.guard,
-                gallery=hand.cases,
-                kinds=hand.kinds,
-                **live,
-            )
+            said = {
+                "product": name.strip(),
+                "author": shell.current_user(),
+                "reason": reason,
+                "guard": hand.guard,
+                "gallery": hand.cases,
+                "kinds": hand.kinds,
+            }
+            if hand.study is None:
+                recipe = hand.recipe.revised(limits, **said)
+            else:
+                recipe = hand.study.recipe(limits, parent=hand.recipe and hand.recipe.digest, **said, **live)
             path = _free_path(name.strip())
             try:
                 hand.recipe = recipe_file.save(recipe, path)
