@@ -124,6 +124,7 @@ def _add_study_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--q", type=int, help="components kept")
     parser.add_argument("--m", type=int, help="number of quadrics")
     parser.add_argument("--components", type=int, help="principal components that quadrics are fitted in")
+    parser.add_argument("--robust", type=int, choices=(0, 1), help="quadrics: 1 refines the closed form robustly")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--calibrate", type=float, default=0.2, help="share of the good photos that sets limits")
     parser.add_argument("--device", default="auto")
@@ -150,7 +151,7 @@ def _study(options: argparse.Namespace) -> Study:
         options.backbone, taps=_taps(options.taps), size=options.size, weights=options.weights, device=options.device
     )
     print(f"Using {backbone.name} with {backbone.engine}.")
-    names = ("k", "gamma", "M", "sigma", "q", "m", "components")
+    names = ("k", "gamma", "M", "sigma", "q", "m", "components", "robust")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     study = Study(
         parts,

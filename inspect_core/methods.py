@@ -180,9 +180,11 @@ def _fit_kernel_pca(
 def _fit_quadrics(patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> quadrics.Quadrics:
     sample = patches.sample(int(parameters["patches"]))
     components = min(int(parameters["components"]), patches.width)
-    return quadrics.fit(
-        sample, m=_quadric_count(components, parameters), components=components, seed=seed, progress=patches.report
-    )
+    m = _quadric_count(components, parameters)
+    patches.report(0.0)
+    if not parameters["robust"]:
+        return quadrics.fit_algebraic_hs(sample, m=m, components=components)
+    return quadrics.fit(sample, m=m, components=components, seed=seed, progress=patches.report)
 
 
 def _quadric_count(components: int, parameters: Parameters) -> int:
@@ -216,7 +218,7 @@ def _quadric_costs(work: Workload, parameters: Parameters) -> Costs:
     n, d = int(parameters["patches"]), min(int(parameters["components"]), work.width)
     m = _quadric_count(d, parameters)
     scoring = 2.0 * work.places * work.shown * m * d * d
-    fitting = forecast_seconds(n, d, m, operations_per_second=QUADRIC_RATE)
+    fitting = forecast_seconds(n, d, m, operations_per_second=QUADRIC_RATE, refined=bool(parameters["robust"]))
     return Costs(fitting + scoring / QUADRIC_RATE, 8 * n * work.width + 32 * d**4)
 
 
@@ -291,9 +293,9 @@ METHODS: dict[str, Method] = {
     "quadrics": replace(
         _KERNEL_PCA,
         title="Surface, curved",
-        when="Textures photographed carelessly: single bad patches among the good ones weigh little. Slowest to learn.",
+        when="Textures whose look bends and varies: learns curved surfaces that the good patches lie on.",
         reference="Quadric hypersurface intersection (Pavutnitskiy et al. 2022)",
-        defaults={"m": None, "components": 48, "patches": 16_384},
+        defaults={"m": None, "components": 48, "robust": 0, "patches": 16_384},
         live="m",
         fit=_fit_quadrics,
         score=lambda detector, patches, m: detector.score(patches, m=m),

@@ -17,7 +17,7 @@ st.caption("Why does it think so? What the network and the detector see in your 
 
 hand = in_hand.current()
 if hand is None:
-    explore_panels.empty()
+    shell.nothing_taught("Explore shows what a taught part looks like from inside.")
     st.stop()
 view = st.segmented_control(
     "Look at", list(VIEWS), default=next(iter(VIEWS)), required=True, key="explore_view", label_visibility="collapsed"

@@ -11,7 +11,7 @@ st.caption("Which defect is it? From a few labelled examples Loupe names the kin
 
 hand = in_hand.current()
 if hand is None:
-    kinds_panels.empty()
+    shell.nothing_taught("Kinds names the defects of a taught part.")
     st.stop()
 if hand.kinds is not None:
     kinds_results.results(hand)

@@ -163,3 +163,50 @@ def test_names_and_values_that_are_not_there(study):
         study.map("gone.png")
     with pytest.raises(ValueError, match="live parameter"):
         study.scores(q=3)
+
+
+@pytest.fixture(scope="module")
+def quadric_study(product, backbone, store) -> Study:
+    parameters = {"components": 8, "m": 12, "robust": 1, "patches": 600}
+    return Study(scan(product), backbone, store, method="quadrics", parameters=parameters, grid=GRID).fit()
+
+
+@pytest.mark.parametrize("m", [3, 12])
+def test_quadrics_score_alike_in_app_and_reloaded_recipe_to_the_bit(quadric_study, backbone, tmp_path, m):
+    save(quadric_study.recipe(m=m, product="flange"), tmp_path / "q.zip")
+    recipe = load(tmp_path / "q.zip")
+    assert recipe.live == {"m": m}
+    scores = quadric_study.scores(m=m)
+    for position in (0, len(scores) - 1):
+        verdict = inspect(read(quadric_study.photos[position].path).pixels, recipe, backbone=backbone)
+        assert verdict.score == float(scores[position])
+
+
+def test_quadrics_begin_with_all_of_them_and_never_with_more(quadric_study, product, backbone, store):
+    assert quadric_study.live == {"m": 12}
+    with pytest.raises(ValueError, match="m is 99"):
+        Study(scan(product), backbone, store, method="quadrics", parameters={"components": 8, "m": 99}, grid=GRID).fit()
+
+
+def test_a_quadric_fit_can_be_cancelled_in_the_middle_and_leaves_nothing(product, backbone, store):
+    study = Study(
+        scan(product), backbone, store, method="quadrics", parameters={"components": 8, "m": 12, "robust": 1}, grid=GRID
+    )
+    said: list[float] = []
+
+    def progress(share: float, step: str) -> None:
+        if step == "learning what good looks like":
+            said.append(share)
+
+    with pytest.raises(Cancelled):
+        study.fit(progress, lambda: len(said) > len(study.split.fit) + 3)
+    assert study.tray is None
+    assert said == sorted(said), "progress does not go back"
+
+
+def test_quadrics_are_fitted_in_closed_form_unless_a_robust_fit_is_asked_for(quadric_study):
+    closed = quadric_study.with_parameters({"robust": 0}).fit().tray.detector
+    assert closed.penalty_value < 1e-8
+    assert quadric_study.tray.detector.penalty_value > 1e-8
+    sample = quadric_study.patch_sample(600).double()
+    assert quadric_study.tray.detector.score(sample).mean() < closed.score(sample).mean()

@@ -21,25 +21,29 @@ DOUBLE = 2
 EIGENVECTOR_OPERATIONS = 4
 
 
-def forecast_seconds(n: int, d: int, m: int, *, operations_per_second: float) -> float:
+def forecast_seconds(n: int, d: int, m: int, *, operations_per_second: float, refined: bool = True) -> float:
     """Expected seconds of `quadrics.fit` on n points of width d (after reduction) with m quadrics.
 
-    A guide that errs on the long side: 1.6 to 3.2 times what five measured fits took.
+    refined: False for the closed form alone, `quadrics.fit_algebraic_hs`. A guide that errs on the long side: 1.6 to
+    3.2 times what five measured fits took.
     """
-    return fit_operations(n, d, m) / operations_per_second
+    return fit_operations(n, d, m, refined=refined) / operations_per_second
 
 
-def fit_operations(n: int, d: int, m: int) -> float:
-    """Floating-point operations of `quadrics.fit`, in float32 equivalents, with three passes to compare and order."""
+def fit_operations(n: int, d: int, m: int, *, refined: bool = True) -> float:
+    """Floating-point operations of a fit, in float32 equivalents, with the passes that compare and order quadrics."""
     monomials = monomial_count(d)
     start = 0.0
     if monomials <= LARGEST_MONOMIALS:
         start = DOUBLE * (n * (monomials + d + 1) ** 2 + EIGENVECTOR_OPERATIONS * monomials**3)
+    a_pass = 2.0 * n * m * d * d
+    if not refined:
+        return start + a_pass
     if n * d * d * m <= LBFGS_LIMIT:
         refinement = DOUBLE * LBFGS_ITERATIONS * _step_operations(n, d, m)
     else:
         refinement = SGD_STEPS * _step_operations(min(n, SGD_BATCH), d, m)
-    return start + refinement + 3 * 2.0 * n * m * d * d
+    return start + refinement + 3 * a_pass
 
 
 def trial_steps(d: int, m: int, *, steps: int = 10, device: torch.device | str = "cpu") -> float:

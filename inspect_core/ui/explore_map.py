@@ -6,8 +6,10 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from inspect_core import explore, figures, patch_frame
-from inspect_core.figures import Look, Marks
+from inspect_core import explore, map_figures, patch_frame
+from inspect_core.figures import Look
+from inspect_core.images.read import ImageError
+from inspect_core.map_figures import Marks
 from inspect_core.ui import explore_panels, exploring, inspect_panels, shell
 from inspect_core.ui.exploring import DrawnMap, MapOrder
 from inspect_core.ui.in_hand import InHand
@@ -73,7 +75,7 @@ def _show(hand: InHand, drawn: DrawnMap, colour: str, chart: str, live: dict[str
     with left:
         figure = _coloured_scatter(hand, drawn, colour, limits, look)
         if picked is not None:
-            figures.ring_point(figure, drawn.positions[picked], look)
+            map_figures.ring_point(figure, drawn.positions[picked], look)
         st.plotly_chart(
             figure, theme=None, key=chart, on_select="rerun", selection_mode="points", config=explore_panels.NO_BAR,
             alt=f"Map of {len(drawn.points)} points; points that look alike lie side by side.",
@@ -92,26 +94,31 @@ def _coloured_scatter(hand: InHand, drawn: DrawnMap, colour: str, limits: Limits
     marks = Marks(points.defect, points.peak > (math.inf if limit is None else limit))
     hover = [_name_point(hand, drawn, i) for i in range(len(points))]
     if colour == SCORE:
-        return figures.scatter_of_values(
+        return map_figures.scatter_of_values(
             drawn.positions, points.peak, marks, hover, look, title="score on the heatmap", limit=limit
         )
     if colour == PHOTO:
-        return figures.scatter_of_values(
+        return map_figures.scatter_of_values(
             drawn.positions, points.photo.astype(float), marks, hover, look, title="number of the photo"
         )
     if colour == LOT:
         words = [photos[i].group or "no lot" for i in points.photo]
-        return figures.scatter_of_words(
-            drawn.positions, words, figures.colours_of_groups(words, look), marks, hover, look
+        return map_figures.scatter_of_words(
+            drawn.positions, words, map_figures.colours_of_groups(words, look), marks, hover, look
         )
-    colours = figures.colours_of_kinds(points.truth, look)
-    return figures.scatter_of_words(drawn.positions, list(points.truth), colours, marks, hover, look)
+    colours = map_figures.colours_of_kinds(points.truth, look)
+    return map_figures.scatter_of_words(drawn.positions, list(points.truth), colours, marks, hover, look)
 
 
 def _show_picked(hand: InHand, drawn: DrawnMap, i: int, live: dict[str, int], limits: Limits | None) -> None:
     """The part behind a point, its patch framed, and the way to the bench."""
     points, position = drawn.points, int(drawn.points.photo[i])
-    photo, pixels = hand.tray.photos[position], hand.pixels(position)
+    photo = hand.tray.photos[position]
+    try:
+        pixels = hand.pixels(position)
+    except ImageError as error:
+        st.error(str(error), icon=":material/broken_image:")
+        return
     small = patch_frame.reduced(pixels, PICKED_SIDE)
     score = f"The part: {_scored(float(hand.scores(live)[position]), limits, 'score')}."
     st.markdown(f"**{shell.plain(photo.name)}** · {shell.plain(photo.kind)}")

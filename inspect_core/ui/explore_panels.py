@@ -26,16 +26,6 @@ FIT_SECONDS, PHOTO_SECONDS = 3.0, 0.06  # of one value of γ, M or σ, measured 
 NO_BAR = {"displayModeBar": False}
 
 
-def empty() -> None:
-    """Nothing is in hand yet: what to do next, one button."""
-    st.info(
-        "Nothing has been taught yet. Explore shows what a taught part looks like from inside.", icon=":material/info:"
-    )
-    shell.show_running("This page fills when it is done.")
-    if st.button("Teach a part", type="primary", icon=":material/school:", key="to_teach"):
-        st.switch_page("pages/teach.py")
-
-
 def variance(hand: InHand) -> None:
     """Where the variance of good patches goes: eigenvalues, and what is left of the rank at every place."""
     method, live = hand.tray.method, in_force(hand)[0]

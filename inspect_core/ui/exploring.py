@@ -58,6 +58,7 @@ class Kept:
     def put(self, key: Hashable, value: Any) -> None:
         with self._lock:
             self._items[key] = value
+            self._items.move_to_end(key)
             while len(self._items) > KEPT:
                 self._items.popitem(last=False)
 

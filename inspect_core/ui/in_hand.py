@@ -35,7 +35,8 @@ class InHand:
     """A taught part on the bench: from a study just fitted, or from a recipe that was opened.
 
     thumbnails: small WebP pictures in the order of the tray; notes: sentences the engineer should see; suggestion:
-    where the parameters began; follows: id of the part in hand that this one is a refit of.
+    where the parameters began; follows: id of the part in hand that this one is a refit of; writing: held while kinds
+    or cases are changed, since sessions and the job in the background share them.
     """
 
     product: str
@@ -51,7 +52,9 @@ class InHand:
     follows: str | None = None
     thumbnails: list[bytes] = field(default_factory=list)
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
+    writing: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     _foreign: dict[tuple[str, bool], float] = field(default_factory=dict)
+    _read: tuple[Path, np.ndarray] | None = None
     _last: tuple[tuple, np.ndarray] | None = None
 
     @property
@@ -65,8 +68,14 @@ class InHand:
         return f"recipe {self.recipe.digest[:8]} · {self.recipe.provenance.state}"
 
     def pixels(self, position: int) -> np.ndarray:
-        """(H, W, 3) uint8 of one photo on the tray, read from where it lies."""
-        return read(self.tray.photos[position].path).pixels
+        """(H, W, 3) uint8 of one photo on the tray, read from where it lies; the last one is kept for the next asking.
+
+        Raises ImageError for a photo that can no longer be read.
+        """
+        path, held = self.tray.photos[position].path, self._read
+        if held is None or held[0] != path:
+            held = self._read = path, read(path).pixels
+        return held[1]
 
     def suggested_limits(self, live: dict[str, int]) -> Limits:
         """The default limit at this value of the live parameter; an opened recipe's own."""
@@ -75,9 +84,10 @@ class InHand:
     def scores(self, live: dict[str, int]) -> np.ndarray:
         """Scores of the whole tray; the last ones are kept, since a move of the limit asks for the same again."""
         asked = (tuple(live.items()), len(self.tray.photos))
-        if self._last is None or self._last[0] != asked:
-            self._last = asked, self.tray.scores(**live)
-        return self._last[1]
+        held = self._last
+        if held is None or held[0] != asked:
+            held = self._last = asked, self.tray.scores(**live)
+        return held[1]
 
     def calm(self, live: dict[str, int]) -> float:
         """The median patch score of good photos, where colour begins; of all photos when none is known to be good."""

@@ -1,5 +1,8 @@
 """The parts of the Inspect page: first start, adding photos, the bench with its live parameters, saving a recipe."""
 
+import contextlib
+
+import numpy as np
 import streamlit as st
 
 from inspect_core import patch_frame, plots, workspace
@@ -92,17 +95,19 @@ def bench_with_parameters(hand: InHand) -> None:
         if shown.run is not None:
             moved = f"limits of preview {shown.run.number}"
             view = bench_views.of_preview(hand, position, shown.live, shown.run, view, settings.get(moved))
+        pixels, gone = _pixels(hand, position)
         kind = None
-        if shown.run is None:
+        if shown.run is None and not gone:
             kind = kinds_naming.kind_sentence(hand, position, settings["live"], view.limits)
-        result = _draw(hand, position, view, kind)
+        result = _draw(hand, position, view, pixels, None if gone else hand.product_check(position), kind)
     with below:
         if shown.run is None:
             parameter_buttons(hand, busy=busy)
             product_check(hand)
             kinds_naming.limit_slider(hand, "inspect")
             save_recipe(hand, view.limits, settings["live"])
-            similar_panels.seen_before(hand, position, settings["live"], view.limits, busy=busy)
+            if not gone:
+                similar_panels.seen_before(hand, position, settings["live"], view.limits, busy=busy)
         else:
             preview_buttons(hand, shown.run, shown.live, position)
     if result.position != position or result.limits != view.limits:
@@ -212,15 +217,23 @@ def save_recipe(hand: InHand, limits: Limits, live: dict[str, int]) -> None:
             st.rerun()
 
 
-def _draw(hand: InHand, position: int, view: View, kind: str | None) -> bench.BenchResult:
-    photo = hand.tray.photos[position]
-    mask = None
+def _pixels(hand: InHand, position: int) -> tuple[np.ndarray, bool]:
+    """The photo shown, and whether it is gone: its score and map are kept, so the bench goes on over a blank one."""
+    try:
+        return hand.pixels(position), False
+    except ImageError as error:
+        st.error(str(error), icon=":material/broken_image:")
+        return np.zeros((*hand.tray.photos[position].size, 3), np.uint8), True
+
+
+def _draw(
+    hand: InHand, position: int, view: View, pixels: np.ndarray, check: str | None, kind: str | None
+) -> bench.BenchResult:
+    photo, mask = hand.tray.photos[position], None
     if photo.mask is not None:
-        try:
+        with contextlib.suppress(ImageError):
             mask = mask_at(read_mask(photo.mask, photo.size), hand.tray.size)
-        except ImageError:
-            mask = None
-    pixels, note, box, check = hand.pixels(position), view.note, None, hand.product_check(position)
+    note, box = view.note, None
     stops = hand.guard is not None and hand.guard.mode == STOP
     if (patch := _settings(hand)["patch"]) is not None and patch[0] == position:
         box = patch_frame.patch_box(patch[1], hand.tray.grid, pixels.shape[:2])

@@ -7,10 +7,10 @@ import numpy as np
 import streamlit as st
 from PIL import Image
 
-from inspect_core.images.read import read
+from inspect_core.images.read import ImageError, read
 from inspect_core.images.samples import counted
 from inspect_core.kinds import Box, square_around
-from inspect_core.ui import explore_panels, kinds_labels, kinds_naming, kinds_training, shell
+from inspect_core.ui import crops, explore_panels, kinds_labels, kinds_training, shell
 from inspect_core.ui.in_hand import InHand
 
 ON_A_PAGE, CELL, PICTURE = 18, 148, 240
@@ -54,8 +54,8 @@ def gallery(hand: InHand, by_region: bool) -> None:
 def crop_of(hand: InHand, position: int) -> Box | None:
     """The region a photo is learned from: the largest above the limit, else of its true mask; None for neither."""
     live, limits = explore_panels.in_force(hand)
-    found = kinds_naming.found_box(hand, position, live, limits) if limits is not None else None
-    return found or next(iter(kinds_naming.true_boxes(hand, position)), None)
+    found = crops.found_box(hand, position, live, limits) if limits is not None else None
+    return found or crops.true_box(hand, position)
 
 
 def _candidates(hand: InHand, labels: dict[int, str]) -> list[int]:
@@ -73,10 +73,13 @@ def _candidates(hand: InHand, labels: dict[int, str]) -> list[int]:
 def _cell(hand: InHand, position: int, kind: str | None, by_region: bool, brush: str) -> None:
     photo = hand.tray.photos[position]
     box = crop_of(hand, position) if by_region else None
-    st.image(
-        _picture(photo.digest, box, str(photo.path)), width="stretch",
-        alt=f"{'Region of ' if box else ''}{photo.name}, {kind or WITHOUT}",
-    )  # fmt: skip
+    try:
+        st.image(
+            _picture(photo.digest, box, str(photo.path)), width="stretch",
+            alt=f"{'Region of ' if box else ''}{photo.name}, {kind or WITHOUT}",
+        )  # fmt: skip
+    except ImageError as error:
+        st.caption(f":material/broken_image: {shell.plain(str(error))}")
     st.button(
         shell.plain(kind) if kind else "no kind", key=f"kind-{hand.id}-{photo.digest}", width="stretch",
         help=shell.plain(photo.name), type="secondary" if kind else "tertiary", on_click=_give,

@@ -5,7 +5,6 @@ Words are kept by the content of the photo, so they outlive a fit and a change o
 
 import json
 import os
-import tempfile
 import threading
 from pathlib import Path
 
@@ -33,9 +32,12 @@ def set_kind(hand: InHand, positions: list[int], kind: str) -> None:
         said = _said() | {hand.tray.photos[position].digest: word for position in positions}
         path = _path()
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".part", delete=False, encoding="utf-8") as file:
-            json.dump(said, file, ensure_ascii=False, indent=1)
-        os.replace(file.name, path)
+        half_done = path.with_name(f"{path.stem}-{os.getpid()}.part")
+        try:
+            half_done.write_text(json.dumps(said, ensure_ascii=False, indent=1), encoding="utf-8")
+            half_done.replace(path)
+        finally:
+            half_done.unlink(missing_ok=True)
 
 
 def as_word(kind: str) -> str:

@@ -5,21 +5,13 @@ import streamlit as st
 from inspect_core.images.samples import counted
 from inspect_core.jobs import Busy
 from inspect_core.kinds_examples import ENOUGH, LEAST, Example, advice, examples_of, groups_of, learnable
-from inspect_core.ui import explore_panels, kinds_labels, kinds_naming, kinds_training, shell
+from inspect_core.ui import crops, explore_panels, kinds_labels, kinds_training, shell
 from inspect_core.ui.in_hand import InHand
 from inspect_core.ui.kinds_results import PARENTS
 from inspect_core.ui.kinds_training import Order
 
 COUNTS_WIDTH, ORDER_WIDTH = 430, 470
 REGION, WHOLE = "The region that stands out", "The whole part"
-
-
-def empty() -> None:
-    """Nothing is in hand yet: what to do next, one button."""
-    st.info("Nothing has been taught yet. Kinds names the defects of a taught part.", icon=":material/info:")
-    shell.show_running("This page fills when it is done.")
-    if st.button("Teach a part", type="primary", icon=":material/school:", key="to_teach"):
-        st.switch_page("pages/teach.py")
 
 
 def say_if_changed(hand: InHand) -> None:
@@ -130,8 +122,8 @@ def _examples(hand: InHand, by_region: bool, labels: dict[int, str]) -> tuple[Ex
     if not by_region:
         return examples_of(labels, by_region=False, found={}, true={})
     live, limits = explore_panels.in_force(hand)
-    found, true = {}, {position: kinds_naming.true_boxes(hand, position) for position in labels}
+    found, true = {}, {position: crops.true_boxes(hand, position) for position in labels}
     if limits is not None:
-        boxes = {position: kinds_naming.found_box(hand, position, live, limits) for position in labels}
+        boxes = {position: crops.found_box(hand, position, live, limits) for position in labels}
         found = {position: box for position, box in boxes.items() if box is not None}
     return examples_of(labels, by_region=True, found=found, true=true)

@@ -6,14 +6,14 @@ from functools import cached_property
 
 import numpy as np
 
-from inspect_core import kinds_learning
+from inspect_core import kinds_learning, kinds_trust
 from inspect_core.images.folders import scan
 from inspect_core.images.read import read, read_mask
 from inspect_core.jobs import Job, device_lock
 from inspect_core.kinds import embed
 from inspect_core.kinds_examples import Example, boxes_of_mask
-from inspect_core.kinds_learning import Unseen
-from inspect_core.ui import exploring, kinds_naming, teaching
+from inspect_core.kinds_unseen import Unseen
+from inspect_core.ui import crops, exploring, teaching
 from inspect_core.ui.in_hand import InHand
 
 AWAY = tuple(np.round(np.geomspace(0.5, 8, 33), 3).tolist())
@@ -73,7 +73,8 @@ def taught(hand: InHand) -> Taught | None:
 
 def rename(hand: InHand, old: str, new: str) -> None:
     """Another word for one of the kinds in hand; what was learned stays as it is."""
-    hand.kinds = hand.kinds.renamed(old, new)
+    with hand.writing:
+        hand.kinds = hand.kinds.renamed(old, new)
     if (found := taught(hand)) is not None:
         words = tuple(
             replace(example, kind=new) if example.kind == old else example for example in found.order.examples
@@ -90,7 +91,7 @@ def _learn(hand: InHand, order: Order, job: Job) -> Taught:
     with device_lock(hand.preparation.backbone.device):
         for done, example in enumerate(order.examples):
             job.report(0.3 * done / len(order.examples), f"looking at example {done + 1} of {len(order.examples)}")
-            points.append(kinds_naming.embedding(hand, example.position, example.box))
+            points.append(crops.embedding(hand, example.position, example.box))
         foreign = _foreign(hand, order.by_region, lambda share: job.report(0.3 + 0.1 * share, "looking at other parts"))
     embeddings = np.stack(points)
     settings = {
@@ -104,13 +105,14 @@ def _learn(hand: InHand, order: Order, job: Job) -> Taught:
         embeddings, by_region=order.by_region, **settings,
         report=lambda share, step: job.report(0.4 + 0.2 * share, step),
     )  # fmt: skip
-    left_out = kinds_learning.leave_kinds_out(
+    left_out = kinds_trust.leave_kinds_out(
         embeddings, **settings, report=lambda share, step: job.report(0.6 + 0.4 * share, step)
     )
     classifier = learned.kinds.classifier
-    away = kinds_learning.confidence_away(classifier, embeddings, AWAY)
+    away = kinds_trust.confidence_away(classifier, embeddings, AWAY)
     sure = classifier.predict_proba(foreign).max(axis=1) if len(foreign) else np.empty(0)
-    hand.kinds = learned.kinds
+    with hand.writing:
+        hand.kinds = learned.kinds
     return Taught(order, learned.unseen, left_out, sure, *away)
 
 

@@ -136,10 +136,14 @@ def _delete(path: Path) -> None:
     with st.popover("Delete", icon=":material/delete:"):
         st.markdown(f"Delete **{shell.plain(path.name)}** for good? Verdicts made with it stay as they are.")
         if st.button("Yes, delete it", key=f"delete-{path.name}"):
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
+            try:
+                if path.is_dir():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)
+            except OSError as error:
+                st.error(f"It could not be deleted: {error.strerror or error}", icon=":material/error:")
+                return
             st.rerun()
 
 

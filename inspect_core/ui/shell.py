@@ -82,6 +82,14 @@ def show_running(then: str) -> None:
             st.rerun()
 
 
+def nothing_taught(words: str) -> None:
+    """Nothing is in hand yet: what the page is for, what to do next, one button."""
+    st.info(f"Nothing has been taught yet. {words}", icon=":material/info:")
+    show_running("This page fills when it is done.")
+    if st.button("Teach a part", type="primary", icon=":material/school:", key="to_teach"):
+        st.switch_page("pages/teach.py")
+
+
 def duration(seconds: float) -> str:
     """Seconds as a person says them: 40 s, 3 min, 1 h 20 min."""
     if seconds < 60:

@@ -10,7 +10,7 @@ from inspect_core.jobs import Job, device_lock
 from inspect_core.kinds import Box
 from inspect_core.kinds_examples import groups_of
 from inspect_core.known_cases import Case
-from inspect_core.ui import kinds_labels, kinds_naming, shell
+from inspect_core.ui import crops, kinds_labels, shell
 from inspect_core.ui.in_hand import InHand
 from inspect_core.verdict import Limits
 
@@ -39,7 +39,9 @@ def start(hand: InHand, order: Order) -> None:
     """Gather and learn in the background; the cases then lie in hand. Raises Busy while another job runs."""
 
     def work(job: Job) -> None:
-        hand.cases = known_cases.learn(_cases(hand, order, job), by_region=order.by_region)
+        learned = known_cases.learn(_cases(hand, order, job), by_region=order.by_region)
+        with hand.writing:
+            hand.cases = learned
 
     shell.jobs().submit(f"Building the gallery of {hand.product}", work, owner=shell.current_user())
 
@@ -49,9 +51,9 @@ def box_of(hand: InHand, position: int, live: dict[str, int], limits: Limits, *,
 
     known: for a part whose defect is known, whose true mask comes before the strangest spot.
     """
-    found = kinds_naming.found_box(hand, position, live, limits)
+    found = crops.found_box(hand, position, live, limits)
     if found is None and known:
-        found = next(iter(kinds_naming.true_boxes(hand, position)), None)
+        found = crops.true_box(hand, position)
     photo = hand.tray.photos[position]
     return found or known_cases.strangest_box(hand.tray.map(position, **live), photo.size)
 
@@ -59,10 +61,10 @@ def box_of(hand: InHand, position: int, live: dict[str, int], limits: Limits, *,
 def case_of(
     hand: InHand, position: int, box: Box | None, *, kind: str, note: str = "", group: str | None = None
 ) -> Case:
-    """A photo on the tray, or the square around a box on it, as a known case. Raises ImageError and OSError."""
+    """A photo on the tray, or the square around a box on it, as a known case. Raises ImageError."""
     return Case(
-        kinds_naming.embedding(hand, position, box),
-        known_cases.picture_of(hand.pixels(position), box),
+        crops.embedding(hand, position, box),
+        crops.picture(hand, position, box),
         hand.tray.photos[position].name,
         kind,
         note,
@@ -81,7 +83,7 @@ def _cases(hand: InHand, order: Order, job: Job) -> list[Case]:
             group = groups[hand.tray.photos[position].name]
             try:
                 cases.append(case_of(hand, position, box, kind=kind, group=group))
-            except (ImageError, OSError):
+            except ImageError:
                 continue  # a photo that has gone since is no case; the bench names it when it is chosen
     job.report(0.9, "learning what is known")
     return cases

@@ -1,19 +1,24 @@
 """Have we seen this before? The known parts most like the one on the bench, and adding it to them in one click."""
 
+from dataclasses import replace
+
+import numpy as np
 import streamlit as st
 
 from inspect_core.images.read import ImageError
 from inspect_core.images.samples import counted
 from inspect_core.jobs import Busy
 from inspect_core.kinds import Box
+from inspect_core.known_cases import Case, KnownCases
 from inspect_core.known_surface import LEAST
 from inspect_core.similar import Match
-from inspect_core.ui import kinds_naming, shell, similar_gathering
+from inspect_core.ui import crops, shell, similar_gathering
 from inspect_core.ui.in_hand import InHand
 from inspect_core.ui.similar_gathering import Order
 from inspect_core.verdict import Limits
 
 SHOWN = 5
+MOST_REGIONS = 8
 PICTURE = 112
 REGION, WHOLE = "The region that stands out", "The whole part"
 HOW = (
@@ -26,33 +31,32 @@ HOW = (
 def seen_before(hand: InHand, position: int, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
     """Below the bench: the gallery's answer for the part shown, or how to make a gallery."""
     st.markdown("#### Seen before?", help=HOW)
-    if hand.cases is None:
+    cases = hand.cases  # the one all through: a job may put others in hand meanwhile
+    if cases is None:
         _offer(hand, live, limits, busy=busy)
         return
     try:
-        box = _looked_at(hand, position, live, limits)
-        embedding = kinds_naming.embedding(hand, position, box)
+        box = _looked_at(hand, cases, position, live, limits)
         case = similar_gathering.case_of(hand, position, box, kind="")
     except (ImageError, OSError) as error:
         st.error(str(error), icon=":material/broken_image:")
         return
-    name = hand.tray.photos[position].name
-    matches = hand.cases.nearest(embedding, count=SHOWN, besides=name)
+    matches = cases.nearest(case.embedding, count=SHOWN, besides=case.name)
     shown, *others = st.columns(1 + SHOWN)
     with shown:
         st.image(case.picture, width=PICTURE)
-        st.caption(f"**On the bench**  \n{_strangeness(hand, embedding)}")
+        st.caption(f"**On the bench**  \n{_strangeness(cases, case.embedding)}")
     for column, match in zip(others, matches, strict=False):
         with column:
-            _match(hand, match)
+            _match(cases, match)
     if not matches:
         with others[0].container(width=520):
             st.info("Nothing like this in the gallery.", icon=":material/search_off:")
     left, right, _ = st.columns([3, 3, 6])
     with left:
-        _add(hand, position, box)
+        _add(hand, cases, case, position, busy=busy)
     with right:
-        _settings(hand, live, limits, busy=busy)
+        _settings(hand, cases, live, limits, busy=busy)
 
 
 def _offer(hand: InHand, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
@@ -66,14 +70,15 @@ def _offer(hand: InHand, live: dict[str, int], limits: Limits, *, busy: bool) ->
         f"A gallery of known parts answers whether this one was seen before. On the bench are "
         f"{counted(good, 'good part')} and {counted(len(kinds) - good, 'labelled defect')}."
     )
-    _build(hand, kinds, live, limits, words="Build the gallery", busy=busy)
+    _build(hand, kinds, live, limits, words="Build the gallery", look_at=REGION, busy=busy)
 
 
 def _build(
-    hand: InHand, kinds: dict[int, str], live: dict[str, int], limits: Limits, *, words: str, busy: bool
+    hand: InHand, kinds: dict[int, str], live: dict[str, int], limits: Limits, *, words: str, look_at: str, busy: bool
 ) -> None:
+    """What to look at, beginning with `look_at`, and the button that builds a gallery of these parts."""
     look_at = st.segmented_control(
-        "Look at", [REGION, WHOLE], default=REGION, required=True, key=f"similar_look_at-{hand.id}",
+        "Look at", [REGION, WHOLE], default=look_at, required=True, key=f"similar_look_at-{hand.id}",
         help="The region is the square around the largest region above the limit; on an accepted part, around its "
         "strangest spot. The whole part suits defects that show everywhere.",
     )  # fmt: skip
@@ -85,11 +90,11 @@ def _build(
             st.warning(str(error))
 
 
-def _looked_at(hand: InHand, position: int, live: dict[str, int], limits: Limits) -> Box | None:
+def _looked_at(hand: InHand, cases: KnownCases, position: int, live: dict[str, int], limits: Limits) -> Box | None:
     """The box that is compared: of the largest region, or of another one she chose; None for the whole part."""
-    if not hand.cases.by_region:
+    if not cases.by_region:
         return None
-    boxes = kinds_naming.found_boxes(hand, position, live, limits)
+    boxes = crops.found_boxes(hand, position, live, limits)[:MOST_REGIONS]
     if len(boxes) < 2:
         return similar_gathering.box_of(hand, position, live, limits, known=False)
     chosen = st.segmented_control(
@@ -99,29 +104,31 @@ def _looked_at(hand: InHand, position: int, live: dict[str, int], limits: Limits
     return boxes[chosen]
 
 
-def _match(hand: InHand, match: Match) -> None:
-    st.image(hand.cases.pictures[match.index], width=PICTURE)
+def _match(cases: KnownCases, match: Match) -> None:
+    st.image(cases.pictures[match.index], width=PICTURE)
     note = f"  \n{shell.plain(match.note)}" if match.note else ""
     st.caption(
         f"**{shell.plain(match.kind)}** · {100 * match.similarity:.0f} % alike{note}  \n{shell.plain(match.name)}"
     )
 
 
-def _strangeness(hand: InHand, embedding) -> str:
-    score = float(hand.cases.surface.score(embedding[None])[0])
-    return f"strangeness {score:.2f}, limit {hand.cases.limit:.2f}"
+def _strangeness(cases: KnownCases, embedding: np.ndarray) -> str:
+    return f"strangeness {cases.surface.score(embedding[None])[0]:.2f}, limit {cases.limit:.2f}"
 
 
-def _add(hand: InHand, position: int, box: Box | None) -> None:
-    """The part shown becomes a known case, with a kind and a note."""
-    name = hand.tray.photos[position].name
-    if name in hand.cases.gallery.names:
-        if st.button("Take it out of the gallery", icon=":material/remove:", key=f"take_out-{hand.id}-{position}"):
-            hand.cases = hand.cases.without(hand.cases.gallery.names.index(name))
-            st.rerun()
+def _add(hand: InHand, cases: KnownCases, case: Case, position: int, *, busy: bool) -> None:
+    """The part shown becomes a known case, with a kind and a note, or is taken out again.
+
+    busy: a job runs; it may be building a gallery, in which a change made meanwhile would be lost.
+    """
+    if case.name in cases.gallery.names:
+        st.button(
+            "Take it out of the gallery", icon=":material/remove:", key=f"take_out-{hand.id}-{position}",
+            disabled=busy, on_click=_take_out, args=(hand, case.name),
+        )  # fmt: skip
         return
     with st.popover("Add to the gallery", icon=":material/add:"):
-        known = sorted(set(hand.cases.gallery.kinds))
+        known = sorted(set(cases.gallery.kinds))
         kind = st.selectbox(
             "Kind", known, index=None, accept_new_options=True, key=f"case_kind-{hand.id}-{position}",
             placeholder="choose one, or type a new word",
@@ -129,29 +136,42 @@ def _add(hand: InHand, position: int, box: Box | None) -> None:
         note = st.text_input(
             "Note", key=f"case_note-{hand.id}-{position}", max_chars=120, placeholder="cause, machine, what was done"
         )
-        if st.button("Add", type="primary", disabled=not (kind or "").strip(), key=f"add_case-{hand.id}-{position}"):
-            case = similar_gathering.case_of(hand, position, box, kind=kind.strip(), note=note.strip())
-            hand.cases = hand.cases.add(case)
-            st.toast(f"{name} is in the gallery. Save the recipe to take it to the line.", icon=":material/check:")
+        nameless = not (kind or "").strip()
+        if st.button("Add", type="primary", disabled=busy or nameless, key=f"add_case-{hand.id}-{position}"):
+            with hand.writing:
+                hand.cases = hand.cases.add(replace(case, kind=kind.strip(), note=note.strip()))
+            st.toast(
+                f"{shell.plain(case.name)} is in the gallery. Save the recipe to take it to the line.",
+                icon=":material/check:",
+            )
             st.rerun()
 
 
-def _settings(hand: InHand, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
+def _take_out(hand: InHand, name: str) -> None:
+    with hand.writing:
+        if name in hand.cases.gallery.names:
+            hand.cases = hand.cases.without(hand.cases.gallery.names.index(name))
+
+
+def _settings(hand: InHand, cases: KnownCases, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
     """The limit of what counts as known, and building the gallery anew."""
     with st.popover("Gallery", icon=":material/photo_library:"):
-        kinds = hand.cases.gallery.kinds
+        kinds, suggested, key = cases.gallery.kinds, cases.suggested, f"similar_limit-{hand.id}"
         st.caption(", ".join(f"{kinds.count(kind)} {shell.plain(kind)}" for kind in sorted(set(kinds))) or "empty")
-        suggested = hand.cases.suggested
-        limit = st.slider(
-            "Unlike anything from", 0.0, max(1.5, 2 * suggested), float(hand.cases.limit), step=0.01,
-            key=f"similar_limit-{hand.id}", help="Strangeness is the distance from everything known, in units of the "
-            "features' length. From this value on a part is like nothing. Good parts that took no part in the "
-            "learning set the suggested value.",
+        st.session_state[key] = cases.limit
+        st.slider(
+            "Unlike anything from", 0.0, max(1.5, 2 * suggested, cases.limit), step=0.01, key=key,
+            on_change=_set_limit, args=(hand, key),
+            help="Strangeness is the distance from everything known, in units of the features' length. From this value "
+            "on a part is like nothing. Good parts that took no part in the learning set the suggested value.",
         )  # fmt: skip
         st.caption(f"Suggested {suggested:.2f}: 99 of 100 good parts lie below.")
-        if limit != hand.cases.limit:
-            hand.cases = hand.cases.with_limit(limit)
-            st.rerun()
         if hand.study is not None:
-            _build(hand, similar_gathering.known_kinds(hand), live, limits, words="Build it anew", busy=busy)
+            known, look_at = similar_gathering.known_kinds(hand), REGION if cases.by_region else WHOLE
+            _build(hand, known, live, limits, words="Build it anew", look_at=look_at, busy=busy)
             st.caption("Takes the labels and regions as they are now; parts added by hand are added again by hand.")
+
+
+def _set_limit(hand: InHand, key: str) -> None:
+    with hand.writing:
+        hand.cases = hand.cases.with_limit(st.session_state[key])

@@ -177,6 +177,11 @@ def _parameters(method: str) -> dict[str, float]:
             help="Main directions in which the good patches vary; the surfaces are fitted in these. More see finer "
             "changes, and the time to learn grows with their square and beyond.",
         )  # fmt: skip
+        chosen["robust"] = int(st.toggle(
+            "Robust fit", value=bool(defaults["robust"]), key="fit_robust",
+            help="Off: the closed form, in seconds; on real parts it has found more defects. On: refined so that "
+            "single bad patches among the good ones weigh little (the published method); takes minutes.",
+        ))  # fmt: skip
     return chosen
 
 

@@ -1,6 +1,9 @@
+from dataclasses import replace
 from pathlib import Path
 
-from inspect_core.ui import in_hand, inspect_panels, shell, teaching
+import numpy as np
+
+from inspect_core.ui import crops, in_hand, inspect_panels, shell, teaching
 
 
 def test_an_empty_app_teaches_the_sample_by_itself(open_app, monkeypatch):
@@ -76,6 +79,43 @@ def test_a_photo_of_another_product_is_known_as_soon_as_it_is_added(open_app, in
     assert "does not look like" in in_the_hand.product_check(added)
     refitted = in_hand.refitted(in_the_hand, in_the_hand.study.with_parameters({}).fit())
     assert refitted.is_foreign(added), "the check is the same one"
+
+
+def test_a_photo_that_is_gone_is_named_and_the_bench_goes_on(open_app, in_the_hand, monkeypatch):
+    lost = int(in_the_hand.tray.kinds()[1].argmax())
+    photo = replace(in_the_hand.tray.photos[lost], path=Path("moved/away.png"))
+    photos = (*in_the_hand.tray.photos[:lost], photo, *in_the_hand.tray.photos[lost + 1 :])
+    monkeypatch.setattr(in_the_hand.tray, "photos", photos)
+    app = open_app()
+    app.session_state[f"settings-{in_the_hand.id}"]["position"] = lost
+    app.run()
+    assert not app.exception
+    assert "away.png" in app.error[0].value
+    app.session_state[f"settings-{in_the_hand.id}"]["position"] = lost + 1
+    app.run()
+    assert not app.error
+
+
+def test_the_photo_on_the_bench_is_read_once(open_app, in_the_hand, monkeypatch):
+    read, reads = in_hand.read, []
+    monkeypatch.setattr(in_hand, "read", lambda path: reads.append(path) or read(path))
+    in_the_hand.pixels(0)
+    app = open_app()
+    count = len(reads)
+    app.segmented_control(key=f"guard-{in_the_hand.id}").set_value("off").run()
+    app.segmented_control(key=f"guard-{in_the_hand.id}").set_value("warn").run()
+    assert not app.exception
+    assert len(reads) == count
+
+
+def test_a_full_disk_costs_no_answer(in_the_hand, monkeypatch):
+    def full(key, array):
+        raise OSError(28, "No space left on device")
+
+    first = crops.embedding(in_the_hand, 0, (0, 0, 40, 30))
+    monkeypatch.setattr(in_the_hand.study.store, "get", lambda key: None)
+    monkeypatch.setattr(in_the_hand.study.store, "put", full)
+    assert np.array_equal(crops.embedding(in_the_hand, 0, (0, 0, 40, 30)), first)
 
 
 def test_saved_names_never_clash(workspace):

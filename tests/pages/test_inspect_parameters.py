@@ -57,6 +57,17 @@ def test_exactly_the_parameters_of_the_detector_are_there(open_app, in_the_hand)
     assert f"In force {in_the_hand.tray.start} · mixed features" in captions(app)
 
 
+def test_m_of_quadrics_moves_at_once(open_app, product, backbone, store, fresh_process_state):
+    hand = teach(product, backbone, store, "quadrics", m=20, components=8, patches=600)
+    in_hand._shelf().items[hand.id] = hand
+    app = open_app("pages/inspect.py")
+    assert [element.label for element in app.select_slider] == ["m: surfaces"]
+    slider(app, "m", hand).set_value(5).run()
+    assert not app.exception
+    assert settings(app, hand)["live"] == {"m": 5}
+    assert "In force 5" in captions(app)
+
+
 def test_corp_shows_its_values_with_what_was_suggested_and_why(open_app, corp_in_hand):
     app = open_app("pages/inspect.py")
     assert [element.label.split(":")[0] for element in app.select_slider] == ["q", "γ", "M"]

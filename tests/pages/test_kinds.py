@@ -1,5 +1,7 @@
 import time
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from inspect_core.jobs import State
 from inspect_core.kinds import NOT_KNOWN
 from inspect_core.recipe import inspect
 from inspect_core.records import recipe_file
-from inspect_core.ui import in_hand, kinds_labels, kinds_naming, kinds_results, kinds_training, shell
+from inspect_core.ui import crops, in_hand, kinds_labels, kinds_naming, kinds_results, kinds_training, shell
 from inspect_core.ui.kinds_panels import WHOLE
 
 PAGE = "pages/kinds.py"
@@ -116,6 +118,15 @@ def test_the_gallery_shows_one_kind_when_asked(open_app, hand):
     assert not app.exception
 
 
+def test_a_photo_that_is_gone_is_named_in_its_place(open_app, hand, monkeypatch):
+    lost = next(i for i, photo in enumerate(hand.tray.photos) if photo.kind == "scratch")
+    photo = replace(hand.tray.photos[lost], path=Path("moved/away.png"), digest="0" * 64)
+    monkeypatch.setattr(hand.tray, "photos", (*hand.tray.photos[:lost], photo, *hand.tray.photos[lost + 1 :]))
+    app = open_app(PAGE)
+    assert r"away\.png" in words(app)
+    assert kinds_shown(app, hand)[photo.name] == "scratch"
+
+
 def test_learning_leads_to_figures_and_a_limit(open_app, learned):
     app = open_ready(open_app, learned)
     assert learned.kinds.names == ("dent", "scratch")
@@ -196,20 +207,20 @@ def test_a_kind_taken_away_leaves_its_photos_in_the_gallery(open_app, learned):
 
 
 def test_what_cannot_be_learned_is_said_in_the_page(ready, labelled, monkeypatch):
-    monkeypatch.setattr(kinds_naming, "embedding", lambda hand, position, box: np.ones(8, np.float32))
+    monkeypatch.setattr(crops, "embedding", lambda hand, position, box: np.ones(8, np.float32))
     app = finish(ready.button(key="learn_kinds").click().run())
     assert "all alike" in app.error[0].value
     assert labelled.kinds is None
 
 
 def test_cancelling_changes_nothing(ready, labelled, monkeypatch):
-    own = kinds_naming.embedding
+    own = crops.embedding
 
     def cancelled_at_once(hand, position, box):
         shell.jobs().current.cancel()
         return own(hand, position, box)
 
-    monkeypatch.setattr(kinds_naming, "embedding", cancelled_at_once)
+    monkeypatch.setattr(crops, "embedding", cancelled_at_once)
     app = finish(ready.button(key="learn_kinds").click().run())
     assert shell.jobs().current.state is State.CANCELLED
     assert labelled.kinds is None

@@ -120,6 +120,26 @@ def test_settings_reach_the_order(open_app, no_first_start, product, monkeypatch
     assert order.fused_guard
 
 
+def test_quadrics_are_ordered_with_their_settings_and_a_robust_fit_takes_longer(
+    open_app, no_first_start, product, monkeypatch
+):
+    from inspect_core.ui import teaching
+
+    orders = []
+    monkeypatch.setattr(teaching, "start", lambda jobs, order, owner: orders.append(order))
+    app = choose_folder(open_app("pages/teach.py"), product)
+    app.radio(key="method").set_value("quadrics").run()
+    quick = next(element.value for element in app.caption if "Takes about" in element.value)
+    app.slider(key="fit_components").set_value(64).run()
+    app.toggle(key="fit_robust").set_value(True).run()
+    slow = next(element.value for element in app.caption if "Takes about" in element.value)
+    assert "min" in slow
+    assert slow != quick
+    app.button(key="teach").click().run()
+    assert not app.exception
+    assert orders[0].parameters == {"m": 100, "components": 64, "robust": 1}
+
+
 def test_every_bundled_sample_has_what_it_promises():
     root = Path(__file__).resolve().parents[2] / "sample_data"
     assert {path.name for path in root.iterdir() if path.is_dir()} == {"board", "flange", "linen"}

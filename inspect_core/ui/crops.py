@@ -1,0 +1,88 @@
+"""What is looked at on a photo of the tray: the boxes of what stands out or is known to be there, and their features.
+
+Kinds are learned from these crops and known cases are compared by them, so both see what inspection sees.
+"""
+
+import contextlib
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+from inspect_core.features.store import Store
+from inspect_core.images.read import ImageError, read_mask
+from inspect_core.judge.anomaly_map import regions, scale_region
+from inspect_core.kinds import Box, embed
+from inspect_core.kinds_examples import boxes_of_mask
+from inspect_core.known_cases import picture_of
+from inspect_core.ui import teaching
+from inspect_core.ui.in_hand import InHand
+from inspect_core.verdict import Limits
+
+
+def found_box(hand: InHand, position: int, live: dict[str, int], limits: Limits) -> Box | None:
+    """The largest region above the limit in pixels of the photo, as inspection finds it; None when accepted."""
+    return next(iter(found_boxes(hand, position, live, limits)), None)
+
+
+def found_boxes(hand: InHand, position: int, live: dict[str, int], limits: Limits) -> tuple[Box, ...]:
+    """The regions above the limit in pixels of the photo, the largest first."""
+    return _found_boxes(hand, hand.id, position, live, limits.review)
+
+
+def true_box(hand: InHand, position: int) -> Box | None:
+    """The box of the largest piece of a photo's true mask; None without a readable mask."""
+    return next(iter(true_boxes(hand, position)), None)
+
+
+def true_boxes(hand: InHand, position: int) -> tuple[Box, ...]:
+    """Boxes of the pieces of a photo's true mask, largest first; none without a readable mask."""
+    photo = hand.tray.photos[position]
+    return _true_boxes(photo.mask, photo.size) if photo.mask else ()
+
+
+def embedding(hand: InHand, position: int, box: Box | None) -> np.ndarray:
+    """(d,) embedding of a photo on the tray or of the square around a box on it, kept in the feature store.
+
+    Raises ImageError for a photo that can no longer be read.
+    """
+    backbone, store = hand.preparation.backbone, _store(hand)
+    parts = (backbone.name, backbone.weight_digest, backbone.size, backbone.engine, box)
+    key = f"{hand.tray.photos[position].digest}-{hashlib.sha256(repr(parts).encode()).hexdigest()}-embedding"
+    kept = store.get(key)
+    if kept is None:
+        kept = embed(hand.pixels(position), box, backbone)
+        with contextlib.suppress(OSError):  # a full disk costs the time to look again, not the answer
+            store.put(key, kept)
+    return kept
+
+
+def picture(hand: InHand, position: int, box: Box | None) -> np.ndarray:
+    """(64, 64, 3) uint8 of what `embedding` looks at. Raises ImageError as it does."""
+    return _picture(hand, hand.tray.photos[position].digest, position, box)
+
+
+@st.cache_data(max_entries=4096, show_spinner=False)
+def _found_boxes(_hand: InHand, hand_id: str, position: int, live: dict[str, int], review: float) -> tuple[Box, ...]:
+    photo = _hand.tray.photos[position]
+    found = regions(_hand.tray.map(position, **live), review)
+    scaled = [scale_region(region, _hand.tray.size, photo.size) for region in found]
+    return tuple(region.box for region in sorted(scaled, key=lambda region: -region.area))
+
+
+@st.cache_data(max_entries=4096, show_spinner=False)
+def _true_boxes(mask: Path, size: tuple[int, int]) -> tuple[Box, ...]:
+    try:
+        return boxes_of_mask(read_mask(mask, size))
+    except ImageError:
+        return ()
+
+
+@st.cache_data(max_entries=1024, show_spinner=False)
+def _picture(_hand: InHand, digest: str, _position: int, box: Box | None) -> np.ndarray:
+    return picture_of(_hand.pixels(_position), box)
+
+
+def _store(hand: InHand) -> Store:
+    return hand.study.store if hand.study is not None else teaching.feature_store()

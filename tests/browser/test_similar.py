@@ -1,0 +1,45 @@
+"""Similar cases in a real browser: a known defect, a foreign object, and the same again after one click."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+ROOT = Path(__file__).resolve().parents[2]
+WORK = 240_000
+expect.set_options(timeout=60_000)
+
+
+@pytest.fixture(scope="module")
+def address(serve) -> str:
+    return serve(ROOT / "app.py")
+
+
+def drop(page: Page, photo: Path) -> None:
+    page.get_by_role("button", name="Add photos to inspect").click()
+    page.locator('input[type="file"]').set_input_files(str(photo))
+    expect(page.locator(".bench .title")).to_have_text(photo.name)
+    page.keyboard.press("Escape")
+
+
+def test_a_known_defect_a_foreign_object_and_the_same_again(address, open_page):
+    first, second = sorted((ROOT / "sample_data/linen/test/good").iterdir())[:2]
+    page = open_page(address)
+    page.get_by_role("button", name="Build the gallery").click(timeout=WORK)
+    expect(page.get_by_text("On the bench", exact=True)).to_be_visible(timeout=WORK)
+    expect(page.get_by_text(re.compile(r"% alike")).first).to_be_visible()
+
+    drop(page, first)
+    expect(page.get_by_text("Nothing like this in the gallery.")).to_be_visible()
+    page.get_by_role("button", name="Add to the gallery").click()
+    page.get_by_test_id("stSelectbox").get_by_role("combobox", name="Kind").fill("wrong product")
+    page.keyboard.press("Enter")
+    page.get_by_label("Note").fill("a piece of linen")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_role("button", name="Take it out of the gallery")).to_be_visible()
+
+    drop(page, second)
+    expect(page.get_by_text("a piece of linen")).to_be_visible()
+    expect(page.get_by_text("wrong product").first).to_be_visible()
+    assert page.get_by_test_id("stException").count() == 0
