@@ -9,7 +9,8 @@ import numpy as np
 from inspect_core.features.backbones import load
 from inspect_core.features.preparation import Preparation
 from inspect_core.features.store import Store
-from inspect_core.methods import METHODS, Workload, parameters_of
+from inspect_core.method_costs import Workload
+from inspect_core.methods import METHODS, parameters_of
 
 READING = 0.006
 SUGGESTING = 10.0

@@ -23,11 +23,13 @@ _GALLERY = ("embeddings", "outlier_scores")
 class Case:
     """One known part: its (d,) embedding, (64, 64, 3) uint8 picture, name, kind ("good" or a defect's) and note.
 
-    group: its part or lot; cases of one group never both fit the surface and set the limit.
+    digest: of the photo's content, since two photos may have one name; group: its part or lot; cases of one group never
+    both fit the surface and set the limit.
     """
 
     embedding: np.ndarray
     picture: np.ndarray
+    digest: str
     name: str
     kind: str
     note: str = ""
@@ -38,8 +40,8 @@ class Case:
 class KnownCases:
     """gallery: the known parts; surface: how far anything lies from them; limit: t of eq. 17; suggested: as learned.
 
-    pictures: (n, 64, 64, 3) uint8, what each looks like; by_region: an embedding is that of the crop around what stands
-    out, else of the whole part. Raises ValueError when pictures and gallery differ in number.
+    pictures: (n, 64, 64, 3) uint8, what each looks like; digests: of the photos, n texts; by_region: an embedding is
+    that of the crop around what stands out, else of the whole part. Raises ValueError when these differ in number.
     """
 
     gallery: Gallery
@@ -47,14 +49,20 @@ class KnownCases:
     limit: float
     suggested: float
     pictures: np.ndarray
+    digests: tuple[str, ...]
     by_region: bool
 
     def __post_init__(self) -> None:
-        if len(self.pictures) != len(self.gallery.names):
-            raise ValueError(f"there are {len(self.pictures)} pictures for {len(self.gallery.names)} known parts")
+        for name, count in (("pictures", len(self.pictures)), ("digests", len(self.digests))):
+            if count != len(self.gallery.names):
+                raise ValueError(f"there are {count} {name} for {len(self.gallery.names)} known parts")
+
+    def row_of(self, digest: str) -> int | None:
+        """Where the photo of that content is in the gallery; None when it is not."""
+        return self.digests.index(digest) if digest in self.digests else None
 
     def nearest(self, embedding: np.ndarray, *, count: int, besides: str | None = None) -> list[Match]:
-        """The known parts most like a (d,) embedding, `besides` the one of that name; empty: nothing like this here.
+        """The known parts most like a (d,) embedding, `besides` the photo of that digest; empty: nothing like this.
 
         A part that is known only because one near it was vouched for is like those near it and no others.
         """
@@ -62,15 +70,14 @@ class KnownCases:
         found = self.gallery.nearest(embedding, score, limit=self.limit, count=count + 1)
         if self.surface.off_surface(embedding[None])[0] >= self.limit:
             found = [match for match in found if 2 - 2 * match.similarity < self.limit**2]
-        return [match for match in found if match.name != besides][:count]
+        return [match for match in found if self.digests[match.index] != besides][:count]
 
     def add(self, case: Case) -> "KnownCases":
         """With one more case, which somebody vouches for: it and its like are known from now on."""
         gallery = self.gallery.add(case.embedding, 0.0, name=case.name, kind=case.kind, note=case.note)
         surface = self.surface.vouch(case.embedding[None])
-        return replace(
-            self, gallery=gallery, surface=surface, pictures=np.concatenate([self.pictures, case.picture[None]])
-        )
+        pictures, digests = np.concatenate([self.pictures, case.picture[None]]), (*self.digests, case.digest)
+        return replace(self, gallery=gallery, surface=surface, pictures=pictures, digests=digests)
 
     def without(self, index: int) -> "KnownCases":
         """Without the case in that row. The surface keeps what it learned; a vouched part is vouched for no longer."""
@@ -82,10 +89,11 @@ class KnownCases:
             gallery=Gallery(
                 self.gallery.embeddings[keep],
                 self.gallery.outlier_scores[keep],
-                *(tuple(np.array(texts, dtype=object)[keep]) for texts in self._texts()),
+                *(tuple(itertools.compress(texts, keep)) for texts in self._texts()),
             ),
             surface=replace(self.surface, vouched=self.surface.vouched[apart > 0]),
             pictures=self.pictures[keep],
+            digests=tuple(itertools.compress(self.digests, keep)),
         )
 
     def with_limit(self, limit: float) -> "KnownCases":
@@ -104,6 +112,7 @@ class KnownCases:
             "surface": self.surface.params(),
             "limit": self.limit,
             "suggested": self.suggested,
+            "digests": list(self.digests),
             "by_region": self.by_region,
         }
 
@@ -119,6 +128,7 @@ class KnownCases:
             limit=float(params["limit"]),
             suggested=float(params["suggested"]),
             pictures=np.array(arrays["pictures"].numpy(), np.uint8),
+            digests=tuple(params["digests"]),
             by_region=bool(params["by_region"]),
         )
 
@@ -154,6 +164,7 @@ def learn(cases: Sequence[Case], *, by_region: bool, seed: int = 0) -> KnownCase
         limit=limit,
         suggested=limit,
         pictures=np.stack([case.picture for case in cases]),
+        digests=tuple(case.digest for case in cases),
         by_region=by_region,
     )
 

@@ -11,16 +11,20 @@ from inspect_core.detectors import baselines, kernel_pca, mahalanobis, quadrics
 from inspect_core.detectors.feature_maps import FeatureMap, cosine_fourier_map, cosine_map, identity_map
 from inspect_core.detectors.mapped_covariance import MappedCovariance
 from inspect_core.detectors.pca_residual import KernelPCAMap
-from inspect_core.detectors.quadric_algebraic import monomial_count
-from inspect_core.detectors.quadric_forecast import forecast_seconds
+from inspect_core.method_costs import (
+    BATCH,
+    Costs,
+    Parameters,
+    Workload,
+    covariance_costs,
+    kernel_costs,
+    mahalanobis_costs,
+    quadric_costs,
+    quadric_count,
+)
 
 STOPS = 64
-BATCH = 16
 WIDEST = 256
-QUADRICS = 100
-QUADRIC_RATE = 2e10
-"""Operations a second on two cores, from `benchmarks.quadrics`."""
-Parameters = Mapping[str, float | None]
 
 
 class Detector(Protocol):
@@ -57,24 +61,6 @@ class Patches:
                 held = []
         if held:
             yield torch.cat(held)
-
-
-@dataclass(frozen=True)
-class Workload:
-    """How much a fit has to do: photos learned from and shown, places of the grid, features of a patch."""
-
-    fit: int
-    shown: int
-    places: int
-    width: int
-
-
-@dataclass(frozen=True)
-class Costs:
-    """Seconds on two cores and bytes of memory at the peak, beyond the backbone; rough, to be said beforehand."""
-
-    seconds: float
-    memory: int
 
 
 @dataclass(frozen=True)
@@ -180,46 +166,17 @@ def _fit_kernel_pca(
 def _fit_quadrics(patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> quadrics.Quadrics:
     sample = patches.sample(int(parameters["patches"]))
     components = min(int(parameters["components"]), patches.width)
-    m = _quadric_count(components, parameters)
+    m = quadric_count(components, parameters)
     patches.report(0.0)
     if not parameters["robust"]:
         return quadrics.fit_algebraic_hs(sample, m=m, components=components)
     return quadrics.fit(sample, m=m, components=components, seed=seed, progress=patches.report)
 
 
-def _quadric_count(components: int, parameters: Parameters) -> int:
-    return min(QUADRICS, monomial_count(components)) if parameters["m"] is None else int(parameters["m"])
-
-
 def _fit_nearest(
     patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters
 ) -> baselines.NearestNeighbour:
     return baselines.fit_nearest_neighbour(patches.sample(int(parameters["patches"])), k=int(parameters["neighbour"]))
-
-
-def _mahalanobis_costs(work: Workload, parameters: Parameters) -> Costs:
-    k = min(int(parameters["k"]), work.width)
-    triangle = work.places * k * k
-    return Costs(2.5e-11 * triangle * work.fit + 2e-10 * triangle * work.shown + 3e-8 * triangle, 20 * triangle)
-
-
-def _covariance_costs(work: Workload, parameters: Parameters) -> Costs:
-    D = int(parameters.get("M") or work.width)
-    rows = work.places * (work.fit + work.shown)
-    return Costs(2.5e-11 * rows * D * D + 1.5e-9 * D**3, 32 * D * D + 24 * work.places * BATCH * D)
-
-
-def _kernel_costs(work: Workload, parameters: Parameters) -> Costs:
-    n = int(parameters["patches"])
-    return Costs(3e-10 * n**3 + 2.5e-8 * work.places * work.shown * n, 40 * n * n)
-
-
-def _quadric_costs(work: Workload, parameters: Parameters) -> Costs:
-    n, d = int(parameters["patches"]), min(int(parameters["components"]), work.width)
-    m = _quadric_count(d, parameters)
-    scoring = 2.0 * work.places * work.shown * m * d * d
-    fitting = forecast_seconds(n, d, m, operations_per_second=QUADRIC_RATE, refined=bool(parameters["robust"]))
-    return Costs(fitting + scoring / QUADRIC_RATE, 8 * n * work.width + 32 * d**4)
 
 
 def _sweep_once(detector: Any, patches: Tensor, stops: tuple[int, ...]) -> Tensor:
@@ -239,7 +196,7 @@ _MAHALANOBIS = Method(
     sweep=lambda detector, patches, stops: detector.sweep_projected(patches, stops),
     top=lambda detector: int(detector.projection.shape[1]),
     start=lambda detector: int(detector.projection.shape[1]),
-    costs=_mahalanobis_costs,
+    costs=mahalanobis_costs,
     from_arrays=mahalanobis.Mahalanobis.from_arrays,
 )
 _CORP = Method(
@@ -255,7 +212,7 @@ _CORP = Method(
     sweep=lambda detector, patches, stops: detector.sweep(patches, stops),
     top=lambda detector: int(detector.components.shape[1]),
     start=lambda detector: detector.components_for(detector.explained_variance),
-    costs=_covariance_costs,
+    costs=covariance_costs,
     from_arrays=KernelPCAMap.from_arrays,
     refits=("gamma", "M"),
 )
@@ -272,7 +229,7 @@ _KERNEL_PCA = Method(
     sweep=lambda detector, patches, stops: detector.sweep(patches, stops),
     top=lambda detector: detector.rank,
     start=lambda detector: min(detector.q, detector.rank),
-    costs=_kernel_costs,
+    costs=kernel_costs,
     from_arrays=kernel_pca.KernelPCA.from_arrays,
     refits=("sigma",),
 )
@@ -302,7 +259,7 @@ METHODS: dict[str, Method] = {
         sweep=lambda detector, patches, stops: detector.sweep(patches, stops),
         top=lambda detector: len(detector.c),
         start=lambda detector: len(detector.c),
-        costs=_quadric_costs,
+        costs=quadric_costs,
         from_arrays=quadrics.Quadrics.from_arrays,
         refits=(),
     ),

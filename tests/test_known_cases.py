@@ -16,7 +16,7 @@ def embeddings(kind: int, count: int, seed: int) -> np.ndarray:
 
 
 def case(embedding, name, kind, *, note="", group=None):
-    return Case(embedding, np.full((64, 64, 3), len(name), np.uint8), name, kind, note, group)
+    return Case(embedding, np.full((64, 64, 3), len(name), np.uint8), f"digest of {name}", name, kind, note, group)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_one_example_of_a_rare_kind_is_found_again():
 
 def test_a_part_is_not_its_own_like(known):
     dent = known.gallery.embeddings[known.gallery.names.index("dent2")]
-    names = [match.name for match in known.nearest(dent, count=5, besides="dent2")]
+    names = [match.name for match in known.nearest(dent, count=5, besides="digest of dent2")]
     assert len(names) == 5
     assert "dent2" not in names
     assert known.nearest(dent, count=1)[0].name == "dent2"
@@ -101,7 +101,18 @@ def test_too_few_cases_are_refused():
 
 def test_pictures_and_gallery_belong_together(known):
     with pytest.raises(ValueError, match="1 pictures for 46 known parts"):
-        KnownCases(known.gallery, known.surface, 1.0, 1.0, known.pictures[:1], True)
+        KnownCases(known.gallery, known.surface, 1.0, 1.0, known.pictures[:1], known.digests, True)
+    with pytest.raises(ValueError, match="45 digests for 46 known parts"):
+        KnownCases(known.gallery, known.surface, 1.0, 1.0, known.pictures, known.digests[1:], True)
+
+
+def test_two_photos_of_one_name_are_two_parts(known):
+    a, b = embeddings(3, 1, 1)[0], embeddings(2, 1, 1)[0]
+    both = known.add(Case(a, known.pictures[0], "a", "IMG_1.jpg", "glove"))
+    both = both.add(Case(b, known.pictures[0], "b", "IMG_1.jpg", "scratch"))
+    assert both.nearest(b, count=1, besides="a")[0].kind == "scratch"
+    assert both.without(both.row_of("a")).row_of("b") == 46
+    assert both.row_of("c") is None
 
 
 def test_the_strangest_spot_is_boxed_in_pixels_of_the_photo():

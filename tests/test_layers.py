@@ -38,6 +38,7 @@ LAYERS = (
     "inspect_core.guard",
     "inspect_core.similar",
     "inspect_core.methods",
+    "inspect_core.method_costs",
     "inspect_core.plots",
     "inspect_core.figures",
     "inspect_core.patch_frame",

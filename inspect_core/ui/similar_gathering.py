@@ -65,6 +65,7 @@ def case_of(
     return Case(
         crops.embedding(hand, position, box),
         crops.picture(hand, position, box),
+        hand.tray.photos[position].digest,
         hand.tray.photos[position].name,
         kind,
         note,

@@ -41,7 +41,7 @@ def seen_before(hand: InHand, position: int, live: dict[str, int], limits: Limit
     except (ImageError, OSError) as error:
         st.error(str(error), icon=":material/broken_image:")
         return
-    matches = cases.nearest(case.embedding, count=SHOWN, besides=case.name)
+    matches = cases.nearest(case.embedding, count=SHOWN, besides=case.digest)
     shown, *others = st.columns(1 + SHOWN)
     with shown:
         st.image(case.picture, width=PICTURE)
@@ -121,10 +121,10 @@ def _add(hand: InHand, cases: KnownCases, case: Case, position: int, *, busy: bo
 
     busy: a job runs; it may be building a gallery, in which a change made meanwhile would be lost.
     """
-    if case.name in cases.gallery.names:
+    if cases.row_of(case.digest) is not None:
         st.button(
             "Take it out of the gallery", icon=":material/remove:", key=f"take_out-{hand.id}-{position}",
-            disabled=busy, on_click=_take_out, args=(hand, case.name),
+            disabled=busy, on_click=_take_out, args=(hand, case.digest),
         )  # fmt: skip
         return
     with st.popover("Add to the gallery", icon=":material/add:"):
@@ -147,10 +147,10 @@ def _add(hand: InHand, cases: KnownCases, case: Case, position: int, *, busy: bo
             st.rerun()
 
 
-def _take_out(hand: InHand, name: str) -> None:
+def _take_out(hand: InHand, digest: str) -> None:
     with hand.writing:
-        if name in hand.cases.gallery.names:
-            hand.cases = hand.cases.without(hand.cases.gallery.names.index(name))
+        if (row := hand.cases.row_of(digest)) is not None:
+            hand.cases = hand.cases.without(row)
 
 
 def _settings(hand: InHand, cases: KnownCases, live: dict[str, int], limits: Limits, *, busy: bool) -> None:

@@ -8,13 +8,15 @@ from pathlib import Path, PurePosixPath
 import streamlit as st
 
 from inspect_core import workspace
+from inspect_core.detectors.quadric_algebraic import monomial_count
 from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import available
 from inspect_core.forecast import Forecast, forecast
 from inspect_core.guard import ALONE, FUSED
 from inspect_core.images.folders import Samples, ScanError, Split, inside, propose_groups, scan, split, ungrouped
 from inspect_core.images.read import EXTENSIONS
-from inspect_core.methods import METHODS, OFFERED, QUADRICS
+from inspect_core.method_costs import QUADRICS
+from inspect_core.methods import METHODS, OFFERED
 from inspect_core.ui import shell, teaching
 
 SAMPLE, FOLDER, UPLOAD = "Sample part", "Folder on this computer", "Upload"
@@ -167,15 +169,16 @@ def _parameters(method: str) -> dict[str, float]:
         )  # fmt: skip
     if "components" in defaults:
         left, right = st.columns(2)
-        chosen["m"] = left.slider(
-            "m, at most", 10, 300, QUADRICS, step=10, key="fit_m",
-            help="Curved surfaces fitted to the good patches. Every smaller m can be tried live afterwards. The time "
-            "to learn grows with m.",
-        )  # fmt: skip
-        chosen["components"] = right.slider(
+        components = left.slider(
             "Components", 16, 88, int(defaults["components"]), step=8, key="fit_components",
             help="Main directions in which the good patches vary; the surfaces are fitted in these. More see finer "
             "changes, and the time to learn grows with their square and beyond.",
+        )  # fmt: skip
+        chosen["components"] = components
+        chosen["m"] = right.slider(
+            "m, at most", 10, min(300, monomial_count(components) // 10 * 10), QUADRICS, step=10, key="fit_m",
+            help="Curved surfaces fitted to the good patches. Every smaller m can be tried live afterwards. The time "
+            "to learn grows with m.",
         )  # fmt: skip
         chosen["robust"] = int(st.toggle(
             "Robust fit", value=bool(defaults["robust"]), key="fit_robust",
