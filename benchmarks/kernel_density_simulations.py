@@ -37,18 +37,20 @@ NETWORKS = {
 }
 
 
-def simulate(name: str, *, train: int, held: int, trees: int, hidden: tuple[int, ...] | None, seed: int) -> dict:
-    """Every model's figures on one draw of one simulation; forests only with `trees`, networks only with `hidden`."""
+def simulate(
+    name: str, labels: list[str], *, train: int, held: int, trees: int, hidden: tuple[int, ...] | None, seed: int
+) -> dict:
+    """The figures of the models in `labels` on one draw of one simulation; networks only when `hidden` is given."""
     rng = np.random.default_rng(seed)
     x, y = SIMULATIONS[name](train + held, rng)
     test = SIMULATIONS[name](TEST_POINTS, rng)
     rings = [ring(radius, RING_POINTS, rng) for radius in RADII]
     shared = {"held_out": (x[train:], y[train:]), "seed": seed}
-    models = [(label, fit_kdf, {"trees": trees} | options) for label, options in FORESTS.items() if trees]
+    models = [(label, fit_kdf, {"trees": trees} | options) for label, options in FORESTS.items()]
     if hidden:
         models += [(label, fit_kdn, {"hidden": hidden} | options) for label, options in NETWORKS.items()]
     figures = {}
-    for label, fit, options in models:
+    for label, fit, options in (model for model in models if model[0] in labels):
         began = time.perf_counter()
         model = fit(x[:train], y[:train], **shared, **options)
         seconds = time.perf_counter() - began
@@ -94,19 +96,19 @@ def main() -> None:
     parser.add_argument(
         "--networks", choices=("none", "xor", "all"), default="xor", help="simulations that fit networks"
     )
-    parser.add_argument("--no-forests", action="store_true", help="fit networks only")
+    parser.add_argument("--models", nargs="+", choices=[*FORESTS, *NETWORKS], default=[*FORESTS, *NETWORKS])
     parser.add_argument("--only", nargs="+", choices=SIMULATIONS, default=list(SIMULATIONS))
     arguments = parser.parse_args()
     if arguments.paper_size:
         size, hidden, seeds = {"train": 10_000, "held": 2_000, "trees": 500}, (1_000,) * 4, range(1)
     else:
         size, hidden, seeds = {"train": 1_000, "held": 300, "trees": 100}, (100,) * 4, range(arguments.seeds)
-    if arguments.no_forests:
-        size["trees"] = 0
     report = {"machine": machine(), "size": size | {"hidden": hidden, "seeds": len(seeds)}, "simulations": {}}
     for name in arguments.only:
         networks = arguments.networks == "all" or (arguments.networks == "xor" and name == "gaussian_xor")
-        runs = [simulate(name, **size, hidden=hidden if networks else None, seed=seed) for seed in seeds]
+        runs = [
+            simulate(name, arguments.models, **size, hidden=hidden if networks else None, seed=seed) for seed in seeds
+        ]
         report["simulations"][name] = summary(runs)
         for model, figures in report["simulations"][name].items():
             print(
