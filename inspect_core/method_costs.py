@@ -9,7 +9,7 @@ from inspect_core.detectors.quadric_forecast import forecast_seconds
 BATCH = 16
 """Photos whose patches a fit holds at once."""
 QUADRICS = 100
-QUADRIC_RATE = 2e10
+QUADRIC_RATE = 4e10
 """Operations a second on two cores, from `benchmarks.quadrics`."""
 Parameters = Mapping[str, float | None]
 

@@ -130,14 +130,14 @@ def test_quadrics_are_ordered_with_their_settings_and_a_robust_fit_takes_longer(
     app = choose_folder(open_app("pages/teach.py"), product)
     app.radio(key="method").set_value("quadrics").run()
     quick = next(element.value for element in app.caption if "Takes about" in element.value)
-    app.slider(key="fit_components").set_value(64).run()
+    app.slider(key="fit_components").set_value(88).run()
     app.toggle(key="fit_robust").set_value(True).run()
     slow = next(element.value for element in app.caption if "Takes about" in element.value)
     assert "min" in slow
     assert slow != quick
     app.button(key="teach").click().run()
     assert not app.exception
-    assert orders[0].parameters == {"m": 100, "components": 64, "robust": 1}
+    assert orders[0].parameters == {"m": 100, "components": 88, "robust": 1}
 
 
 def test_every_bundled_sample_has_what_it_promises():
