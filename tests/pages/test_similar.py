@@ -5,30 +5,34 @@ import time
 import numpy as np
 import pytest
 
-from inspect_core.images.read import Picture
+from inspect_core.images.read import Picture, read
 from inspect_core.known_surface import LEAST
 from inspect_core.records import recipe_file
 from inspect_core.ui import in_hand, shell
+from inspect_core.ui.similar_panels import WHOLE
 
 
 @pytest.fixture
 def hand(in_the_hand, monkeypatch):
-    """The part in hand, as it was before the gallery, and with whatever photos the test adds taken off again."""
-    photos, thumbnails = in_the_hand.tray.photos, list(in_the_hand.thumbnails)
+    """The part in hand, without a gallery or a recipe."""
     monkeypatch.setattr(in_the_hand, "cases", None)
     monkeypatch.setattr(in_the_hand, "recipe", None)
-    yield in_the_hand
-    in_the_hand.tray.photos, in_the_hand.thumbnails = photos, thumbnails
+    return in_the_hand
 
 
 @pytest.fixture
 def app(open_app, hand):
-    app = open_app("pages/inspect.py")
+    return build(open_app("pages/inspect.py"), hand)
+
+
+def build(app, hand):
     app.button(key=f"build_gallery-{hand.id}").click().run()
     while shell.jobs().current.active:
         time.sleep(0.05)
     assert shell.jobs().current.error == ""
-    return app.run()
+    app.run()
+    assert not app.exception
+    return app
 
 
 def words(app) -> str:
@@ -106,3 +110,28 @@ def test_the_gallery_goes_into_the_recipe_and_an_opened_recipe_can_be_revised(ap
     assert again.gallery.gallery.names[-1] == "stripes2.png"
     assert again.limits == first.limits
     np.testing.assert_array_equal(again.gallery.pictures[-1], opened.cases.pictures[-1])
+
+
+def test_a_limit_moved_by_hand_does_not_outlive_its_gallery(app, hand):
+    app.slider(key=f"similar_limit-{hand.id}").set_value(0.0).run()
+    assert hand.cases.limit == 0
+    build(app, hand)
+    assert hand.cases.limit == hand.cases.suggested > 0
+    assert app.slider(key=f"similar_limit-{hand.id}").value == hand.cases.limit
+
+
+def test_another_look_is_kept(app, hand):
+    app.segmented_control(key=f"similar_look_at-{hand.id}").set_value(WHOLE).run()
+    build(app, hand)
+    assert not hand.cases.by_region
+    assert app.segmented_control(key=f"similar_look_at-{hand.id}").value == WHOLE
+
+
+def test_a_move_of_its_limit_reads_no_photo(app, hand, monkeypatch):
+    reads = []
+    monkeypatch.setattr(in_hand, "read", lambda path: reads.append(path) or read(path))
+    app.run()
+    count = len(reads)
+    app.slider(key=f"similar_limit-{hand.id}").set_value(0.3).run()
+    assert hand.cases.limit == 0.3
+    assert len(reads) == count
