@@ -1,6 +1,7 @@
 """Have we seen this before? The known parts most like the one on the bench, and adding it to them in one click."""
 
 from dataclasses import replace
+from pathlib import PurePosixPath
 
 import numpy as np
 import streamlit as st
@@ -52,10 +53,8 @@ def seen_before(hand: InHand, position: int, live: dict[str, int], limits: Limit
     if not matches:
         with others[0].container(width=520):
             st.info("Nothing like this in the gallery.", icon=":material/search_off:")
-    left, right, _ = st.columns([3, 3, 6])
-    with left:
+    with st.container(horizontal=True):
         _add(hand, cases, case, position, busy=busy)
-    with right:
         _settings(hand, cases, live, limits, busy=busy)
 
 
@@ -107,9 +106,8 @@ def _looked_at(hand: InHand, cases: KnownCases, position: int, live: dict[str, i
 def _match(cases: KnownCases, match: Match) -> None:
     st.image(cases.pictures[match.index], width=PICTURE)
     note = f"  \n{shell.plain(match.note)}" if match.note else ""
-    st.caption(
-        f"**{shell.plain(match.kind)}** · {100 * match.similarity:.0f} % alike{note}  \n{shell.plain(match.name)}"
-    )
+    name = shell.plain(PurePosixPath(match.name).name)
+    st.caption(f"**{shell.plain(match.kind)}** · {100 * match.similarity:.0f} % alike{note}  \n{name}")
 
 
 def _strangeness(cases: KnownCases, embedding: np.ndarray) -> str:
