@@ -10,6 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 .PHONY: app test bench sample lint clean
 
 app: $(READY)
+	@echo 'Loupe opens in your browser, at http://127.0.0.1:8501 if that is free.'
 	$(BIN)/python -m streamlit run app.py
 
 test: $(READY)

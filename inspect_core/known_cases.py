@@ -12,7 +12,7 @@ from inspect_core import known_surface
 from inspect_core.images.read import squash
 from inspect_core.kinds import Box, square_around
 from inspect_core.known_surface import KnownSurface
-from inspect_core.similar import Gallery, Match, outlier_limit
+from inspect_core.similar import Gallery, Match, outlier_limit, to_unit
 
 PICTURE = 64
 QUANTILE = 0.99
@@ -82,7 +82,7 @@ class KnownCases:
     def without(self, index: int) -> "KnownCases":
         """Without the case in that row. The surface keeps what it learned; a vouched part is vouched for no longer."""
         keep = np.arange(len(self.gallery.names)) != index
-        gone = known_surface.to_unit(self.gallery.embeddings[index : index + 1])
+        gone = to_unit(self.gallery.embeddings[index : index + 1])
         apart = np.abs(self.surface.vouched - gone).max(axis=1) if len(self.surface.vouched) else np.empty(0)
         return replace(
             self,

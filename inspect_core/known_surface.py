@@ -14,6 +14,7 @@ from torch import Tensor
 
 from inspect_core.detectors import quadrics
 from inspect_core.detectors.quadrics import Quadrics
+from inspect_core.similar import to_unit
 
 LEAST = 5
 MOST_COMPONENTS = 16
@@ -38,7 +39,7 @@ class KnownSurface:
         surface = self.off_surface(embeddings)
         if not len(self.vouched):
             return surface
-        apart = np.sqrt(np.maximum(2 - 2 * (to_unit(embeddings) @ self.vouched.T), 0.0)).min(axis=1)
+        apart = np.sqrt(np.maximum(2 - 2 * (_finite_unit(embeddings) @ self.vouched.T), 0.0)).min(axis=1)
         return np.minimum(surface, apart)
 
     def off_surface(self, embeddings: np.ndarray) -> np.ndarray:
@@ -46,7 +47,7 @@ class KnownSurface:
 
         sqrt(o^2 + r^2), o the score of eq. 16 and r the distance to the space of the components.
         """
-        unit = to_unit(embeddings)
+        unit = _finite_unit(embeddings)
         basis, shift = self.quadrics.basis.numpy(), self.quadrics.shift.numpy()
         within = self.quadrics.score(unit).numpy().astype(np.float64)
         centred = unit - shift
@@ -55,7 +56,7 @@ class KnownSurface:
 
     def vouch(self, embeddings: np.ndarray) -> "KnownSurface":
         """The same with more parts known by somebody's word. embeddings: (n, d)."""
-        return replace(self, vouched=np.concatenate([self.vouched, to_unit(embeddings)]))
+        return replace(self, vouched=np.concatenate([self.vouched, _finite_unit(embeddings)]))
 
     def arrays(self) -> dict[str, Tensor]:
         return {**self.quadrics.arrays(), "vouched": torch.from_numpy(self.vouched)}
@@ -80,15 +81,14 @@ def fit(embeddings: np.ndarray, *, seed: int = 0) -> KnownSurface:
     if n < LEAST:
         raise ValueError(f"there are {n} known parts; {LEAST} or more make a gallery")
     components = max(r for r in range(1, MOST_COMPONENTS + 1) if r * (r + 3) // 2 + 1 <= n)
-    unit = to_unit(embeddings)
+    unit = _finite_unit(embeddings)
     fitted = quadrics.fit(unit, components=min(components, unit.shape[1]), seed=seed)
     return KnownSurface(fitted, np.empty((0, unit.shape[1])))
 
 
-def to_unit(embeddings: np.ndarray) -> np.ndarray:
-    """Rows of (n, d) divided by their length, in float64, zero rows kept. Raises ValueError unless all are finite."""
+def _finite_unit(embeddings: np.ndarray) -> np.ndarray:
+    """Rows of (n, d) made as long as 1, in float64. Raises ValueError unless all are finite."""
     rows = np.asarray(embeddings, np.float64)
     if not np.isfinite(rows).all():
         raise ValueError("embeddings are not all finite; repair or leave out those parts")
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.divide(rows, length, out=np.zeros_like(rows), where=length > 0)
+    return to_unit(rows)

@@ -116,7 +116,7 @@ class Gallery:
             raise ValueError(f"count is {count}; ask for at least one part")
         if not np.isfinite(outlier_score):
             raise ValueError(f"outlier_score is {outlier_score}; score the part before looking for its like")
-        cosine = _unit(self.embeddings.astype(np.float64)) @ _unit(self._query(embedding)[None])[0]
+        cosine = to_unit(self.embeddings.astype(np.float64)) @ to_unit(self._query(embedding)[None])[0]
         similarity = robust_similarity(cosine, self.outlier_scores, np.asarray(outlier_score), limit=limit)
         first = np.argsort(-similarity, kind="stable")[:count]
         return [
@@ -153,7 +153,7 @@ class Gallery:
         return embedding
 
 
-def _unit(rows: np.ndarray) -> np.ndarray:
+def to_unit(rows: np.ndarray) -> np.ndarray:
     """Rows divided by their length; zero rows stay zero."""
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.divide(rows, length, out=np.zeros_like(rows), where=length > 0)

@@ -5,6 +5,7 @@ import pytest
 
 from inspect_core import known_surface
 from inspect_core.known_surface import KnownSurface
+from inspect_core.similar import to_unit
 
 
 @pytest.fixture(scope="module")
@@ -50,14 +51,14 @@ def test_a_part_vouched_for_is_known_and_so_are_its_like(surface):
     like, other = stranger + 0.05, np.random.default_rng(4).standard_normal(12)
     vouched = surface.vouch(stranger[None])
     assert vouched.score(stranger[None])[0] == pytest.approx(0, abs=1e-7)
-    unit = known_surface.to_unit(np.stack([like, stranger]))
+    unit = to_unit(np.stack([like, stranger]))
     assert vouched.score(like[None])[0] == pytest.approx(np.linalg.norm(unit[0] - unit[1]))
     assert vouched.score(other[None])[0] <= surface.score(other[None])[0]
     assert len(surface.vouched) == 0, "the surface before is as it was"
 
 
 def test_zero_rows_stay_zero_and_others_get_length_one():
-    unit = known_surface.to_unit(np.array([[0.0, 0.0], [3.0, 4.0]]))
+    unit = to_unit(np.array([[0.0, 0.0], [3.0, 4.0]]))
     np.testing.assert_array_equal(unit, [[0, 0], [0.6, 0.8]])
 
 

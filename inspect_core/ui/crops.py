@@ -20,6 +20,9 @@ from inspect_core.ui import teaching
 from inspect_core.ui.in_hand import InHand
 from inspect_core.verdict import Limits
 
+REGION, WHOLE = "The region that stands out", "The whole part"
+"""The words for what to look at."""
+
 
 def found_box(hand: InHand, position: int, live: dict[str, int], limits: Limits) -> Box | None:
     """The largest region above the limit in pixels of the photo, as inspection finds it; None when accepted."""

@@ -6,12 +6,12 @@ from inspect_core.images.samples import counted
 from inspect_core.jobs import Busy
 from inspect_core.kinds_examples import ENOUGH, LEAST, Example, advice, examples_of, groups_of, learnable
 from inspect_core.ui import crops, explore_panels, kinds_labels, kinds_training, shell
+from inspect_core.ui.crops import REGION, WHOLE
 from inspect_core.ui.in_hand import InHand
 from inspect_core.ui.kinds_results import PARENTS
 from inspect_core.ui.kinds_training import Order
 
 COUNTS_WIDTH, ORDER_WIDTH = 430, 470
-REGION, WHOLE = "The region that stands out", "The whole part"
 
 
 def say_if_changed(hand: InHand) -> None:

@@ -14,6 +14,7 @@ from inspect_core.known_cases import Case, KnownCases
 from inspect_core.known_surface import LEAST
 from inspect_core.similar import Match
 from inspect_core.ui import crops, shell, similar_gathering
+from inspect_core.ui.crops import REGION, WHOLE
 from inspect_core.ui.in_hand import InHand
 from inspect_core.ui.similar_gathering import Order
 from inspect_core.verdict import Limits
@@ -21,7 +22,6 @@ from inspect_core.verdict import Limits
 SHOWN = 5
 MOST_REGIONS = 8
 PICTURE = 112
-REGION, WHOLE = "The region that stands out", "The whole part"
 HOW = (
     "The parts of the gallery whose look is closest (cosine of the network's last features). A part that is far from "
     "everything known is similar to nothing, however its numbers fall (quadric hypersurface intersection, "
@@ -163,7 +163,7 @@ def _settings(hand: InHand, cases: KnownCases, live: dict[str, int], limits: Lim
             help="Strangeness is the distance from everything known, in units of the features' length. From this value "
             "on a part is like nothing. Good parts that took no part in the learning set the suggested value.",
         )  # fmt: skip
-        st.caption(f"Suggested {suggested:.2f}: 99 of 100 good parts lie below.")
+        st.caption(f"Suggested {suggested:.2f}, from good parts that took no part in the learning.")
         if hand.study is not None:
             known, look_at = similar_gathering.known_kinds(hand), REGION if cases.by_region else WHOLE
             _build(hand, known, live, limits, words="Build it anew", look_at=look_at, busy=busy)
