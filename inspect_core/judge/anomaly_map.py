@@ -7,6 +7,7 @@ as for a hundred.
 Convention: sizes are (height, width) in pixels; boxes are (x0, y0, x1, y1) in pixels, half-open: x0 <= x < x1.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -107,19 +108,42 @@ def _reflected(index: np.ndarray, length: int) -> np.ndarray:
     return np.minimum(folded, 2 * length - 1 - folded)
 
 
-def image_score(pixel_map: np.ndarray) -> np.ndarray:
-    """Score of the image: the maximum of its smoothed map, in the map's dtype; (H, W) -> scalar, (n, H, W) -> (n,)."""
+def image_score(pixel_map: np.ndarray, *, area: int = 1) -> np.ndarray:
+    """Score of the image: the `area`-th largest value of its map; (H, W) -> scalar, (n, H, W) -> (n,), same dtype.
+
+    area: pixels of the map; with 1 the score is the maximum. The score exceeds a limit exactly when at least `area`
+    pixels do, wherever they lie. A map that is not finite scores its maximum, which no verdict takes.
+    Raises ValueError for another number of axes and for an area outside 1..H W.
+    """
+    return scores_at_areas(pixel_map, [area])[0]
+
+
+def scores_at_areas(pixel_map: np.ndarray, areas: Iterable[int]) -> np.ndarray:
+    """`image_score` for several areas from one partial sort: (len(areas),) or (len(areas), n), in the map's dtype."""
     pixel_map = np.asarray(pixel_map)
     if pixel_map.ndim not in (2, 3) or 0 in pixel_map.shape[-2:]:
         raise ValueError(f"pixel_map has shape {pixel_map.shape}; give (H, W) or (n, H, W)")
-    return pixel_map.max(axis=(-2, -1))
+    values = pixel_map.reshape(*pixel_map.shape[:-2], -1)
+    pixels = values.shape[-1]
+    places = [pixels - _whole_area(area, pixels) for area in areas]
+    largest = values.max(axis=-1)
+    if places == [pixels - 1]:
+        return largest[None]
+    ranked = np.moveaxis(np.partition(values, sorted(set(places)), axis=-1)[..., places], -1, 0)
+    return np.where(np.isfinite(largest), ranked, largest)
 
 
-def regions(pixel_map: np.ndarray, limit: float) -> list[Region]:
+def area_above(pixel_map: np.ndarray, limit: float) -> int:
+    """How many pixels of a map (H, W) lie above the limit, compared in float64 as a verdict compares its score."""
+    return int(np.count_nonzero(_above(pixel_map, limit)))
+
+
+def regions(pixel_map: np.ndarray, limit: float, *, area: int = 1) -> list[Region]:
     """Connected regions of pixels strictly above the limit, the highest peak first, then the largest.
 
-    pixel_map: (H, W), finite. Pixels that touch at a corner are connected (8-connected).
-    Raises ValueError when the map is not (H, W) or when map or limit is not finite.
+    pixel_map: (H, W), finite. Pixels that touch at a corner are connected (8-connected). area: the one of the score;
+    with fewer pixels above the limit in the whole map the part is accepted, and none of them is a region.
+    Raises ValueError when the map is not (H, W), when map or limit is not finite, and for an area outside 1..H W.
     """
     pixel_map = np.asarray(pixel_map)
     if pixel_map.ndim != 2:
@@ -128,18 +152,29 @@ def regions(pixel_map: np.ndarray, limit: float) -> list[Region]:
         raise ValueError("pixel_map is not finite; a map with NaN or infinity has no regions")
     if not np.isfinite(limit):
         raise ValueError(f"limit is {limit}; give a finite score")
-    # In float64: NumPy would otherwise round the limit to the map's float32, and an image rejected by its score
-    # could be left without a region.
-    labels, count = ndimage.label(pixel_map > np.float64(limit), structure=EIGHT_CONNECTED)
-    if count == 0:
+    above = _above(pixel_map, limit)
+    if np.count_nonzero(above) < _whole_area(area, pixel_map.size):
         return []
+    labels, count = ndimage.label(above, structure=EIGHT_CONNECTED)
     areas = np.bincount(labels.ravel())[1:]
     peaks = ndimage.maximum(pixel_map, labels, index=np.arange(1, count + 1))
     found = [
-        Region(area=int(area), peak=float(peak), box=(columns.start, rows.start, columns.stop, rows.stop))
-        for area, peak, (rows, columns) in zip(areas, peaks, ndimage.find_objects(labels), strict=True)
+        Region(area=int(pixels), peak=float(peak), box=(columns.start, rows.start, columns.stop, rows.stop))
+        for pixels, peak, (rows, columns) in zip(areas, peaks, ndimage.find_objects(labels), strict=True)
     ]
     return sorted(found, key=lambda region: (-region.peak, -region.area))
+
+
+def _above(pixel_map: np.ndarray, limit: float) -> np.ndarray:
+    # In float64: NumPy would otherwise round the limit to the map's float32, and an image rejected by its score
+    # could be left without a region.
+    return np.asarray(pixel_map) > np.float64(limit)
+
+
+def _whole_area(area: int, pixels: int) -> int:
+    if area != int(area) or not 1 <= area <= pixels:
+        raise ValueError(f"area is {area}, outside 1..{pixels}; give the number of pixels of the map that must exceed")
+    return int(area)
 
 
 def scale_region(region: Region, from_size: tuple[int, int], to_size: tuple[int, int]) -> Region:

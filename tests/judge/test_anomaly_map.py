@@ -5,7 +5,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
 
-from inspect_core.judge.anomaly_map import Region, image_score, pixel_operator, regions, scale_region, to_pixels
+from inspect_core.judge.anomaly_map import (
+    Region,
+    area_above,
+    image_score,
+    pixel_operator,
+    regions,
+    scale_region,
+    scores_at_areas,
+    to_pixels,
+)
 
 
 def resized_pixel_by_pixel(grid, size):
@@ -124,6 +133,47 @@ def test_image_score_is_the_maximum_of_the_map():
     assert image_score(maps[1]) == maps[1].max()
     with pytest.raises(ValueError, match="pixel_map has shape"):
         image_score(maps[0, 0])
+
+
+@given(st.integers(0, 10_000), st.lists(st.integers(1, 35), min_size=1, max_size=4), st.booleans(), st.floats(0.0, 1.0))
+@settings(deadline=None, max_examples=60)
+def test_score_map_and_regions_say_the_same(seed, areas, ties, limit):
+    rng = np.random.default_rng(seed)
+    maps = (rng.integers(0, 4, (3, 5, 7)) / 4 if ties else rng.random((3, 5, 7))).astype(np.float32)
+    swept = scores_at_areas(maps, areas)
+    assert swept.shape == (len(areas), 3)
+    assert swept.dtype == np.float32
+    for area, row in zip(areas, swept, strict=True):
+        assert row.tolist() == image_score(maps, area=area).tolist() == [np.sort(m, None)[-area] for m in maps]
+        for pixel_map, score in zip(maps, row, strict=True):
+            rejected = float(score) > limit
+            assert rejected == (area_above(pixel_map, limit) >= area)
+            assert rejected == bool(regions(pixel_map, limit, area=area))
+
+
+def test_an_accepted_part_has_no_region_and_a_rejected_one_has_them_all():
+    pixel_map = np.zeros((4, 4))
+    pixel_map[0, :3] = pixel_map[3, 3] = 2
+    assert area_above(pixel_map, 1.0) == 4
+    assert regions(pixel_map, 1.0, area=5) == []
+    assert [region.area for region in regions(pixel_map, 1.0, area=4)] == [3, 1]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_no_area_hides_a_map_that_is_not_finite(value):
+    maps = scores(2, 4, 4)
+    maps[1, 2, 2] = value
+    found = scores_at_areas(maps, [1, 3])
+    assert np.isfinite(found[:, 0]).all()
+    assert not np.isfinite(found[:, 1]).any()
+
+
+@pytest.mark.parametrize("area", [0, -1, 36, 1.5])
+def test_an_area_outside_the_map_is_refused(area):
+    with pytest.raises(ValueError, match=r"area is .*, outside 1\.\.35"):
+        image_score(scores(5, 7), area=area)
+    with pytest.raises(ValueError, match=r"area is .*, outside 1\.\.35"):
+        regions(scores(5, 7), 100.0, area=area)
 
 
 def test_regions_by_hand():
