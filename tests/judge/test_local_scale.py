@@ -1,0 +1,153 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import ndimage
+
+from inspect_core.judge.local_scale import FEW, GoodMaps, LocalScale, fused
+
+SIZE = (256, 256)
+
+
+def errors(n, *, h=32, w=32, seed=0):
+    """Good errors with a wide band whose spread is four times that of the rest."""
+    spread = np.ones((h, w))
+    spread[:, w // 4 : w // 2] = 4
+    return (10 + spread * np.random.default_rng(seed).standard_normal((n, h, w))).astype(np.float32)
+
+
+def spread_of_band(maps):
+    """Spread of the wide band as a multiple of the spread elsewhere."""
+    return maps[:, :, 10:14].std() / maps[:, :, 20:30].std()
+
+
+def test_the_formula_is_that_of_the_methods_away_from_the_border():
+    good, new = errors(50), errors(3, seed=1)
+    variance = ndimage.gaussian_filter(good.astype(np.float64).var(axis=0), 1.0, mode="reflect")
+    variance = (50 * variance + FEW * variance.mean()) / (50 + FEW)
+    scale = GoodMaps.of(good).finish(SIZE)
+    inside = (slice(None), slice(3, -3), slice(3, -3))
+    centre = good[inside].mean(dtype=np.float64)
+    total = (good.astype(np.float64).var(axis=0) + (good.mean(axis=0, dtype=np.float64) - scale.centre) ** 2).mean()
+    expected = good.mean(dtype=np.float64) + np.sqrt(total) * (new - centre) / np.sqrt(variance + 0.25 * total)
+    np.testing.assert_allclose(scale.apply(new)[inside], expected[inside], rtol=1e-5)
+
+
+def test_places_that_vary_much_come_near_the_others():
+    scale = GoodMaps.of(errors(60)).finish(SIZE)
+    new = errors(200, seed=1)
+    assert spread_of_band(new) == pytest.approx(4, rel=0.05)
+    assert spread_of_band(scale.apply(new)) < 1.8
+
+
+def test_a_border_of_another_level_draws_no_maximum():
+    def bordered(n, seed):
+        maps = np.random.default_rng(seed).standard_normal((n, 32, 40)).astype(np.float32)
+        maps[:, [0, -1]] += 5
+        maps[:, :, [0, -1]] += 5
+        return maps
+
+    def on_the_ring(maps):
+        rows, columns = np.divmod(maps.reshape(len(maps), -1).argmax(axis=1), 40)
+        return np.mean((rows % 31 == 0) | (columns % 39 == 0))
+
+    scale = GoodMaps.of(bordered(30, seed=0)).finish((256, 320))
+    new = bordered(400, seed=1)
+    assert on_the_ring(new) == 1.0
+    assert on_the_ring(scale.apply(new)) == pytest.approx(140 / 1280, abs=0.06)
+
+
+def test_a_part_that_moves_keeps_its_levels_unless_asked():
+    good = np.random.default_rng(0).standard_normal((40, 32, 32)).astype(np.float32)
+    good[:, 12:20, 12:20] += 6
+    new = good[:1]
+    plain, by_place = (GoodMaps.of(good).finish(SIZE, location_mean=asked).apply(new)[0] for asked in (False, True))
+    assert plain[14:18, 14:18].mean() - plain[4:8, 4:8].mean() > 3
+    assert abs(by_place[14:18, 14:18].mean() - by_place[4:8, 4:8].mean()) < 1
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(0, 1000), st.sampled_from([0.0, 1e4]))
+@settings(deadline=None, max_examples=30)
+def test_merged_statistics_are_those_of_all_maps(sizes, seed, offset):
+    maps = errors(sum(sizes), h=5, w=4, seed=seed) + np.float32(offset)
+    whole = GoodMaps.of(maps)
+    parts = [GoodMaps.of(part) for part in np.split(maps, np.cumsum(sizes)[:-1])]
+    merged = parts[0]
+    for part in parts[1:]:
+        merged = merged.merge(part)
+    assert merged.count == len(maps)
+    np.testing.assert_allclose(merged.mean, whole.mean, rtol=1e-12)
+    np.testing.assert_allclose(merged.scatter, whole.scatter, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 2, 6])
+def test_few_photos_leave_a_scale_that_is_nearly_even(n):
+    good, whole = errors(n), GoodMaps.of(errors(2000)).finish(SIZE)
+    few = GoodMaps.of(good).finish(SIZE)
+    assert np.ptp(np.log(few.gain)) < np.ptp(np.log(whole.gain))
+    assert np.isfinite(few.apply(good)).all()
+
+
+def test_constant_maps_stay_as_they_are():
+    good = np.full((4, 6, 6), 3.0, np.float32)
+    scale = GoodMaps.of(good).finish((48, 48))
+    new = np.arange(36, dtype=np.float32).reshape(6, 6)
+    np.testing.assert_array_equal(scale.apply(new), new)
+
+
+def test_a_map_does_not_depend_on_its_batch_and_survives_storage_to_the_bit():
+    scale, new = GoodMaps.of(errors(20)).finish(SIZE), errors(5, seed=2)
+    assert np.array_equal(scale.apply(new)[3], scale.apply(new[3]))
+    again = LocalScale.from_arrays({n: a.copy() for n, a in scale.arrays().items()}, scale.params())
+    assert np.array_equal(again.apply(new), scale.apply(new))
+    assert np.array_equal(again.standardised(new), scale.standardised(new))
+
+
+def test_views_of_different_units_weigh_the_same():
+    good = errors(200)
+    other = 1000 * errors(200, seed=3) + 7
+    scales = [GoodMaps.of(maps).finish(SIZE) for maps in (good, other)]
+    one, two = scales[0].standardised(good), scales[1].standardised(other)
+    assert one.std() == pytest.approx(1, abs=0.02)
+    assert two.std() == pytest.approx(1, abs=0.02)
+    np.testing.assert_array_equal(fused([good, other], scales), one + two)
+
+
+@pytest.mark.parametrize(
+    ("given_errors", "message"),
+    [
+        (np.zeros((0, 4, 4)), "at least one photo"),
+        (np.zeros((4, 4)), r"errors has shape \(4, 4\)"),
+        (np.stack([np.zeros((2, 2)), np.full((2, 2), np.nan)]), "errors of photo 1 are not finite"),
+    ],
+)
+def test_maps_that_cannot_be_learned_from_are_named(given_errors, message):
+    with pytest.raises(ValueError, match=message):
+        GoodMaps.of(given_errors)
+
+
+def test_another_grid_is_refused():
+    with pytest.raises(ValueError, match="mean has shape"):
+        GoodMaps.of(errors(3)).merge(GoodMaps.of(errors(3, h=16)))
+    with pytest.raises(ValueError, match="errors has shape"):
+        GoodMaps.of(errors(3)).finish(SIZE).apply(errors(1, h=16))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"gain": np.zeros((32, 32))}, "not positive"),
+        ({"gain": np.ones((32, 31))}, "not both"),
+        ({"centre": np.full((32, 32), np.nan)}, "not finite"),
+        ({"spread": 0.0}, "not positive"),
+        ({"level": np.inf}, "not finite"),
+        ({"gain": None}, "has only"),
+    ],
+)
+def test_damaged_arrays_are_refused(change, message):
+    scale = GoodMaps.of(errors(5)).finish(SIZE)
+    stored = {
+        name: value for name, value in {**scale.arrays(), **scale.params(), **change}.items() if value is not None
+    }
+    with pytest.raises(ValueError, match=message):
+        LocalScale.from_arrays(stored, stored)
