@@ -11,8 +11,12 @@ from inspect_core.judge.limits import (
     count_parts,
     in_parts,
     limit_for_overkill,
+    limits_from_good,
+    overkill_at,
     upper_bound,
 )
+
+POPULATIONS = [stats.gumbel_r(20, 3), stats.norm(20, 3), stats.lognorm(0.5), stats.expon(), stats.t(4)]
 
 
 @pytest.mark.parametrize(
@@ -169,3 +173,95 @@ def test_sentence_in_parts(counts, sentence):
     assert in_parts(counts) == sentence
     if sentence != "No parts to count.":
         assert in_parts(counts, limit_set_on_these=True) == sentence + " The limit was set on these parts."
+
+
+def test_limits_from_good_are_points_of_the_gumbel_tail_with_their_moments():
+    scores = np.random.default_rng(0).gamma(20.0, 1.0, 60)
+    scale = scores.std(ddof=1) * np.sqrt(6) / np.pi
+    tail = stats.gumbel_r(scores.mean() - np.euler_gamma * scale, scale)
+    assert limits_from_good(scores) == pytest.approx((tail.ppf(0.95), tail.ppf(0.99)))
+    assert limits_from_good(scores, review=0.2, reject=0.1) == pytest.approx((tail.ppf(0.8), tail.ppf(0.9)))
+
+
+@given(
+    st.lists(st.floats(-1e3, 1e3, width=32), min_size=2, max_size=40, unique=True), st.floats(0.5, 4), st.floats(-9, 9)
+)
+@settings(deadline=None, max_examples=60)
+def test_limits_from_good_move_with_unit_and_origin_and_keep_their_order(scores, unit, origin):
+    scores = np.array(scores)
+    review, reject = limits_from_good(scores)
+    assert review <= reject
+    assert limits_from_good(scores[::-1]) == (review, reject)
+    moved = limits_from_good(unit * scores + origin)
+    np.testing.assert_allclose(moved, unit * np.array([review, reject]) + origin, rtol=1e-6, atol=1e-3)
+
+
+@given(st.lists(st.floats(0, 1e3, width=32), min_size=2, max_size=19, unique=True))
+@settings(deadline=None, max_examples=60)
+def test_with_few_good_scores_none_of_them_is_rejected(scores):
+    assert limits_from_good(scores)[1] >= max(scores)
+
+
+def test_limits_from_equal_scores_warn_and_accept_them():
+    for scores in ([7.0], [7.0] * 30):
+        with pytest.warns(UserWarning, match=f"all {len(scores)} good scores are 7"):
+            assert limits_from_good(scores) == (7, 7)
+
+
+@pytest.mark.parametrize(
+    ("scores", "shares", "message"),
+    [
+        ([], {}, "good_scores is empty"),
+        ([1, np.inf], {}, "good_scores is not finite"),
+        ([1, 2], {"review": 0.01, "reject": 0.05}, "review is 0.01, reject 0.05"),
+        ([1, 2], {"reject": 0.0}, "reject 0.0"),
+        ([1, 2], {"review": 1.0}, "review is 1.0"),
+    ],
+)
+def test_limits_from_good_refuse_what_they_cannot_answer(scores, shares, message):
+    with pytest.raises(ValueError, match=message):
+        limits_from_good(scores, **shares)
+
+
+@pytest.mark.parametrize("population", POPULATIONS)
+@pytest.mark.parametrize("count", [8, 30, 60, 200])
+def test_the_stated_interval_holds_the_true_overkill_as_often_as_it_says(population, count):
+    rng = np.random.default_rng(5)
+    held = []
+    for _ in range(200):
+        scores = population.rvs(count, random_state=rng)
+        for limit in limits_from_good(scores):
+            stated = overkill_at(limit, scores)
+            held.append(stated.low <= population.sf(limit) <= stated.high)
+    assert np.mean(held) >= 0.95
+
+
+@pytest.mark.parametrize(("count", "expected"), [(12, 0.08), (200, 0.052)])
+def test_the_expected_overkill_counts_what_few_scores_do_not_tell(count, expected):
+    rng = np.random.default_rng(2)
+    true = []
+    for _ in range(400):
+        scores = rng.gumbel(size=count)
+        review, _ = limits_from_good(scores)
+        true.append(stats.gumbel_r.sf(review))
+    assert overkill_at(review, scores).expected == pytest.approx(np.mean(true), abs=0.01)
+    assert overkill_at(review, scores).expected == pytest.approx(expected, abs=0.01)
+
+
+def test_photos_of_one_group_count_as_one_part():
+    scores = np.repeat(np.random.default_rng(0).gumbel(size=20), 5)
+    groups = [str(i) for i in np.repeat(np.arange(20), 5)]
+    limit = np.sort(scores)[-8]
+    together, alone = overkill_at(limit, scores, groups=groups), overkill_at(limit, scores[::5])
+    assert (together.low, together.high) == (alone.low, alone.high)
+    assert together.expected == pytest.approx(alone.expected, rel=0.1)
+    assert overkill_at(limit, scores).high < together.high
+
+
+def test_overkill_of_equal_scores_and_bad_arguments():
+    assert overkill_at(1.0, [1.0, 1.0]).expected == 0
+    assert overkill_at(0.5, [1.0]).low > 0
+    with pytest.raises(ValueError, match="limit is nan"):
+        overkill_at(np.nan, [1.0])
+    with pytest.raises(ValueError, match="groups has 1 entries for 2"):
+        overkill_at(1.0, [1.0, 2.0], groups=["a"])

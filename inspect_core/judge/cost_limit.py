@@ -1,0 +1,106 @@
+"""The limit that known defects suggest when an escape and a false reject have a price."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from inspect_core.judge.checks import as_scores
+from inspect_core.judge.limits import Counts, count_parts
+
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class CostLimit:
+    """limit: the cheapest on all the parts given. counts: what limits set without a part's group did to that part."""
+
+    limit: float
+    counts: Counts
+
+
+def limit_for_cost(
+    good_scores: ArrayLike, defect_scores: ArrayLike, *, escape_cost: float, defect_share: float | None = None
+) -> float:
+    """The limit at which false rejects and escapes cost least.
+
+    good_scores (n,), defect_scores (m,): finite, at least one each. escape_cost: how many false rejects one escape
+    costs. defect_share: of the parts that will come, 0 to 1 exclusive; None as among these. The limit lies halfway
+    between two neighbouring scores; of limits that cost the same, the one in the widest gap.
+    Raises ValueError for a class without scores and for a cost or share outside its range.
+    """
+    if not escape_cost > 0:
+        raise ValueError(f"escape_cost is {escape_cost}; give how many false rejects one escape costs, above 0")
+    if not (defect_share is None or 0 < defect_share < 1):
+        raise ValueError(f"defect_share is {defect_share}, outside (0, 1); give the share of defects among the parts")
+    good, defects = np.sort(_finite(good_scores, "good_scores")), np.sort(_finite(defect_scores, "defect_scores"))
+    share = defects.size / (good.size + defects.size) if defect_share is None else defect_share
+    levels = np.unique(np.concatenate([good, defects]))
+    # Between two levels, below the lowest and from the highest on, nothing changes.
+    edges = np.concatenate([[2 * levels[0] - levels[-1] - 1], levels])
+    rejected = 1 - np.searchsorted(good, edges, side="right") / good.size
+    missed = np.searchsorted(defects, edges, side="right") / defects.size
+    costs = (1 - share) * rejected + share * escape_cost * missed
+    gaps = np.diff(np.append(edges, edges[-1]))
+    cheapest = np.flatnonzero(costs <= costs.min() * (1 + 1e-12))
+    best = cheapest[gaps[cheapest].argmax()]
+    # The midpoint of neighbouring numbers can round up to the upper one, which would then be accepted.
+    limit = edges[best] + gaps[best] / 2
+    return float(limit if gaps[best] == 0 else min(limit, np.nextafter(edges[best + 1], edges[best])))
+
+
+def cost_limit(
+    good_scores: ArrayLike,
+    defect_scores: ArrayLike,
+    *,
+    escape_cost: float,
+    good_groups: Sequence[str] | None = None,
+    defect_groups: Sequence[str] | None = None,
+    defect_share: float | None = None,
+    folds: int = FOLDS,
+    seed: int = 0,
+) -> CostLimit:
+    """`limit_for_cost` with honest counts: every part is judged by a limit that its group had no share in.
+
+    groups: one for every score, None when every part stands alone; a group may hold good and defective parts. The
+    groups are dealt to `folds` folds with the seed. Raises ValueError as `limit_for_cost`, for groups of another
+    length, for fewer than 2 folds, and when a fold would leave no good or no defective part to set a limit by.
+    """
+    good, defects = _finite(good_scores, "good_scores"), _finite(defect_scores, "defect_scores")
+    if folds < 2:
+        raise ValueError(f"folds is {folds}; give at least 2")
+    labels = [*_labels(good_groups, good.size, "good"), *_labels(defect_groups, defects.size, "defect")]
+    names, group = np.unique(labels, return_inverse=True)
+    fold = np.random.default_rng(seed).permutation(len(names))[group] % folds
+    of_good, of_defect = np.split(fold, [good.size])
+    parts = []
+    for held in np.unique(fold):
+        kept_good, kept_defects = good[of_good != held], defects[of_defect != held]
+        if not (kept_good.size and kept_defects.size):
+            raise ValueError("one group holds all good or all defective parts; add parts of other groups")
+        limit = limit_for_cost(kept_good, kept_defects, escape_cost=escape_cost, defect_share=defect_share)
+        parts.append(count_parts(good[of_good == held], defects[of_defect == held], review=limit, reject=limit))
+    counts = Counts(
+        good_rejected=sum(part.good_rejected for part in parts),
+        good_total=good.size,
+        defects_missed=sum(part.defects_missed for part in parts),
+        defects_total=defects.size,
+    )
+    limit = limit_for_cost(good, defects, escape_cost=escape_cost, defect_share=defect_share)
+    return CostLimit(limit, counts)
+
+
+def _finite(scores: ArrayLike, name: str) -> np.ndarray:
+    values = as_scores(scores, name=name).astype(np.float64).ravel()
+    if not (values.size and np.isfinite(values).all()):
+        raise ValueError(f"{name} holds {values.size} scores, which must be finite and at least one")
+    return values
+
+
+def _labels(groups: Sequence[str] | None, count: int, name: str) -> list[str]:
+    if groups is None:
+        return [f"{name} {position}" for position in range(count)]
+    if len(groups) != count:
+        raise ValueError(f"{name}_groups has {len(groups)} entries for {count} scores; give the group of every score")
+    return [str(group) for group in groups]

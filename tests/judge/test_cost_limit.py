@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspect_core.judge.cost_limit import cost_limit, limit_for_cost
+from inspect_core.judge.limits import count_parts
+
+
+def cost(good, defects, limit, escape_cost):
+    counts = count_parts(good, defects, review=limit, reject=limit)
+    return counts.good_rejected + escape_cost * counts.defects_missed
+
+
+@pytest.mark.parametrize(
+    ("good", "defects", "escape_cost", "limit"),
+    [
+        ([1, 2, 3], [6, 7], 1, 4.5),
+        ([1, 2, 5, 8], [4, 9], 3, 3.0),
+        ([1, 2, 5, 8], [4, 9], 0.5, 8.5),
+        ([5, 5], [1, 1], 0.5, 5.0),
+    ],
+)
+def test_limit_by_hand(good, defects, escape_cost, limit):
+    assert limit_for_cost(good, defects, escape_cost=escape_cost) == limit
+
+
+@given(
+    st.lists(st.integers(0, 9), min_size=1, max_size=12),
+    st.lists(st.integers(0, 9), min_size=1, max_size=12),
+    st.floats(0.1, 30),
+)
+@settings(deadline=None, max_examples=100)
+def test_no_limit_is_cheaper(good, defects, escape_cost):
+    limit = limit_for_cost(good, defects, escape_cost=escape_cost)
+    others = [cost(good, defects, other, escape_cost) for other in np.arange(-1, 10, 0.5)]
+    assert cost(good, defects, limit, escape_cost) <= min(others) * (1 + 1e-9)
+
+
+def test_a_dear_escape_and_many_defects_lower_the_limit():
+    rng = np.random.default_rng(0)
+    good, defects = rng.normal(0, 1, 300), rng.normal(1.5, 1, 300)
+    by_cost = [limit_for_cost(good, defects, escape_cost=c) for c in (0.2, 1, 20)]
+    by_share = [limit_for_cost(good, defects, escape_cost=1, defect_share=s) for s in (0.01, 0.5, 0.9)]
+    assert by_cost == sorted(by_cost, reverse=True)
+    assert by_share == sorted(by_share, reverse=True)
+    assert by_cost[0] > by_cost[2] + 1
+    assert limit_for_cost(good, defects, escape_cost=1, defect_share=0.5) == by_cost[1]
+
+
+def test_neighbouring_numbers_are_still_told_apart():
+    low = np.nextafter(1.0, 2.0)
+    assert limit_for_cost([low], [np.nextafter(low, 2.0)], escape_cost=5) == low
+
+
+def test_counts_are_of_parts_that_had_no_share_in_their_limit():
+    """Scores that tell nothing: a limit set on all of them still finds a lucky cut, and the counts do not follow it."""
+    rng = np.random.default_rng(1)
+    flattered, honest = [], []
+    for seed in range(40):
+        good, defects = rng.random(15), rng.random(15)
+        found = cost_limit(good, defects, escape_cost=1, seed=seed)
+        flattered.append(cost(good, defects, found.limit, 1))
+        honest.append(found.counts.good_rejected + found.counts.defects_missed)
+        assert (found.counts.good_total, found.counts.defects_total) == (15, 15)
+        assert found.limit == limit_for_cost(good, defects, escape_cost=1)
+    assert np.mean(flattered) < 12.5
+    assert np.mean(honest) > 14
+
+
+def test_a_group_is_judged_as_a_whole():
+    # Two lots of other levels: the limit of one misses every defect, or rejects every good part, of the other.
+    lots = ["a", "a", "b", "b"]
+    good, defects = [1.0, 1.1, 5.0, 5.1], [2.0, 2.1, 6.0, 6.1]
+    found = cost_limit(good, defects, escape_cost=1, good_groups=lots, defect_groups=lots, folds=2)
+    assert (found.counts.good_rejected, found.counts.defects_missed) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"escape_cost": 0}, "escape_cost is 0"),
+        ({"defect_share": 1.0}, "defect_share is 1.0"),
+        ({"good_scores": []}, "good_scores holds 0 scores"),
+        ({"defect_scores": [1.0, np.inf]}, "defect_scores holds 2 scores"),
+        ({"good_groups": ["a"]}, "good_groups has 1 entries for 2"),
+        ({"folds": 1}, "folds is 1"),
+        ({"good_groups": ["a", "a"]}, "one group holds all"),
+    ],
+)
+def test_bad_input_is_named(change, message):
+    arguments = {"good_scores": [1.0, 2.0], "defect_scores": [3.0, 4.0], "escape_cost": 2.0} | change
+    good, defects = arguments.pop("good_scores"), arguments.pop("defect_scores")
+    with pytest.raises(ValueError, match=message):
+        cost_limit(good, defects, **arguments)
