@@ -80,6 +80,19 @@ def test_merged_statistics_are_those_of_all_maps(sizes, seed, offset):
     np.testing.assert_allclose(merged.scatter, whole.scatter, rtol=1e-9, atol=1e-9)
 
 
+@given(st.integers(2, 12), st.data())
+@settings(deadline=None, max_examples=30)
+def test_statistics_without_a_photo_are_those_of_the_others(n, data):
+    maps = errors(n, h=5, w=4)
+    out = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=n - 1, unique=True))
+    found, expected = GoodMaps.of(maps).without(maps[out]), GoodMaps.of(np.delete(maps, out, axis=0))
+    assert found.count == expected.count
+    np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-12)
+    np.testing.assert_allclose(found.scatter, expected.scatter, rtol=1e-9, atol=1e-9)
+    with pytest.raises(ValueError, match="leave at least one"):
+        GoodMaps.of(maps).without(maps)
+
+
 @pytest.mark.parametrize("n", [1, 2, 6])
 def test_few_photos_leave_a_scale_that_is_nearly_even(n):
     good, whole = errors(n), GoodMaps.of(errors(2000)).finish(SIZE)
