@@ -1,37 +1,57 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
+APP := $(VENV)/.ready
+DEV := $(VENV)/.ready-dev
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
+# ESLint needs Node.js, the app does not.
+NODE := $(shell command -v npm >/dev/null && node --print 'parseInt(process.versions.node) >= 20 || ""' 2>/dev/null)
+ESLINT := $(if $(NODE),node_modules/.bin/eslint .,@echo 'No Node.js 20 or newer here: the browser scripts were not linted.')
 # Idle threads that spin take the cores from each other: thirty times slower on a busy machine.
 export OMP_WAIT_POLICY ?= PASSIVE
 # NumPy's products here are small: a second thread costs more than it brings.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: app test bench sample lint clean
+.PHONY: app check test lint format bench sample clean
 
-app: $(READY)
+app: $(APP)
 	@echo 'Loupe opens in your browser, at http://127.0.0.1:8501 if that is free.'
 	$(BIN)/python -m streamlit run app.py
 
-test: $(READY)
+check: lint
+	$(PYTEST) -m 'not slow'
+
+test: lint
+	$(PYTEST)
+
+lint: $(DEV) $(if $(NODE),node_modules/.ready)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest
+	$(BIN)/ty check
+	$(ESLINT)
 
-bench: $(READY)
-	$(BIN)/python -m benchmarks
-
-sample: $(READY)
-	$(BIN)/python -m inspect_core.images.synthetic
-
-lint: $(READY)
+format: $(DEV)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-$(READY): requirements.txt
+bench: $(DEV)
+	$(BIN)/python -m benchmarks
+
+sample: $(APP)
+	$(BIN)/python -m inspect_core.images.synthetic
+
+$(APP): requirements.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check -q -r requirements.txt
-	touch $(READY)
+	touch $@
+
+$(DEV): $(APP) requirements-dev.txt
+	$(BIN)/python -m pip install --disable-pip-version-check -q -r requirements-dev.txt
+	touch $@
+
+node_modules/.ready: package.json package-lock.json
+	npm ci --silent --no-audit --no-fund
+	touch $@
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) node_modules

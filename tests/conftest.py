@@ -1,10 +1,19 @@
-"""Shared by all tests: a recipe without a network, and a workspace of its own for every test."""
+"""Shared by all tests: a recipe without a network, a workspace of its own for every test, and which tests are slow."""
 
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+SLOW_FIXTURES = {"backbone", "chromium", "lite", "open_app"}
+"""A network, a browser, the whole app: what `make check` does without."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if SLOW_FIXTURES & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(autouse=True)
@@ -62,3 +71,11 @@ def backbone(tmp_path_factory: pytest.TempPathFactory):
     from inspect_core.features.backbones import load
 
     return load("efficientnet_lite0", size=(128, 128), device="cpu", cache=tmp_path_factory.mktemp("graphs"))
+
+
+@pytest.fixture
+def exported(backbone, workspace: Path) -> None:
+    """The workspace holds the exports of `backbone`, with and without its head, as after a first start."""
+    for run in (backbone.tap_maps, backbone.embed):
+        run(np.zeros((1, *backbone.size, 3), np.uint8))
+    shutil.copytree(backbone.cache, workspace / "onnx")

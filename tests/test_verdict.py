@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspect_core.judge import anomaly_map
 from inspect_core.judge.limits import count_parts
-from inspect_core.verdict import Limits, Region, Verdict
+from inspect_core.verdict import Limits, Verdict
 
 
 @pytest.mark.parametrize(
@@ -69,7 +68,3 @@ def test_limits_and_verdict_are_frozen():
     assert (verdict.regions, verdict.guard, verdict.kind) == ((), None, None)
     with pytest.raises(dataclasses.FrozenInstanceError):
         verdict.score = 2.0
-
-
-def test_region_is_the_one_that_judge_finds():
-    assert Region is anomaly_map.Region

@@ -42,7 +42,7 @@ class NearestNeighbour:
         x = as_features(x, name="x", width=self.bank.shape[-1], dtype=self.bank.dtype).to(self.bank.device)
         x = cosine(x) if self.unit else x
         search = NearestNeighbors(n_neighbors=self.k, algorithm="brute").fit(self.bank.cpu().numpy())
-        distances = x.new_empty(x.shape[:-1].numel())
+        distances = x.new_empty(math.prod(x.shape[:-1]))
         for place, block in blocks(x, rows=_ROWS):
             kth = search.kneighbors(block.cpu().numpy(), return_distance=False)[:, -1]
             distances[place] = (block - self.bank[torch.from_numpy(kth).to(block.device)]).norm(dim=-1)
@@ -76,7 +76,7 @@ class ParzenWindow:
         Raises ValueError for non-finite features or a wrong width.
         """
         z = as_features(z, name="z", width=self.x.shape[-1], dtype=torch.float64).to(self.x.device)
-        scores = z.new_empty(z.shape[:-1].numel())
+        scores = z.new_empty(math.prod(z.shape[:-1]))
         with full_precision():
             for place, block in blocks(z, rows=_ROWS):
                 exponents = squared_distances(block, self.x).mul_(-0.5 / self.sigma**2)
@@ -112,7 +112,7 @@ class OneClassMachine:
         Raises ValueError for non-finite features or a wrong width.
         """
         z = as_features(z, name="z", width=self.support.shape[-1], dtype=torch.float64).to(self.support.device)
-        scores = z.new_empty(z.shape[:-1].numel())
+        scores = z.new_empty(math.prod(z.shape[:-1]))
         with full_precision():
             for place, block in blocks(z, rows=_ROWS):
                 values = squared_distances(block, self.support).mul_(-0.5 / self.sigma**2).exp_()

@@ -1,7 +1,7 @@
 """What every detector asks of its input before it computes: one place, one wording."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Generator
 
 import numpy as np
 import torch
@@ -69,7 +69,7 @@ def require_positive(value: float, *, name: str, cure: str) -> None:
 
 
 @contextlib.contextmanager
-def full_precision() -> Iterator[None]:
+def full_precision() -> Generator[None]:
     """Matrix products in true float32 on a GPU while inside: TF32 keeps 10 bits, too few for these methods."""
     before = torch.backends.cuda.matmul.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = False

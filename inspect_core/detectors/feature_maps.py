@@ -77,17 +77,23 @@ class FeatureMap:
 
     def __call__(self, z: Tensor) -> Tensor:
         mapped = cosine(z) if self.cosine else z
-        return mapped if self.u is None else random_fourier(mapped, self.w0, self.u, gamma=self.gamma)
+        if self.w0 is None or self.u is None or self.gamma is None:
+            return mapped
+        return random_fourier(mapped, self.w0, self.u, gamma=self.gamma)
 
     def matches(self, other: "FeatureMap") -> bool:
         """Whether `other` maps every feature to the same numbers: one width, one γ, one draw."""
         if (self.m, self.D, self.cosine, self.gamma) != (other.m, other.D, other.cosine, other.gamma):
             return False
-        return self.u is None or (torch.equal(self.u, other.u) and torch.equal(self.w0, other.w0))
+        if self.w0 is None or self.u is None or other.w0 is None or other.u is None:
+            return self.u is other.u
+        return torch.equal(self.u, other.u) and torch.equal(self.w0, other.w0)
 
     def to(self, device: torch.device) -> "FeatureMap":
         """The same map with its draw on `device`."""
-        return self if self.u is None else replace(self, w0=self.w0.to(device), u=self.u.to(device))
+        if self.w0 is None or self.u is None:
+            return self
+        return replace(self, w0=self.w0.to(device), u=self.u.to(device))
 
 
 def identity_map(m: int) -> FeatureMap:

@@ -7,6 +7,7 @@ Source: Hoffmann, "Kernel PCA for novelty detection", Pattern Recognition 40 (20
 p is a difference of nearly equal numbers. Fitting costs n³, so patches are subsampled (`stratified_sample`).
 """
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -99,7 +100,7 @@ class KernelPCA:
 
     def _scores(self, z: Tensor | np.ndarray, qs: Sequence[int]) -> Tensor:
         z = as_features(z, name="z", width=self.x.shape[-1], dtype=torch.float64).to(self.x.device)
-        scores = z.new_empty(len(qs), z.shape[:-1].numel())
+        scores = z.new_empty(len(qs), math.prod(z.shape[:-1]))
         with full_precision():
             for place, block in blocks(z, rows=_ROWS):
                 self._score_block(block, qs, out=scores[:, place])

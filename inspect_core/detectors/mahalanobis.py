@@ -197,4 +197,4 @@ def fit(
         raise ValueError(f"features has shape {tuple(x.shape)}; give (n, h, w, d), one vector for every location")
     require_samples(x)
     chosen = choose_projection(x.shape[-1], k=k, seed=seed, projection=projection).to(x.device)
-    return LocalGaussian(chosen, tuple(x.shape[1:3]))._embed(x).finish(ridge=ridge)
+    return LocalGaussian(chosen, (x.shape[1], x.shape[2]))._embed(x).finish(ridge=ridge)

@@ -55,7 +55,7 @@ class Mahalanobis:
     def sweep(self, features: Tensor | np.ndarray, ks: Iterable[int]) -> Tensor:
         """Distances (len(ks), n, h, w) for several k in one pass; each equals `score` at that k to the bit."""
         x = as_features(features, width=self.projection.shape[0])
-        require_grid(x, tuple(self.mean.shape[:2]), name="features")
+        require_grid(x, (self.mean.shape[0], self.mean.shape[1]), name="features")
         projected = project(x.to(self.projection.device), self.projection)
         return grid_distances(projected, self.mean, self._whitening, ks).to(x.device)
 
@@ -66,7 +66,7 @@ class Mahalanobis:
     def sweep_projected(self, projected: Tensor | np.ndarray, ks: Iterable[int]) -> Tensor:
         """As `sweep`, for features already multiplied by `projection`: (n, h, w, fitted k)."""
         z = as_features(projected, name="projected", width=self.mean.shape[-1])
-        require_grid(z, tuple(self.mean.shape[:2]), name="projected")
+        require_grid(z, (self.mean.shape[0], self.mean.shape[1]), name="projected")
         return grid_distances(z, self.mean, self._whitening, ks)
 
     def sweep_left_out(self, projected: Tensor | np.ndarray, ks: Iterable[int]) -> Tensor:

@@ -25,9 +25,7 @@ class MappedCovariance:
         self.feature_map = feature_map
         self.dtype = dtype
         self.count = 0
-        self._shift: Tensor | None = None
-        self._sum: Tensor | None = None
-        self._products: Tensor | None = None
+        self._start(torch.zeros(feature_map.D, dtype=dtype))
 
     def update(self, features: Tensor | np.ndarray) -> "MappedCovariance":
         """Takes in a batch (..., m). Raises ValueError for non-finite features or a wrong width."""
@@ -82,13 +80,14 @@ class MappedCovariance:
         )
 
     def _start(self, shift: Tensor) -> None:
+        """Empty sums about a shift: the mean of what comes first, on its device."""
         D = len(shift)
         self._shift = shift.clone()
         self._sum = torch.zeros(D, dtype=torch.float64, device=shift.device)
         self._products = torch.zeros(D, D, dtype=torch.float64, device=shift.device)
 
     def _add(self, mapped: Tensor) -> None:
-        if self._shift is None:
+        if self.count == 0:
             self._start(mapped.mean(dim=0))
         centred = mapped - self._shift
         self._products += centred.T @ centred

@@ -1,5 +1,6 @@
 """Distance of mapped features to the subspace of their leading principal components, for every rank at once."""
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -81,9 +82,8 @@ class KernelPCAMap:
     def arrays(self) -> dict[str, Tensor]:
         """mean (D,), components (D, r), eigenvalues (r,), and with random Fourier features w0 (M, m) and u (M,)."""
         arrays = {"mean": self.mean, "components": self.components, "eigenvalues": self.eigenvalues}
-        if self.feature_map.u is not None:
-            arrays |= {"w0": self.feature_map.w0, "u": self.feature_map.u}
-        return arrays
+        w0, u = self.feature_map.w0, self.feature_map.u
+        return arrays if w0 is None or u is None else arrays | {"w0": w0, "u": u}
 
     def params(self) -> dict:
         """cosine, gamma (None without random Fourier features) and explained_variance."""
@@ -114,7 +114,7 @@ class KernelPCAMap:
         x = as_features(x, name="x", width=self.feature_map.m, dtype=self.components.dtype).to(self.mean.device)
         kept = self.components.shape[1]
         suffix = torch.tensor([kept - min(int(q), kept) for q in qs], dtype=torch.long, device=x.device)
-        errors = x.new_empty(len(suffix), x.shape[:-1].numel())
+        errors = x.new_empty(len(suffix), math.prod(x.shape[:-1]))
         with full_precision():
             for place, block in blocks(x, rows=_ROWS):
                 errors[:, place] = self._squared_suffixes(block)[:, suffix].sqrt_().T

@@ -50,8 +50,8 @@ def trial_steps(d: int, m: int, *, steps: int = 10, device: torch.device | str =
     """Runs a few mini-batch steps of a fit of that size on random points; the operations they took, to be timed."""
     rng = np.random.default_rng(0)
     x = torch.from_numpy(rng.standard_normal((SGD_BATCH, d))).float().to(device)
-    start = tuple(torch.from_numpy(part).float().to(device) for part in random_start(rng, d, m))
-    _, _, c = refine_sgd(start, x, penalty=1.0, rng=rng, report=lambda _: None, steps=steps)
+    A, b, c = (torch.from_numpy(part).float().to(device) for part in random_start(rng, d, m))
+    _, _, c = refine_sgd((A, b, c), x, penalty=1.0, rng=rng, report=lambda _: None, steps=steps)
     c.cpu()  # waits for an accelerator to finish
     return float(steps * _step_operations(SGD_BATCH, d, m))
 

@@ -77,10 +77,10 @@ class Quadrics:
         return {"kept_variance": self.kept_variance, "penalty_value": self.penalty_value, "start": self.start}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Tensor], params: dict[str, float | str]) -> "Quadrics":
+    def from_arrays(cls, arrays: dict[str, Tensor], params: dict) -> "Quadrics":
         """The model whose arrays() and params() these are; it scores the same to the bit."""
-        names = ("A", "b", "c", "shift", "scale")
-        return cls(**{name: arrays[name] for name in names}, basis=arrays.get("basis"), **params)
+        A, b, c, shift, scale = (arrays[name] for name in ("A", "b", "c", "shift", "scale"))
+        return cls(A, b, c, shift, scale, arrays.get("basis"), **params)
 
 
 def rows_per_block(b: Tensor) -> int:

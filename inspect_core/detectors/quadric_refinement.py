@@ -88,7 +88,8 @@ def refine_sgd(
     raise.
     """
     x = x.float()
-    coefficients = tuple(part.to(x.dtype, copy=True) for part in start)
+    A, b, c = (part.to(x.dtype, copy=True) for part in start)
+    coefficients = A, b, c
     squares = [torch.zeros(len(part), device=x.device) for part in coefficients]
     batch = min(SGD_BATCH, len(x))
     order, used = np.empty(0, dtype=np.int64), 0
@@ -107,8 +108,7 @@ def refine_sgd(
             part.sub_(by_part * (rate / divisor).view(-1, *[1] * (part.ndim - 1)))
         if step % STEPS_BETWEEN_REPORTS == 0:
             report(step / steps)
-    A, b, c = coefficients
-    return A, b, c
+    return coefficients
 
 
 def loss_and_gradient(coefficients: Coefficients, x: Tensor, *, penalty: float) -> tuple[Tensor, Coefficients]:

@@ -196,7 +196,8 @@ def _refine(
     if n * r * r * len(start[2]) <= LBFGS_LIMIT:
         refined = refine_lbfgs(start, points, penalty=penalty, report=report)
     else:
-        start = tuple(part.float() for part in start)
+        A, b, c = (part.float() for part in start)
+        start = A, b, c
         refined = refine_sgd(start, points, penalty=penalty, rng=rng, report=report)
 
     def loss(coefficients: Coefficients) -> float:
@@ -229,8 +230,10 @@ def _finish(fitted: Coefficients, points: Tensor, coordinates: Coordinates, *, s
 def _mean_distances(coefficients: Coefficients, points: Tensor) -> Tensor:
     """Mean d2 of the points to every quadric, (m,) float64, over blocks of rows."""
     A, b, c = coefficients
-    blocks = points.split(rows_per_block(b))
-    return sum(distance_2(A, b, c, rows.to(A.dtype)).sum(dim=0, dtype=torch.float64) for rows in blocks) / len(points)
+    total = torch.zeros(len(c), dtype=torch.float64, device=points.device)
+    for rows in points.split(rows_per_block(b)):
+        total += distance_2(A, b, c, rows.to(A.dtype)).sum(dim=0, dtype=torch.float64)
+    return total / len(points)
 
 
 def _on_device(coefficients: NumpyCoefficients, device: torch.device) -> Coefficients:

@@ -28,6 +28,9 @@ class TappedNetwork(nn.Module):
     tap. Not re-entrant: its hooks sit on the network while it runs, so calls must come one at a time.
     """
 
+    grey_mean: Tensor
+    grey_sd: Tensor
+
     def __init__(
         self,
         network: nn.Module,
@@ -52,14 +55,16 @@ class TappedNetwork(nn.Module):
         if self.classifier:
             last = self.network.get_submodule(self.classifier)
             handles.append(last.register_forward_pre_hook(lambda _, given: embedding.append(given[0].clone())))
+        head: tuple[Tensor, ...] = ()
         try:
             logits = self.network(scaled.permute(0, 3, 1, 2))
+            if self.classifier:
+                head = (*embedding, logits)
         except _EveryTapSeen:
-            logits = None
+            pass
         finally:
             for handle in handles:
                 handle.remove()
-        head = (*embedding, logits) if self.classifier else ()
         return tuple(maps[name] for name in self.taps) + head
 
     def _tap(self, name: str, maps: dict[str, Tensor]) -> torch.utils.hooks.RemovableHandle:

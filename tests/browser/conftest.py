@@ -51,7 +51,7 @@ def browser(chromium: str):
         opened.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., str]]:
     """serve(app, workspace=None) starts a fresh server for a script and gives its address."""
     servers: list[subprocess.Popen] = []
@@ -61,13 +61,15 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., st
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         folder = workspace or tmp_path_factory.mktemp("served")
-        log = (folder / "server.log").open("wb")
+        log = folder / f"server-{port}.log"
         command = [sys.executable, "-m", "streamlit", "run", str(app), "--server.port", str(port)]
         command += ["--server.headless", "true", "--server.address", "127.0.0.1", "--browser.gatherUsageStats", "false"]
         environment = os.environ | {"LOUPE_WORKSPACE": str(folder), "PYTHONPATH": str(ROOT)}
-        servers.append(subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, env=environment))
+        servers.append(
+            subprocess.Popen(command, cwd=ROOT, stdout=log.open("wb"), stderr=subprocess.STDOUT, env=environment)
+        )
         address = f"http://127.0.0.1:{port}"
-        _wait_until_up(address, servers[-1], folder / "server.log")
+        _wait_until_up(address, servers[-1], log)
         return address
 
     yield start
@@ -75,6 +77,12 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., st
         server.terminate()
     for server in servers:
         server.wait(10)
+
+
+@pytest.fixture(scope="session")
+def sample_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """For tests that begin with the sample part: its network is exported and its photos are read by the first only."""
+    return tmp_path_factory.mktemp("sample")
 
 
 def _wait_until_up(address: str, server: subprocess.Popen, log: Path, seconds: float = 60) -> None:

@@ -11,8 +11,8 @@ WORK = 240_000
 
 
 @pytest.fixture(scope="module")
-def address(serve) -> str:
-    return serve(ROOT / "app.py")
+def address(serve, sample_workspace) -> str:
+    return serve(ROOT / "app.py", sample_workspace)
 
 
 def idle(page: Page) -> None:

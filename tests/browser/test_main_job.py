@@ -37,8 +37,8 @@ def sentence(page: Page):
     return page.get_by_text(re.compile(r"^Rejects \d+ of 20 good \(at most [\d.]+ % at 95 %\)")).first
 
 
-def test_a_deep_link_on_a_fresh_server_goes_through_the_front_door(serve, open_page):
-    page = open_page(serve(ROOT / "app.py") + "/recipes")
+def test_a_deep_link_on_a_fresh_server_goes_through_the_front_door(serve, sample_workspace, open_page):
+    page = open_page(serve(ROOT / "app.py", sample_workspace) + "/recipes")
     expect(page.get_by_role("heading", name="Recipes")).to_be_visible()
     expect(page.get_by_text("No recipe has been saved yet")).to_be_visible()
     expect(page.get_by_role("link", name="Teach")).to_be_visible()

@@ -12,8 +12,8 @@ expect.set_options(timeout=60_000)
 
 
 @pytest.fixture(scope="module")
-def address(serve) -> str:
-    return serve(ROOT / "app.py")
+def address(serve, sample_workspace) -> str:
+    return serve(ROOT / "app.py", sample_workspace)
 
 
 def drop(page: Page, photo: Path) -> None:

@@ -47,15 +47,13 @@ def open_app() -> Callable[[str], AppTest]:
 
 
 @pytest.fixture(scope="session")
-def taught(product, tmp_path_factory):
+def taught(product, backbone, tmp_path_factory):
     """A small part in hand, taught once for all page tests."""
-    from inspect_core.features.backbones import load
     from inspect_core.features.store import Store
     from inspect_core.images.folders import scan
     from inspect_core.product_check import learn_product
     from inspect_core.study import Study
 
-    backbone = load("efficientnet_lite0", size=(128, 128), device="cpu", cache=tmp_path_factory.mktemp("graphs"))
     study = Study(scan(product), backbone, Store(tmp_path_factory.mktemp("store")), parameters={"k": 8}, grid=(16, 16))
     study.fit()
     return in_hand.of_study("flange", study, guard=learn_product(study))

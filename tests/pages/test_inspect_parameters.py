@@ -1,3 +1,4 @@
+import threading
 import time
 
 import numpy as np
@@ -115,14 +116,22 @@ def test_a_preview_changes_nothing_until_it_is_applied(open_app, corp_in_hand):
     assert settings(app, applied)["position"] == settings(app, corp_in_hand)["position"]
 
 
-def test_leaving_the_preview_stops_it(open_app, corp_in_hand):
+def test_leaving_the_preview_stops_it(open_app, corp_in_hand, monkeypatch):
+    left, features = threading.Event(), Study.features
+
+    def held_back(study, photo):
+        assert left.wait(60)
+        return features(study, photo)
+
+    monkeypatch.setattr(Study, "features", held_back)
     app = open_app("pages/inspect.py")
     slider(app, "M", corp_in_hand).set_value(512).run()
     run = settings(app, corp_in_hand)["previews"].run
     app.button(key=f"leave-{corp_in_hand.id}").click().run()
+    left.set()
     assert not app.exception
     assert run.ended.wait(60)
-    assert not run.complete or run.done == len(run.photos)
+    assert run.done <= 1 < len(run.photos), "the photo in work is the last"
     assert settings(app, corp_in_hand)["previews"].run is None
     assert slider(app, "M", corp_in_hand).value == 128
 

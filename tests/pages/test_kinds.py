@@ -250,7 +250,7 @@ def test_inspect_names_the_kind_as_the_recipe_does(open_app, learned, workspace)
     assert np.array_equal(kept.predict_proba(points), again.predict_proba(points))
 
 
-def test_an_opened_recipe_brings_its_kinds(open_app, learned, workspace):
+def test_an_opened_recipe_brings_its_kinds(open_app, learned, exported, workspace):
     recipe_file.save(learned.study.recipe(product="flange", kinds=learned.kinds), workspace / "recipes/k.zip")
     app = open_app("pages/recipes.py")
     app.button(key="open-k.zip").click().run()

@@ -27,7 +27,7 @@ def test_a_recipe_shows_what_is_in_it(open_app, no_first_start, saved):
     assert "first" in words(app)
 
 
-def test_opening_puts_it_in_the_hand_with_its_limits_and_guard(open_app, no_first_start, saved):
+def test_opening_puts_it_in_the_hand_with_its_limits_and_guard(open_app, no_first_start, exported, saved):
     app = open_app("pages/recipes.py")
     app.button(key="open-f.zip").click().run()
     assert not app.exception

@@ -2,7 +2,6 @@ import io
 import shutil
 import time
 import zipfile
-from pathlib import Path
 
 import pytest
 
@@ -40,7 +39,7 @@ def test_the_sample_is_ready_to_be_taught(open_app, monkeypatch):
     assert "Takes about" in " ".join(element.value for element in app.caption)
 
 
-def test_a_folder_is_taught_and_lies_in_hand(open_app, no_first_start, product):
+def test_a_folder_is_taught_and_lies_in_hand(open_app, no_first_start, exported, product):
     app = choose_folder(open_app("pages/teach.py"), product)
     assert "18 good, 3 defects of 2 kinds" in " ".join(element.value for element in app.markdown)
     make_small(app)
@@ -138,8 +137,3 @@ def test_quadrics_are_ordered_with_their_settings_and_a_robust_fit_takes_longer(
     app.button(key="teach").click().run()
     assert not app.exception
     assert orders[0].parameters == {"m": 100, "components": 88, "robust": 1}
-
-
-def test_every_bundled_sample_has_what_it_promises():
-    root = Path(__file__).resolve().parents[2] / "sample_data"
-    assert {path.name for path in root.iterdir() if path.is_dir()} == {"board", "flange", "linen"}
