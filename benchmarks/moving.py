@@ -81,7 +81,7 @@ def preview(fitted: Study, runs: int) -> dict:
         watch.lap("refit")
         tray = Tray(fitted.method, detector, fitted.preparation.grid, fitted.preparation.backbone.size)
         for photo in fitted.photos:
-            tray.add(photo, fitted.features(photo))
+            tray = tray.with_photo(photo, fitted.features(photo))
             if len(tray.photos) == 1:
                 tray.map(0)
                 watch.lap("first")

@@ -63,7 +63,7 @@ def _rounded(full: Study) -> Study:
     old = full.tray
     other.tray = Tray(old.method, old.detector.rounded(), old.grid, old.size)
     for photo in old.photos:
-        other.tray.add(photo, full.features(photo))
+        other.tray = other.tray.with_photo(photo, full.features(photo))
     return other
 
 

@@ -15,7 +15,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
@@ -35,7 +35,7 @@ ON_THE_BENCH = '[role="listbox"] [role="option"]'
 
 def figures(setting: Setting) -> dict:
     """Seconds to each mark, of the first start in a fresh workspace and of later ones in the same."""
-    with tempfile.TemporaryDirectory(prefix="loupe-start-") as folder, _browser() as browser:
+    with tempfile.TemporaryDirectory(prefix="loupe-start-") as folder, open_browser() as browser:
         taught = setting != QUICK
         first = marks(Path(folder), browser, until_taught=taught)
         later = [marks(Path(folder), browser, until_taught=taught) for _ in range(setting.runs)]
@@ -48,19 +48,8 @@ def figures(setting: Setting) -> dict:
 
 def marks(workspace: Path, browser: Browser | None, *, until_taught: bool) -> dict[str, float]:
     """One start and stop of the app. Without a browser only the server's health is seen."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-    environment = os.environ | {"LOUPE_WORKSPACE": str(workspace)}
     began = time.perf_counter()
-    server = subprocess.Popen(
-        [*command, "--server.headless", "true"],
-        cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    try:
-        address = f"http://127.0.0.1:{port}"
-        _wait_until_healthy(address, server)
+    with served(workspace) as (address, _):
         found = {"health": time.perf_counter() - began}
         if browser is not None:
             page = browser.new_page()
@@ -73,13 +62,30 @@ def marks(workspace: Path, browser: Browser | None, *, until_taught: bool) -> di
                 found["sample_on_the_bench"] = time.perf_counter() - began
             page.close()
         return found
+
+
+@contextlib.contextmanager
+def served(workspace: Path, settings: Mapping[str, str] | None = None) -> Iterator[tuple[str, subprocess.Popen]]:
+    """The app on a server of its own: its address and process. settings: further variables of its environment."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    server = subprocess.Popen(
+        [*command, "--server.headless", "true"], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env=os.environ | {"LOUPE_WORKSPACE": str(workspace)} | dict(settings or {}),
+    )  # fmt: skip
+    try:
+        address = f"http://127.0.0.1:{port}"
+        _wait_until_healthy(address, server)
+        yield address, server
     finally:
         server.kill()  # its workspace is thrown away; asked politely, it would finish what it is teaching
         server.wait()
 
 
 @contextlib.contextmanager
-def _browser() -> Iterator[Browser | None]:
+def open_browser() -> Iterator[Browser | None]:
     """The system's Chromium, or None when there is none."""
     path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if path is None:

@@ -5,20 +5,17 @@ verbs give 0 or 2.
 """
 
 import argparse
-import csv
-import json
 import sys
 import time
 import warnings
 from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn, TextIO
 
-import numpy as np
-from PIL import Image
 from tqdm import tqdm
 
-from inspect_core import doctor, plots, workspace
+from inspect_core import doctor, unfinished, workspace
 from inspect_core.evaluation import evaluate, in_parts_of, truth_masks
 from inspect_core.features.backbones import available, load
 from inspect_core.features.store import Store
@@ -26,57 +23,59 @@ from inspect_core.guard import ALONE, FUSED, MODES, OFF, WARN
 from inspect_core.images.folders import Samples, scan, split
 from inspect_core.images.listing import photos_in
 from inspect_core.images.read import ImageError, read
+from inspect_core.images.samples import shown
 from inspect_core.judge.limits import in_parts, limit_for_overkill
-from inspect_core.kinds import NOT_KNOWN
 from inspect_core.methods import METHODS
+from inspect_core.outputs import Maps, check_figures, check_table, table_row, write_figures, write_table
 from inspect_core.product_check import learn_product
-from inspect_core.recipe import Recipe, inspect, loaded_backbone
+from inspect_core.recipe import inspect, loaded_backbone
 from inspect_core.records.recipe_file import load as load_recipe
 from inspect_core.records.recipe_file import save
+from inspect_core.records.recipe_place import check_place
 from inspect_core.study import Study
 from inspect_core.suggest import fit_as_suggested
-from inspect_core.verdict import Limits, Verdict
+from inspect_core.verdict import Limits
 
 ACCEPTED, NOT_ACCEPTED, COULD_NOT_RUN = 0, 1, 2
-CSV_COLUMNS = (
-    "name",
-    "digest",
-    "score",
-    "verdict",
-    "regions",
-    "largest_region_pixels",
-    "limit",
-    "guard",
-    "recipe",
-    "kind",
-    "kind_probability",
-    "milliseconds",
-)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb; the exit code. Errors that a user can mend are one line on standard error."""
     options = _parser().parse_args(arguments)
-    warnings.formatwarning = lambda message, *_: f"Note: {message}\n"
+    warnings.formatwarning = lambda message, *_: f"Note: {shown(str(message))}\n"
     try:
+        if options.run is not _doctor:
+            workspace.require_writable()
+        unfinished.clear()
         return options.run(options)
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
-        print(f"loupe: {error}", file=sys.stderr)
+        _say(f"loupe: {error}", sys.stderr)
         return COULD_NOT_RUN
     except KeyboardInterrupt:
         print("loupe: stopped; nothing was saved", file=sys.stderr)
         return COULD_NOT_RUN
 
 
+def _say(line: str, file: TextIO | None = None) -> None:
+    """Print one line, on standard output by default; no name in it can begin another or steer the terminal."""
+    tqdm.write(shown(line), file=file or sys.stdout)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        super().error(shown(message))
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="loupe", description="Taught with good parts, shows where a new part differs."
-    )
+    parser = _Parser(prog="loupe", description="Taught with good parts, shows where a new part differs.")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
 
     fit = verbs.add_parser("fit", help="learn a folder of good parts and save a recipe")
-    fit.add_argument("folder", type=Path, help="photos in any layout, or a zip of them")
-    fit.add_argument("--out", type=Path, required=True, help="recipe to write: a folder, or a file ending in .zip")
+    fit.add_argument("folder", type=_path, help="photos in any layout, or a zip of them")
+    fit.add_argument(
+        "--out", type=_path, required=True,
+        help="recipe to write: a folder, or a file ending in .zip; replaces nothing but a recipe of Loupe's",
+    )  # fmt: skip
     fit.add_argument("--product", help="name of the product; the folder's name otherwise")
     _add_study_options(fit)
     fit.add_argument("--overkill", type=float, help="share of good calibrate parts the limit may reject (default 0.01)")
@@ -89,21 +88,31 @@ def _parser() -> argparse.ArgumentParser:
     fit.set_defaults(run=_fit)
 
     look = verbs.add_parser("inspect", help="judge photos with a recipe")
-    look.add_argument("recipe", type=Path)
-    look.add_argument("paths", type=Path, nargs="+", metavar="PATH", help="photos or folders of them")
-    look.add_argument("--csv", type=Path, help="table of the verdicts")
-    look.add_argument("--maps", type=Path, help="folder for the heatmaps (PNG) and raw maps (.npy)")
+    look.add_argument("recipe", type=_path)
+    look.add_argument("paths", type=_path, nargs="+", metavar="PATH", help="photos or folders of them")
+    look.add_argument(
+        "--csv", type=_path,
+        help="table of the verdicts; replaces nothing but such a table. A text that begins with = + - @ or ' has ' in "
+        "front there, so that a spreadsheet runs no formula",
+    )  # fmt: skip
+    look.add_argument(
+        "--maps", type=_path,
+        help="folder for the heatmaps (PNG) and raw maps (.npy); replaces nothing but what Loupe wrote there",
+    )  # fmt: skip
     look.add_argument("--device", default="auto")
     look.set_defaults(run=_inspect)
 
     measure = verbs.add_parser("evaluate", help="teach a folder and measure how well it separates good from defect")
-    measure.add_argument("folder", type=Path)
+    measure.add_argument("folder", type=_path)
     _add_study_options(measure)
     measure.add_argument(
         "--ks", type=int, nargs="+", help="values of the live parameter to measure; the largest otherwise"
     )
-    measure.add_argument("--json", type=Path, help="write the figures there")
+    measure.add_argument("--json", type=_path, help="write the figures there; replaces nothing but such figures")
     measure.set_defaults(run=_evaluate)
+
+    for verb in (fit, look, measure):
+        verb.add_argument("--download", action="store_true", help="fetch the backbone's weights when there are none")
 
     check = verbs.add_parser("doctor", help="what is installed, which device is used, what is missing")
     check.set_defaults(run=_doctor)
@@ -112,7 +121,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_study_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--backbone", default="efficientnet_lite0", help=f"one of {', '.join(available())}")
-    parser.add_argument("--weights", type=Path, help="weights file of the backbone, when it is not built in")
+    parser.add_argument("--weights", type=_path, help="weights file of the backbone, when it is not built in")
     parser.add_argument("--taps", help="a preset (expansions, outputs) or layer names separated by commas")
     parser.add_argument("--size", type=_size, default=(256, 256), help="input size: 256 or HEIGHTxWIDTH")
     parser.add_argument("--grid", type=_size, default=(32, 32), help="patch grid: 32 or HEIGHTxWIDTH")
@@ -130,6 +139,13 @@ def _add_study_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto")
 
 
+def _path(text: str) -> Path:
+    try:
+        return workspace.usable(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
 def _size(text: str) -> tuple[int, int]:
     try:
         numbers = [int(part) for part in text.lower().split("x")]
@@ -143,14 +159,15 @@ def _size(text: str) -> tuple[int, int]:
 def _study(options: argparse.Namespace) -> Study:
     samples = scan(options.folder)
     for line in _preflight(samples):
-        print(line)
+        _say(line)
     parts = split(samples, seed=options.seed, calibrate=options.calibrate)
     for note in parts.notes:
-        print(f"Note: {note}")
+        _say(f"Note: {note}")
     backbone = load(
-        options.backbone, taps=_taps(options.taps), size=options.size, weights=options.weights, device=options.device
-    )
-    print(f"Using {backbone.name} with {backbone.engine}.")
+        options.backbone, taps=_taps(options.taps), size=options.size, weights=options.weights, device=options.device,
+        download=options.download,
+    )  # fmt: skip
+    _say(f"Using {backbone.name} with {backbone.engine}.")
     names = ("k", "gamma", "M", "sigma", "q", "m", "components", "robust")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     study = Study(
@@ -165,11 +182,11 @@ def _study(options: argparse.Namespace) -> Study:
     with _bar() as report:
         if METHODS[options.detector].refits or METHODS[options.detector].live == "q":
             study, suggestion = fit_as_suggested(study, fixed=given, progress=report)
-            print(suggestion.basis)
+            _say(suggestion.basis)
         else:
             study.fit(report)
     for name, reason in study.skipped:
-        print(f"Skipped {name}: {reason}")
+        _say(f"Skipped {name}: {reason}")
     return study
 
 
@@ -178,15 +195,16 @@ def _taps(text: str | None) -> str | tuple[str, ...] | None:
 
 
 def _fit(options: argparse.Namespace) -> int:
+    check_place(options.out, photos=options.folder)
     study = _study(options)
     limits = _limits(study, options)
     guard = None
     if options.guard != OFF:
         guard = learn_product(study, fused=options.guard_scores == FUSED, mode=options.guard)
-    product = options.product or options.folder.resolve().stem
+    product = shown(options.product or options.folder.resolve().stem)
     recipe = save(study.recipe(limits, product=product, guard=guard), options.out)
-    print(f"Limit {limits.reject:.4g}. {in_parts_of(study.tray, study.scores(), limits)}")
-    print(f"Saved {options.out} (recipe {recipe.digest[:12]}).")
+    _say(f"Limit {limits.reject:.4g}. {in_parts_of(study.tray, study.scores(), limits)}")
+    _say(f"Saved {options.out} (recipe {recipe.digest[:12]}).")
     return ACCEPTED
 
 
@@ -200,63 +218,43 @@ def _limits(study: Study, options: argparse.Namespace) -> Limits:
 
 
 def _inspect(options: argparse.Namespace) -> int:
+    maps = Maps(options.maps) if options.maps else None
+    if options.csv:
+        check_table(options.csv)
     recipe = load_recipe(options.recipe)
-    backbone = loaded_backbone(recipe.backbone, options.device)
-    photos = photos_in(options.paths)
+    photos = [(name, path) for name, path in photos_in(options.paths) if maps is None or not maps.holds(path)]
     if not photos:
         raise ValueError("no photo was found at the given paths; name PNG, JPEG, BMP, TIFF or WebP files or folders")
+    if maps is not None:
+        maps.expect([name for name, _ in photos])
+    backbone = loaded_backbone(recipe.backbone, options.device, download=options.download)
     rows, outcome = [], ACCEPTED
     for name, path in tqdm(photos, unit="part", disable=not sys.stderr.isatty()):
         began = time.perf_counter()
         try:
             picture = read(path)
-        except ImageError as error:
-            print(f"Skipped {error}", file=sys.stderr)
+            verdict = inspect(picture.pixels, recipe, backbone=backbone)
+        except (ValueError, MemoryError) as error:
+            reason = f"{error.reason}; {error.remedy}" if isinstance(error, ImageError) else error
+            _say(f"Skipped {name}: {reason}", sys.stderr)
             outcome = COULD_NOT_RUN
             continue
-        verdict = inspect(picture.pixels, recipe, backbone=backbone)
-        largest = max((region.area for region in verdict.regions), default=0)
-        took = 1000 * (time.perf_counter() - began)
-        rows.append(
-            (name, picture.digest, repr(verdict.score), verdict.verdict, len(verdict.regions), largest,
-             repr(recipe.limits.reject), verdict.guard or "", recipe.digest, *_kind(verdict, recipe), f"{took:.1f}")
-        )  # fmt: skip
-        if options.maps:
-            _write_map(options.maps, name, picture.pixels, verdict.anomaly_map, recipe.limits.review)
-        else:
-            tqdm.write(f"{verdict.verdict:7} {verdict.score:10.4f}  {name}")
+        rows.append(table_row(name, picture.digest, verdict, recipe, seconds=time.perf_counter() - began))
+        _say(f"{verdict.verdict:7} {verdict.score:10.4f}  {name}")
+        if maps is not None:
+            maps.write(name, picture.pixels, verdict.anomaly_map, recipe.limits.review)
         if verdict.verdict != "accept":
             outcome = max(outcome, NOT_ACCEPTED)
     if options.csv:
-        _write_csv(options.csv, rows)
+        write_table(options.csv, rows)
     accepted = sum(row[3] == "accept" for row in rows)
-    print(f"Accepted {accepted} of {len(rows)}; recipe {recipe.product} {recipe.digest[:12]}, {backbone.engine}.")
+    _say(f"Accepted {accepted} of {len(rows)}; recipe {recipe.product} {recipe.digest[:12]}, {backbone.engine}.")
     return outcome
 
 
-def _kind(verdict: Verdict, recipe: Recipe) -> tuple[str, str]:
-    """The kind and its probability as they stand in the table; both empty for an accepted part or without kinds."""
-    if verdict.kind is not None:
-        return verdict.kind[0], repr(verdict.kind[1])
-    return (NOT_KNOWN if recipe.kinds is not None and verdict.verdict != "accept" else ""), ""
-
-
-def _write_map(folder: Path, name: str, pixels: np.ndarray, pixel_map: np.ndarray, limit: float) -> None:
-    target = folder / Path(name).with_suffix("")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    np.save(target.with_suffix(".npy"), pixel_map)
-    Image.fromarray(plots.overlay(pixels, pixel_map, limit)).save(target.with_suffix(".png"))
-
-
-def _write_csv(path: Path, rows: list[tuple]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(CSV_COLUMNS)
-        writer.writerows(rows)
-
-
 def _evaluate(options: argparse.Namespace) -> int:
+    if options.json:
+        check_figures(options.json)
     study = _study(options)
     masks, name = truth_masks(study.tray), METHODS[options.detector].live
     values = options.ks or list(study.live.values())
@@ -269,15 +267,15 @@ def _evaluate(options: argparse.Namespace) -> int:
         print(f"{value or '':>6}", *(f"{share:12.4f}" for share in shares))
         figures.append({"live": live, "image_auroc": found.image_auroc, "pixel_auroc": found.pixel_auroc,
                         "aupro": found.aupro, "fpr95": found.fpr95, "in_parts": in_parts(found.counts)})  # fmt: skip
-    print(in_parts_of(study.tray, study.scores(), study.default_limits()))
+    _say(in_parts_of(study.tray, study.scores(), study.default_limits()))
     if options.json:
-        options.json.write_text(json.dumps(figures, indent=1))
+        write_figures(options.json, figures)
     return ACCEPTED
 
 
 def _doctor(options: argparse.Namespace) -> int:
     for line in doctor.report():
-        print(line)
+        _say(line)
     return ACCEPTED
 
 
@@ -292,7 +290,7 @@ def _bar():
     with tqdm(total=1000, disable=not sys.stderr.isatty(), bar_format="{desc:32.32} {bar} {remaining}") as bar:
 
         def report(share: float, step: str) -> None:
-            bar.set_description_str(step)
+            bar.set_description_str(shown(step))
             bar.update(int(1000 * share) - bar.n)
 
         yield report

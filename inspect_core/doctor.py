@@ -7,7 +7,9 @@ from importlib.metadata import PackageNotFoundError, version
 import torch
 
 from inspect_core import workspace
+from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import weights_found
+from inspect_core.features.weights import weights_folder
 
 PACKAGES = ("torch", "torchvision", "timm", "onnxruntime", "numpy", "scipy", "scikit-learn", "pillow", "streamlit")
 
@@ -34,13 +36,17 @@ def _device() -> str:
 
 
 def _weights() -> list[str]:
+    folder = weights_folder().resolve()
     return [
-        f"weights of {name}: {path if path else 'MISSING; choosing it downloads them or names the file to place'}"
+        f"weights of {name}: {path or f'MISSING; put {CATALOGUE[name].file} into {folder}, or give --download'}"
         for name, path in weights_found().items()
     ]
 
 
 def _workspace() -> list[str]:
     root = workspace.root()
-    free = shutil.disk_usage(next(path for path in (root, *root.parents) if path.exists())).free
-    return [f"workspace: {root} ({free / 2**30:.1f} GB free)"]
+    try:
+        workspace.require_writable()
+    except OSError as error:
+        return [str(error)]
+    return [f"workspace: {root} ({shutil.disk_usage(root).free / 2**30:.1f} GB free)"]

@@ -167,7 +167,7 @@ def arrange(points: Points, store: Store, *, seed: int = 0, report: Report | Non
     """`tsne` of the points' features, kept in the store under a digest of those very features and the seed."""
     rows = np.ascontiguousarray(points.features, np.float32)
     key = f"tsne-{seed}-{rows.shape}-{hashlib.sha256(rows.tobytes()).hexdigest()}"
-    kept = store.get(key)
+    kept = store.get(key, (len(rows), 2))
     if kept is None:
         kept = tsne(rows, seed=seed, report=report)
         store.put(key, kept)

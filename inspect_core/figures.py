@@ -4,6 +4,7 @@ Good parts and defects have the same two colours in every figure. A figure is dr
 ground is transparent.
 """
 
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -39,6 +40,11 @@ DARK = Look(
     ink="#e6ecec", faint="#334145", good="#2dd4bf", defect="#fb7a3c", unknown="#9ca3af",
     kinds=("#4aa3df", "#e08fbd", "#f0b429", "#9bd4f5", "#b58ad6", "#c5c558", "#c49c94", "#8c98dd"),
 )  # fmt: skip
+
+
+def as_text(name: str) -> str:
+    """A name as Plotly shows it sign by sign: of tags it would make links and breaks."""
+    return html.escape(name, quote=False)
 
 
 def blank(look: Look, *, height: int = 320) -> go.Figure:

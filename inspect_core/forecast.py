@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inspect_core.features.backbones import load
+from inspect_core.features.backbones import shared
 from inspect_core.features.preparation import Preparation
 from inspect_core.features.store import Store
-from inspect_core.method_costs import Workload
+from inspect_core.method_costs import Workload, with_photos
 from inspect_core.methods import METHODS, parameters_of
 
 READING = 0.006
@@ -44,12 +44,15 @@ def forecast(
 
     The photos to fit go through the network twice: for their patches, and as a whole for the product check.
 
-    Raises ValueError when the backbone cannot be loaded or a parameter is unknown.
+    Raises ValueError when the backbone cannot be loaded, a parameter is unknown, or teaching would take more memory
+    than LARGEST_FIT.
     """
-    loaded, row = load(backbone, taps=taps, size=size), METHODS[method]
+    loaded, row = shared(backbone, taps=taps, size=size), METHODS[method]
     chosen = parameters_of(method, parameters)
     columns = row.project(sum(loaded.tap_channels), 0, chosen)
     preparation = Preparation(loaded, grid, None if columns is None else columns.cpu().numpy(), row.pool)
+    costs = row.costs(Workload(fit, shown, grid[0] * grid[1], preparation.width), chosen)
+    costs = with_photos(costs, preparation.work_bytes)
     grey = np.full((*size, 3), 128, np.uint8)
     preparation.features(grey)
     began = time.perf_counter()
@@ -57,7 +60,6 @@ def forecast(
     per_photo = READING + time.perf_counter() - began
     disk = preparation.bytes_per_photo * (fit + shown)
     fits = store.would_fit(disk)
-    costs = row.costs(Workload(fit, shown, grid[0] * grid[1], preparation.width), chosen)
     suggesting = SUGGESTING if row.live == "q" else 0.0
     seconds = (fit + shown + fit) * per_photo + suggesting + costs.seconds
     return Forecast(seconds, RUNNING_APP + costs.memory, disk, loaded.engine, fits)

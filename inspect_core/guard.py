@@ -13,6 +13,7 @@ from torch import Tensor
 
 from inspect_core.detectors.cop_corp import energy, fit_cop, fit_corp, fuse
 from inspect_core.detectors.pca_residual import KernelPCAMap
+from inspect_core.judge.checks import as_finite_number
 
 OFF, WARN, STOP = "off", "warn", "stop"
 MODES = (OFF, WARN, STOP)
@@ -27,6 +28,7 @@ class Guard:
     detector: CoP or CoRP on (d,) penultimate features; fused: whether the energy of the logits takes part;
     smallest: least energy of the good photos, which the fusion shifts by; limit: above it a photo is not the product;
     mode: "off", "warn" (the verdict stands, with a sentence) or "stop" (the part is rejected).
+    Raises ValueError for a limit or smallest that is not finite, and another word for the mode.
     """
 
     detector: KernelPCAMap
@@ -34,6 +36,12 @@ class Guard:
     smallest: float
     limit: float
     mode: str = WARN
+
+    def __post_init__(self) -> None:
+        for name in ("smallest", "limit"):
+            as_finite_number(getattr(self, name), name=f"the product check's {name}")
+        if self.mode not in MODES:
+            raise ValueError(f"mode is {self.mode!r}; choose one of {', '.join(MODES)}")
 
     def score(self, embedding: np.ndarray | Tensor, logits: np.ndarray | Tensor | None = None) -> np.ndarray:
         """(n, d) penultimate features and, when fused, (n, c) logits -> (n,) float64, higher is more foreign.
@@ -50,8 +58,11 @@ class Guard:
         return -fuse(error, energy(_rows(logits)), smallest=self.smallest).double().cpu().numpy()
 
     def trips(self, score: float) -> bool:
-        """Whether a photo of this score is not the product that was taught."""
-        return self.mode != OFF and float(score) > self.limit
+        """Whether a photo of this score is not the product that was taught.
+
+        Raises ValueError, unless the guard is off, when the score is not finite: such a photo is not known to be one.
+        """
+        return self.mode != OFF and as_finite_number(score, name="the product check's score") > self.limit
 
     def sentence(self, score: float) -> str:
         """What the engineer reads above the verdict."""
@@ -67,8 +78,6 @@ class Guard:
 
     def with_mode(self, mode: str) -> "Guard":
         """The same guard, off, warning or stopping. Raises ValueError for another word."""
-        if mode not in MODES:
-            raise ValueError(f"mode is {mode!r}; choose one of {', '.join(MODES)}")
         return replace(self, mode=mode)
 
     def arrays(self) -> dict[str, Tensor]:
@@ -83,9 +92,7 @@ class Guard:
         """The guard of a recipe. Raises ValueError for parameters that are not one's."""
         detector = KernelPCAMap.from_arrays(dict(arrays), params["detector"])
         limit, smallest = float(params["limit"]), float(params["smallest"])
-        if not (np.isfinite(limit) and np.isfinite(smallest)):
-            raise ValueError("the guard's limit is not a number")
-        return cls(detector, bool(params["fused"]), smallest, limit).with_mode(params["mode"])
+        return cls(detector, bool(params["fused"]), smallest, limit, params["mode"])
 
 
 def fit(
@@ -113,10 +120,10 @@ def fit(
     else:
         detector = fit_corp(features, gamma=gamma, M=M, explained_variance=EXPLAINED_VARIANCE, seed=seed)
     smallest = 0.0 if good_logits is None else min(0.0, float(energy(_rows(good_logits)).min()))
-    guard = Guard(detector, good_logits is not None, smallest, float("inf"), mode)
+    guard = Guard(detector, good_logits is not None, smallest, 0.0, mode)
     scores = guard.score(held_out, held_out_logits) if len(held_out) else guard.score(good, good_logits)
     highest, unrelated = float(scores.max()), 0.0 if guard.fused else 1.0
-    return replace(guard, limit=(highest + max(highest, unrelated)) / 2).with_mode(mode)
+    return replace(guard, limit=(highest + max(highest, unrelated)) / 2)
 
 
 def _rows(values: np.ndarray | Tensor) -> Tensor:

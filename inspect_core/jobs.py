@@ -27,12 +27,13 @@ class State(Enum):
     FAILED = "failed"
 
 
-@dataclass
+@dataclass(eq=False)
 class Job:
     """One piece of long work. Read its fields from any thread; write none from outside.
 
     title: what the user asked for; step: what it is doing now; share: done part, 0 to 1; result: what the work
-    returned; error: the sentence to show when it failed.
+    returned, never anything large, for who looks at a job may hold it long after its end: the work keeps what it made
+    where it belongs and returns the id; error: the sentence to show when it failed.
     """
 
     title: str
@@ -109,6 +110,12 @@ class Jobs:
             job = self._current = Job(title, owner)
         self._worker.submit(_run, job, work)
         return job
+
+    def cancel(self, job_id: str) -> None:
+        """Ask the job of this id to stop, if it is still there: for the callbacks of buttons, which hold no job."""
+        job = self._current
+        if job is not None and job.id == job_id:
+            job.cancel()
 
 
 _locks: dict[str, threading.RLock] = {}

@@ -78,7 +78,7 @@ class Kinds:
     def arrays(self) -> dict[str, np.ndarray]:
         """All numbers, finite: the logarithm of nothing is written as the least float64."""
         return {
-            name: np.where(np.isneginf(value), _LOG_OF_NOTHING, value) if value.dtype.kind == "f" else value
+            name: np.where(np.isneginf(value), _LOG_OF_NOTHING, value) if value.dtype == np.float64 else value
             for name, value in self.classifier.arrays().items()
         }
 
@@ -90,7 +90,7 @@ class Kinds:
         """The kinds of a recipe; their posteriors are equal to the bit."""
         own = {name: value.numpy().copy() for name, value in arrays.items()}
         for value in own.values():
-            if value.dtype.kind == "f":
+            if value.dtype == np.float64:
                 value[value == _LOG_OF_NOTHING] = -np.inf
         classifier = KernelDensityClassifier.from_arrays(own, params["classifier"])
         return cls(classifier, bool(params["by_region"]), float(params["known_from"]))

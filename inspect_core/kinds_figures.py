@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inspect_core.figures import Look, blank, mark_value
+from inspect_core.figures import Look, as_text, blank, mark_value
 from inspect_core.judge.metrics import ReliabilityCurve
 
 FEW_IN_BIN = 5
@@ -15,18 +15,19 @@ DOUBLINGS = (0.5, 1, 2, 4, 8)
 def confusion(counts: np.ndarray, names: Sequence[str], look: Look) -> go.Figure:
     """(C, C + 1) counts, rows true kinds, columns what they were called; the last column is "not a known kind"."""
     figure = blank(look, height=120 + 44 * len(names))
+    names = [as_text(name) for name in names]
     called = [*names, "not known"]
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     diagonal = np.eye(*counts.shape, dtype=bool)
     figure.add_heatmap(
-        z=np.where(diagonal, shares, np.nan), x=called, y=list(names), colorscale=_faint_to(look.good), zmin=0, zmax=1,
+        z=np.where(diagonal, shares, np.nan), x=called, y=names, colorscale=_faint_to(look.good), zmin=0, zmax=1,
         showscale=False, xgap=2, ygap=2, hoverinfo="skip",
     )  # fmt: skip
     wrong = ~diagonal
     wrong[:, -1] = False
     for cells, colour in ((wrong, look.defect), (~diagonal & ~wrong, look.unknown)):
         figure.add_heatmap(
-            z=np.where(cells, shares, np.nan), x=called, y=list(names), colorscale=_faint_to(colour), zmin=0, zmax=1,
+            z=np.where(cells, shares, np.nan), x=called, y=names, colorscale=_faint_to(colour), zmin=0, zmax=1,
             showscale=False, xgap=2, ygap=2, hoverinfo="skip",
         )  # fmt: skip
     for row, name in enumerate(names):

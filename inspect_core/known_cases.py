@@ -10,6 +10,7 @@ from torch import Tensor
 
 from inspect_core import known_surface
 from inspect_core.images.read import squash
+from inspect_core.judge.checks import as_finite_number
 from inspect_core.kinds import Box, square_around
 from inspect_core.known_surface import KnownSurface
 from inspect_core.similar import Gallery, Match, outlier_limit, to_unit
@@ -41,7 +42,8 @@ class KnownCases:
     """gallery: the known parts; surface: how far anything lies from them; limit: t of eq. 17; suggested: as learned.
 
     pictures: (n, 64, 64, 3) uint8, what each looks like; digests: of the photos, n texts; by_region: an embedding is
-    that of the crop around what stands out, else of the whole part. Raises ValueError when these differ in number.
+    that of the crop around what stands out, else of the whole part. Raises ValueError when these differ in number, and
+    for a limit that is not a finite distance.
     """
 
     gallery: Gallery
@@ -56,6 +58,9 @@ class KnownCases:
         for name, count in (("pictures", len(self.pictures)), ("digests", len(self.digests))):
             if count != len(self.gallery.names):
                 raise ValueError(f"there are {count} {name} for {len(self.gallery.names)} known parts")
+        for name in ("limit", "suggested"):
+            if as_finite_number(getattr(self, name), name=name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; give a distance, 0 or more")
 
     def row_of(self, digest: str) -> int | None:
         """Where the photo of that content is in the gallery; None when it is not."""
@@ -98,8 +103,6 @@ class KnownCases:
 
     def with_limit(self, limit: float) -> "KnownCases":
         """The same cases with another t: lower calls more parts unlike anything. Raises ValueError for one below 0."""
-        if not limit >= 0:
-            raise ValueError(f"limit is {limit}; give a distance, 0 or more")
         return replace(self, limit=float(limit))
 
     def arrays(self) -> dict[str, Tensor]:

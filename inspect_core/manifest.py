@@ -1,4 +1,4 @@
-"""What a recipe package may hold: names, sizes, digests and the fields of recipe.json.
+"""What a recipe package may hold: names, sizes and digests of its files.
 
 A package is a folder or one zip of it. Everything here happens before a value of it is believed: names against a
 list, sizes against caps, links refused, digests by streaming. Shared by the line runner and the recipe file, so it
@@ -7,9 +7,10 @@ needs NumPy alone.
 
 import hashlib
 import json
+import math
+import operator
 import re
 import stat
-import struct
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,15 +20,18 @@ from typing import BinaryIO
 
 import numpy as np
 
+from inspect_core import recipe_fields
+from inspect_core.recipe_arrays import BYTES, Header
+
 SCHEMA = 2
 RECIPE, ARRAYS, CALIBRATION, SUMS = "recipe.json", "arrays.safetensors", "calibration.csv", "SHA256SUMS"
 REQUIRED = (RECIPE, ARRAYS, CALIBRATION, SUMS)
 
 MEGABYTE = 1 << 20
 BYTE_CAPS = {
-    RECIPE: MEGABYTE,
-    ARRAYS: 4096 * MEGABYTE,
-    CALIBRATION: 64 * MEGABYTE,
+    RECIPE: 8 * MEGABYTE,
+    ARRAYS: 2048 * MEGABYTE,
+    CALIBRATION: 16 * MEGABYTE,
     SUMS: MEGABYTE,
     "model.onnx": 2048 * MEGABYTE,
     "parity.csv": 64 * MEGABYTE,
@@ -37,42 +41,28 @@ GOLDEN_CAP = 64 * MEGABYTE
 MAX_FILES = 200
 MAX_RATIO = 200
 MAX_HEADER = MEGABYTE
-ARRAY_TYPES = {"F16": 2, "F32": 4, "F64": 8, "I32": 4, "I64": 8, "U8": 1, "BOOL": 1}
-
-_TEXT, _NUMBER, _COUNT, _FREE = (str,), (int, float), (int,), (dict,)
-_OPTIONAL = (dict, type(None))
-FIELDS = {
-    "schema": _COUNT,
-    "product": _TEXT,
-    "created": _TEXT,
-    "author": _TEXT,
-    "reason": _TEXT,
-    "parent": (str, type(None)),
-    "state": _TEXT,
-    "backbone": {"name": _TEXT, "taps": (list,), "weight_digest": _TEXT},
-    "geometry": {
-        "size": (list,),
-        "grid": (list,),
-        "resize": _TEXT,
-        "colour_order": _TEXT,
-        "pool": _COUNT,
-        "nearest": (bool,),
-        "sigma": _NUMBER,
-    },
-    "detector": {"name": _TEXT, "params": _FREE, "live": _FREE},
-    "limits": {"review": _NUMBER, "reject": _NUMBER},
-    "score_direction": _TEXT,
-    "calibration": {"good": _COUNT, "note": _TEXT},
-    "seeds": _FREE,
-    "versions": _FREE,
-    "guard": _OPTIONAL,
-    "gallery": _OPTIONAL,
-    "kinds": _OPTIONAL,
-}
 
 
 class RecipeError(ValueError):
     """A recipe that is refused: the message names it, says why, and what to do."""
+
+
+@contextmanager
+def refusing(where: Path, what: str) -> Iterator[None]:
+    """Whatever is raised inside becomes a RecipeError: the name of the recipe, `what` is wrong, the reason, a remedy.
+
+    Every exception, since what stands in a foreign file goes through unpackers, parsers and solvers that promise
+    nothing: a list of their errors would never be complete.
+    """
+    try:
+        yield
+    except RecipeError:
+        raise
+    except OSError as error:
+        raise RecipeError(f"{where.name}: cannot be read ({error.strerror or error}); check disk and rights") from error
+    except Exception as error:
+        reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise RecipeError(f"{where.name}: {what} ({reason}); get a fresh copy") from error
 
 
 @dataclass(frozen=True)
@@ -80,12 +70,13 @@ class Package:
     """A recipe package whose names and sizes have been checked and whose digests have been compared.
 
     where: path as the user knows it; sizes: bytes of every file by name; sums: SHA-256 of every file but SHA256SUMS;
-    digest: SHA-256 of the SHA256SUMS file, which stands for the whole recipe.
+    header: type and shape of every array; digest: SHA-256 of the SHA256SUMS file, which stands for the whole recipe.
     """
 
     where: Path
     sizes: Mapping[str, int]
     sums: Mapping[str, str]
+    header: Header
     digest: str
 
     def read(self, name: str) -> bytes:
@@ -104,8 +95,10 @@ def check(where: Path) -> Package:
     whose header does not fit it, and for a digest that differs.
     """
     where = Path(where)
-    if not where.exists():
+    if not (where.is_dir() or where.is_file()):
         raise RecipeError(f"{where.name}: there is no recipe at {where}; check the path")
+    if not (where.is_dir() or where.is_file()):  # a pipe would keep a reader waiting
+        raise RecipeError(f"{where.name}: it is neither a folder nor a file; name a recipe")
     with _opened(where) as source:
         sizes = source.sizes()
         for name in REQUIRED:
@@ -120,29 +113,28 @@ def check(where: Path) -> Package:
             reason = "is not listed in" if odd in present else "is listed but missing beside"
             raise RecipeError(f"{where.name}: {odd} {reason} {SUMS}; the recipe was changed, get a fresh copy")
         with source.open(ARRAYS) as file:
-            _check_array_header(file, sizes[ARRAYS], where)
+            header = _read_array_header(file, sizes[ARRAYS], where)
         for name, expected in sums.items():
             with source.open(name) as file:
                 if _stream_digest(file, sizes[name], where, name) != expected:
                     raise RecipeError(f"{where.name}: {name} does not match its digest; the file is damaged or changed")
-    return Package(where, sizes, sums, hashlib.sha256(listing).hexdigest())
+    return Package(where, sizes, sums, header, hashlib.sha256(listing).hexdigest())
 
 
 def read_document(package: Package) -> dict:
-    """recipe.json as a dictionary whose every field has been checked against FIELDS."""
-    try:
+    """recipe.json as a dictionary whose every field has been checked."""
+    with refusing(package.where, f"{RECIPE} is not valid JSON"):
         document = json.loads(package.read(RECIPE), parse_constant=_refuse_constant)
-    except (UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise RecipeError(f"{package.where.name}: {RECIPE} is not valid JSON ({error}); get a fresh copy") from error
     if not isinstance(document, dict):
         raise RecipeError(f"{package.where.name}: {RECIPE} is not a table of fields; get a fresh copy")
     version = document.get("schema")
     if version != SCHEMA:
         raise RecipeError(
-            f"{package.where.name}: schema version is {version}, this Loupe reads version {SCHEMA}; "
+            f"{package.where.name}: schema version is {version!r:.20}, this Loupe reads version {SCHEMA}; "
             "open it with the version that wrote it"
         )
-    _check_fields(document, FIELDS, package.where.name, "")
+    with refusing(package.where, "a field is damaged"):
+        recipe_fields.check(document)
     return document
 
 
@@ -219,17 +211,11 @@ class _Zip:
 @contextmanager
 def _opened(where: Path) -> Iterator[_Folder | _Zip]:
     if where.is_dir():
-        yield _Folder(where)
+        with refusing(where, "not a recipe folder"):
+            yield _Folder(where)
         return
-    try:
-        with zipfile.ZipFile(where) as archive:
-            yield _Zip(where, archive)
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, EOFError, struct.error) as error:
-        raise RecipeError(
-            f"{where.name}: not a complete recipe zip ({error}); it was cut short or is not a recipe, get a fresh copy"
-        ) from error
-    except OSError as error:
-        raise RecipeError(f"{where.name}: cannot be read ({error.strerror or error}); check disk and rights") from error
+    with refusing(where, "not a complete recipe zip, cut short or none at all"), zipfile.ZipFile(where) as archive:
+        yield _Zip(where, archive)
 
 
 def _check_entry(name: str, size: int, count: int, where: str) -> None:
@@ -265,44 +251,28 @@ def _stream_digest(file: BinaryIO, size: int, where: Path, name: str) -> str:
     return digest.hexdigest()
 
 
-def _check_array_header(file: BinaryIO, size: int, where: Path) -> None:
+def _read_array_header(file: BinaryIO, size: int, where: Path) -> Header:
+    """Type and shape of every array, once they are known to fill the file. Raises RecipeError when they do not."""
     prefix = file.read(8)
     length = int.from_bytes(prefix, "little")
     if len(prefix) < 8 or length > min(MAX_HEADER, size - 8):
         raise RecipeError(f"{where.name}: the header of {ARRAYS} says {length} bytes, which cannot be; it is refused")
-    try:
-        header = json.loads(file.read(length))
-        spans = []
-        for name, entry in header.items():
+    header, spans = {}, []
+    with refusing(where, f"{ARRAYS} is damaged"):
+        for name, entry in json.loads(file.read(length)).items():
             if name == "__metadata__":
                 continue
             start, end = entry["data_offsets"]
-            count = int(np.prod([int(n) for n in entry["shape"]], dtype=object)) if entry["shape"] else 1
-            if min(entry["shape"], default=0) < 0 or end - start != count * ARRAY_TYPES[entry["dtype"]]:
+            shape = tuple(map(operator.index, entry["shape"]))
+            if min(shape, default=0) < 0 or end - start != math.prod(shape) * BYTES[entry["dtype"]]:
                 raise ValueError(f"{name} has another size than its shape says")
+            header[name] = entry["dtype"], shape
             spans.append((start, end))
         spans.sort()
         ends = [0, *(end for _, end in spans)]
         if [start for start, _ in spans] != ends[:-1] or ends[-1] != size - 8 - length:
             raise ValueError("the arrays do not fill the file")
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise RecipeError(f"{where.name}: {ARRAYS} is damaged ({error}); get a fresh copy") from error
-
-
-def _check_fields(document: Mapping, fields: Mapping, where: str, prefix: str) -> None:
-    unknown = sorted(set(document) - set(fields))
-    if unknown:
-        raise RecipeError(f"{where}: {RECIPE} has an unknown field {prefix + unknown[0]!r}; get a fresh copy")
-    for name, expected in fields.items():
-        path = prefix + name
-        if name not in document:
-            raise RecipeError(f"{where}: {RECIPE} lacks the field {path!r}; get a fresh copy")
-        value = document[name]
-        types = (dict,) if isinstance(expected, Mapping) else expected
-        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-            raise RecipeError(f"{where}: field {path!r} of {RECIPE} is {type(value).__name__}; get a fresh copy")
-        if isinstance(expected, Mapping):
-            _check_fields(value, expected, where, path + ".")
+    return header
 
 
 def _refuse_constant(text: str) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from inspect_core.figures import Look, blank
+from inspect_core.figures import Look, as_text, blank
 
 COOL, HOT = ("#0f766e", "#2563eb"), ("#fab005", "#dc2626", "#7f0f3c")
 CROWD = 300  # points from which a scatter draws them small
@@ -48,7 +48,9 @@ def scatter_of_words(
     for word, colour in colours.items():
         at = np.flatnonzero(names == word)
         if len(at):
-            figure.add_trace(_cloud(positions, at, marks, hover, look, name=f"{word} ({len(at)})", colour=colour))
+            figure.add_trace(
+                _cloud(positions, at, marks, hover, look, name=f"{as_text(word)} ({len(at)})", colour=colour)
+            )
     figure.update_layout(showlegend=True)
     return figure
 

@@ -1,6 +1,5 @@
 """A recipe is everything needed to inspect a part, frozen; `inspect` applies it to one photo."""
 
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -9,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from inspect_core import guard as guards
-from inspect_core.features.backbones import Backbone, load
+from inspect_core.features.backbones import Backbone, shared
 from inspect_core.features.preparation import Preparation
 from inspect_core.guard import Guard
 from inspect_core.images.read import squash
@@ -147,21 +146,14 @@ def map_patches(method: str, detector: Detector, patches, live: Mapping[str, int
     return scores[0].to("cpu").float().numpy()
 
 
-_loading = threading.Lock()
-
-
-def loaded_backbone(choice: BackboneChoice, device: str = "auto") -> Backbone:
+@lru_cache(maxsize=4)
+def loaded_backbone(choice: BackboneChoice, device: str = "auto", *, download: bool = False) -> Backbone:
     """The recipe's network, loaded once a process and device; two callers at once wait for one load.
 
+    download: whether weights that this machine does not have may be fetched.
     Raises ValueError when the weights found are not those the recipe was made with.
     """
-    with _loading:
-        return _load_once(choice, device)
-
-
-@lru_cache(maxsize=4)
-def _load_once(choice: BackboneChoice, device: str) -> Backbone:
-    backbone = load(choice.name, taps=choice.taps, size=choice.size, device=device)
+    backbone = shared(choice.name, taps=choice.taps, size=choice.size, device=device, download=download)
     if backbone.weight_digest != choice.weight_digest:
         raise ValueError(
             f"the weights found for {choice.name} have digest {backbone.weight_digest[:12]}, the recipe was made with "

@@ -18,6 +18,7 @@ from inspect_core.judge.anomaly_map import to_pixels
 from inspect_core.judge.limits import DEFAULT_OVERKILL, limit_for_overkill
 from inspect_core.kinds import Kinds
 from inspect_core.known_cases import KnownCases
+from inspect_core.method_costs import Workload, with_photos
 from inspect_core.methods import METHODS, Patches, parameters_of
 from inspect_core.recipe import BackboneChoice, Calibrated, Provenance, Recipe, map_patches
 from inspect_core.tray import SIGMA, Tray, TrayPhoto
@@ -37,6 +38,7 @@ class Study:
     method takes at the fit (k, ridge, gamma, M, sigma, q, m), its defaults otherwise. Photos that turn out damaged
     are left out and listed in `skipped` as (name, reason). nearest: repeat coarse taps instead of interpolating; None
     does as the backbone was published. After `fit`, `tray` holds the calibrate and judge photos.
+    Raises ValueError for no photo to learn from, an unknown method or parameter, and more memory than a fit may take.
     """
 
     def __init__(
@@ -64,11 +66,13 @@ class Study:
             METHODS[method].pool,
             published_with_nearest(backbone.name) if nearest is None else nearest,
         )
+        shown = len(self.split.calibrate) + len(self.split.judge)
+        work = Workload(len(self.split.fit), shown, grid[0] * grid[1], self.preparation.width)
+        with_photos(METHODS[method].costs(work, self.parameters), self.preparation.work_bytes)
         self.skipped: list[tuple[str, str]] = []
         self.tray: Tray | None = None
         self._seen: dict[str, tuple[str, tuple[int, int]]] = {}
-        everything = len(self.split.fit) + len(self.split.calibrate) + len(self.split.judge)
-        self._keep_all = store.would_fit(self.preparation.bytes_per_photo * everything)
+        self._keep_all = store.would_fit(self.preparation.bytes_per_photo * (len(self.split.fit) + shown))
         self._streamed = frozenset() if self._keep_all else frozenset(sample.name for sample in self.split.fit)
 
     def extract(self, progress: Report | None = None, cancelled: Asked | None = None) -> "Study":
@@ -105,7 +109,7 @@ class Study:
             if (features := self._features(sample)) is not None:
                 digest, size = self._seen[sample.name]
                 photo = TrayPhoto(sample.name, digest, size, sample.kind, part, sample.path, sample.mask, sample.group)
-                tray.add(photo, features)
+                tray = tray.with_photo(photo, features)
             tell(scoring, cancelled, done / len(shown), f"scoring photo {done} of {len(shown)}")
         self.tray = tray
         return self
@@ -139,7 +143,7 @@ class Study:
 
     def features(self, photo: TrayPhoto) -> Tensor:
         """(1, h, w, k) patch features of a photo on a tray, from the store when it is there, else from the network."""
-        stored = self.store.get(f"{photo.digest}-{self.preparation.key}")
+        stored = self.store.get(f"{photo.digest}-{self.preparation.key}", self.preparation.shape)
         if stored is None:
             return self.preparation.features(read(photo.path).pixels)
         return torch.from_numpy(stored).to(self.preparation.backbone.device)
@@ -255,7 +259,7 @@ class Study:
     def _features(self, sample: Sample) -> Tensor | None:
         """(1, h, w, k), from the store when it is there, else from the network; None for a damaged photo."""
         if sample.name in self._seen:
-            stored = self.store.get(self._key(sample.name))
+            stored = self.store.get(self._key(sample.name), self.preparation.shape)
             if stored is not None:
                 return torch.from_numpy(stored).to(self.preparation.backbone.device)
         try:
@@ -265,7 +269,7 @@ class Study:
                 self.skipped.append((sample.name, str(error)))
             return None
         self._seen[sample.name] = picture.digest, picture.pixels.shape[:2]
-        stored = self.store.get(self._key(sample.name))
+        stored = self.store.get(self._key(sample.name), self.preparation.shape)
         if stored is not None:
             return torch.from_numpy(stored).to(self.preparation.backbone.device)
         features = self.preparation.features(picture.pixels)

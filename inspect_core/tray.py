@@ -4,7 +4,11 @@ The grid errors of each photo are computed once, at up to 64 stops of the live p
 operating system pages in and out; a move of the parameter reads one slice, blurs it and is done.
 """
 
+import copy
+import math
+import mmap
 import tempfile
+import threading
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,12 +47,39 @@ class TrayPhoto:
         return self.kind not in ("good", UNKNOWN)
 
 
+class _Blocks:
+    """Float32 arrays of one shape in a temporary file that only grows: a block once appended stays as it is."""
+
+    def __init__(self, shape: tuple[int, ...]):
+        self._shape, self._bytes = shape, 4 * math.prod(shape)
+        self._count, self._appending = 0, threading.Lock()
+        self._file = tempfile.TemporaryFile(prefix="loupe-tray-")  # noqa: SIM115 - closed with the last tray
+        weakref.finalize(self, self._file.close)
+
+    def append(self, block: np.ndarray) -> int:
+        """Keep one more block; its row. Safe from any thread."""
+        with self._appending:
+            self._file.seek(self._count * self._bytes)  # not the end: a full disk may have cut the last one short
+            self._file.write(np.ascontiguousarray(block, np.float32).tobytes())
+            self._file.flush()
+            self._count += 1
+            return self._count - 1
+
+    def read(self) -> np.ndarray:
+        """(n, *shape) of all blocks so far, read-only; the operating system pages them in and out."""
+        count = self._count
+        if not count:
+            return np.zeros((0, *self._shape), np.float32)
+        held = mmap.mmap(self._file.fileno(), count * self._bytes, access=mmap.ACCESS_READ)
+        return np.frombuffer(held, np.float32).reshape(count, *self._shape)
+
+
 class Tray:
     """Photos with their grid errors under one detector.
 
     method: a name in METHODS; size: (H, W) of the anomaly maps; stops: the values of the live parameter at which
-    errors are kept, (0,) when the method has none; start: the one to begin with. Photos are added one by one and stay
-    in that order.
+    errors are kept, (0,) when the method has none; start: the one to begin with. A photo more makes another tray,
+    which has it at its end: who reads one while photos are added sees the same photos all through.
     """
 
     def __init__(self, method: str, detector: Detector, grid: tuple[int, int], size: tuple[int, int]):
@@ -58,47 +89,42 @@ class Tray:
         self.start = row.start(detector)
         self.stops = tuple(sorted({*stops_up_to(row.top(detector)), self.start})) if row.live else (0,)
         self.photos: tuple[TrayPhoto, ...] = ()
-        self._file = tempfile.TemporaryFile(prefix="loupe-tray-")  # noqa: SIM115 - closed with the tray
-        weakref.finalize(self, self._file.close)
-        self._shape = (len(self.stops), *grid)
+        self._blocks, self._rows = _Blocks((len(self.stops), *grid)), np.zeros(0, int)
 
     @property
     def live(self) -> dict[str, int]:
         """The live parameter at the value to begin with, by name; empty when the method has none."""
         return {self.live_name: self.start} if self.live_name else {}
 
-    def add(self, photo: TrayPhoto, patches: Tensor) -> int:
-        """Put a photo on the tray, given its (1, h, w, k) patch features; its position."""
+    def with_photo(self, photo: TrayPhoto, patches: Tensor) -> "Tray":
+        """This tray with one photo more at its end, given its (1, h, w, k) patch features."""
         errors = METHODS[self.method].sweep(self.detector, patches, self.stops)
-        block = np.ascontiguousarray(errors.reshape(self._shape).cpu().numpy(), np.float32)
-        self._file.seek(0, 2)
-        self._file.write(block.tobytes())
-        self._file.flush()
-        self.photos = (*self.photos, photo)
-        return len(self.photos) - 1
+        row = self._blocks.append(errors.reshape(len(self.stops), *self.grid).cpu().numpy())
+        more = copy.copy(self)
+        more.photos, more._rows = (*self.photos, photo), np.append(self._rows, row)
+        return more
 
     def grid_errors(self, **live: int) -> np.ndarray:
         """(photos, h, w) float32 scores of the patch grid at the nearest stop not above the live value given.
 
         Raises ValueError for a parameter that does not move live here, or a value outside the fit.
         """
-        return np.array(self._errors()[:, self._stop(live)])
+        return self._errors(slice(None), self._stop(live))
 
     def maps(self, which: slice | np.ndarray | list[int] = slice(None), **live: int) -> np.ndarray:
         """(photos, H, W) float32 anomaly maps of all photos, or of those at the given positions."""
-        return to_pixels(self._errors()[:, self._stop(live)][which], self.size, sigma=SIGMA)
+        return to_pixels(self._errors(which, self._stop(live)), self.size, sigma=SIGMA)
 
     def map(self, image: int | str, **live: int) -> np.ndarray:
         """(H, W) float32 anomaly map of one photo, by position or name."""
-        return to_pixels(self._errors()[self.index(image), self._stop(live)], self.size, sigma=SIGMA)
+        return to_pixels(self._errors(self.index(image), self._stop(live)), self.size, sigma=SIGMA)
 
     def scores(self, **live: int) -> np.ndarray:
         """(photos,) float32 image scores: equal to the bit to what `inspect` gives."""
-        errors = self._errors()[:, self._stop(live)]
-        if not len(errors):
-            return np.zeros(0, np.float32)
-        blocks = (errors[i : i + BLOCK] for i in range(0, len(errors), BLOCK))
-        return np.concatenate([image_score(to_pixels(block, self.size, sigma=SIGMA)) for block in blocks])
+        stop, scores = self._stop(live), [np.zeros(0, np.float32)]
+        for i in range(0, len(self.photos), BLOCK):
+            scores.append(image_score(to_pixels(self._errors(slice(i, i + BLOCK), stop), self.size, sigma=SIGMA)))
+        return np.concatenate(scores)
 
     def index(self, image: int | str) -> int:
         """Position of a photo given its position or its name. Raises ValueError for a name not on the tray."""
@@ -122,10 +148,9 @@ class Tray:
         """The largest stop not above `value`."""
         return self.stops[int(np.searchsorted(self.stops, value, side="right")) - 1]
 
-    def _errors(self) -> np.ndarray:
-        if not self.photos:
-            return np.zeros((0, *self._shape), np.float32)
-        return np.memmap(self._file, np.float32, "r", shape=(len(self.photos), *self._shape))
+    def _errors(self, which: int | slice | np.ndarray | list[int], stop: int) -> np.ndarray:
+        """A copy of the grid errors at these positions and this stop, (h, w) for one and (n, h, w) for several."""
+        return np.array(self._blocks.read()[self._rows[which], stop])
 
     def _stop(self, live: Mapping[str, int]) -> int:
         unknown = sorted(set(live) - {self.live_name})

@@ -1,12 +1,12 @@
 """What Loupe says of one part: the score, the word, the map and where on it."""
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from inspect_core.judge.anomaly_map import Region
+from inspect_core.judge.checks import as_finite_number
 
 __all__ = ["Limits", "Region", "Verdict", "Word"]
 
@@ -25,10 +25,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name in ("review", "reject"):
-            value = float(getattr(self, name))
-            if not math.isfinite(value):
-                raise ValueError(f"{name} is {value}; give a finite score")
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, name, as_finite_number(getattr(self, name), name=name))
         if self.review > self.reject:
             raise ValueError(f"review is {self.review}, above reject {self.reject}; lower review or raise reject")
 
@@ -38,10 +35,7 @@ class Limits:
         Compared in float64, whatever the type of the score. Raises ValueError when the score is not finite: a part
         without a score has no verdict.
         """
-        # A float32 scalar would round the limit to float32 before comparing.
-        score = float(score)
-        if not math.isfinite(score):
-            raise ValueError(f"score is {score}; a part without a finite score cannot be judged")
+        score = as_finite_number(score, name="score")
         if score <= self.review:
             return "accept"
         return "review" if score <= self.reject else "reject"

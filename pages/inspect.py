@@ -11,6 +11,6 @@ if hand is None:
     inspect_panels.first_start()
     st.stop()
 inspect_panels.headline(hand)
-inspect_panels.add_photos(hand)
+hand = inspect_panels.add_photos(hand)
 inspect_panels.hand_over_thumbnails(hand)
 inspect_panels.bench_with_parameters(hand)

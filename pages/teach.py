@@ -25,8 +25,8 @@ if order is not None:
     busy = running is not None and running.active
     if st.button("Teach", type="primary", icon=":material/school:", disabled=busy, key="teach"):
         try:
-            teaching.start(shell.jobs(), order, owner=shell.current_user())
+            teaching.start(order)
             st.rerun()
         except Busy as error:
-            st.warning(str(error))
+            st.warning(shell.plain(error))
     shell.show_running("When it is done, the part lies on Inspect; you can go on looking around meanwhile.")

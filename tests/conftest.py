@@ -1,12 +1,13 @@
 """Shared by all tests: a recipe without a network, a workspace of its own for every test, and which tests are slow."""
 
 import shutil
+import stat
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-SLOW_FIXTURES = {"backbone", "chromium", "lite", "open_app"}
+SLOW_FIXTURES = {"backbone", "chromium", "open_app"}
 """A network, a browser, the whole app: what `make check` does without."""
 
 
@@ -21,6 +22,18 @@ def workspace(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     folder = tmp_path_factory.mktemp("workspace")
     monkeypatch.setenv("LOUPE_WORKSPACE", str(folder))
     return folder
+
+
+@pytest.fixture
+def tree():
+    """tree(folder) is all that stands below it: kind and content by path. Equal trees mean that nothing was changed."""
+
+    def facts(path: Path) -> tuple:
+        mode = path.lstat().st_mode
+        content = path.read_bytes() if stat.S_ISREG(mode) else path.readlink() if path.is_symlink() else None
+        return stat.S_IFMT(mode), content
+
+    return lambda folder: {path.relative_to(folder).as_posix(): facts(path) for path in sorted(folder.rglob("*"))}
 
 
 @pytest.fixture(scope="session")

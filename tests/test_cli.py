@@ -8,15 +8,17 @@ import pytest
 from PIL import Image
 
 from inspect_core.classify.kernel_density import fit_kdf
-from inspect_core.cli import CSV_COLUMNS, main
+from inspect_core.cli import main
 from inspect_core.images.read import read
 from inspect_core.kinds import NOT_KNOWN, embed
 from inspect_core.kinds_learning import FITS, FOREST
 from inspect_core.kinds_learning import fit as learn_kinds
+from inspect_core.outputs import CSV_COLUMNS
 from inspect_core.recipe import inspect, loaded_backbone
 from inspect_core.records.recipe_file import load, save
 
 FIT = ["--size", "128", "--grid", "16", "--k", "8", "--device", "cpu"]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

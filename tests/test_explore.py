@@ -24,7 +24,7 @@ def patches(i: int) -> torch.Tensor:
 def tray(recipe) -> Tray:
     tray = Tray("mahalanobis", recipe.detector, GRID, SIZE)
     for i, kind in enumerate(KINDS):
-        tray.add(TrayPhoto(f"p{i}", f"d{i}", SIZE, kind, "judge", Path(f"p{i}")), patches(i))
+        tray = tray.with_photo(TrayPhoto(f"p{i}", f"d{i}", SIZE, kind, "judge", Path(f"p{i}")), patches(i))
     return tray
 
 

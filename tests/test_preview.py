@@ -12,7 +12,7 @@ from inspect_core.images.folders import scan
 from inspect_core.preview import PatchSample, explained, stop_explaining
 from inspect_core.study import Study
 from inspect_core.tray import Tray
-from inspect_core.ui.previews import Previews, Run
+from inspect_core.ui.previews import Run, ask
 
 GRID = (16, 16)
 PLACES = 256
@@ -120,22 +120,26 @@ def test_the_share_at_hand_starts_the_fit_it_belongs_to(corp):
     assert stop_explaining(tray.detector, tray.stops, share) == q
 
 
+def drawn(study: Study):
+    return lambda: PatchSample.of(study)
+
+
 def test_the_shown_photo_comes_first_and_all_follow(corp, no_network):
-    runs = Previews(corp)
-    run = runs.ask({"gamma": 1.0, "M": 32}, corp.photos, first=3, share=0.9)
+    run = ask(drawn(corp), None, {"gamma": 1.0, "M": 32}, corp.photos, first=3, share=0.9)
     assert run.ended.wait(60)
     assert run.error == ""
     assert run.complete
     assert run.tray.photos[0] is corp.photos[3]
     tray = Tray("corp", run.tray.detector, GRID, corp.tray.size)
     for photo in corp.photos:
-        tray.add(photo, corp.features(photo))
+        tray = tray.with_photo(photo, corp.features(photo))
     assert np.array_equal(run.scores(run.live), tray.scores(**run.live)), "in the order of the gallery"
     assert np.array_equal(run.map(3, run.live), tray.map(3, **run.live))
     assert np.array_equal(run.grid_errors(run.live), tray.grid_errors(**run.live))
     calibrate = tray.scores(**run.live)[[photo.part == "calibrate" for photo in corp.photos]]
     assert run.limits(run.live).reject >= calibrate.max()
-    assert runs.ask({"gamma": 1.0, "M": 32}, corp.photos, first=0, share=0.9) is run, "the same move is not run twice"
+    again = ask(drawn(corp), run, {"gamma": 1.0, "M": 32}, corp.photos, first=0, share=0.9)
+    assert again is run, "the same move is not run twice"
 
 
 def test_a_newer_move_stops_the_older(corp, monkeypatch):
@@ -148,16 +152,14 @@ def test_a_newer_move_stops_the_older(corp, monkeypatch):
         return features(self, photo)
 
     monkeypatch.setattr(Study, "features", slow)
-    runs = Previews(corp)
-    older = runs.ask({"gamma": 1.0, "M": 32}, corp.photos, first=0, share=0.9)
+    older = ask(drawn(corp), None, {"gamma": 1.0, "M": 32}, corp.photos, first=0, share=0.9)
     assert entered.wait(60)
-    newer = runs.ask({"gamma": 4.0, "M": 32}, corp.photos, first=0, share=0.9)
+    newer = ask(drawn(corp), older, {"gamma": 4.0, "M": 32}, corp.photos, first=0, share=0.9)
     go_on.set()
     assert older.ended.wait(60)
     assert newer.ended.wait(60)
     assert older.done == 1
     assert newer.complete
-    assert runs.run is newer
 
 
 def test_a_photo_looked_at_meanwhile_comes_next(corp):
@@ -169,8 +171,7 @@ def test_a_photo_looked_at_meanwhile_comes_next(corp):
 
 
 def test_what_went_wrong_is_told(corp):
-    runs = Previews(corp)
-    run = runs.ask({"gamma": 0.0}, corp.photos, first=0, share=0.9)
+    run = ask(drawn(corp), None, {"gamma": 0.0}, corp.photos, first=0, share=0.9)
     assert run.ended.wait(60)
     assert "gamma is 0.0" in run.error
     assert not run.complete

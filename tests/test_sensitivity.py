@@ -26,7 +26,7 @@ def patches(i: int) -> torch.Tensor:
 
 def filled(tray: Tray, kinds=KINDS) -> Tray:
     for i, (kind, part) in enumerate(zip(kinds, PARTS, strict=True)):
-        tray.add(TrayPhoto(f"p{i}", f"d{i}", SIZE, kind, part, Path(f"p{i}")), patches(i))
+        tray = tray.with_photo(TrayPhoto(f"p{i}", f"d{i}", SIZE, kind, part, Path(f"p{i}")), patches(i))
     return tray
 
 
@@ -67,7 +67,7 @@ def test_without_defects_the_spread_remains(recipe, masks):
 def test_without_calibrate_photos_the_spread_is_that_of_the_judged(recipe):
     tray = Tray("mahalanobis", recipe.detector, GRID, SIZE)
     for i in range(3):
-        tray.add(TrayPhoto(f"p{i}", f"d{i}", SIZE, "good", "judge", Path(f"p{i}")), patches(i))
+        tray = tray.with_photo(TrayPhoto(f"p{i}", f"d{i}", SIZE, "good", "judge", Path(f"p{i}")), patches(i))
     (reading,) = sensitivity.over_live(tray, [None] * 3, (5,))
     assert reading.spread == pytest.approx(sensitivity.spread(tray.scores()))
 

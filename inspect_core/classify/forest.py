@@ -53,9 +53,20 @@ class Forest:
         return {name: getattr(self, name) for name in _FIELDS}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> "Forest":
-        """The forest that `arrays()` came from; other keys are ignored."""
-        return cls(**{name: arrays[name] for name in _FIELDS})
+    def from_arrays(cls, arrays: dict[str, np.ndarray], *, width: int) -> "Forest":
+        """The forest on (n, width) samples that `arrays()` came from; other keys are ignored.
+
+        Raises ValueError for a node that asks for a feature there is not, or leads anywhere but to two nodes after it:
+        a walk down such a tree might never end.
+        """
+        forest = cls(**{name: arrays[name] for name in _FIELDS})
+        nodes, inner = len(forest.feature), (forest.left >= 0) | (forest.right >= 0)
+        children = np.stack([forest.left[inner], forest.right[inner]])
+        onward = (children > np.flatnonzero(inner)).all() and (children < nodes).all()
+        asked = forest.feature[inner]
+        if not (onward and (asked >= 0).all() and (asked < width).all() and (forest.roots < nodes).all()):
+            raise ValueError("a tree leads outside itself or the features; the arrays are damaged, train again")
+        return forest
 
     def _leaves(self, x: np.ndarray) -> np.ndarray:
         trees = len(self.roots)

@@ -80,7 +80,7 @@ class KernelDensityClassifier:
     def from_arrays(cls, arrays: dict[str, np.ndarray], params: dict) -> "KernelDensityClassifier":
         """The classifier that `arrays()` and `params()` came from; its posteriors are equal to the bit."""
         if params["parent"] == "forest":
-            parent = Forest.from_arrays(arrays)
+            parent = Forest.from_arrays(arrays, width=arrays["mu"].shape[1])
         else:
             parent = ReluNet.from_arrays(arrays, with_output=params["with_output"])
         return cls(

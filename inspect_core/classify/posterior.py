@@ -9,12 +9,17 @@ def posterior(log_density: np.ndarray, constant: float, prior: np.ndarray) -> np
     """g_y = (f_y + b / log n) P(y), normalised: (n, C) log densities -> (n, C) float64, rows summing to 1.
 
     constant: log(b / log n), may be -inf. Where nothing is left of any class, the posterior is the prior.
+    Raises ValueError where a posterior is not finite: the largest of such shares would name a class without ground.
     """
     joint = np.logaddexp(log_density, constant) + np.log(prior)
     largest = joint.max(axis=1, keepdims=True)
     nothing = np.isneginf(largest)
     shares = np.where(nothing, prior, np.exp(joint - np.where(nothing, 0, largest)))
-    return shares / shares.sum(axis=1, keepdims=True)
+    found = shares / shares.sum(axis=1, keepdims=True)
+    finite = np.isfinite(found).all(axis=1)
+    if not finite.all():
+        raise ValueError(f"the probabilities of example {int(np.argmin(finite))} are not finite; train the kinds again")
+    return found
 
 
 def fixed_constant(log_b: float, n: int) -> float:

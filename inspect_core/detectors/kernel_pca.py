@@ -80,7 +80,12 @@ class KernelPCA:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Tensor], params: dict) -> "KernelPCA":
-        """The model that `arrays` and `params` describe; its scores are bit-equal on the same device."""
+        """The model that `arrays` and `params` describe; its scores are bit-equal on the same device.
+
+        Raises ValueError for a q above the rank.
+        """
+        if params["q"] > len(arrays["eigenvalues"]):
+            raise ValueError(f"q is {params['q']}, above the rank {len(arrays['eigenvalues'])} of the fit")
         if "sigma" in params:
             kernel: Kernel = GaussianKernel(params["sigma"])
         else:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import timm
 import torchvision
@@ -39,6 +40,13 @@ class Spec:
     package: str = ""
     sha256: str = ""
     published: WeightsEnum | None = field(default=None, compare=False)
+
+    @property
+    def download(self) -> str:
+        """Size and origin of the published weights: "45 MB from download.pytorch.org"; "" when there are none."""
+        if self.published is None:
+            return ""
+        return f"{self.published.meta['_file_size']:.0f} MB from {urlsplit(self.published.url).hostname}"
 
 
 def _lite(number: int, ends: tuple[str, ...], file: str, sha256: str) -> Spec:

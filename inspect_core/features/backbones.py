@@ -9,6 +9,7 @@ import os
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import numpy as np
 import torch
@@ -160,6 +161,7 @@ def load(
     weights: str | os.PathLike[str] | None = None,
     device: str = "auto",
     cache: str | os.PathLike[str] | None = None,
+    download: bool = False,
 ) -> Backbone:
     """A backbone by name, with its weights.
 
@@ -168,6 +170,7 @@ def load(
     size: (H, W) in pixels, multiples of 32. weights: a file to use instead of the one found on this machine.
     device: "auto" (a GPU when there is one), "cpu", "cuda" or "cuda:1".
     cache: folder of exported graphs, None for `onnx/` in the workspace.
+    download: whether torchvision may fetch weights that this machine does not have; nothing is fetched otherwise.
     Raises ValueError for an unknown name, tap or device, a size that is no multiple of 32, and weights that are
     missing, damaged or made for another network.
     """
@@ -178,7 +181,7 @@ def load(
         network = spec.build()
     taps = _taps(spec, network, taps)
     levels = levels_of(network, taps, size)
-    network, digest = _with_weights(spec, network, weights)
+    network, digest = _with_weights(spec, network, weights, download)
     on_gpu = where.type == "cuda"
     return Backbone(
         name=spec.name,
@@ -196,6 +199,34 @@ def load(
         cache=workspace.root() / "onnx" if cache is None else Path(cache),
         _network=network.to(where, memory_format=torch.channels_last) if on_gpu else network,
     )
+
+
+_in_use: WeakValueDictionary[tuple, Backbone] = WeakValueDictionary()
+_sharing = threading.Lock()
+
+
+def shared(
+    name: str,
+    *,
+    taps: str | tuple[str, ...] | None = None,
+    size: tuple[int, int] = (256, 256),
+    device: str = "auto",
+    download: bool = False,
+) -> Backbone:
+    """As `load` without a file named, but one object, with its engine's memory and threads, for all who hold it now.
+
+    It goes when the last of them does. A weights file put in place since makes another.
+    """
+    spec = spec_of(name, has_weights=False)
+    with _sharing:
+        weights = find_weights(spec)
+        written = weights and weights.stat().st_mtime_ns
+        chosen = spec.presets.get(taps, taps) if isinstance(taps, str) else taps
+        key = (spec.name, chosen, tuple(size), device, weights, written, workspace.root())
+        backbone = _in_use.get(key)
+        if backbone is None:
+            backbone = _in_use[key] = load(name, taps=taps, size=size, device=device, download=download)
+        return backbone
 
 
 def check_engines(backbone: Backbone, images: np.ndarray, *, tolerance: float = 1e-3) -> dict[str, float]:
@@ -264,9 +295,11 @@ def _taps(spec: Spec, network: nn.Module, taps: str | tuple[str, ...] | None) ->
     return chosen
 
 
-def _with_weights(spec: Spec, network: nn.Module, weights: str | os.PathLike[str] | None) -> tuple[nn.Module, str]:
-    """The network filled from the named file, or from the one found on this machine, and the file's SHA-256."""
-    path = obtain_weights(spec) if weights is None else Path(weights)
+def _with_weights(
+    spec: Spec, network: nn.Module, weights: str | os.PathLike[str] | None, download: bool
+) -> tuple[nn.Module, str]:
+    """The network filled from the named file, or from the one found or fetched, and the file's SHA-256."""
+    path = obtain_weights(spec, download=download) if weights is None else Path(weights)
     promised = spec.sha256 if weights is None and path.name == spec.file else ""
     tensors, digest = read_weights(path, sha256=promised)
     if spec.package and digest == spec.sha256:

@@ -11,15 +11,23 @@ import os
 import tempfile
 import threading
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import onnxruntime
 import torch
+from onnxruntime.capi import onnxruntime_pybind11_state as onnxruntime_errors
 
+from inspect_core import workspace
 from inspect_core.features.tapped_network import TappedNetwork
 
 GRAPHS_KEPT = 16
+LARGEST = 2**30  # bytes of a graph; that of Wide ResNet-50-2 takes 275 MB
+# ONNX Runtime has an exception for each of its states, and no common base.
+REFUSALS = tuple(
+    kind for kind in vars(onnxruntime_errors).values() if isinstance(kind, type) and issubclass(kind, Exception)
+)
 # torch.export keeps its state in globals: a second export at the same time fails.
 _exporting = threading.Lock()
 
@@ -39,6 +47,12 @@ class OnnxGraph:
         options.log_severity_level = 3
         self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
+    def fits(self, network: TappedNetwork, size: tuple[int, int]) -> bool:
+        """Whether it takes one image of this size and gives as many outputs as the network."""
+        taken = [(given.name, given.type, given.shape) for given in self._session.get_inputs()]
+        outputs = len(network.taps) + (2 if network.classifier else 0)
+        return taken == [("images", "tensor(uint8)", [1, *size, 3])] and len(self._session.get_outputs()) == outputs
+
     def run(self, image: np.ndarray) -> list[np.ndarray]:
         return self._session.run(None, {"images": image[None]})
 
@@ -49,19 +63,21 @@ def load_or_export(
     """The graph of `network` for images of `size` (H, W) pixels, from the cache folder or exported into it.
 
     identity: JSON-able values that, with torch's version, decide the graph (weight digest, taps, size, ...). A file's
-    name carries the digest of its content, so a damaged one is recognised, removed and exported again. When the folder
-    cannot be written, it warns and goes on: the graph is only exported once more next time.
+    name carries the digest of its content, so a damaged one is recognised, removed and exported again, as is one that
+    ONNX Runtime refuses or that is the graph of another network. When the folder cannot be written, it warns and goes
+    on: the graph is only exported once more next time.
     """
     key = hashlib.sha256(json.dumps([*identity, torch.__version__]).encode()).hexdigest()[:32]
     with _exporting:
-        content = _read(cache, key)
-        if content is None:
-            content = export(network, size)
-            try:
-                _write(cache, key, content)
-            except OSError as error:
-                message = f"the exported backbone could not be kept in {cache} ({error})"
-                warnings.warn(message, UserWarning, stacklevel=2)
+        for path in cache.glob(f"{key}-*.onnx"):
+            if (graph := _read(path, network, size)) is not None:
+                return graph
+        content = export(network, size)
+        try:
+            _write(cache, key, content)
+        except OSError as error:
+            message = f"the exported backbone could not be kept in {cache} ({error})"
+            warnings.warn(message, UserWarning, stacklevel=2)
     return OnnxGraph(content)
 
 
@@ -83,16 +99,20 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
 
 
-def _read(cache: Path, key: str) -> bytes | None:
-    for path in cache.glob(f"{key}-*.onnx"):
-        try:
-            content = path.read_bytes()
-            if path.stem == f"{key}-{_digest(content)}":
-                os.utime(path)
-                return content
-            path.unlink()
-        except OSError:  # another process removed it, or the folder is read-only: the same as not having it
-            continue
+def _read(path: Path, network: TappedNetwork, size: tuple[int, int]) -> OnnxGraph | None:
+    """The graph kept in a file, or None; what is damaged or of another network is removed."""
+    content = workspace.content(path, at_most=LARGEST)
+    if content is None:
+        return None
+    if path.stem.endswith(f"-{_digest(content)}"):
+        with suppress(*REFUSALS):
+            graph = OnnxGraph(content)
+            if graph.fits(network, size):
+                with suppress(OSError):  # a read-only folder: only its turn to be removed comes sooner
+                    os.utime(path)
+                return graph
+    with suppress(OSError):  # another process was quicker, or the folder is read-only
+        path.unlink()
     return None
 
 
@@ -106,6 +126,6 @@ def _write(cache: Path, key: str, content: bytes) -> None:
     except OSError:
         Path(name).unlink(missing_ok=True)
         raise
-    newest_first = sorted(cache.glob("*.onnx"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in newest_first[GRAPHS_KEPT:]:
+    kept = [(facts.st_mtime, path) for path in cache.glob("*.onnx") if (facts := workspace.ordinary(path))]
+    for _, path in sorted(kept, reverse=True)[GRAPHS_KEPT:]:
         path.unlink(missing_ok=True)

@@ -1,6 +1,7 @@
 """From a photo to its patch features: squash, backbone, projection, grid. One path for teaching and inspecting."""
 
 import hashlib
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,6 +11,7 @@ import torch
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.patch_grid import POOLING, join
 from inspect_core.images.read import squash
+from inspect_core.recipe_arrays import photo_bytes
 
 
 def published_with_nearest(backbone: str) -> bool:
@@ -38,9 +40,19 @@ class Preparation:
         return sum(self.backbone.tap_channels) if self.projection is None else self.projection.shape[1]
 
     @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """(1, h, w, k): the patch features of one photo."""
+        return (1, *self.grid, self.width)
+
+    @property
     def bytes_per_photo(self) -> int:
         """Size of the patch features of one photo in float32."""
-        return 4 * self.grid[0] * self.grid[1] * self.width
+        return 4 * math.prod(self.shape)
+
+    @property
+    def work_bytes(self) -> int:
+        """Memory that one photo takes on its way through the network and the detector."""
+        return photo_bytes(self.backbone.size, self.grid, self.width)
 
     @cached_property
     def key(self) -> str:

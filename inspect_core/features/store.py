@@ -1,24 +1,30 @@
 """A bounded folder of feature arrays, one `.npy` file an entry, the least recently used removed first.
 
-A file is an ordinary `.npy` (read without pickle) followed by the CRC-32 of all before it, so that a file cut short or
-changed on disk is a miss and never a wrong feature. Several threads and processes may share a folder: files appear
-whole, by renaming, and a file that another process removed is a miss too.
+A file is an ordinary `.npy` followed by the CRC-32 of all before it. What is read must be, byte by byte, the header of
+the shape asked for, as many finite values, and their CRC; anything else that lies there (cut short, changed, a folder,
+a link, a pipe) is a miss and never an error, a wait or a wrong feature. Several threads and processes may share a
+folder: files appear whole, by renaming, and a file that another process removed is a miss too.
 """
 
 import hashlib
 import io
+import math
 import os
 import shutil
 import tempfile
 import threading
 import time
 import zlib
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
+from inspect_core import workspace
+
 GIGABYTE = 10**9
 CHECK_BYTES = 4
+VALUE = np.dtype("<f4")
 PUTS_BETWEEN_SCANS = 64
 ABANDONED_AFTER_S = 3600
 
@@ -41,14 +47,13 @@ class Store:
         self._puts = 0
         self._bytes = self._scan_total()
 
-    def get(self, key: str) -> np.ndarray | None:
-        """The array stored under `key`, in memory and writable, or None. A damaged file is removed and gives None."""
+    def get(self, key: str, shape: tuple[int, ...]) -> np.ndarray | None:
+        """The array of this shape stored under `key`, in memory and writable, or None. A damaged file is removed."""
         path = self._path(key)
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
+        content = workspace.content(path, at_most=len(_header(shape)) + math.prod(shape) * VALUE.itemsize + CHECK_BYTES)
+        if content is None:
             return None
-        array = _decode(content)
+        array = _decode(content, shape)
         if array is None:
             self._remove(path)
             return None
@@ -58,8 +63,8 @@ class Store:
     def put(self, key: str, array: np.ndarray) -> None:
         """Stores a float32 array, replacing what was there, and removes the least recently used beyond the limit.
 
-        Raises ValueError for another dtype or an array larger than the limit, and OSError, with nothing left behind,
-        when the disk is full.
+        Where a folder lies in its place, the folder stays and nothing is stored. Raises ValueError for another dtype or
+        an array larger than the limit, and OSError, with nothing left behind, when the disk is full.
         """
         if not isinstance(array, np.ndarray) or array.dtype != np.float32:
             raise ValueError(f"array is {getattr(array, 'dtype', type(array).__name__)}; the store takes NumPy float32")
@@ -67,6 +72,8 @@ class Store:
         if len(content) > self.limit:
             raise ValueError(f"array takes {len(content)} bytes, the store's limit is {self.limit}; raise the limit")
         path = self._path(key)
+        if path.is_dir():
+            return
         with self._lock:
             self._bytes += len(content) - _size(path)
             self._puts += 1
@@ -99,16 +106,15 @@ class Store:
     def _entries(self) -> list[tuple[int, int, Path]]:
         """(last use in ns, bytes, path) of every entry, and the removal of files left by an interrupted write."""
         entries = []
-        with os.scandir(self.folder) as files:
-            for file in files:
-                try:
-                    facts = file.stat()
-                    if file.name.endswith(".npy"):
-                        entries.append((facts.st_mtime_ns, facts.st_size, Path(file.path)))
-                    elif file.name.endswith(".part") and facts.st_mtime < time.time() - ABANDONED_AFTER_S:
-                        os.unlink(file.path)
-                except FileNotFoundError:  # removed by another process between listing and asking
-                    continue
+        for name in os.listdir(self.folder):
+            path = self.folder / name
+            if (facts := workspace.ordinary(path)) is None:
+                continue
+            if path.suffix == ".npy":
+                entries.append((facts.st_mtime_ns, facts.st_size, path))
+            elif path.suffix == ".part" and facts.st_mtime < time.time() - ABANDONED_AFTER_S:
+                with suppress(OSError):  # another process was quicker, or the folder is read-only
+                    path.unlink()
         return entries
 
     def _scan_total(self) -> int:
@@ -123,7 +129,7 @@ class Store:
                 break
             try:
                 path.unlink(missing_ok=True)
-            except PermissionError:  # Windows, while another process reads it
+            except OSError:  # a read-only folder; on Windows, while another process reads it
                 continue
             total -= size
         self._bytes = total
@@ -148,40 +154,43 @@ class Store:
             ) from error
 
     def _remove(self, path: Path) -> None:
-        with self._lock:
-            self._bytes -= _size(path)
+        with self._lock, suppress(OSError):  # what cannot be removed is a miss all the same
+            size = _size(path)
             path.unlink(missing_ok=True)
+            self._bytes -= size
 
 
 def _encode(array: np.ndarray) -> bytes:
+    body = _header(array.shape) + array.tobytes()
+    return body + zlib.crc32(body).to_bytes(CHECK_BYTES, "little")
+
+
+def _decode(content: bytes, shape: tuple[int, ...]) -> np.ndarray | None:
+    header, body = _header(shape), memoryview(content)[:-CHECK_BYTES]
+    values = body[len(header) :]
+    if not content.startswith(header) or len(values) != math.prod(shape) * VALUE.itemsize:
+        return None
+    if zlib.crc32(body).to_bytes(CHECK_BYTES, "little") != content[-CHECK_BYTES:]:
+        return None
+    array = np.frombuffer(values, VALUE).reshape(shape).copy()
+    return array if np.isfinite(array).all() else None
+
+
+def _header(shape: tuple[int, ...]) -> bytes:
+    """What `np.save` writes ahead of the values of a float32 array in C order."""
     buffer = io.BytesIO()
-    np.save(buffer, array, allow_pickle=False)
-    buffer.write(zlib.crc32(buffer.getbuffer()).to_bytes(CHECK_BYTES, "little"))
+    described = {"descr": VALUE.str, "fortran_order": False, "shape": tuple(shape)}
+    np.lib.format.write_array_header_1_0(buffer, described)
     return buffer.getvalue()
 
 
-def _decode(content: bytes) -> np.ndarray | None:
-    body, check = content[:-CHECK_BYTES], content[-CHECK_BYTES:]
-    if zlib.crc32(body).to_bytes(CHECK_BYTES, "little") != check:
-        return None
-    try:
-        array = np.load(io.BytesIO(body), allow_pickle=False)
-    except (ValueError, EOFError):
-        return None
-    return array if array.dtype == np.float32 else None
-
-
 def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
+    facts = workspace.ordinary(path)
+    return facts.st_size if facts else 0
 
 
 def _touch(path: Path) -> None:
     """Marks a use, in nanoseconds: the kernel's own stamp is too coarse to order quick uses."""
     now = time.time_ns()
-    try:
+    with suppress(OSError):  # removed by another process, or in a read-only folder: nothing to mark
         os.utime(path, ns=(now, now))
-    except FileNotFoundError:  # removed by another process: nothing left to mark
-        return

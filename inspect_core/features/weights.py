@@ -7,12 +7,10 @@ import hashlib
 import importlib.util
 import io
 import os
-import pickle
 from pathlib import Path
 
 import safetensors.torch
 import torch
-from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from inspect_core.features.backbone_catalogue import TIMM_PREFIX, Spec
@@ -36,27 +34,31 @@ def find_weights(spec: Spec) -> Path | None:
     return next((path for path in packaged + named if path.is_file()), None)
 
 
-def obtain_weights(spec: Spec) -> Path:
-    """As find_weights, and torchvision's own download (with its digest check) for its networks when there is none.
+def obtain_weights(spec: Spec, *, download: bool = False) -> Path:
+    """As find_weights, and only with `download` torchvision's own download, with its digest check, when there is none.
 
-    Raises ValueError naming the exact file and where to put it when there is none and none can be downloaded.
+    Raises ValueError naming the exact file and where to put it when there is none, or its download fails.
     """
     found = find_weights(spec)
     if found is not None:
         return found
-    reason = ""
-    if spec.published is not None:
-        try:
-            spec.published.get_state_dict(
-                model_dir=str(weights_folder()), progress=False, check_hash=True, weights_only=True
-            )
-            return weights_folder() / spec.file
-        except (OSError, RuntimeError) as error:  # no connection; another digest than the name promises
-            reason = f"; downloading {spec.published.url} failed ({error})"
-    raise ValueError(
-        f"there are no weights for {spec.name}{reason}: put the file {spec.file} into {weights_folder().resolve()}, "
-        "or name a file with weights="
-    )
+    problem = f"{missing_weights(spec)}, or name a file with --weights"
+    if spec.published is None:
+        raise ValueError(problem)
+    if not download:
+        raise ValueError(f"{problem}, or allow the download of {spec.download} with --download")
+    try:
+        spec.published.get_state_dict(
+            model_dir=str(weights_folder()), progress=False, check_hash=True, weights_only=True
+        )
+    except (OSError, RuntimeError) as error:  # no connection; another digest than the name promises
+        raise ValueError(f"downloading {spec.published.url} failed ({error}); {problem}") from error
+    return weights_folder() / spec.file
+
+
+def missing_weights(spec: Spec) -> str:
+    """That a backbone has no weights here, which file it takes, and where to put it; more may follow."""
+    return f"{spec.name} has no weights on this machine: put the file {spec.file} into {weights_folder().resolve()}"
 
 
 def read_weights(path: str | os.PathLike[str], *, sha256: str = "") -> tuple[dict[str, Tensor], str]:
@@ -80,7 +82,7 @@ def read_weights(path: str | os.PathLike[str], *, sha256: str = "") -> tuple[dic
             tensors = safetensors.torch.load(content)
         else:
             tensors = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-    except (SafetensorError, pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
+    except Exception as error:  # torch's reader raises whatever the bytes of another kind of file lead it to
         raise ValueError(
             f"weights file {path} cannot be read as tensors alone; save network.state_dict() or a .safetensors file"
         ) from error

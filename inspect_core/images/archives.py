@@ -1,52 +1,68 @@
 """Zip archives of images, checked by their directory before a byte is written."""
 
+import hashlib
+import os
 import shutil
 import stat
-import tempfile
+import struct
+import threading
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
 
+from inspect_core.images.listing import MAX_DEPTH
 from inspect_core.images.samples import ScanError
+from inspect_core.unfinished import process_folder
 
 MAX_MEMBERS = 50_000
 MAX_TOTAL = 8 * 2**30  # bytes, unpacked
 MAX_RATIO = 200  # unpacked to packed; photographs reach 2, blank masks and bitmaps about 100
 _RATIO_FROM = 64 * 2**20  # bytes unpacked; below, no ratio is a danger
 _ENCRYPTED = 0x1
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeDecodeError, struct.error)
+_unpacking = threading.Lock()
 
 
-def extract(path: Path, folder: Path | None = None) -> Path:
-    """Unpack a zip archive and return where: `folder`, made if need be, else a new temporary folder.
+def unpacked(path: Path) -> Path:
+    """Return where a zip archive lies unpacked in the workspace: once a process, as long as it lives.
 
-    The caller owns the result and removes it. Raises ScanError, and leaves nothing behind, when the archive is damaged
-    or encrypted, when `folder` holds something, or when a member is a link, has an absolute name or one with `..`, or
-    would overwrite another; and when there are more than `MAX_MEMBERS`, `MAX_TOTAL` bytes or a ratio of `MAX_RATIO`.
+    Raises ScanError as `extract` does.
     """
-    if folder is not None and folder.exists() and any(folder.iterdir()):
-        raise ScanError(f"{folder} is not empty; name an empty folder to unpack {path.name} into")
-    made = folder is None or not folder.exists()
+    with _unpacking:
+        facts = path.stat()
+        identity = b"%s|%d|%d" % (os.fsencode(os.path.realpath(path)), facts.st_size, facts.st_mtime_ns)
+        folder = process_folder() / hashlib.sha256(identity).hexdigest()[:24] / path.name
+        return folder if folder.exists() else extract(path, folder)
+
+
+def extract(path: Path, folder: Path) -> Path:
+    """Unpack a zip archive into `folder`, which is made here, and return it.
+
+    Raises ScanError, and leaves nothing behind, when the archive is damaged or encrypted, or when a member is a link,
+    has an absolute name or one with `..`, lies more than `MAX_DEPTH` folders deep or would overwrite another; and when
+    there are more than `MAX_MEMBERS`, `MAX_TOTAL` bytes or a ratio of `MAX_RATIO`.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             members = _checked(archive, path)
-            target = Path(tempfile.mkdtemp(prefix="loupe-")) if folder is None else folder
+            folder.mkdir(parents=True)
             try:
                 for member, relative in members:
-                    file = target / relative
+                    file = folder / relative
                     file.parent.mkdir(parents=True, exist_ok=True)
                     # zipfile reads no more than the declared size and checks the CRC.
-                    with archive.open(member) as packed, file.open("wb") as unpacked:
-                        shutil.copyfileobj(packed, unpacked, 2**20)
+                    with archive.open(member) as packed, file.open("wb") as target:
+                        shutil.copyfileobj(packed, target, 2**20)
             except BaseException:
-                _clear(target, made=made)
+                shutil.rmtree(folder)
                 raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+    except _DAMAGE as error:
         raise ScanError(f"{path.name} is not a sound zip archive ({error}); pack the folder again") from error
     except OSError as error:
         raise ScanError(
             f"{path.name} cannot be unpacked ({error.strerror or error}); check permissions and the free disk space"
         ) from error
-    return target
+    return folder
 
 
 def _checked(archive: zipfile.ZipFile, path: Path) -> list[tuple[zipfile.ZipInfo, PurePosixPath]]:
@@ -75,6 +91,8 @@ def _checked(archive: zipfile.ZipFile, path: Path) -> list[tuple[zipfile.ZipInfo
             or not relative.parts[-1].strip()
         ):
             raise ScanError(f"{path.name} holds {member.filename!r}, which points out of the archive; pack it again")
+        if len(relative.parts) > MAX_DEPTH + 1:
+            raise ScanError(f"{path.name} holds a file more than {MAX_DEPTH} folders deep; pack it again")
         kind = stat.S_IFMT(member.external_attr >> 16)
         if kind not in (0, stat.S_IFREG):
             raise ScanError(f"{path.name} holds {member.filename!r}, a link or device; pack the files themselves")
@@ -88,12 +106,3 @@ def _checked(archive: zipfile.ZipFile, path: Path) -> list[tuple[zipfile.ZipInfo
         seen.add(key)
         checked.append((member, relative))
     return checked
-
-
-def _clear(target: Path, *, made: bool) -> None:
-    """Remove what was unpacked so far, and the folder too if it was made here."""
-    if made:
-        shutil.rmtree(target)
-        return
-    for child in target.iterdir():
-        shutil.rmtree(child) if child.is_dir() else child.unlink()

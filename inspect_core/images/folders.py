@@ -11,14 +11,16 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
+from inspect_core import workspace
 from inspect_core.images import preflight
-from inspect_core.images.archives import extract
+from inspect_core.images.archives import unpacked
 from inspect_core.images.duplicates import HASH_GRID, difference_hash
 from inspect_core.images.grouping import Grouping, propose_groups, read_groups, ungrouped
-from inspect_core.images.header import unreadable
+from inspect_core.images.header import opened
 from inspect_core.images.layout import arrange, is_defect_word, is_good_word, is_mask_folder, is_side
-from inspect_core.images.read import EXTENSIONS, ImageError, read_mask, thumbnail
-from inspect_core.images.samples import GOOD, Row, Sample, Samples, ScanError, Skipped, counted, examples
+from inspect_core.images.listing import MAX_DEPTH, is_clutter, is_image, walk
+from inspect_core.images.read import ImageError, read_mask, thumbnail
+from inspect_core.images.samples import GOOD, Row, Sample, Samples, ScanError, Skipped, counted, examples, shown
 from inspect_core.images.splitting import Split, split
 
 __all__ = [
@@ -39,8 +41,7 @@ __all__ = [
 ]
 
 MAX_FILES = 100_000
-MAX_WORKERS = 4  # images decoded at once: one of MAX_PIXELS takes up to 450 MB
-_CLUTTER = frozenset({"thumbs.db", "desktop.ini", "__macosx"})
+MAX_WORKERS = 4  # images looked at side by side; of large ones, `read` decodes one at a time
 _STRAY_MASK = "it is a mask without an image of its name; name it as its image, with _mask added"
 
 
@@ -55,9 +56,9 @@ class _Look:
 
 
 def inside(path: str | Path, roots: Sequence[str | Path]) -> Path:
-    """Return the path with all links resolved, or raise ValueError when it is then outside every allowed root."""
-    resolved = Path(path).expanduser().resolve()
-    allowed = [Path(root).expanduser().resolve() for root in roots]
+    """Return the path with `~` and all links resolved; ValueError when it is then outside every allowed root."""
+    resolved = Path(os.path.realpath(workspace.usable(path)))
+    allowed = [Path(os.path.realpath(workspace.usable(root))) for root in roots]
     if not any(resolved.is_relative_to(root) for root in allowed):
         raise ValueError(
             f"path {str(path)!r} is outside the allowed folders ({', '.join(map(str, allowed)) or 'none'}); "
@@ -66,28 +67,30 @@ def inside(path: str | Path, roots: Sequence[str | Path]) -> Path:
     return resolved
 
 
-def scan(path: str | Path, *, extract_to: str | Path | None = None) -> Samples:
+def scan(path: str | Path) -> Samples:
     """Find the good images, the defects with their masks, and all that cannot be used, in any layout of `layout`.
 
-    A zip archive is unpacked into `extract_to` (an empty or new folder), else into a new temporary folder;
-    `Samples.root` then tells where, and the caller removes it. Every image is decoded once, a JPEG at reduced size, so
-    that damaged files are found now. No link is followed out of the folder. Raises ScanError when there is nothing to
-    teach from: no such folder, unreadable, no image, no good image.
+    A zip archive is unpacked into the workspace, where it stays until the process ends; `Samples.root` tells where.
+    Every image is decoded once, a JPEG at reduced size, so that damaged files are found now. No link is followed out
+    of the folder. Raises ScanError when there is nothing to teach from: no such folder, unreadable, neither folder nor
+    zip archive, no image, no good image.
     """
-    path = Path(path).expanduser()
+    try:
+        path = workspace.usable(path)
+    except ValueError as error:
+        raise ScanError(str(error)) from error
     try:
         if path.is_dir():
-            return _scan(_descend(path.resolve(), archive=False))
+            return _scan(_descend(Path(os.path.realpath(path)), archive=False))
         if not path.exists():
             raise ScanError(f"{path} does not exist; check the path")
-        if not zipfile.is_zipfile(path):
+        if not path.is_file() or not zipfile.is_zipfile(path):  # a pipe would keep a reader waiting
             raise ScanError(f"{path.name} is neither a folder nor a zip archive; name the folder with the images")
-        unpacked = extract(path, None if extract_to is None else Path(extract_to))
+        root = unpacked(path)
         try:
-            return _scan(_descend(unpacked.resolve(), archive=True))
+            return _scan(_descend(root, archive=True))
         except (ScanError, OSError):
-            if extract_to is None:
-                shutil.rmtree(unpacked)
+            shutil.rmtree(root)
             raise
     except OSError as error:
         raise ScanError(f"{path} cannot be read ({error.strerror or error}); check its permissions") from error
@@ -105,8 +108,8 @@ def _scan(root: Path) -> Samples:
 
     samples, looks = [], []
     for (file, place), look in zip(layout.images.items(), found, strict=True):
-        if isinstance(look, ImageError):
-            skipped.append(Skipped(str(file), f"{look.reason}; {look.remedy}", "image"))
+        if isinstance(look, str):
+            skipped.append(Skipped(str(file), look, "image"))
             continue
         mask = masks.get(file)
         if look.mask_problem:
@@ -132,7 +135,7 @@ def _descend(root: Path, *, archive: bool) -> Path:
 
     A folder with images alone may be one kind of defect: it is entered in an archive only, where a wrapping is usual.
     """
-    while True:
+    for _ in range(MAX_DEPTH):
         folders, images = _content(root)
         if len(folders) != 1 or images:
             return root
@@ -142,74 +145,53 @@ def _descend(root: Path, *, archive: bool) -> Path:
         if not archive and not _content(folders[0])[0]:
             return root
         root = folders[0]
+    return root
 
 
 def _content(folder: Path) -> tuple[list[Path], list[Path]]:
     """Return the folders and the images directly in a folder."""
-    visible = [child for child in folder.iterdir() if not _is_clutter(child.name)]
+    visible = [child for child in folder.iterdir() if not is_clutter(child.name)]
     folders = [child for child in visible if child.is_dir() and not child.is_symlink()]
-    return folders, [child for child in visible if _is_image(child.name)]
+    return folders, [child for child in visible if is_image(child.name)]
 
 
 def _walk(root: Path) -> tuple[list[PurePosixPath], list[Skipped]]:
     """Return the image files below `root`, by extension, and whatever else lies there; no link leads out of it."""
     files: list[PurePosixPath] = []
     skipped: list[Skipped] = []
-
-    def blocked(error: OSError) -> None:
-        if Path(error.filename) == root:
-            raise error
-        name = Path(error.filename).relative_to(root).as_posix()
-        skipped.append(Skipped(name, f"the folder cannot be read ({error.strerror}); check its permissions", "image"))
-
-    for folder, folders, names in os.walk(root, onerror=blocked):
-        folders[:] = [name for name in folders if not _is_clutter(name)]
-        for name in folders:
-            if Path(folder, name).is_symlink():
-                link = Path(folder, name).relative_to(root).as_posix()
-                skipped.append(Skipped(link, "it is a link to a folder; copy the folder itself", "image"))
-        for name in names:
-            if _is_clutter(name):
-                continue
-            path = Path(folder, name)
-            relative = path.relative_to(root).as_posix()
-            if not _is_image(name):
-                kind = path.suffix.lower() or "no extension"
-                skipped.append(Skipped(_shown(relative), f"it is not an image ({_shown(kind)})", "other"))
-            elif not relative.isprintable():
-                reason = "its name holds characters that cannot be shown; rename it"
-                skipped.append(Skipped(_shown(relative), reason, "image"))
-            elif path.is_symlink() and not path.resolve().is_relative_to(root):
-                skipped.append(Skipped(relative, "it is a link out of the folder; copy the file itself", "image"))
-            else:
-                files.append(PurePosixPath(relative))
+    for name, problem in walk(root):
+        path = root / name
+        link = path.is_symlink()
+        if problem:
+            skipped.append(Skipped(shown(name), problem, "image"))
+        elif link and path.is_dir():
+            skipped.append(Skipped(shown(name), "it is a link to a folder; copy the folder itself", "image"))
+        elif not is_image(name):
+            kind = path.suffix.lower() or "no extension"
+            skipped.append(Skipped(shown(name), f"it is not an image ({shown(kind)})", "other"))
+        elif not name.isprintable():
+            reason = "its name holds characters that cannot be shown; rename it"
+            skipped.append(Skipped(shown(name), reason, "image"))
+        elif link and not path.exists():
+            skipped.append(Skipped(name, "it is a link that leads nowhere; copy the file itself", "image"))
+        elif link and not Path(os.path.realpath(path)).is_relative_to(root):
+            skipped.append(Skipped(name, "it is a link out of the folder; copy the file itself", "image"))
+        else:
+            files.append(PurePosixPath(name))
         if len(files) + len(skipped) > MAX_FILES:
             raise ScanError(f"{root} holds more than {MAX_FILES:,} files; name the folder of one product")
     return files, skipped
 
 
-def _shown(name: str) -> str:
-    """Return a file name that can be shown and stored, with escapes for what is no text."""
-    return name if name.isprintable() else ascii(name)[1:-1]
-
-
-def _is_clutter(name: str) -> bool:
-    return name.startswith(".") or name.casefold() in _CLUTTER
-
-
-def _is_image(name: str) -> bool:
-    return Path(name).suffix.lower() in EXTENSIONS
-
-
-def _look(root: Path, file: PurePosixPath, mask: PurePosixPath | None) -> _Look | ImageError:
+def _look(root: Path, file: PurePosixPath, mask: PurePosixPath | None) -> _Look | str:
+    """What an image tells, or why it cannot be used: in words, since an error would keep what was decoded of it."""
     path = root / file
     try:
         size, grey = thumbnail(path, HASH_GRID)
-        file_digest = hashlib.sha256(path.read_bytes()).digest()
+        with opened(path) as content:
+            file_digest = hashlib.file_digest(content, "sha256").digest()
     except ImageError as error:
-        return error
-    except OSError as error:
-        return unreadable(path.name, error)
+        return f"{error.reason}; {error.remedy}"
     return _Look(size, difference_hash(grey), file_digest, _mask_problem(root / mask, size) if mask else None)
 
 

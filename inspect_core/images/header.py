@@ -1,20 +1,25 @@
 """What an image file says of itself, checked before anything is decoded; every refusal says what to do."""
 
+import math
+import os
 import struct
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from PIL import BmpImagePlugin, Image, ImageFile, JpegImagePlugin, PngImagePlugin, TiffImagePlugin, WebPImagePlugin
 
+from inspect_core.images.memory import FILE_PER_PIXEL, MEMORY_PER_PIXEL, SETTING, decoding_bytes, max_megapixels
+
 EXTENSIONS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp"})
-MAX_BYTES = 256 * 2**20
-MAX_PIXELS = 64_000_000  # 192 MB as RGB
 MAX_SIDE = 16_384  # pixels
 MIN_SIDE = 8  # pixels
 
-# Pillow's own classes, not Image.open, which warns about or refuses a large image before we can say how large it is.
+# The checks below stand in for Pillow's, which warn or refuse at other sizes before we can say how large an image is.
+Image.MAX_IMAGE_PIXELS = None
 DECODERS = {
     "PNG": PngImagePlugin.PngImageFile,
     "JPEG": JpegImagePlugin.JpegImageFile,
@@ -67,20 +72,21 @@ class Header:
     mode: str
 
 
-def probe(path: str | Path, *, max_pixels: int = MAX_PIXELS, max_bytes: int = MAX_BYTES) -> Header:
+def probe(path: str | Path) -> Header:
     """Check a file's header without decoding its pixels. Raises ImageError for whatever the header gives away."""
     path = Path(path)
-    check_file(path, max_bytes)
-    try:
-        with path.open("rb") as file:
-            image = open_header(file, path.name, max_pixels=max_pixels)
-            return Header(_format(file), (image.height, image.width), image.mode)
-    except OSError as error:
-        raise unreadable(path.name, error) from error
+    with opened(path) as file:
+        image = open_header(file, path.name)
+        return Header(_format(file), (image.height, image.width), image.mode)
 
 
-def open_header(file: BinaryIO, name: str, *, max_pixels: int = MAX_PIXELS) -> ImageFile.ImageFile:
+def open_header(file: BinaryIO, name: str) -> ImageFile.ImageFile:
     """Return Pillow's undecoded image, or raise ImageError when its header shows that it must not or cannot be read."""
+    try:
+        limit = max_megapixels()
+    except ValueError as error:
+        raise ImageError(name, str(error), "correct it, or remove it and start Loupe again") from error
+    _check_length(file.seek(0, os.SEEK_END), name, limit)
     kind = _format(file)
     if kind is None:
         raise ImageError(
@@ -90,6 +96,7 @@ def open_header(file: BinaryIO, name: str, *, max_pixels: int = MAX_PIXELS) -> I
         image = DECODERS[kind](file)
         several = getattr(image, "is_animated", False)
         bits = image.tag_v2.get(_BITS_PER_SAMPLE, (1,)) if kind == "TIFF" else (8,)
+        needed = decoding_bytes(image)
     except DAMAGE as error:
         raise damaged(name, kind, error) from error
 
@@ -98,11 +105,15 @@ def open_header(file: BinaryIO, name: str, *, max_pixels: int = MAX_PIXELS) -> I
         raise ImageError(
             name, f"it is {width} × {height} px, too small to inspect", f"use images of at least {MIN_SIDE} px a side"
         )
-    if max(width, height) > MAX_SIDE or width * height > max_pixels:
+    if max(width, height) > MAX_SIDE:
+        reason = f"it is {width:,} × {height:,} px; the limit is {MAX_SIDE:,} px a side"
+        raise ImageError(name, reason, "crop it to the part or export it smaller")
+    megapixels = width * height / 1e6
+    if megapixels > limit:
         raise ImageError(
             name,
-            f"it is {width:,} × {height:,} px; the limit is {MAX_SIDE:,} px a side and {max_pixels:,} px in all",
-            "crop it to the part or export it smaller",
+            f"it is {width:,} × {height:,} px, which is {megapixels:.4g} megapixels; the limit is {limit:g}",
+            f"crop it to the part, export it smaller, or {_raised(megapixels)}",
         )
     if several:
         reason = "it has several pages" if kind == "TIFF" else "it is animated"
@@ -112,28 +123,28 @@ def open_header(file: BinaryIO, name: str, *, max_pixels: int = MAX_PIXELS) -> I
         raise ImageError(name, reason, "export it as RGB or grey with 8 or 16 bits per channel")
     if not set(bits) <= {1, 2, 4, 8, 16}:
         raise ImageError(name, f"it has {max(bits)} bits per channel", "export it with 8 or 16")
+    if needed > MEMORY_PER_PIXEL * 1e6 * limit:
+        raise ImageError(
+            name,
+            f"its {megapixels:.4g} megapixels take {needed / 1e6:,.0f} MB to decode from a {kind} of this sort; "
+            f"the limit is {MEMORY_PER_PIXEL * limit:,.0f} MB",
+            f"export it as PNG, or as JPEG that is not progressive, or {_raised(needed / 1e6 / MEMORY_PER_PIXEL)}",
+        )
     return image
 
 
-def check_file(path: Path, max_bytes: int) -> None:
-    """Refuse what is missing or too long before it is opened, and what would block a reader (a pipe, a device)."""
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a photo to read. Raises ImageError when it is missing, would block a reader (a pipe), or cannot be read."""
     try:
         if not path.exists():
             raise ImageError(path.name, "there is no such file", "check the path")
         if not path.is_file():
             raise ImageError(path.name, "it is not a file", "name an image file")
-        check_length(path.stat().st_size, path.name, max_bytes)
+        with path.open("rb") as file:
+            yield file
     except OSError as error:
         raise unreadable(path.name, error) from error
-
-
-def check_length(length: int, name: str, max_bytes: int) -> None:
-    """Refuse an empty file and one of more than `max_bytes` bytes."""
-    if length == 0:
-        raise ImageError(name, "the file is empty", "copy it again from the camera")
-    if length > max_bytes:
-        reason = f"the file has {length:,} bytes, more than the limit of {max_bytes:,}"
-        raise ImageError(name, reason, "export it as PNG or JPEG, or crop it to the part")
 
 
 def damaged(name: str, kind: str, error: BaseException) -> ImageError:
@@ -146,6 +157,23 @@ def unreadable(name: str, error: OSError) -> ImageError:
     return ImageError(
         name, f"the file cannot be read ({error.strerror or error})", "check its permissions and the disk"
     )
+
+
+def _check_length(length: int, name: str, limit: float) -> None:
+    """Refuse an empty file and one longer than images of `limit` megapixels are."""
+    if length == 0:
+        raise ImageError(name, "the file is empty", "copy it again from the camera")
+    longest = FILE_PER_PIXEL * 1e6 * limit
+    if length > longest:
+        reason = f"the file has {length:,} bytes, more than the limit of {longest:,.0f}"
+        remedy = f"export it as PNG or JPEG, crop it to the part, or {_raised(length / 1e6 / FILE_PER_PIXEL)}"
+        raise ImageError(name, reason, remedy)
+
+
+def _raised(megapixels: float) -> str:
+    """Say how to have this many megapixels read, and what that takes."""
+    least = math.ceil(megapixels)
+    return f"set {SETTING} to {least}, which takes up to {MEMORY_PER_PIXEL * least:,} MB of memory a photo"
 
 
 def _format(file: BinaryIO) -> str | None:

@@ -1,35 +1,82 @@
-"""The photos that paths name: files as they are, folders with all below them but masks."""
+"""What lies below a folder, and the photos that paths name. No link is followed, however deep folders stand."""
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from inspect_core.images.layout import is_mask_folder
 from inspect_core.images.read import EXTENSIONS
 
+MAX_DEPTH = 50  # folders in one another; the system's own limit is the length of a path
+_CLUTTER = frozenset({"thumbs.db", "desktop.ini", "__macosx"})
+
+
+def is_clutter(name: str) -> bool:
+    """Whether a file or folder is passed over without a word: hidden, or put there by the system."""
+    return name.startswith(".") or name.casefold() in _CLUTTER
+
+
+def is_image(name: str) -> bool:
+    """Whether a file is taken for an image, by its extension."""
+    return Path(name).suffix.lower() in EXTENSIONS
+
+
+def walk(root: Path, *, passed_over: Callable[[str], bool] = is_clutter) -> Iterator[tuple[str, str | None]]:
+    """Give (POSIX path below `root`, None) for all but folders, sorted within a folder: files, links, pipes, devices.
+
+    A folder that is not entered, unreadable or more than `MAX_DEPTH` deep, comes with the reason and the remedy
+    instead of None. Raises OSError when `root` itself cannot be read.
+    """
+    waiting = [""]
+    while waiting:
+        folder = waiting.pop()
+        if folder.count("/") >= MAX_DEPTH:
+            yield folder, f"the folder lies more than {MAX_DEPTH} folders deep; move it up"
+            continue
+        try:
+            with os.scandir(root / folder) as entries:
+                found = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+        except OSError as error:
+            if not folder:
+                raise
+            yield folder, f"the folder cannot be read ({error.strerror}); check its permissions"
+            continue
+        for name, is_folder in found:
+            if passed_over(name):
+                continue
+            path = f"{folder}/{name}" if folder else name
+            if is_folder:
+                waiting.append(path)
+            else:
+                yield path, None
+
 
 def photos_in(paths: Iterable[str | Path]) -> list[tuple[str, Path]]:
     """(name, path) of every photo, in order of the paths and sorted within a folder.
 
-    The name is the POSIX path below the folder given, or the file's own name; names met twice get their folder in
-    front. `ground_truth/` and hidden folders are passed over, and links to folders are not followed. A path given as
-    a file is taken whatever its extension.
-    Raises FileNotFoundError for a path that does not exist.
+    The name is the POSIX path below the folder given, or the file's own name; names met twice become the whole path,
+    as given. A photo named twice is taken once. `ground_truth/`, hidden files and clutter are passed over, and links
+    to folders are not followed. A path given as a file is taken whatever its name.
+    Raises FileNotFoundError for a path that does not exist, OSError for a folder below it that cannot be entered.
     """
-    found: list[tuple[str, Path]] = []
+    names: dict[Path, str] = {}
     for given in map(Path, paths):
         if given.is_dir():
-            found += sorted((path.relative_to(given).as_posix(), path) for path in _below(given))
+            for name in sorted(_images_below(given)):
+                names.setdefault(given / name, name)
         elif given.exists():
-            found.append((given.name, given))
+            names.setdefault(given, given.name)
         else:
             raise FileNotFoundError(f"there is nothing at {given}; check the path")
-    times = Counter(name for name, _ in found)
-    return [(name if times[name] == 1 else path.as_posix(), path) for name, path in found]
+    while twice := {name for name, times in Counter(names.values()).items() if times > 1}:
+        names = {path: path.as_posix() if name in twice else name for path, name in names.items()}
+    return [(name, path) for path, name in names.items()]
 
 
-def _below(folder: Path) -> Iterable[Path]:
-    for where, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".") and not is_mask_folder(name)]
-        yield from (Path(where, name) for name in files if Path(name).suffix.lower() in EXTENSIONS)
+def _images_below(folder: Path) -> Iterator[str]:
+    for name, problem in walk(folder, passed_over=lambda name: is_clutter(name) or is_mask_folder(name)):
+        if problem:
+            raise OSError(f"{folder / name}: {problem}")
+        if is_image(name):
+            yield name

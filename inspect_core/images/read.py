@@ -10,35 +10,34 @@ Conventions, fixed because scores depend on them:
 
 import hashlib
 import io
+import threading
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
-from PIL import ExifTags, Image, ImageFile, ImageOps
+from PIL import ExifTags, Image, ImageFile
 
 from inspect_core.images.header import (
     DAMAGE,
     DEEP_MODES,
     EXTENSIONS,
-    MAX_BYTES,
-    MAX_PIXELS,
     MAX_SIDE,
     MIN_SIDE,
     Header,
     ImageError,
-    check_file,
-    check_length,
     damaged,
     open_header,
+    opened,
     probe,
-    unreadable,
 )
+from inspect_core.images.memory import decoding_bytes
 
 __all__ = [
     "BACKGROUND",
     "EXTENSIONS",
-    "MAX_BYTES",
-    "MAX_PIXELS",
     "MAX_SIDE",
     "MIN_SIDE",
     "Header",
@@ -55,6 +54,22 @@ __all__ = [
 
 BACKGROUND = (0, 0, 0)  # an unlit surrounding; it also makes the transparent part of a mask mean "no defect"
 
+BAND = 2**18  # pixels converted at once: every conversion by Pillow is a copy, or several, of all it is given
+SMALL = 20_000_000  # bytes: images that take more are decoded one at a time in this process, whoever asks
+_one_at_a_time = threading.Lock()
+
+# An upright array seen as the file stores it, by EXIF orientation.
+_AS_STORED: dict[int, Callable[[np.ndarray], np.ndarray]] = {
+    2: lambda upright: upright[:, ::-1],
+    3: lambda upright: upright[::-1, ::-1],
+    4: lambda upright: upright[::-1],
+    5: lambda upright: upright.swapaxes(0, 1),
+    6: lambda upright: upright.swapaxes(0, 1)[::-1],
+    7: lambda upright: upright.swapaxes(0, 1)[::-1, ::-1],
+    8: lambda upright: upright.swapaxes(0, 1)[:, ::-1],
+}
+_ON_ITS_SIDE = (5, 6, 7, 8)
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -65,23 +80,22 @@ class Picture:
     digest: str
 
 
-def read(path: str | Path, *, max_pixels: int = MAX_PIXELS, max_bytes: int = MAX_BYTES) -> Picture:
+def read(path: str | Path) -> Picture:
     """Read a PNG, JPEG, BMP, TIFF or WebP file holding one picture of 8 or 16 bits per channel.
 
-    The format is what the first bytes say, whatever the extension. Raises ImageError naming the file, the reason and
-    the remedy: unknown, damaged, animated or several pages, CMYK or floating point, under `MIN_SIDE` or over
-    `MAX_SIDE` pixels a side, over `max_pixels` or `max_bytes`.
+    The format is what the first bytes say, whatever the extension. Takes at most MEMORY_PER_PIXEL bytes a pixel, of
+    which 3 remain. Raises ImageError naming the file, the reason and the remedy: unknown, damaged, animated or several
+    pages, CMYK or floating point, under `MIN_SIDE` or over `MAX_SIDE` pixels a side, over the size that
+    LOUPE_MAX_MEGAPIXELS allows.
     """
     path = Path(path)
-    return read_bytes(_content(path, max_bytes), path.name, max_pixels=max_pixels, max_bytes=max_bytes)
+    with opened(path) as file:
+        return _picture(file, path.name)
 
 
-def read_bytes(data: bytes, name: str, *, max_pixels: int = MAX_PIXELS, max_bytes: int = MAX_BYTES) -> Picture:
+def read_bytes(data: bytes, name: str) -> Picture:
     """Read the content of an image file as `read` does; `name` is only repeated in the result and in errors."""
-    check_length(len(data), name, max_bytes)
-    pixels = _to_rgb(_decode(open_header(io.BytesIO(data), name, max_pixels=max_pixels), name))
-    pixels.setflags(write=False)
-    return Picture(name, pixels, digest(pixels))
+    return _picture(io.BytesIO(data), name)
 
 
 def read_mask(path: str | Path, size: tuple[int, int]) -> np.ndarray:
@@ -91,12 +105,11 @@ def read_mask(path: str | Path, size: tuple[int, int]) -> np.ndarray:
     another size or is a JPEG, whose compression leaves grey specks around every edge.
     """
     path = Path(path)
-    image = open_header(io.BytesIO(_content(path, MAX_BYTES)), path.name)
-    if image.format == "JPEG":
-        raise ImageError(path.name, "a mask as JPEG has no sharp outline", "export the mask as PNG")
-    image = _decode(image, path.name)
-    # 16-bit mono is compared as stored: a defect marked by the value 1 would round to 0.
-    mask = np.asarray(image) > 0 if image.mode in DEEP_MODES else _to_rgb(image).any(axis=-1)
+    with opened(path) as file:
+        image = open_header(file, path.name)
+        if image.format == "JPEG":
+            raise ImageError(path.name, "a mask as JPEG has no sharp outline", "export the mask as PNG")
+        mask = _upright(image, path.name, _marked)
     if mask.shape != tuple(size):
         raise ImageError(
             path.name,
@@ -113,17 +126,17 @@ def thumbnail(path: str | Path, size: tuple[int, int]) -> tuple[tuple[int, int],
     reduced size, in grey.
     """
     path = Path(path)
-    image = open_header(io.BytesIO(_content(path, MAX_BYTES)), path.name)
-    full = image.size
-    image.draft("L", (4 * size[1], 4 * size[0]))
-    reduced = image.size != full
-    upright = _decode(image, path.name)
+    with opened(path) as file:
+        image = open_header(file, path.name)
+        width, height = image.size
+        image.draft("L", (4 * size[1], 4 * size[0]))
+        reduced = image.size != (width, height)
+        grey = _upright(image, path.name, _brightness)
     if not reduced:
-        full = upright.size
-    elif image.getexif().get(ExifTags.Base.Orientation, 1) >= 5:
-        full = full[::-1]
-    grey = upright if upright.mode == "L" else Image.fromarray(_to_rgb(upright)).convert("L")
-    return full[::-1], np.asarray(grey.resize(size[::-1], Image.Resampling.BOX))
+        height, width = grey.shape
+    elif _orientation(image) in _ON_ITS_SIDE:
+        height, width = width, height
+    return (height, width), np.asarray(Image.fromarray(grey).resize(size[::-1], Image.Resampling.BOX))
 
 
 def digest(pixels: np.ndarray) -> str:
@@ -139,33 +152,59 @@ def squash(pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     Pillow's BILINEAR, whose triangle widens with the reduction, so that a large image is averaged and not sampled.
     Every path that scores an image goes through here. Raises ValueError for other arrays and sizes.
     """
-    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[-1] != 3:
+    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[-1] != 3 or not pixels.size:
         raise ValueError(f"pixels are {pixels.dtype} of shape {pixels.shape}; give (H, W, 3) uint8 RGB")
     height, width = size
     if not (1 <= height <= MAX_SIDE and 1 <= width <= MAX_SIDE):
         raise ValueError(f"size is {tuple(size)}; give (height, width) between 1 and {MAX_SIDE} pixels")
-    return np.array(Image.fromarray(pixels).resize((width, height), Image.Resampling.BILINEAR))
+    # Pillow averages along the rows first and rounds: row by row the result is the same, without a copy of the whole.
+    step = _rows(pixels.shape[1])
+    bands = (Image.fromarray(pixels[top : top + step]) for top in range(0, len(pixels), step))
+    narrow = [np.asarray(band.resize((width, band.height), Image.Resampling.BILINEAR)) for band in bands]
+    return np.array(Image.fromarray(np.concatenate(narrow)).resize((width, height), Image.Resampling.BILINEAR))
 
 
-def _content(path: Path, max_bytes: int) -> bytes:
-    check_file(path, max_bytes)
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise unreadable(path.name, error) from error
+def _picture(file: BinaryIO, name: str) -> Picture:
+    pixels = _upright(open_header(file, name), name, _rgb)
+    pixels.setflags(write=False)
+    return Picture(name, pixels, digest(pixels))
 
 
-def _decode(image: ImageFile.ImageFile, name: str) -> Image.Image:
-    """Decode the pixels and turn them upright."""
-    try:
-        image.load()
-        return ImageOps.exif_transpose(image)
-    except DAMAGE as error:
-        raise damaged(name, image.format, error) from error
+def _upright(image: ImageFile.ImageFile, name: str, values: Callable[[Image.Image], np.ndarray]) -> np.ndarray:
+    """Decode an image, and return `values` of its pixels, upright: (H, W, ...). The image is closed.
+
+    values: of an image as stored, (rows, columns, ...), each of its own pixel alone: it is given a band at a time.
+    """
+    with _one_at_a_time if decoding_bytes(image) > SMALL else nullcontext():
+        try:
+            image.load()
+            orientation = _orientation(image)
+        except DAMAGE as error:
+            image.close()
+            raise damaged(name, image.format, error) from error
+        (width, height), of_one = image.size, values(image.crop((0, 0, 1, 1)))
+        size = (width, height) if orientation in _ON_ITS_SIDE else (height, width)
+        upright = np.empty((*size, *of_one.shape[2:]), of_one.dtype)
+        stored, step = _AS_STORED.get(orientation, lambda upright: upright)(upright), _rows(width)
+        for top in range(0, height, step):
+            bottom = min(top + step, height)
+            stored[top:bottom] = values(image.crop((0, top, width, bottom)))
+        image.close()
+    return upright
 
 
-def _to_rgb(image: Image.Image) -> np.ndarray:
-    """Return `(H, W, 3)` uint8 of a decoded image, by the conventions at the head of this file."""
+def _rows(width: int) -> int:
+    """Rows in a band of an image this wide."""
+    return max(1, BAND // width)
+
+
+def _orientation(image: Image.Image) -> int:
+    """The EXIF orientation of a decoded image, as Pillow's exif_transpose reads it: 1 is upright."""
+    return image.getexif().get(ExifTags.Base.Orientation, 1)
+
+
+def _rgb(image: Image.Image) -> np.ndarray:
+    """(H, W, 3) uint8 of a decoded image, by the conventions at the head of this file."""
     if image.mode in DEEP_MODES:
         deep = np.asarray(image).astype(np.uint32)
         grey = ((deep + 128) // 257).astype(np.uint8)
@@ -173,4 +212,14 @@ def _to_rgb(image: Image.Image) -> np.ndarray:
     if image.has_transparency_data:
         ground = Image.new("RGBA", image.size, (*BACKGROUND, 255))
         image = Image.alpha_composite(ground, image.convert("RGBA"))
-    return np.array(image.convert("RGB"))
+    return np.asarray(image.convert("RGB"))
+
+
+def _brightness(image: Image.Image) -> np.ndarray:
+    """(H, W) uint8 of a decoded image."""
+    return np.asarray(image if image.mode == "L" else Image.fromarray(_rgb(image)).convert("L"))
+
+
+def _marked(image: Image.Image) -> np.ndarray:
+    """(H, W) bool of a decoded mask; 16-bit mono as stored: a defect marked by the value 1 would round to 0."""
+    return np.asarray(image) > 0 if image.mode in DEEP_MODES else _rgb(image).any(axis=-1)

@@ -9,7 +9,10 @@ GOOD = "good"
 
 
 class ScanError(ValueError):
-    """A folder or archive that cannot be used at all; the message says why and what to do."""
+    """A folder or archive that cannot be used at all; the message says why and what to do, fit to be shown."""
+
+    def __init__(self, message: str):
+        super().__init__(shown(message))
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,11 @@ class Samples:
     def _sides(self) -> str:
         sides = Counter(sample.part_of for sample in self.good if sample.part_of)
         return ", ".join(f"{sides[side]} in {side}/" for side in ("train", "test") if side in sides)
+
+
+def shown(text: str) -> str:
+    """Return text on one line: escapes stand for line ends, terminal controls and bytes that are no UTF-8."""
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text)
 
 
 def counted(count: int, noun: str) -> str:

@@ -1,5 +1,7 @@
 """What the pure functions on scores, labels and maps ask of their input: one place, one wording."""
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -19,6 +21,28 @@ def as_scores(values: ArrayLike, *, name: str) -> np.ndarray:
         where = tuple(int(i) for i in np.argwhere(missing)[0])
         raise ValueError(f"{name} is NaN at {where}; remove that sample, or find out why it has no score")
     return scores
+
+
+def as_finite(values: ArrayLike, *, name: str) -> np.ndarray:
+    """Real numbers of any shape in float64, where they are to be compared with a limit.
+
+    Raises ValueError naming the first that is not finite: such a comparison decides nothing, so nothing may be
+    accepted on it. A float32 scalar would round the limit to float32 before comparing.
+    """
+    numbers = as_scores(values, name=name).astype(np.float64)
+    endless = np.isinf(numbers)
+    if endless.any():
+        where = tuple(int(i) for i in np.argwhere(endless)[0])
+        raise ValueError(f"{name} is {numbers[where]} at {where}; find out why that part has no finite score")
+    return numbers
+
+
+def as_finite_number(value: float, *, name: str) -> float:
+    """One number in float64, as `as_finite`. Raises ValueError unless it is finite."""
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{name} is {number}; without a finite one nothing can be judged")
+    return number
 
 
 def as_labels(labels: ArrayLike, *, name: str, shape: tuple[int, ...]) -> np.ndarray:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
-from inspect_core.judge.checks import as_scores
+from inspect_core.judge.checks import as_finite, as_finite_number, as_scores
 
 DEFAULT_OVERKILL = 0.01
 DEFAULT_REVIEW = 0.05
@@ -205,12 +205,15 @@ def count_parts(good_scores: ArrayLike, defect_scores: ArrayLike, *, review: flo
     """Counts of accepted (score <= review), reviewed (<= reject) and rejected parts; one limit: review == reject.
 
     good_scores: (n,), defect_scores: (m,), either may be empty. Compares in float64, as a single verdict does.
-    Raises ValueError for NaN and for review > reject.
+    Raises ValueError for a score or limit that is not finite and for review > reject.
     """
-    if not review <= reject:
-        raise ValueError(f"review is {review}, reject {reject}; the limit for review may not exceed that for rejection")
-    good = as_scores(good_scores, name="good_scores").astype(np.float64)
-    defects = as_scores(defect_scores, name="defect_scores").astype(np.float64)
+    review, reject = as_finite_number(review, name="review"), as_finite_number(reject, name="reject")
+    if review > reject:
+        raise ValueError(
+            f"review is {review:g}, reject {reject:g}; the limit for review may not exceed that for rejection"
+        )
+    good = as_finite(good_scores, name="good_scores")
+    defects = as_finite(defect_scores, name="defect_scores")
     return Counts(
         good_rejected=int((good > reject).sum()),
         good_total=good.size,

@@ -5,8 +5,6 @@ import hashlib
 import io
 import json
 import os
-import shutil
-import tempfile
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -16,65 +14,61 @@ import safetensors.numpy
 import torch
 from torch import Tensor
 
-from inspect_core import manifest
+from inspect_core import manifest, recipe_arrays
 from inspect_core.guard import Guard
+from inspect_core.judge.checks import as_finite_number
 from inspect_core.kinds import Kinds
 from inspect_core.known_cases import KnownCases
-from inspect_core.manifest import RecipeError
+from inspect_core.manifest import refusing
 from inspect_core.methods import METHODS
 from inspect_core.recipe import SIGMA, BackboneChoice, Calibrated, Provenance, Recipe
+from inspect_core.recipe_fields import DIRECTION, RESIZE_RULE
+from inspect_core.records.recipe_place import check_place
+from inspect_core.records.recipe_proof import PARTS, prove
+from inspect_core.unfinished import replacing
 from inspect_core.verdict import Limits
 
 TRIANGLES = ("detector.cholesky",)
 EXTRAS = {"guard": Guard, "gallery": KnownCases, "kinds": Kinds}
-RESIZE_RULE = "squash, Pillow BILINEAR"
-DIRECTION = "higher is more anomalous"
 
 
 def save(recipe: Recipe, path: str | Path) -> Recipe:
     """Write `recipe` to `path`, a zip when it ends in .zip, else a folder; returns it with its digest.
 
-    The package appears under its name only when it is whole, and an older one of that name is then replaced.
-    Raises OSError when the disk is full or not writable; nothing is left behind then.
+    The package appears under its name only when it is whole, and an older recipe of that name is then replaced.
+    Raises OSError when the disk is full or not writable, with nothing left behind, and PlaceError, an OSError too, when
+    what is there is no recipe.
     """
-    path = Path(path)
+    path = check_place(path)
     files = _files_of(recipe)
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     listing = manifest.listing_of(sums)
     files[manifest.SUMS] = listing
-    path.parent.mkdir(parents=True, exist_ok=True)
-    half_done = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:
-        if path.suffix == ".zip":
-            _write_zip(files, half_done / "recipe.zip")
-            os.replace(half_done / "recipe.zip", path)
-        else:
-            _write_folder(files, half_done / "recipe")
-            _replace_folder(half_done / "recipe", path, half_done / "old")
+        with replacing(path) as new:
+            (_write_zip if path.suffix == ".zip" else _write_folder)(files, new)
     except OSError as error:
         raise OSError(
             error.errno,
             f"recipe {path.name} was not saved ({error.strerror}); free some disk space or choose another folder",
         ) from error
-    finally:
-        shutil.rmtree(half_done, ignore_errors=True)
     return replace(recipe, digest=hashlib.sha256(listing).hexdigest())
 
 
 def load(path: str | Path) -> Recipe:
     """The recipe at `path`, a folder or a zip.
 
-    Raises RecipeError, naming file, reason and remedy, for anything damaged, oversized or unexpected.
+    What loads can inspect: it has scored a made-up photo. No network is loaded for that.
+    Raises RecipeError, naming file, reason and remedy, for anything damaged, oversized or unexpected, and nothing else.
     """
     path = Path(path)
     package = manifest.check(path)
     document = manifest.read_document(package)
-    try:
-        return _recipe_of(document, _arrays(package), _calibration(package), package.digest)
-    except RecipeError:
-        raise
-    except (KeyError, TypeError, ValueError, RuntimeError, IndexError) as error:
-        raise RecipeError(f"{path.name}: its parts do not fit together ({error}); get a fresh copy") from error
+    with refusing(path, "its parts do not fit together"):
+        lengths = recipe_arrays.check(document, package.header)
+        recipe = _recipe_of(document, _arrays(package, document), _calibration(package), package)
+    prove(recipe, path, width=lengths["k"], embedding=lengths.get("e"))
+    return recipe
 
 
 def _files_of(recipe: Recipe) -> dict[str, bytes]:
@@ -144,51 +138,55 @@ def _to_numpy(value: Tensor | np.ndarray) -> np.ndarray:
     return value.detach().cpu().numpy() if isinstance(value, Tensor) else np.asarray(value)
 
 
-def _arrays(package: manifest.Package) -> dict[str, np.ndarray]:
+def _arrays(package: manifest.Package, document: dict) -> dict[str, np.ndarray]:
     arrays = safetensors.numpy.load(package.read(manifest.ARRAYS))
+    recipe_arrays.check_values(document, arrays)
     for name in TRIANGLES:
         if name in arrays:
             arrays[name] = manifest.unpack_triangle(arrays[name])
-    for name, value in arrays.items():
-        if value.dtype.kind == "f" and not np.isfinite(value).all():
-            raise RecipeError(f"{package.where.name}: array {name} is not finite; get a fresh copy")
     return arrays
 
 
 def _calibration(package: manifest.Package) -> tuple[Calibrated, ...]:
-    rows = csv.DictReader(io.StringIO(package.read(manifest.CALIBRATION).decode("utf-8")))
-    return tuple(Calibrated(row["name"], row["digest"], float(row["score"])) for row in rows)
+    with refusing(package.where, f"{manifest.CALIBRATION} is damaged"):
+        rows = csv.DictReader(io.StringIO(package.read(manifest.CALIBRATION).decode("utf-8")))
+        return tuple(
+            Calibrated(row["name"], row["digest"], as_finite_number(row["score"], name=f"score of row {number}"))
+            for number, row in enumerate(rows, start=1)
+        )
 
 
-def _recipe_of(document: dict, arrays: dict, calibration: tuple[Calibrated, ...], digest: str) -> Recipe:
+def _recipe_of(document: dict, arrays: dict, calibration: tuple[Calibrated, ...], package: manifest.Package) -> Recipe:
     geometry, chosen, detector = document["geometry"], document["backbone"], document["detector"]
-    if detector["name"] not in METHODS:
-        raise ValueError(f"detector {detector['name']!r} is not one of {', '.join(METHODS)}")
-    if (geometry["resize"], geometry["colour_order"]) != (RESIZE_RULE, "RGB") or geometry["sigma"] != SIGMA:
-        raise ValueError("its geometry is not one that this version computes")
+    if geometry["sigma"] != SIGMA:
+        raise ValueError(f"geometry.sigma is {geometry['sigma']}, and this version smooths with {SIGMA}")
     if len(calibration) != document["calibration"]["good"]:
         raise ValueError("the calibration table is not as long as recipe.json says")
-    method = METHODS[detector["name"]]
+    method, live = METHODS[detector["name"]], detector["live"]
     projection = arrays.get("features.projection", arrays.get("detector.projection"))
-    fitted = method.from_arrays(_of("detector", arrays), detector["params"])
-    live = {name: int(value) for name, value in detector["live"].items()}
+    with refusing(package.where, f"{PARTS['detector']} cannot be used"):
+        fitted = method.from_arrays(_of("detector", arrays), detector["params"])
     if set(live) != ({method.live} if method.live else set()):
         raise ValueError(f"live parameters {sorted(live)} are not those of {detector['name']}")
-    if method.live and not 0 <= live[method.live] <= method.top(fitted):
-        raise ValueError(f"{method.live} is {live[method.live]}, above {method.top(fitted)}")
+    if method.live and live[method.live] > method.top(fitted):
+        raise ValueError(f"detector.live.{method.live} is {live[method.live]}, above {method.top(fitted)} of the fit")
+    extras = {}
+    for name, kind in EXTRAS.items():
+        with refusing(package.where, f"{PARTS[name]} cannot be used"):
+            extras[name] = document[name] and kind.from_arrays(_of(name, arrays), document[name])
     return Recipe(
         product=document["product"],
         backbone=BackboneChoice(
-            chosen["name"], tuple(chosen["taps"]), chosen["weight_digest"], tuple(int(n) for n in geometry["size"])
+            chosen["name"], tuple(chosen["taps"]), chosen["weight_digest"], tuple(geometry["size"])
         ),
-        grid=tuple(int(n) for n in geometry["grid"]),
+        grid=tuple(geometry["grid"]),
         pool=geometry["pool"],
         nearest=geometry["nearest"],
         projection=projection,
         method=detector["name"],
         detector=fitted,
         live=live,
-        limits=Limits(float(document["limits"]["review"]), float(document["limits"]["reject"])),
+        limits=Limits(document["limits"]["review"], document["limits"]["reject"]),
         calibration=calibration,
         provenance=Provenance(
             created=document["created"],
@@ -200,11 +198,8 @@ def _recipe_of(document: dict, arrays: dict, calibration: tuple[Calibrated, ...]
             versions=document["versions"],
             calibration_note=document["calibration"]["note"],
         ),
-        **{
-            name: kind.from_arrays(_of(name, arrays), document[name]) if document[name] is not None else None
-            for name, kind in EXTRAS.items()
-        },
-        digest=digest,
+        **extras,
+        digest=package.digest,
     )
 
 
@@ -220,17 +215,6 @@ def _write_folder(files: dict[str, bytes], folder: Path) -> None:
     for name, data in files.items():
         (folder / name).write_bytes(data)
         _flush(folder / name)
-
-
-def _replace_folder(new: Path, path: Path, aside: Path) -> None:
-    if path.exists():
-        os.replace(path, aside)
-    try:
-        os.replace(new, path)
-    except OSError:
-        if aside.exists():
-            os.replace(aside, path)
-        raise
 
 
 def _flush(path: Path) -> None:

@@ -132,6 +132,7 @@ class Bench {
 
   /** A limit under a moving hand: all views follow in the next frame, Python hears nothing yet. */
   drag(limits) {
+    if (!canJudge(limits.review, limits.reject)) return;
     this.limits = limits;
     this.held = true;
     this.frame ??= requestAnimationFrame(() => {
@@ -150,8 +151,8 @@ class Bench {
   }
 
   setLimits(limits) {
-    this.histogram.makeRoomFor(limits);
     this.drag(limits);
+    this.histogram.makeRoomFor(this.limits);
     this.release();
   }
 

@@ -121,7 +121,7 @@ class Gallery {
 
   /** Verdicts under these limits; only what changes is touched. */
   judge(limits) {
-    const counts = { all: this.items.length, reject: 0, review: 0, accept: 0 };
+    const counts = { all: this.items.length, reject: 0, review: 0, accept: 0, unjudged: 0 };
     let changed = false;
     this.items.forEach((item, i) => {
       const verdict = this.parts.stopped[i] ? "reject" : verdictOf(this.parts.scores[i], limits);

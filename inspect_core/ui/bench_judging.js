@@ -6,10 +6,15 @@ const VERDICTS = {
   reject: { icon: "✕", word: "Reject" },
   review: { icon: "?", word: "Review" },
   accept: { icon: "✓", word: "Accept" },
+  unjudged: { icon: "!", word: "Not judged" },
 };
 
-/** "accept" for score <= review, "review" for score <= reject, else "reject". */
+/** Whether numbers can be compared with one another; what is not finite decides nothing, and nothing is accepted on it. */
+const canJudge = (...numbers) => numbers.every(Number.isFinite);
+
+/** "accept" for score <= review, "review" for score <= reject, else "reject"; "unjudged" where a number is not finite. */
 function verdictOf(score, limits) {
+  if (!canJudge(score, limits.review, limits.reject)) return "unjudged";
   if (score <= limits.review) return "accept";
   return score <= limits.reject ? "review" : "reject";
 }

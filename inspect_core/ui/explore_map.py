@@ -7,10 +7,11 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from inspect_core import explore, map_figures, patch_frame
-from inspect_core.figures import Look
+from inspect_core.figures import Look, as_text
 from inspect_core.images.read import ImageError
 from inspect_core.map_figures import Marks
-from inspect_core.ui import explore_panels, exploring, inspect_panels, shell
+from inspect_core.ui import explore_panels, exploring, in_hand, shell
+from inspect_core.ui.bench_settings import show_on_bench
 from inspect_core.ui.exploring import DrawnMap, MapOrder
 from inspect_core.ui.in_hand import InHand
 from inspect_core.verdict import Limits
@@ -22,7 +23,7 @@ PICKED_SIDE, NEAR_SIDE = 512, 128
 FRAME = (194, 65, 12)
 
 
-@st.fragment
+@in_hand.redrawn
 def patch_map(hand: InHand) -> None:
     """t-SNE of patches or photos, with a click leading to the part and the patch."""
     if not hand.tray.photos:
@@ -117,7 +118,7 @@ def _show_picked(hand: InHand, drawn: DrawnMap, i: int, live: dict[str, int], li
     try:
         pixels = hand.pixels(position)
     except ImageError as error:
-        st.error(str(error), icon=":material/broken_image:")
+        st.error(shell.plain(error), icon=":material/broken_image:")
         return
     small = patch_frame.reduced(pixels, PICKED_SIDE)
     score = f"The part: {_scored(float(hand.scores(live)[position]), limits, 'score')}."
@@ -141,7 +142,7 @@ def _show_picked(hand: InHand, drawn: DrawnMap, i: int, live: dict[str, int], li
             f"{_scored(float(points.peak[i]), limits, 'heatmap up to')}.  \n{score}"
         )
     if st.button("Show on the bench", key="to_bench", width="stretch"):
-        inspect_panels.show_on_bench(hand, position, None if points.whole else (row, column))
+        show_on_bench(hand, position, None if points.whole else (row, column))
 
 
 def _picked(chart: str, count: int) -> int | None:
@@ -158,10 +159,10 @@ def _picked(chart: str, count: int) -> int | None:
 def _name_point(hand: InHand, drawn: DrawnMap, i: int) -> str:
     points = drawn.points
     photo, (row, column) = hand.tray.photos[points.photo[i]], points.place[i]
-    name = photo.name.replace("<", "‹")
+    name, truth = as_text(photo.name), as_text(points.truth[i])
     if points.whole:
-        return f"{name}<br>{points.truth[i]}<br>score {points.score[i]:.3g}"
-    return f"{name}<br>{points.truth[i]}, row {row + 1}, column {column + 1}<br>heatmap reaches {points.peak[i]:.3g}"
+        return f"{name}<br>{truth}<br>score {points.score[i]:.3g}"
+    return f"{name}<br>{truth}, row {row + 1}, column {column + 1}<br>heatmap reaches {points.peak[i]:.3g}"
 
 
 def _how_to_read(points: explore.Points, limits: Limits | None) -> str:

@@ -11,7 +11,8 @@ from inspect_core.figures import Look
 from inspect_core.jobs import Busy, Job
 from inspect_core.preview import explained
 from inspect_core.sensitivity import Reading
-from inspect_core.ui import exploring, inspect_panels, live_parameters, shell
+from inspect_core.ui import exploring, live_parameters, shell
+from inspect_core.ui.bench_settings import settings_of
 from inspect_core.ui.in_hand import InHand
 from inspect_core.verdict import Limits
 
@@ -203,7 +204,7 @@ def _curves(hand: InHand, name: str, value: float, readings: list[Reading]) -> N
 
 def in_force(hand: InHand) -> tuple[dict[str, int], Limits | None]:
     """The live value and the limits of this session; no limits when there is nothing to set them on."""
-    settings = inspect_panels._settings(hand)
+    settings = settings_of(hand)
     live = settings["live"]
     try:
         return live, settings["limits"] or hand.suggested_limits(live)
@@ -226,7 +227,7 @@ def offer(label: str, title: str, key: tuple, work: Callable[[Job], object], wor
             exploring.start(title, key, work)
             st.rerun()
         except Busy as error:
-            st.warning(str(error))
+            st.warning(shell.plain(error))
     if busy:
         shell.watch_in_page()
     else:

@@ -71,7 +71,7 @@ def kept() -> Kept:
 def start(title: str, key: Hashable, work: Callable[[Job], Any]) -> None:
     """Work in the background and keep its result under `key`. Raises Busy while another job runs."""
     shelf = kept()
-    shell.jobs().submit(title, lambda job: shelf.put(key, work(job)), owner=shell.current_user())
+    shell.start(title, lambda job: shelf.put(key, work(job)))
 
 
 def draw_map(hand: InHand, order: MapOrder, live: dict[str, int], limit: float, job: Job) -> DrawnMap:

@@ -1,17 +1,21 @@
 """What the engineer has in hand: one taught part with its tray, shared by all pages of a session.
 
-The objects live in a small process-wide shelf, so a closed tab loses nothing: the next session finds the latest.
+Parts live on a small shelf of the process, so a closed tab loses nothing: the next session finds the part used last.
+Sessions, callbacks, fragments and jobs hold ids and look the part up when they need it: what leaves the shelf is gone.
 """
 
 import threading
 import uuid
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import wraps
 from pathlib import Path
 
 import numpy as np
 import streamlit as st
 from PIL import Image
+from torch import Tensor
 
 from inspect_core import plots, workspace
 from inspect_core.features.preparation import Preparation
@@ -19,6 +23,7 @@ from inspect_core.guard import OFF, Guard
 from inspect_core.images.read import Picture, read
 from inspect_core.kinds import Kinds
 from inspect_core.known_cases import KnownCases
+from inspect_core.preview import PatchSample
 from inspect_core.recipe import Recipe, guard_score
 from inspect_core.study import Study
 from inspect_core.suggest import Suggestion
@@ -30,13 +35,26 @@ ADDED = "added"
 _KEY = "in_hand"
 
 
-@dataclass
+class _Memo:
+    """What was worked out of a part in hand and is asked for again: one for all its copies, safe from any thread."""
+
+    def __init__(self) -> None:
+        self.foreign: dict[tuple[str, bool], float] = {}
+        self.read: tuple[Path, np.ndarray] | None = None
+        self.scores: tuple[Tray, dict[str, int], np.ndarray] | None = None
+        self.sample: PatchSample | None = None
+        self.sampling = threading.Lock()
+
+
+@dataclass(frozen=True, eq=False)
 class InHand:
     """A taught part on the bench: from a study just fitted, or from a recipe that was opened.
 
+    Sessions and jobs share it, so it never changes: `change` puts a changed copy of the same id in its place, and who
+    began with one copy draws or works with that one to the end.
+
     thumbnails: small WebP pictures in the order of the tray; notes: sentences the engineer should see; suggestion:
-    where the parameters began; follows: id of the part in hand that this one is a refit of; writing: held while kinds
-    or cases are changed, since sessions and the job in the background share them.
+    where the parameters began; follows: id of the part in hand that this one is a refit of.
     """
 
     product: str
@@ -50,12 +68,9 @@ class InHand:
     cases: KnownCases | None = None
     suggestion: Suggestion | None = None
     follows: str | None = None
-    thumbnails: list[bytes] = field(default_factory=list)
+    thumbnails: tuple[bytes, ...] = ()
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
-    writing: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
-    _foreign: dict[tuple[str, bool], float] = field(default_factory=dict)
-    _read: tuple[Path, np.ndarray] | None = None
-    _last: tuple[tuple, np.ndarray] | None = None
+    _memo: _Memo = field(default_factory=_Memo, repr=False)
 
     @property
     def engine(self) -> str:
@@ -72,9 +87,9 @@ class InHand:
 
         Raises ImageError for a photo that can no longer be read.
         """
-        path, held = self.tray.photos[position].path, self._read
+        path, held = self.tray.photos[position].path, self._memo.read
         if held is None or held[0] != path:
-            held = self._read = path, read(path).pixels
+            held = self._memo.read = path, read(path).pixels
         return held[1]
 
     def suggested_limits(self, live: dict[str, int]) -> Limits:
@@ -83,11 +98,10 @@ class InHand:
 
     def scores(self, live: dict[str, int]) -> np.ndarray:
         """Scores of the whole tray; the last ones are kept, since a move of the limit asks for the same again."""
-        asked = (tuple(live.items()), len(self.tray.photos))
-        held = self._last
-        if held is None or held[0] != asked:
-            held = self._last = asked, self.tray.scores(**live)
-        return held[1]
+        held = self._memo.scores
+        if held is None or held[:2] != (self.tray, live):
+            held = self._memo.scores = self.tray, dict(live), self.tray.scores(**live)
+        return held[2]
 
     def calm(self, live: dict[str, int]) -> float:
         """The median patch score of good photos, where colour begins; of all photos when none is known to be good."""
@@ -100,30 +114,35 @@ class InHand:
         """What the guard says of one photo on the tray; None when there is no guard or it is off."""
         if self.guard is None or self.guard.mode == OFF:
             return None
-        asked = (self.tray.photos[position].digest, self.guard.fused)
-        if asked not in self._foreign:
-            self._foreign[asked] = guard_score(self.pixels(position), self.guard, self.preparation.backbone)
-        return self.guard.sentence(self._foreign[asked])
+        asked, known = (self.tray.photos[position].digest, self.guard.fused), self._memo.foreign
+        if asked not in known:
+            known[asked] = guard_score(self.pixels(position), self.guard, self.preparation.backbone)
+        return self.guard.sentence(known[asked])
 
     def is_foreign(self, position: int) -> bool:
         """Whether the guard trips on one photo; False while it has not been asked about it."""
         if self.guard is None:
             return False
-        score = self._foreign.get((self.tray.photos[position].digest, self.guard.fused))
+        score = self._memo.foreign.get((self.tray.photos[position].digest, self.guard.fused))
         return score is not None and self.guard.trips(score)
 
-    def add(self, picture: Picture) -> int:
-        """Put an uploaded photo on the tray (kept losslessly in the workspace); its position. Seen before: no work."""
-        for position, photo in enumerate(self.tray.photos):
-            if photo.digest == picture.digest:
-                return position
-        path = keep_upload(picture)
-        size = picture.pixels.shape[:2]
-        photo = TrayPhoto(picture.name, picture.digest, size, UNKNOWN, ADDED, path)
-        position = self.tray.add(photo, self.preparation.features(picture.pixels))
-        self.thumbnails.append(plots.thumbnail(picture.pixels))
-        self.product_check(position)
-        return position
+    def patch_sample(self) -> PatchSample:
+        """Patches of the good photos that previews are fitted on; who asks while they are drawn waits for the same."""
+        with self._memo.sampling:
+            if self._memo.sample is None:
+                self._memo.sample = PatchSample.of(self.study)
+            return self._memo.sample
+
+    def position_of(self, digest: str) -> int | None:
+        """Where the photo of this content is on the tray; None when it is not there."""
+        return next((i for i, photo in enumerate(self.tray.photos) if photo.digest == digest), None)
+
+    def with_photo(self, photo: TrayPhoto, patches: Tensor, thumbnail: bytes) -> "InHand":
+        """With one photo more at the end of the tray, (1, h, w, k) patches given; as it is when the photo is there."""
+        if self.position_of(photo.digest) is not None:
+            return self
+        tray = self.tray.with_photo(photo, patches)
+        return replace(self, tray=tray, thumbnails=(*self.thumbnails, thumbnail))
 
 
 def keep_upload(picture: Picture) -> Path:
@@ -132,9 +151,12 @@ def keep_upload(picture: Picture) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{picture.digest[:32]}.png"
     if not path.exists():
-        half_done = path.with_suffix(".part")
-        Image.fromarray(picture.pixels).save(half_done, "PNG")
-        half_done.replace(path)
+        half_done = path.with_suffix(f".{uuid.uuid4().hex[:8]}.part")
+        try:
+            Image.fromarray(picture.pixels).save(half_done, "PNG")
+            half_done.replace(path)
+        finally:
+            half_done.unlink(missing_ok=True)
     return path
 
 
@@ -147,49 +169,132 @@ def of_study(
 ) -> InHand:
     """What a finished fit puts in hand."""
     hand = InHand(product, study.tray, study.preparation, study=study, notes=notes, guard=guard, suggestion=suggestion)
-    hand.thumbnails = [plots.thumbnail(hand.pixels(i)) for i in range(len(study.tray.photos))]
-    return hand
+    return replace(hand, thumbnails=tuple(plots.thumbnail(hand.pixels(i)) for i in range(len(study.tray.photos))))
 
 
 def refitted(hand: InHand, study: Study) -> InHand:
     """The same part under another fit of the same photos; photos added on the bench come along."""
+    memo = _Memo()
+    memo.foreign.update(hand._memo.foreign)
+    tray = study.tray
     for photo in hand.tray.photos:
         if photo.part == ADDED:
-            study.tray.add(photo, study.features(photo))
+            tray = tray.with_photo(photo, study.features(photo))
     return InHand(
-        hand.product, study.tray, study.preparation, study=study, notes=hand.notes, guard=hand.guard, kinds=hand.kinds,
-        cases=hand.cases, suggestion=hand.suggestion, follows=hand.id, thumbnails=list(hand.thumbnails),
-        _foreign=dict(hand._foreign),
+        hand.product, tray, study.preparation, study=study, notes=hand.notes, guard=hand.guard, kinds=hand.kinds,
+        cases=hand.cases, suggestion=hand.suggestion, follows=hand.id, thumbnails=hand.thumbnails, _memo=memo,
     )  # fmt: skip
 
 
 class _Shelf:
+    """The parts in hand of all sessions, the one used last at the end; the longest unused goes when it is full."""
+
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.changing = threading.RLock()
+        self._lock = threading.Lock()
         self.items: OrderedDict[str, InHand] = OrderedDict()
 
+    def put(self, hand: InHand) -> None:
+        with self._lock:
+            self.items[hand.id] = hand
+            self.items.move_to_end(hand.id)
+            while len(self.items) > SHELF_SIZE:
+                self.items.popitem(last=False)
 
-@st.cache_resource
+    def get(self, hand_id: str | None) -> InHand | None:
+        with self._lock:
+            if hand_id in self.items:
+                self.items.move_to_end(hand_id)
+            return self.items.get(hand_id)
+
+    def last_used(self) -> InHand | None:
+        with self._lock:
+            return next(reversed(self.items.values()), None)
+
+
+@st.cache_resource(show_spinner=False)
 def _shelf() -> _Shelf:
     return _Shelf()
 
 
-def take(hand: InHand) -> None:
-    """Put `hand` on the shelf and in this session's hand; the oldest on a full shelf is dropped."""
+def shelve(hand: InHand) -> str:
+    """Put a part on the shelf; its id, which is what callbacks, fragments and jobs hold of it."""
+    _shelf().put(hand)
+    return hand.id
+
+
+def find(hand_id: str) -> InHand | None:
+    """The part of this id as it is now; None when it was put away for parts used after it."""
+    return _shelf().get(hand_id)
+
+
+def change(hand_id: str, how: Callable[[InHand], InHand]) -> InHand | None:
+    """Put what `how` makes of a part in its place, for all sessions; None when the part was put away.
+
+    One change at a time: none is lost when two sessions, or a session and a job, change the same part.
+    """
     shelf = _shelf()
-    with shelf.lock:
-        shelf.items[hand.id] = hand
-        shelf.items.move_to_end(hand.id)
-        while len(shelf.items) > SHELF_SIZE:
-            shelf.items.popitem(last=False)
-    st.session_state[_KEY] = hand.id
+    with shelf.changing:
+        hand = shelf.get(hand_id)
+        if hand is None:
+            return None
+        changed = how(hand)
+        shelf.put(changed)
+        return changed
+
+
+def add(hand: InHand, picture: Picture) -> InHand | None:
+    """The part with an uploaded photo on its tray, kept losslessly in the workspace; None when the part was put away.
+
+    A photo seen before costs no work.
+    """
+    if hand.position_of(picture.digest) is not None:
+        return hand
+    path = keep_upload(picture)
+    photo = TrayPhoto(picture.name, picture.digest, picture.pixels.shape[:2], UNKNOWN, ADDED, path)
+    patches, thumbnail = hand.preparation.features(picture.pixels), plots.thumbnail(picture.pixels)
+    added = change(hand.id, lambda held: held.with_photo(photo, patches, thumbnail))
+    if added is not None:
+        added.product_check(added.position_of(picture.digest))
+    return added
+
+
+def take(hand_id: str) -> None:
+    """Have this session work with a part on the shelf."""
+    st.session_state[_KEY] = hand_id
 
 
 def current() -> InHand | None:
-    """What this session has in hand: what it took last, else the latest on the shelf, else nothing."""
-    shelf = _shelf()
-    with shelf.lock:
-        wanted = st.session_state.get(_KEY)
-        if wanted in shelf.items:
-            return shelf.items[wanted]
-        return next(reversed(shelf.items.values()), None)
+    """What this session has in hand: what it took last; with nothing taken yet, the part used last by anyone.
+
+    None when there is nothing, or what it had was put away (see `put_away`): no other part takes its place unasked.
+    """
+    wanted = st.session_state.get(_KEY)
+    if wanted is not None:
+        return find(wanted)
+    hand = _shelf().last_used()
+    if hand is not None:
+        take(hand.id)
+    return hand
+
+
+def put_away() -> InHand | None:
+    """The part used last by anyone, when the one this session had was put away; else None."""
+    return _shelf().last_used() if _KEY in st.session_state and current() is None else None
+
+
+def redrawn(draw: Callable[[InHand], None]) -> Callable[[InHand], None]:
+    """A function that draws a part, as a fragment: each time with the part as it is then.
+
+    Streamlit keeps the arguments of a fragment until the session's next full run, so it is given the id alone.
+    """
+
+    @st.fragment
+    @wraps(draw)
+    def fragment(hand_id: str) -> None:
+        hand = find(hand_id)
+        if hand is None:
+            st.rerun()
+        draw(hand)
+
+    return lambda hand: fragment(hand.id)

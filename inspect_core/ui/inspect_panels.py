@@ -1,9 +1,12 @@
 """The parts of the Inspect page: first start, adding photos, the bench with its live parameters, saving a recipe."""
 
 import contextlib
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from inspect_core import patch_frame, plots, workspace
 from inspect_core.guard import OFF, STOP, WARN
@@ -11,10 +14,21 @@ from inspect_core.images.read import EXTENSIONS, ImageError, read_bytes, read_ma
 from inspect_core.jobs import Busy, device_lock
 from inspect_core.judge.masks import mask_at
 from inspect_core.records import recipe_file
-from inspect_core.ui import bench, bench_views, kinds_naming, live_parameters, previews, shell, similar_panels, teaching
+from inspect_core.ui import (
+    bench,
+    bench_views,
+    in_hand,
+    kinds_naming,
+    live_parameters,
+    previews,
+    shell,
+    similar_panels,
+    teaching,
+)
+from inspect_core.ui.bench_settings import carry_limits, settings_at, settings_of
 from inspect_core.ui.bench_views import View
 from inspect_core.ui.in_hand import InHand
-from inspect_core.ui.previews import Previews, Run
+from inspect_core.ui.previews import Run
 from inspect_core.verdict import Limits
 
 MAX_NOTES = 3
@@ -25,11 +39,13 @@ FUSION = ", fused with the energy of its class scores"
 def first_start() -> None:
     """Nobody faces an empty app: the sample part is taught at once, and the way to one's own part is one click."""
     st.title("Inspect")
-    jobs = shell.jobs()
-    if jobs.current is None and teaching.samples():
-        teaching.start_sample(jobs, owner=shell.current_user())
+    if shell.say_if_put_away():
+        return
+    if shell.jobs().current is None and teaching.samples():
+        with contextlib.suppress(Busy):  # another window was quicker
+            teaching.start_sample()
         st.rerun()
-    job = jobs.current
+    job = shell.jobs().current
     if job is not None and job.active:
         st.info(
             "Nothing has been taught yet, so Loupe is learning the sample part. This page fills when it is done.",
@@ -53,40 +69,50 @@ def headline(hand: InHand) -> None:
             st.markdown(f"- {shell.plain(note)}")
 
 
-def add_photos(hand: InHand) -> None:
-    """Photos of new parts, dropped here, go on the bench beside the others."""
+def add_photos(hand: InHand) -> InHand:
+    """Photos of new parts, dropped here, go on the bench beside the others; the part with them."""
     with st.popover("Add photos to inspect", icon=":material/add_photo_alternate:"):
         files = st.file_uploader(
             "Photos of new parts", sorted(extension.lstrip(".") for extension in EXTENSIONS),
             accept_multiple_files=True, key=f"added-{hand.id}",
         )  # fmt: skip
-    fresh = [file for file in files or [] if file.file_id not in _settings(hand)["added"]]
+    fresh = [file for file in files or [] if file.file_id not in settings_of(hand)["added"]]
     for file in fresh:
-        _settings(hand)["added"].add(file.file_id)
+        settings_of(hand)["added"].add(file.file_id)
         try:
             picture = read_bytes(file.getvalue(), file.name)
             with device_lock(hand.preparation.backbone.device):
-                _settings(hand)["position"] = hand.add(picture)
+                added = in_hand.add(hand, picture)
+            if added is None:  # put away since this run began
+                st.rerun()
+            hand = added
+            settings_of(hand)["position"] = hand.position_of(picture.digest)
         except (ImageError, OSError) as error:
-            st.error(str(error), icon=":material/broken_image:")
+            st.error(shell.plain(error), icon=":material/broken_image:")
+        _let_go(file)
+    return hand
 
 
 def hand_over_thumbnails(hand: InHand) -> None:
     """The gallery's pictures, sent once and not again when a parameter moves."""
+    settings_of(hand)["film"] = _token(hand)
     bench.film(f"film-{hand.id}", _token(hand), hand.thumbnails)
 
 
-@st.fragment
+@in_hand.redrawn
 def bench_with_parameters(hand: InHand) -> None:
     """The bench and, under it, the live parameters of the detector in use; only this reruns on a move."""
-    settings = _settings(hand)
+    settings = settings_of(hand)
+    if settings["film"] != _token(hand):  # another session has added a photo
+        st.rerun()
     position, above, below = settings["position"], st.container(), st.container()
     running = shell.jobs().current
     busy = running is not None and running.active
     with below:
-        shown = live_parameters.choose(hand, settings["live"], settings["previews"], shown=position, busy=busy)
+        shown = live_parameters.choose(hand, settings["live"], settings["preview"], shown=position, busy=busy)
+    settings["preview"] = shown.run
     if shown.run is None and shown.live != settings["live"]:
-        _carry_limits(hand, settings, shown.live)
+        carry_limits(hand, settings, shown.live)
     with above:
         if not hand.tray.photos:
             st.info("No photos on the bench yet. Add photos to inspect above.", icon=":material/add_photo_alternate:")
@@ -123,7 +149,7 @@ def parameter_buttons(hand: InHand, *, busy: bool) -> None:
         return
     st.button(
         "Back to suggested", key=f"suggested-{hand.id}", icon=":material/undo:", disabled=busy,
-        on_click=live_parameters.set_to, args=(hand, start),
+        on_click=live_parameters.set_to, args=(hand.id, start),
     )  # fmt: skip
     st.caption(hand.suggestion.basis)
 
@@ -131,9 +157,9 @@ def parameter_buttons(hand: InHand, *, busy: bool) -> None:
 def preview_buttons(hand: InHand, run: Run, live: dict[str, int], position: int) -> None:
     """What a preview can lead to: applied by a full pass, or left. Only an applied model sets limits or is saved."""
     if run.error:
-        st.error(run.error, icon=":material/error:")
+        st.error(shell.plain(run.error), icon=":material/error:")
     elif not run.ended.is_set():
-        follow_preview(run, position, run.ready(position))
+        follow_preview(hand.id, position, run.ready(position))
     left, middle, right, _ = st.columns([2, 2, 2, 3])
     what = live_parameters.describe(run.parameters)
     if left.button(
@@ -142,29 +168,26 @@ def preview_buttons(hand: InHand, run: Run, live: dict[str, int], position: int)
         "set limits and enter a recipe.",
     ):  # fmt: skip
         try:
-            shell.jobs().submit(
-                f"Applying {what}",
-                lambda job: previews.apply(hand, run, live, job.report),
-                owner=shell.current_user(),
-            )
+            shell.start(f"Applying {what}", lambda job: previews.apply(hand, run, live, job.report))
             st.rerun()
         except Busy as error:
-            st.warning(str(error))
+            st.warning(shell.plain(error))
     middle.button(
         "Leave the preview", key=f"leave-{hand.id}", width="stretch", icon=":material/close:",
-        on_click=live_parameters.set_to, args=(hand, live_parameters.fitted(hand)),
+        on_click=live_parameters.set_to, args=(hand.id, live_parameters.fitted(hand)),
     )  # fmt: skip
     if start := live_parameters.suggested(hand):
         right.button(
             "Back to suggested", key=f"suggested-{hand.id}", width="stretch", icon=":material/undo:",
-            on_click=live_parameters.set_to, args=(hand, start),
+            on_click=live_parameters.set_to, args=(hand.id, start),
         )  # fmt: skip
 
 
 @st.fragment(run_every=PREVIEW_POLL_SECONDS)
-def follow_preview(run: Run, position: int, drawn: bool) -> None:
+def follow_preview(hand_id: str, position: int, drawn: bool) -> None:
     """How far a preview is; the page is drawn anew when the shown photo is there and when all are."""
-    if run.ended.is_set() or run.ready(position) != drawn:
+    run = settings_at(hand_id)["preview"]
+    if run is None or run.ended.is_set() or run.ready(position) != drawn:
         st.rerun()
     st.progress(run.done / max(len(run.photos), 1), text=f"Preview: {run.done} of {len(run.photos)} photos")
 
@@ -182,7 +205,7 @@ def product_check(hand: InHand) -> None:
         "its limit comes from good photos.",
     )  # fmt: skip
     if chosen != hand.guard.mode:
-        hand.guard = hand.guard.with_mode(chosen)
+        in_hand.change(hand.id, lambda held: replace(held, guard=held.guard.with_mode(chosen)))
         st.rerun()
 
 
@@ -208,12 +231,12 @@ def save_recipe(hand: InHand, limits: Limits, live: dict[str, int]) -> None:
                 recipe = hand.study.recipe(limits, parent=hand.recipe and hand.recipe.digest, **said, **live)
             path = _free_path(name.strip())
             try:
-                hand.recipe = recipe_file.save(recipe, path)
+                saved = recipe_file.save(recipe, path)
             except OSError as error:
-                st.error(error.strerror or str(error), icon=":material/error:")
+                st.error(shell.plain(error.strerror or error), icon=":material/error:")
                 return
-            hand.product = name.strip()
-            st.toast(f"Saved recipe {hand.recipe.digest[:8]} in {path.name}.", icon=":material/check_circle:")
+            in_hand.change(hand.id, lambda held: replace(held, recipe=saved, product=name.strip()))
+            st.toast(f"Saved recipe {saved.digest[:8]} in {shell.plain(path.name)}.", icon=":material/check_circle:")
             st.rerun()
 
 
@@ -222,7 +245,7 @@ def _pixels(hand: InHand, position: int) -> tuple[np.ndarray, bool]:
     try:
         return hand.pixels(position), False
     except ImageError as error:
-        st.error(str(error), icon=":material/broken_image:")
+        st.error(shell.plain(error), icon=":material/broken_image:")
         return np.zeros((*hand.tray.photos[position].size, 3), np.uint8), True
 
 
@@ -235,7 +258,7 @@ def _draw(
             mask = mask_at(read_mask(photo.mask, photo.size), hand.tray.size)
     note, box = view.note, None
     stops = hand.guard is not None and hand.guard.mode == STOP
-    if (patch := _settings(hand)["patch"]) is not None and patch[0] == position:
+    if (patch := settings_of(hand)["patch"]) is not None and patch[0] == position:
         box = patch_frame.patch_box(patch[1], hand.tray.grid, pixels.shape[:2])
         note = " ".join(filter(None, [note, "Framed: the patch chosen on Explore."]))
     return bench.bench(
@@ -254,39 +277,14 @@ def _draw(
     )
 
 
-def show_on_bench(hand: InHand, position: int, place: tuple[int, int] | None) -> None:
-    """Go to Inspect with this photo on the bench and the patch in this row and column of the grid framed."""
-    _settings(hand)["position"] = position
-    _settings(hand)["patch"] = None if place is None else (position, place)
-    st.switch_page("pages/inspect.py")
-
-
-def _settings(hand: InHand) -> dict:
-    """What this session has set for the part in hand.
-
-    live values; limits (None: as suggested); position of the photo shown; patch framed on it: (position, (row, column))
-    or None; ids of the files added; the previews.
-    """
-    live = dict(hand.recipe.live) if hand.study is None and hand.recipe else hand.tray.live
-    limits = hand.recipe.limits if hand.study is None and hand.recipe else None
-    before = st.session_state.get(f"settings-{hand.follows}")
-    position = before["position"] if before else _strangest(hand, live)
-    fresh = {"live": live, "limits": limits, "position": position, "patch": None, "added": set()}
-    fresh["previews"] = Previews(hand.study) if hand.study is not None else None
-    return st.session_state.setdefault(f"settings-{hand.id}", fresh)
+def _let_go(file: UploadedFile) -> None:
+    """Streamlit keeps an upload in memory until its session ends; this one is on disk by now, or cannot be used."""
+    if (context := get_script_run_ctx()) is not None:
+        context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
 
 
 def _strangest(hand: InHand, live: dict[str, int]) -> int:
     return int(hand.scores(live).argmax()) if hand.tray.photos else 0
-
-
-def _carry_limits(hand: InHand, settings: dict, live: dict[str, int]) -> None:
-    """Another live value is another scale of scores: a limit set by hand keeps its ratio to the suggested one."""
-    if settings["limits"] is not None:
-        before, after = hand.suggested_limits(settings["live"]), hand.suggested_limits(live)
-        ratio = after.reject / before.reject if before.reject else 1.0
-        settings["limits"] = Limits(settings["limits"].review * ratio, settings["limits"].reject * ratio)
-    settings["live"] = live
 
 
 def _token(hand: InHand) -> str:

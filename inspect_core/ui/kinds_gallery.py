@@ -10,7 +10,7 @@ from PIL import Image
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.samples import counted
 from inspect_core.kinds import Box, square_around
-from inspect_core.ui import crops, explore_panels, kinds_labels, kinds_training, shell
+from inspect_core.ui import crops, explore_panels, in_hand, kinds_labels, kinds_training, shell
 from inspect_core.ui.in_hand import InHand
 
 ON_A_PAGE, CELL, PICTURE = 18, 148, 240
@@ -36,7 +36,7 @@ def gallery(hand: InHand, by_region: bool) -> None:
         "kind; a second click takes it away.",
     )  # fmt: skip
     options = [WITHOUT, *kinds] if kinds else []
-    wanted = tools.pills("Show", options, key=f"show-{hand.id}") if options else None
+    wanted = tools.pills("Show", options, key=f"show-{hand.id}", format_func=shell.plain) if options else None
     with tools:
         _rename_or_remove(hand, labels)
     chosen = [i for i in shown if wanted is None or labels.get(i, WITHOUT) == wanted]
@@ -79,20 +79,20 @@ def _cell(hand: InHand, position: int, kind: str | None, by_region: bool, brush:
             alt=f"{'Region of ' if box else ''}{photo.name}, {kind or WITHOUT}",
         )  # fmt: skip
     except ImageError as error:
-        st.caption(f":material/broken_image: {shell.plain(str(error))}")
+        st.caption(f":material/broken_image: {shell.plain(error)}")
     st.button(
         shell.plain(kind) if kind else "no kind", key=f"kind-{hand.id}-{photo.digest}", width="stretch",
         help=shell.plain(photo.name), type="secondary" if kind else "tertiary", on_click=_give,
-        args=(hand, position, kind, brush),
+        args=(hand.id, position, kind, brush),
     )  # fmt: skip
 
 
-def _give(hand: InHand, position: int, kind: str | None, brush: str) -> None:
+def _give(hand_id: str, position: int, kind: str | None, brush: str) -> None:
     word = kinds_labels.as_word(st.session_state[brush] or "")
     if not word:
         st.toast("Choose or type the kind to give first, above the parts.", icon=":material/label:")
         return
-    _keep(hand, [position], "" if word == kind else word)
+    _keep(hand_id, [position], "" if word == kind else word)
 
 
 def _rename_or_remove(hand: InHand, labels: dict[int, str]) -> None:
@@ -105,26 +105,29 @@ def _rename_or_remove(hand: InHand, labels: dict[int, str]) -> None:
         if joins:
             st.caption(f"“{shell.plain(word)}” is there already: the two become one kind, to be learned again.")
         st.button(
-            "Rename", key=f"rename-{hand.id}", disabled=not word, on_click=_rename, args=(hand, own, kind, word, joins)
-        )
+            "Rename", key=f"rename-{hand.id}", disabled=not word, on_click=_rename,
+            args=(hand.id, own, kind, word, joins),
+        )  # fmt: skip
         st.button(
             f"Take it from {counted(len(own), 'photo')}", key=f"remove-{hand.id}", icon=":material/label_off:",
-            on_click=_keep, args=(hand, own, ""), disabled=kind is None,
+            on_click=_keep, args=(hand.id, own, ""), disabled=kind is None,
             help="The photos stay, without a kind. What was learned keeps the name until you learn again.",
         )  # fmt: skip
 
 
-def _rename(hand: InHand, positions: list[int], old: str, new: str, joins: bool) -> None:
-    _keep(hand, positions, new)
-    if hand.kinds is not None and old in hand.kinds.names and new not in hand.kinds.names and not joins:
-        kinds_training.rename(hand, old, new)
+def _rename(hand_id: str, positions: list[int], old: str, new: str, joins: bool) -> None:
+    _keep(hand_id, positions, new)
+    if not joins:
+        kinds_training.rename(hand_id, old, new)
 
 
-def _keep(hand: InHand, positions: list[int], kind: str) -> None:
+def _keep(hand_id: str, positions: list[int], kind: str) -> None:
+    hand = in_hand.find(hand_id)
     try:
-        kinds_labels.set_kind(hand, positions, kind)
+        if hand is not None:
+            kinds_labels.set_kind(hand, positions, kind)
     except OSError as error:
-        st.toast(f"The kind could not be kept: {error.strerror or error}", icon=":material/error:")
+        st.toast(f"The kind could not be kept: {shell.plain(error.strerror or error)}", icon=":material/error:")
 
 
 @st.cache_data(max_entries=512, show_spinner=False)

@@ -12,6 +12,7 @@ from inspect_core import workspace
 from inspect_core.ui.in_hand import InHand
 
 LONGEST = 40
+LONGEST_FILE = 2**26  # bytes: the words for half a million photos
 _writing = threading.Lock()
 
 
@@ -46,12 +47,13 @@ def as_word(kind: str) -> str:
 
 
 def _said() -> dict[str, str]:
-    """Kind by content digest. A file that cannot be read counts as empty: labels can be given again."""
+    """Kind by content digest. What cannot be read counts as not said: labels can be given again."""
     try:
-        said = json.loads(_path().read_text(encoding="utf-8"))
-    except (FileNotFoundError, json.JSONDecodeError, UnicodeDecodeError):
+        said = json.loads(workspace.content(_path(), at_most=LONGEST_FILE) or b"{}")
+    except (ValueError, RecursionError):
         return {}
-    return {str(digest): str(kind) for digest, kind in said.items()} if isinstance(said, dict) else {}
+    pairs = said.items() if isinstance(said, dict) else ()
+    return {digest: as_word(kind) for digest, kind in pairs if isinstance(kind, str)}
 
 
 def _path() -> Path:

@@ -1,9 +1,11 @@
 """The kind of the part on the bench, and the live limit from which a kind is named."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from inspect_core.kinds import NOT_KNOWN
-from inspect_core.ui import crops
+from inspect_core.ui import crops, in_hand
 from inspect_core.ui.in_hand import InHand
 from inspect_core.verdict import Limits
 
@@ -30,12 +32,12 @@ def limit_slider(hand: InHand, page: str) -> None:
     key = f"known_from-{page}-{hand.id}"
     st.session_state[key] = round(100 * hand.kinds.known_from)
     st.slider(
-        "Name a kind from", 0, 100, format="%d %%", key=key, on_change=_set_limit, args=(hand, key),
+        "Name a kind from", 0, 100, format="%d %%", key=key, on_change=_set_limit, args=(hand.id, key),
         help="A part whose likeliest kind is less likely than this is “not a known kind”. Moved to the right, fewer "
         "strangers get a name, and fewer known ones.",
     )  # fmt: skip
 
 
-def _set_limit(hand: InHand, key: str) -> None:
-    with hand.writing:
-        hand.kinds = hand.kinds.with_limit(st.session_state[key] / 100)
+def _set_limit(hand_id: str, key: str) -> None:
+    limit = st.session_state[key] / 100
+    in_hand.change(hand_id, lambda held: replace(held, kinds=held.kinds.with_limit(limit)))

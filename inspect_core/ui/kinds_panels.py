@@ -105,7 +105,7 @@ def _learn_button(hand: InHand, groups: dict[str, str], by_region: bool, parent:
             kinds_training.start(hand, Order(examples, owners, parent, by_region, seed))
             st.rerun()
         except Busy as error:
-            st.warning(str(error))
+            st.warning(shell.plain(error))
     shell.show_running("The result appears here when it is done.")
     if busy:
         shell.watch_in_page()

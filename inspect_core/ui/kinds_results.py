@@ -8,7 +8,7 @@ from inspect_core.images.samples import counted
 from inspect_core.judge.metrics import accuracy, expected_calibration_error, reliability_curve
 from inspect_core.kinds import Kinds
 from inspect_core.kinds_learning import FOREST, NETWORK
-from inspect_core.ui import explore_panels, kinds_naming, kinds_training, shell
+from inspect_core.ui import explore_panels, in_hand, kinds_naming, kinds_training, shell
 from inspect_core.ui.in_hand import InHand
 from inspect_core.ui.kinds_training import Taught
 
@@ -20,7 +20,7 @@ LIMIT_WIDTH, CONFUSION_WIDTH, CURVE_WIDTH = 400, 540, 470
 NO_BAR = {"displayModeBar": False}
 
 
-@st.fragment
+@in_hand.redrawn
 def results(hand: InHand) -> None:
     """The answer first: how often the name is right, where the limit lies, how far the probability holds."""
     learned = kinds_training.taught(hand)

@@ -13,7 +13,7 @@ from inspect_core.jobs import Job, device_lock
 from inspect_core.kinds import embed
 from inspect_core.kinds_examples import Example, boxes_of_mask
 from inspect_core.kinds_unseen import Unseen
-from inspect_core.ui import crops, exploring, teaching
+from inspect_core.ui import crops, exploring, in_hand, teaching
 from inspect_core.ui.in_hand import InHand
 
 AWAY = tuple(np.round(np.geomspace(0.5, 8, 33), 3).tolist())
@@ -71,10 +71,12 @@ def taught(hand: InHand) -> Taught | None:
     return found if found is not None and hand.kinds is not None else None
 
 
-def rename(hand: InHand, old: str, new: str) -> None:
-    """Another word for one of the kinds in hand; what was learned stays as it is."""
-    with hand.writing:
-        hand.kinds = hand.kinds.renamed(old, new)
+def rename(hand_id: str, old: str, new: str) -> None:
+    """Another word for one of the kinds in hand, if it is one; what was learned stays as it is."""
+    hand = in_hand.find(hand_id)
+    if hand is None or hand.kinds is None or old not in hand.kinds.names or new in hand.kinds.names:
+        return
+    in_hand.change(hand.id, lambda held: replace(held, kinds=held.kinds.renamed(old, new)))
     if (found := taught(hand)) is not None:
         words = tuple(
             replace(example, kind=new) if example.kind == old else example for example in found.order.examples
@@ -111,8 +113,7 @@ def _learn(hand: InHand, order: Order, job: Job) -> Taught:
     classifier = learned.kinds.classifier
     away = kinds_trust.confidence_away(classifier, embeddings, AWAY)
     sure = classifier.predict_proba(foreign).max(axis=1) if len(foreign) else np.empty(0)
-    with hand.writing:
-        hand.kinds = learned.kinds
+    in_hand.change(hand.id, lambda held: replace(held, kinds=learned.kinds))
     return Taught(order, learned.unseen, left_out, sure, *away)
 
 

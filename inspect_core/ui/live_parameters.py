@@ -14,8 +14,9 @@ from inspect_core.detectors.kernel_pca import KernelPCA
 from inspect_core.methods import METHODS
 from inspect_core.preview import explained
 from inspect_core.tray import Tray
+from inspect_core.ui import in_hand, previews
 from inspect_core.ui.in_hand import InHand
-from inspect_core.ui.previews import Previews, Run
+from inspect_core.ui.previews import Run
 
 
 @dataclass(frozen=True)
@@ -80,15 +81,16 @@ class InForce:
     run: Run | None = None
 
 
-def choose(hand: InHand, live: dict[str, int], previews: Previews | None, *, shown: int, busy: bool) -> InForce:
+def choose(hand: InHand, live: dict[str, int], held: Run | None, *, shown: int, busy: bool) -> InForce:
     """Draw the controls and say what is on: the values in force, or the preview that a refit control asks for.
 
-    live: in force so far; shown: position of the photo on the bench; busy: a job runs, so that nothing is refitted.
+    live: in force so far; held: the preview of the last drawing, if any; shown: position of the photo on the bench;
+    busy: a job runs, so that nothing is refitted.
     """
     tray = hand.tray
     if tray.live_name is None:
         return InForce(live)
-    if hand.study is None or previews is None:
+    if hand.study is None:
         name = tray.live_name
         st.caption(f"{CONTROLS[name].label} {live[name]}, as the recipe says. Teach again to change it.")
         return InForce(live)
@@ -100,10 +102,11 @@ def choose(hand: InHand, live: dict[str, int], previews: Previews | None, *, sho
     with at_once:
         begin = st.session_state.pop(_begin_key(hand), None)
         if busy or wanted == fitted(hand):
-            previews.stop()
+            if held is not None:
+                held.cancel()
             return InForce(_live_control(hand, tray, live, key=f"{tray.live_name}-{hand.id}"))
         share = float(explained(tray.detector, [live["q"]])[0])
-        run = previews.ask(wanted, tray.photos, first=shown, share=share, begin=begin)
+        run = previews.ask(hand.patch_sample, held, wanted, tray.photos, first=shown, share=share, begin=begin)
         run.want(shown)
         if run.live is None:
             _live_control(hand, tray, live, in_force=live, key=f"q-{hand.id}-waiting", disabled=True)
@@ -135,8 +138,11 @@ def suggested(hand: InHand) -> dict[str, float]:
     return {name: value for name, value in (found | live).items() if value is not None}
 
 
-def set_to(hand: InHand, values: Mapping[str, float]) -> None:
+def set_to(hand_id: str, values: Mapping[str, float]) -> None:
     """Move the controls to these values at the next run: for the callbacks of buttons."""
+    hand = in_hand.find(hand_id)
+    if hand is None:
+        return
     held, of_model = st.session_state, fitted(hand)
     for name in of_model.keys() & values.keys():
         held[f"{name}-{hand.id}"] = min(_stops(hand, name), key=lambda stop: abs(stop - values[name]))

@@ -14,7 +14,6 @@ from inspect_core.detectors.checks import Cancelled
 from inspect_core.jobs import device_lock
 from inspect_core.judge.limits import DEFAULT_OVERKILL, limit_for_overkill
 from inspect_core.preview import PatchSample, explained, stop_explaining
-from inspect_core.study import Study
 from inspect_core.tray import Tray, TrayPhoto
 from inspect_core.ui import in_hand
 from inspect_core.ui.in_hand import InHand
@@ -103,7 +102,8 @@ class Run:
                 position = self._to_do.popleft()
                 if not self.ready(position):
                     with lock:
-                        tray.add(self.photos[position], study.features(self.photos[position]))
+                        patches = study.features(self.photos[position])
+                        self.tray = self.tray.with_photo(self.photos[position], patches)
                     self._order.append(position)
         except Cancelled:
             self.cancel()
@@ -113,59 +113,45 @@ class Run:
             self.ended.set()
 
 
-class Previews:
-    """The moves of one session on one study: the newest runs, the older are stopped. The sample is drawn once."""
+def ask(
+    draw: Callable[[], PatchSample],
+    held: Run | None,
+    parameters: Mapping[str, float],
+    photos: tuple[TrayPhoto, ...],
+    *,
+    first: int,
+    share: float,
+    begin: int | None = None,
+) -> Run:
+    """The run of these parameters over these photos: the one at hand, or else a new one, which stops that.
 
-    def __init__(self, study: Study):
-        self.study = study
-        self.run: Run | None = None
-        self._sample: PatchSample | None = None
-        self._sampling = threading.Lock()
-
-    def ask(
-        self,
-        parameters: Mapping[str, float],
-        photos: tuple[TrayPhoto, ...],
-        *,
-        first: int,
-        share: float,
-        begin: int | None = None,
-    ) -> Run:
-        """The run of these parameters over these photos, started when it is not the one at hand.
-
-        share, begin: what decides its live value at first: the share of variance, or the value itself unless None.
-        """
-        held = self.run
-        same = held is not None and (held.parameters, held.photos) == (dict(parameters), photos)
+    draw: gives the patches to fit it on; held: the run at hand, if any; share, begin: what decides its live value at
+    first: the share of variance, or the value itself unless None.
+    """
+    if held is not None:
+        same = (held.parameters, held.photos) == (dict(parameters), photos)
         if same and begin in (None, held.begin):
             return held
-        self.stop()
-        run = self.run = Run(parameters, photos, first, begin)
-        threading.Thread(target=self._work, args=(run, share), name="loupe-preview", daemon=True).start()
-        return run
-
-    def stop(self) -> None:
-        """Stop the run at hand, if any, and forget it."""
-        if self.run is not None:
-            self.run.cancel()
-        self.run = None
-
-    def _work(self, run: Run, share: float) -> None:
-        try:
-            with self._sampling:
-                if self._sample is None:
-                    self._sample = PatchSample.of(self.study)
-        except (ValueError, OSError, RuntimeError, MemoryError) as error:
-            run.error = str(error) or type(error).__name__
-            run.ended.set()
-            return
-        run.work(self._sample, share)
+        held.cancel()
+    run = Run(parameters, photos, first, begin)
+    threading.Thread(target=_work, args=(run, draw, share), name="loupe-preview", daemon=True).start()
+    return run
 
 
-def apply(hand: InHand, run: Run, live: Mapping[str, int], report: Callable[[float, str], None]) -> InHand:
-    """The full pass with the parameters of a preview, beginning at its share of variance; holds the device all along.
+def _work(run: Run, draw: Callable[[], PatchSample], share: float) -> None:
+    try:
+        sample = draw()
+    except (ValueError, OSError, RuntimeError, MemoryError) as error:
+        run.error = str(error) or type(error).__name__
+        run.ended.set()
+        return
+    run.work(sample, share)
 
-    Nothing is read from the network again. The part in hand stays as it is until the new one is taken.
+
+def apply(hand: InHand, run: Run, live: Mapping[str, int], report: Callable[[float, str], None]) -> str:
+    """The full pass with the parameters of a preview, beginning at its share of variance; the id of the part it makes.
+
+    Holds the device all along. Nothing is read from the network again. The part in hand stays as it is.
     """
     share = float(explained(run.tray.detector, [live[run.tray.live_name]])[0])
     study = hand.study.with_parameters(run.parameters)
@@ -173,4 +159,5 @@ def apply(hand: InHand, run: Run, live: Mapping[str, int], report: Callable[[flo
         study.fit(report)
     tray = study.tray
     study.begin_with(**{tray.live_name: stop_explaining(tray.detector, tray.stops, share)})
-    return in_hand.refitted(hand, study)
+    latest = in_hand.find(hand.id) or hand  # photos may have been added and kinds learned meanwhile
+    return in_hand.shelve(in_hand.refitted(latest, study))

@@ -1,7 +1,9 @@
 """The parts of the Recipes page: what is saved, what is in it, opening, downloading, deleting."""
 
 import io
+import os
 import shutil
+import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,29 +16,31 @@ from inspect_core.methods import METHODS
 from inspect_core.recipe import Recipe, loaded_backbone
 from inspect_core.records import recipe_file
 from inspect_core.tray import Tray
-from inspect_core.ui import in_hand, shell
+from inspect_core.ui import in_hand, shell, weights_panel
 
 
 def saved() -> list[Path]:
-    """Recipes in the workspace, the latest first."""
-    folder = workspace.recipes_folder()
-    found = [path for path in folder.glob("*") if not path.name.startswith(".")] if folder.exists() else []
-    return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
+    """What lies among the workspace's recipes, whatever it is, the latest first."""
+    found = [path for path in workspace.recipes_folder().glob("*") if not path.name.startswith(".")]
+    return sorted(found, key=_written, reverse=True)
 
 
 def card(path: Path) -> None:
     """One recipe: what is in it and what can be done with it; a damaged one says why and can only be deleted."""
     with st.container(border=True):
         try:
-            recipe = _load(str(path), path.stat().st_mtime_ns)
-        except RecipeError as error:
-            st.error(str(error), icon=":material/broken_image:")
+            recipe = _checked(path)
+            _describe(path, recipe)
+            missing = weights_panel.offer_missing(recipe.backbone.name, path.name)
+        except Exception as error:  # whatever a file can cause ends at its own card
+            st.error(shell.plain(_reason(path, error)), icon=":material/broken_image:")
             _delete(path)
             return
-        _describe(path, recipe)
         left, middle, right, _ = st.columns([1, 1, 1, 2])
         with left:
-            if st.button("Open", key=f"open-{path.name}", type="primary", icon=":material/folder_open:"):
+            if st.button(
+                "Open", key=f"open-{path.name}", type="primary", icon=":material/folder_open:", disabled=missing
+            ):
                 _open(recipe)
         with middle:
             st.download_button(
@@ -54,25 +58,23 @@ def add_from_file() -> None:
         if file is None or not st.button("Check and add", key="add_recipe"):
             return
         target = workspace.recipes_folder() / f"{workspace.file_name(Path(file.name).stem)}.zip"
-        if target.exists():
-            st.error(f"A recipe named {target.stem} is already here; rename the file or delete the other first.")
-            return
         target.parent.mkdir(parents=True, exist_ok=True)
-        half_done = target.with_name(f".{target.name}")
         try:
-            half_done.write_bytes(file.getbuffer())
-            recipe_file.load(half_done)
-            half_done.replace(target)
-        except (RecipeError, OSError) as error:
-            st.error(str(error).removeprefix("."), icon=":material/error:")
+            with tempfile.TemporaryDirectory(prefix=".", dir=target.parent) as aside:
+                half_done = Path(aside) / target.name
+                half_done.write_bytes(file.getbuffer())
+                recipe_file.load(half_done)
+                if os.path.lexists(target):
+                    raise RecipeError(f"{target.name}: one of that name is here already; rename it or delete the other")
+                half_done.replace(target)
+        except Exception as error:  # as on a card
+            st.error(shell.plain(_reason(target, error)), icon=":material/error:")
             return
-        finally:
-            half_done.unlink(missing_ok=True)
-        st.toast(f"Added {target.stem}.", icon=":material/check_circle:")
+        st.toast(f"Added {shell.plain(target.stem)}.", icon=":material/check_circle:")
 
 
 def _describe(path: Path, recipe: Recipe) -> None:
-    st.subheader(recipe.product)
+    st.subheader(shell.plain(recipe.product))
     live = ", ".join(f"{name} = {value}" for name, value in recipe.live.items())
     made = recipe.provenance.created.replace("T", " ").removesuffix("+00:00")
     limit = f"limit {recipe.limits.reject:.4g}"
@@ -83,7 +85,8 @@ def _describe(path: Path, recipe: Recipe) -> None:
         f"{len(recipe.calibration)} good parts set it"
     )
     st.caption(
-        f"{recipe.digest[:12]} · {recipe.provenance.state} · made {made} UTC by {shell.plain(recipe.provenance.author)}"
+        f"{recipe.digest[:12]} · {shell.plain(recipe.provenance.state)} · made {shell.plain(made)} UTC "
+        f"by {shell.plain(recipe.provenance.author)}"
         + (f" · {shell.plain(recipe.provenance.reason)}" if recipe.provenance.reason else "")
     )
     with st.expander("What is in it"):
@@ -101,7 +104,7 @@ def _describe(path: Path, recipe: Recipe) -> None:
             "Learned": recipe.provenance.calibration_note,
             "Versions": ", ".join(f"{name} {number}" for name, number in recipe.provenance.versions.items()),
         }
-        st.table({"": list(rows), "Value": list(rows.values())}, hide_index=True)
+        st.table({"": list(rows), "Value": [shell.plain(value) for value in rows.values()]}, hide_index=True)
 
 
 def _kinds(recipe: Recipe) -> str:
@@ -115,34 +118,34 @@ def _open(recipe: Recipe) -> None:
         with st.spinner("Loading the backbone…"):
             backbone = loaded_backbone(recipe.backbone)
     except (ValueError, OSError) as error:
-        st.error(str(error), icon=":material/error:")
+        st.error(shell.plain(error), icon=":material/error:")
         return
     tray = Tray(recipe.method, recipe.detector, recipe.grid, recipe.backbone.size)
-    in_hand.take(
-        in_hand.InHand(
-            recipe.product,
-            tray,
-            recipe.prepare(backbone),
-            recipe=recipe,
-            guard=recipe.guard,
-            kinds=recipe.kinds,
-            cases=recipe.gallery,
-        )
+    hand = in_hand.InHand(
+        recipe.product,
+        tray,
+        recipe.prepare(backbone),
+        recipe=recipe,
+        guard=recipe.guard,
+        kinds=recipe.kinds,
+        cases=recipe.gallery,
     )
+    in_hand.take(in_hand.shelve(hand))
     st.switch_page("pages/inspect.py")
 
 
 def _delete(path: Path) -> None:
     with st.popover("Delete", icon=":material/delete:"):
         st.markdown(f"Delete **{shell.plain(path.name)}** for good? Verdicts made with it stay as they are.")
-        if st.button("Yes, delete it", key=f"delete-{path.name}"):
+        name = path.name if path.name.isprintable() else os.fsencode(path.name).hex()
+        if st.button("Yes, delete it", key=f"delete-{name}"):
             try:
-                if path.is_dir():
+                if path.is_dir() and not path.is_symlink():
                     shutil.rmtree(path)
                 else:
                     path.unlink(missing_ok=True)
-            except OSError as error:
-                st.error(f"It could not be deleted: {error.strerror or error}", icon=":material/error:")
+            except (OSError, RecursionError) as error:
+                st.error(f"It could not be deleted: {shell.plain(error)}", icon=":material/error:")
                 return
             st.rerun()
 
@@ -165,6 +168,30 @@ def _bytes(path: Path) -> int:
     return path.stat().st_size if path.is_file() else sum(file.stat().st_size for file in path.rglob("*"))
 
 
+def _checked(path: Path) -> Recipe:
+    """The recipe there; a pipe or a device is refused before it is opened, which would wait for ever."""
+    if not path.name.isprintable():
+        raise RecipeError(f"{path.name}: its name holds characters that cannot be shown; rename it")
+    if not (path.is_file() or path.is_dir()):
+        raise RecipeError(f"{path.name}: it is a pipe, a device or a link that leads nowhere, no recipe; delete it")
+    return _load(str(path), _written(path))
+
+
 @st.cache_resource(max_entries=8, show_spinner="Checking the recipe…")
 def _load(path: str, written: int) -> Recipe:
     return recipe_file.load(path)
+
+
+def _reason(path: Path, error: Exception) -> str:
+    """Why a recipe is refused: the sentence it was refused with, or whatever went wrong with it."""
+    if isinstance(error, RecipeError | OSError):
+        return str(error)
+    return f"{path.name}: it cannot be read as a recipe ({type(error).__name__}: {error}); get a fresh copy"
+
+
+def _written(path: Path) -> int:
+    """When a file, or a link itself, was written, in nanoseconds; 0 for what has gone meanwhile."""
+    try:
+        return path.lstat().st_mtime_ns
+    except OSError:
+        return 0

@@ -1,6 +1,9 @@
 """What every page shares: the gate, the sidebar, the running job."""
 
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -9,18 +12,25 @@ from inspect_core.ui import in_hand
 
 ICON = str(Path(__file__).with_name("icon.png"))  # a named icon would be fetched from outside
 POLL_SECONDS = 0.5
-_MARK, _WANTED, _SEEN = "gate_open", "page_wanted", "job_seen"
+_MARK, _WANTED, _STARTED = "gate_open", "page_wanted", "jobs_started"
+_SIGNS = re.compile(r"\A\d+(?=\.)|(?=[]\\`*_{}()<>#+!|$:~&=^[-])")
+# The browser makes links, icons and arrows of text whose signs are escaped already. An invisible word joiner parts what
+# it looks for: http://, www., a@b, :name:, and -> between spaces.
+_MADE_LATER = re.compile(
+    r"(?<=http)(?=s?://)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@)|(?<=:)(?=[\w+-][\w+/-]*:)|(?<!\S[-<>~])(?<=[-<>~])(?=[-=>])",
+    re.IGNORECASE,
+)
 
 
 def gate(page: str) -> None:
     """First line of every page: on a fresh server a deep link runs the page without app.py, so go through it.
 
-    Takes over what the last job of this process made, once a session.
+    Takes over what this session's jobs have made since.
     """
     if not st.session_state.get(_MARK):
         st.session_state[_WANTED] = page
         st.switch_page("app.py")
-    _collect(jobs().current)
+    _collect()
 
 
 def open_gate() -> None:
@@ -41,6 +51,15 @@ def jobs() -> Jobs:
     return Jobs()
 
 
+def start(title: str, work: Callable[[Job], Any]) -> None:
+    """Work in the background for this session. Raises Busy while another job runs.
+
+    What `work` returns is None, or the id of a part that it has put on the shelf, for this session to take in hand.
+    """
+    job = jobs().submit(title, work, owner=current_user())
+    st.session_state.setdefault(_STARTED, []).append(job)
+
+
 def sidebar() -> None:
     """Product and recipe in use, device, and the running job with its cancel button."""
     with st.sidebar:
@@ -49,22 +68,25 @@ def sidebar() -> None:
             st.caption("No part has been taught yet.")
         else:
             st.markdown(f"**{plain(hand.product)}**")
-            st.caption(hand.describe())
-            st.caption(f"Runs on {hand.engine}")
+            st.caption(plain(hand.describe()))
+            st.caption(f"Runs on {plain(hand.engine)}")
         job = jobs().current
         if job is not None and job.active:
             _watch()
 
 
 def show_job(job: Job) -> None:
-    """What is running, how far it is, how long it takes, and how to stop it."""
+    """What is running, by whom if another session started it, how far it is, how long it takes, how to stop it."""
     left = job.seconds_left
     time_left = f" · {duration(left)} left" if left is not None else ""
-    st.progress(job.share, text=f"{job.title}: {job.step or 'starting'}{time_left}")
+    st.progress(job.share, text=f"{plain(job.title)}: {plain(job.step or 'starting')}{time_left}")
+    if job not in st.session_state.get(_STARTED, []):
+        st.caption("Started in another window." if job.owner == current_user() else f"Started by {plain(job.owner)}.")
     st.button(
         "Cancelling…" if job.cancelling else "Cancel",
         key=f"cancel-{job.id}",
-        on_click=job.cancel,
+        on_click=_cancel,
+        args=(job.id,),
         disabled=job.cancelling,
         icon=":material/stop_circle:",
     )
@@ -74,20 +96,36 @@ def show_running(then: str) -> None:
     """The running job in the page itself, with what happens after; nothing when none runs."""
     job = jobs().current
     if job is not None and job.active:
-        st.info(f"{job.title} is running. {then}", icon=":material/hourglass_top:")
+        st.info(f"{plain(job.title)} is running. {then}", icon=":material/hourglass_top:")
     if problem := st.session_state.get("job_problem"):
-        st.error(problem, icon=":material/error:")
+        st.error(plain(problem), icon=":material/error:")
         if st.button("Dismiss", key="dismiss_problem"):
             del st.session_state["job_problem"]
             st.rerun()
 
 
 def nothing_taught(words: str) -> None:
-    """Nothing is in hand yet: what the page is for, what to do next, one button."""
+    """Nothing is in hand: what the page is for, what to do next, one button."""
+    if say_if_put_away():
+        return
     st.info(f"Nothing has been taught yet. {words}", icon=":material/info:")
     show_running("This page fills when it is done.")
     if st.button("Teach a part", type="primary", icon=":material/school:", key="to_teach"):
         st.switch_page("pages/teach.py")
+
+
+def say_if_put_away() -> bool:
+    """Whether the part this session had in hand was put away: says why, and offers the one used last."""
+    other = in_hand.put_away()
+    if other is None:
+        return False
+    st.info(
+        f"The part you had on the bench was put away: the last {in_hand.SHELF_SIZE} that were used, in this window or "
+        "another, are kept in memory. Open its recipe, or teach it again.",
+        icon=":material/inventory_2:",
+    )
+    st.button(f"Go on with {plain(other.product)}", key="to_last_used", on_click=in_hand.take, args=(other.id,))
+    return True
 
 
 def duration(seconds: float) -> str:
@@ -112,25 +150,33 @@ def watch_in_page() -> None:
     """The running job's progress in the page, without a second cancel button."""
     job = jobs().current
     if job is not None and job.active:
-        st.progress(job.share, text=job.step or "starting")
+        st.progress(job.share, text=plain(job.step or "starting"))
     else:
         st.rerun()
 
 
-def _collect(job: Job | None) -> None:
-    if job is None or job.active or st.session_state.get(_SEEN) == job.id:
-        return
-    st.session_state[_SEEN] = job.id
-    if job.state is State.FAILED:
-        st.session_state["job_problem"] = job.error
-    elif job.state is State.CANCELLED:
-        st.toast(f"{job.title} was cancelled. Nothing was changed.", icon=":material/stop_circle:")
-    elif isinstance(job.result, in_hand.InHand):
-        in_hand.take(job.result)
-        st.toast(f"{job.title}: done in {duration(job.seconds)}.", icon=":material/check_circle:")
-        st.rerun()
+def _cancel(job_id: str) -> None:
+    jobs().cancel(job_id)
 
 
-def plain(text: str) -> str:
-    """Text with Markdown's signs disarmed: product names come from folders and files."""
-    return "".join(f"\\{sign}" if sign in "\\`*_{}[]()<>#+-.!|$:~" else sign for sign in text)
+def _collect() -> None:
+    started = st.session_state.get(_STARTED, [])
+    for job in [job for job in started if not job.active]:
+        started.remove(job)
+        if job.state is State.FAILED:
+            st.session_state["job_problem"] = job.error
+        elif job.state is State.CANCELLED:
+            st.toast(f"{plain(job.title)} was cancelled. Nothing was changed.", icon=":material/stop_circle:")
+        elif job.result is not None:
+            in_hand.take(job.result)
+            st.toast(f"{plain(job.title)}: done in {duration(job.seconds)}.", icon=":material/check_circle:")
+            st.rerun()
+
+
+def plain(words: object) -> str:
+    """What comes from outside as Markdown that shows it as it is: names, paths, recipe fields, errors that hold them.
+
+    White space becomes single spaces, so that no line begins in it; what is no UTF-8 shows as an escape.
+    """
+    line = " ".join(str(words).encode("utf-8", "backslashreplace").decode().split())
+    return _SIGNS.sub(r"\g<0>\\", _MADE_LATER.sub("\u2060", line))

@@ -1,6 +1,6 @@
 """From the photos on the tray to known cases: which crop of which part, in the background."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from inspect_core.jobs import Job, device_lock
 from inspect_core.kinds import Box
 from inspect_core.kinds_examples import groups_of
 from inspect_core.known_cases import Case
-from inspect_core.ui import crops, kinds_labels, shell
+from inspect_core.ui import crops, in_hand, kinds_labels, shell
 from inspect_core.ui.in_hand import InHand
 from inspect_core.verdict import Limits
 
@@ -40,10 +40,9 @@ def start(hand: InHand, order: Order) -> None:
 
     def work(job: Job) -> None:
         learned = known_cases.learn(_cases(hand, order, job), by_region=order.by_region)
-        with hand.writing:
-            hand.cases = learned
+        in_hand.change(hand.id, lambda held: replace(held, cases=learned))
 
-    shell.jobs().submit(f"Building the gallery of {hand.product}", work, owner=shell.current_user())
+    shell.start(f"Building the gallery of {hand.product}", work)
 
 
 def box_of(hand: InHand, position: int, live: dict[str, int], limits: Limits, *, known: bool) -> Box:

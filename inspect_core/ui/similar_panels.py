@@ -13,7 +13,7 @@ from inspect_core.kinds import Box
 from inspect_core.known_cases import Case, KnownCases
 from inspect_core.known_surface import LEAST
 from inspect_core.similar import Match
-from inspect_core.ui import crops, shell, similar_gathering
+from inspect_core.ui import crops, in_hand, shell, similar_gathering
 from inspect_core.ui.crops import REGION, WHOLE
 from inspect_core.ui.in_hand import InHand
 from inspect_core.ui.similar_gathering import Order
@@ -32,7 +32,7 @@ HOW = (
 def seen_before(hand: InHand, position: int, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
     """Below the bench: the gallery's answer for the part shown, or how to make a gallery."""
     st.markdown("#### Seen before?", help=HOW)
-    cases = hand.cases  # the one all through: a job may put others in hand meanwhile
+    cases = hand.cases
     if cases is None:
         _offer(hand, live, limits, busy=busy)
         return
@@ -40,7 +40,7 @@ def seen_before(hand: InHand, position: int, live: dict[str, int], limits: Limit
         box = _looked_at(hand, cases, position, live, limits)
         case = similar_gathering.case_of(hand, position, box, kind="")
     except (ImageError, OSError) as error:
-        st.error(str(error), icon=":material/broken_image:")
+        st.error(shell.plain(error), icon=":material/broken_image:")
         return
     matches = cases.nearest(case.embedding, count=SHOWN, besides=case.digest)
     shown, *others = st.columns(1 + SHOWN)
@@ -86,7 +86,7 @@ def _build(
             similar_gathering.start(hand, Order(kinds, dict(live), limits, look_at == REGION))
             st.rerun()
         except Busy as error:
-            st.warning(str(error))
+            st.warning(shell.plain(error))
 
 
 def _looked_at(hand: InHand, cases: KnownCases, position: int, live: dict[str, int], limits: Limits) -> Box | None:
@@ -122,7 +122,7 @@ def _add(hand: InHand, cases: KnownCases, case: Case, position: int, *, busy: bo
     if cases.row_of(case.digest) is not None:
         st.button(
             "Take it out of the gallery", icon=":material/remove:", key=f"take_out-{hand.id}-{position}",
-            disabled=busy, on_click=_take_out, args=(hand, case.digest),
+            disabled=busy, on_click=_take_out, args=(hand.id, case.digest),
         )  # fmt: skip
         return
     with st.popover("Add to the gallery", icon=":material/add:"):
@@ -136,8 +136,8 @@ def _add(hand: InHand, cases: KnownCases, case: Case, position: int, *, busy: bo
         )
         nameless = not (kind or "").strip()
         if st.button("Add", type="primary", disabled=busy or nameless, key=f"add_case-{hand.id}-{position}"):
-            with hand.writing:
-                hand.cases = hand.cases.add(replace(case, kind=kind.strip(), note=note.strip()))
+            known_case = replace(case, kind=kind.strip(), note=note.strip())
+            in_hand.change(hand.id, lambda held: replace(held, cases=held.cases.add(known_case)))
             st.toast(
                 f"{shell.plain(case.name)} is in the gallery. Save the recipe to take it to the line.",
                 icon=":material/check:",
@@ -145,10 +145,12 @@ def _add(hand: InHand, cases: KnownCases, case: Case, position: int, *, busy: bo
             st.rerun()
 
 
-def _take_out(hand: InHand, digest: str) -> None:
-    with hand.writing:
-        if (row := hand.cases.row_of(digest)) is not None:
-            hand.cases = hand.cases.without(row)
+def _take_out(hand_id: str, digest: str) -> None:
+    def without(held: InHand) -> InHand:
+        row = held.cases.row_of(digest)
+        return held if row is None else replace(held, cases=held.cases.without(row))
+
+    in_hand.change(hand_id, without)
 
 
 def _settings(hand: InHand, cases: KnownCases, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
@@ -159,7 +161,7 @@ def _settings(hand: InHand, cases: KnownCases, live: dict[str, int], limits: Lim
         st.session_state[key] = cases.limit
         st.slider(
             "Unlike anything from", 0.0, max(1.5, 2 * suggested, cases.limit), step=0.01, key=key,
-            on_change=_set_limit, args=(hand, key),
+            on_change=_set_limit, args=(hand.id, key),
             help="Strangeness is the distance from everything known, in units of the features' length. From this value "
             "on a part is like nothing. Good parts that took no part in the learning set the suggested value.",
         )  # fmt: skip
@@ -170,6 +172,6 @@ def _settings(hand: InHand, cases: KnownCases, live: dict[str, int], limits: Lim
             st.caption("Takes the labels and regions as they are now; parts added by hand are added again by hand.")
 
 
-def _set_limit(hand: InHand, key: str) -> None:
-    with hand.writing:
-        hand.cases = hand.cases.with_limit(st.session_state[key])
+def _set_limit(hand_id: str, key: str) -> None:
+    limit = st.session_state[key]
+    in_hand.change(hand_id, lambda held: replace(held, cases=held.cases.with_limit(limit)))

@@ -1,8 +1,10 @@
 """The parts of the Teach page: where photos come from, what was found, how to split, which settings, the forecast."""
 
+import contextlib
 import hashlib
-import zipfile
+import os
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 import streamlit as st
@@ -13,11 +15,22 @@ from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import available
 from inspect_core.forecast import Forecast, forecast
 from inspect_core.guard import ALONE, FUSED
-from inspect_core.images.folders import Samples, ScanError, Split, inside, propose_groups, scan, split, ungrouped
+from inspect_core.images.folders import (
+    MAX_FILES,
+    Samples,
+    ScanError,
+    Split,
+    inside,
+    propose_groups,
+    scan,
+    split,
+    ungrouped,
+)
+from inspect_core.images.listing import walk
 from inspect_core.images.read import EXTENSIONS
 from inspect_core.method_costs import QUADRICS
 from inspect_core.methods import METHODS, OFFERED
-from inspect_core.ui import shell, teaching
+from inspect_core.ui import shell, teaching, uploads, weights_panel
 
 SAMPLE, FOLDER, UPLOAD = "Sample part", "Folder on this computer", "Upload"
 MAX_LISTED = 12
@@ -51,10 +64,10 @@ def look(source: Source) -> Samples | None:
         with st.spinner("Looking at the photos…", show_time=True):
             samples = _scan(str(source.path), _fingerprint(source.path))
     except (ScanError, OSError) as error:
-        st.error(str(error), icon=":material/error:")
+        st.error(shell.plain(error), icon=":material/error:")
         return None
     st.subheader("What was found")
-    st.markdown(f"**{samples.summary()}.**")
+    st.markdown(f"**{shell.plain(samples.summary())}.**")
     rows = samples.table()
     st.dataframe(
         {
@@ -133,6 +146,8 @@ def choose_settings(product: str, photos: Split, notes: tuple[str, ...]) -> teac
             key="guard_scores", help="Is this the product that was taught? Judged by the features of the whole photo, "
             "or by these and how sure the network is of its own classes (Fang et al. 2024, fused score).",
         )  # fmt: skip
+    if weights_panel.offer_missing(backbone):
+        return None
     if not name.strip():
         st.error("The part has no name; type one above.", icon=":material/error:")
         return None
@@ -149,7 +164,7 @@ def show_forecast(order: teaching.Order) -> None:
                              tuple(sorted(order.parameters.items())), len(order.photos.fit),
                              len(order.photos.calibrate) + len(order.photos.judge))  # fmt: skip
     except (ValueError, OSError) as error:
-        st.error(str(error), icon=":material/error:")
+        st.error(shell.plain(error), icon=":material/error:")
         st.stop()
     st.caption(
         f"Takes about {shell.duration(expected.seconds)} on this machine ({expected.engine}), up to "
@@ -205,9 +220,9 @@ def _choose_folder() -> Source | None:
     if not text.strip():
         return None
     try:
-        path = inside(Path(text.strip()).expanduser(), workspace.allowed_roots())
-    except (ScanError, ValueError) as error:
-        st.error(str(error), icon=":material/error:")
+        path = inside(text.strip(), workspace.allowed_roots())
+    except (ValueError, OSError) as error:
+        st.error(shell.plain(error), icon=":material/error:")
         return None
     return Source(path, path.stem)
 
@@ -221,42 +236,33 @@ def _choose_upload() -> Source | None:
         files = st.file_uploader("Photos, or one zip", [*types, "zip"], accept_multiple_files=True, key="files_upload")
     if not files:
         return None
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(file.name.encode() + b"\0")
-        digest.update(hashlib.sha256(file.getbuffer()).digest())
-    folder = workspace.uploads_folder() / digest.hexdigest()[:24]
-    if not folder.exists():
-        _keep(files, folder)
-    only = files[0].name
-    if len(files) == 1 and zipfile.is_zipfile(files[0]):
-        return Source(folder / "upload.zip", Path(only).stem)
-    top = {PurePosixPath(file.name).parts[0] for file in files if len(PurePosixPath(file.name).parts) > 1}
-    return Source(folder, top.pop() if len(top) == 1 else "my part")
-
-
-def _keep(files: list, folder: Path) -> None:
-    """Uploads onto disk under names that cannot lead elsewhere; the folder appears only when all are there."""
-    half_done = folder.with_suffix(".part")
-    for file in files:
-        name = PurePosixPath(file.name)
-        if name.suffix.lower() == ".zip":
-            target = half_done / "upload.zip"
-        else:
-            safe = [workspace.file_name(part) for part in name.parts[:-1] if part not in ("..", "/", ".")]
-            target = half_done.joinpath(*safe, workspace.file_name(name.stem) + name.suffix.lower())
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(file.getbuffer())
-    half_done.rename(folder)
+    zipped = [file for file in files if PurePosixPath(file.name).suffix.lower() == ".zip"]
+    if zipped and len(files) > 1:
+        st.error("A zip is uploaded alone: choose photos, or one zip.", icon=":material/error:")
+        return None
+    try:
+        folder = uploads.keep([(file.name, file.getbuffer()) for file in files], workspace.uploads_folder())
+        first, *others = folder.iterdir()
+    except OSError as error:
+        st.error(
+            f"The upload could not be kept ({shell.plain(error.strerror or error)}); free some disk space, then upload "
+            "it again.", icon=":material/error:",
+        )  # fmt: skip
+        return None
+    if zipped:
+        return Source(first, first.stem)
+    return Source(folder, "my part" if others or first.is_file() else first.name)
 
 
 def _fingerprint(path: Path) -> str:
     """Changes when a file below `path` appears, vanishes, or is written: the key of what was found."""
     digest = hashlib.sha256()
-    for entry in sorted(path.rglob("*")) if path.is_dir() else [path]:
-        if entry.is_file():
-            facts = entry.stat()
-            digest.update(f"{entry}|{facts.st_size}|{facts.st_mtime_ns}\n".encode())
+    with contextlib.suppress(OSError):  # `scan` says what is wrong
+        for name, _ in islice(walk(path), MAX_FILES) if path.is_dir() else [("", None)]:
+            entry = path / name
+            if entry.is_file():
+                facts = entry.stat()
+                digest.update(b"%s|%d|%d\n" % (os.fsencode(entry), facts.st_size, facts.st_mtime_ns))
     return digest.hexdigest()
 
 

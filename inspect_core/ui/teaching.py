@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from inspect_core import workspace
-from inspect_core.features.backbones import load
+from inspect_core.features.backbones import shared
 from inspect_core.features.store import Store
 from inspect_core.images.folders import Split, scan, split
-from inspect_core.jobs import Job, Jobs, device_lock
+from inspect_core.jobs import Job, device_lock
 from inspect_core.product_check import learn_product
 from inspect_core.study import Study
 from inspect_core.suggest import fit_as_suggested
-from inspect_core.ui import in_hand
+from inspect_core.ui import in_hand, shell
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
 FIRST_SAMPLE = "flange"
@@ -35,20 +35,20 @@ class Order:
     fused_guard: bool = False
 
 
-def start(jobs: Jobs, order: Order, *, owner: str) -> Job:
-    """Teach in the background; the job's result is the part in hand. Raises Busy while another job runs."""
-    return jobs.submit(f"Teaching {order.product}", lambda job: teach(order, job.report), owner=owner)
+def start(order: Order) -> None:
+    """Teach in the background; the part then lies in this session's hand. Raises Busy while another job runs."""
+    shell.start(f"Teaching {order.product}", lambda job: in_hand.shelve(teach(order, job.report)))
 
 
-def start_sample(jobs: Jobs, *, owner: str) -> Job:
+def start_sample() -> None:
     """Teach the first sample part, so that nobody meets an empty app."""
 
-    def work(job: Job) -> in_hand.InHand:
+    def work(job: Job) -> str:
         job.report(0.0, "looking at the sample photos")
         photos = split(scan(SAMPLES / FIRST_SAMPLE), seed=0)
-        return teach(Order(FIRST_SAMPLE, photos), job.report)
+        return in_hand.shelve(teach(Order(FIRST_SAMPLE, photos), job.report))
 
-    return jobs.submit("Teaching the sample part", work, owner=owner)
+    shell.start("Teaching the sample part", work)
 
 
 def samples() -> tuple[str, ...]:
@@ -62,7 +62,7 @@ def teach(order: Order, report: Callable[[float, str], None]) -> in_hand.InHand:
     Raises ValueError in words the page can show.
     """
     report(0.0, "loading the backbone")
-    backbone = load(order.backbone, taps=order.taps, size=order.size)
+    backbone = shared(order.backbone, taps=order.taps, size=order.size)
     study = Study(
         order.photos,
         backbone,

@@ -1,5 +1,7 @@
 """Inspect with a small part taught by the detector that the address names, for the tests in a real browser."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from inspect_core.features.backbones import load
@@ -24,16 +26,16 @@ def teach(method: str) -> in_hand.InHand:
         parts, backbone, teaching.feature_store(), method=method, parameters=PARAMETERS[method], grid=(16, 16)
     )
     hand = in_hand.of_study("flange", study.fit(), guard=learn_product(study))
-    hand.suggestion = Suggestion(live_parameters.fitted(hand), hand.tray.live, "Suggested for this test.")
-    return hand
+    suggestion = Suggestion(live_parameters.fitted(hand), hand.tray.live, "Suggested for this test.")
+    return replace(hand, suggestion=suggestion)
 
 
 taught = teach(st.query_params["method"])
 hand = in_hand.current()
 if hand is None or hand.tray.method != taught.tray.method:
-    in_hand.take(taught)
+    in_hand.take(in_hand.shelve(taught))
     st.rerun()
 shell.sidebar()
-inspect_panels.add_photos(hand)
+hand = inspect_panels.add_photos(hand)
 inspect_panels.hand_over_thumbnails(hand)
 inspect_panels.bench_with_parameters(hand)

@@ -80,6 +80,7 @@ def corners(n, seed):
     return x, (x[:, 0] * x[:, 1] > 0).astype(np.intp)
 
 
+@pytest.mark.slow
 def test_training_learns(monkeypatch):
     monkeypatch.setattr(relu_net, "LARGEST_EPOCHS", 40)
     (x, y), (held_x, held_y) = corners(300, 0), corners(100, 1)

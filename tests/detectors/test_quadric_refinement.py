@@ -73,6 +73,7 @@ def test_random_start_is_symmetric_and_orthonormal():
     assert max(np.abs(b).max(), np.abs(c).max()) < 1
 
 
+@pytest.mark.slow
 def test_both_refinements_lower_the_loss_and_leave_the_start_alone():
     coefficients, x = problem(3, n=300)
     kept = [part.clone() for part in coefficients]

@@ -64,6 +64,7 @@ def model():
     return quadrics.fit(surface(), m=3)
 
 
+@pytest.mark.slow
 def test_robust_fit_of_the_toy_curve_deviates_less_than_half_as_far_as_the_algebraic_ones():
     models = [quadrics.fit(noisy_curve(seed), m=2) for seed in range(6)]
     robust = np.median([largest_deviation(model) for model in models])
@@ -132,6 +133,7 @@ def test_array_shapes_symmetry_and_types(model):
     assert not model.score(torch.from_numpy(surface(3)).requires_grad_()).requires_grad
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fit", [quadrics.fit, quadrics.fit_algebraic_hs])
 @settings(deadline=None, max_examples=5)
 @given(seed=st.integers(0, 2**16), log_scale=st.floats(-2, 2))
@@ -220,6 +222,7 @@ def test_refit_is_equal_to_the_bit_and_the_random_start_is_said(monkeypatch):
     assert not torch.equal(first.A, other.A)
 
 
+@pytest.mark.slow
 def test_mini_batches_come_close_to_all_points_at_once(monkeypatch):
     x = np.vstack([noisy_curve(seed) for seed in range(10)])
     everything = quadrics.fit(x, m=2)

@@ -20,6 +20,7 @@ from inspect_core.features.weights import find_weights
 
 SIZE = (64, 96)
 TINY = "test_resnet"
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from inspect_core.features.onnx_graph import load_or_export
 from inspect_core.features.tapped_network import TappedNetwork
 
 SIZE = (32, 64)
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -186,11 +186,21 @@ def test_json_that_is_not_a_recipe(folder, text):
 
 
 @pytest.mark.content
-@pytest.mark.parametrize("live", [{}, {"k": 99}, {"k": -1}, {"q": 3}])
-def test_a_live_value_outside_the_fit(folder, live):
+@pytest.mark.parametrize(
+    ("live", "reason"),
+    [
+        ({}, "live parameters"),
+        ({"k": 99}, r"detector\.live\.k is 99, above 5"),
+        ({"k": 0}, "k is 0, outside 1 to 5"),
+        ({"k": -1}, r"detector\.live"),
+        ({"k": 3.5}, r"detector\.live"),
+        ({"q": 3}, "live parameters"),
+    ],
+)
+def test_a_live_value_outside_the_fit(folder, live, reason):
     document = json.loads((folder / manifest.RECIPE).read_text())
     edit(folder, detector=document["detector"] | {"live": live})
-    with pytest.raises(RecipeError, match="do not fit together"):
+    with pytest.raises(RecipeError, match=reason):
         load(folder)
 
 
@@ -200,9 +210,9 @@ def test_arrays_that_are_not_numbers_or_are_missing(folder):
     broken = {name: value.copy() for name, value in arrays.items()}
     broken["detector.mean"].flat[0] = float("nan")
     rewrite(folder, manifest.ARRAYS, safetensors.numpy.save(broken))
-    with pytest.raises(RecipeError, match="not finite"):
+    with pytest.raises(RecipeError, match=r"detector\.mean holds values outside"):
         load(folder)
     del arrays["detector.mean"]
     rewrite(folder, manifest.ARRAYS, safetensors.numpy.save(arrays))
-    with pytest.raises(RecipeError, match="do not fit together"):
+    with pytest.raises(RecipeError, match=r"detector\.mean is missing"):
         load(folder)

@@ -22,15 +22,18 @@ def link():
     return member
 
 
-def test_unpacks_into_a_new_or_empty_or_temporary_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+def test_unpacks_into_a_new_folder(tmp_path):
     path = pack(tmp_path / "a.zip", {"x/1.png": b"one", "./2.png": b"two", "x\\3.png": b"three", "empty/": b""})
-    (tmp_path / "there").mkdir()
-    for folder in (tmp_path / "new" / "deep", tmp_path / "there", None):
-        target = archives.extract(path, folder)
-        assert folder in (None, target)
-        found = {file.relative_to(target).as_posix(): file.read_bytes() for file in target.rglob("*.png")}
-        assert found == {"x/1.png": b"one", "2.png": b"two", "x/3.png": b"three"}
+    target = archives.extract(path, tmp_path / "new" / "deep")
+    found = {file.relative_to(target).as_posix(): file.read_bytes() for file in target.rglob("*.png")}
+    assert found == {"x/1.png": b"one", "2.png": b"two", "x/3.png": b"three"}
+
+
+def test_unpacks_again_when_the_archive_has_changed(tmp_path):
+    first = archives.unpacked(pack(tmp_path / "a.zip", {"1.png": b"one"}))
+    assert archives.unpacked(tmp_path / "a.zip") == first
+    second = archives.unpacked(pack(tmp_path / "a.zip", {"1.png": b"another"}))
+    assert [(folder / "1.png").read_bytes() for folder in (first, second)] == [b"one", b"another"]
 
 
 @pytest.mark.parametrize(
@@ -45,6 +48,9 @@ def test_unpacks_into_a_new_or_empty_or_temporary_folder(tmp_path, monkeypatch):
         ({"a.png": b"x", "A.PNG": b"y"}, "twice"),
         ({"a.png": b"x", "./a.png": b"y"}, "twice"),
         ({"a": b"x", "a/b": b"y"}, "cannot be unpacked"),
+        ({"d/" * 51 + "a.png": b"x"}, "more than 50 folders deep"),
+        ({"d/" * 1500 + "a.png": b"x"}, "more than 50 folders deep"),
+        ({"n" * 300 + ".png": b"x"}, "cannot be unpacked"),
     ],
 )
 def test_dangerous_members_are_refused_and_nothing_stays(tmp_path, members, message):
@@ -78,13 +84,12 @@ def test_blank_masks_are_no_bomb(tmp_path):
 
 def test_a_damaged_archive_leaves_nothing(tmp_path):
     sound = pack(tmp_path / "a.zip", {"1.png": b"first" * 50, "2.png": b"second" * 50}, zipfile.ZIP_STORED).read_bytes()
-    (tmp_path / "there").mkdir()
     for name, data in (("cut", sound[:-30]), ("changed", sound.replace(b"secondsecond", b"secondSECOND"))):
         path = tmp_path / f"{name}.zip"
         path.write_bytes(data)
         with pytest.raises(ScanError, match=f"{name}.zip is not a sound zip archive"):
             archives.extract(path, tmp_path / "there")
-        assert not list((tmp_path / "there").iterdir())
+        assert not (tmp_path / "there").exists()
 
 
 def test_encrypted_and_unusual_archives_are_refused(tmp_path):
@@ -99,5 +104,6 @@ def test_encrypted_and_unusual_archives_are_refused(tmp_path):
 
 def test_a_folder_in_use_is_refused(tmp_path):
     path = pack(tmp_path / "a.zip", {"1.png": b"x"})
-    with pytest.raises(ScanError, match="is not empty"):
+    with pytest.raises(ScanError, match="cannot be unpacked"):
         archives.extract(path, tmp_path)
+    assert path.exists()

@@ -121,7 +121,7 @@ NAMES = st.sampled_from([*FOLDERS, "000.png", "001.jpg", "000_mask.png", "a.bmp"
 
 
 @given(st.sets(st.lists(NAMES, min_size=1, max_size=4).map("/".join).map(PurePosixPath), max_size=12))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=80)
 def test_every_path_is_accounted_for_once_and_no_mask_is_an_image(paths):
     layout = arrange(sorted(paths))
     lists = [list(layout.images), sorted(set(layout.masks.values())), layout.stray_masks, list(layout.refused)]

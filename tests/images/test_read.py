@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from PIL import Image
+from PIL import Image, ImageOps
 
 from inspect_core.images import read
 
@@ -148,6 +148,73 @@ def test_thumbnail_gives_the_upright_size_of_a_jpeg_decoded_small(tmp_path, orie
     upright = read.read(path).pixels[:, :, 0]
     expected = np.asarray(Image.fromarray(upright).resize((17, 16), Image.Resampling.BOX))
     assert np.abs(grey.astype(int) - expected).max() <= 2
+
+
+def whole(data):
+    """The upright image of a file and its RGB pixels, derived on the whole image at once."""
+    upright = ImageOps.exif_transpose(Image.open(io.BytesIO(data)))
+    if upright.mode in ("I;16", "I;16B"):
+        grey = ((np.asarray(upright).astype(np.uint32) + 128) // 257).astype(np.uint8)
+        return upright, np.dstack([grey] * 3)
+    composed = upright
+    if upright.has_transparency_data:
+        composed = Image.alpha_composite(Image.new("RGBA", upright.size, (0, 0, 0, 255)), upright.convert("RGBA"))
+    return upright, np.asarray(composed.convert("RGB"))
+
+
+ALPHA = np.arange(24 * 31, dtype=np.uint16).astype(np.uint8).reshape(24, 31)
+DEEP = np.random.default_rng(1).integers(0, 65536, (24, 31), dtype=np.uint16)
+KINDS = {
+    "RGB": ("PNG", RGB, {}),
+    "RGBA": ("PNG", np.dstack([RGB, ALPHA]), {}),
+    "RGB, one colour transparent": ("PNG", RGB // 64, {"transparency": (1, 2, 3)}),
+    "grey with alpha": ("PNG", Image.merge("LA", [Image.fromarray(RGB[:, :, 0]), Image.fromarray(ALPHA)]), {}),
+    "bits": ("PNG", RGB[:, :, 0] > 127, {}),
+    "palette": ("PNG", Image.fromarray(RGB).quantize(16), {}),
+    "palette, one colour transparent": ("PNG", Image.fromarray(RGB).quantize(16), {"transparency": 3}),
+    "16 bits": ("PNG", DEEP, {}),
+    "16 bits, big-endian TIFF": ("TIFF", Image.frombytes("I;16B", (31, 24), DEEP.byteswap().tobytes()), {}),
+    "TIFF": ("TIFF", RGB, {}),
+    "JPEG": ("JPEG", RGB, {}),
+    "progressive JPEG": ("JPEG", RGB, {"progressive": True}),
+    "WebP with alpha": ("WEBP", np.dstack([RGB, ALPHA]), {}),
+}
+
+
+@pytest.mark.parametrize("orientation", UPRIGHT)
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_bands_every_value_is_that_of_the_whole_image(tmp_path, monkeypatch, kind, orientation):
+    monkeypatch.setattr(read, "BAND", 100)
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    coding, pixels, options = KINDS[kind]
+    path = tmp_path / "part"
+    path.write_bytes(encoded(pixels, coding, exif=exif, **options))
+    upright, expected = whole(path.read_bytes())
+    picture = read.read(path)
+    assert np.array_equal(picture.pixels, expected)
+    assert picture.pixels.flags.c_contiguous
+    assert picture.digest == read.digest(expected)
+    grey = upright if upright.mode == "L" else Image.fromarray(expected).convert("L")
+    if coding != "JPEG":  # reduced while it is decoded
+        size, small = read.thumbnail(path, (16, 17))
+        assert size == expected.shape[:2]
+        assert np.array_equal(small, np.asarray(grey.resize((17, 16), Image.Resampling.BOX)))
+        marked = np.asarray(upright) > 0 if "16 bits" in kind else expected.any(axis=-1)
+        assert np.array_equal(read.read_mask(path, size), marked)
+
+
+@given(
+    hnp.arrays(np.uint8, st.tuples(st.integers(1, 40), st.integers(1, 40), st.just(3))),
+    st.tuples(st.integers(1, 50), st.integers(1, 50)),
+    st.integers(1, 300),
+)
+@settings(deadline=None, max_examples=100)
+def test_squash_in_bands_is_pillows_bilinear_to_the_bit(pixels, size, band):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(read, "BAND", band)
+        squashed = read.squash(pixels, size)
+    assert np.array_equal(squashed, np.asarray(Image.fromarray(pixels).resize(size[::-1], Image.Resampling.BILINEAR)))
 
 
 @given(hnp.arrays(np.uint8, hnp.array_shapes(min_dims=3, max_dims=3, min_side=1, max_side=4)))

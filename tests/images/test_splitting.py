@@ -106,7 +106,7 @@ GROUPED = st.lists(st.integers(1, 9), min_size=1, max_size=60)
 
 
 @given(GROUPED, st.integers(0, 2**32), st.sampled_from([0, 0.1, 0.2, 0.5]), st.booleans())
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 def test_disjoint_complete_whole_groups_near_the_shares(group_sizes, seed, calibrate, has_test):
     count = sum(group_sizes)
     samples = samples_of(train=count, test=3, defects=2) if has_test else samples_of(count, defects=2)

@@ -31,7 +31,7 @@ def rate_pair_by_pair(similarity, identity, fpr, distractors=None):
 
 
 @given(st.integers(0, 10_000), st.integers(4, 14), st.sampled_from([0.0, 0.01, 0.1, 0.25, 0.5, 1.0]))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 def test_rate_is_the_share_of_pairs_found(seed, n, fpr):
     similarity, identity, distractors = gallery(seed, n)
     plain = identification_rate(similarity, identity, fpr=fpr)

@@ -46,7 +46,7 @@ def test_the_share_meant_is_the_share_rejected():
     st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=60, unique=True),
     st.floats(0, 0.99),
 )
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 def test_exactly_the_allowed_number_is_rejected_without_ties(scores, rate):
     if len(scores) == 1:
         with pytest.warns(UserWarning, match="the limit is that score"):
@@ -59,7 +59,7 @@ def test_exactly_the_allowed_number_is_rejected_without_ties(scores, rate):
 
 
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=30), st.floats(0, 0.99))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 @pytest.mark.filterwarnings("ignore:all")
 def test_ties_never_reject_more_than_allowed(scores, rate):
     limit = limit_for_overkill(scores, rate=rate)

@@ -22,7 +22,7 @@ def joined(good, defects):
 
 
 @given(tied_scores, tied_scores)
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 def test_auroc_is_the_share_of_pairs_in_order(good, defects):
     scores, labels = joined(good, defects)
     assert auroc(scores, labels) == pytest.approx(auroc_pair_by_pair(good, defects), abs=1e-12)
@@ -54,7 +54,7 @@ def test_auroc_ranks_infinity():
 
 
 @given(tied_scores, tied_scores, st.sampled_from([0.05, 0.5, 0.8, 0.95, 1.0]))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 def test_fpr_at_tpr_is_the_lowest_that_any_threshold_reaches(good, defects, tpr):
     scores, labels = joined(good, defects)
     rates = [np.mean([g >= t for g in good]) for t in set(scores) if np.mean([d >= t for d in defects]) >= tpr - 1e-12]
@@ -78,7 +78,7 @@ def test_fpr_at_tpr_by_hand():
 
 
 @given(tied_scores, tied_scores)
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 def test_fpr95_is_the_papers_with_the_sign_turned(good, foreign):
     normality, foreign_normality = sorted(-g for g in good), [-f for f in foreign]
     threshold = normality[math.floor(0.05 * len(normality))]

@@ -61,13 +61,9 @@ def taught(product, backbone, tmp_path_factory):
 
 @pytest.fixture
 def in_the_hand(taught, fresh_process_state):
-    """The taught part lies in hand for whoever opens the app next; photos put on its tray go with the test."""
-    shelf, tray = in_hand._shelf(), taught.tray
-    shelf.items[taught.id] = taught
-    photos, thumbnails, size = tray.photos, list(taught.thumbnails), tray._file.seek(0, 2)
-    yield taught
-    tray.photos, taught.thumbnails, taught._last = photos, thumbnails, None
-    tray._file.truncate(size)
+    """The taught part lies in hand for whoever opens the app next; what is done to it goes with the test."""
+    in_hand.shelve(taught)
+    return taught
 
 
 def wait_for_job(seconds: float = 120) -> None:

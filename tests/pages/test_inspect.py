@@ -8,10 +8,9 @@ from inspect_core.ui import crops, in_hand, inspect_panels, shell, teaching
 
 def test_an_empty_app_teaches_the_sample_by_itself(open_app, monkeypatch):
     started = []
-    monkeypatch.setattr(teaching, "start_sample", lambda jobs, owner: started.append(owner) or jobs.submit("x", run))
-    shell.jobs()
+    monkeypatch.setattr(teaching, "start_sample", lambda: started.append("sample") or shell.start("x", run))
     app = open_app()
-    assert started == ["you"]
+    assert started == ["sample"]
     assert app.button(key="to_teach").label == "Teach your own part"
 
 
@@ -34,12 +33,10 @@ def test_the_taught_part_lies_on_the_bench(open_app, in_the_hand):
 
 
 def test_the_product_check_is_kept_with_the_part(open_app, in_the_hand):
-    before = in_the_hand.guard
     app = open_app()
     app.segmented_control(key=f"guard-{in_the_hand.id}").set_value("stop").run()
     assert not app.exception
-    assert in_the_hand.guard.mode == "stop"
-    in_the_hand.guard = before
+    assert in_hand.find(in_the_hand.id).guard.mode == "stop"
 
 
 def test_a_recipe_is_saved_with_what_is_in_force(open_app, in_the_hand, workspace):
@@ -53,7 +50,7 @@ def test_a_recipe_is_saved_with_what_is_in_force(open_app, in_the_hand, workspac
     assert recipe.product == "My / flange"
     assert recipe.limits == in_the_hand.study.default_limits(**recipe.live)
     assert recipe.guard.limit == in_the_hand.guard.limit
-    in_the_hand.recipe, in_the_hand.product = None, "flange"
+    assert in_hand.find(in_the_hand.id).recipe.digest == recipe.digest
 
 
 def test_a_new_photo_goes_on_the_bench_and_a_damaged_one_is_named(open_app, in_the_hand, product):
@@ -63,7 +60,7 @@ def test_a_new_photo_goes_on_the_bench_and_a_damaged_one_is_named(open_app, in_t
     files = [("new.jpg", photo.read_bytes(), "image/jpeg"), ("bad.png", b"text", "image/png")]
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value(files).run()
     assert not app.exception
-    assert [photo.name for photo in in_the_hand.tray.photos[count:]] == ["new.jpg"]
+    assert [photo.name for photo in in_hand.find(in_the_hand.id).tray.photos[count:]] == ["new.jpg"]
     assert any("bad.png" in error.value for error in app.error)
 
 
@@ -72,12 +69,13 @@ def test_a_photo_of_another_product_is_known_as_soon_as_it_is_added(open_app, in
     app = open_app()
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value([("x.jpg", linen.read_bytes(), "image/jpeg")]).run()
     assert not app.exception
-    *others, added = range(len(in_the_hand.tray.photos))
-    assert in_the_hand.tray.photos[added].name == "x.jpg"
-    assert in_the_hand.is_foreign(added)
-    assert not any(in_the_hand.is_foreign(position) for position in others)
-    assert "does not look like" in in_the_hand.product_check(added)
-    refitted = in_hand.refitted(in_the_hand, in_the_hand.study.with_parameters({}).fit())
+    hand = in_hand.find(in_the_hand.id)
+    *others, added = range(len(hand.tray.photos))
+    assert hand.tray.photos[added].name == "x.jpg"
+    assert hand.is_foreign(added)
+    assert not any(hand.is_foreign(position) for position in others)
+    assert "does not look like" in hand.product_check(added)
+    refitted = in_hand.refitted(hand, hand.study.with_parameters({}).fit())
     assert refitted.is_foreign(added), "the check is the same one"
 
 

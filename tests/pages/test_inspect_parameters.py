@@ -46,7 +46,7 @@ def captions(app) -> str:
 
 
 def preview_done(app, hand) -> previews.Run:
-    run = settings(app, hand)["previews"].run
+    run = settings(app, hand)["preview"]
     assert run.ended.wait(60)
     assert run.error == ""
     return run
@@ -85,7 +85,7 @@ def test_a_move_of_q_is_instant_and_in_force(open_app, corp_in_hand):
     assert not app.exception
     assert settings(app, corp_in_hand)["live"] == {"q": 5}
     assert "In force 5 ·" in captions(app)
-    assert settings(app, corp_in_hand)["previews"].run is None
+    assert settings(app, corp_in_hand)["preview"] is None
 
 
 def test_a_preview_changes_nothing_until_it_is_applied(open_app, corp_in_hand):
@@ -126,13 +126,13 @@ def test_leaving_the_preview_stops_it(open_app, corp_in_hand, monkeypatch):
     monkeypatch.setattr(Study, "features", held_back)
     app = open_app("pages/inspect.py")
     slider(app, "M", corp_in_hand).set_value(512).run()
-    run = settings(app, corp_in_hand)["previews"].run
+    run = settings(app, corp_in_hand)["preview"]
     app.button(key=f"leave-{corp_in_hand.id}").click().run()
     left.set()
     assert not app.exception
     assert run.ended.wait(60)
     assert run.done <= 1 < len(run.photos), "the photo in work is the last"
-    assert settings(app, corp_in_hand)["previews"].run is None
+    assert settings(app, corp_in_hand)["preview"] is None
     assert slider(app, "M", corp_in_hand).value == 128
 
 

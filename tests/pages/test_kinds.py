@@ -28,9 +28,11 @@ def quick(monkeypatch, no_first_start):
 @pytest.fixture
 def hand(in_the_hand):
     """The taught part with two dents and two scratches: one dent is a good part that she calls so."""
-    yield in_the_hand
-    in_the_hand.kinds = in_the_hand.recipe = None
-    in_the_hand.product = "flange"
+    return in_the_hand
+
+
+def now(hand):
+    return in_hand.find(hand.id)
 
 
 @pytest.fixture
@@ -129,7 +131,7 @@ def test_a_photo_that_is_gone_is_named_in_its_place(open_app, hand, monkeypatch)
 
 def test_learning_leads_to_figures_and_a_limit(open_app, learned):
     app = open_ready(open_app, learned)
-    assert learned.kinds.names == ("dent", "scratch")
+    assert now(learned).kinds.names == ("dent", "scratch")
     assert "The likeliest kind is the right one for" in words(app)
     assert "of 4** known defects get a name" in words(app)
     assert len(app.get("plotly_chart")) == 3
@@ -142,7 +144,7 @@ def test_learning_leads_to_figures_and_a_limit(open_app, learned):
 
 
 def test_names_no_better_than_guessing_are_called_that(open_app, learned, monkeypatch):
-    taught = kinds_training.taught(learned)
+    taught = kinds_training.taught(now(learned))
     y = taught.unseen.y
     told, unsure = np.eye(2)[y], np.full((4, 2), 0.5)
     for posterior, guessing in ((told, False), (unsure, True)):
@@ -155,11 +157,11 @@ def test_names_no_better_than_guessing_are_called_that(open_app, learned, monkey
 def test_the_limit_is_live(open_app, learned):
     app = open_ready(open_app, learned)
     slider = app.slider(key=f"known_from-kinds-{learned.id}")
-    assert slider.value == round(100 * learned.kinds.known_from)
+    assert slider.value == round(100 * now(learned).kinds.known_from)
     slider.set_value(100).run()
-    assert learned.kinds.known_from == 1.0
+    assert now(learned).kinds.known_from == 1.0
     assert "**0 of 4** known defects get a name" in words(app)
-    counts = kinds_results.confusion(kinds_training.taught(learned), learned.kinds.known_from)
+    counts = kinds_results.confusion(kinds_training.taught(now(learned)), now(learned).kinds.known_from)
     assert counts[:, :2].sum() == 0
     assert counts[:, 2].sum() == 4
 
@@ -168,14 +170,14 @@ def test_learning_again_brings_a_limit_of_its_own(open_app, learned):
     app = open_ready(open_app, learned)
     app.slider(key=f"known_from-kinds-{learned.id}").set_value(99).run()
     finish(app.button(key="learn_kinds").click().run())
-    assert learned.kinds.known_from != 0.99
-    assert app.slider(key=f"known_from-kinds-{learned.id}").value == round(100 * learned.kinds.known_from)
+    assert now(learned).kinds.known_from != 0.99
+    assert app.slider(key=f"known_from-kinds-{learned.id}").value == round(100 * now(learned).kinds.known_from)
 
 
 def test_a_neural_net_can_be_the_parent(ready, labelled):
     ready.radio(key=f"parent-{labelled.id}").set_value(kinds_learning.NETWORK).run()
     app = finish(ready.button(key="learn_kinds").click().run())
-    assert labelled.kinds.params()["classifier"]["parent"] == "network"
+    assert now(labelled).kinds.params()["classifier"]["parent"] == "network"
     assert "kernel density network (in use)" in app.dataframe[0].value["model"].tolist()
 
 
@@ -184,13 +186,13 @@ def test_a_kind_renamed_needs_no_learning_and_joining_two_does(open_app, learned
     app.selectbox(key=f"old-{learned.id}").set_value("dent").run()
     app.text_input(key=f"new-{learned.id}").set_value("  dimple ").run()
     app.button(key=f"rename-{learned.id}").click().run()
-    assert learned.kinds.names == ("dimple", "scratch")
+    assert now(learned).kinds.names == ("dimple", "scratch")
     assert "Learn again to use them" not in words(app)
     app.selectbox(key=f"old-{learned.id}").set_value("dimple").run()
     app.text_input(key=f"new-{learned.id}").set_value("scratch").run()
     assert "the two become one kind" in words(app)
     app.button(key=f"rename-{learned.id}").click().run()
-    assert learned.kinds.names == ("dimple", "scratch")
+    assert now(learned).kinds.names == ("dimple", "scratch")
     assert "Learn again to use them" in words(app)
     assert not app.exception
 
@@ -203,14 +205,14 @@ def test_a_kind_taken_away_leaves_its_photos_in_the_gallery(open_app, learned):
     assert {shown[photo.name] for photo in learned.tray.photos if photo.kind == "scratch"} == {"no kind"}
     assert list(shown.values()).count("dent") == 2
     assert "To tell kinds apart takes two of them" in words(app)
-    assert learned.kinds.names == ("dent", "scratch")
+    assert now(learned).kinds.names == ("dent", "scratch")
 
 
 def test_what_cannot_be_learned_is_said_in_the_page(ready, labelled, monkeypatch):
     monkeypatch.setattr(crops, "embedding", lambda hand, position, box: np.ones(8, np.float32))
     app = finish(ready.button(key="learn_kinds").click().run())
     assert "all alike" in app.error[0].value
-    assert labelled.kinds is None
+    assert now(labelled).kinds is None
 
 
 def test_cancelling_changes_nothing(ready, labelled, monkeypatch):
@@ -223,7 +225,7 @@ def test_cancelling_changes_nothing(ready, labelled, monkeypatch):
     monkeypatch.setattr(crops, "embedding", cancelled_at_once)
     app = finish(ready.button(key="learn_kinds").click().run())
     assert shell.jobs().current.state is State.CANCELLED
-    assert labelled.kinds is None
+    assert now(labelled).kinds is None
     assert not app.error
 
 
@@ -231,7 +233,7 @@ def test_inspect_names_the_kind_as_the_recipe_does(open_app, learned, workspace)
     app = open_app()
     app.slider(key=f"known_from-inspect-{learned.id}").set_value(55).run()
     assert not app.exception
-    assert learned.kinds.known_from == 0.55
+    assert now(learned).kinds.known_from == 0.55
     app.text_input(key=f"recipe_name-{learned.id}").set_value("Named").run()
     app.button(key=f"save-{learned.id}").click().run()
     recipe = recipe_file.load(workspace / "recipes/Named.zip")
@@ -241,23 +243,23 @@ def test_inspect_names_the_kind_as_the_recipe_does(open_app, learned, workspace)
         words_of = None
         if verdict.verdict != "accept":
             words_of = f"{verdict.kind[0]}, {100 * verdict.kind[1]:.0f} %" if verdict.kind else NOT_KNOWN
-        said.append(kinds_naming.kind_sentence(learned, position, dict(recipe.live), recipe.limits))
+        said.append(kinds_naming.kind_sentence(now(learned), position, dict(recipe.live), recipe.limits))
         assert said[-1] == words_of, photo.name
     assert any(words_of not in (None, NOT_KNOWN) for words_of in said)
     assert None in said
     points = np.random.default_rng(0).normal(size=(5, 1280)).astype(np.float32)
-    kept, again = learned.kinds.classifier, recipe.kinds.classifier
+    kept, again = now(learned).kinds.classifier, recipe.kinds.classifier
     assert np.array_equal(kept.predict_proba(points), again.predict_proba(points))
 
 
 def test_an_opened_recipe_brings_its_kinds(open_app, learned, exported, workspace):
-    recipe_file.save(learned.study.recipe(product="flange", kinds=learned.kinds), workspace / "recipes/k.zip")
+    recipe_file.save(learned.study.recipe(product="flange", kinds=now(learned).kinds), workspace / "recipes/k.zip")
     app = open_app("pages/recipes.py")
     app.button(key="open-k.zip").click().run()
     assert not app.exception
     opened = next(reversed(in_hand._shelf().items.values()))
     assert opened.kinds.names == ("dent", "scratch")
-    assert opened.kinds.known_from == learned.kinds.known_from
+    assert opened.kinds.known_from == now(learned).kinds.known_from
     app.switch_page(PAGE).run()
     assert not app.exception, app.exception
     assert "Knows **dent, scratch**" in words(app)

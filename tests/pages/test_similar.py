@@ -13,11 +13,17 @@ from inspect_core.ui.similar_panels import WHOLE
 
 
 @pytest.fixture
-def hand(in_the_hand, monkeypatch):
+def hand(in_the_hand):
     """The part in hand, without a gallery or a recipe."""
-    monkeypatch.setattr(in_the_hand, "cases", None)
-    monkeypatch.setattr(in_the_hand, "recipe", None)
     return in_the_hand
+
+
+def now(hand):
+    return in_hand.find(hand.id)
+
+
+def add(hand, picture) -> int:
+    return in_hand.add(hand, picture).position_of(picture.digest)
 
 
 @pytest.fixture
@@ -59,7 +65,7 @@ def test_before_there_is_a_gallery_the_page_says_what_it_would_hold(open_app, ha
 
 
 def test_a_known_part_is_shown_with_its_like_and_not_with_itself(app, hand):
-    assert len(hand.cases.gallery.names) == len(hand.tray.photos) >= LEAST
+    assert len(now(hand).cases.gallery.names) == len(hand.tray.photos) >= LEAST
     position = int(np.flatnonzero(hand.tray.kinds()[1])[0])
     choose(app, hand, position)
     assert "% alike" in words(app)
@@ -67,38 +73,38 @@ def test_a_known_part_is_shown_with_its_like_and_not_with_itself(app, hand):
 
 
 def test_a_stranger_is_like_nothing_until_it_is_added(app, hand):
-    position = hand.add(stranger(1))
+    position = add(hand, stranger(1))
     choose(app, hand, position)
     assert "Nothing like this in the gallery" in words(app)
     app.selectbox(key=f"case_kind-{hand.id}-{position}").set_value("good").run()
     app.text_input(key=f"case_note-{hand.id}-{position}").set_value("test *stripes*").run()
     app.button(key=f"add_case-{hand.id}-{position}").click().run()
     assert not app.exception
-    assert hand.cases.gallery.names[-1] == "stripes1.png"
-    assert hand.cases.gallery.notes[-1] == "test *stripes*"
+    assert now(hand).cases.gallery.names[-1] == "stripes1.png"
+    assert now(hand).cases.gallery.notes[-1] == "test *stripes*"
     app.run()
     app.button(key=f"take_out-{hand.id}-{position}").click().run()
-    assert "stripes1.png" not in hand.cases.gallery.names
+    assert "stripes1.png" not in now(hand).cases.gallery.names
     assert "Nothing like this in the gallery" in words(app)
 
 
 def test_the_limit_is_live(app, hand):
     choose(app, hand, int(np.flatnonzero(hand.tray.kinds()[0])[0]))
     app.slider(key=f"similar_limit-{hand.id}").set_value(0.0).run()
-    assert hand.cases.limit == 0
+    assert now(hand).cases.limit == 0
     assert "Nothing like this in the gallery" in words(app)
 
 
 def test_the_gallery_goes_into_the_recipe_and_an_opened_recipe_can_be_revised(app, hand, open_app, workspace):
     choose(app, hand, 0)
     app.button(key=f"save-{hand.id}").click().run()
-    first = hand.recipe
-    assert first.gallery.gallery.names == hand.cases.gallery.names
+    first = now(hand).recipe
+    assert first.gallery.gallery.names == now(hand).cases.gallery.names
     recipes = open_app("pages/recipes.py")
     recipes.button(key="open-flange.zip").click().run()
     opened = next(reversed(in_hand._shelf().items.values()))
     assert opened is not hand
-    position = opened.add(stranger(2))
+    position = add(opened, stranger(2))
     line = choose(open_app("pages/inspect.py"), opened, position)
     assert "Nothing like this in the gallery" in words(line)
     line.selectbox(key=f"case_kind-{opened.id}-{position}").set_value("good").run()
@@ -109,21 +115,21 @@ def test_the_gallery_goes_into_the_recipe_and_an_opened_recipe_can_be_revised(ap
     assert again.provenance.parent == first.digest
     assert again.gallery.gallery.names[-1] == "stripes2.png"
     assert again.limits == first.limits
-    np.testing.assert_array_equal(again.gallery.pictures[-1], opened.cases.pictures[-1])
+    np.testing.assert_array_equal(again.gallery.pictures[-1], now(opened).cases.pictures[-1])
 
 
 def test_a_limit_moved_by_hand_does_not_outlive_its_gallery(app, hand):
     app.slider(key=f"similar_limit-{hand.id}").set_value(0.0).run()
-    assert hand.cases.limit == 0
+    assert now(hand).cases.limit == 0
     build(app, hand)
-    assert hand.cases.limit == hand.cases.suggested > 0
-    assert app.slider(key=f"similar_limit-{hand.id}").value == hand.cases.limit
+    assert now(hand).cases.limit == now(hand).cases.suggested > 0
+    assert app.slider(key=f"similar_limit-{hand.id}").value == now(hand).cases.limit
 
 
 def test_another_look_is_kept(app, hand):
     app.segmented_control(key=f"similar_look_at-{hand.id}").set_value(WHOLE).run()
     build(app, hand)
-    assert not hand.cases.by_region
+    assert not now(hand).cases.by_region
     assert app.segmented_control(key=f"similar_look_at-{hand.id}").value == WHOLE
 
 
@@ -133,5 +139,5 @@ def test_a_move_of_its_limit_reads_no_photo(app, hand, monkeypatch):
     app.run()
     count = len(reads)
     app.slider(key=f"similar_limit-{hand.id}").set_value(0.3).run()
-    assert hand.cases.limit == 0.3
+    assert now(hand).cases.limit == 0.3
     assert len(reads) == count

@@ -104,7 +104,7 @@ def test_settings_reach_the_order(open_app, no_first_start, product, monkeypatch
     from inspect_core.ui import teaching
 
     orders = []
-    monkeypatch.setattr(teaching, "start", lambda jobs, order, owner: orders.append(order))
+    monkeypatch.setattr(teaching, "start", orders.append)
     app = choose_folder(open_app("pages/teach.py"), product)
     make_small(app)
     app.radio(key="method").set_value("cop").run()
@@ -125,7 +125,7 @@ def test_quadrics_are_ordered_with_their_settings_and_a_robust_fit_takes_longer(
     from inspect_core.ui import teaching
 
     orders = []
-    monkeypatch.setattr(teaching, "start", lambda jobs, order, owner: orders.append(order))
+    monkeypatch.setattr(teaching, "start", orders.append)
     app = choose_folder(open_app("pages/teach.py"), product)
     app.radio(key="method").set_value("quadrics").run()
     quick = next(element.value for element in app.caption if "Takes about" in element.value)

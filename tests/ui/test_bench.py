@@ -55,7 +55,7 @@ def as_tray(parts: list[Part]) -> SimpleNamespace:
     )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(parts=PARTS)
 def test_the_sentence_counts_the_same_parts_as_the_evaluation(parts: list[Part]) -> None:
     counted, own = counted_parts(parts)

@@ -1,0 +1,79 @@
+"""What reading an image takes in memory, known from its header, and the limits that follow from one setting."""
+
+import math
+import os
+
+from PIL import ExifTags, ImageFile, JpegImagePlugin, TiffImagePlugin, WebPImagePlugin
+
+SETTING = "LOUPE_MAX_MEGAPIXELS"
+MAX_MEGAPIXELS = 64.0
+MEMORY_PER_PIXEL = 7  # bytes of a colour photo: Pillow keeps it in 4, the array of its pixels in 3
+FILE_PER_PIXEL = 4.2  # bytes: those of a photo with transparency that is not compressed, and some for notes
+
+_PILLOW = {"1": 1, "L": 1, "P": 1, "I;16": 2, "I;16B": 2, "I;16L": 2}  # bytes a pixel; 4 in every other mode
+_WEBP = 12  # bytes a pixel: the canvas, the one before it, and the frame handed over
+_YCBCR = 6  # TIFF's number for it; libtiff hands it over as RGBA
+
+
+def max_megapixels() -> float:
+    """Return the largest image to be read, in millions of pixels: LOUPE_MAX_MEGAPIXELS, else MAX_MEGAPIXELS.
+
+    The limits on the length of a file, FILE_PER_PIXEL, and on memory, MEMORY_PER_PIXEL, are in proportion to it.
+    Raises ValueError when the setting is no number above 0.
+    """
+    given = os.environ.get(SETTING) or str(MAX_MEGAPIXELS)
+    try:
+        limit = float(given)
+    except ValueError:
+        limit = math.nan
+    if not 0 < limit < math.inf:
+        raise ValueError(f"the setting {SETTING} is {given!r}, which is no number of megapixels above 0")
+    return limit
+
+
+def decoding_bytes(image: ImageFile.ImageFile) -> int:
+    """Return the memory that an undecoded image takes at the peak of being read to (H, W, 3) uint8.
+
+    That is Pillow's image, and then the array, or what the decoder beneath Pillow keeps of the whole image where that
+    is more. Measured by benchmarks/photo_memory.py. Raises whatever a damaged header causes.
+    """
+    pixels = image.width * image.height
+    beside = 0.0
+    if isinstance(image, JpegImagePlugin.JpegImageFile):
+        beside = _jpeg_coefficients(image)
+    elif isinstance(image, WebPImagePlugin.WebPImageFile):
+        beside = _WEBP * pixels
+    elif isinstance(image, TiffImagePlugin.TiffImageFile):
+        beside = _tiff_buffers(image)
+    return int(_PILLOW.get(image.mode, 4) * pixels + max(3 * pixels, beside))
+
+
+def _jpeg_coefficients(image: JpegImagePlugin.JpegImageFile) -> float:
+    """Bytes of the DCT coefficients, 2 each, that libjpeg keeps of an image in several scans: 3 to 6 a pixel."""
+    # Opening leaves the file behind the header of the first scan, which lists all components if there is only one.
+    scan = b"\xff\xda" + (6 + 2 * image.layers).to_bytes(2, "big") + bytes([image.layers])
+    place = image.fp.tell()
+    image.fp.seek(place - 8 - 2 * image.layers)
+    if image.fp.read(8 + 2 * image.layers).startswith(scan) and "progressive" not in image.info:
+        image.fp.seek(place)
+        return 0.0
+    image.fp.seek(place)
+    reduced = image.decoderconfig[0] if image.decoderconfig else 1  # all coefficients are kept for a reduced image too
+    across, down = (max(layer[i] for layer in image.layer) for i in (1, 2))
+    a_pixel = sum(layer[1] * layer[2] for layer in image.layer) / (across * down)
+    return 2 * a_pixel * image.width * image.height * reduced**2
+
+
+def _tiff_buffers(image: TiffImagePlugin.TiffImageFile) -> float:
+    """Bytes of the mapped file and one strip or tile of a compressed TIFF; or of the copy that turns one upright."""
+    tags, turned, packed = image.tag_v2, 0.0, 0.0
+    if tags.get(ExifTags.Base.Orientation, 1) != 1:
+        turned = _PILLOW.get(image.mode, 4) * image.width * image.height
+    if image.info.get("compression") != "raw":
+        columns = tags.get(TiffImagePlugin.TILEWIDTH, image.width)
+        strip = min(tags.get(TiffImagePlugin.ROWSPERSTRIP, image.height), image.height)
+        rows = tags.get(TiffImagePlugin.TILELENGTH, strip)
+        as_rgba = tags.get(TiffImagePlugin.PHOTOMETRIC_INTERPRETATION) == _YCBCR
+        a_pixel = 4 if as_rgba else sum(tags.get(TiffImagePlugin.BITSPERSAMPLE, (1,))) / 8
+        packed = image.fp.seek(0, os.SEEK_END) + rows * columns * a_pixel
+    return max(turned, packed)

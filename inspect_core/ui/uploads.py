@@ -1,0 +1,90 @@
+"""Uploaded files on disk: each under a name of its own, the one it came with as far as the file system keeps it."""
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from inspect_core.workspace import NAME_BYTES
+
+WINDOWS = os.name == "nt"
+_NAMING = b"2\0"  # goes into the digest: folders kept under other rules for names are not taken for these
+
+
+def keep(files: Sequence[tuple[str, bytes | memoryview]], below: Path) -> Path:
+    """The folder in `below` that holds these files, given as (name, content); the same files are kept once.
+
+    It appears when all are there, whole also when several sessions keep them at once. Raises OSError when they cannot
+    be written; nothing is left behind then.
+    """
+    digest = hashlib.sha256(_NAMING)
+    for name, content in files:
+        digest.update(name.encode("utf-8", "backslashreplace") + b"\0" + hashlib.sha256(content).digest())
+    folder = below / digest.hexdigest()[:24]
+    if folder.exists():
+        return folder
+    below.mkdir(parents=True, exist_ok=True)
+    half_done = Path(tempfile.mkdtemp(prefix=".", dir=below))
+    try:
+        for path, (_, content) in zip(paths_of([name for name, _ in files]), files, strict=True):
+            target = half_done / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+        half_done.rename(folder)
+    except OSError:
+        if not folder.exists():  # else another session was first
+            raise
+    finally:
+        shutil.rmtree(half_done, ignore_errors=True)
+    return folder
+
+
+def paths_of(names: Sequence[str], *, windows: bool = WINDOWS) -> list[str]:
+    """A relative POSIX path for each uploaded name, in their order; none leads elsewhere and no two are the same.
+
+    Names stay as they are but for what the system keeps for itself, signs that cannot be shown, a leading dot, and what
+    exceeds NAME_BYTES bytes. Of two that differ by case or by how accents are written, the second gets a number.
+    """
+    split = [_parts(name, windows) for name in names]
+    taken = {_key(folder) for *folders, _ in split for folder in accumulate(folders, "{}/{}".format)}
+    paths, tried = [], Counter()
+    for *folders, name in split:
+        path = wanted = "/".join([*folders, name])
+        while _key(path) in taken:
+            tried[wanted] += 1
+            path = "/".join([*folders, _fitted(name, f" ({tried[wanted] + 1})")])
+        taken.add(_key(path))
+        paths.append(path)
+    return paths
+
+
+def _parts(name: str, windows: bool) -> list[str]:
+    *folders, file = [part for part in PurePosixPath(name).parts if part not in ("/", "//", "..")] or [""]
+    hidden = file.startswith(".") or not file  # passed over by a scan, as files of the system are
+    return [_fitted(_allowed(part, windows)) for part in (*folders, f"_{file}" if hidden else file)]
+
+
+def _allowed(part: str, windows: bool) -> str:
+    forbidden = '<>:"/\\|?*' if windows else "/"
+    clean = "".join(sign if sign.isprintable() and sign not in forbidden else "_" for sign in part)
+    if windows:
+        clean = f"_{clean}" if PureWindowsPath(clean).is_reserved() else re.sub(r"[. ]$", "_", clean)
+    return clean
+
+
+def _fitted(name: str, number: str = "") -> str:
+    """The name with a number before its extension, cut to NAME_BYTES bytes without losing either."""
+    stem, extension = re.fullmatch(r"(.+?)(\.\w{1,8})?", name).groups("")
+    room = NAME_BYTES - len((number + extension).encode())
+    return stem.encode()[:room].decode(errors="ignore") + number + extension
+
+
+def _key(path: str) -> str:
+    """The same for all paths that some file system takes for one."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())

@@ -1,0 +1,29 @@
+"""Weights that a backbone lacks on this machine: where its file goes, and a download that only a click begins."""
+
+import streamlit as st
+
+from inspect_core.features.backbone_catalogue import spec_of
+from inspect_core.features.weights import find_weights, missing_weights, obtain_weights
+from inspect_core.ui import shell
+
+
+def offer_missing(name: str, place: str = "") -> bool:
+    """Whether a backbone has no weights here; then it is said, with a button where they can be fetched.
+
+    place: tells this offer from others on the page. Raises ValueError for a name that is no backbone.
+    """
+    spec = spec_of(name, has_weights=False)
+    if find_weights(spec) is not None:
+        return False
+    st.warning(f"{shell.plain(missing_weights(spec))}.", icon=":material/cloud_off:")
+    if not spec.download or not st.button(
+        f"Download {shell.plain(spec.download)}", key=f"download_weights-{place}-{name}", icon=":material/download:"
+    ):
+        return True
+    try:
+        with st.spinner(f"Downloading the weights of {shell.plain(name)}…", show_time=True):
+            obtain_weights(spec, download=True)
+    except ValueError as error:
+        st.error(shell.plain(error), icon=":material/error:")
+        return True
+    st.rerun()

@@ -1,0 +1,137 @@
+"""Recipes of every method and with every part, small and without a network, and a made-up network to inspect with."""
+
+import hashlib
+import json
+import re
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import safetensors.numpy
+import torch
+
+from inspect_core import manifest
+
+CHANNELS, EMBEDDING, CLASSES, GRID, SIZE = 10, 8, 12, (4, 3), (64, 96)
+
+
+class MadeUpNetwork:
+    """What `inspect` asks of a backbone, with features that depend on the photo."""
+
+    size, tap_channels, device = SIZE, (CHANNELS,), torch.device("cpu")
+
+    def tap_maps(self, images):
+        return (torch.from_numpy(self._drawn(images, len(images), *GRID, CHANNELS)),)
+
+    def describe(self, images):
+        drawn = (self._drawn(images, len(images), width) for width in (EMBEDDING, CLASSES))
+        return (self.tap_maps(images), *map(torch.from_numpy, drawn))
+
+    def embed(self, images):
+        return self.describe(images)[1]
+
+    @staticmethod
+    def _drawn(images, *shape):
+        return np.random.default_rng(int(images.sum())).normal(2, 1, shape).astype(np.float32)
+
+
+@pytest.fixture(scope="session")
+def network() -> MadeUpNetwork:
+    return MadeUpNetwork()
+
+
+@pytest.fixture(scope="session")
+def recipes(recipe) -> dict:
+    """A recipe of each method by its name; between them all parts: both product checks, gallery, forest and net."""
+    from inspect_core import guard
+    from inspect_core.classify.kernel_density import fit_kdf, fit_kdn
+    from inspect_core.detectors.projections import semi_orthogonal
+    from inspect_core.kinds import Kinds
+    from inspect_core.known_cases import Case, learn
+    from inspect_core.methods import METHODS, Patches, parameters_of
+
+    rng = np.random.default_rng(8)
+    photos = [torch.from_numpy(rng.normal(2, 1, (1, *GRID, CHANNELS)).astype(np.float32)) for _ in range(8)]
+    given = {
+        "mahalanobis": {"k": 5}, "sampled": {"k": 4}, "corp": {"M": 16}, "kernel_pca": {"patches": 24},
+        "quadrics": {"components": 4, "m": 3}, "nearest": {"patches": 20},
+    }  # fmt: skip
+
+    def of_method(name: str):
+        row, parameters = METHODS[name], parameters_of(name, given.get(name, {}))
+        columns = semi_orthogonal(CHANNELS, 6) if name == "nearest" else row.project(CHANNELS, 0, parameters)
+        seen = photos if columns is None else [photo @ columns for photo in photos]
+        rows = torch.cat(seen).flatten(0, 2)
+        patches = Patches(len(seen), GRID, rows.shape[1], lambda: iter(seen), lambda n: rows[:n], lambda share: None)
+        detector = row.fit(patches, columns, 0, parameters)
+        live = {row.live: row.start(detector)} if row.live else {}
+        return replace(
+            recipe, method=name, detector=detector, live=live, projection=None if columns is None else columns.numpy(),
+            pool=row.pool,
+        )  # fmt: skip
+
+    embeddings, labels = rng.normal(2, 1, (24, EMBEDDING)).astype(np.float32), ["dent", "good", "hole"] * 8
+    logits = rng.normal(5, 1, (24, CLASSES)).astype(np.float32)
+    cases = [
+        Case(vector, rng.integers(0, 255, (64, 64, 3), np.uint8), f"{i:064x}", f"{i}.png", label)
+        for i, (vector, label) in enumerate(zip(embeddings, labels, strict=True))
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        found = {name: of_method(name) for name in METHODS}
+        forest, net = (
+            Kinds(fit(embeddings, labels, power=1.0, **options), by_region=False, known_from=0.1)
+            for fit, options in ((fit_kdf, {"trees": 4}), (fit_kdn, {"hidden": (5, 6), "include_output": True}))
+        )
+        cop = guard.fit(embeddings[:16], embeddings[16:], mode="stop")
+        corp = guard.fit(
+            embeddings[:16], embeddings[16:], good_logits=logits[:16], held_out_logits=logits[16:], gamma=1.0, M=16,
+            mode="stop",
+        )  # fmt: skip
+        found["mahalanobis"] = replace(found["mahalanobis"], guard=cop, gallery=learn(cases, by_region=True))
+        found["kernel_pca"] = replace(found["kernel_pca"], guard=corp, kinds=forest)
+        found["quadrics"] = replace(found["quadrics"], kinds=net)
+    return found
+
+
+@pytest.fixture
+def package(tmp_path):
+    return Package(tmp_path / "part")
+
+
+class Package:
+    """A recipe folder that can be saved into and changed with its digests put right, as one who means harm would."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def save(self, recipe) -> "Package":
+        from inspect_core.records.recipe_file import save
+
+        save(recipe, self.folder)
+        self.files = {path.name: path.read_bytes() for path in self.folder.iterdir()}
+        return self
+
+    def document(self) -> dict:
+        return json.loads(self.files[manifest.RECIPE])
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return safetensors.numpy.load(self.files[manifest.ARRAYS])
+
+    def with_document(self, document: dict):
+        """The folder with this recipe.json; a text between @ signs stands there bare, for numbers Python writes not."""
+        text = re.sub(r'"@([^"@]*)@"', r"\1", json.dumps(document))
+        return self.with_file(manifest.RECIPE, text.encode())
+
+    def with_arrays(self, arrays: dict[str, np.ndarray]):
+        contiguous = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
+        return self.with_file(manifest.ARRAYS, safetensors.numpy.save(contiguous))
+
+    def with_file(self, name: str, data: bytes):
+        """The folder as saved, but for one file."""
+        files = {other: kept for other, kept in self.files.items() if other != manifest.SUMS} | {name: data}
+        sums = {other: hashlib.sha256(kept).hexdigest() for other, kept in files.items()}
+        for other, kept in (files | {manifest.SUMS: manifest.listing_of(sums)}).items():
+            (self.folder / other).write_bytes(kept)
+        return self.folder

@@ -1,0 +1,230 @@
+"""What may come to lie where Loupe keeps features, exported networks and labels: a miss, never an error or a wait."""
+
+import io
+import os
+import signal
+import stat
+import zipfile
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspect_core import workspace as workspace_module
+from inspect_core.features.store import Store
+
+SHAPE = (1, 3, 4, 5)
+SOUND = np.arange(60, dtype=np.float32).reshape(SHAPE)
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes, devices and links as on Unix")
+
+
+@pytest.fixture(autouse=True)
+def no_waiting():
+    def give_up(*_):
+        raise TimeoutError("it waits")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def saved(array, **options):
+    held = io.BytesIO()
+    np.save(held, array, **options)
+    return held.getvalue()
+
+
+def sealed(body):
+    """A body with the check that the store writes, so that only the content is wrong."""
+    return body + zlib.crc32(body).to_bytes(4, "little")
+
+
+def with_value(value):
+    changed = SOUND.copy()
+    changed[0, 1, 2, 3] = value
+    return sealed(saved(changed))
+
+
+def claiming(shape):
+    held = io.BytesIO()
+    np.lib.format.write_array_header_1_0(held, {"descr": "<f4", "fortran_order": False, "shape": shape})
+    return sealed(held.getvalue() + SOUND.tobytes())
+
+
+def zipped():
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr("features.npy", saved(SOUND))
+    return sealed(held.getvalue())
+
+
+CONTENTS = {
+    "nothing": b"",
+    "a check of nothing": sealed(b""),
+    "text": b"Dear store,\nplease send features.\n",
+    "not a number": with_value(np.nan),
+    "infinite": with_value(-np.inf),
+    "another shape": sealed(saved(SOUND[0])),
+    "another order of the shape": sealed(saved(SOUND.reshape(1, 4, 3, 5))),
+    "a longer array": sealed(saved(np.zeros((2, 3, 4, 5), np.float32))),
+    "float64": sealed(saved(SOUND.astype(float))),
+    "integers": sealed(saved(SOUND.astype(np.int32))),
+    "the other byte order": sealed(saved(SOUND.astype(">f4"))),
+    "columns first": sealed(saved(np.asfortranarray(SOUND))),
+    "objects": sealed(saved(SOUND.astype(object), allow_pickle=True)),
+    "a zip": zipped(),
+    "a claim of much": claiming((10**6, 10**6)),
+    "a claim beyond 64 bits": claiming((10**30,)),
+    "a claim below nothing": claiming((-1, 60)),
+    "a deep header": sealed(saved(SOUND)[:10] + b"(" * 5_000 + saved(SOUND)[10:]),
+    "cut short": sealed(saved(SOUND)[:-1]),
+    "one value more": sealed(saved(SOUND) + bytes(4)),
+}
+
+
+def folder(path, _):
+    path.mkdir()
+
+
+def full_folder(path, _):
+    path.mkdir()
+    (path / "notes.txt").write_text("mine")
+
+
+def sparse(path, _):
+    path.touch()
+    os.truncate(path, 2**40)
+
+
+def unreadable(path, sound):
+    path.write_bytes(sound)
+    path.chmod(0)
+
+
+def link_to_a_sound_one(path, sound):
+    target = path.parent.parent / "elsewhere.npy"
+    target.write_bytes(sound)
+    path.symlink_to(target)
+
+
+def socket_or_device(path, _):
+    try:
+        os.mknod(path, 0o600 | stat.S_IFCHR, os.makedev(1, 5))  # /dev/zero
+    except PermissionError:
+        pytest.skip("only the superuser makes devices")
+
+
+PLACED = {
+    "a folder": folder,
+    "a full folder": full_folder,
+    "a terabyte of nothing": sparse,
+    "unreadable": unreadable,
+    "a pipe": lambda path, _: os.mkfifo(path),
+    "a link to itself": lambda path, _: path.symlink_to(path),
+    "a link to nothing": lambda path, _: path.symlink_to(path.parent / "gone"),
+    "a link to a device": lambda path, _: path.symlink_to("/dev/zero"),
+    "a link to a sound entry": link_to_a_sound_one,
+    "a device": socket_or_device,
+} | {name: (lambda path, _, content=content: path.write_bytes(content)) for name, content in CONTENTS.items()}
+"""What lies in the place of a sound file: a function of its path and of the sound content."""
+
+
+def entry(folder):
+    """The path of the only entry of a store, and its content; removed."""
+    Store(folder).put("part", SOUND)
+    (path,) = folder.iterdir()
+    content = path.read_bytes()
+    path.unlink()
+    return path, content
+
+
+@pytest.mark.parametrize("what", PLACED)
+def test_whatever_lies_in_an_entrys_place_is_a_miss(tmp_path, what):
+    path, sound = entry(tmp_path / "store")
+    place = PLACED[what]
+    place(path, sound)
+    store = Store(path.parent, limit=2_000)
+    if what == "unreadable" and os.geteuid() == 0:
+        pytest.skip("the superuser can read everything")
+    assert store.get("part", SHAPE) is None
+    store.put("part", SOUND)
+    for number in range(10):  # beyond the limit: the least recently used go
+        store.put(str(number), SOUND)
+    assert np.array_equal(store.get("9", SHAPE), SOUND)
+    assert store.bytes_used() <= 2_000
+    store.clear()
+    assert store.would_fit(2_000)
+    if what == "a full folder":
+        assert (path / "notes.txt").read_text() == "mine"
+    if what == "a link to a sound entry":
+        assert (tmp_path / "elsewhere.npy").read_bytes() == sound
+
+
+@pytest.mark.parametrize("what", [name for name in PLACED if "folder" not in name])
+def test_what_lies_there_is_replaced_by_the_next_put(tmp_path, what):
+    path, sound = entry(tmp_path / "store")
+    PLACED[what](path, sound)
+    store = Store(path.parent)
+    store.put("part", SOUND)
+    assert np.array_equal(store.get("part", SHAPE), SOUND)
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.part", "kept"])
+@pytest.mark.parametrize("what", ["a folder", "a pipe", "a link to itself", "a link to a device", "text"])
+def test_a_store_opens_on_whatever_lies_beside_its_entries(tmp_path, what, name):
+    PLACED[what](tmp_path / name, b"")
+    store = Store(tmp_path, limit=2_000)
+    for number in range(10):
+        store.put(str(number), SOUND)
+    assert np.array_equal(store.get("9", SHAPE), SOUND)
+
+
+@given(st.binary(max_size=600), st.booleans())
+@settings(deadline=None, max_examples=200)
+def test_any_content_but_the_sound_one_is_a_miss(tmp_path_factory, noise, after_the_header):
+    path, sound = entry(tmp_path_factory.mktemp("store"))
+    content = sealed((sound[:128] if after_the_header else b"") + noise)
+    path.write_bytes(content)
+    found = Store(path.parent).get("part", SHAPE)
+    assert found is None or (found.tobytes() == content[128:-4] and np.isfinite(found).all())
+
+
+@pytest.mark.parametrize("what", PLACED)
+def test_labels_that_cannot_be_read_are_asked_for_again(workspace, what):
+    from inspect_core.ui import kinds_labels
+
+    PLACED[what](workspace / "kinds.json", b"")
+    assert kinds_labels._said() == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[" * 100_000,
+        '{"a": ' * 100_000,
+        "1" + "0" * 10_000,
+        '{"a": 1e400}',
+        '{"a": {"b": 1}}',
+        '{"a": null}',
+        "\ufeff{}",
+    ],
+)
+def test_labels_are_words_or_nothing(workspace, text):
+    from inspect_core.ui import kinds_labels
+
+    (workspace / "kinds.json").write_text(text)
+    assert kinds_labels._said() == {}
+
+
+def test_only_an_ordinary_file_has_content(tmp_path):
+    (tmp_path / "file").write_bytes(b"12345")
+    assert workspace_module.content(tmp_path / "file", at_most=5) == b"12345"
+    assert workspace_module.content(tmp_path / "file", at_most=4) is None
+    assert workspace_module.content(tmp_path / "file" / "below", at_most=5) is None
+    assert workspace_module.content(tmp_path / ("long" * 100), at_most=5) is None

@@ -1,0 +1,166 @@
+"""Nothing of ours outlives its use: Streamlit keeps what widgets and fragments hold for as long as a session lives."""
+
+import copy
+import gc
+import sys
+import threading
+import time
+import types
+import uuid
+import weakref
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import pytest
+from streamlit.runtime.fragment import MemoryFragmentStorage
+
+from inspect_core import kinds_learning
+from inspect_core.classify.kernel_density import fit_kdf
+from inspect_core.jobs import Job
+from inspect_core.study import Study
+from inspect_core.ui import in_hand, kinds_labels, shell, teaching
+from inspect_core.ui.in_hand import InHand
+
+PAGES = ("pages/inspect.py", "pages/explore.py", "pages/kinds.py", "pages/recipes.py")
+
+
+@pytest.fixture
+def fragments(monkeypatch) -> list:
+    """Every fragment that a session registers from now on."""
+    kept, register = [], MemoryFragmentStorage.register
+
+    def noted(storage, key, fragment, **options):
+        kept.append(fragment)
+        register(storage, key, fragment, **options)
+
+    monkeypatch.setattr(MemoryFragmentStorage, "register", noted)
+    return kept
+
+
+def another(part: InHand) -> InHand:
+    """The same as another part in hand, with a tray of its own, which nobody holds."""
+    return replace(part, id=uuid.uuid4().hex[:12], tray=copy.copy(part.tray), _memo=in_hand._Memo())
+
+
+def ours(start: object) -> Iterator[object]:
+    """Objects of our classes that can be reached from this one, but not by way of a module."""
+    modules = {id(module.__dict__) for module in list(sys.modules.values()) if isinstance(module, types.ModuleType)}
+    seen, to_do = set(), [start]
+    while to_do:
+        thing = to_do.pop()
+        if id(thing) in seen or id(thing) in modules or isinstance(thing, types.ModuleType | types.FrameType | type):
+            continue
+        seen.add(id(thing))
+        if type(thing).__module__.startswith("inspect_core"):
+            yield thing
+        if isinstance(thing, types.FunctionType):
+            to_do += [thing.__closure__, thing.__defaults__, thing.__kwdefaults__]
+        else:
+            to_do += gc.get_referents(thing)
+
+
+def held_by_widgets(app) -> dict[str, list]:
+    """What of ours each widget holds that this session ever drew, by its id."""
+    metadata = app._session_state._state._new_widget_state.widget_metadata
+    assert len(metadata) > 5
+    fields = ("callback", "callbacks", "callback_args", "callback_kwargs", "serializer", "deserializer", "presenter")
+    held = {name: list(ours([getattr(widget, field) for field in fields])) for name, widget in metadata.items()}
+    return {name: things for name, things in held.items() if things}
+
+
+def finish(app):
+    limit = time.monotonic() + 120
+    while shell.jobs().current.active:
+        assert time.monotonic() < limit, "the job did not end"
+        time.sleep(0.05)
+    assert shell.jobs().current.error == ""
+    app.run()
+    assert not app.exception, app.exception
+    return app
+
+
+def test_what_can_be_reached_is_found():
+    job = Job("title", "owner")
+    assert job in list(ours(lambda: job))
+    assert job in list(ours({"a": [partial(print, job.cancel)]}))
+    assert list(ours(Job)) == []
+
+
+def test_no_widget_and_no_fragment_holds_anything_of_ours(open_app, in_the_hand, fragments, monkeypatch):
+    monkeypatch.setitem(kinds_learning.FITS, kinds_learning.FOREST, partial(fit_kdf, trees=30))
+    monkeypatch.setattr(teaching, "samples", lambda: ())
+    kinds_labels.set_kind(in_the_hand, [0], "dent")
+    app = open_app("pages/inspect.py")
+    finish(app.button(key=f"build_gallery-{in_the_hand.id}").click().run())
+    app.switch_page("pages/kinds.py").run()
+    app.toggle(key=f"together-{in_the_hand.id}").set_value(False).run()
+    finish(app.button(key="learn_kinds").click().run())
+    go_on = threading.Event()
+    shell.jobs().submit("Long work", lambda job: go_on.wait(60))
+    for page in PAGES:
+        app.switch_page(page).run()
+        assert not app.exception, app.exception
+    go_on.set()
+    finish(app.switch_page("pages/inspect.py").run())
+    drawn = {button.key for button in app.button}
+    assert any(key.startswith("take_out") for key in drawn)
+    assert held_by_widgets(app) == {}
+    assert fragments
+    assert [list(ours(fragment)) for fragment in fragments] == [[] for _ in fragments]
+
+
+def test_a_preview_is_held_by_its_session_alone_and_the_study_by_none(open_app, taught, fragments, fresh_process_state):
+    study = Study(
+        taught.study.split, taught.preparation.backbone, taught.study.store, method="corp", parameters={"M": 64},
+        grid=(16, 16),
+    )  # fmt: skip
+    hand = in_hand.of_study("flange", study.fit())
+    in_hand.shelve(hand)
+    app = open_app("pages/inspect.py")
+    app.select_slider(key=f"M-{hand.id}").set_value(128).run()
+    run = app.session_state[f"settings-{hand.id}"]["preview"]
+    assert run.ended.wait(60)
+    app.run()
+    assert f"apply-{hand.id}" in [button.key for button in app.button]
+    assert held_by_widgets(app) == {}
+    assert [list(ours(fragment)) for fragment in fragments] == [[] for _ in fragments]
+    assert not [thing for thing in ours(run) if isinstance(thing, InHand | Study)]
+
+
+def test_a_part_that_was_put_away_is_gone(open_app, taught, fresh_process_state):
+    hand = another(taught)
+    seen = [weakref.ref(hand), weakref.ref(hand.tray)]
+    key = in_hand.shelve(hand)
+    app = open_app("pages/inspect.py")
+    app.segmented_control(key=f"guard-{key}").set_value("stop").run()
+    seen += [weakref.ref(hand), weakref.ref(in_hand.find(key))]
+    for page in PAGES:
+        app.switch_page(page).run()
+    del hand
+    for _ in range(in_hand.SHELF_SIZE):
+        in_hand.shelve(another(taught))
+    app.run()
+    gc.collect()
+    assert [ref() for ref in seen] == [None] * len(seen)
+
+
+def test_a_job_that_ended_holds_nothing_of_what_it_made(open_app, taught, monkeypatch, fresh_process_state):
+    made, go_on = [], threading.Event()
+
+    def teach(order, report):
+        assert go_on.wait(60)
+        hand = another(taught)
+        made.append(weakref.ref(hand))
+        return hand
+
+    monkeypatch.setattr(teaching, "teach", teach)
+    app = open_app()
+    assert any(button.label == "Cancel" for button in app.button)
+    go_on.set()
+    finish(app)
+    assert app.session_state["in_hand"] == made[0]().id
+    in_hand._shelf().items.clear()
+    app.run()
+    gc.collect()
+    assert made[0]() is None

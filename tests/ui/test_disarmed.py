@@ -1,0 +1,179 @@
+"""What comes from outside reaches Streamlit's Markdown through `shell.plain` alone: their source shows it."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCES = [ROOT / "app.py", *sorted((ROOT / "pages").glob("*.py")), *sorted((ROOT / "inspect_core/ui").glob("*.py"))]
+# Seen in a browser on the pinned Streamlit; text, code, dataframes and options of a selectbox are shown as they are.
+FIRST = {
+    "badge", "button", "caption", "checkbox", "dialog", "download_button", "error", "expander", "feedback",
+    "file_uploader", "header", "info", "link_button", "markdown", "metric", "multiselect", "number_input", "page_link",
+    "pills", "popover", "radio", "segmented_control", "select_slider", "selectbox", "slider", "spinner", "status",
+    "subheader", "success", "table", "tabs", "text_area", "text_input", "title", "toast", "toggle", "warning", "write",
+}  # fmt: skip
+OPTIONS = {"pills", "radio", "segmented_control", "select_slider"}
+NAMED = {"body", "caption", "captions", "delta", "help", "label", "text", "value_label"}
+# Functions of ours that show these of their parameters: whoever calls them is held to the same.
+SHOWING = {
+    "offer": {"label": 0, "words": 4},
+    "nothing_taught": {"words": 0},
+    "show_running": {"then": 0},
+    "_build": {"words": None},
+    "_scored": {"words": 2},
+    "_explain": {"in_force": 2},
+}
+# Per module, what holds words of ours or a number, though its form does not show it.
+OURS = {
+    "explore": {"list(VIEWS)"},
+    "explore_map": {"explore.view_in_words(hand.tray.method, whole=points == PHOTOS)", "lots"},
+    "explore_panels": {
+        "GLOSS.values()", "live_parameters.CONTROLS[name].label",
+        "fitted.A.shape[1]", "local.photos", "local.possible", "mixed.photos", "mixed.possible", "q", "width",
+    },
+    "inspect_panels": {"hand.suggestion.basis", "words.get", "hand.recipe.digest[:8]", "run.done"},
+    "kinds_panels": {"PARENTS.get"},
+    "kinds_results": {"in_words(learned)", "line"},
+    "live_parameters": {
+        "CONTROLS[name].label", "control.effect", "control.help", "control.label", "control.unit",
+        "_percent", "in_force[name]", "live[name]", "stop", "value",
+    },
+    "recipe_panels": {"METHODS[recipe.method].title", "list(rows)", "name", "recipe.digest[:12]", "value", "file"},
+    "similar_panels": {"kinds.count(kind)"},
+    "teach_panels": {
+        "GUARD_SCORES.get", "METHODS[key].reference", "METHODS[key].title", "METHODS[key].when", "expected.engine",
+        "n", "side",
+    },
+}  # fmt: skip
+SAFE_CALLS = {"plain", "shell.plain", "counted", "duration", "shell.duration", "int", "len"}
+
+
+def rendered(call: ast.Call) -> list[ast.expr]:
+    """The arguments of a call that a browser gets as Markdown."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if name in SHOWING:
+        shown = SHOWING[name]
+        given = [call.args[place] for place in shown.values() if place is not None and place < len(call.args)]
+        return given + [keyword.value for keyword in call.keywords if keyword.arg in shown]
+    if name not in FIRST | {"image", "progress"} or not isinstance(call.func, ast.Attribute):
+        return []
+    found = [keyword.value for keyword in call.keywords if keyword.arg in NAMED]
+    if name in FIRST:
+        found += call.args[:1]
+    if name in OPTIONS:
+        found += [keyword.value for keyword in call.keywords if keyword.arg == "format_func"] or call.args[1:2]
+    return found
+
+
+class Source:
+    """One module: its functions by name, and which of its expressions are known to be ours."""
+
+    def __init__(self, tree: ast.Module, ours: frozenset[str] | set[str]) -> None:
+        self.ours = ours
+        self.functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+    def unsafe(self, node: ast.expr | None, inside: ast.AST, seen: frozenset[str] = frozenset()) -> list[str]:
+        """The parts of an expression that may hold what came from outside."""
+
+        def among(*nodes: ast.expr | None) -> list[str]:
+            return [part for child in nodes for part in self.unsafe(child, inside, seen)]
+
+        match node:
+            case None | ast.Constant():
+                return []
+            case _ if ast.unparse(node) in self.ours or ast.unparse(node) in SAFE_CALLS:
+                return []
+            case ast.Name(id=name) if name in SHOWING.get(getattr(inside, "name", ""), ()):
+                return []
+            case ast.JoinedStr(values=parts) | ast.BoolOp(values=parts) | ast.List(elts=parts) | ast.Tuple(elts=parts):
+                return among(*parts)
+            case ast.Dict(keys=keys, values=values):
+                return among(*keys, *values)
+            case ast.FormattedValue(value=value, format_spec=spec):
+                form = "" if spec is None else "".join(getattr(part, "value", "") for part in spec.values)
+                return [] if form.endswith(tuple("dfgeE%,")) else among(value)  # raises for a text
+            case ast.IfExp(body=body, orelse=other):
+                return among(body, other)
+            case ast.BinOp(left=left, right=right):
+                number = any(isinstance(side, ast.Constant) and isinstance(side.value, int) for side in (left, right))
+                return [] if number else among(left, right)
+            case (
+                ast.Starred(value=value)
+                | ast.Lambda(body=value)
+                | ast.GeneratorExp(elt=value)
+                | ast.ListComp(elt=value)
+            ):
+                return among(value)
+            case ast.Subscript(value=ast.Name(id=name)) | ast.Attribute(attr=name) | ast.Name(id=name) if (
+                name.isupper()
+            ):
+                return []
+            case ast.Call(func=ast.Attribute(value=ast.Constant(), attr="join"), args=[parts]):
+                return among(parts)
+            case ast.Call(func=function) if not among(function):
+                return []
+            case ast.Name(id=name) if name in self.functions and name not in seen:
+                own = self.functions[name]
+                returned = [step.value for step in ast.walk(own) if isinstance(step, ast.Return)]
+                return [part for value in returned for part in self.unsafe(value, own, seen | {name})]
+            case ast.Name(id=name) if name not in seen and (values := set_to(name, inside)):
+                return [part for value in values for part in self.unsafe(value, inside, seen | {name})]
+        return [ast.unparse(node)]
+
+
+def set_to(name: str, inside: ast.AST) -> list[ast.expr]:
+    """What a name is set to in a function, one by one where several are set at once."""
+    found = []
+    for step in ast.walk(inside):
+        if isinstance(step, ast.Assign | ast.AugAssign):
+            for target in step.targets if isinstance(step, ast.Assign) else [step.target]:
+                if isinstance(target, ast.Name) and target.id == name:
+                    found.append(step.value)
+                elif isinstance(target, ast.Tuple) and name in (
+                    names := [getattr(one, "id", "") for one in target.elts]
+                ):
+                    several = isinstance(step.value, ast.Tuple)
+                    found.append(step.value.elts[names.index(name)] if several else step.value)
+    return found
+
+
+def faults(text: str, module: str = "") -> list[str]:
+    tree = ast.parse(text)
+    source, found = Source(tree, OURS.get(module, set())), []
+
+    def visit(node: ast.AST, inside: ast.AST) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Call):
+                for argument in rendered(child):
+                    found.extend(f"line {child.lineno}: {part}" for part in source.unsafe(argument, inside))
+            visit(child, child if isinstance(child, ast.FunctionDef) else inside)
+
+    visit(tree, tree)
+    return found
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_nothing_from_outside_is_rendered_as_markdown(path: Path) -> None:
+    assert faults(path.read_text(encoding="utf-8"), path.stem) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "st.error(str(error))",
+        "st.caption(f'{hand.product} is here')",
+        "left.button('x', help=photo.name)",
+        "st.pills('Show', kinds)",
+        "st.radio('x', ['a'], captions=[note])",
+        "st.progress(0.5, text=job.title)",
+        "st.table({'a': names})",
+        "def f(p):\n    words = p.name\n    st.info(words + '.')",
+        "def name_of(p):\n    return p.name\nst.info(name_of(p))",
+        "show_running(job.title)",
+        "st.caption(', '.join(kinds))",
+    ],
+)
+def test_a_forgotten_call_is_found(text: str) -> None:
+    assert faults(text)
