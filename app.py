@@ -3,7 +3,7 @@
 import streamlit as st
 
 if __name__ == "__main__":  # run for a session
-    from inspect_core import workspace
+    from inspect_core.runtime import workspace
     from inspect_core.ui import shell
 
     st.set_page_config(page_title="Loupe", page_icon=shell.ICON, layout="wide")
@@ -21,7 +21,7 @@ if __name__ == "__main__":  # run for a session
             ],
             "Understand": [
                 st.Page("pages/explore.py", title="Explore", icon=":material/scatter_plot:"),
-                st.Page("pages/kinds.py", title="Kinds", icon=":material/category:"),
+                st.Page("pages/defect_types.py", title="Kinds", icon=":material/category:"),
             ],
             "Release": [
                 st.Page("pages/recipes.py", title="Recipes", icon=":material/inventory_2:"),

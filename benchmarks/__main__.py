@@ -15,9 +15,9 @@ import warnings
 from pathlib import Path
 from types import ModuleType
 
-from benchmarks import budgets, inspection, memory, moving, recipe_size, start, teaching
+from benchmarks.main_job import budgets, inspection, memory, moving, recipe_size, start, teaching
+from benchmarks.main_job.setting import FULL, QUICK, Setting
 from benchmarks.measure import RESULTS, Others, machine, write
-from benchmarks.setting import FULL, QUICK, Setting
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 
@@ -80,7 +80,7 @@ def run_alone(name: str, folder: Path) -> None:
     print(f"{name}: {what}", file=sys.stderr, flush=True)
     target = name if option == "--name" else os.fspath(folder / f"{name}.json")
     folder.mkdir(parents=True, exist_ok=True)
-    subprocess.run([sys.executable, "-m", f"benchmarks.{name}", option, target], check=True)
+    subprocess.run([sys.executable, "-m", f"benchmarks.methods.{name}", option, target], check=True)
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from inspect_core.versions import library_versions
+from inspect_core.runtime.versions import library_versions
 
 RESULTS = Path(__file__).parent / "results"
 

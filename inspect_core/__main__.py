@@ -7,7 +7,7 @@ import sys
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from inspect_core.cli import main
+from inspect_core.cli.commands import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -7,16 +7,16 @@ from functools import lru_cache
 
 import numpy as np
 
-from inspect_core import guard as guards
+from inspect_core.defect_types.classifier import Kinds
 from inspect_core.features.backbones import Backbone, shared
-from inspect_core.features.preparation import Preparation
-from inspect_core.guard import Guard
+from inspect_core.features.extraction import Preparation
+from inspect_core.guard import model as guards
+from inspect_core.guard.model import Guard
 from inspect_core.images.read import squash
-from inspect_core.judge.anomaly_map import image_score, regions, scale_region, to_pixels
-from inspect_core.kinds import Kinds
-from inspect_core.known_cases import KnownCases
-from inspect_core.methods import METHODS, Detector
-from inspect_core.tray import SIGMA
+from inspect_core.judge.anomaly_map import SIGMA, image_score, regions, scale_region, to_pixels
+from inspect_core.methods.method import Detector
+from inspect_core.methods.table import METHODS
+from inspect_core.similar.known_cases import KnownCases
 from inspect_core.verdict import Limits, Verdict
 
 

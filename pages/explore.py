@@ -2,12 +2,13 @@
 
 import streamlit as st
 
-from inspect_core.ui import explore_map, explore_panels, in_hand, shell
+from inspect_core.ui import shell, taught_part
+from inspect_core.ui.explore import panels, patch_map
 
 VIEWS = {
-    "Map of patches": explore_map.patch_map,
-    "Variance": explore_panels.variance,
-    "Sensitivity": explore_panels.sensitivity,
+    "Map of patches": patch_map.patch_map,
+    "Variance": panels.variance,
+    "Sensitivity": panels.sensitivity,
 }
 
 shell.gate("pages/explore.py")
@@ -15,7 +16,7 @@ shell.gate("pages/explore.py")
 st.title("Explore")
 st.caption("Why does it think so? What the network and the detector see in your parts.")
 
-hand = in_hand.current()
+hand = taught_part.current()
 if hand is None:
     shell.nothing_taught("Explore shows what a taught part looks like from inside.")
     st.stop()

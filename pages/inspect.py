@@ -2,15 +2,16 @@
 
 import streamlit as st
 
-from inspect_core.ui import in_hand, inspect_panels, shell
+from inspect_core.ui import shell, taught_part
+from inspect_core.ui.inspect import panels
 
 shell.gate("pages/inspect.py")
 
-hand = in_hand.current()
+hand = taught_part.current()
 if hand is None:
-    inspect_panels.first_start()
+    panels.first_start()
     st.stop()
-inspect_panels.headline(hand)
-hand = inspect_panels.add_photos(hand)
-inspect_panels.hand_over_thumbnails(hand)
-inspect_panels.bench_with_parameters(hand)
+panels.headline(hand)
+hand = panels.add_photos(hand)
+panels.hand_over_thumbnails(hand)
+panels.bench_with_parameters(hand)

@@ -2,17 +2,18 @@
 
 import streamlit as st
 
-from inspect_core.ui import recipe_panels, shell
+from inspect_core.ui import shell
+from inspect_core.ui.recipes import panels
 
 shell.gate("pages/recipes.py")
 
 st.title("Recipes")
 st.markdown("A recipe holds everything needed to inspect a part: data only, no program. Give it to the line as it is.")
-recipe_panels.add_from_file()
-paths = recipe_panels.saved()
+panels.add_from_file()
+paths = panels.saved()
 if not paths:
     st.info("No recipe has been saved yet. Teach a part, set the limit on Inspect, and save it there.")
     if st.button("Go to Inspect", type="primary", key="to_inspect"):
         st.switch_page("pages/inspect.py")
 for path in paths:
-    recipe_panels.card(path)
+    panels.card(path)

@@ -2,25 +2,26 @@
 
 import streamlit as st
 
-from inspect_core.jobs import Busy
-from inspect_core.ui import shell, teach_panels, teaching
+from inspect_core.runtime.jobs import Busy
+from inspect_core.ui import shell
+from inspect_core.ui.teach import panels, teaching
 
 shell.gate("pages/teach.py")
 
 st.title("Teach")
 st.markdown("Show Loupe photos of **good** parts. It learns what is normal and shows where a new part differs.")
 
-source = teach_panels.choose_photos()
+source = panels.choose_photos()
 if source is None:
     st.info("Choose photos above. Twenty good parts are enough to start; sixty make a steady limit.")
     st.stop()
-samples = teach_panels.look(source)
+samples = panels.look(source)
 if samples is None:
     st.stop()
-photos, notes = teach_panels.choose_split(samples)
-order = teach_panels.choose_settings(source.product, photos, notes)
+photos, notes = panels.choose_split(samples)
+order = panels.choose_settings(source.product, photos, notes)
 if order is not None:
-    teach_panels.show_forecast(order)
+    panels.show_forecast(order)
     running = shell.jobs().current
     busy = running is not None and running.active
     if st.button("Teach", type="primary", icon=":material/school:", disabled=busy, key="teach"):

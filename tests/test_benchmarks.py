@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as runner
-from benchmarks import budgets, measure, memory, moving, setting, start, teaching
-from benchmarks.budgets import Row
+from benchmarks import measure
+from benchmarks.main_job import budgets, memory, moving, setting, start, teaching
+from benchmarks.main_job.budgets import Row
+from benchmarks.main_job.setting import QUICK
 from benchmarks.measure import Others, in_own_process, own_peak_mb, spread, timed, write
-from benchmarks.setting import QUICK
 
 PARTS = ("inspection", "moving", "teaching", "recipe_size")
 MACHINE = {
@@ -42,7 +43,7 @@ RESULTS = {
 def without_guard(exported, monkeypatch: pytest.MonkeyPatch) -> None:
     """The guard has its own tests."""
     for module in (memory, teaching):
-        monkeypatch.setattr(module, "learn_product", lambda study: None)
+        monkeypatch.setattr(module, "train_guard", lambda study: None)
         monkeypatch.setattr(module, "with_head", setting.network)
 
 
@@ -135,7 +136,7 @@ def test_readme_has_a_place_for_the_table():
 
 def test_every_module_that_runs_alone_is_there():
     for name in runner.METHODS:
-        assert (Path(runner.__file__).parent / f"{name}.py").exists(), name
+        assert (Path(runner.__file__).parent / "methods" / f"{name}.py").exists(), name
 
 
 def test_unknown_names_are_refused(capsys):

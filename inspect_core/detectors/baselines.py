@@ -7,12 +7,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from inspect_core.detectors import mapped_covariance
 from inspect_core.detectors.checks import as_features, full_precision, require_positive, require_samples
-from inspect_core.detectors.feature_maps import cosine, identity_map, precision_of
+from inspect_core.detectors.cop_corp import covariance
+from inspect_core.detectors.cop_corp.feature_maps import cosine, identity_map, precision_of
+from inspect_core.detectors.cop_corp.residual import KernelPCAMap
 from inspect_core.detectors.kernels import squared_distances
 from inspect_core.detectors.patch_rows import blocks
-from inspect_core.detectors.pca_residual import KernelPCAMap
 
 _ROWS = 1024
 _WIDTH_CURE = "give a kernel width above 0, in units of the features, such as that of suggest_sigma"
@@ -138,7 +138,7 @@ def fit_pca(x: Tensor | np.ndarray, *, explained_variance: float = 0.9) -> Kerne
 
     x: (..., d). Raises ValueError for non-finite or empty features, or a share outside (0, 1].
     """
-    return mapped_covariance.fit(x, identity_map(x.shape[-1]), explained_variance=explained_variance)
+    return covariance.fit(x, identity_map(x.shape[-1]), explained_variance=explained_variance)
 
 
 def fit_nearest_neighbour(x: Tensor | np.ndarray, *, k: int = 1) -> NearestNeighbour:

@@ -8,10 +8,6 @@ import torch
 from torch import Tensor
 
 
-class Cancelled(Exception):
-    """The user asked to stop; whatever was half done has been dropped."""
-
-
 def as_features(
     features: Tensor | np.ndarray,
     *,

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from inspect_core.detectors.checks import as_features, full_precision, require_samples
-from inspect_core.detectors.feature_maps import precision_of
+from inspect_core.detectors.cop_corp.feature_maps import precision_of
 from inspect_core.detectors.kernels import GaussianKernel, Kernel, PolynomialKernel
 from inspect_core.detectors.patch_rows import blocks
 

@@ -15,11 +15,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from inspect_core import workspace
 from inspect_core.features.backbone_catalogue import CATALOGUE, Spec, spec_of, timm_stages
 from inspect_core.features.onnx_graph import OnnxGraph, load_or_export
 from inspect_core.features.tapped_network import TappedNetwork, check_taps, levels_of
 from inspect_core.features.weights import fill, find_weights, in_forward_order, obtain_weights, read_weights
+from inspect_core.runtime import workspace
 
 GPU_BATCH = 8
 STRIDE = 32

@@ -19,8 +19,8 @@ import onnxruntime
 import torch
 from onnxruntime.capi import onnxruntime_pybind11_state as onnxruntime_errors
 
-from inspect_core import workspace
 from inspect_core.features.tapped_network import TappedNetwork
+from inspect_core.runtime import workspace
 
 GRAPHS_KEPT = 16
 LARGEST = 2**30  # bytes of a graph; that of Wide ResNet-50-2 takes 275 MB

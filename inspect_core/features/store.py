@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from inspect_core import workspace
+from inspect_core.runtime import workspace
 
 GIGABYTE = 10**9
 CHECK_BYTES = 4

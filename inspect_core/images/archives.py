@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from inspect_core.images.listing import MAX_DEPTH
 from inspect_core.images.samples import ScanError
-from inspect_core.unfinished import process_folder
+from inspect_core.runtime.unfinished import process_folder
 
 MAX_MEMBERS = 50_000
 MAX_TOTAL = 8 * 2**30  # bytes, unpacked

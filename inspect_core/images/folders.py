@@ -11,7 +11,6 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from inspect_core import workspace
 from inspect_core.images import preflight
 from inspect_core.images.archives import unpacked
 from inspect_core.images.duplicates import HASH_GRID, difference_hash
@@ -22,6 +21,7 @@ from inspect_core.images.listing import MAX_DEPTH, is_clutter, is_image, walk
 from inspect_core.images.read import ImageError, read_mask, thumbnail
 from inspect_core.images.samples import GOOD, Row, Sample, Samples, ScanError, Skipped, counted, examples, shown
 from inspect_core.images.splitting import Split, split
+from inspect_core.runtime import workspace
 
 __all__ = [
     "GOOD",

@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike
 from scipy import ndimage
 
 EIGHT_CONNECTED = np.ones((3, 3), dtype=bool)
+SIGMA = 4.0
+"""Pixels, at the size of the network's input."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Region:
     box: tuple[int, int, int, int]
 
 
-def to_pixels(grid_scores: ArrayLike, size: tuple[int, int], *, sigma: float = 4.0) -> np.ndarray:
+def to_pixels(grid_scores: ArrayLike, size: tuple[int, int], *, sigma: float = SIGMA) -> np.ndarray:
     """Anomaly map at pixel size: bilinear resize of the patch scores, then Gaussian smoothing.
 
     grid_scores: (h, w) or (n, h, w), finite. size: (H, W) in pixels. sigma: standard deviation in pixels; 0 leaves
@@ -59,7 +61,7 @@ def to_pixels(grid_scores: ArrayLike, size: tuple[int, int], *, sigma: float = 4
     return rows @ grid @ columns.T
 
 
-def pixel_operator(cells: int, pixels: int, *, sigma: float = 4.0) -> np.ndarray:
+def pixel_operator(cells: int, pixels: int, *, sigma: float = SIGMA) -> np.ndarray:
     """Matrix (pixels, cells) float64 that resizes and then smooths along one axis; every row sums to 1.
 
     `to_pixels(g, (H, W))` is `pixel_operator(h, H) @ g @ pixel_operator(w, W).T`.

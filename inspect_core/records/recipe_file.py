@@ -14,18 +14,19 @@ import safetensors.numpy
 import torch
 from torch import Tensor
 
-from inspect_core import manifest, recipe_arrays
-from inspect_core.guard import Guard
+from inspect_core.defect_types.classifier import Kinds
+from inspect_core.guard.model import Guard
 from inspect_core.judge.checks import as_finite_number
-from inspect_core.kinds import Kinds
-from inspect_core.known_cases import KnownCases
-from inspect_core.manifest import refusing
-from inspect_core.methods import METHODS
+from inspect_core.methods.table import METHODS
+from inspect_core.package import arrays as recipe_arrays
+from inspect_core.package import manifest
+from inspect_core.package.fields import DIRECTION, RESIZE_RULE
+from inspect_core.package.manifest import refusing
 from inspect_core.recipe import SIGMA, BackboneChoice, Calibrated, Provenance, Recipe
-from inspect_core.recipe_fields import DIRECTION, RESIZE_RULE
-from inspect_core.records.recipe_place import check_place
-from inspect_core.records.recipe_proof import PARTS, prove
-from inspect_core.unfinished import replacing
+from inspect_core.records.place import check_place
+from inspect_core.records.proof import PARTS, prove
+from inspect_core.runtime.unfinished import replacing
+from inspect_core.similar.known_cases import KnownCases
 from inspect_core.verdict import Limits
 
 TRIANGLES = ("detector.cholesky",)

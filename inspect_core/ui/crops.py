@@ -10,14 +10,15 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
+from inspect_core.defect_types.classifier import embed
+from inspect_core.defect_types.examples import boxes_of_mask
 from inspect_core.features.store import Store
+from inspect_core.images.boxes import Box
 from inspect_core.images.read import ImageError, read_mask
 from inspect_core.judge.anomaly_map import regions, scale_region
-from inspect_core.kinds import Box, embed
-from inspect_core.kinds_examples import boxes_of_mask
-from inspect_core.known_cases import picture_of
-from inspect_core.ui import teaching
-from inspect_core.ui.in_hand import InHand
+from inspect_core.similar.known_cases import picture_of
+from inspect_core.ui.taught_part import InHand
+from inspect_core.ui.teach import teaching
 from inspect_core.verdict import Limits
 
 REGION, WHOLE = "The region that stands out", "The whole part"

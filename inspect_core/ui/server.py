@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import cli_util, config
 from streamlit.web.server import server_util
 
-from inspect_core import unfinished
+from inspect_core.runtime import unfinished
 
 # Nothing is loaded from elsewhere, whatever a name or a recipe makes of the page, and no other page frames this one.
 # Streamlit needs its own inline styles and scripts; older browsers do not count a websocket as 'self'.

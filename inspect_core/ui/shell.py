@@ -7,8 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from inspect_core.jobs import Job, Jobs, State
-from inspect_core.ui import in_hand
+from inspect_core.runtime.jobs import Job, Jobs, State
+from inspect_core.ui import taught_part
 
 ICON = str(Path(__file__).with_name("icon.png"))  # a named icon would be fetched from outside
 POLL_SECONDS = 0.5
@@ -63,7 +63,7 @@ def start(title: str, work: Callable[[Job], Any]) -> None:
 def sidebar() -> None:
     """Product and recipe in use, device, and the running job with its cancel button."""
     with st.sidebar:
-        hand = in_hand.current()
+        hand = taught_part.current()
         if hand is None:
             st.caption("No part has been taught yet.")
         else:
@@ -116,15 +116,15 @@ def nothing_taught(words: str) -> None:
 
 def say_if_put_away() -> bool:
     """Whether the part this session had in hand was put away: says why, and offers the one used last."""
-    other = in_hand.put_away()
+    other = taught_part.put_away()
     if other is None:
         return False
     st.info(
-        f"The part you had on the bench was put away: the last {in_hand.SHELF_SIZE} that were used, in this window or "
-        "another, are kept in memory. Open its recipe, or teach it again.",
+        f"The part you had on the bench was put away: the last {taught_part.SHELF_SIZE} that were used, in this window "
+        "or another, are kept in memory. Open its recipe, or teach it again.",
         icon=":material/inventory_2:",
     )
-    st.button(f"Go on with {plain(other.product)}", key="to_last_used", on_click=in_hand.take, args=(other.id,))
+    st.button(f"Go on with {plain(other.product)}", key="to_last_used", on_click=taught_part.take, args=(other.id,))
     return True
 
 
@@ -168,7 +168,7 @@ def _collect() -> None:
         elif job.state is State.CANCELLED:
             st.toast(f"{plain(job.title)} was cancelled. Nothing was changed.", icon=":material/stop_circle:")
         elif job.result is not None:
-            in_hand.take(job.result)
+            taught_part.take(job.result)
             st.toast(f"{plain(job.title)}: done in {duration(job.seconds)}.", icon=":material/check_circle:")
             st.rerun()
 

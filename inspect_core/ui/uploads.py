@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from inspect_core.workspace import NAME_BYTES
+from inspect_core.runtime.workspace import NAME_BYTES
 
 WINDOWS = os.name == "nt"
 _NAMING = b"2\0"  # goes into the digest: folders kept under other rules for names are not taken for these

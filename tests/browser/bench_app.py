@@ -7,10 +7,10 @@ sends other maps and scores of the same parts.
 import numpy as np
 import streamlit as st
 
-from inspect_core import plots
 from inspect_core.judge.anomaly_map import image_score, to_pixels
 from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill
-from inspect_core.ui import bench
+from inspect_core.plots import heatmap
+from inspect_core.ui.bench import bench
 from inspect_core.verdict import Limits
 
 SIZE, ORIGINAL = (96, 96), (144, 192)
@@ -73,7 +73,7 @@ def page() -> None:
         suggested=suggested,
         sentence=in_parts(counts),
         thumbs=f"made-up-{len(parts)}",
-        heat=plots.heat_colours(),
+        heat=heatmap.heat_colours(),
         small_maps=to_pixels(grids, (24, 24), sigma=1.0) if st.query_params.get("small") else None,
     )
     st.button("Move k", on_click=lambda: state.update(moves=state["moves"] + 1))
@@ -83,6 +83,6 @@ def page() -> None:
 if __name__ == "__main__":
     st.set_page_config(layout="wide")
     count = int(st.query_params.get("parts", 40))
-    some = [plots.thumbnail(photo(i)) for i in range(20)]
+    some = [heatmap.thumbnail(photo(i)) for i in range(20)]
     bench.film("film", f"made-up-{count}", [some[i % len(some)] for i in range(count)])
     page()

@@ -9,7 +9,7 @@ import pytest
 
 from inspect_core.judge.anomaly_map import regions, scale_region, to_pixels
 from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill
-from inspect_core.ui.bench import Part
+from inspect_core.ui.bench.bench import Part
 from inspect_core.verdict import Limits
 
 APP = Path(__file__).parent / "bench_app.py"

@@ -2,19 +2,18 @@
 
 import json
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from inspect_core import plots
 from inspect_core.judge.anomaly_map import regions, scale_region
 from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill, upper_bound
-from inspect_core.ui import bench
+from inspect_core.plots import heatmap
+from inspect_core.ui.bench import bench
 from inspect_core.verdict import Limits
 
-FOLDER = Path(bench.__file__).parent
-SOURCE = "\n".join((FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in ("bench_judging", "bench_map"))
+FOLDER = bench.FRONTEND
+SOURCE = "\n".join((FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in ("judging", "map"))
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +90,7 @@ def test_the_outline_joins_pixels_that_touch_at_a_corner(run) -> None:
 def test_colours_are_those_of_the_reports(run) -> None:
     rng = np.random.default_rng(5)
     values = rng.uniform(0, 12, (9, 7)).astype(np.float32)
-    colours = plots.heat_colours()
+    colours = heatmap.heat_colours()
     for calm, limit in ((2.0, 6.0), (2.0, 30.0), (4.9, 5.0)):
         case = {"map": as_map(values), "calm": calm, "limit": limit, "colours": colours.ravel().tolist()}
         painted = run(
@@ -103,7 +102,7 @@ def test_colours_are_those_of_the_reports(run) -> None:
             return [...new Uint8Array(pixels.buffer)];""",
             [case],
         )[0]
-        wanted = plots.heat(values, calm=calm, limit=limit)
+        wanted = heatmap.heat(values, calm=calm, limit=limit)
         ours = np.array(painted, np.uint8).reshape(wanted.shape)
         # The report's positions are float32, so a value on the edge of a step may fall to its neighbour.
         assert np.abs(ours.astype(int) - wanted).max() <= 3

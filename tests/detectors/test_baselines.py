@@ -15,7 +15,7 @@ from inspect_core.detectors.baselines import (
     fit_parzen,
     fit_pca,
 )
-from inspect_core.detectors.pca_residual import KernelPCAMap
+from inspect_core.detectors.cop_corp.residual import KernelPCAMap
 
 
 def features(n, d, seed=0):

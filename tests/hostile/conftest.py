@@ -11,7 +11,7 @@ import pytest
 import safetensors.numpy
 import torch
 
-from inspect_core import manifest
+from inspect_core.package import manifest
 
 CHANNELS, EMBEDDING, CLASSES, GRID, SIZE = 10, 8, 12, (4, 3), (64, 96)
 
@@ -44,12 +44,13 @@ def network() -> MadeUpNetwork:
 @pytest.fixture(scope="session")
 def recipes(recipe) -> dict:
     """A recipe of each method by its name; between them all parts: both product checks, gallery, forest and net."""
-    from inspect_core import guard
     from inspect_core.classify.kernel_density import fit_kdf, fit_kdn
-    from inspect_core.detectors.projections import semi_orthogonal
-    from inspect_core.kinds import Kinds
-    from inspect_core.known_cases import Case, learn
-    from inspect_core.methods import METHODS, Patches, parameters_of
+    from inspect_core.defect_types.classifier import Kinds
+    from inspect_core.detectors.mahalanobis.projections import semi_orthogonal
+    from inspect_core.guard import model
+    from inspect_core.methods.method import Patches
+    from inspect_core.methods.table import METHODS, parameters_of
+    from inspect_core.similar.known_cases import Case, learn
 
     rng = np.random.default_rng(8)
     photos = [torch.from_numpy(rng.normal(2, 1, (1, *GRID, CHANNELS)).astype(np.float32)) for _ in range(8)]
@@ -84,8 +85,8 @@ def recipes(recipe) -> dict:
             Kinds(fit(embeddings, labels, power=1.0, **options), by_region=False, known_from=0.1)
             for fit, options in ((fit_kdf, {"trees": 4}), (fit_kdn, {"hidden": (5, 6), "include_output": True}))
         )
-        cop = guard.fit(embeddings[:16], embeddings[16:], mode="stop")
-        corp = guard.fit(
+        cop = model.fit(embeddings[:16], embeddings[16:], mode="stop")
+        corp = model.fit(
             embeddings[:16], embeddings[16:], good_logits=logits[:16], held_out_logits=logits[16:], gamma=1.0, M=16,
             mode="stop",
         )  # fmt: skip

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspect_core import workspace as workspace_module
 from inspect_core.features.store import Store
+from inspect_core.runtime import workspace as workspace_module
 
 SHAPE = (1, 3, 4, 5)
 SOUND = np.arange(60, dtype=np.float32).reshape(SHAPE)
@@ -196,10 +196,10 @@ def test_any_content_but_the_sound_one_is_a_miss(tmp_path_factory, noise, after_
 
 @pytest.mark.parametrize("what", PLACED)
 def test_labels_that_cannot_be_read_are_asked_for_again(workspace, what):
-    from inspect_core.ui import kinds_labels
+    from inspect_core.ui.defect_types import labels
 
     PLACED[what](workspace / "kinds.json", b"")
-    assert kinds_labels._said() == {}
+    assert labels._said() == {}
 
 
 @pytest.mark.parametrize(
@@ -216,10 +216,10 @@ def test_labels_that_cannot_be_read_are_asked_for_again(workspace, what):
     ],
 )
 def test_labels_are_words_or_nothing(workspace, text):
-    from inspect_core.ui import kinds_labels
+    from inspect_core.ui.defect_types import labels
 
     (workspace / "kinds.json").write_text(text)
-    assert kinds_labels._said() == {}
+    assert labels._said() == {}
 
 
 def test_only_an_ordinary_file_has_content(tmp_path):

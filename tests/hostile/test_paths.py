@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from inspect_core import cli
+from inspect_core.cli import commands
 from inspect_core.features.weights import read_weights
 from inspect_core.images.folders import ScanError, inside, scan
 from inspect_core.images.listing import MAX_DEPTH, photos_in
-from inspect_core.manifest import RecipeError
+from inspect_core.package.manifest import RecipeError
 from inspect_core.records.recipe_file import load, save
-from inspect_core.ui import teach_panels
-from inspect_core.workspace import usable
+from inspect_core.runtime.workspace import usable
+from inspect_core.ui.teach import panels
 
 SECONDS = 60
 
@@ -81,12 +81,12 @@ ODD = {
 def refused(capsys, monkeypatch, tmp_path):
     """refused(*arguments) is the one line that a verb ends with; it must end with exit code 2 and change nothing."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cli, "load", lambda *_, **__: pytest.fail("a backbone was loaded"))
-    monkeypatch.setattr(cli, "loaded_backbone", lambda *_: SimpleNamespace(engine="nothing"))
+    monkeypatch.setattr(commands, "load", lambda *_, **__: pytest.fail("a backbone was loaded"))
+    monkeypatch.setattr(commands, "loaded_backbone", lambda *_: SimpleNamespace(engine="nothing"))
 
     def run(*arguments) -> str:
         try:
-            code = cli.main([str(argument) for argument in arguments])
+            code = commands.main([str(argument) for argument in arguments])
         except SystemExit as stop:
             code = stop.code
         said = capsys.readouterr().err.strip().splitlines()
@@ -132,7 +132,7 @@ def test_odd_paths_are_refused_by_the_functions_behind_the_pages(tmp_path, what)
             load(path)
     with pytest.raises(ValueError, match=r"; "):
         inside(path, [tmp_path / "elsewhere"])
-    assert isinstance(teach_panels._fingerprint(path), str)
+    assert isinstance(panels._fingerprint(path), str)
 
 
 def test_paths_that_the_system_cannot_take_at_all(tmp_path):
@@ -201,7 +201,7 @@ def test_folders_1500_deep(recipe, deep, tmp_path, refused):
     assert "folders deep; move it up" in refused("inspect", tmp_path / "recipe.zip", deep)
     (deep / "0.png").unlink()
     assert "folders deep; move it up" in refused("fit", deep, "--out", "r")
-    assert isinstance(teach_panels._fingerprint(deep), str)
+    assert isinstance(panels._fingerprint(deep), str)
     photo(deep / "0.png")
 
 
@@ -252,7 +252,7 @@ def test_a_workspace_that_cannot_be_written_is_named_with_the_remedy(recipe, tmp
 def test_doctor_says_that_the_workspace_cannot_be_written(tmp_path, monkeypatch, capsys):
     for place in unusable_workspaces(tmp_path):
         monkeypatch.setenv("LOUPE_WORKSPACE", str(place))
-        assert cli.main(["doctor"]) == 0
+        assert commands.main(["doctor"]) == 0
         assert "set LOUPE_WORKSPACE to a folder that can be" in capsys.readouterr().out
 
 

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 import safetensors
 
-from inspect_core import manifest, recipe_arrays, recipe_fields
-from inspect_core.manifest import RecipeError
-from inspect_core.methods import METHODS
+from inspect_core.methods.table import METHODS
+from inspect_core.package import arrays as recipe_arrays
+from inspect_core.package import fields, manifest
+from inspect_core.package.fields import RESIZE_RULE
+from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import inspect
-from inspect_core.recipe_fields import RESIZE_RULE
 from inspect_core.records.recipe_file import load
 
 PHOTO = np.random.default_rng(1).integers(0, 255, (50, 40, 3), np.uint8)
@@ -58,7 +59,7 @@ ARRAY_CHANGES = {
 
 
 WIDTHS = {"one short", "one long", "doubled"}
-"""Changes after which a recipe may be that of another network: only its features show that they are of another width."""
+"""Changes after which a recipe may be that of another network: only its features show that their width is another."""
 
 
 def paths(value: object, here: tuple = ()):
@@ -211,7 +212,7 @@ def test_factors_that_overflow_when_inverted(recipes, package):
 
 
 def test_the_tables_know_every_method():
-    assert set(recipe_fields.DETECTORS) == set(recipe_arrays.DETECTORS) == set(METHODS)
+    assert set(fields.DETECTORS) == set(recipe_arrays.DETECTORS) == set(METHODS)
 
 
 @pytest.mark.parametrize("raised", [

@@ -8,8 +8,8 @@ import zipfile
 import pytest
 import safetensors.numpy
 
-from inspect_core import manifest
-from inspect_core.manifest import RecipeError
+from inspect_core.package import manifest
+from inspect_core.package.manifest import RecipeError
 from inspect_core.records.recipe_file import load, save
 
 

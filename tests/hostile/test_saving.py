@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from inspect_core import cli, manifest, unfinished
+from inspect_core.cli import commands
 from inspect_core.images import archives
+from inspect_core.package import manifest
+from inspect_core.records.place import PlaceError, check_place
 from inspect_core.records.recipe_file import load, save
-from inspect_core.records.recipe_place import PlaceError, check_place
+from inspect_core.runtime import unfinished
 
 NAMES = ("r", "r.zip")
 TOUCHES = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.truncate", "fcntl.flock"}
@@ -119,14 +121,14 @@ ABOUT_THE_PHOTOS = {
 @pytest.fixture(autouse=True)
 def nothing_is_read(monkeypatch, tmp_path):
     """Refusals come before a photo is read; and whatever a relative path names lies in the test's own folder."""
-    monkeypatch.setattr(cli, "scan", lambda folder: pytest.fail("photos were read"))
+    monkeypatch.setattr(commands, "scan", lambda folder: pytest.fail("photos were read"))
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 
 
 def refused(capsys, arguments) -> str:
     try:
-        code = cli.main([str(argument) for argument in arguments])
+        code = commands.main([str(argument) for argument in arguments])
     except SystemExit as stop:
         code = stop.code
     assert code == 2

@@ -8,7 +8,8 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from inspect_core.ui import in_hand, shell, teaching
+from inspect_core.ui import shell, taught_part
+from inspect_core.ui.teach import teaching
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -50,19 +51,23 @@ def open_app() -> Callable[[str], AppTest]:
 def taught(product, backbone, tmp_path_factory):
     """A small part in hand, taught once for all page tests."""
     from inspect_core.features.store import Store
+    from inspect_core.guard.training import train_guard
     from inspect_core.images.folders import scan
-    from inspect_core.product_check import learn_product
-    from inspect_core.study import Study
+    from inspect_core.study.study import Study
 
     study = Study(scan(product), backbone, Store(tmp_path_factory.mktemp("store")), parameters={"k": 8}, grid=(16, 16))
     study.fit()
-    return in_hand.of_study("flange", study, guard=learn_product(study))
+    return taught_part.of_study(
+        "flange",
+        study,
+        guard=train_guard(study.preparation.backbone, study.split.fit, study.split.calibrate, seed=study.seed),
+    )
 
 
 @pytest.fixture
 def in_the_hand(taught, fresh_process_state):
     """The taught part lies in hand for whoever opens the app next; what is done to it goes with the test."""
-    in_hand.shelve(taught)
+    taught_part.shelve(taught)
     return taught
 
 

@@ -7,10 +7,11 @@ from streamlit.testing.v1 import AppTest
 from inspect_core.features import backbones
 from inspect_core.images.read import read
 from inspect_core.records.recipe_file import save
-from inspect_core.study import Study
-from inspect_core.tray import Tray
-from inspect_core.ui import explore_map, exploring, in_hand, shell
-from inspect_core.ui.exploring import MapOrder
+from inspect_core.study.scored_photos import Tray
+from inspect_core.study.study import Study
+from inspect_core.ui import shell, taught_part
+from inspect_core.ui.explore import jobs, patch_map
+from inspect_core.ui.explore.jobs import MapOrder
 from inspect_core.verdict import Limits
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
@@ -20,7 +21,7 @@ PATCH_MAP = MapOrder(whole=False, mapped=False)
 
 @pytest.fixture(autouse=True)
 def few_patches(monkeypatch):
-    monkeypatch.setattr(exploring, "PATCHES", 200)
+    monkeypatch.setattr(jobs, "PATCHES", 200)
 
 
 def finish(app):
@@ -62,20 +63,20 @@ def test_a_map_of_patches_is_drawn_and_kept(open_app, in_the_hand, map_in_hand):
     assert len(charts(app)) == 1
     assert f"200 patches of {len(in_the_hand.tray.photos)} photos" in words(app)
     assert "Click a point" in words(app)
-    key = explore_map.map_key(in_the_hand, PATCH_MAP, in_the_hand.tray.live)
-    drawn = exploring.kept().get(key)
+    key = patch_map.map_key(in_the_hand, PATCH_MAP, in_the_hand.tray.live)
+    drawn = jobs.kept().get(key)
     assert drawn.positions.shape == (len(drawn.points), 2)
     assert set(drawn.points.truth) == {"good", "scratch", "dent"}
 
 
 def test_a_click_leads_to_the_part_the_patch_and_the_bench(open_app, map_in_hand):
     hand = map_in_hand
-    key = explore_map.map_key(hand, PATCH_MAP, hand.tray.live)
-    points = exploring.kept().get(key).points
+    key = patch_map.map_key(hand, PATCH_MAP, hand.tray.live)
+    points = jobs.kept().get(key).points
     chosen = next(i for i in range(len(points)) if points.truth[i] == "dent")
     app = AppTest.from_file(str(APP), default_timeout=120)
     app.session_state["page_wanted"] = PAGE
-    app.session_state[explore_map.chart_name(key)] = {"selection": {"points": [{"customdata": chosen}]}}
+    app.session_state[patch_map.chart_name(key)] = {"selection": {"points": [{"customdata": chosen}]}}
     app.run()
     assert not app.exception, app.exception
     photo, (row, column) = hand.tray.photos[points.photo[chosen]], points.place[chosen]
@@ -111,11 +112,11 @@ def test_moving_the_limit_rings_others_on_the_same_map(open_app, map_in_hand):
 
 def test_the_features_as_the_detector_sees_them_are_another_map(open_app, in_the_hand):
     app = open_app(PAGE)
-    app.segmented_control(key="map_features").set_value(explore_map.AFTER).run()
+    app.segmented_control(key="map_features").set_value(patch_map.AFTER).run()
     assert "Whitened at its own place" in words(app)
     finish(app.button(key="start-map").click().run())
     assert len(charts(app)) == 1
-    drawn = exploring.kept().get(explore_map.map_key(in_the_hand, MapOrder(False, True), in_the_hand.tray.live))
+    drawn = jobs.kept().get(patch_map.map_key(in_the_hand, MapOrder(False, True), in_the_hand.tray.live))
     lengths = (drawn.points.features**2).sum(axis=1) ** 0.5
     assert lengths == pytest.approx(drawn.points.score, rel=1e-4)
 
@@ -153,7 +154,7 @@ def test_a_curve_follows_k_without_the_network(open_app, in_the_hand, monkeypatc
 
 
 def test_a_failed_job_says_why(open_app, in_the_hand, monkeypatch):
-    monkeypatch.setattr(exploring, "follow_live", fail)
+    monkeypatch.setattr(jobs, "follow_live", fail)
     app = open_app(PAGE)
     app.segmented_control(key="explore_view").set_value("Sensitivity").run()
     app.button(key="start-curve").click().run()
@@ -175,11 +176,11 @@ def corp_hand(product, taught):
         taught.study.split, taught.preparation.backbone, taught.study.store, method="corp", parameters={"M": 64},
         grid=(16, 16),
     )  # fmt: skip
-    return in_hand.of_study("flange", study.fit())
+    return taught_part.of_study("flange", study.fit())
 
 
 def test_one_spectrum_and_curves_of_refits(open_app, corp_hand, fresh_process_state):
-    in_hand._shelf().items[corp_hand.id] = corp_hand
+    taught_part._shelf().items[corp_hand.id] = corp_hand
     app = open_app(PAGE)
     app.segmented_control(key="explore_view").set_value("Variance").run()
     q = corp_hand.tray.start
@@ -208,8 +209,8 @@ def test_photos_added_to_an_opened_recipe_are_mapped_with_their_truth_unknown(op
     app = open_app(PAGE)
     finish(app.button(key="start-map").click().run())
     assert "200 patches of 6 photos. Diamonds: 0" in words(app)
-    key = explore_map.map_key(opened_recipe, PATCH_MAP, opened_recipe.tray.live)
-    assert set(exploring.kept().get(key).points.truth) == {"unknown"}
+    key = patch_map.map_key(opened_recipe, PATCH_MAP, opened_recipe.tray.live)
+    assert set(jobs.kept().get(key).points.truth) == {"unknown"}
 
 
 @pytest.fixture
@@ -217,6 +218,6 @@ def opened_recipe(taught, workspace, fresh_process_state):
     """A recipe opened on another machine: its detector and guard, and nothing on the bench."""
     recipe = save(taught.study.recipe(product="flange", guard=taught.guard), workspace / "r.zip")
     tray = Tray(recipe.method, recipe.detector, recipe.grid, recipe.backbone.size)
-    hand = in_hand.InHand("flange", tray, taught.preparation, recipe=recipe, guard=recipe.guard)
-    in_hand._shelf().items[hand.id] = hand
+    hand = taught_part.InHand("flange", tray, taught.preparation, recipe=recipe, guard=recipe.guard)
+    taught_part._shelf().items[hand.id] = hand
     return hand

@@ -3,7 +3,9 @@ from pathlib import Path
 
 import numpy as np
 
-from inspect_core.ui import crops, in_hand, inspect_panels, shell, teaching
+from inspect_core.ui import crops, shell, taught_part
+from inspect_core.ui.inspect import panels
+from inspect_core.ui.teach import teaching
 
 
 def test_an_empty_app_teaches_the_sample_by_itself(open_app, monkeypatch):
@@ -36,7 +38,7 @@ def test_the_product_check_is_kept_with_the_part(open_app, in_the_hand):
     app = open_app()
     app.segmented_control(key=f"guard-{in_the_hand.id}").set_value("stop").run()
     assert not app.exception
-    assert in_hand.find(in_the_hand.id).guard.mode == "stop"
+    assert taught_part.find(in_the_hand.id).guard.mode == "stop"
 
 
 def test_a_recipe_is_saved_with_what_is_in_force(open_app, in_the_hand, workspace):
@@ -50,7 +52,7 @@ def test_a_recipe_is_saved_with_what_is_in_force(open_app, in_the_hand, workspac
     assert recipe.product == "My / flange"
     assert recipe.limits == in_the_hand.study.default_limits(**recipe.live)
     assert recipe.guard.limit == in_the_hand.guard.limit
-    assert in_hand.find(in_the_hand.id).recipe.digest == recipe.digest
+    assert taught_part.find(in_the_hand.id).recipe.digest == recipe.digest
 
 
 def test_a_new_photo_goes_on_the_bench_and_a_damaged_one_is_named(open_app, in_the_hand, product):
@@ -60,7 +62,7 @@ def test_a_new_photo_goes_on_the_bench_and_a_damaged_one_is_named(open_app, in_t
     files = [("new.jpg", photo.read_bytes(), "image/jpeg"), ("bad.png", b"text", "image/png")]
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value(files).run()
     assert not app.exception
-    assert [photo.name for photo in in_hand.find(in_the_hand.id).tray.photos[count:]] == ["new.jpg"]
+    assert [photo.name for photo in taught_part.find(in_the_hand.id).tray.photos[count:]] == ["new.jpg"]
     assert any("bad.png" in error.value for error in app.error)
 
 
@@ -69,13 +71,13 @@ def test_a_photo_of_another_product_is_known_as_soon_as_it_is_added(open_app, in
     app = open_app()
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value([("x.jpg", linen.read_bytes(), "image/jpeg")]).run()
     assert not app.exception
-    hand = in_hand.find(in_the_hand.id)
+    hand = taught_part.find(in_the_hand.id)
     *others, added = range(len(hand.tray.photos))
     assert hand.tray.photos[added].name == "x.jpg"
     assert hand.is_foreign(added)
     assert not any(hand.is_foreign(position) for position in others)
     assert "does not look like" in hand.product_check(added)
-    refitted = in_hand.refitted(hand, hand.study.with_parameters({}).fit())
+    refitted = taught_part.refitted(hand, hand.study.with_parameters({}).fit())
     assert refitted.is_foreign(added), "the check is the same one"
 
 
@@ -95,8 +97,8 @@ def test_a_photo_that_is_gone_is_named_and_the_bench_goes_on(open_app, in_the_ha
 
 
 def test_the_photo_on_the_bench_is_read_once(open_app, in_the_hand, monkeypatch):
-    read, reads = in_hand.read, []
-    monkeypatch.setattr(in_hand, "read", lambda path: reads.append(path) or read(path))
+    read, reads = taught_part.read, []
+    monkeypatch.setattr(taught_part, "read", lambda path: reads.append(path) or read(path))
     in_the_hand.pixels(0)
     app = open_app()
     count = len(reads)
@@ -117,7 +119,7 @@ def test_a_full_disk_costs_no_answer(in_the_hand, monkeypatch):
 
 
 def test_saved_names_never_clash(workspace):
-    first = inspect_panels._free_path("a b")
+    first = panels._free_path("a b")
     first.parent.mkdir(parents=True)
     first.write_bytes(b"")
-    assert inspect_panels._free_path("a b").name == "a-b-2.zip"
+    assert panels._free_path("a b").name == "a-b-2.zip"

@@ -6,9 +6,10 @@ import pytest
 
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
-from inspect_core.study import Study
-from inspect_core.suggest import fit_as_suggested
-from inspect_core.ui import in_hand, previews, shell
+from inspect_core.study.study import Study
+from inspect_core.tuning.suggest import fit_as_suggested
+from inspect_core.ui import shell, taught_part
+from inspect_core.ui.inspect import previews
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +20,7 @@ def store(tmp_path_factory) -> Store:
 def teach(product, backbone, store, method: str, **parameters):
     study = Study(scan(product), backbone, store, method=method, parameters=parameters, grid=(16, 16))
     study, suggestion = fit_as_suggested(study, fixed=parameters)
-    return in_hand.of_study("flange", study, suggestion=suggestion)
+    return taught_part.of_study("flange", study, suggestion=suggestion)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def corp(product, backbone, store):
 
 @pytest.fixture
 def corp_in_hand(corp, fresh_process_state):
-    in_hand._shelf().items[corp.id] = corp
+    taught_part._shelf().items[corp.id] = corp
     return corp
 
 
@@ -60,7 +61,7 @@ def test_exactly_the_parameters_of_the_detector_are_there(open_app, in_the_hand)
 
 def test_m_of_quadrics_moves_at_once(open_app, product, backbone, store, fresh_process_state):
     hand = teach(product, backbone, store, "quadrics", m=20, components=8, patches=600)
-    in_hand._shelf().items[hand.id] = hand
+    taught_part._shelf().items[hand.id] = hand
     app = open_app("pages/inspect.py")
     assert [element.label for element in app.select_slider] == ["m: surfaces"]
     slider(app, "m", hand).set_value(5).run()
@@ -71,7 +72,7 @@ def test_m_of_quadrics_moves_at_once(open_app, product, backbone, store, fresh_p
 
 def test_corp_shows_its_values_with_what_was_suggested_and_why(open_app, corp_in_hand):
     app = open_app("pages/inspect.py")
-    assert [element.label.split(":")[0] for element in app.select_slider] == ["q", "γ", "M"]
+    assert [element.sign for element in app.select_slider] == ["q", "γ", "M"]
     q = slider(app, "q", corp_in_hand)
     assert q.value == corp_in_hand.study.live["q"]
     assert "%" in q.options[0]
@@ -107,7 +108,7 @@ def test_a_preview_changes_nothing_until_it_is_applied(open_app, corp_in_hand):
     wait_for_job()
     app.run()
     assert not app.exception
-    applied = in_hand._shelf().items[app.session_state["in_hand"]]
+    applied = taught_part._shelf().items[app.session_state["in_hand"]]
     assert applied is not corp_in_hand
     assert applied.tray.detector.feature_map.gamma == run.parameters["gamma"]
     assert applied.study.recipe().detector is applied.tray.detector
@@ -155,7 +156,7 @@ def test_back_to_the_suggested_values_from_a_preview_takes_all_of_them_along(ope
     app.button(key=f"apply-{corp_in_hand.id}").click().run()
     wait_for_job()
     app.run()
-    applied = in_hand._shelf().items[app.session_state["in_hand"]]
+    applied = taught_part._shelf().items[app.session_state["in_hand"]]
     assert applied.suggestion is start
 
     app.button(key=f"suggested-{applied.id}").click().run()
@@ -180,9 +181,9 @@ def test_back_to_the_suggested_values_from_a_preview_takes_all_of_them_along(ope
 
 def test_the_width_of_the_exact_kernel_has_a_preview_too(open_app, product, backbone, store, fresh_process_state):
     hand = teach(product, backbone, store, "kernel_pca", patches=200)
-    in_hand._shelf().items[hand.id] = hand
+    taught_part._shelf().items[hand.id] = hand
     app = open_app("pages/inspect.py")
-    assert [element.label.split(":")[0] for element in app.select_slider] == ["q", "σ"]
+    assert [element.sign for element in app.select_slider] == ["q", "σ"]
     sigma = slider(app, "sigma", hand)
     wider = hand.tray.detector.kernel.sigma * 2
     sigma.set_value(min(previews_options(hand, "sigma"), key=lambda value: abs(value - wider))).run()
@@ -195,7 +196,7 @@ def test_the_width_of_the_exact_kernel_has_a_preview_too(open_app, product, back
 
 
 def previews_options(hand, name: str = "gamma") -> list[float]:
-    from inspect_core.ui import live_parameters
+    from inspect_core.ui.inspect import live_parameters
 
     return live_parameters._stops(hand, name)
 

@@ -15,14 +15,16 @@ from functools import partial
 import pytest
 from streamlit.runtime.fragment import MemoryFragmentStorage
 
-from inspect_core import kinds_learning
 from inspect_core.classify.kernel_density import fit_kdf
-from inspect_core.jobs import Job
-from inspect_core.study import Study
-from inspect_core.ui import in_hand, kinds_labels, shell, teaching
-from inspect_core.ui.in_hand import InHand
+from inspect_core.defect_types import training
+from inspect_core.runtime.jobs import Job
+from inspect_core.study.study import Study
+from inspect_core.ui import shell, taught_part
+from inspect_core.ui.defect_types import labels
+from inspect_core.ui.taught_part import InHand
+from inspect_core.ui.teach import teaching
 
-PAGES = ("pages/inspect.py", "pages/explore.py", "pages/kinds.py", "pages/recipes.py")
+PAGES = ("pages/inspect.py", "pages/explore.py", "pages/defect_types.py", "pages/recipes.py")
 
 
 @pytest.fixture
@@ -40,7 +42,7 @@ def fragments(monkeypatch) -> list:
 
 def another(part: InHand) -> InHand:
     """The same as another part in hand, with a tray of its own, which nobody holds."""
-    return replace(part, id=uuid.uuid4().hex[:12], tray=copy.copy(part.tray), _memo=in_hand._Memo())
+    return replace(part, id=uuid.uuid4().hex[:12], tray=copy.copy(part.tray), _memo=taught_part._Memo())
 
 
 def ours(start: object) -> Iterator[object]:
@@ -88,12 +90,12 @@ def test_what_can_be_reached_is_found():
 
 
 def test_no_widget_and_no_fragment_holds_anything_of_ours(open_app, in_the_hand, fragments, monkeypatch):
-    monkeypatch.setitem(kinds_learning.FITS, kinds_learning.FOREST, partial(fit_kdf, trees=30))
+    monkeypatch.setitem(training.FITS, training.FOREST, partial(fit_kdf, trees=30))
     monkeypatch.setattr(teaching, "samples", lambda: ())
-    kinds_labels.set_kind(in_the_hand, [0], "dent")
+    labels.set_kind(in_the_hand, [0], "dent")
     app = open_app("pages/inspect.py")
     finish(app.button(key=f"build_gallery-{in_the_hand.id}").click().run())
-    app.switch_page("pages/kinds.py").run()
+    app.switch_page("pages/defect_types.py").run()
     app.toggle(key=f"together-{in_the_hand.id}").set_value(False).run()
     finish(app.button(key="learn_kinds").click().run())
     go_on = threading.Event()
@@ -115,8 +117,8 @@ def test_a_preview_is_held_by_its_session_alone_and_the_study_by_none(open_app, 
         taught.study.split, taught.preparation.backbone, taught.study.store, method="corp", parameters={"M": 64},
         grid=(16, 16),
     )  # fmt: skip
-    hand = in_hand.of_study("flange", study.fit())
-    in_hand.shelve(hand)
+    hand = taught_part.of_study("flange", study.fit())
+    taught_part.shelve(hand)
     app = open_app("pages/inspect.py")
     app.select_slider(key=f"M-{hand.id}").set_value(128).run()
     run = app.session_state[f"settings-{hand.id}"]["preview"]
@@ -131,15 +133,15 @@ def test_a_preview_is_held_by_its_session_alone_and_the_study_by_none(open_app, 
 def test_a_part_that_was_put_away_is_gone(open_app, taught, fresh_process_state):
     hand = another(taught)
     seen = [weakref.ref(hand), weakref.ref(hand.tray)]
-    key = in_hand.shelve(hand)
+    key = taught_part.shelve(hand)
     app = open_app("pages/inspect.py")
     app.segmented_control(key=f"guard-{key}").set_value("stop").run()
-    seen += [weakref.ref(hand), weakref.ref(in_hand.find(key))]
+    seen += [weakref.ref(hand), weakref.ref(taught_part.find(key))]
     for page in PAGES:
         app.switch_page(page).run()
     del hand
-    for _ in range(in_hand.SHELF_SIZE):
-        in_hand.shelve(another(taught))
+    for _ in range(taught_part.SHELF_SIZE):
+        taught_part.shelve(another(taught))
     app.run()
     gc.collect()
     assert [ref() for ref in seen] == [None] * len(seen)
@@ -160,7 +162,7 @@ def test_a_job_that_ended_holds_nothing_of_what_it_made(open_app, taught, monkey
     go_on.set()
     finish(app)
     assert app.session_state["in_hand"] == made[0]().id
-    in_hand._shelf().items.clear()
+    taught_part._shelf().items.clear()
     app.run()
     gc.collect()
     assert made[0]() is None

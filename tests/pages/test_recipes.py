@@ -1,7 +1,7 @@
 import pytest
 
 from inspect_core.records.recipe_file import save
-from inspect_core.ui import in_hand
+from inspect_core.ui import taught_part
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_opening_puts_it_in_the_hand_with_its_limits_and_guard(open_app, no_firs
     app = open_app("pages/recipes.py")
     app.button(key="open-f.zip").click().run()
     assert not app.exception
-    hand = next(reversed(in_hand._shelf().items.values()))
+    hand = next(reversed(taught_part._shelf().items.values()))
     assert hand.recipe.digest == saved.digest
     assert hand.suggested_limits(dict(hand.recipe.live)) == saved.limits
     assert hand.guard is not None

@@ -10,18 +10,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inspect_core.guard import WARN
+from inspect_core.guard.model import WARN
 from inspect_core.images.read import Picture
-from inspect_core.ui import bench_views, in_hand, shell, teach_panels, teaching
+from inspect_core.ui import shell, taught_part
+from inspect_core.ui.inspect import views
+from inspect_core.ui.teach import panels, teaching
 
 
 @pytest.fixture
 def no_forecast(monkeypatch):
-    monkeypatch.setattr(teach_panels, "show_forecast", lambda order: None)
+    monkeypatch.setattr(panels, "show_forecast", lambda order: None)
 
 
 def another(part):
-    return replace(part, id=uuid.uuid4().hex[:12], tray=copy.copy(part.tray), _memo=in_hand._Memo())
+    return replace(part, id=uuid.uuid4().hex[:12], tray=copy.copy(part.tray), _memo=taught_part._Memo())
 
 
 def picture(seed: int) -> Picture:
@@ -78,7 +80,7 @@ def test_what_a_job_made_is_not_lost_when_another_follows_or_its_session_is_gone
         app.button(key="teach").click().run()
         wait_for_job()
     assert first.run().session_state["in_hand"] == parts[0].id
-    in_hand.find(parts[1].id)
+    taught_part.find(parts[1].id)
     assert open_app("pages/inspect.py").session_state["in_hand"] == parts[1].id, "the next session finds the latest"
 
 
@@ -101,7 +103,7 @@ def test_others_see_a_job_and_can_cancel_it(open_app, in_the_hand):
 
 def test_a_part_put_away_for_others_is_not_replaced_unasked(open_app, taught, in_the_hand):
     app = open_app("pages/inspect.py")
-    last = [in_hand.shelve(another(taught)) for _ in range(in_hand.SHELF_SIZE)][-1]
+    last = [taught_part.shelve(another(taught)) for _ in range(taught_part.SHELF_SIZE)][-1]
     for page in ("inspect", "explore", "kinds"):
         app.switch_page(f"pages/{page}.py").run()
         assert not app.exception, app.exception
@@ -114,42 +116,42 @@ def test_a_part_put_away_for_others_is_not_replaced_unasked(open_app, taught, in
 
 def test_a_part_in_use_stays_when_others_are_taught(open_app, taught, in_the_hand):
     app = open_app("pages/inspect.py")
-    for _ in range(2 * in_hand.SHELF_SIZE):
-        in_hand.shelve(another(taught))
+    for _ in range(2 * taught_part.SHELF_SIZE):
+        taught_part.shelve(another(taught))
         app.run()
     assert "was put away" not in words(app)
     assert app.session_state[f"settings-{in_the_hand.id}"]["live"] == in_the_hand.tray.live
 
 
 def test_a_photo_added_while_another_session_draws(open_app, in_the_hand, monkeypatch):
-    app, in_parts_of, numbers = open_app("pages/inspect.py"), bench_views.in_parts_of, iter(range(9))
+    app, in_parts_of, numbers = open_app("pages/inspect.py"), views.in_parts_of, iter(range(9))
 
     def meanwhile(tray, scores, limits):
-        in_hand.add(in_hand.find(in_the_hand.id), picture(next(numbers)))
+        taught_part.add(taught_part.find(in_the_hand.id), picture(next(numbers)))
         return in_parts_of(tray, scores, limits)
 
-    monkeypatch.setattr(bench_views, "in_parts_of", meanwhile)
+    monkeypatch.setattr(views, "in_parts_of", meanwhile)
     app.run()
     assert not app.exception, app.exception
     monkeypatch.undo()
     app.run()
     assert not app.exception, app.exception
-    hand = in_hand.find(in_the_hand.id)
+    hand = taught_part.find(in_the_hand.id)
     assert len(hand.thumbnails) == len(hand.tray.photos) == len(in_the_hand.tray.photos) + next(numbers)
 
 
 def test_no_change_is_lost_and_no_drawing_sees_half_of_one(in_the_hand):
     def add(seed: int) -> None:
-        in_hand.add(in_hand.find(in_the_hand.id), picture(seed % 12))
+        taught_part.add(taught_part.find(in_the_hand.id), picture(seed % 12))
 
     def turn(number: int) -> None:
-        in_hand.change(in_the_hand.id, lambda held: replace(held, notes=(*held.notes, f"{number}")))
+        taught_part.change(in_the_hand.id, lambda held: replace(held, notes=(*held.notes, f"{number}")))
 
     def draw(number: int) -> None:
-        hand = in_hand.find(in_the_hand.id)
+        hand = taught_part.find(in_the_hand.id)
         live = {"k": hand.tray.stops[number % len(hand.tray.stops)]}
         scores = hand.scores(live)
-        view = bench_views.of_model(hand, len(hand.tray.photos) - 1, live, None)
+        view = views.of_model(hand, len(hand.tray.photos) - 1, live, None)
         assert len(hand.tray.photos) == len(hand.thumbnails) == len(scores) == len(view.scores)
         assert np.array_equal(scores, hand.tray.scores(**live)), "scores are those of the live value asked for"
 
@@ -157,7 +159,7 @@ def test_no_change_is_lost_and_no_drawing_sees_half_of_one(in_the_hand):
         done = [threads.submit(work, number) for number in range(36) for work in (add, turn, draw)]
         for work in done:
             work.result()
-    hand = in_hand.find(in_the_hand.id)
+    hand = taught_part.find(in_the_hand.id)
     assert sorted(photo.name for photo in hand.tray.photos[len(in_the_hand.tray.photos) :]) == sorted(
         f"new{seed}.png" for seed in range(12)
     )
@@ -168,7 +170,7 @@ def test_no_change_is_lost_and_no_drawing_sees_half_of_one(in_the_hand):
 def test_the_same_photo_uploaded_by_several_at_once_is_kept_whole(workspace):
     large = Picture("large.png", np.random.default_rng(0).integers(0, 256, (600, 800, 3), dtype=np.uint8), "a" * 64)
     with ThreadPoolExecutor(8) as threads:
-        paths = set(threads.map(lambda _: in_hand.keep_upload(large), range(16)))
+        paths = set(threads.map(lambda _: taught_part.keep_upload(large), range(16)))
     (path,) = paths
-    assert np.array_equal(in_hand.read(path).pixels, large.pixels)
+    assert np.array_equal(taught_part.read(path).pixels, large.pixels)
     assert list(path.parent.iterdir()) == [path]

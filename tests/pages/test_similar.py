@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from inspect_core.images.read import Picture, read
-from inspect_core.known_surface import LEAST
 from inspect_core.records import recipe_file
-from inspect_core.ui import in_hand, shell
-from inspect_core.ui.similar_panels import WHOLE
+from inspect_core.similar.surface import LEAST
+from inspect_core.ui import shell, taught_part
+from inspect_core.ui.similar.panels import WHOLE
 
 
 @pytest.fixture
@@ -19,11 +19,11 @@ def hand(in_the_hand):
 
 
 def now(hand):
-    return in_hand.find(hand.id)
+    return taught_part.find(hand.id)
 
 
 def add(hand, picture) -> int:
-    return in_hand.add(hand, picture).position_of(picture.digest)
+    return taught_part.add(hand, picture).position_of(picture.digest)
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_the_gallery_goes_into_the_recipe_and_an_opened_recipe_can_be_revised(ap
     assert first.gallery.gallery.names == now(hand).cases.gallery.names
     recipes = open_app("pages/recipes.py")
     recipes.button(key="open-flange.zip").click().run()
-    opened = next(reversed(in_hand._shelf().items.values()))
+    opened = next(reversed(taught_part._shelf().items.values()))
     assert opened is not hand
     position = add(opened, stranger(2))
     line = choose(open_app("pages/inspect.py"), opened, position)
@@ -135,7 +135,7 @@ def test_another_look_is_kept(app, hand):
 
 def test_a_move_of_its_limit_reads_no_photo(app, hand, monkeypatch):
     reads = []
-    monkeypatch.setattr(in_hand, "read", lambda path: reads.append(path) or read(path))
+    monkeypatch.setattr(taught_part, "read", lambda path: reads.append(path) or read(path))
     app.run()
     count = len(reads)
     app.slider(key=f"similar_limit-{hand.id}").set_value(0.3).run()

@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from inspect_core.ui import in_hand, shell
+from inspect_core.ui import shell, taught_part
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +50,7 @@ def test_a_folder_is_taught_and_lies_in_hand(open_app, no_first_start, exported,
     finish_job(app)
     assert shell.jobs().current.error == ""
     assert not app.exception
-    hand = in_hand._shelf().items
+    hand = taught_part._shelf().items
     assert [item.product for item in hand.values()] == ["flange"]
     assert next(iter(hand.values())).guard is not None
 
@@ -101,7 +101,7 @@ def test_uploaded_photos_and_zips_are_kept_under_safe_names(open_app, no_first_s
 
 
 def test_settings_reach_the_order(open_app, no_first_start, product, monkeypatch):
-    from inspect_core.ui import teaching
+    from inspect_core.ui.teach import teaching
 
     orders = []
     monkeypatch.setattr(teaching, "start", orders.append)
@@ -122,7 +122,7 @@ def test_settings_reach_the_order(open_app, no_first_start, product, monkeypatch
 def test_quadrics_are_ordered_with_their_settings_and_a_robust_fit_takes_longer(
     open_app, no_first_start, product, monkeypatch
 ):
-    from inspect_core.ui import teaching
+    from inspect_core.ui.teach import teaching
 
     orders = []
     monkeypatch.setattr(teaching, "start", orders.append)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from inspect_core import manifest
+from inspect_core.package import manifest
 from inspect_core.records.recipe_file import load, save
 
 

@@ -30,7 +30,7 @@ OURS = {
     "explore": {"list(VIEWS)"},
     "explore_map": {"explore.view_in_words(hand.tray.method, whole=points == PHOTOS)", "lots"},
     "explore_panels": {
-        "GLOSS.values()", "live_parameters.CONTROLS[name].label",
+        "GLOSS.values()", "CONTROLS[name].label",
         "fitted.A.shape[1]", "local.photos", "local.possible", "mixed.photos", "mixed.possible", "q", "width",
     },
     "inspect_panels": {"hand.suggestion.basis", "words.get", "hand.recipe.digest[:8]", "run.done"},

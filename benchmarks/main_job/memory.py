@@ -1,0 +1,115 @@
+"""Peak memory of teaching, by number of photos: each count in a process of its own, from the scan to the recipe.
+
+The photos are the sample's, each shifted, re-lit and saved as a file of its own, so that every one is read, goes
+through the network and is stored. A flat folder of good photos is split 60 / 20 / 20 as the app does, which puts two
+fifths of them on the tray. Peaks are cumulative: that of a step holds those before it.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from benchmarks.main_job.setting import QUICK, Setting, sample, study, with_head
+from benchmarks.measure import in_own_process, own_peak_mb, resident_mb
+from inspect_core.features.store import Store
+from inspect_core.guard.training import train_guard
+from inspect_core.images.folders import scan, split, ungrouped
+from inspect_core.images.read import read
+from inspect_core.runtime import workspace
+from inspect_core.tuning.suggest import suggest
+
+QUALITY = 90
+
+
+def figures(setting: Setting) -> dict:
+    """Peaks for each count, the growth from the least to the most photos, and the peak of the very first start.
+
+    `fit` is the budget's: scan, extraction, fit, limit and recipe. `app` also suggests a k and teaches the guard.
+    """
+    quick = ["--quick"] if setting == QUICK else []
+    with tempfile.TemporaryDirectory(prefix="loupe-memory-") as folder:
+        root = Path(folder)
+        make_photos(root / "few", min(setting.taught))
+        ask = ["benchmarks.main_job.memory", *quick]
+        first = in_own_process([*ask, str(root / "few")], workspace=root / "workspace")
+        found = {"first_start_with_export": first}
+        for count in setting.taught:
+            photos = root / f"photos-{count}"
+            make_photos(photos, count)
+            found[f"{count}"] = in_own_process([*ask, str(photos)], workspace=root / "workspace")
+    least, most = (found[f"{count}"] for count in (min(setting.taught), max(setting.taught)))
+    return found | {
+        "fit_growth": most["fit_peak_mb"] / least["fit_peak_mb"] - 1,
+        "app_growth": most["app_peak_mb"] / least["app_peak_mb"] - 1,
+        "fit_peak_mb": most["fit_peak_mb"],
+        "app_peak_mb": most["app_peak_mb"],
+    }
+
+
+def make_photos(folder: Path, count: int) -> None:
+    """`count` different photos of good sample parts in one flat folder."""
+    folder.mkdir(parents=True)
+    originals = [read(photo.path).pixels for photo in sample().good]
+    rng = np.random.default_rng(0)
+    for number in range(count):
+        shift, light = rng.integers(-4, 5, 2), rng.uniform(0.95, 1.05)
+        moved = np.roll(originals[number % len(originals)], shift, axis=(0, 1))
+        pixels = np.clip(moved * light + rng.integers(0, 3, (*moved.shape[:2], 1)), 0, 255).astype(np.uint8)
+        Image.fromarray(pixels).save(folder / f"{number:05d}.jpg", quality=QUALITY)
+
+
+def teach(folder: Path, setting: Setting) -> dict:
+    """MB at the end of each step of teaching the photos of `folder` on the first of the grids."""
+    steps: dict[str, dict[str, float]] = {}
+    began = time.perf_counter()
+
+    def done(step: str) -> None:
+        steps[step] = {"peak_mb": own_peak_mb(), "seconds": time.perf_counter() - began, **resident_mb()}
+
+    done("start")
+    found = scan(folder)
+    photos = split(found, seed=0, groups=ungrouped(found))
+    done("scan")
+    with tempfile.TemporaryDirectory(prefix="features-", dir=workspace.root().parent) as features:
+        store = Store(features, limit=workspace.FEATURE_BYTES)
+        taught = study(setting, photos, setting.sides[0], store)
+        done("network")
+        taught.extract()
+        done("extract")
+        taught.fit()
+        done("fit")
+        taught.recipe(product="part")
+        done("limit")
+        fit_peak = own_peak_mb()
+        suggest(taught)
+        done("suggest")
+        with_head(setting)
+        done("network with head")
+        train_guard(taught.preparation.backbone, taught.split.fit, taught.split.calibrate, seed=taught.seed)
+        done("guard")
+    counts = {"fit": len(photos.fit), "shown": len(photos.calibrate) + len(photos.judge)}
+    return counts | {"fit_peak_mb": fit_peak, "app_peak_mb": own_peak_mb(), "steps": steps}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Teach the photos of a folder and print the memory it took as JSON.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--side", type=int, help="of the patch grid")
+    options = parser.parse_args()
+    setting = QUICK if options.quick else Setting()
+    if options.side:
+        setting = replace(setting, sides=(options.side,))
+    warnings.simplefilter("ignore", UserWarning)
+    print(json.dumps(teach(options.folder, setting)))
+
+
+if __name__ == "__main__":
+    main()

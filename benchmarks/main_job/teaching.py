@@ -1,0 +1,89 @@
+"""Teaching: the fit of localized Mahalanobis without the network, a sample part from folder to guard, and extraction.
+
+Steps of teaching are those of the Teach page: scan and split, extract, fit, suggest a k, teach the guard, into an empty
+feature store. The exported network is there already, as on every start but the first.
+"""
+
+import tempfile
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from benchmarks.main_job.setting import SAMPLE, Setting, network, study, taught, with_head
+from benchmarks.measure import Stopwatch, spread
+from inspect_core.detectors.mahalanobis import semi_orthogonal
+from inspect_core.features.store import Store
+from inspect_core.guard.training import train_guard
+from inspect_core.images.folders import scan, split
+from inspect_core.methods.method import Patches
+from inspect_core.methods.table import METHODS
+from inspect_core.tuning.suggest import suggest
+
+GIGABYTES = 10**9
+
+
+def figures(setting: Setting) -> dict:
+    """Seconds of fits on each grid and of teaching the sample, and photos a second of extraction."""
+    found = {f"{side}x{side}": fit_alone(setting, side) for side in setting.sides}
+    return found | {"sample": sample_part(setting), "threads": torch.get_num_threads()}
+
+
+def fit_alone(setting: Setting, side: int) -> dict:
+    """The fit as a study runs it, on features in memory, and read back from the feature store."""
+    width, method = sum(network(setting).tap_channels), METHODS["mahalanobis"]
+    columns = semi_orthogonal(width, setting.k)
+    one_photo = 4 * side * side * setting.k
+    with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
+        store = Store(folder, limit=2 * setting.good * one_photo + GIGABYTES)
+        rng = np.random.default_rng(0)
+        falling = 1 / np.sqrt(np.arange(1, setting.k + 1, dtype=np.float32))
+        held = []
+        for number in range(setting.good):
+            held.append(torch.from_numpy(rng.standard_normal((1, side, side, setting.k), np.float32) * falling))
+            store.put(f"{number}", held[-1].numpy())
+
+        def stored() -> Iterator[torch.Tensor]:
+            return (torch.from_numpy(store.get(f"{number}")) for number in range(setting.good))
+
+        watch = Stopwatch()
+        for _ in range(setting.runs + 1):
+            for name, stream in (("fit", lambda: iter(held)), ("fit_from_store", stored)):
+                patches = Patches(setting.good, (side, side), setting.k, stream, torch.empty, lambda share: None)
+                watch.start()
+                method.fit(patches, columns, 0, {"k": setting.k, "ridge": 0.01})
+                watch.lap(name)
+    return {"images": setting.good} | _in_seconds(watch, skip=1)
+
+
+def sample_part(setting: Setting) -> dict:
+    """Steps of teaching the sample part, their sum, and photos a second from file to stored features."""
+    with_head(setting)
+    watch, photos = Stopwatch(), sum(map(len, taught(setting)))
+    for _ in range(setting.runs):
+        with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
+            watch.start()
+            split(scan(SAMPLE), seed=0)
+            watch.lap("scan")
+            one = study(setting, taught(setting), setting.sides[0], Store(folder))
+            watch.start()
+            one.extract()
+            watch.lap("extract")
+            one.fit()
+            watch.lap("fit")
+            suggest(one)
+            watch.lap("suggest")
+            train_guard(one.preparation.backbone, one.split.fit, one.split.calibrate, seed=one.seed)
+            watch.lap("guard")
+    took = watch.took
+    totals = np.sum(list(took.values()), axis=0) / 1000
+    per_second = [1000 * photos / each for each in took["extract"]]
+    return _in_seconds(watch) | {
+        "photos": photos,
+        "teach": spread(totals.tolist(), "s"),
+        "extraction": spread(per_second, "photos_per_s"),
+    }
+
+
+def _in_seconds(watch: Stopwatch, *, skip: int = 0) -> dict:
+    return {name: spread([value / 1000 for value in values[skip:]], "s") for name, values in watch.took.items()}

@@ -1,0 +1,135 @@
+"""Naming five kinds of defect on magnetic tiles, and what is said of a kind that was never seen.
+
+python -m benchmarks.methods.kinds_magnetic_tile --folder DATA
+
+Embeddings of EfficientNet-Lite0 of whole parts, and of the square around every part's largest true region. Photos
+of one tile stay together. Every example is judged once in five folds; with each kind left out in turn, the kinds are
+learned from the other four and asked about the fifth.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import measure
+from inspect_core.defect_types import training
+from inspect_core.defect_types.classifier import embed
+from inspect_core.defect_types.examples import boxes_of_mask
+from inspect_core.features.backbones import Backbone, load
+from inspect_core.images.folders import scan
+from inspect_core.images.grouping import propose_groups
+from inspect_core.images.read import read, read_mask
+from inspect_core.images.samples import Sample, Samples
+from inspect_core.judge.metrics import accuracy, expected_calibration_error, ood_calibration_error
+
+SEEDS = (0, 1, 2)
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
+KERNEL = {training.FOREST: "KDF", training.NETWORK: "KDN"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--json", type=Path, help="where to write; benchmarks/results/ otherwise")
+    options = parser.parse_args()
+    samples, backbone = scan(options.folder), load("efficientnet_lite0")
+    labels = [sample.kind for sample in samples.defects]
+    grouping = propose_groups(Samples(samples.root, samples.defects, ()))
+    groups = [grouping[sample.name] for sample in samples.defects]
+    others = [sample for name in ("flange", "board", "linen") for sample in scan(SAMPLES / name).defects]
+    figures: dict[str, object] = {"examples": len(labels), "groups": len(set(groups)), "seeds": SEEDS}
+    print(f"{len(labels)} examples, {len(set(groups))} groups, seeds {SEEDS}; medians")
+    print(f"{'':26}{'':18}{'kind left out':^18}{'named':^18}{'other':>9}")
+    print(f"{'':26}{'accuracy':>9}{'ECE':>9}{'OCE':>9}{'refused':>9}{'known':>9}{'others':>9}{'OCE':>9}")
+    for grain, by_region in (("whole", False), ("region", True)):
+        points = embeddings(samples.defects, backbone, by_region=by_region)
+        foreign = embeddings(others, backbone, by_region=by_region)
+        for parent in training.FITS:
+            runs = [measured(points, labels, groups, foreign, parent, seed) for seed in SEEDS]
+            for model in runs[0]:
+                row = {key: float(np.median([run[model][key] for run in runs])) for key in runs[0][model]}
+                figures[f"{grain}, {model}"] = row
+                print(f"{grain:8}{model:18}" + "".join(f"{value:9.3f}" for value in row.values()))
+    if options.json:
+        options.json.write_text(json.dumps({"machine": measure.machine(), "figures": figures}, indent=1) + "\n")
+    else:
+        measure.write("kinds_magnetic_tile", figures)
+
+
+def embeddings(samples: tuple[Sample, ...] | list[Sample], backbone: Backbone, *, by_region: bool) -> np.ndarray:
+    """(n, d) embeddings of whole parts, or of the square around the largest piece of the true mask."""
+    found = []
+    for sample in samples:
+        pixels = read(sample.path).pixels
+        box = boxes_of_mask(read_mask(sample.mask, pixels.shape[:2]))[0] if by_region else None
+        found.append(embed(pixels, box, backbone))
+    return np.stack(found)
+
+
+def measured(points, labels, groups, foreign, parent, seed) -> dict[str, dict[str, float]]:
+    """Figures of the parent, its two calibrations and KDF or KDN, each under the limit that the same rule gives it.
+
+    accuracy and ECE on known kinds; OCE and the share refused on the kind left out, means over kinds; the shares of
+    known and of other products' defects that are named.
+    """
+    whole = training.fit(points, labels, groups=groups, parent=parent, seed=seed)
+    known, far = judged(whole, parent), posteriors(whole, foreign, parent)
+    limits = limits_of(whole, parent)
+    left_out: dict[str, list[tuple[float, float]]] = {model: [] for model in known}
+    for kind in sorted(set(labels)):
+        rows = np.array([label != kind for label in labels])
+        rest = training.fit(
+            points[rows], [label for label in labels if label != kind],
+            groups=[group for group, row in zip(groups, rows, strict=True) if row], parent=parent, seed=seed,
+        )  # fmt: skip
+        own_limits, prior = limits_of(rest, parent), rest.kinds.classifier.prior
+        for model, proba in posteriors(rest, points[~rows], parent).items():
+            refused = float((proba.max(axis=1) < own_limits[model]).mean())
+            left_out[model].append((ood_calibration_error(proba, prior), refused))
+    return {
+        model: {
+            "accuracy": accuracy(proba, whole.unseen.y),
+            "ece": expected_calibration_error(proba, whole.unseen.y),
+            "oce_left_out": float(np.mean([oce for oce, _ in left_out[model]])),
+            "refused_left_out": float(np.mean([refused for _, refused in left_out[model]])),
+            "named_known": float((proba.max(axis=1) >= limits[model]).mean()),
+            "named_foreign": float((far[model].max(axis=1) >= limits[model]).mean()),
+            "oce_foreign": ood_calibration_error(far[model], whole.kinds.classifier.prior),
+        }
+        for model, proba in known.items()
+    }
+
+
+def judged(learned: training.Learned, parent: str) -> dict[str, np.ndarray]:
+    """What every model says of the examples it had not seen."""
+    unseen = learned.unseen
+    return {
+        parent: unseen.parent,
+        f"{parent}, isotonic": unseen.isotonic(),
+        f"{parent}, sigmoid": unseen.sigmoid(),
+        KERNEL[parent]: unseen.kernel(),
+    }
+
+
+def limits_of(learned: training.Learned, parent: str) -> dict[str, float]:
+    """The probability from which every model names a kind."""
+    prior, y = learned.kinds.classifier.prior, learned.unseen.y
+    return {model: training.suggested_limit(p, y, prior) for model, p in judged(learned, parent).items()}
+
+
+def posteriors(learned: training.Learned, points: np.ndarray, parent: str) -> dict[str, np.ndarray]:
+    """What every model says of new points."""
+    classifier, unseen = learned.kinds.classifier, learned.unseen
+    from_parent = classifier.parent_proba(points)
+    return {
+        parent: from_parent,
+        f"{parent}, isotonic": unseen.isotonic(from_parent),
+        f"{parent}, sigmoid": unseen.sigmoid(from_parent),
+        KERNEL[parent]: classifier.predict_proba(points),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""What this machine has: versions, device, weights, workspace; and what is missing, with its remedy."""
+
+import platform
+import shutil
+from importlib.metadata import PackageNotFoundError, version
+
+import torch
+
+from inspect_core.features.backbone_catalogue import CATALOGUE
+from inspect_core.features.backbones import weights_found
+from inspect_core.features.weights import weights_folder
+from inspect_core.runtime import workspace
+
+PACKAGES = ("torch", "torchvision", "timm", "onnxruntime", "numpy", "scipy", "scikit-learn", "pillow", "streamlit")
+
+
+def report() -> list[str]:
+    """Lines to print, one fact each; every missing thing says how to get it."""
+    return [*_versions(), _device(), *_weights(), *_workspace()]
+
+
+def _versions() -> list[str]:
+    lines = [f"python {platform.python_version()} on {platform.system()} {platform.machine()}"]
+    for name in PACKAGES:
+        try:
+            lines.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            lines.append(f"{name} is MISSING; run: pip install -r requirements.txt")
+    return lines
+
+
+def _device() -> str:
+    if torch.cuda.is_available():
+        return f"device: {torch.cuda.get_device_name()} with torch"
+    return f"device: CPU with ONNX Runtime, {torch.get_num_threads()} threads (no CUDA GPU was found by torch)"
+
+
+def _weights() -> list[str]:
+    folder = weights_folder().resolve()
+    return [
+        f"weights of {name}: {path or f'MISSING; put {CATALOGUE[name].file} into {folder}, or give --download'}"
+        for name, path in weights_found().items()
+    ]
+
+
+def _workspace() -> list[str]:
+    root = workspace.root()
+    try:
+        workspace.require_writable()
+    except OSError as error:
+        return [str(error)]
+    return [f"workspace: {root} ({shutil.disk_usage(root).free / 2**30:.1f} GB free)"]

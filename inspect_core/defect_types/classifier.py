@@ -1,0 +1,112 @@
+"""Which kind of defect is it: a name, and a confidence that falls to the prior on anything never seen.
+
+A kernel density forest or network (Dey et al. 2025) on embeddings of whole parts, or of the region that stands out.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from torch import Tensor
+
+from inspect_core.classify.kernel_density import KernelDensityClassifier
+from inspect_core.features.backbones import Backbone
+from inspect_core.images.boxes import Box, square_around
+from inspect_core.images.read import squash
+from inspect_core.judge.anomaly_map import Region
+
+NOT_KNOWN = "not a known kind"
+MARGIN = 1.5
+_LOG_OF_NOTHING = float(np.finfo(np.float64).min)
+
+
+@dataclass(frozen=True, eq=False)
+class Kinds:
+    """A taught classifier of defects.
+
+    by_region: the embedding is that of the crop around the largest region, else of the whole part; known_from: the
+    least probability at which a kind is named; below it the part is "not a known kind".
+    Raises ValueError for a known_from outside 0 to 1.
+    """
+
+    classifier: KernelDensityClassifier
+    by_region: bool
+    known_from: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.known_from <= 1:
+            raise ValueError(f"known_from is {self.known_from}; give a probability from 0 to 1")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The kinds, in the order of every column."""
+        return tuple(str(name) for name in self.classifier.classes)
+
+    def name(self, image: np.ndarray, regions: Sequence[Region], backbone: Backbone) -> tuple[str, float] | None:
+        """(kind, probability) of one part, (H, W, 3) uint8, or None when it is not a known kind.
+
+        regions: what stands out on it, in its pixels; with none, a classifier of regions looks at the whole part.
+        """
+        box = largest_box(regions) if self.by_region else None
+        return self.of_embedding(embed(image, box, backbone))
+
+    def of_embedding(self, embedding: np.ndarray) -> tuple[str, float] | None:
+        """(kind, probability) for a (d,) embedding, or None when no kind is likely enough."""
+        posterior = self.classifier.predict_proba(embedding[None])[0]
+        best = int(posterior.argmax())
+        return (self.names[best], float(posterior[best])) if posterior[best] >= self.known_from else None
+
+    def with_limit(self, known_from: float) -> "Kinds":
+        """The same kinds, named from another probability on. Raises ValueError outside 0 to 1."""
+        return replace(self, known_from=float(known_from))
+
+    def renamed(self, old: str, new: str) -> "Kinds":
+        """The same kinds with another word for one of them; nothing is learned anew.
+
+        Raises ValueError when `old` is no kind here, or `new` already is: joining two kinds takes training.
+        """
+        if old not in self.names:
+            raise ValueError(f"old is {old!r}, which is not one of the kinds {', '.join(self.names)}")
+        if new != old and new in self.names:
+            raise ValueError(f"new is {new!r}, which is a kind already; to join the two, label them alike and train")
+        words = np.array([new if name == old else name for name in self.names], dtype=object)
+        return replace(self, classifier=replace(self.classifier, classes=words))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All numbers, finite: the logarithm of nothing is written as the least float64."""
+        return {
+            name: np.where(np.isneginf(value), _LOG_OF_NOTHING, value) if value.dtype == np.float64 else value
+            for name, value in self.classifier.arrays().items()
+        }
+
+    def params(self) -> dict:
+        return {"by_region": self.by_region, "known_from": self.known_from, "classifier": self.classifier.params()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Tensor], params: Mapping) -> "Kinds":
+        """The kinds of a recipe; their posteriors are equal to the bit."""
+        own = {name: value.numpy().copy() for name, value in arrays.items()}
+        for value in own.values():
+            if value.dtype == np.float64:
+                value[value == _LOG_OF_NOTHING] = -np.inf
+        classifier = KernelDensityClassifier.from_arrays(own, params["classifier"])
+        return cls(classifier, bool(params["by_region"]), float(params["known_from"]))
+
+
+def least_limit(prior: np.ndarray) -> float:
+    """A probability clearly above the largest prior, (C,): whatever lies below it was never seen."""
+    largest = float(prior.max())
+    return min(MARGIN * largest, (1 + largest) / 2)
+
+
+def largest_box(regions: Sequence[Region]) -> Box | None:
+    """The box of the region of the largest area, the first of equals; None when there is none."""
+    return max(regions, key=lambda region: region.area).box if regions else None
+
+
+def embed(image: np.ndarray, box: Box | None, backbone: Backbone) -> np.ndarray:
+    """(d,) float32 penultimate features of a part, (H, W, 3) uint8, or of the square around a box on it."""
+    if box is not None:
+        x0, y0, x1, y1 = square_around(box, image.shape[:2])
+        image = image[y0:y1, x0:x1]
+    return backbone.embed(squash(image, backbone.size)[None])[0].cpu().numpy()

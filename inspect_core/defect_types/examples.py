@@ -1,0 +1,82 @@
+"""From labelled photos to examples of kinds: which crop of which photo, how many there are, which belong together."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from inspect_core.images.boxes import Box
+from inspect_core.images.grouping import propose_groups
+from inspect_core.images.samples import Sample, Samples
+from inspect_core.judge.anomaly_map import regions
+
+LEAST, ENOUGH = 2, 5
+"""Parts of a kind that it takes to learn it at all, and before its probability is worth trusting."""
+SPECKS = 0.1
+"""Pieces of a true mask smaller than this share of its largest are no examples."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A crop to learn from: position of the photo, the box to crop around (None: the whole part), its kind.
+
+    as_inspected: whether inspection would look at this very crop; the others only help to learn.
+    """
+
+    position: int
+    box: Box | None
+    kind: str
+    as_inspected: bool = True
+
+
+def boxes_of_mask(mask: np.ndarray) -> tuple[Box, ...]:
+    """Boxes of the pieces of a true mask, (H, W) bool, largest first, without specks."""
+    pieces = sorted(regions(mask.astype(np.float32), 0.5), key=lambda piece: -piece.area)
+    return tuple(piece.box for piece in pieces if piece.area >= SPECKS * pieces[0].area)
+
+
+def examples_of(
+    labels: Mapping[int, str], *, by_region: bool, found: Mapping[int, Box], true: Mapping[int, Sequence[Box]]
+) -> tuple[Example, ...]:
+    """One example for every labelled photo, and with `by_region` one more for each piece of its true mask.
+
+    labels: kind by position; found: box of the largest region that the detector shows, where it shows one; true: boxes
+    of the pieces of the true mask, where it is known. A photo without a found region is judged by its largest true
+    piece, or as a whole.
+    """
+    if not by_region:
+        return tuple(Example(position, None, kind) for position, kind in sorted(labels.items()))
+    examples = []
+    for position, kind in sorted(labels.items()):
+        pieces = list(true.get(position, ()))
+        seen = found.get(position) or (pieces.pop(0) if pieces else None)
+        examples.append(Example(position, seen, kind))
+        examples += [Example(position, piece, kind, as_inspected=False) for piece in pieces]
+    return tuple(examples)
+
+
+def groups_of(photos: Sequence[Sample]) -> dict[str, str]:
+    """Group of each photo by its name: photos of one part or lot belong together. Guessed from folders and names."""
+    return dict(propose_groups(Samples(Path(), tuple(photos), ())))
+
+
+def learnable(labels: Mapping[int, str], groups: Sequence[str]) -> tuple[str, ...]:
+    """Kinds with examples of at least `LEAST` groups, sorted; groups: of every photo, by position."""
+    owners = {(kind, groups[position]) for position, kind in labels.items()}
+    return tuple(sorted(kind for kind, count in Counter(kind for kind, _ in owners).items() if count >= LEAST))
+
+
+def advice(labels: Mapping[int, str], groups: Sequence[str]) -> list[tuple[str, int, str]]:
+    """(kind, labelled photos, what more would help) for every kind, sorted by name."""
+    rows, ready = [], learnable(labels, groups)
+    for kind, count in sorted(Counter(labels.values()).items()):
+        if kind not in ready:
+            remark = (
+                f"{LEAST - count} more to be learned" if count < LEAST else "all of one part: add one of another part"
+            )
+        else:
+            remark = f"{ENOUGH - count} more for a probability to trust" if count < ENOUGH else "enough"
+        rows.append((kind, count, remark))
+    return rows

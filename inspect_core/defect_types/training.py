@@ -1,0 +1,123 @@
+"""Learning kinds from few examples: every example is judged once by a model that had not seen it or its group.
+
+These judgements choose the kernel's power and the constant of the density, set the limit to begin with, and are the
+figures shown. The method by itself holds out one random fifth and takes the power of the least calibration error on it:
+of some tens of examples a handful, and with photos of one part on both sides of the split. On embeddings of 1,280
+features, where every example has a polytope of its own, the power then comes out too high and the classifier too sure.
+"""
+
+import warnings
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from inspect_core.classify.examples import as_classes, as_points
+from inspect_core.classify.kernel_density import KernelDensityClassifier, fit_kdf, fit_kdn
+from inspect_core.defect_types.classifier import Kinds, least_limit
+from inspect_core.defect_types.cross_validation import FOLDS, LAM, POWERS, Unseen, judge_unseen
+from inspect_core.runtime.progress import Report, tell
+
+FOREST, NETWORK = "forest", "network"
+FITS: dict[str, Callable[..., KernelDensityClassifier]] = {
+    FOREST: fit_kdf,
+    # The hidden units alone hardly tell kinds apart on embeddings this wide.
+    NETWORK: partial(fit_kdn, include_output=True),
+}
+KEPT_NAMES = 0.9
+"""Share of the rightly named examples that the suggested limit goes on naming."""
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """Kinds and how the examples were judged before they all went into them."""
+
+    kinds: Kinds
+    unseen: Unseen
+
+
+def fit(
+    embeddings: np.ndarray,
+    labels: Sequence[str],
+    *,
+    groups: Sequence[Hashable] | None = None,
+    judged: Sequence[bool] | None = None,
+    parent: str = FOREST,
+    by_region: bool = False,
+    seed: int = 0,
+    report: Report | None = None,
+) -> Learned:
+    """Learn kinds from (n, d) embeddings, their labels and the groups (parts, lots) that must stay together.
+
+    groups: None takes every example as a group of its own. judged: which examples are as inspection sees them; only
+    these choose and are counted, the others help to learn; None takes all.
+    Raises ValueError for an unknown parent, fewer than two kinds, a kind without examples of two groups, embeddings
+    that are all alike or not finite, a kind of which no example is judged, and lists of unequal length.
+    """
+    if parent not in FITS:
+        raise ValueError(f"parent is {parent!r}; choose one of {', '.join(FITS)}")
+    points, numbers, classes, group = _checked(embeddings, labels, groups)
+    with _few_examples_are_known():
+        unseen = judge_unseen(points, numbers, classes, group, FITS[parent], seed=seed, report=report)
+        unseen = unseen.only(_as_rows(judged, numbers, classes))
+        tell(report, None, FOLDS / (FOLDS + 1), "learning from all examples")
+        number, constant = unseen.choose(np.ones(len(unseen.y), bool))
+        classifier = FITS[parent](
+            points, classes[numbers].tolist(), power=POWERS[number], lam=LAM, seed=seed,
+            log_b=constant + np.log(np.log(len(points))) if np.isfinite(constant) else -np.inf,
+        )  # fmt: skip
+    tell(report, None, 1.0, "done")
+    return Learned(Kinds(classifier, by_region, suggested_limit(unseen.kernel(), unseen.y, classifier.prior)), unseen)
+
+
+def suggested_limit(posterior: np.ndarray, y: np.ndarray, prior: np.ndarray) -> float:
+    """The probability that `KEPT_NAMES` of the rightly named examples reach, but no less than `least_limit`.
+
+    posterior: (n, C) by models that had not seen the example; y: (n,) true columns; prior: (C,).
+    """
+    right = posterior.argmax(axis=1) == y
+    reached = float(np.quantile(posterior[right].max(axis=1), 1 - KEPT_NAMES)) if right.any() else 0.0
+    return float(np.clip(reached, least_limit(prior), 1.0))
+
+
+def _checked(embeddings: np.ndarray, labels: Sequence[str], groups: Sequence[Hashable] | None) -> tuple:
+    points = as_points(embeddings, name="embeddings")
+    with _few_examples_are_known():
+        classes, numbers = as_classes(labels, count=len(points))
+    owners = list(range(len(points))) if groups is None else list(groups)
+    if len(owners) != len(points):
+        raise ValueError(f"groups has {len(owners)} entries for {len(points)} examples; give one for each, or None")
+    if len(classes) < 2:
+        raise ValueError(f"labels hold the one kind {classes[0]!r}; label examples of a second kind")
+    order = {owner: number for number, owner in enumerate(dict.fromkeys(owners))}
+    group = np.array([order[owner] for owner in owners])
+    alone = [str(name) for i, name in enumerate(classes) if len(np.unique(group[numbers == i])) < 2]
+    if alone:
+        raise ValueError(
+            f"labels hold {', '.join(map(repr, alone))} on one part only, so it cannot be judged on another; "
+            "label one more part with it, or leave it out"
+        )
+    if (points == points[0]).all():
+        raise ValueError("embeddings are all alike, so no kind can be told from another; label different photos")
+    return points, numbers, classes, group
+
+
+def _as_rows(judged: Sequence[bool] | None, numbers: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    rows = np.ones(len(numbers), bool) if judged is None else np.asarray(judged, dtype=bool)
+    if rows.shape != numbers.shape:
+        raise ValueError(f"judged has {len(rows)} entries for {len(numbers)} examples; give one for each, or None")
+    absent = np.setdiff1d(np.arange(len(classes)), numbers[rows])
+    if absent.size:
+        raise ValueError(f"judged leaves out every example of {classes[absent[0]]!r}; have at least one judged")
+    return rows
+
+
+@contextmanager
+def _few_examples_are_known():
+    """The classifiers warn of few examples at every fit, here the page says it once; one kind alone is an error."""
+    with warnings.catch_warnings():
+        for message in ("kinds with fewer than", "all .* examples are of the one kind"):
+            warnings.filterwarnings("ignore", message=message, category=UserWarning)
+        yield

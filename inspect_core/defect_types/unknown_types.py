@@ -1,0 +1,57 @@
+"""How far a taught naming of kinds can be trusted: on a kind it never saw, and away from its examples."""
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from inspect_core.classify.kernel_density import KernelDensityClassifier
+from inspect_core.defect_types.training import FOREST, fit
+from inspect_core.runtime.progress import Report, tell
+
+
+def leave_kinds_out(
+    embeddings: np.ndarray,
+    labels: Sequence[str],
+    *,
+    groups: Sequence[Hashable] | None = None,
+    judged: Sequence[bool] | None = None,
+    parent: str = FOREST,
+    seed: int = 0,
+    report: Report | None = None,
+) -> np.ndarray:
+    """How sure it is of kinds it never saw: each kind in turn is left out and judged by what the others taught.
+
+    The arguments are those of `kinds_learning.fit`. Returns the largest posterior of every judged example, in order,
+    (n,); empty with fewer than three kinds, for one kind alone teaches nothing. Raises ValueError as `fit` does.
+    """
+    points, names = np.asarray(embeddings), np.asarray(labels, dtype=object)
+    owners = np.arange(len(names)) if groups is None else np.asarray(groups, dtype=object)
+    counted = np.ones(len(names), bool) if judged is None else np.asarray(judged, dtype=bool)
+    kinds = sorted(set(labels))
+    if len(kinds) < 3:
+        return np.empty(0)
+    sure = np.empty(len(names))
+    for done, kind in enumerate(kinds):
+        tell(report, None, done / len(kinds), f"asking about {kind} as if it had never been seen")
+        rest = names != kind
+        learned = fit(
+            points[rest], names[rest].tolist(), groups=owners[rest].tolist(), judged=counted[rest],
+            parent=parent, seed=seed,
+        )  # fmt: skip
+        sure[~rest] = learned.kinds.classifier.predict_proba(points[~rest]).max(axis=1)
+    return sure[counted]
+
+
+def confidence_away(
+    classifier: KernelDensityClassifier, embeddings: np.ndarray, factors: Sequence[float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean largest posterior of KDF or KDN, and of its parent, with the examples moved outward from their mean.
+
+    embeddings: (n, d); factors: multiples of each example's own distance from the mean, 1 leaves it where it is.
+    Returns two (len(factors),) arrays.
+    """
+    middle = embeddings.mean(axis=0)
+    moved = [middle + factor * (embeddings - middle) for factor in factors]
+    kernel = [classifier.predict_proba(points).max(axis=1).mean() for points in moved]
+    parent = [classifier.parent_proba(points).max(axis=1).mean() for points in moved]
+    return np.array(kernel), np.array(parent)

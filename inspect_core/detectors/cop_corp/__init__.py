@@ -1,0 +1,50 @@
+"""CoP and CoRP: kernel PCA with cosine and random-Fourier maps (Fang et al. 2024), and their companions."""
+
+from inspect_core.detectors.cop_corp.covariance import MappedCovariance
+from inspect_core.detectors.cop_corp.feature_maps import (
+    cosine,
+    cosine_fourier_map,
+    cosine_map,
+    default_dimension,
+    draw,
+    drawn_map,
+    identity_map,
+    random_fourier,
+)
+from inspect_core.detectors.cop_corp.fitting import fit_cop, fit_corp, fit_fourier_without_cosine, fit_without_map
+from inspect_core.detectors.cop_corp.ood_scores import (
+    bats,
+    bats_clip,
+    energy,
+    fuse,
+    msp,
+    react,
+    react_clip,
+    regularised_error,
+)
+from inspect_core.detectors.cop_corp.residual import KernelPCAMap
+
+__all__ = [
+    "KernelPCAMap",
+    "MappedCovariance",
+    "bats",
+    "bats_clip",
+    "cosine",
+    "cosine_fourier_map",
+    "cosine_map",
+    "default_dimension",
+    "draw",
+    "drawn_map",
+    "energy",
+    "fit_cop",
+    "fit_corp",
+    "fit_fourier_without_cosine",
+    "fit_without_map",
+    "fuse",
+    "identity_map",
+    "msp",
+    "random_fourier",
+    "react",
+    "react_clip",
+    "regularised_error",
+]

@@ -1,0 +1,83 @@
+"""CoP and CoRP: kernel PCA of deep features by an explicit map, scored by the reconstruction error.
+
+CoP   Φ(z) = z / ‖z‖                          inner products are the cosine kernel
+CoRP  Φ(z) = √(2/M) cos(√(2γ) w0 z/‖z‖ + u)   inner products approximate exp(-γ ‖a/‖a‖ - b/‖b‖‖²)
+e(z) = ‖(I - U_q U_qᵀ)(Φ(z) - μ)‖             time per sample independent of the number of training samples
+
+Source: Fang et al., "Kernel PCA for out-of-distribution detection". Scores of different draws (seed or M) are of one
+quality but not of one ranking: never compare them with each other or use one's limit for another.
+"""
+
+import numpy as np
+from torch import Tensor
+
+from inspect_core.detectors.cop_corp import covariance
+from inspect_core.detectors.cop_corp.feature_maps import (
+    FeatureMap,
+    cosine_map,
+    draw,
+    drawn_map,
+    identity_map,
+)
+from inspect_core.detectors.cop_corp.residual import KernelPCAMap
+
+
+def fit_cop(x: Tensor | np.ndarray, *, explained_variance: float = 0.9) -> KernelPCAMap:
+    """CoP: PCA of the features divided by their length.
+
+    x: (..., m) good samples. Raises ValueError for non-finite or empty features, or a share outside (0, 1].
+    """
+    return covariance.fit(x, cosine_map(x.shape[-1]), explained_variance=explained_variance)
+
+
+def fit_corp(
+    x: Tensor | np.ndarray,
+    *,
+    gamma: float,
+    M: int,
+    explained_variance: float = 0.9,
+    seed: int = 0,
+    drawn: tuple[Tensor, Tensor] | None = None,
+) -> KernelPCAMap:
+    """CoRP: PCA of M random Fourier features of the features divided by their length.
+
+    x: (..., m) good samples. gamma: of the kernel exp(-γ d²). drawn: the (w0, u) of `draw`, of which the first M are
+    used in place of a new draw from `seed`: one draw serves every γ and M of a study. More patches than fit in memory
+    go through `MappedCovariance(cosine_fourier_map(...))` batch by batch.
+    Raises ValueError for non-finite or empty features, gamma not positive, M < 2 or above the draw, or a share outside
+    (0, 1].
+    """
+    return covariance.fit(
+        x, _fourier(x, gamma=gamma, M=M, seed=seed, drawn=drawn, normalised=True), explained_variance=explained_variance
+    )
+
+
+def fit_without_map(x: Tensor | np.ndarray, *, explained_variance: float = 0.9) -> KernelPCAMap:
+    """Plain PCA, Φ(z) = z: what the cosine map is compared with. x: (..., m). Raises ValueError as `fit_cop` does."""
+    return covariance.fit(x, identity_map(x.shape[-1]), explained_variance=explained_variance)
+
+
+def fit_fourier_without_cosine(
+    x: Tensor | np.ndarray,
+    *,
+    gamma: float,
+    M: int,
+    explained_variance: float = 0.9,
+    seed: int = 0,
+    drawn: tuple[Tensor, Tensor] | None = None,
+) -> KernelPCAMap:
+    """Random Fourier features of the features as they are: CoRP without its cosine map, for comparison.
+
+    x: (..., m). Arguments and errors as `fit_corp`; gamma is now in units of the features.
+    """
+    return covariance.fit(
+        x,
+        _fourier(x, gamma=gamma, M=M, seed=seed, drawn=drawn, normalised=False),
+        explained_variance=explained_variance,
+    )
+
+
+def _fourier(
+    x: Tensor | np.ndarray, *, gamma: float, M: int, seed: int, drawn: tuple[Tensor, Tensor] | None, normalised: bool
+) -> FeatureMap:
+    return drawn_map(draw(x.shape[-1], M, seed=seed) if drawn is None else drawn, gamma=gamma, M=M, cosine=normalised)

@@ -1,0 +1,198 @@
+"""A fitted Gaussian for each grid location, and its distances for every embedding size from one pass.
+
+With z = W^T x and the lower Cholesky factor L of (covariance + ridge I), y = L^-1 (z - mean) and the squared distance
+in the first k dimensions is y_1^2 + ... + y_k^2: L of the leading k x k block is the leading block of L. So prefix
+sums over one product give exactly what a separate fit at each k would.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from inspect_core.detectors.checks import as_features, full_precision
+from inspect_core.detectors.mahalanobis.per_location import (
+    grid_distances,
+    location_blocks,
+    matrix_blocks,
+    prefix_ends,
+    require_grid,
+    whitening_blocks,
+)
+
+# Entries of the float64 matrices over the photos left out, all locations together: 16 MB.
+LEFT_OUT_ENTRIES = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Mahalanobis:
+    """One Gaussian for each location of an (h, w) grid, in k embedded dimensions.
+
+    projection (d, k), mean (h, w, k): float32. cholesky (h, w, k, k): lower factor of covariance + ridge I, float32,
+    or float16 after `rounded`. images: how many it was learned from. Scores are distances (not squared), larger is
+    more anomalous, and depend on nothing but the image and this value. The first score derives the inverse factor,
+    in float64 from the stored one, and keeps it in float32 (0.6 of the square at k = 100): reading it is most of the
+    cost of one image.
+    """
+
+    projection: Tensor
+    mean: Tensor
+    cholesky: Tensor
+    ridge: float
+    images: int
+
+    def score(self, features: Tensor | np.ndarray, *, k: int | None = None) -> Tensor:
+        """Distances (n, h, w) of features (n, h, w, d), in the first k dimensions (all when None).
+
+        Raises ValueError for another grid or width, for values that are not finite and for k outside 1..fitted k.
+        """
+        return self.sweep(features, [self.mean.shape[-1] if k is None else k])[0]
+
+    def sweep(self, features: Tensor | np.ndarray, ks: Iterable[int]) -> Tensor:
+        """Distances (len(ks), n, h, w) for several k in one pass; each equals `score` at that k to the bit."""
+        x = as_features(features, width=self.projection.shape[0])
+        require_grid(x, (self.mean.shape[0], self.mean.shape[1]), name="features")
+        projected = project(x.to(self.projection.device), self.projection)
+        return grid_distances(projected, self.mean, self._whitening, ks).to(x.device)
+
+    def score_projected(self, projected: Tensor | np.ndarray, *, k: int | None = None) -> Tensor:
+        """As `score`, for features already multiplied by `projection`: (n, h, w, fitted k)."""
+        return self.sweep_projected(projected, [self.mean.shape[-1] if k is None else k])[0]
+
+    def sweep_projected(self, projected: Tensor | np.ndarray, ks: Iterable[int]) -> Tensor:
+        """As `sweep`, for features already multiplied by `projection`: (n, h, w, fitted k)."""
+        z = as_features(projected, name="projected", width=self.mean.shape[-1])
+        require_grid(z, (self.mean.shape[0], self.mean.shape[1]), name="projected")
+        return grid_distances(z, self.mean, self._whitening, ks)
+
+    def sweep_left_out(self, projected: Tensor | np.ndarray, ks: Iterable[int]) -> Tensor:
+        """Distances (len(ks), m, h, w) of m photos this was learned from, as if learned without all m of them.
+
+        projected: their features (m, h, w, fitted k) times `projection`; photos of one part belong into one call.
+        Nothing is refitted and every k comes from one pass. Equal to a fit to the other n = images - m photos with
+        ridge * images / n, to 1e-5; with 5 photos or fewer to 1e-3 (features of standard deviation about 1). The cost
+        of a photo grows with m^2: leave out parts and small lots so, large ones by a fit without them.
+        Raises ValueError as `sweep_projected`, and for photos that this was not learned from.
+        """
+        z = as_features(projected, name="projected", width=self.mean.shape[-1])
+        require_grid(z, tuple(self.mean.shape[:2]), name="projected")
+        m, (h, w, k) = len(z), self.mean.shape
+        if not 1 <= m < self.images:
+            raise ValueError(f"projected holds {m} of {self.images} photos; leave out one or more, not all")
+        last = prefix_ends(ks, k)
+        rows, mean = z.to(self.mean.device).reshape(m, h * w, k), self.mean.reshape(h * w, k)
+        distances = z.new_empty(len(last), m, h * w)
+        with full_precision():
+            for here in location_blocks(h * w, max(1, LEFT_OUT_ENTRIES // m**2)):
+                centred = (rows[:, here] - mean[here]).transpose(0, 1)
+                whitened = torch.cat([centred[..., : b.shape[1]] @ b[here] for b in self._whitening], dim=-1)
+                squared = left_out_squares(whitened.permute(2, 0, 1).double(), images=self.images)
+                distances[:, :, here] = squared[last.to(squared.device)].sqrt().permute(0, 2, 1).to(distances)
+        return distances.reshape(len(last), m, h, w)
+
+    def spectrum(self) -> Tensor:
+        """Eigenvalues (h, w, k) of each location's embedded covariance without the ridge, float32, descending.
+
+        Values near 0 are dimensions in which the good images do not differ (rank collapse). They are good to about
+        1e-7 of the largest, after `rounded` to about 1e-3 of it; what rounding makes negative is returned as 0.
+        """
+        h, w, k = self.mean.shape
+        factors, values = self.cholesky.reshape(h * w, k, k), self.mean.new_empty(h * w, k)
+        for here in matrix_blocks(factors):
+            factor = factors[here].double()
+            eigenvalues = torch.linalg.eigvalsh(factor @ factor.transpose(1, 2)).flip(-1)
+            values[here] = (eigenvalues - self.ridge).clamp_min(0).float()
+        return values.reshape(h, w, k)
+
+    def rounded(self) -> Self:
+        """The model with its Cholesky factors in float16: half the storage, scores computed from the rounded factors.
+
+        Raises ValueError when a factor leaves the range in which float16 keeps its 11 bits.
+        """
+        kept = torch.finfo(torch.float16)
+        largest, pivot = self.cholesky.abs().max().item(), self.cholesky.diagonal(dim1=-2, dim2=-1).min().item()
+        if largest > kept.max or pivot < kept.tiny:
+            raise ValueError(
+                f"cholesky has a smallest pivot of {pivot:.2g} and a largest entry of {largest:.2g}, float16 holds "
+                f"{kept.tiny:.2g} to {kept.max:.2g}; keep float32, or scale the features towards 1"
+            )
+        return replace(self, cholesky=self.cholesky.half())
+
+    def arrays(self) -> dict[str, Tensor]:
+        """projection (d, k), mean (h, w, k), cholesky (h, w, k, k) lower."""
+        return {"projection": self.projection, "mean": self.mean, "cholesky": self.cholesky}
+
+    def params(self) -> dict[str, float | int | str]:
+        """ridge, images, and storage: the type of the Cholesky factors, "float32" or "float16"."""
+        storage = str(self.cholesky.dtype).removeprefix("torch.")
+        return {"ridge": self.ridge, "images": self.images, "storage": storage}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Tensor | np.ndarray], params: Mapping[str, float | int | str]) -> Self:
+        """The inverse of `arrays` and `params`; scores are equal to the bit.
+
+        Raises ValueError when an array is missing, not finite, or of another shape or type than `arrays` gives, and
+        when a pivot is not positive.
+        """
+        projection, mean, cholesky = read_arrays(arrays, ("projection", "mean", "cholesky"))
+        if projection.ndim != 2 or mean.ndim != 3 or cholesky.shape != (*mean.shape, projection.shape[1]):
+            raise ValueError(
+                f"projection {tuple(projection.shape)}, mean {tuple(mean.shape)} and cholesky "
+                f"{tuple(cholesky.shape)} are not (d, k), (h, w, k) and (h, w, k, k); they do not belong together"
+            )
+        model = cls(projection, mean, cholesky, float(params["ridge"]), int(params["images"]))
+        if model.params()["storage"] != params["storage"]:
+            raise ValueError(f"cholesky is {cholesky.dtype}, but storage says {params['storage']}; load them as saved")
+        if not (cholesky.diagonal(dim1=-2, dim2=-1) > 0).all():
+            raise ValueError("cholesky has a pivot that is not positive; the arrays are damaged, fit again")
+        return model
+
+    @cached_property
+    def _whitening(self) -> tuple[Tensor, ...]:
+        h, w, k = self.mean.shape
+        return whitening_blocks(self.cholesky.reshape(h * w, k, k))
+
+
+def left_out_squares(whitened: Tensor, *, images: int) -> Tensor:
+    """Squared distances (k, p, m) without the m photos themselves, in the first 1, ..., k dimensions, at p locations.
+
+    whitened: (k, p, m) float64, y = L^-1 (z - mean) of m of the `images` = N photos that gave mean and L. Without them
+    the scatter is N L L^T less Z (I + 11^T / n) Z^T, n = N - m, and the mean moves by Z 1 / n. The inversion lemma
+    makes of that d_i^2 = n (K_ii - 1 - 1/n), K = (I - 11^T / N - Y^T Y / N)^-1; a dimension is a rank-one update of K.
+    Raises ValueError when a photo cannot have been among the N.
+    """
+    p, m = whitened.shape[1:]
+    n = images - m
+    inverse = (torch.eye(m, dtype=whitened.dtype, device=whitened.device) + 1 / n).repeat(p, 1, 1)
+    squares = torch.empty_like(whitened)
+    for dimension, y in enumerate(whitened):
+        step = (inverse @ y[:, :, None])[:, :, 0]
+        left = images - (step * y).sum(-1)
+        if not (left > 0).all():
+            raise ValueError("projected holds a photo this was not learned from; score that one with sweep_projected")
+        inverse += step[:, :, None] * (step / left[:, None])[:, None, :]
+        squares[dimension] = n * (inverse.diagonal(dim1=-2, dim2=-1) - 1 - 1 / n)
+    return squares.clamp_min_(0)
+
+
+def project(features: Tensor, projection: Tensor) -> Tensor:
+    """features @ projection over the last axis, in true float32: (..., d) to (..., k)."""
+    with full_precision():
+        return features @ projection
+
+
+def read_arrays(arrays: Mapping[str, Tensor | np.ndarray], names: Iterable[str]) -> list[Tensor]:
+    """The named arrays as tensors. Raises ValueError when one is missing or not finite."""
+    found = []
+    for name in names:
+        if name not in arrays:
+            raise ValueError(f"arrays has no {name!r}, only {sorted(arrays)}; give what arrays() returned")
+        tensor = torch.as_tensor(arrays[name])
+        if not tensor.isfinite().all():
+            raise ValueError(f"{name} is not finite; the arrays are damaged, fit again")
+        found.append(tensor)
+    return found

@@ -1,0 +1,144 @@
+"""Embeddings for plots: which patches or photos a scatter shows, and how the detector sees them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from inspect_core.detectors.cop_corp.feature_maps import cosine
+from inspect_core.images.boxes import cell_peaks
+from inspect_core.methods.cop import COSINE_WORDS
+from inspect_core.methods.table import METHODS
+from inspect_core.runtime.progress import Report
+from inspect_core.study.scored_photos import UNKNOWN, Tray
+
+WHOLE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """The rows of a scatter and where each comes from.
+
+    features: (n, d) float32; photo: (n,) position on the tray; place: (n, 2) row and column on the patch grid, WHOLE
+    for a whole photo; score: (n,) float32, of the patch grid or of the photo; peak: (n,) float32, the largest value of
+    the anomaly map inside it; truth: (n,) of str, "good", the kind of the defect it shows, or "unknown".
+    """
+
+    features: np.ndarray
+    photo: np.ndarray
+    place: np.ndarray
+    score: np.ndarray
+    peak: np.ndarray
+    truth: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.photo)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the points are whole photos."""
+        return bool((self.place == WHOLE).all())
+
+    @property
+    def defect(self) -> np.ndarray:
+        """(n,) bool: known to show a defect."""
+        return (self.truth != "good") & (self.truth != UNKNOWN)
+
+
+def sample_patches(
+    tray: Tray,
+    features_of: Callable[[int], Tensor],
+    masks: list[np.ndarray | None],
+    *,
+    limit: float,
+    count: int = 2000,
+    seed: int = 0,
+    report: Report | None = None,
+    **live: int,
+) -> Points:
+    """At most `count` patches drawn evenly over the photos of a tray, with the live parameter in force.
+
+    features_of: position -> (1, h, w, k); masks: as `truth_masks` gives them. A patch that touches a true mask shows
+    the photo's kind of defect, any other of a photo with a mask is good. Up to half of a photo's share is drawn from
+    its patches under the mask or above `limit`, which chance would hardly ever meet: a scatter of these points shows
+    where defects lie, not how frequent they are.
+    Raises ValueError for a count below the number of photos, or no photos.
+    """
+    photos = len(tray.photos)
+    if not 0 < photos <= count:
+        raise ValueError(f"count is {count} for {photos} photos; show at least one patch of every photo")
+    scores, (h, w) = tray.grid_errors(**live), tray.grid
+    shares = np.full(photos, count // photos) + (np.arange(photos) < count % photos)
+    children = np.random.SeedSequence(seed).spawn(photos)
+    drawn: list[Points] = []
+    for i, child in enumerate(children):
+        truth, peak = _truth(tray.photos[i].kind, masks[i], tray.grid), cell_peaks(tray.map(i, **live), tray.grid)
+        striking = ((truth != "good") & (truth != UNKNOWN)) | (peak > limit)
+        chosen = _draw(striking.ravel(), int(shares[i]), np.random.default_rng(child))
+        rows = features_of(i).reshape(h * w, -1).cpu().float().numpy()[chosen]
+        place = np.stack(np.divmod(chosen, w), axis=1)
+        drawn.append(
+            Points(rows, np.full(len(chosen), i), place, *(a.ravel()[chosen] for a in (scores[i], peak, truth)))
+        )
+        if report is not None:
+            report((i + 1) / photos, f"looking at photo {i + 1} of {photos}")
+    return _joined(drawn)
+
+
+def whole_photos(tray: Tray, embed: Callable[[int], Tensor], report: Report | None = None, **live: int) -> Points:
+    """Every photo of a tray as one point. embed: position -> (1, d) penultimate features of the backbone."""
+    photos, rows = len(tray.photos), []
+    for i in range(photos):
+        rows.append(embed(i).cpu().float().numpy())
+        if report is not None:
+            report((i + 1) / photos, f"looking at photo {i + 1} of {photos}")
+    if not rows:
+        raise ValueError("there are no photos on the bench; add some first")
+    scores = tray.scores(**live)
+    place = np.full((photos, 2), WHOLE)
+    truth = np.array([photo.kind for photo in tray.photos], dtype=object)
+    return Points(np.concatenate(rows), np.arange(photos), place, scores, scores, truth)
+
+
+def seen_by(method: str, detector: Any, points: Points, live: int | None = None) -> Points:
+    """The points as the detector sees them: whole photos as the product check does, patches by the method's map."""
+    if points.whole:
+        return replace(points, features=cosine(torch.from_numpy(points.features)).numpy())
+    view = METHODS[method].view
+    if view is None:
+        return points
+    return replace(
+        points, features=view.apply(detector, torch.from_numpy(points.features), points.place, live).cpu().numpy()
+    )
+
+
+def view_in_words(method: str, *, whole: bool) -> str:
+    """What `seen_by` does to the features, for the reader of a plot."""
+    if whole:
+        return f"As the product check does: {COSINE_WORDS[0].lower()}{COSINE_WORDS[1:]}"
+    view = METHODS[method].view
+    return "This detector takes the features as they are." if view is None else view.words
+
+
+def _draw(marked: np.ndarray, share: int, rng: np.random.Generator) -> np.ndarray:
+    """Sorted indices of `share` patches of one photo, up to half of them marked, more only when the others run out."""
+    order = rng.permutation(len(marked))
+    first, others = order[marked[order]], order[~marked[order]]
+    return np.sort(np.concatenate([first[: share // 2], others, first[share // 2 :]])[:share])
+
+
+def _truth(kind: str, mask: np.ndarray | None, grid: tuple[int, int]) -> np.ndarray:
+    """(h, w) str: what each patch of a photo of this kind shows."""
+    if mask is None:
+        return np.full(grid, UNKNOWN, dtype=object)
+    return np.where(cell_peaks(mask, grid), kind, "good").astype(object)
+
+
+def _joined(drawn: list[Points]) -> Points:
+    columns: Mapping[str, list[np.ndarray]] = {
+        name: [getattr(part, name) for part in drawn] for name in Points.__dataclass_fields__
+    }
+    return Points(**{name: np.concatenate(parts) for name, parts in columns.items()})

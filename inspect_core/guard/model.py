@@ -1,0 +1,130 @@
+"""The guard: is this the product that was taught at all? One score for the whole photo, with its own limit.
+
+CoP or CoRP on the penultimate features of the backbone, alone or fused with the energy of the backbone's own logits
+(Fang et al. 2024). The map looks for a defect on the part; the guard looks whether it is the part.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from inspect_core.detectors.cop_corp import energy, fit_cop, fit_corp, fuse
+from inspect_core.detectors.cop_corp.residual import KernelPCAMap
+from inspect_core.judge.checks import as_finite_number
+
+OFF, WARN, STOP = "off", "warn", "stop"
+MODES = (OFF, WARN, STOP)
+ALONE, FUSED = "alone", "fused"
+EXPLAINED_VARIANCE = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """A fitted guard.
+
+    detector: CoP or CoRP on (d,) penultimate features; fused: whether the energy of the logits takes part;
+    smallest: least energy of the good photos, which the fusion shifts by; limit: above it a photo is not the product;
+    mode: "off", "warn" (the verdict stands, with a sentence) or "stop" (the part is rejected).
+    Raises ValueError for a limit or smallest that is not finite, and another word for the mode.
+    """
+
+    detector: KernelPCAMap
+    fused: bool
+    smallest: float
+    limit: float
+    mode: str = WARN
+
+    def __post_init__(self) -> None:
+        for name in ("smallest", "limit"):
+            as_finite_number(getattr(self, name), name=f"the product check's {name}")
+        if self.mode not in MODES:
+            raise ValueError(f"mode is {self.mode!r}; choose one of {', '.join(MODES)}")
+
+    def score(self, embedding: np.ndarray | Tensor, logits: np.ndarray | Tensor | None = None) -> np.ndarray:
+        """(n, d) penultimate features and, when fused, (n, c) logits -> (n,) float64, higher is more foreign.
+
+        Raises ValueError when the guard is fused and the logits are missing.
+        """
+        error = self.detector.score(_rows(embedding))
+        if not self.fused:
+            return error.double().cpu().numpy()
+        if logits is None:
+            raise ValueError(
+                "logits are missing, and this guard is fused with them; use a backbone with a head, or a guard alone"
+            )
+        return -fuse(error, energy(_rows(logits)), smallest=self.smallest).double().cpu().numpy()
+
+    def trips(self, score: float) -> bool:
+        """Whether a photo of this score is not the product that was taught.
+
+        Raises ValueError, unless the guard is off, when the score is not finite: such a photo is not known to be one.
+        """
+        return self.mode != OFF and as_finite_number(score, name="the product check's score") > self.limit
+
+    def sentence(self, score: float) -> str:
+        """What the engineer reads above the verdict."""
+        if self.mode == OFF:
+            return "Product check is off."
+        if not self.trips(score):
+            return "This looks like the product that was taught."
+        what = "so the recipe rejects it" if self.mode == STOP else "so do not rely on the verdict"
+        return (
+            f"This does not look like the product that was taught, {what} "
+            f"(product check {score:.2f}, limit {self.limit:.2f})."
+        )
+
+    def with_mode(self, mode: str) -> "Guard":
+        """The same guard, off, warning or stopping. Raises ValueError for another word."""
+        return replace(self, mode=mode)
+
+    def arrays(self) -> dict[str, Tensor]:
+        return self.detector.arrays()
+
+    def params(self) -> dict:
+        own = {"fused": self.fused, "smallest": self.smallest, "limit": self.limit, "mode": self.mode}
+        return {**own, "detector": self.detector.params()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Tensor], params: Mapping) -> "Guard":
+        """The guard of a recipe. Raises ValueError for parameters that are not one's."""
+        detector = KernelPCAMap.from_arrays(dict(arrays), params["detector"])
+        limit, smallest = float(params["limit"]), float(params["smallest"])
+        return cls(detector, bool(params["fused"]), smallest, limit, params["mode"])
+
+
+def fit(
+    good: np.ndarray,
+    held_out: np.ndarray,
+    *,
+    good_logits: np.ndarray | None = None,
+    held_out_logits: np.ndarray | None = None,
+    gamma: float | None = None,
+    M: int = 2048,
+    seed: int = 0,
+    mode: str = WARN,
+) -> Guard:
+    """Learn the product from good photos; set the limit on held-out good ones.
+
+    good: (n, d) penultimate features; held_out: (c, d) of good photos not in `good` (with none, `good` itself is all
+    there is); logits of both make the guard fused; gamma: CoRP with this kernel, None for CoP.
+    The limit lies half way from the strangest held-out photo to an unrelated one, which is known beforehand: its
+    mapped features are at right angles to the product's, an error of about 1, and nothing is left of a fused score.
+    A limit close to the good photos would take every plain defect for another product.
+    """
+    features = _rows(good)
+    if gamma is None:
+        detector = fit_cop(features, explained_variance=EXPLAINED_VARIANCE)
+    else:
+        detector = fit_corp(features, gamma=gamma, M=M, explained_variance=EXPLAINED_VARIANCE, seed=seed)
+    smallest = 0.0 if good_logits is None else min(0.0, float(energy(_rows(good_logits)).min()))
+    guard = Guard(detector, good_logits is not None, smallest, 0.0, mode)
+    scores = guard.score(held_out, held_out_logits) if len(held_out) else guard.score(good, good_logits)
+    highest, unrelated = float(scores.max()), 0.0 if guard.fused else 1.0
+    return replace(guard, limit=(highest + max(highest, unrelated)) / 2)
+
+
+def _rows(values: np.ndarray | Tensor) -> Tensor:
+    return values if isinstance(values, Tensor) else torch.from_numpy(np.ascontiguousarray(values, np.float32))

@@ -1,0 +1,71 @@
+"""CoRP: kernel PCA with a cosine and a random-Fourier map (Fang et al. 2024)."""
+
+import numpy as np
+from torch import Tensor
+
+from inspect_core.detectors.cop_corp.feature_maps import cosine, cosine_fourier_map
+from inspect_core.detectors.cop_corp.residual import KernelPCAMap
+from inspect_core.methods.method import Control, Method, Parameters, Patches, View
+from inspect_core.methods.pooled import (
+    KERNEL_VALUES,
+    Q,
+    at_most_widest,
+    covariance_costs,
+    median_square,
+    stream_covariance,
+    variance_stops,
+)
+
+
+def _fit(patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> KernelPCAMap:
+    gamma, M = parameters["gamma"], int(parameters["M"])
+    return stream_covariance(patches, cosine_fourier_map(patches.width, gamma=gamma, M=M, seed=seed), parameters)
+
+
+def _gammas(sample: Tensor, seed: int) -> list[dict[str, float]]:
+    """γ at which the median kernel value of two good directions is each of KERNEL_VALUES."""
+    squares = median_square(cosine(sample.double()), seed)
+    return [{"gamma": -float(np.log(value)) / squares} for value in KERNEL_VALUES] if squares else [{}]
+
+
+def explicit(detector: KernelPCAMap, features: Tensor, places: object, q: int | None) -> Tensor:
+    """The patches after the detector's own feature map, (n, D)."""
+    return detector.feature_map(features.to(detector.mean.device)).float()
+
+
+METHOD = Method(
+    title="Surface, flexible",
+    when="Textures and parts that lie any way round: learns the normal look of small patches, wherever they are.",
+    reference="CoRP, kernel PCA with a cosine and a random-Fourier map (Fang et al. 2024)",
+    rank=2,
+    defaults={"gamma": 1.0, "M": 1024, "explained_variance": 0.9},
+    project=at_most_widest,
+    fit=_fit,
+    costs=covariance_costs,
+    from_arrays=KernelPCAMap.from_arrays,
+    live="q",
+    score=lambda detector, patches, q: detector.score(patches, q=q),
+    sweep=lambda detector, patches, stops: detector.sweep(patches, stops),
+    top=lambda detector: int(detector.components.shape[1]),
+    start=lambda detector: detector.components_for(detector.explained_variance),
+    refits=("gamma", "M"),
+    refit_values=lambda detector: {"gamma": detector.feature_map.gamma, "M": detector.feature_map.D},
+    controls={
+        "q": Q,
+        "gamma": Control(
+            "γ: sharpness",
+            "per squared distance of two directions",
+            "Higher compares a patch with its closest look-alikes only: finer, and soon noisier on good parts.",
+            "Kernel exp(-γ d²) between patch directions (Fang et al. 2024, CoRP).",
+        ),
+        "M": Control(
+            "M: precision",
+            "random features",
+            "Higher follows the kernel more exactly and takes longer, with the square of M.",
+            "The kernel's error falls as 1/√M. Scores of different M are of different scales.",
+        ),
+    },
+    view=View("Cosine map, then random Fourier features: the curved space that CoRP fits a plane to.", explicit),
+    settings=_gammas,
+    trial_stops=variance_stops,
+)

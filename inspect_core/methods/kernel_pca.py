@@ -1,0 +1,74 @@
+"""Kernel PCA novelty detection on a seeded sample of the good patches (Hoffmann 2007)."""
+
+from collections.abc import Collection
+
+import numpy as np
+from torch import Tensor
+
+from inspect_core.detectors import kernel_pca
+from inspect_core.methods.method import Control, Method, Parameters, Patches, View
+from inspect_core.methods.pooled import KERNEL_VALUES, Q, at_most_widest, median_square, sample_costs
+
+_COMPONENTS = (25, 50, 100, 200, 300, 500, 700)
+
+
+def _fit(patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> kernel_pca.KernelPCA:
+    sample = patches.sample(int(parameters["patches"]))
+    sigma = parameters["sigma"] or kernel_pca.suggest_sigma(sample, seed=seed)
+    return kernel_pca.fit(sample, sigma=sigma, q=None if parameters["q"] is None else int(parameters["q"]))
+
+
+def _sigmas(sample: Tensor, seed: int) -> list[dict[str, float]]:
+    """σ at which the median kernel value of two good patches is each of KERNEL_VALUES."""
+    squares = median_square(sample, seed)
+    return [{"sigma": float(np.sqrt(-squares / (2 * np.log(value))))} for value in KERNEL_VALUES] if squares else [{}]
+
+
+def _trial_stops(
+    detector: kernel_pca.KernelPCA, parameters: Parameters, fixed: Collection[str]
+) -> dict[int, dict[str, float]]:
+    counts = (int(parameters["q"]),) if "q" in fixed else _COMPONENTS
+    return {q: {"q": q} for q in counts if q <= detector.rank} or {detector.rank: {"q": detector.rank}}
+
+
+def _in_kernel_space(detector: kernel_pca.KernelPCA, features: Tensor, places: object, q: int | None) -> Tensor:
+    """f_l(z), l <= q: coordinates along the principal components in kernel space (Hoffmann 2007, eq. 9)."""
+    z = features.to(detector.x.device).double()
+    values = detector.kernel(z, detector.x)
+    centred = values - values.mean(dim=-1, keepdim=True) - detector.row_mean + detector.row_mean.mean()
+    return (centred @ detector.alpha[:, : detector.q if q is None else q]).float()
+
+
+METHOD = Method(
+    title="Surface, exact kernel",
+    when="Textures with few photos: compares every patch with a sample of good patches, in full precision.",
+    reference="Kernel PCA for novelty detection (Hoffmann 2007)",
+    rank=4,
+    defaults={"sigma": None, "q": None, "patches": 1000},
+    project=at_most_widest,
+    fit=_fit,
+    costs=sample_costs,
+    from_arrays=kernel_pca.KernelPCA.from_arrays,
+    live="q",
+    score=lambda detector, patches, q: detector.score(patches, q=q),
+    sweep=lambda detector, patches, stops: detector.sweep(patches, stops),
+    top=lambda detector: detector.rank,
+    start=lambda detector: min(detector.q, detector.rank),
+    refits=("sigma",),
+    refit_values=lambda detector: {"sigma": detector.kernel.sigma},
+    controls={
+        "q": Q,
+        "sigma": Control(
+            "σ: width",
+            "units of the features",
+            "Lower compares a patch with its closest look-alikes only: finer, and soon noisier on good parts.",
+            "Kernel exp(-d² / 2σ²) between patches (Hoffmann 2007).",
+        ),
+    },
+    view=View(
+        "Coordinates on the q principal components in kernel space; patches unlike any good one fall together there.",
+        _in_kernel_space,
+    ),
+    settings=_sigmas,
+    trial_stops=_trial_stops,
+)

@@ -1,0 +1,82 @@
+"""Localized Mahalanobis distances under a semi-orthogonal embedding (Kim et al. 2021)."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from inspect_core.detectors import mahalanobis
+from inspect_core.methods.method import Control, Costs, Method, Parameters, Patches, View, Workload, one_fit_stops
+
+_ROWS = 256
+
+
+def _project(d: int, seed: int, parameters: Parameters) -> Tensor:
+    return mahalanobis.semi_orthogonal(d, min(int(parameters["k"]), d), seed=seed)
+
+
+def _fit(patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> mahalanobis.Mahalanobis:
+    statistics = mahalanobis.LocalGaussian(columns, grid=patches.grid)
+    for batch in patches.batches():
+        statistics = statistics.update_projected(batch)
+    return statistics.finish(ridge=parameters["ridge"])
+
+
+def _costs(work: Workload, parameters: Parameters) -> Costs:
+    """A covariance and its factor at every place, and a triangular solve for every patch shown."""
+    k = min(int(parameters["k"]), work.width)
+    triangle = work.places * k * k
+    return Costs(2.5e-11 * triangle * work.fit + 2e-10 * triangle * work.shown + 3e-8 * triangle, 20 * triangle)
+
+
+def _width(detector: Any) -> int:
+    return int(detector.projection.shape[1])
+
+
+def _whitened(detector: mahalanobis.Mahalanobis, features: Tensor, places: Any, k: int | None) -> Tensor:
+    """y = L⁻¹ (z - mean) of each patch at its own location, in the first k dimensions; ‖y‖ is the patch's score."""
+    k = detector.mean.shape[-1] if k is None else k
+    z = features.to(detector.mean.device)
+    y = z.new_empty(len(z), k)
+    for start in range(0, len(z), _ROWS):
+        here = slice(start, start + _ROWS)
+        row, column = places[here].T
+        centred = (z[here] - detector.mean[row, column])[:, :k, None].double()
+        factor = detector.cholesky[row, column][:, :k, :k].double()
+        y[here] = torch.linalg.solve_triangular(factor, centred, upper=False)[:, :, 0].float()
+    return y
+
+
+METHOD = Method(
+    title="Position by position",
+    when="Parts that always lie the same way in the picture: learns what is normal at every place of the part.",
+    reference="Semi-orthogonal embedding for localized Mahalanobis distances (Kim et al. 2021)",
+    rank=1,
+    defaults={"k": 100, "ridge": 0.01},
+    project=_project,
+    fit=_fit,
+    costs=_costs,
+    from_arrays=mahalanobis.Mahalanobis.from_arrays,
+    pool=1,
+    live="k",
+    score=lambda detector, patches, k: detector.score_projected(patches, k=k),
+    sweep=lambda detector, patches, stops: detector.sweep_projected(patches, stops),
+    top=_width,
+    start=_width,
+    controls={
+        "k": Control(
+            "k: detail",
+            "mixed features at every place",
+            "How much of the normal texture is modelled. Higher sees finer changes and needs more good photos; lower "
+            "gives fewer false alarms.",
+            "Every value comes from the same fit (Kim et al. 2021).",
+        )
+    },
+    view=View(
+        "Whitened at its own place: how far a patch is from the good ones there, in standard deviations, in each of k "
+        "directions. The length of this vector is the patch's score.",
+        _whitened,
+    ),
+    trial_stops=lambda detector, parameters, fixed: one_fit_stops(_width(detector)),
+    one_fit=True,
+)

@@ -1,0 +1,171 @@
+"""What a method tells the rest of Loupe: how it is fitted, what moves, what it costs, how it is shown."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from inspect_core.package.arrays import LARGEST_RECIPE, require_memory
+
+BATCH = 16
+"""Photos whose patches a fit holds at once."""
+LARGEST_FIT = 2 * LARGEST_RECIPE
+"""Bytes of memory that teaching may take. It takes at least twice what its recipe does, so what can be taught loads."""
+STOPS = 64
+
+Parameters = Mapping[str, float | None]
+
+
+class Detector(Protocol):
+    """A fitted detector: frozen arrays and a score, higher for stranger features."""
+
+    def score(self, features: Tensor) -> Tensor: ...
+    def arrays(self) -> dict[str, Tensor]: ...
+    def params(self) -> dict: ...
+
+
+@dataclass(frozen=True)
+class Patches:
+    """The good patches a detector is fitted on, never all in memory.
+
+    count: photos; grid: (h, w); width: features of a patch; stream: yields (1, h, w, d) photo by photo, as often as
+    it is called; sample: n -> (n, d) patches drawn with the study's seed, spread evenly over the photos; report: told
+    the fraction done, 0 to 1, of what a fit does with its sample; raises Cancelled when the user has asked to stop.
+    """
+
+    count: int
+    grid: tuple[int, int]
+    width: int
+    stream: Callable[[], Iterator[Tensor]]
+    sample: Callable[[int], Tensor]
+    report: Callable[[float], None]
+
+    def batches(self, size: int = BATCH) -> Iterator[Tensor]:
+        """(up to `size`, h, w, d), all photos once."""
+        batch: list[Tensor] = []
+        for features in self.stream():
+            batch.append(features)
+            if len(batch) == size:
+                yield torch.cat(batch)
+                batch = []
+        if batch:
+            yield torch.cat(batch)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """How much a fit has to do: photos fitted and shown, places of the grid, features of a patch."""
+
+    fit: int
+    shown: int
+    places: int
+    width: int
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds on two cores and bytes of memory at the peak, beyond the backbone; rough, to be said beforehand."""
+
+    seconds: float
+    memory: int
+
+    def with_photos(self, photo_bytes: int) -> "Costs":
+        """These with the memory of the photos on their way, of which two are in work.
+
+        Raises ValueError with the sum when it is more than LARGEST_FIT.
+        """
+        memory = self.memory + 2 * photo_bytes
+        require_memory(memory, LARGEST_FIT, "teaching this")
+        return replace(self, memory=memory)
+
+
+@dataclass(frozen=True)
+class Control:
+    """How a parameter is shown. effect: one line of what a move does to the parts; help: the whole story."""
+
+    label: str
+    unit: str
+    effect: str
+    help: str
+
+    @property
+    def sign(self) -> str:
+        """The parameter's sign alone: "γ"."""
+        return self.sign
+
+
+@dataclass(frozen=True)
+class View:
+    """How a detector sees patches before it scores them.
+
+    words: for the reader of a plot; apply(detector, features (n, d), places (n, 2) row and column, live) -> (n, D).
+    """
+
+    words: str
+    apply: Callable[[Any, Tensor, Any, int | None], Tensor]
+
+
+def _score_as_sweep(detector: Any, patches: Tensor, stops: tuple[int, ...]) -> Tensor:
+    return detector.score(patches)[None]
+
+
+@dataclass(frozen=True)
+class Method:
+    """One row of the table.
+
+    title and when: the words of the Teach page; reference: the paper; rank: place in the table; offered: whether the
+    Teach page offers it, the others are there to be compared with; defaults: parameters of the fit.
+    project(d, seed, parameters): the columns applied to the joined channels; pool: side of the neighbourhood averaged
+    before; fit(patches, columns, seed, parameters) -> detector; costs: what a fit takes beyond the backbone.
+    live: the parameter whose every smaller value comes from the same fit, or None; score(detector, patches, value) and
+    sweep(detector, patches, stops) take (1, h, w, d); top(detector): its largest legal value; start(detector): the
+    value to begin with.
+    refits: parameters that a preview on a patch sample follows; refit_values(detector): theirs of a fitted detector.
+    controls: how live and refit parameters are shown, by name; view: how the detector sees patches, None: as they are.
+    settings(sample, seed): parameters of the fit worth trying on a sample of good patches; trial_stops(detector,
+    parameters, fixed): live values worth trying -> what the fit must be given to begin there;
+    one_fit: whether every setting worth trying comes from the one full fit.
+    """
+
+    title: str
+    when: str
+    reference: str
+    rank: int
+    defaults: Parameters
+    project: Callable[[int, int, Parameters], Tensor | None]
+    fit: Callable[[Patches, Tensor | None, int, Parameters], Detector]
+    costs: Callable[[Workload, Parameters], Costs]
+    from_arrays: Callable[[Mapping[str, Tensor], Mapping], Detector]
+    pool: int = 3
+    offered: bool = True
+    live: str | None = None
+    score: Callable[[Any, Tensor, int | None], Tensor] = lambda detector, patches, value: detector.score(patches)
+    sweep: Callable[[Any, Tensor, tuple[int, ...]], Tensor] = _score_as_sweep
+    top: Callable[[Any], int] = lambda detector: 0
+    start: Callable[[Any], int] = lambda detector: 0
+    refits: tuple[str, ...] = ()
+    refit_values: Callable[[Any], dict[str, float]] = lambda detector: {}
+    controls: Mapping[str, Control] = field(default_factory=dict)
+    view: View | None = None
+    settings: Callable[[Tensor, int], list[dict[str, float]]] = lambda sample, seed: [{}]
+    trial_stops: Callable[[Any, Parameters, Collection[str]], dict[int, dict[str, float]]] = (
+        lambda detector, parameters, fixed: {}
+    )
+    one_fit: bool = False
+
+
+def stops_up_to(top: int, count: int = STOPS) -> tuple[int, ...]:
+    """At most `count` whole numbers from 1 to `top`: all of the first half count, then round ones, and `top` itself."""
+    if top <= count:
+        return tuple(range(1, top + 1))
+    dense = count // 2
+    steps = (digit * 10**power for power in range(9) for digit in (1, 2, 5))
+    step = next(step for step in steps if top // step - dense // step + 1 <= count - dense)
+    return tuple(sorted({*range(1, dense + 1), *range(step * (dense // step + 1), top + 1, step), top}))
+
+
+def one_fit_stops(top: int) -> dict[int, dict[str, float]]:
+    """Round values worth trying of a parameter whose every value comes from one fit, and `top` itself."""
+    return {value: {} for value in {10, 20, 30, 50, 70, 100, 150, 200, top} if value <= top}

@@ -1,0 +1,25 @@
+"""Distance to the nearest good patch of a seeded bank (PatchCore, Roth et al. 2022, without its subset selection)."""
+
+from torch import Tensor
+
+from inspect_core.detectors import baselines
+from inspect_core.methods.method import Method, Parameters, Patches
+from inspect_core.methods.pooled import at_most_widest, sample_costs
+
+
+def _fit(patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> baselines.NearestNeighbour:
+    return baselines.fit_nearest_neighbour(patches.sample(int(parameters["patches"])), k=int(parameters["neighbour"]))
+
+
+METHOD = Method(
+    title="Nearest good patch",
+    when="For comparison: the distance to the most similar good patch of a bank.",
+    reference="Nearest neighbour (PatchCore-style, without its subset selection)",
+    rank=8,
+    offered=False,
+    defaults={"patches": 6000, "neighbour": 1},
+    project=at_most_widest,
+    fit=_fit,
+    costs=sample_costs,
+    from_arrays=baselines.NearestNeighbour.from_arrays,
+)

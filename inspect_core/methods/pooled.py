@@ -1,0 +1,69 @@
+"""What the methods share that pool the patches of all places: channels, covariance in one stream, q, kernel widths."""
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from inspect_core.detectors.cop_corp.covariance import MappedCovariance
+from inspect_core.detectors.cop_corp.feature_maps import FeatureMap
+from inspect_core.detectors.cop_corp.residual import KernelPCAMap
+from inspect_core.detectors.mahalanobis import semi_orthogonal
+from inspect_core.methods.method import BATCH, Control, Costs, Parameters, Patches, Workload
+from inspect_core.package.arrays import ROW_BYTES
+
+WIDEST = 256
+KERNEL_VALUES = (0.98, 0.95, 0.85, 0.6, 0.3, 0.1, 0.01)
+"""Kernel widths are tried by what they make of the data: γ and σ at which the median kernel value of two good patches
+is one of these. Near 1 the kernel tells nothing apart, near 0 every patch is a stranger."""
+FRACTIONS = (0.8, 0.85, 0.9, 0.95, 0.98, 0.99, 0.995)
+_PAIRS_OF = 1000
+
+Q = Control(
+    "q: what counts as normal",
+    "components · share of the good patches' variance",
+    "Higher forgives more of the usual variation, so only the unusual stands out; too high forgives defects too.",
+    "The error is what the first q components cannot explain. Every value comes from the same fit.",
+)
+
+
+def at_most_widest(d: int, seed: int, parameters: Parameters) -> Tensor | None:
+    """Pooled methods see every channel up to WIDEST, and that many mixed ones of a wider backbone."""
+    return None if d <= WIDEST else semi_orthogonal(d, WIDEST, seed=seed)
+
+
+def stream_covariance(patches: Patches, feature_map: FeatureMap, parameters: Parameters) -> KernelPCAMap:
+    """The covariance of all mapped patches in one pass, and its eigenvectors."""
+    statistics = MappedCovariance(feature_map)
+    for batch in patches.batches():
+        statistics = statistics.update(batch)
+    return statistics.finish(explained_variance=parameters["explained_variance"])
+
+
+def covariance_costs(work: Workload, parameters: Parameters) -> Costs:
+    """One covariance of the mapped features over all patches, and its eigenvectors."""
+    D = int(parameters.get("M") or work.width)
+    rows = work.places * (work.fit + work.shown)
+    memory = 32 * D * D + 2 * ROW_BYTES * D + 8 * BATCH * work.places * work.width
+    return Costs(2.5e-11 * rows * D * D + 1.5e-9 * D**3, memory)
+
+
+def sample_costs(work: Workload, parameters: Parameters) -> Costs:
+    """Eigenvectors of the kernel matrix of a sample, and kernel values or distances of every patch shown."""
+    n = int(parameters["patches"])
+    return Costs(3e-10 * n**3 + 2.5e-8 * work.places * work.shown * n, 48 * n * n + 2 * ROW_BYTES * n)
+
+
+def variance_stops(detector: Any, parameters: Parameters, fixed: Collection[str]) -> dict[int, dict[str, float]]:
+    """q for each fraction of the variance worth trying, or for the one the user has fixed."""
+    fractions = (parameters["explained_variance"],) if "explained_variance" in fixed else FRACTIONS
+    return {detector.components_for(fraction): {"explained_variance": fraction} for fraction in fractions}
+
+
+def median_square(sample: Tensor, seed: int) -> float:
+    """The median squared distance of two good patches drawn at random; 0 when most are equal."""
+    drawn = torch.from_numpy(np.random.default_rng(seed).permutation(len(sample))[:_PAIRS_OF])
+    some = sample[drawn.to(sample.device)].double()
+    return float(torch.pdist(some).square().median()) if len(some) > 1 else 0.0

@@ -1,0 +1,66 @@
+"""Quadric hypersurface intersection on a seeded sample of the good patches (Pavutnitskiy et al. 2022)."""
+
+from torch import Tensor
+
+from inspect_core.detectors import quadrics
+from inspect_core.detectors.quadrics.algebraic import monomial_count
+from inspect_core.detectors.quadrics.forecast import forecast_seconds
+from inspect_core.methods.method import Control, Costs, Method, Parameters, Patches, Workload, one_fit_stops
+from inspect_core.methods.pooled import at_most_widest
+
+MOST = 100
+_RATE = 4e10
+"""Operations a second on two cores, from `benchmarks.methods.quadrics`."""
+
+
+def count(components: int, parameters: Parameters) -> int:
+    """m as asked for, else MOST or as many as that many components carry."""
+    return min(MOST, monomial_count(components)) if parameters["m"] is None else int(parameters["m"])
+
+
+def _fit(patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> quadrics.Quadrics:
+    sample = patches.sample(int(parameters["patches"]))
+    components = min(int(parameters["components"]), patches.width)
+    m = count(components, parameters)
+    patches.report(0.0)
+    if not parameters["robust"]:
+        return quadrics.fit_algebraic_hs(sample, m=m, components=components)
+    return quadrics.fit(sample, m=m, components=components, seed=seed, progress=patches.report)
+
+
+def _costs(work: Workload, parameters: Parameters) -> Costs:
+    """The closed form, the refinement when it is robust, and the distances of every patch shown."""
+    n, d = int(parameters["patches"]), min(int(parameters["components"]), work.width)
+    m = count(d, parameters)
+    scoring = 2.0 * work.places * work.shown * m * d * d
+    fitting = forecast_seconds(n, d, m, operations_per_second=_RATE, refined=bool(parameters["robust"]))
+    return Costs(fitting + scoring / _RATE, 8 * n * work.width + 32 * d**4)
+
+
+METHOD = Method(
+    title="Surface, curved",
+    when="Textures whose look bends and varies: learns curved surfaces that the good patches lie on.",
+    reference="Quadric hypersurface intersection (Pavutnitskiy et al. 2022)",
+    rank=5,
+    defaults={"m": None, "components": 48, "robust": 0, "patches": 16_384},
+    project=at_most_widest,
+    fit=_fit,
+    costs=_costs,
+    from_arrays=quadrics.Quadrics.from_arrays,
+    live="m",
+    score=lambda detector, patches, m: detector.score(patches, m=m),
+    sweep=lambda detector, patches, stops: detector.sweep(patches, stops),
+    top=lambda detector: len(detector.c),
+    start=lambda detector: len(detector.c),
+    controls={
+        "m": Control(
+            "m: surfaces",
+            "curved surfaces, the best-fitting first",
+            "More surfaces hold a patch from more sides and steady the picture; few leave ways to slip through.",
+            "The score is the mean distance to the first m of the fitted quadrics (Pavutnitskiy et al. 2022), which is "
+            "not quite a fit with m of them.",
+        )
+    },
+    trial_stops=lambda detector, parameters, fixed: one_fit_stops(len(detector.c)),
+    one_fit=True,
+)

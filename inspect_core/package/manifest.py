@@ -1,0 +1,279 @@
+"""What a recipe package may hold: names, sizes and digests of its files.
+
+A package is a folder or one zip of it. Everything here happens before a value of it is believed: names against a
+list, sizes against caps, links refused, digests by streaming. Shared by the line runner and the recipe file, so it
+needs NumPy alone.
+"""
+
+import hashlib
+import json
+import math
+import operator
+import re
+import stat
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+import numpy as np
+
+from inspect_core.package import fields
+from inspect_core.package.arrays import BYTES, Header
+
+SCHEMA = 2
+RECIPE, ARRAYS, CALIBRATION, SUMS = "recipe.json", "arrays.safetensors", "calibration.csv", "SHA256SUMS"
+REQUIRED = (RECIPE, ARRAYS, CALIBRATION, SUMS)
+
+MEGABYTE = 1 << 20
+BYTE_CAPS = {
+    RECIPE: 8 * MEGABYTE,
+    ARRAYS: 2048 * MEGABYTE,
+    CALIBRATION: 16 * MEGABYTE,
+    SUMS: MEGABYTE,
+    "model.onnx": 2048 * MEGABYTE,
+    "parity.csv": 64 * MEGABYTE,
+}
+GOLDEN = re.compile(r"golden/[A-Za-z0-9_.-]{1,100}\.(png|csv)")
+GOLDEN_CAP = 64 * MEGABYTE
+MAX_FILES = 200
+MAX_RATIO = 200
+MAX_HEADER = MEGABYTE
+
+
+class RecipeError(ValueError):
+    """A recipe that is refused: the message names it, says why, and what to do."""
+
+
+@contextmanager
+def refusing(where: Path, what: str) -> Iterator[None]:
+    """Whatever is raised inside becomes a RecipeError: the name of the recipe, `what` is wrong, the reason, a remedy.
+
+    Every exception, since what stands in a foreign file goes through unpackers, parsers and solvers that promise
+    nothing: a list of their errors would never be complete.
+    """
+    try:
+        yield
+    except RecipeError:
+        raise
+    except OSError as error:
+        raise RecipeError(f"{where.name}: cannot be read ({error.strerror or error}); check disk and rights") from error
+    except Exception as error:
+        reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise RecipeError(f"{where.name}: {what} ({reason}); get a fresh copy") from error
+
+
+@dataclass(frozen=True)
+class Package:
+    """A recipe package whose names and sizes have been checked and whose digests have been compared.
+
+    where: path as the user knows it; sizes: bytes of every file by name; sums: SHA-256 of every file but SHA256SUMS;
+    header: type and shape of every array; digest: SHA-256 of the SHA256SUMS file, which stands for the whole recipe.
+    """
+
+    where: Path
+    sizes: Mapping[str, int]
+    sums: Mapping[str, str]
+    header: Header
+    digest: str
+
+    def read(self, name: str) -> bytes:
+        """All bytes of one file, compared once more with the digest that was verified."""
+        with _opened(self.where) as source, source.open(name) as file:
+            data = file.read(self.sizes[name] + 1)
+        if hashlib.sha256(data).hexdigest() != self.sums[name]:
+            raise RecipeError(f"{self.where.name}: {name} changed while it was being read; try again")
+        return data
+
+
+def check(where: Path) -> Package:
+    """The package at `where`, a folder or a .zip, after every check that needs no trust in its content.
+
+    Raises RecipeError for a missing, extra, linked, escaping, oversized or over-compressed entry, for an array file
+    whose header does not fit it, and for a digest that differs.
+    """
+    where = Path(where)
+    if not (where.is_dir() or where.is_file()):
+        raise RecipeError(f"{where.name}: there is no recipe at {where}; check the path")
+    if not (where.is_dir() or where.is_file()):  # a pipe would keep a reader waiting
+        raise RecipeError(f"{where.name}: it is neither a folder nor a file; name a recipe")
+    with _opened(where) as source:
+        sizes = source.sizes()
+        for name in REQUIRED:
+            if name not in sizes:
+                raise RecipeError(f"{where.name}: {name} is missing; the recipe is incomplete, get a fresh copy")
+        with source.open(SUMS) as file:
+            listing = file.read(sizes[SUMS] + 1)
+        sums = _parse_sums(listing, where)
+        listed, present = set(sums), set(sizes) - {SUMS}
+        if listed != present:
+            odd = sorted(listed ^ present)[0]
+            reason = "is not listed in" if odd in present else "is listed but missing beside"
+            raise RecipeError(f"{where.name}: {odd} {reason} {SUMS}; the recipe was changed, get a fresh copy")
+        with source.open(ARRAYS) as file:
+            header = _read_array_header(file, sizes[ARRAYS], where)
+        for name, expected in sums.items():
+            with source.open(name) as file:
+                if _stream_digest(file, sizes[name], where, name) != expected:
+                    raise RecipeError(f"{where.name}: {name} does not match its digest; the file is damaged or changed")
+    return Package(where, sizes, sums, header, hashlib.sha256(listing).hexdigest())
+
+
+def read_document(package: Package) -> dict:
+    """recipe.json as a dictionary whose every field has been checked."""
+    with refusing(package.where, f"{RECIPE} is not valid JSON"):
+        document = json.loads(package.read(RECIPE), parse_constant=_refuse_constant)
+    if not isinstance(document, dict):
+        raise RecipeError(f"{package.where.name}: {RECIPE} is not a table of fields; get a fresh copy")
+    version = document.get("schema")
+    if version != SCHEMA:
+        raise RecipeError(
+            f"{package.where.name}: schema version is {version!r:.20}, this Loupe reads version {SCHEMA}; "
+            "open it with the version that wrote it"
+        )
+    with refusing(package.where, "a field is damaged"):
+        fields.check(document)
+    return document
+
+
+def listing_of(sums: Mapping[str, str]) -> bytes:
+    """The SHA256SUMS file, in the form that sha256sum --check reads."""
+    return "".join(f"{sums[name]}  {name}\n" for name in sorted(sums)).encode()
+
+
+def pack_triangle(lower: np.ndarray) -> np.ndarray:
+    """(..., k, k) lower triangular -> (..., k(k+1)/2), row by row: half the bytes on disk."""
+    rows, columns = np.tril_indices(lower.shape[-1])
+    return np.ascontiguousarray(lower[..., rows, columns])
+
+
+def unpack_triangle(packed: np.ndarray) -> np.ndarray:
+    """(..., k(k+1)/2) -> (..., k, k) lower triangular; the inverse of pack_triangle."""
+    k = int((np.sqrt(8 * packed.shape[-1] + 1) - 1) // 2)
+    if k * (k + 1) // 2 != packed.shape[-1]:
+        raise RecipeError(f"a packed triangle has {packed.shape[-1]} entries, which fits no square; get a fresh copy")
+    lower = np.zeros((*packed.shape[:-1], k, k), packed.dtype)
+    rows, columns = np.tril_indices(k)
+    lower[..., rows, columns] = packed
+    return lower
+
+
+class _Folder:
+    def __init__(self, root: Path):
+        self.root = root
+
+    def sizes(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for path in self.root.rglob("*"):
+            name = path.relative_to(self.root).as_posix()
+            if path.is_symlink():
+                raise RecipeError(f"{self.root.name}: {name} is a link; a recipe holds files only")
+            if path.is_dir():
+                if name != "golden":
+                    raise RecipeError(f"{self.root.name}: folder {name} does not belong in a recipe; remove it")
+                continue
+            if not stat.S_ISREG(path.stat().st_mode):
+                raise RecipeError(f"{self.root.name}: {name} is not a plain file; a recipe holds files only")
+            found[name] = path.stat().st_size
+            _check_entry(name, found[name], len(found), self.root.name)
+        return found
+
+    def open(self, name: str) -> BinaryIO:
+        return (self.root / name).open("rb")
+
+
+class _Zip:
+    def __init__(self, path: Path, archive: zipfile.ZipFile):
+        self.path, self.archive = path, archive
+
+    def sizes(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for entry in self.archive.infolist():
+            name = entry.filename
+            if name in found:
+                raise RecipeError(f"{self.path.name}: {name} stands in it twice; get a fresh copy")
+            if stat.S_ISLNK(entry.external_attr >> 16):
+                raise RecipeError(f"{self.path.name}: {name} is a link; a recipe holds files only")
+            if entry.flag_bits & 1:
+                raise RecipeError(f"{self.path.name}: {name} is encrypted; save the recipe without a password")
+            if entry.file_size > MAX_RATIO * max(entry.compress_size, 1):
+                raise RecipeError(f"{self.path.name}: {name} would grow {MAX_RATIO} times on reading; it is refused")
+            found[name] = entry.file_size
+            _check_entry(name, entry.file_size, len(found), self.path.name)
+        return found
+
+    def open(self, name: str) -> BinaryIO:
+        return self.archive.open(name)
+
+
+@contextmanager
+def _opened(where: Path) -> Iterator[_Folder | _Zip]:
+    if where.is_dir():
+        with refusing(where, "not a recipe folder"):
+            yield _Folder(where)
+        return
+    with refusing(where, "not a complete recipe zip, cut short or none at all"), zipfile.ZipFile(where) as archive:
+        yield _Zip(where, archive)
+
+
+def _check_entry(name: str, size: int, count: int, where: str) -> None:
+    path = PurePosixPath(name)
+    if "\\" in name or "\0" in name or path.is_absolute() or ".." in path.parts or ":" in name:
+        raise RecipeError(f"{where}: the name {name!r} leads out of the recipe; it is refused")
+    cap = BYTE_CAPS.get(name, GOLDEN_CAP if GOLDEN.fullmatch(name) else None)
+    if cap is None:
+        raise RecipeError(f"{where}: {name!r} does not belong in a recipe; remove it or get a fresh copy")
+    if size > cap:
+        raise RecipeError(f"{where}: {name} is {size / MEGABYTE:.0f} MB, more than the {cap / MEGABYTE:.0f} MB allowed")
+    if count > MAX_FILES:
+        raise RecipeError(f"{where}: more than {MAX_FILES} files; this is not a recipe")
+
+
+def _parse_sums(listing: bytes, where: Path) -> dict[str, str]:
+    sums: dict[str, str] = {}
+    for line in listing.decode("utf-8", "replace").splitlines():
+        match = re.fullmatch(r"([0-9a-f]{64})  (\S.*)", line)
+        if not match or match[2] in sums:
+            raise RecipeError(f"{where.name}: {SUMS} has a line that cannot be read; get a fresh copy")
+        sums[match[2]] = match[1]
+    return sums
+
+
+def _stream_digest(file: BinaryIO, size: int, where: Path, name: str) -> str:
+    digest, seen = hashlib.sha256(), 0
+    while chunk := file.read(MEGABYTE):
+        seen += len(chunk)
+        if seen > size:
+            raise RecipeError(f"{where.name}: {name} is larger than it says; it is refused")
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _read_array_header(file: BinaryIO, size: int, where: Path) -> Header:
+    """Type and shape of every array, once they are known to fill the file. Raises RecipeError when they do not."""
+    prefix = file.read(8)
+    length = int.from_bytes(prefix, "little")
+    if len(prefix) < 8 or length > min(MAX_HEADER, size - 8):
+        raise RecipeError(f"{where.name}: the header of {ARRAYS} says {length} bytes, which cannot be; it is refused")
+    header, spans = {}, []
+    with refusing(where, f"{ARRAYS} is damaged"):
+        for name, entry in json.loads(file.read(length)).items():
+            if name == "__metadata__":
+                continue
+            start, end = entry["data_offsets"]
+            shape = tuple(map(operator.index, entry["shape"]))
+            if min(shape, default=0) < 0 or end - start != math.prod(shape) * BYTES[entry["dtype"]]:
+                raise ValueError(f"{name} has another size than its shape says")
+            header[name] = entry["dtype"], shape
+            spans.append((start, end))
+        spans.sort()
+        ends = [0, *(end for _, end in spans)]
+        if [start for start, _ in spans] != ends[:-1] or ends[-1] != size - 8 - length:
+            raise ValueError("the arrays do not fill the file")
+    return header
+
+
+def _refuse_constant(text: str) -> float:
+    raise ValueError(f"{text} is not a number")

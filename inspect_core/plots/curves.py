@@ -1,0 +1,139 @@
+"""Arrays to line plots and maps of the Explore page."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from inspect_core.plots.theme import Look, blank, mark_value
+
+FEW = 8  # values that each get a tick of their own
+VANISHED = 1e-7  # of an eigenvalue: what float32 statistics leave where nothing varies
+COUNTS = ((0.0, "#c2410c"), (0.5, "#e6dfd3"), (1.0, "#0f766e"))
+
+
+def eigenvalues(shares: np.ndarray, q: int, held: float, look: Look) -> go.Figure:
+    """Shares of variance (r,) on log scales, largest first, with the cut at q components that hold `held` of it."""
+    figure = blank(look, height=380)
+    number = np.arange(1, len(shares) + 1)
+    figure.add_scatter(
+        x=number, y=shares, mode="lines", line={"color": look.good, "width": 2}, customdata=np.cumsum(shares),
+        hovertemplate="component %{x}: %{y:.2%} of the variance<br>up to here: %{customdata:.1%}<extra></extra>",
+    )  # fmt: skip
+    figure.add_vrect(x0=max(q, 1), x1=len(shares), fillcolor=look.defect, opacity=0.08, line_width=0, layer="below")
+    figure.update_xaxes(title="component, largest first", type="log", dtick=1, range=[0, np.log10(len(shares)) + 0.02])
+    figure.update_yaxes(title="share of the variance", type="log", dtick=1, exponentformat="power")
+    mark_value(figure, max(q, 1), f"q = {q} keeps {held:.1%}; what lies right of it is scored", look)
+    return figure
+
+
+def local_spectra(
+    bands: Mapping[str, np.ndarray], look: Look, *, level: tuple[str, float] | None = None, k: int | None = None
+) -> go.Figure:
+    """Median eigenvalue over all locations with its 10 to 90 % band, (3, k) each by name, on a log scale.
+
+    The first is drawn in the colour of good parts, the second in that of defects; a line ends where nothing varies any
+    more. level: words and variance of a line across; k: the value in force, marked.
+    """
+    figure, longest = blank(look, height=380), k or 1
+    for (name, band), colour in zip(bands.items(), (look.good, look.defect), strict=False):
+        low, median, high = np.maximum(band[:, band[1] > VANISHED], VANISHED)
+        number = np.arange(1, len(median) + 1)
+        longest = max(longest, len(median))
+        figure.add_scatter(
+            x=np.r_[number, number[::-1]], y=np.r_[high, low[::-1]], fill="toself", line={"width": 0},
+            fillcolor=_faded(colour), hoverinfo="skip",
+        )  # fmt: skip
+        figure.add_scatter(
+            x=number, y=median, mode="lines", line={"color": colour, "width": 2}, name=name,
+            hovertemplate="eigenvalue %{x}: %{y:.2g}<extra>" + name + "</extra>",
+        )  # fmt: skip
+        if len(number):
+            figure.add_annotation(
+                x=number[-1], y=np.log10(median[-1]), text=name, showarrow=False, xanchor="left", xshift=6,
+                font={"color": colour, "size": 12},
+            )  # fmt: skip
+    if level is not None:
+        words, variance = level
+        figure.add_hline(y=variance, line={"color": look.unknown, "width": 1})
+        figure.add_annotation(
+            x=0, xref="paper", xanchor="left", xshift=4, y=np.log10(variance), yanchor="top", showarrow=False,
+            text=words, font={"color": look.unknown, "size": 12},
+        )  # fmt: skip
+    figure.update_xaxes(title="eigenvalue, largest first", range=[0, 1.25 * longest])
+    figure.update_yaxes(title="variance", type="log", exponentformat="power", dtick=1)
+    if k is not None:
+        mark_value(figure, k, f"k = {k}", look)
+    return figure
+
+
+def location_map(counts: np.ndarray, possible: int, look: Look) -> go.Figure:
+    """(h, w) number of eigenvalues that stand above a threshold at every location, of those that could."""
+    figure = blank(look, height=380)
+    figure.add_heatmap(
+        z=counts, colorscale=COUNTS, zmin=0, zmax=possible,
+        colorbar={"thickness": 10, "outlinewidth": 0, "title": {"text": f"of {possible} possible", "side": "right"}},
+        hovertemplate="row %{y}, column %{x}: %{z}<extra></extra>",
+    )  # fmt: skip
+    figure.update_yaxes(autorange="reversed", scaleanchor="x", constrain="domain", visible=False)
+    figure.update_xaxes(constrain="domain", visible=False)
+    return figure
+
+
+def curves(
+    values: Sequence[float], lines: Mapping[str, Sequence[float]], look: Look, *,
+    parameter: str, in_force: float | None, title: str, notes: Sequence[str] | None = None, shares: bool = True,
+) -> go.Figure:  # fmt: skip
+    """Figures against a parameter on a log scale, each line labelled at its right end, the value in force marked.
+
+    notes: what the hover adds at every value; shares: the axis runs from 0 to 100 %.
+    """
+    figure = blank(look, height=340)
+    ends: list[tuple[float, str, str]] = []
+    figures = "%{y:.1%}" if shares else "%{y:.2f}"
+    for (name, ys), colour in zip(lines.items(), (look.good, *look.kinds), strict=False):
+        y = np.asarray(ys, float)
+        if not np.isfinite(y).any():
+            continue
+        figure.add_scatter(
+            x=list(values), y=y, mode="lines+markers", name=name, customdata=list(notes or [""] * len(values)),
+            line={"color": colour, "width": 2}, marker={"size": 6},
+            hovertemplate=f"{parameter} = %{{x:.4~g}}%{{customdata}}<br>{figures}<extra>{name}</extra>",
+        )  # fmt: skip
+        ends.append((float(y[np.isfinite(y)][-1]), name, colour))
+    if len(ends) > 1:
+        for (y, name, colour), shift in zip(sorted(ends), _apart([end[0] for end in sorted(ends)]), strict=True):
+            figure.add_annotation(
+                x=1, xref="paper", xanchor="left", xshift=6, y=y, yshift=shift, text=name, showarrow=False,
+                font={"color": colour, "size": 12},
+            )  # fmt: skip
+        figure.update_layout(margin={"r": 96})
+    least, most = np.log10(min(values)), np.log10(max(values))
+    margin = 0.05 * max(most - least, 0.1)
+    figure.update_xaxes(title=parameter, type="log", dtick=1, range=[least - margin, most + margin])
+    if len(values) <= FEW:
+        figure.update_xaxes(tickvals=list(values), ticktext=[_figure(value) for value in values], tickangle=0)
+    figure.update_yaxes(title=title, rangemode="tozero")
+    if shares:
+        figure.update_yaxes(range=[-0.02, 1.02], tickformat=".0%")
+    if in_force is not None:
+        mark_value(figure, in_force, f"in force: {_figure(in_force)}", look)
+    return figure
+
+
+def _figure(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def _faded(colour: str) -> str:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},0.15)"
+
+
+def _apart(values: Sequence[float], *, height: float = 240.0, least: float = 15.0) -> list[float]:
+    """Upward shifts in pixels that keep labels at these shares, ascending, `least` pixels apart."""
+    shifts, reached = [], -np.inf
+    for value in values:
+        reached = max(value * height, reached + least)
+        shifts.append(reached - value * height)
+    return shifts

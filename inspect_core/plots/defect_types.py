@@ -1,0 +1,111 @@
+"""Figures on naming kinds: what is taken for what, does a stated probability hold, how far does it reach."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from inspect_core.judge.metrics import ReliabilityCurve
+from inspect_core.plots.theme import Look, as_text, blank, mark_value
+
+FEW_IN_BIN = 5
+DOUBLINGS = (0.5, 1, 2, 4, 8)
+
+
+def confusion(counts: np.ndarray, names: Sequence[str], look: Look) -> go.Figure:
+    """(C, C + 1) counts, rows true kinds, columns what they were called; the last column is "not a known kind"."""
+    figure = blank(look, height=120 + 44 * len(names))
+    names = [as_text(name) for name in names]
+    called = [*names, "not known"]
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    diagonal = np.eye(*counts.shape, dtype=bool)
+    figure.add_heatmap(
+        z=np.where(diagonal, shares, np.nan), x=called, y=names, colorscale=_faint_to(look.good), zmin=0, zmax=1,
+        showscale=False, xgap=2, ygap=2, hoverinfo="skip",
+    )  # fmt: skip
+    wrong = ~diagonal
+    wrong[:, -1] = False
+    for cells, colour in ((wrong, look.defect), (~diagonal & ~wrong, look.unknown)):
+        figure.add_heatmap(
+            z=np.where(cells, shares, np.nan), x=called, y=names, colorscale=_faint_to(colour), zmin=0, zmax=1,
+            showscale=False, xgap=2, ygap=2, hoverinfo="skip",
+        )  # fmt: skip
+    for row, name in enumerate(names):
+        for column, other in enumerate(called):
+            if counts[row, column]:
+                figure.add_annotation(
+                    x=other, y=name, text=str(int(counts[row, column])), showarrow=False,
+                    font={"size": 15, "color": look.ink},
+                )  # fmt: skip
+    figure.update_xaxes(title="named as", side="top", showline=False, ticks="", type="category", tickangle=0)
+    figure.update_yaxes(title="true kind", autorange="reversed", showline=False, ticks="", type="category")
+    figure.update_layout(margin={"t": 60})
+    return figure
+
+
+def reliability(curves: Mapping[str, ReliabilityCurve], look: Look) -> go.Figure:
+    """Share named rightly against stated probability, a mark for every bin as large as its count; the first is bold.
+
+    Lines lead through bins of `FEW_IN_BIN` examples or more only: the share of fewer is chance.
+    """
+    figure = blank(look, height=380)
+    figure.add_scatter(
+        x=[0, 1], y=[0, 1], mode="lines", line={"color": look.faint, "width": 2}, hoverinfo="skip", showlegend=False
+    )
+    figure.add_annotation(
+        x=0.12, y=0.12, text="as it says", showarrow=False, yshift=-14, xanchor="left", font={"color": look.unknown}
+    )
+    for number, ((name, curve), colour) in enumerate(zip(curves.items(), (look.good, *look.kinds), strict=False)):
+        held, firm = curve.count > 0, curve.count >= FEW_IN_BIN
+        figure.add_scatter(
+            x=curve.confidence[firm], y=curve.accuracy[firm], mode="lines", hoverinfo="skip", showlegend=False,
+            line={"color": colour, "width": 1 if number else 2}, opacity=0.7 if number else 1.0,
+        )  # fmt: skip
+        figure.add_scatter(
+            x=curve.confidence[held], y=curve.accuracy[held], mode="markers", name=name,
+            customdata=curve.count[held],
+            marker={
+                "size": 5 + 14 * np.sqrt(curve.count[held] / curve.count.max()), "color": colour,
+                "opacity": np.where(firm[held], 0.7 if number else 1.0, 0.3), "line": {"width": 0},
+            },
+            hovertemplate="says %{x:.0%}, right %{y:.0%} of %{customdata}<extra>" + name + "</extra>",
+        )  # fmt: skip
+    figure.update_xaxes(title="probability it states", range=[0, 1.03], tickformat=".0%", dtick=0.2)
+    figure.update_yaxes(title="share named rightly", range=[-0.05, 1.05], tickformat=".0%", dtick=0.2)
+    figure.update_layout(showlegend=True, margin={"t": 52}, legend={"y": 1.06})
+    return figure
+
+
+def falling(
+    away: Sequence[float], lines: Mapping[str, Sequence[float]], prior: float, known_from: float, look: Look
+) -> go.Figure:
+    """Mean stated probability against distance from the examples, 1 at the examples, with the prior and the limit."""
+    figure = blank(look, height=380)
+    figure.update_xaxes(
+        title="distance from the middle of the examples, × their own", type="log",
+        tickvals=DOUBLINGS, ticktext=[f"{factor:g} ×" for factor in DOUBLINGS], range=np.log10([min(away), max(away)]),
+    )  # fmt: skip
+    for (name, ys), colour in zip(lines.items(), (look.good, *look.kinds), strict=False):
+        figure.add_scatter(
+            x=list(away), y=list(ys), mode="lines", name=name, line={"color": colour, "width": 2},
+            hovertemplate="%{x:.1f} × as far: %{y:.0%}<extra>" + name + "</extra>",
+        )  # fmt: skip
+    # Beside their lines where a curve seldom runs: below at the near end, above at the far one.
+    for level, text, dash, x, side, edge in (
+        (prior, "guessing", "solid", 0, "left", "top"),
+        (known_from, "named from here", "dot", 1, "right", "bottom"),
+    ):
+        figure.add_hline(y=level, line={"color": look.unknown, "width": 1, "dash": dash})
+        figure.add_annotation(
+            x=x, xref="paper", xanchor=side, y=level, yanchor=edge, text=text, showarrow=False,
+            font={"color": look.unknown, "size": 12},
+        )  # fmt: skip
+    mark_value(figure, 1.0, "the examples", look)
+    figure.update_yaxes(title="mean probability", range=[0, 1.05], tickformat=".0%", dtick=0.2)
+    figure.update_layout(showlegend=True, margin={"t": 52}, legend={"y": 1.06})
+    return figure
+
+
+def _faint_to(colour: str) -> list[tuple[float, str]]:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return [(0.0, f"rgba({red},{green},{blue},0.04)"), (1.0, f"rgba({red},{green},{blue},0.62)")]

@@ -1,0 +1,114 @@
+"""Points of a map, coloured by words or by values: what lies side by side looks alike, and nothing else is meant."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+
+from inspect_core.plots.theme import Look, as_text, blank
+
+COOL, HOT = ("#0f766e", "#2563eb"), ("#fab005", "#dc2626", "#7f0f3c")
+CROWD = 300  # points from which a scatter draws them small
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Which of the points are drawn differently: diamonds under a true mask, rings above the limit; (n,) bool each."""
+
+    diamonds: np.ndarray
+    rings: np.ndarray
+
+
+def colours_of_kinds(kinds: Iterable[str], look: Look) -> dict[str, str]:
+    """Kind -> colour: good and unknown have their own, a lone kind of defect that of defects, several one each."""
+    others = sorted(set(kinds) - {"good", "unknown"})
+    several = {kind: look.kinds[i % len(look.kinds)] for i, kind in enumerate(others)}
+    return {"unknown": look.unknown, "good": look.good} | ({others[0]: look.defect} if len(others) == 1 else several)
+
+
+def colours_of_groups(groups: Iterable[str], look: Look) -> dict[str, str]:
+    """Any words -> colours, in the order of the words; from the ninth on they repeat."""
+    return {group: look.kinds[i % len(look.kinds)] for i, group in enumerate(sorted(set(groups)))}
+
+
+def scatter_of_words(
+    positions: np.ndarray,
+    words: Sequence[str],
+    colours: Mapping[str, str],
+    marks: Marks,
+    hover: Sequence[str],
+    look: Look,
+) -> go.Figure:
+    """(n, 2) positions coloured by a word each; drawn in the order of `colours`, the last on top.
+
+    The index of a point is its customdata, so a click on any trace leads to it.
+    """
+    figure, names = _field(look), np.asarray(words, dtype=object)
+    for word, colour in colours.items():
+        at = np.flatnonzero(names == word)
+        if len(at):
+            figure.add_trace(
+                _cloud(positions, at, marks, hover, look, name=f"{as_text(word)} ({len(at)})", colour=colour)
+            )
+    figure.update_layout(showlegend=True)
+    return figure
+
+
+def scatter_of_values(
+    positions: np.ndarray, values: np.ndarray, marks: Marks, hover: Sequence[str], look: Look, *,
+    title: str, limit: float | None = None,
+) -> go.Figure:  # fmt: skip
+    """(n, 2) positions coloured by a number each; with a limit the colours turn hot exactly there."""
+    figure, order = _field(look), np.argsort(values, kind="stable")
+    cloud = _cloud(positions, order, marks, hover, look, name=title, colour=values[order])
+    low, high = float(values.min()), float(values.max())
+    scale = "Viridis" if limit is None else _turning_hot(low, high, limit)
+    cloud.marker.update(colorscale=scale, cmin=low, cmax=high)
+    told = title if limit is None else f"{title}, limit {limit:.3g}"
+    cloud.marker.colorbar = {"title": {"text": told, "side": "right"}, "thickness": 10, "outlinewidth": 0}
+    figure.add_trace(cloud)
+    return figure
+
+
+def ring_point(figure: go.Figure, position: np.ndarray, look: Look) -> None:
+    """A ring around the point that was picked."""
+    figure.add_scatter(
+        x=position[:1], y=position[1:2], mode="markers", hoverinfo="skip", showlegend=False,
+        marker={"size": 20, "color": "rgba(0,0,0,0)", "line": {"color": look.ink, "width": 2.5}},
+    )  # fmt: skip
+
+
+def _field(look: Look) -> go.Figure:
+    """An arrangement: no axes, for its directions and distances mean nothing."""
+    figure = blank(look, height=440)
+    hidden = {"visible": False}
+    figure.update_layout(xaxis=hidden, yaxis=hidden, margin={"l": 0, "r": 0, "t": 36, "b": 0}, clickmode="event+select")
+    return figure
+
+
+def _cloud(
+    positions: np.ndarray, at: np.ndarray, marks: Marks, hover: Sequence[str], look: Look, *,
+    name: str, colour: str | np.ndarray,
+) -> go.Scatter:  # fmt: skip
+    told, size = marks.diamonds[at] | marks.rings[at], 6 if len(marks.rings) > CROWD else 10
+    return go.Scatter(
+        x=positions[at, 0], y=positions[at, 1], mode="markers", name=name,
+        customdata=at, text=[hover[i] for i in at], hovertemplate="%{text}<extra></extra>",
+        marker={
+            "color": colour,
+            "opacity": np.where(told, 1.0, 0.5),
+            "size": np.where(told, size + 3, size),
+            "symbol": np.where(marks.diamonds[at], "diamond", "circle"),
+            "line": {"color": look.ink, "width": np.where(marks.rings[at], 1.5, 0.0)},
+        },
+        selected={"marker": {"opacity": 1.0}},
+        unselected={"marker": {"opacity": 0.7}},
+    )  # fmt: skip
+
+
+def _turning_hot(low: float, high: float, limit: float) -> list[tuple[float, str]]:
+    """The heatmap's colours from low to high: cool below the limit, hot above it, the break exactly there."""
+    at = float(np.clip((limit - low) / max(high - low, 1e-30), 0.0, 1.0))
+    places = [*np.linspace(0.0, at, len(COOL)), *np.linspace(at, 1.0, len(HOT))]
+    return list(zip(places, COOL + HOT, strict=True))

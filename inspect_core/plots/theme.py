@@ -1,0 +1,80 @@
+"""The template every figure is drawn with: thin axes, labels at the lines, the value in force marked.
+
+Good parts and defects have the same two colours in every figure. A figure is drawn for a light or a dark page; its own
+ground is transparent.
+"""
+
+import html
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+
+FONT = "-apple-system, BlinkMacSystemFont, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colours of one page theme: text, faint lines, good parts, defects, what is unknown, and kinds one by one.
+
+    The kinds follow Okabe and Ito's palette without what stands for good and defect, apart for colour-blind eyes.
+    """
+
+    ink: str
+    faint: str
+    good: str
+    defect: str
+    unknown: str
+    kinds: tuple[str, ...]
+
+
+LIGHT = Look(
+    ink="#1b2524", faint="#d9e0df", good="#0f766e", defect="#c2410c", unknown="#6b7280",
+    kinds=("#0072b2", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#999933", "#8c564b", "#444e86"),
+)  # fmt: skip
+DARK = Look(
+    ink="#e6ecec", faint="#334145", good="#2dd4bf", defect="#fb7a3c", unknown="#9ca3af",
+    kinds=("#4aa3df", "#e08fbd", "#f0b429", "#9bd4f5", "#b58ad6", "#c5c558", "#c49c94", "#8c98dd"),
+)  # fmt: skip
+
+
+def as_text(name: str) -> str:
+    """A name as Plotly shows it sign by sign: of tags it would make links and breaks."""
+    return html.escape(name, quote=False)
+
+
+def blank(look: Look, *, height: int = 320) -> go.Figure:
+    """An empty figure in the shared template."""
+    axis = {
+        "showgrid": False, "zeroline": False, "showline": True, "linewidth": 1, "linecolor": look.faint,
+        "ticks": "outside", "ticklen": 4, "tickcolor": look.faint, "automargin": True,
+        "title": {"standoff": 8, "font": {"size": 13}},
+    }  # fmt: skip
+    template = go.layout.Template(
+        layout={
+            "font": {"family": FONT, "size": 13, "color": look.ink},
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "margin": {"l": 8, "r": 16, "t": 28, "b": 8},
+            "xaxis": axis,
+            "yaxis": axis,
+            "showlegend": False,
+            "hoverlabel": {"font": {"family": FONT, "size": 13}, "align": "left"},
+            "legend": {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "itemsizing": "constant"},
+        }
+    )
+    return go.Figure(layout={"template": template, "height": height, "uirevision": "kept"})
+
+
+def mark_value(figure: go.Figure, value: float, text: str, look: Look) -> None:
+    """The value in force as a thin upright line with its words at the top; on an axis with a range they stay inside."""
+    figure.add_vline(x=value, line={"color": look.ink, "width": 1.5, "dash": "dot"})
+    axis = figure.layout.xaxis
+    at, share = np.log10(value) if axis.type == "log" else value, 0.5
+    if axis.range is not None:
+        left, right = axis.range
+        share = (at - left) / (right - left)
+    figure.add_annotation(
+        x=at, y=1, yref="paper", yanchor="bottom", text=text, showarrow=False, font={"size": 12, "color": look.ink},
+        xanchor="left" if share < 0.3 else "right" if share > 0.7 else "center",
+    )  # fmt: skip

@@ -1,0 +1,59 @@
+"""Where a recipe may be saved: nothing but another recipe of Loupe's is ever replaced, and no photo is touched."""
+
+import os
+import stat
+from pathlib import Path
+
+from inspect_core.package import manifest
+from inspect_core.package.manifest import RecipeError
+from inspect_core.runtime import workspace
+
+
+class PlaceError(OSError):
+    """A place that nothing may be written to: the message names it, says why, and what to do."""
+
+
+def check_place(path: str | Path, *, photos: Path | None = None) -> Path:
+    """The place that `path` names, links in its folder resolved, when a recipe may be saved there.
+
+    That is where nothing stands, or a whole recipe of this version of Loupe: a zip if the name ends in .zip, else a
+    folder. photos: the folder or zip that is taught from; the recipe may not be it, lie in it or hold it.
+    Raises PlaceError for any other place and ValueError for a path that the system cannot look up.
+    """
+    path = workspace.usable(path)
+    whole = path.name in ("", "..")
+    place = Path(os.path.realpath(path)) if whole else Path(os.path.realpath(path.parent), path.name)
+    if photos is not None and (workspace.lies_in(place, photos) or workspace.lies_in(photos, place)):
+        raise PlaceError(f"{place} is, holds or lies in the photos to be taught ({photos}); save the recipe elsewhere")
+    check_folder(place)
+    if os.path.lexists(place) and not _is_recipe(place):
+        form = "zip" if place.suffix == ".zip" else "folder"
+        raise PlaceError(
+            f"{place} is already there and is no whole recipe of Loupe's as a {form}, so it is not replaced; "
+            "choose another name, or remove it yourself"
+        )
+    return place
+
+
+def check_folder(place: Path) -> None:
+    """Raise PlaceError when nothing can be written beside `place`, or when a recipe would be changed by it."""
+    folder = Path(os.path.realpath(place.parent))
+    around = [parent for parent in (folder, *folder.parents) if os.path.lexists(parent)]
+    if not (around[0].is_dir() and os.access(around[0], os.W_OK | os.X_OK)):
+        raise PlaceError(f"{place} cannot be written: {around[0]} takes no new files; choose another folder")
+    for parent in around:
+        if (parent / manifest.SUMS).is_file() and (parent / manifest.RECIPE).is_file():
+            raise PlaceError(
+                f"{place} lies in the recipe {parent}, which holds its own files only; choose another folder"
+            )
+
+
+def _is_recipe(place: Path) -> bool:
+    mode = os.lstat(place).st_mode
+    if not (stat.S_ISREG(mode) if place.suffix == ".zip" else stat.S_ISDIR(mode)):
+        return False
+    try:
+        manifest.read_document(manifest.check(place))
+    except (RecipeError, OSError):
+        return False
+    return True

@@ -1,0 +1,25 @@
+"""Progress of long work: told in one call, which raises when the user has asked to stop."""
+
+from collections.abc import Callable
+
+Report = Callable[[float, str], None]
+"""report(fraction done, 0 to 1, what is being done now); raises Cancelled once the user has asked to stop."""
+Cancel = Callable[[], bool]
+"""Whether the user has asked to stop."""
+
+
+class Cancelled(Exception):
+    """The user asked to stop; whatever was unfinished has been dropped."""
+
+
+def stage(progress: Report | None, start: float, end: float) -> Report | None:
+    """A report for one step of a longer piece of work, which takes from `start` to `end` of the whole."""
+    return progress and (lambda fraction, step: progress(start + (end - start) * fraction, step))
+
+
+def tell(progress: Report | None, cancelled: Cancel | None, fraction: float, step: str) -> None:
+    """Say how far the work is. Raises Cancelled when the user has asked to stop."""
+    if cancelled is not None and cancelled():
+        raise Cancelled
+    if progress is not None:
+        progress(fraction, step)

@@ -1,0 +1,152 @@
+"""Files and folders that are not whole yet: written under names of their own, and found again after a crash.
+
+What Loupe writes appears under its name only when it is whole. Until then it lies in a hidden folder `.loupe-<token>`
+beside its place, and the record `unfinished/<token>` in the workspace says where that folder is. A process holds a lock
+on its records, so that the next start can tell what a killed process left from what another one is writing.
+"""
+
+import atexit
+import contextlib
+import functools
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from inspect_core.runtime import workspace
+
+try:
+    import fcntl
+except ImportError:
+    import msvcrt  # Windows
+
+    fcntl = None
+
+ASIDE = "old"
+_PAST_THE_END = 1 << 30  # msvcrt's locks keep others from reading what is locked
+
+
+@contextlib.contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Give a new path to write a file or folder at; it takes the place of `target` when the block ends without error.
+
+    Several threads and processes may write the same target: each has a path of its own, the last one stays. What may
+    be replaced is for the caller to check. A process killed on the way leaves the old or the new under the target's
+    name, at the latest after the next `clear`. Raises OSError when the disk is full or not writable.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with _recorded(target.parent) as folder:
+        new = folder / target.name
+        yield new
+        if new.is_dir() and os.path.lexists(target):
+            _swap(new, target, folder / ASIDE / target.name)
+        else:
+            os.replace(new, target)
+
+
+def process_folder() -> Path:
+    """A folder in the workspace for what this process unpacks; removed when it ends, or at the next start."""
+    return _process_folder(workspace.root())
+
+
+def clear() -> None:
+    """Remove what ended processes left unfinished, and put back what one had just taken aside to replace it.
+
+    Called when Loupe starts. Only what a record names is touched, and only when no process holds the record.
+    """
+    with contextlib.suppress(OSError):
+        for record in [Path(entry) for entry in os.scandir(_records()) if entry.is_file(follow_symlinks=False)]:
+            with contextlib.suppress(OSError), record.open("r+b") as file:
+                if not _lock(file, wait=False):
+                    continue
+                folder = Path(os.fsdecode(file.read()))
+                if folder.name == f".loupe-{record.name}" and folder.is_dir() and not folder.is_symlink():
+                    _put_back(folder)
+                    shutil.rmtree(folder)
+                _remove(record, file)
+
+
+@functools.cache
+def _process_folder(root: Path) -> Path:
+    parent = root / "unpacked"
+    parent.mkdir(parents=True, exist_ok=True)
+    held = contextlib.ExitStack()
+    atexit.register(held.close)
+    return held.enter_context(_recorded(parent))
+
+
+@contextlib.contextmanager
+def _recorded(parent: Path) -> Iterator[Path]:
+    """A new hidden folder in `parent`, gone when the block ends."""
+    _records().mkdir(parents=True, exist_ok=True)
+    record, file = _new_record()
+    with file:
+        folder = parent.absolute() / f".loupe-{record.name}"
+        file.write(os.fsencode(folder))
+        file.flush()
+        try:
+            folder.mkdir()
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            if not folder.exists():
+                _remove(record, file)
+
+
+def _records() -> Path:
+    return workspace.root() / "unfinished"
+
+
+def _new_record() -> tuple[Path, BinaryIO]:
+    """A record that is locked and still there: `clear` may have taken it for a rest before it was locked."""
+    while True:
+        record = _records() / secrets.token_hex(16)
+        file = record.open("xb")
+        _lock(file, wait=True)
+        if record.exists():
+            return record, file
+        file.close()
+
+
+def _lock(file: BinaryIO, *, wait: bool) -> bool:
+    """Lock an open file until it is closed; False when another holds it, or the file system has no locks."""
+    try:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            file.seek(_PAST_THE_END)
+            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+            file.seek(0)
+    except OSError:
+        return False
+    return True
+
+
+def _remove(record: Path, file: BinaryIO) -> None:
+    if fcntl is None:  # Windows removes no open file
+        file.close()
+    record.unlink(missing_ok=True)
+
+
+def _swap(new: Path, target: Path, aside: Path) -> None:
+    """A folder cannot take another's place in one step: between two renamings the old one lies aside, and is put back
+    by `_put_back`; the last renaming says that it is no longer wanted.
+    """
+    aside.parent.mkdir()
+    os.rename(target, aside)
+    try:
+        os.rename(new, target)
+    except OSError:
+        os.rename(aside, target)
+        raise
+    os.rename(aside, new)
+
+
+def _put_back(folder: Path) -> None:
+    if not (folder / ASIDE).is_dir():
+        return
+    for old in (folder / ASIDE).iterdir():
+        if not os.path.lexists(folder.parent / old.name):
+            os.rename(old, folder.parent / old.name)

@@ -1,0 +1,104 @@
+"""Where Loupe keeps its things on this machine: recipes, stored features, uploads; and which folders it may read."""
+
+import os
+import re
+import stat
+import tempfile
+from pathlib import Path, PureWindowsPath
+
+FEATURE_BYTES = 4 << 30
+NAME_BYTES = 200
+
+
+def root() -> Path:
+    """The workspace folder: LOUPE_WORKSPACE, else workspace/ beside where Loupe was started."""
+    return Path(os.path.realpath(os.environ.get("LOUPE_WORKSPACE") or "workspace"))
+
+
+def features_folder() -> Path:
+    return root() / "features"
+
+
+def recipes_folder() -> Path:
+    return root() / "recipes"
+
+
+def uploads_folder() -> Path:
+    return root() / "uploads"
+
+
+def require_writable() -> None:
+    """Raise OSError, naming the workspace, the reason and the remedy, when nothing can be written into it."""
+    try:
+        root().mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=root()):
+            pass
+    except OSError as error:
+        raise OSError(
+            f"the workspace {root()} cannot be written ({error.strerror or error}); "
+            "set LOUPE_WORKSPACE to a folder that can be"
+        ) from error
+
+
+def allowed_roots() -> tuple[Path, ...]:
+    """Folders that pages may read photos from: LOUPE_ROOTS (separated as PATH is), else home, here and the workspace.
+
+    The command line reads wherever its user may; this list guards what a browser may ask for.
+    """
+    named = os.environ.get("LOUPE_ROOTS")
+    if named:
+        return tuple(Path(os.path.realpath(part)) for part in named.split(os.pathsep) if part)
+    project = Path(__file__).resolve().parents[2]
+    return tuple(dict.fromkeys((Path.home().resolve(), Path.cwd().resolve(), project, project.parent, root())))
+
+
+def ordinary(path: str | os.PathLike[str]) -> os.stat_result | None:
+    """What the system says of an ordinary file; None for a folder, a link, a pipe, a device, and where nothing is."""
+    try:
+        facts = os.lstat(path)
+    except OSError:
+        return None
+    return facts if stat.S_ISREG(facts.st_mode) else None
+
+
+def content(path: Path, *, at_most: int) -> bytes | None:
+    """The bytes of a file that Loupe keeps; None where it is no `ordinary` one, unreadable or longer than `at_most`.
+
+    What lies in the workspace may have been damaged or replaced since: asking for it neither waits nor fails.
+    """
+    facts = ordinary(path)
+    if facts is None or facts.st_size > at_most:
+        return None
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def usable(path: str | Path) -> Path:
+    """The path with `~` written out. Raises ValueError, naming it, for one that the system cannot look up at all."""
+    try:
+        expanded = Path(path).expanduser()
+        os.lstat(expanded)
+    except (FileNotFoundError, NotADirectoryError):
+        return expanded
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ValueError(f"path {str(path)!r} cannot be used ({reason}); check it, or write it out in full") from error
+    return expanded
+
+
+def lies_in(path: Path, folder: Path) -> bool:
+    """Whether `path`, which need not exist, is `folder` or lies below it, by whatever links, mounts or letter case."""
+    real = Path(os.path.realpath(path))
+    return folder.exists() and any(place.samefile(folder) for place in (real, *real.parents) if place.exists())
+
+
+def file_name(title: str) -> str:
+    """A product's title as a safe file name: letters and digits of any script, dash and underscore; never empty.
+
+    At most 80 signs and NAME_BYTES bytes of UTF-8; none that Windows keeps for a device.
+    """
+    words = re.sub(r"[^\w-]+", "-", title).strip("-")[:80]
+    name = words.encode()[:NAME_BYTES].decode(errors="ignore") or "part"
+    return f"{name}_" if PureWindowsPath(name).is_reserved() else name

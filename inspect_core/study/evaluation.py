@@ -1,0 +1,80 @@
+"""How well a fitted detector tells good from defect on photos whose truth is known."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from inspect_core.images.read import ImageError, read_mask
+from inspect_core.judge.limits import Counts, count_parts, in_parts
+from inspect_core.judge.masks import mask_at
+from inspect_core.judge.metrics import aupro, auroc, fpr_at_tpr
+from inspect_core.study.scored_photos import Tray
+from inspect_core.verdict import Limits
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Figures on judge photos. All are shares from 0 to 1, NaN where the photos cannot give them.
+
+    image_auroc and fpr95 from image scores; pixel_auroc and aupro (to 30 % false positives) from the maps of good
+    photos and of defects with masks; counts under the limits.
+    """
+
+    image_auroc: float
+    pixel_auroc: float
+    aupro: float
+    fpr95: float
+    counts: Counts
+
+
+def truth_masks(tray: Tray) -> list[np.ndarray | None]:
+    """For every tray photo its true mask at the input size: all False for a good part, None where it is unknown."""
+    size = tray.size
+    masks: list[np.ndarray | None] = []
+    for photo in tray.photos:
+        if photo.kind == "good":
+            masks.append(np.zeros(size, bool))
+            continue
+        try:
+            known = photo.mask and read_mask(photo.mask, photo.size)
+        except ImageError:
+            known = None
+        masks.append(mask_at(known, size) if known is not None else None)
+    return masks
+
+
+def evaluate(tray: Tray, limits: Limits, masks: list[np.ndarray | None], **live: int) -> Evaluation:
+    """Figures of the judge photos under the live parameter and limits in force."""
+    chosen = tray.of_part("judge")
+    scores = tray.scores(**live)[chosen]
+    defect = tray.kinds()[1][chosen]
+    known = [i for i in np.flatnonzero(chosen) if masks[i] is not None]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        pixel_auroc, overlap = float("nan"), float("nan")
+        if known:
+            maps = tray.maps(known, **live)
+            true = np.stack([masks[i] for i in known])
+            pixel_auroc, overlap = auroc(maps.ravel(), true.ravel()), aupro(maps, true)
+        return Evaluation(
+            image_auroc=auroc(scores, defect),
+            pixel_auroc=pixel_auroc,
+            aupro=overlap,
+            fpr95=fpr_at_tpr(scores, defect),
+            counts=count_parts(scores[~defect], scores[defect], review=limits.review, reject=limits.reject),
+        )
+
+
+def in_parts_of(tray: Tray, scores: np.ndarray, limits: Limits) -> str:
+    """What the limits do to the tray's photos, in parts.
+
+    Good parts are those of `judge`; when there are none, those of `calibrate`, and the sentence says that the limit
+    was set on them. Photos whose truth is unknown do not count.
+    """
+    good, defect = tray.kinds()
+    judge, calibrate = tray.of_part("judge"), tray.of_part("calibrate")
+    own = not (good & judge).any() or not (good & calibrate).any()
+    shown = good & (judge if (good & judge).any() else calibrate)
+    counts = count_parts(scores[shown], scores[defect], review=limits.review, reject=limits.reject)
+    return in_parts(counts, limit_set_on_these=own)

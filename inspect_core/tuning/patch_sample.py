@@ -1,0 +1,80 @@
+"""Previews: what a refit parameter (γ, M, σ) would do, shown from a fit on a sample of the good patches.
+
+A full fit passes over every good patch; a preview fits the same method on a seeded sample that is drawn once a study.
+The method draws its random numbers from the study's seed, and a smaller draw is a part of a larger one, so every γ,
+every M and the full fit share them: what a move changes is the parameter alone. The sample of the exact kernel method
+is the very one of its full fit, and its preview the very model.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor
+
+from inspect_core.methods.method import Detector, Patches
+from inspect_core.methods.table import METHODS
+from inspect_core.runtime.progress import Cancelled
+from inspect_core.study.study import Study
+
+LEAST_PATCHES, PATCHES_A_COMPONENT = 16_384, 50
+_ROWS = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class PatchSample:
+    """A study's patches to fit previews on: (n, k), drawn evenly over the photos to fit with the study's seed."""
+
+    study: Study
+    patches: Tensor
+
+    @classmethod
+    def of(cls, study: Study, cancelled: Callable[[], bool] | None = None) -> "PatchSample":
+        """The sample of an extracted study: what the method's own fit draws, else max(16384, 50 q) for the fitted q.
+
+        Needs no network when the store kept the photos. Raises Cancelled when `cancelled` returns True.
+        """
+        components = study.live.get("q", 0) if study.tray is not None else 0
+        own = study.parameters.get("patches")
+        count = int(own or max(LEAST_PATCHES, PATCHES_A_COMPONENT * components))
+        return cls(study, study.patch_sample(count, cancelled))
+
+    def fit(self, parameters: Mapping[str, float | None], cancelled: Callable[[], bool] | None = None) -> Detector:
+        """The study's method fitted on the sample, with `parameters` over those of the study.
+
+        Raises ValueError as the method's fit does, and Cancelled when `cancelled` returns True between two blocks.
+        """
+        study, preparation = self.study, self.study.preparation
+
+        def report(share: float) -> None:
+            if cancelled is not None and cancelled():
+                raise Cancelled
+
+        def stream() -> Iterator[Tensor]:
+            for block in self.patches.split(_ROWS):
+                report(0.0)
+                yield block
+
+        sample = Patches(
+            len(study.split.fit), preparation.grid, preparation.width, stream, lambda n: self.patches[:n], report
+        )
+        return METHODS[study.method].fit(sample, None, study.seed, study.parameters | dict(parameters))
+
+
+def explained(detector: Detector, stops: Sequence[int]) -> np.ndarray:
+    """(len(stops),) float64 share of the variance of the good patches that the first q components hold, 0 to 1.
+
+    detector: one with `eigenvalues` (cop, corp, pca, kernel_pca). Beyond the components it has, 1; with none at all, 1.
+    """
+    eigenvalues = np.asarray(detector.eigenvalues.cpu(), float)
+    total = eigenvalues.sum()
+    if total <= 0:
+        return np.ones(len(stops))
+    sums = np.concatenate([[0.0], eigenvalues.cumsum()]) / total
+    return np.minimum(sums[np.minimum(np.asarray(stops, int), len(eigenvalues))], 1.0)
+
+
+def stop_explaining(detector: Detector, stops: Sequence[int], share: float) -> int:
+    """The first stop whose components hold `share` of the variance, else the last: one share is one q of every fit."""
+    reached = np.flatnonzero(explained(detector, stops) >= share - 1e-12)
+    return stops[int(reached[0])] if len(reached) else stops[-1]

@@ -1,0 +1,139 @@
+"""The bench: gallery, picture, verdict and limit in one browser component, and the films that feed it pixels.
+
+What follows a drag (contours, verdicts, the sentence in parts) is computed in the browser from what is sent here once;
+on release the numbers come back and Python counts again. The scripts beside this file are read as they are: no build,
+nothing from outside.
+
+Pixels travel apart from the figures, each under a token that names its content, so that a move of the limit sends no
+picture and a move of a live parameter sends no photo.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+from inspect_core.ui.bench import pixels
+from inspect_core.ui.bench.payload import Part, Shown, check, payload
+from inspect_core.verdict import Limits
+
+__all__ = ["BenchResult", "Part", "Shown", "bench", "film", "latest"]
+
+SCRIPTS = ("film_shelf", "judging", "map", "viewport", "stage", "gallery", "card",
+           "axis", "handles", "histogram", "limits", "bench")  # fmt: skip
+STYLES = ("bench", "gallery", "stage", "card", "histogram", "narrow")
+
+FRONTEND = Path(__file__).with_name("frontend")
+
+
+def _text(*names: str) -> str:
+    return "\n".join((FRONTEND / name).read_text(encoding="utf-8") for name in names)
+
+
+_BENCH = st.components.v2.component(
+    "loupe_bench",
+    html=_text("bench.html"),
+    css=_text(*(f"{name}.css" for name in STYLES)),
+    js=_text(*(f"{name}.js" for name in SCRIPTS)),
+)
+_FILM = st.components.v2.component("loupe_film", js=_text("film_shelf.js", "film.js"))
+
+
+@dataclass(frozen=True)
+class BenchResult:
+    """What the engineer has set: the limits, and the position of the part she looks at."""
+
+    limits: Limits
+    position: int
+
+
+def film(key: str, token: str, thumbnails: Sequence[bytes]) -> None:
+    """Hand over the gallery's pictures, one for each part in order, outside the fragment that reruns with a slider.
+
+    thumbnails: WebP, JPEG or PNG files; the bench finds them by `token`, which changes when they do. Nothing is seen.
+    """
+    _FILM(key=key, data=pixels.pack(token, thumbnails))
+
+
+def bench(
+    key: str,
+    parts: Sequence[Part],
+    shown: Shown,
+    limits: Limits,
+    *,
+    calm: float,
+    suggested: Limits,
+    sentence: str,
+    thumbs: str,
+    heat: np.ndarray,
+    small_maps: np.ndarray | None = None,
+) -> BenchResult:
+    """Draw the bench with `limits` and `shown` in force, and say what the engineer has set since.
+
+    calm: the score at which colour begins. sentence: the limits in parts, as `judge.limits.in_parts` says it. thumbs:
+    the token given to `film`. heat: (512, 4) uint8 from `plots.heat_colours`. small_maps: (parts, h, w) anomaly maps
+    of any small size, smoothed as the large ones, to colour the thumbnails; None leaves them plain.
+
+    A caller that asked `latest` first has nothing more to do. Another takes the result over and reruns; until what was
+    set is in force the result stays, so that no move is lost when a rerun is cut short. Raises ValueError for arrays
+    of another shape, a map that is not finite, or a position outside the gallery.
+    """
+    check(parts, shown, heat, small_maps)
+    result = latest(key, limits, shown.position)
+    if not 0 <= result.position < len(parts):
+        result = BenchResult(result.limits, shown.position)
+    photo, size = pixels.photo_file(shown.image)
+    pictures = {
+        "photo": _hand_over(f"{key}-photo", [photo]),
+        "map": _hand_over(f"{key}-map", pixels.planes(shown.anomaly_map, shown.mask)),
+        "small": None if small_maps is None else _hand_over(f"{key}-small", pixels.quantised(small_maps)),
+    }
+    data = payload(parts, shown, limits, calm=calm, suggested=suggested, sentence=sentence)
+    data |= {"key": key, "films": pictures | {"thumbs": thumbs}, "photo_size": size, "taken": _taken(key)}
+    data["heat"] = np.ascontiguousarray(heat).ravel().tolist()
+    _BENCH(key=key, data=data, on_limits_change=_noted, on_position_change=_noted)
+    return result
+
+
+def latest(key: str, limits: Limits, position: int) -> BenchResult:
+    """What the engineer has set on the bench by hand, or else what is given as in force.
+
+    Asked before anything is computed, it spares the second run that taking over the result of `bench` costs. The
+    position is one of the parts the browser last knew.
+    """
+    moves, taken = st.session_state.get(key) or {}, _taken(key)
+    set_limits = _take("limits", moves, taken, limits, lambda move: Limits(move["review"], move["reject"]))
+    return BenchResult(set_limits, _take("position", moves, taken, position, lambda move: int(move["value"])))
+
+
+def _taken(key: str) -> dict[str, float]:
+    """By name of a move, the stamp of the last one that came into force."""
+    return st.session_state.setdefault(f"{key}-taken", {})
+
+
+def _noted() -> None:
+    """A move needs no work of its own: the run that follows reads it."""
+
+
+def _take(name: str, moves: Mapping, taken: dict, in_force, read):
+    """What was last set under `name`, or what is in force when that move was taken over already."""
+    move = moves.get(name)
+    if not move or move["stamp"] == taken.get(name):
+        return in_force
+    value = read(move)
+    if value == in_force:
+        taken[name] = move["stamp"]
+    return value
+
+
+def _hand_over(key: str, blobs: Sequence[bytes]) -> str:
+    """Mount a film under a token that names the content; the token."""
+    digest = hashlib.sha256()
+    for blob in blobs:
+        digest.update(blob)
+    token = f"{key}:{digest.hexdigest()[:24]}"
+    film(key, token, blobs)
+    return token

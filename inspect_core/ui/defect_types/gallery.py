@@ -1,0 +1,150 @@
+"""Photos that are no good parts, each as it would be learned from: a click gives it a kind."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+from PIL import Image
+
+from inspect_core.images.boxes import Box, square_around
+from inspect_core.images.read import ImageError, read
+from inspect_core.images.samples import counted
+from inspect_core.ui import crops, shell, taught_part
+from inspect_core.ui.defect_types import labels as kinds_labels
+from inspect_core.ui.defect_types import training
+from inspect_core.ui.explore import panels
+from inspect_core.ui.taught_part import InHand
+
+ON_A_PAGE, CELL, PICTURE = 18, 148, 240
+WITHOUT = "without a kind"
+
+
+def gallery(hand: InHand, by_region: bool) -> None:
+    """The strangest first: all that have a kind, are known defects, or exceed the limit."""
+    labels = kinds_labels.labels_of(hand)
+    shown = _candidates(hand, labels)
+    if not shown:
+        st.info(
+            "There is no defect to name yet: no photo is known as one or exceeds the limit. Add photos on Inspect.",
+            icon=":material/label:",
+        )
+        return
+    kinds = sorted(set(labels.values()))
+    tools, brush = st.container(horizontal=True, vertical_alignment="bottom", gap="medium"), f"brush-{hand.id}"
+    tools.selectbox(
+        "Kind to give", kinds, index=None, key=brush, placeholder="choose or type a kind", accept_new_options=True,
+        width=250,
+        help="Choose a kind, or type a new one and press Enter. Then click the button under a part to give it that "
+        "kind; a second click takes it away.",
+    )  # fmt: skip
+    options = [WITHOUT, *kinds] if kinds else []
+    wanted = tools.pills("Show", options, key=f"show-{hand.id}", format_func=shell.plain) if options else None
+    with tools:
+        _rename_or_remove(hand, labels)
+    chosen = [i for i in shown if wanted is None or labels.get(i, WITHOUT) == wanted]
+    if not chosen:
+        st.caption("None.")
+        return
+    pages = -(-len(chosen) // ON_A_PAGE)
+    cells = st.container(horizontal=True)
+    page = st.pagination(pages, key=f"page-{hand.id}-{wanted}-{pages}") if pages > 1 else 1
+    for position in chosen[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]:
+        with cells.container(width=CELL):
+            _cell(hand, position, labels.get(position), by_region, brush)
+
+
+def crop_of(hand: InHand, position: int) -> Box | None:
+    """The region a photo is learned from: the largest above the limit, else of its true mask; None for neither."""
+    live, limits = panels.in_force(hand)
+    found = crops.found_box(hand, position, live, limits) if limits is not None else None
+    return found or crops.true_box(hand, position)
+
+
+def _candidates(hand: InHand, labels: dict[int, str]) -> list[int]:
+    live, limits = panels.in_force(hand)
+    scores = hand.scores(live)
+    return [
+        position
+        for position in np.argsort(-scores, kind="stable").tolist()
+        if position in labels
+        or hand.tray.photos[position].is_defect
+        or (limits is not None and scores[position] > limits.review)
+    ]
+
+
+def _cell(hand: InHand, position: int, kind: str | None, by_region: bool, brush: str) -> None:
+    photo = hand.tray.photos[position]
+    box = crop_of(hand, position) if by_region else None
+    try:
+        st.image(
+            _picture(photo.digest, box, str(photo.path)), width="stretch",
+            alt=f"{'Region of ' if box else ''}{photo.name}, {kind or WITHOUT}",
+        )  # fmt: skip
+    except ImageError as error:
+        st.caption(f":material/broken_image: {shell.plain(error)}")
+    st.button(
+        shell.plain(kind) if kind else "no kind", key=f"kind-{hand.id}-{photo.digest}", width="stretch",
+        help=shell.plain(photo.name), type="secondary" if kind else "tertiary", on_click=_give,
+        args=(hand.id, position, kind, brush),
+    )  # fmt: skip
+
+
+def _give(hand_id: str, position: int, kind: str | None, brush: str) -> None:
+    word = kinds_labels.as_word(st.session_state[brush] or "")
+    if not word:
+        st.toast("Choose or type the kind to give first, above the parts.", icon=":material/label:")
+        return
+    _keep(hand_id, [position], "" if word == kind else word)
+
+
+def _rename_or_remove(hand: InHand, labels: dict[int, str]) -> None:
+    kinds = sorted(set(labels.values()))
+    with st.popover("Rename or remove", icon=":material/edit:", disabled=not kinds):
+        kind = st.selectbox("Kind", kinds, key=f"old-{hand.id}")
+        word = kinds_labels.as_word(st.text_input("New word", key=f"new-{hand.id}", max_chars=kinds_labels.LONGEST))
+        own = [position for position, label in labels.items() if label == kind]
+        joins = word in kinds and word != kind
+        if joins:
+            st.caption(f"“{shell.plain(word)}” is there already: the two become one kind, to be learned again.")
+        st.button(
+            "Rename", key=f"rename-{hand.id}", disabled=not word, on_click=_rename,
+            args=(hand.id, own, kind, word, joins),
+        )  # fmt: skip
+        st.button(
+            f"Take it from {counted(len(own), 'photo')}", key=f"remove-{hand.id}", icon=":material/label_off:",
+            on_click=_keep, args=(hand.id, own, ""), disabled=kind is None,
+            help="The photos stay, without a kind. What was learned keeps the name until you learn again.",
+        )  # fmt: skip
+
+
+def _rename(hand_id: str, positions: list[int], old: str, new: str, joins: bool) -> None:
+    _keep(hand_id, positions, new)
+    if not joins:
+        training.rename(hand_id, old, new)
+
+
+def _keep(hand_id: str, positions: list[int], kind: str) -> None:
+    hand = taught_part.find(hand_id)
+    try:
+        if hand is not None:
+            kinds_labels.set_kind(hand, positions, kind)
+    except OSError as error:
+        st.toast(f"The kind could not be kept: {shell.plain(error.strerror or error)}", icon=":material/error:")
+
+
+@st.cache_data(max_entries=512, show_spinner=False)
+def _picture(digest: str, box: Box | None, path: str) -> bytes:
+    """A square picture to find a part by, never to judge it by: what is learned from, or the whole part in a square."""
+    pixels, held = read(Path(path)).pixels, io.BytesIO()
+    if box is not None:
+        x0, y0, x1, y1 = square_around(box, pixels.shape[:2])
+        crop = Image.fromarray(pixels[y0:y1, x0:x1])
+        crop.resize((PICTURE, PICTURE), Image.Resampling.BICUBIC).save(held, "JPEG", quality=88)
+        return held.getvalue()
+    whole = Image.fromarray(pixels)
+    whole.thumbnail((PICTURE, PICTURE), Image.Resampling.BICUBIC)
+    square = Image.new("RGBA", (PICTURE, PICTURE), (0, 0, 0, 0))
+    square.paste(whole, ((PICTURE - whole.width) // 2, (PICTURE - whole.height) // 2))
+    square.save(held, "PNG")
+    return held.getvalue()

@@ -1,0 +1,60 @@
+"""Which photo shows which kind: the folder's word unless the engineer said otherwise; what she said is kept on disk.
+
+Words are kept by the content of the photo, so they outlive a fit and a change of the product's name.
+"""
+
+import json
+import os
+import threading
+from pathlib import Path
+
+from inspect_core.runtime import workspace
+from inspect_core.ui.taught_part import InHand
+
+LONGEST = 40
+LONGEST_FILE = 2**26  # bytes: the words for half a million photos
+_writing = threading.Lock()
+
+
+def labels_of(hand: InHand) -> dict[int, str]:
+    """Kind by position on the tray; photos without a kind are left out."""
+    said = _said()
+    labels = {
+        position: said.get(photo.digest, photo.kind if photo.is_defect else "")
+        for position, photo in enumerate(hand.tray.photos)
+    }
+    return {position: kind for position, kind in labels.items() if kind}
+
+
+def set_kind(hand: InHand, positions: list[int], kind: str) -> None:
+    """Say that these photos show `kind`; an empty word takes their kind away. Raises OSError when it cannot be kept."""
+    word = as_word(kind)
+    with _writing:
+        said = _said() | {hand.tray.photos[position].digest: word for position in positions}
+        path = _path()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        half_done = path.with_name(f"{path.stem}-{os.getpid()}.part")
+        try:
+            half_done.write_text(json.dumps(said, ensure_ascii=False, indent=1), encoding="utf-8")
+            half_done.replace(path)
+        finally:
+            half_done.unlink(missing_ok=True)
+
+
+def as_word(kind: str) -> str:
+    """A kind as it is kept: single spaces, at most `LONGEST` signs."""
+    return " ".join(kind.split())[:LONGEST]
+
+
+def _said() -> dict[str, str]:
+    """Kind by content digest. What cannot be read counts as not said: labels can be given again."""
+    try:
+        said = json.loads(workspace.content(_path(), at_most=LONGEST_FILE) or b"{}")
+    except (ValueError, RecursionError):
+        return {}
+    pairs = said.items() if isinstance(said, dict) else ()
+    return {digest: as_word(kind) for digest, kind in pairs if isinstance(kind, str)}
+
+
+def _path() -> Path:
+    return workspace.root() / "kinds.json"

@@ -1,0 +1,144 @@
+"""Whether the names given can be trusted: how many are right, whether the probability holds, how far it reaches."""
+
+import numpy as np
+import streamlit as st
+
+from inspect_core.defect_types.classifier import Kinds
+from inspect_core.defect_types.training import FOREST, NETWORK
+from inspect_core.images.samples import counted
+from inspect_core.judge.metrics import accuracy, expected_calibration_error, reliability_curve
+from inspect_core.plots import defect_types
+from inspect_core.ui import shell, taught_part
+from inspect_core.ui.defect_types import naming, training
+from inspect_core.ui.defect_types.training import Taught
+from inspect_core.ui.explore import panels
+from inspect_core.ui.taught_part import InHand
+
+PARENTS = {FOREST: "Random forest", NETWORK: "Neural net"}
+KERNEL = {FOREST: "kernel density forest", NETWORK: "kernel density network"}
+PER_BIN = 20
+"""Examples for each bin of the reliability diagram, on average; between 5 and 10 bins are drawn."""
+LIMIT_WIDTH, CONFUSION_WIDTH, CURVE_WIDTH = 400, 540, 470
+NO_BAR = {"displayModeBar": False}
+
+
+@taught_part.redrawn
+def results(hand: InHand) -> None:
+    """The answer first: how often the name is right, where the limit lies, how far the probability holds."""
+    learned = training.taught(hand)
+    if learned is None:
+        st.markdown(f"Knows **{shell.plain(', '.join(hand.kinds.names))}**. Learn again to see how far to trust it.")
+        naming.limit_slider(hand, "kinds")
+        return
+    right, surer = in_words(learned)
+    st.markdown(f"### {right}")
+    st.markdown(
+        f"{surer} Every example was judged once by a model that had not seen it, nor another photo of its group."
+    )
+    if is_guessing(learned):
+        st.warning(
+            "That is hardly better than guessing, so these names are worth little. Label more photos of every kind, or "
+            "choose below to look at the other of region and whole part.",
+            icon=":material/casino:",
+        )
+    row = st.container(horizontal=True, gap="medium", vertical_alignment="center")
+    with row.container(width=LIMIT_WIDTH):
+        naming.limit_slider(hand, "kinds")
+        for line in at_limit(learned, hand.kinds):
+            st.markdown(line)
+        st.caption("Inspect and the recipe name kinds from this limit on.")
+    with row.container(width=CONFUSION_WIDTH):
+        st.plotly_chart(
+            defect_types.confusion(confusion(learned, hand.kinds.known_from), hand.kinds.names, panels.look()),
+            theme=None, key="confusion", config=NO_BAR,
+            alt="Counts of true kinds in rows by what they were named as in columns.",
+        )  # fmt: skip
+    _trust(hand, learned)
+
+
+def in_words(learned: Taught) -> tuple[str, str]:
+    """Two plain sentences: how many are named rightly, and what a higher probability is worth."""
+    stated = learned.posterior.max(axis=1)
+    right = learned.posterior.argmax(axis=1) == learned.unseen.y
+    surer = np.argsort(-stated, kind="stable")[: -(-len(stated) // 2)]
+    return (
+        f"The likeliest kind is the right one for {right.sum()} of {len(right)} examples",
+        f"For the {counted(len(surer), 'example')} it is surest of, it states {100 * stated[surer].mean():.0f} % on "
+        f"average and is right for {right[surer].sum()}.",
+    )
+
+
+def is_guessing(learned: Taught) -> bool:
+    """Whether always naming the most frequent kind could well have got as many right: within two standard errors."""
+    y = learned.unseen.y
+    chance = np.bincount(y).max() / len(y)
+    share = float((learned.posterior.argmax(axis=1) == y).mean())
+    return bool(share < chance + 2 * np.sqrt(chance * (1 - chance) / len(y)))
+
+
+def at_limit(learned: Taught, kinds: Kinds) -> list[str]:
+    """What the limit does, in counts: known kinds, kinds left out, other products."""
+    stated = learned.posterior.max(axis=1)
+    named = stated >= kinds.known_from
+    right = named & (learned.posterior.argmax(axis=1) == learned.unseen.y)
+    lines = [f"**{named.sum()} of {len(named)}** known defects get a name, {right.sum()} of them the right one."]
+    for sure, what in (
+        (learned.left_out, "defects, each of a kind left out of the learning,"),
+        (learned.foreign, "defects of quite other products"),
+    ):
+        if len(sure):
+            lines.append(f"**{(sure < kinds.known_from).sum()} of {len(sure)}** {what} are “not a known kind”.")
+    return lines
+
+
+def confusion(learned: Taught, known_from: float) -> np.ndarray:
+    """(C, C + 1) counts of true kinds by names given; the last column is for those without a name."""
+    kinds = learned.posterior.shape[1]
+    given = np.where(learned.posterior.max(axis=1) >= known_from, learned.posterior.argmax(axis=1), kinds)
+    counts = np.zeros((kinds, kinds + 1), int)
+    np.add.at(counts, (learned.unseen.y, given), 1)
+    return counts
+
+
+def _trust(hand: InHand, learned: Taught) -> None:
+    """Does the probability mean what it says, and does it fall away from what it has seen?"""
+    row = st.container(horizontal=True, gap="medium")
+    parent, kernel = PARENTS[learned.order.parent].lower(), KERNEL[learned.order.parent]
+    stated = {f"{kernel} (in use)": learned.posterior, f"{parent} alone": learned.unseen.parent}
+    y = learned.unseen.y
+    with row.container(width=CURVE_WIDTH):
+        st.markdown("**Does the probability hold?**")
+        bins = int(np.clip(len(y) // PER_BIN, 5, 10))
+        curves = {name: reliability_curve(proba, y, bins=bins) for name, proba in stated.items()}
+        st.plotly_chart(
+            defect_types.reliability(curves, panels.look()), theme=None, key="reliability", config=NO_BAR,
+            alt="Share named rightly against the probability stated; on the diagonal it means what it says.",
+        )  # fmt: skip
+        st.caption("On the diagonal, 80 % means right 8 times of 10; below it, it is too sure. Larger dot, more parts.")
+    with row.container(width=CURVE_WIDTH):
+        st.markdown("**Does it know where its knowledge ends?**")
+        lines = dict(zip(stated, (learned.away_kernel, learned.away_parent), strict=True))
+        prior = float(hand.kinds.classifier.prior.max())
+        st.plotly_chart(
+            defect_types.falling(training.AWAY, lines, prior, hand.kinds.known_from, panels.look()),
+            theme=None, key="falling", config=NO_BAR,
+            alt="Mean probability against distance from the examples; the one in use falls to guessing.",
+        )  # fmt: skip
+        st.caption("Far from every example, the one in use falls to guessing and nothing gets a name.")
+    with st.expander("Compared with the model alone and with usual ways of correcting it"):
+        rows = stated | {f"{parent}, isotonic": learned.isotonic, f"{parent}, sigmoid": learned.sigmoid}
+        st.dataframe(
+            {
+                "model": list(rows),
+                "named rightly": [f"{round(accuracy(p, y) * len(y))} of {len(y)}" for p in rows.values()],
+                "mean probability stated": [f"{100 * p.max(axis=1).mean():.0f} %" for p in rows.values()],
+                "calibration error (ECE)": [f"{100 * expected_calibration_error(p, y):.1f} %" for p in rows.values()],
+            },
+            hide_index=True,
+        )
+        st.caption(
+            "Calibration error: by how much the stated probability misses the share named rightly, over 20 bins; with "
+            "few examples much of it is chance. Isotonic and sigmoid curves correct the model where there are "
+            "examples, and leave it sure of itself elsewhere. Method: kernel density forests and networks "
+            "(Dey et al. 2025)."
+        )

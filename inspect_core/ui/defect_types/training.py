@@ -1,0 +1,134 @@
+"""Learning kinds as a background job: crops, embeddings, the fit, and what it says of what it never saw."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from inspect_core.defect_types import training, unknown_types
+from inspect_core.defect_types.classifier import embed
+from inspect_core.defect_types.cross_validation import Unseen
+from inspect_core.defect_types.examples import Example, boxes_of_mask
+from inspect_core.images.folders import scan
+from inspect_core.images.read import read, read_mask
+from inspect_core.runtime.jobs import Job, device_lock
+from inspect_core.ui import crops, taught_part
+from inspect_core.ui.explore import jobs
+from inspect_core.ui.taught_part import InHand
+from inspect_core.ui.teach import teaching
+
+AWAY = tuple(np.round(np.geomspace(0.5, 8, 33), 3).tolist())
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to learn: the examples, the group of each, and every choice of the page."""
+
+    examples: tuple[Example, ...]
+    groups: tuple[str, ...]
+    parent: str
+    by_region: bool
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Taught:
+    """How well the kinds in hand were learned.
+
+    unseen: judgements of the examples as inspected, in their order; left_out: (n,) how sure it is of each with its
+    kind left out, empty with two kinds; foreign: (m,) how sure it is of other products' defects; away_kernel,
+    away_parent: mean probability at the distances `AWAY`.
+    """
+
+    order: Order
+    unseen: Unseen
+    left_out: np.ndarray
+    foreign: np.ndarray
+    away_kernel: np.ndarray
+    away_parent: np.ndarray
+
+    @cached_property
+    def posterior(self) -> np.ndarray:
+        """(n, C) of every judged example by a model that had not seen it."""
+        return self.unseen.kernel()
+
+    @cached_property
+    def isotonic(self) -> np.ndarray:
+        return self.unseen.isotonic()
+
+    @cached_property
+    def sigmoid(self) -> np.ndarray:
+        return self.unseen.sigmoid()
+
+
+def start(hand: InHand, order: Order) -> None:
+    """Learn in the background; the kinds then lie in hand. Raises Busy while another job runs."""
+    jobs.start(f"Learning kinds of {hand.product}", _key(hand), lambda job: _learn(hand, order, job))
+
+
+def taught(hand: InHand) -> Taught | None:
+    """How the kinds in hand were learned; None when they were not learned here."""
+    found = jobs.kept().get(_key(hand))
+    return found if found is not None and hand.kinds is not None else None
+
+
+def rename(hand_id: str, old: str, new: str) -> None:
+    """Another word for one of the kinds in hand, if it is one; what was learned stays as it is."""
+    hand = taught_part.find(hand_id)
+    if hand is None or hand.kinds is None or old not in hand.kinds.names or new in hand.kinds.names:
+        return
+    taught_part.change(hand.id, lambda held: replace(held, kinds=held.kinds.renamed(old, new)))
+    if (found := taught(hand)) is not None:
+        words = tuple(
+            replace(example, kind=new) if example.kind == old else example for example in found.order.examples
+        )
+        jobs.kept().put(_key(hand), replace(found, order=replace(found.order, examples=words)))
+
+
+def _key(hand: InHand) -> tuple[str, str]:
+    return "kinds", hand.id
+
+
+def _learn(hand: InHand, order: Order, job: Job) -> Taught:
+    points = []
+    with device_lock(hand.preparation.backbone.device):
+        for done, example in enumerate(order.examples):
+            job.report(0.3 * done / len(order.examples), f"looking at example {done + 1} of {len(order.examples)}")
+            points.append(crops.embedding(hand, example.position, example.box))
+        foreign = _foreign(hand, order.by_region, lambda share: job.report(0.3 + 0.1 * share, "looking at other parts"))
+    embeddings = np.stack(points)
+    settings = {
+        "labels": [example.kind for example in order.examples],
+        "groups": order.groups,
+        "judged": [example.as_inspected for example in order.examples],
+        "parent": order.parent,
+        "seed": order.seed,
+    }
+    learned = training.fit(
+        embeddings, by_region=order.by_region, **settings,
+        report=lambda share, step: job.report(0.4 + 0.2 * share, step),
+    )  # fmt: skip
+    left_out = unknown_types.leave_kinds_out(
+        embeddings, **settings, report=lambda share, step: job.report(0.6 + 0.4 * share, step)
+    )
+    classifier = learned.kinds.classifier
+    away = unknown_types.confidence_away(classifier, embeddings, AWAY)
+    sure = classifier.predict_proba(foreign).max(axis=1) if len(foreign) else np.empty(0)
+    taught_part.change(hand.id, lambda held: replace(held, kinds=learned.kinds))
+    return Taught(order, learned.unseen, left_out, sure, *away)
+
+
+def _foreign(hand: InHand, by_region: bool, report: Callable[[float], None]) -> np.ndarray:
+    """(m, d) embeddings of the bundled products' defects, without the product in hand."""
+    own = {photo.digest for photo in hand.tray.photos}
+    photos = [sample for name in teaching.samples() for sample in scan(teaching.SAMPLES / name).defects]
+    found = []
+    for done, sample in enumerate(photos):
+        report(done / len(photos))
+        picture = read(sample.path)
+        if picture.digest in own:
+            continue
+        pieces = boxes_of_mask(read_mask(sample.mask, sample.size)) if by_region and sample.mask else ()
+        found.append(embed(picture.pixels, pieces[0] if pieces else None, hand.preparation.backbone))
+    return np.stack(found) if found else np.empty((0, 0))

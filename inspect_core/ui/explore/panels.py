@@ -1,0 +1,238 @@
+"""The parts of the Explore page but its map: where variance goes, how figures follow a parameter."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import streamlit as st
+
+from inspect_core.explore import spectra
+from inspect_core.methods.table import CONTROLS
+from inspect_core.plots import curves, theme
+from inspect_core.plots.theme import Look
+from inspect_core.runtime.jobs import Busy, Job
+from inspect_core.tuning.patch_sample import explained
+from inspect_core.tuning.sensitivity import Reading
+from inspect_core.ui import shell
+from inspect_core.ui.explore import jobs
+from inspect_core.ui.inspect import live_parameters
+from inspect_core.ui.session import settings_of
+from inspect_core.ui.taught_part import InHand
+from inspect_core.verdict import Limits
+
+GLOSS = {
+    "image AUROC": "Image AUROC: the chance that a defect scores above a good part; 50 % is guessing.",
+    "AUPRO": "AUPRO: how much of the true defect areas the heatmap covers, to 30 % false alarms per pixel.",
+    "FPR95": "FPR95: share of good parts rejected when 95 % of the defects are caught; lower is better.",
+}
+THRESHOLDS = (spectra.COLLAPSED, 1e-3, 1e-2, 1e-1)
+CURVE_WIDTH, SPECTRUM_WIDTH, PLACES_WIDTH = 460, 540, 380
+FIT_SECONDS, PHOTO_SECONDS = 3.0, 0.06  # of one value of γ, M or σ, measured on two cores
+NO_BAR = {"displayModeBar": False}
+
+
+def variance(hand: InHand) -> None:
+    """Where the variance of good patches goes: eigenvalues, and what is left of the rank at every place."""
+    method, live = hand.tray.method, in_force(hand)[0]
+    if method in ("mahalanobis", "sampled"):
+        _local_variance(hand, live)
+    elif method in ("cop", "corp", "pca", "kernel_pca"):
+        _one_spectrum(hand, live)
+    elif method == "quadrics":
+        fitted = hand.tray.detector
+        st.info(
+            f"{len(fitted.c)} curved surfaces were fitted in {fitted.A.shape[1]} components, which hold "
+            f"{fitted.kept_variance:.1%} of the variance of the good patches."
+        )
+    else:
+        st.info("This detector does not rest on variances, so it has no spectrum to show.")
+
+
+def _one_spectrum(hand: InHand, live: dict[str, int]) -> None:
+    shares, q = spectra.variance_shares(hand.tray.detector), live[hand.tray.live_name]
+    if not len(shares):
+        st.info("The good patches do not vary at all, so there is no spectrum to show.")
+        return
+    held = float(explained(hand.tray.detector, [q])[0])
+    st.markdown(
+        f"Good patches vary in {len(shares)} directions. The first **{q}** hold **{held:.1%}** of it and count as "
+        "normal; a new patch is scored by what it has in the others."
+    )
+    st.plotly_chart(
+        curves.eigenvalues(shares, q, held, look()), theme=None, key="eigenvalues", config=NO_BAR,
+        alt=f"Share of variance of each component on a log scale; the first {q} hold {held:.1%}.",
+    )  # fmt: skip
+    st.caption(
+        "A steep fall says that good patches are alike and few directions describe them. A flat curve right of the cut "
+        "is noise: a defect has to stand out from all of it."
+    )
+
+
+def _local_variance(hand: InHand, live: dict[str, int]) -> None:
+    detector, k = hand.tray.detector, live["k"]
+    with st.spinner("Working out the spectra of all places…"):
+        local = jobs.local_spectrum(hand)
+    width = local.values.shape[-1]
+    above = st.segmented_control(
+        "Count a direction from a variance of", THRESHOLDS, default=1e-2, required=True, key="rank_above",
+        format_func=lambda value: f"{value:g}",
+        help="At the ridge, 0.01 as a rule, a direction is half noise. 0.0001 is the bound of Kim et al. (2021).",
+    )  # fmt: skip
+    counts = local.rank_map(above)
+    st.markdown(
+        f"At every place the detector keeps {width} mixed features, learned from {local.photos} good photos. At a "
+        f"typical place the parts differ in **{np.median(counts):.0f}** directions"
+        + (f"; {local.photos} photos cannot show more than {local.possible}." if local.possible < width else ".")
+    )
+    row = st.container(horizontal=True, gap="medium")
+    left, right = row.container(width=SPECTRUM_WIDTH), row.container(width=PLACES_WIDTH)
+    with left:
+        st.markdown("**Spectrum over all places**")
+        st.plotly_chart(
+            curves.local_spectra(
+                {"typical place": local.band}, look(), level=(f"ridge {detector.ridge:g}", detector.ridge), k=k
+            ),
+            theme=None, key="local_spectrum", config=NO_BAR,
+            alt="Eigenvalues at each place on a log scale: median and the band of the middle 80 %.",
+        )  # fmt: skip
+    with right:
+        st.markdown("**Directions, place by place**")
+        st.plotly_chart(
+            curves.location_map(counts, local.possible, look()), theme=None, key="rank_map", config=NO_BAR,
+            alt=f"Number of eigenvalues above {above:g} at each place, from {counts.min()} to {counts.max()}.",
+        )  # fmt: skip
+    _rank_collapse(hand, above)
+
+
+def _rank_collapse(hand: InHand, above: float) -> None:
+    st.markdown("**Mixed or sampled channels?**")
+    if hand.study is None:
+        st.caption("Needs the good photos; teach the part again to compare.")
+        return
+    key = ("embeddings", hand.id)
+    found = jobs.kept().get(key)
+    if found is None:
+        offer(
+            "Compare on my photos", "Comparing mixed and sampled channels", key,
+            lambda job: jobs.compare_embeddings(hand, job),
+            "Picking channels at random keeps duplicates and silent ones; mixing them (semi-orthogonal) does not. "
+            f"Reads up to {jobs.LEARNED_FROM} good photos through the backbone once more.",
+        )  # fmt: skip
+        return
+    mixed, sampled = found
+    st.markdown(
+        f"Of the {mixed.possible} directions that {mixed.photos} photos can show at a place, "
+        f"**{mixed.share(above):.0%}** vary by more than {above:g} when channels are mixed, "
+        f"**{sampled.share(above):.0%}** when they are sampled."
+    )
+    st.plotly_chart(
+        curves.local_spectra({"mixed (semi-orthogonal)": mixed.band, "sampled": sampled.band}, look(),
+                               level=(f"counted from {above:g}", above)),
+        theme=None, key="rank_collapse", config=NO_BAR,
+        alt="Spectra of mixed and of sampled channels; the sampled fall off earlier.",
+    )  # fmt: skip
+
+
+def sensitivity(hand: InHand) -> None:
+    """How the figures follow a parameter, with the value in force marked; readable without defects."""
+    live, _ = in_force(hand)
+    offered = ([hand.tray.live_name] if hand.tray.live_name else []) + list(jobs.refits(hand))
+    if not offered:
+        st.info("This detector has no live parameter to follow.")
+        return
+    if sum(photo.kind == "good" for photo in hand.tray.photos) < 2:
+        st.info("A curve needs at least two photos known to be good on the bench; teach the part to have them there.")
+        return
+    name = offered[0]
+    if len(offered) > 1:
+        name = st.segmented_control(
+            "Parameter", offered, default=name, required=True, key=f"followed-{hand.tray.method}",
+            format_func=lambda name: CONTROLS[name].label,
+        )  # fmt: skip
+    known = live | live_parameters.fitted(hand)
+    key = ("curve", hand.id, len(hand.tray.photos), name, tuple(live.items()))
+    readings: list[Reading] | None = jobs.kept().get(key)
+    title = f"Following {CONTROLS[name].label.split(':')[0]}"
+    if readings is not None:
+        _curves(hand, name, known[name], readings)
+    elif name == hand.tray.live_name:
+        offer("Draw the curve", title, key, lambda job: jobs.follow_live(hand, live, job),
+              "One fit holds every value; takes seconds, up to a minute with hundreds of photos.")  # fmt: skip
+    else:
+        fits = len(jobs.values_about(name, known[name]))
+        took = shell.duration(fits * (FIT_SECONDS + PHOTO_SECONDS * len(hand.tray.photos)))
+        offer("Draw the curve", title, key, lambda job: jobs.follow_refits(hand, name, known[name], live, job),
+              f"Fits {fits} values anew on a sample of good patches; takes {took} or so.")  # fmt: skip
+
+
+def _curves(hand: InHand, name: str, value: float, readings: list[Reading]) -> None:
+    values, notes = [reading.value for reading in readings], None
+    if name == "q":
+        notes = [f" ({share:.1%} of the variance)" for share in explained(hand.tray.detector, [int(v) for v in values])]
+    lines = {
+        "image AUROC": [reading.image_auroc for reading in readings],
+        "AUPRO": [reading.aupro for reading in readings],
+        "FPR95": [reading.fpr95 for reading in readings],
+    }
+    label = CONTROLS[name].sign
+    has_defects = any(math.isfinite(y) for ys in lines.values() for y in ys)
+    row = st.container(horizontal=True, gap="medium")
+    if has_defects:
+        with row.container(width=CURVE_WIDTH):
+            st.markdown("**Good against defect**", help=" ".join(GLOSS.values()))
+            st.plotly_chart(
+                curves.curves(values, lines, look(), parameter=label, in_force=value, title="share", notes=notes),
+                theme=None, key="figures_curve", config=NO_BAR, alt=f"Image AUROC, AUPRO and FPR95 against {label}.",
+            )  # fmt: skip
+    with row.container(width=CURVE_WIDTH):
+        st.markdown(
+            "**Good parts alone**",
+            help="How far the strangest good part lies above the middle one, as a share of the middle. The limit has "
+            "to lie above it, so a lower curve leaves more room to see small defects. Needs no defects.",
+        )
+        spread = {"strangest good part": [reading.spread for reading in readings]}
+        st.plotly_chart(
+            curves.curves(
+                values, spread, look(), parameter=label, in_force=value, notes=notes, shares=False,
+                title="above the middle one, × its score",
+            ),
+            theme=None, key="spread_curve", config=NO_BAR, alt=f"Spread of good scores against {label}.",
+        )  # fmt: skip
+    if not has_defects:
+        st.caption(
+            "With photos of known defects in the test folder, this page also shows how well they are told apart."
+        )
+    with st.expander("The numbers"):
+        st.dataframe({label: values, **lines, "strangest good part": spread["strangest good part"]}, hide_index=True)
+
+
+def in_force(hand: InHand) -> tuple[dict[str, int], Limits | None]:
+    """The live value and the limits of this session; no limits when there is nothing to set them on."""
+    settings = settings_of(hand)
+    live = settings["live"]
+    try:
+        return live, settings["limits"] or hand.suggested_limits(live)
+    except ValueError:
+        return live, None
+
+
+def look() -> Look:
+    """The figures' colours under the page's theme."""
+    return theme.DARK if st.context.theme.type == "dark" else theme.LIGHT
+
+
+def offer(label: str, title: str, key: tuple, work: Callable[[Job], object], words: str) -> None:
+    """A button that starts work in the background, or its progress."""
+    job = shell.jobs().current
+    busy = job is not None and job.active
+    st.caption(words)
+    if st.button(label, type="primary", disabled=busy, key=f"start-{key[0]}"):
+        try:
+            jobs.start(title, key, work)
+            st.rerun()
+        except Busy as error:
+            st.warning(shell.plain(error))
+    if busy:
+        shell.watch_in_page()
+    else:
+        shell.show_running("")

@@ -1,0 +1,163 @@
+"""Previews in the background: the shown photo first, the others behind it, and a newer move stops the older.
+
+Plain threads that know nothing of the page; the page polls the fields of a run.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from itertools import count
+
+import numpy as np
+
+from inspect_core.judge.limits import DEFAULT_OVERKILL, limit_for_overkill
+from inspect_core.runtime.jobs import device_lock
+from inspect_core.runtime.progress import Cancelled
+from inspect_core.study.scored_photos import Tray, TrayPhoto
+from inspect_core.tuning.patch_sample import PatchSample, explained, stop_explaining
+from inspect_core.ui import taught_part
+from inspect_core.ui.taught_part import InHand
+from inspect_core.verdict import Limits
+
+_numbers = count(1)
+
+
+class Run:
+    """One move of γ, M or σ and what is there of it so far. Read from any thread; write nothing from outside.
+
+    number: no two are alike. parameters: those of the move. photos: all to be scored, in the order of the gallery.
+    begin: the live value to begin with, None for the share of variance in force. live: the live parameter it begins
+    with, None until the fit is there. tray: the photos scored so
+    far, in the order they were. error: the sentence to show when it failed.
+    """
+
+    def __init__(
+        self, parameters: Mapping[str, float], photos: tuple[TrayPhoto, ...], first: int, begin: int | None = None
+    ):
+        self.number = next(_numbers)
+        self.parameters, self.photos, self.begin = dict(parameters), photos, begin
+        self.live: dict[str, int] | None = None
+        self.error = ""
+        self.tray: Tray | None = None
+        self._order: list[int] = []
+        self._to_do = deque([first, *(i for i in range(len(photos)) if i != first)] if photos else [])
+        self._stop = threading.Event()
+        self.ended = threading.Event()
+
+    @property
+    def done(self) -> int:
+        """Photos scored so far."""
+        return len(self._order)
+
+    @property
+    def complete(self) -> bool:
+        return self.live is not None and self.done == len(self.photos)
+
+    def cancel(self) -> None:
+        """Ask it to stop before its next photo."""
+        self._stop.set()
+
+    def ready(self, position: int) -> bool:
+        """Whether the photo at this place of the gallery has its map."""
+        return position in self._order
+
+    def want(self, position: int) -> None:
+        """Have this photo scored next."""
+        if not self.ready(position):
+            self._to_do.appendleft(position)
+
+    def map(self, position: int, live: Mapping[str, int]) -> np.ndarray:
+        """(H, W) float32 anomaly map of a photo that is ready."""
+        return self.tray.map(self._order.index(position), **live)
+
+    def scores(self, live: Mapping[str, int]) -> np.ndarray:
+        """(photos,) in the order of the gallery, once complete."""
+        return self.tray.scores(**live)[np.argsort(self._order)]
+
+    def grid_errors(self, live: Mapping[str, int]) -> np.ndarray:
+        """(photos, h, w) in the order of the gallery, once complete."""
+        return self.tray.grid_errors(**live)[np.argsort(self._order)]
+
+    def limits(self, live: Mapping[str, int]) -> Limits | None:
+        """The default limit on the good photos that set one, once complete: for looking; None without such photos."""
+        scores = self.scores(live)
+        for part in ("calibrate", "judge"):
+            good = [photo.kind == "good" and photo.part == part for photo in self.photos]
+            if any(good):
+                limit = limit_for_overkill(scores[good], rate=DEFAULT_OVERKILL)
+                return Limits(limit, limit)
+        return None
+
+    def work(self, sample: PatchSample, share: float) -> None:
+        """Fit, then score photo by photo until all are done or it is cancelled; holds the device for each step."""
+        study = sample.study
+        preparation, lock = study.preparation, device_lock(study.preparation.backbone.device)
+        try:
+            with lock:
+                detector = sample.fit(self.parameters, self._stop.is_set)
+                tray = Tray(study.method, detector, preparation.grid, preparation.backbone.size)
+            start = stop_explaining(detector, tray.stops, share) if self.begin is None else tray.stop_of(self.begin)
+            self.tray, self.live = tray, {tray.live_name: start}
+            while self._to_do and not self._stop.is_set():
+                position = self._to_do.popleft()
+                if not self.ready(position):
+                    with lock:
+                        patches = study.features(self.photos[position])
+                        self.tray = self.tray.with_photo(self.photos[position], patches)
+                    self._order.append(position)
+        except Cancelled:
+            self.cancel()
+        except (ValueError, OSError, RuntimeError, MemoryError) as error:
+            self.error = str(error) or type(error).__name__
+        finally:
+            self.ended.set()
+
+
+def ask(
+    draw: Callable[[], PatchSample],
+    held: Run | None,
+    parameters: Mapping[str, float],
+    photos: tuple[TrayPhoto, ...],
+    *,
+    first: int,
+    share: float,
+    begin: int | None = None,
+) -> Run:
+    """The run of these parameters over these photos: the one at hand, or else a new one, which stops that.
+
+    draw: gives the patches to fit it on; held: the run at hand, if any; share, begin: what decides its live value at
+    first: the share of variance, or the value itself unless None.
+    """
+    if held is not None:
+        same = (held.parameters, held.photos) == (dict(parameters), photos)
+        if same and begin in (None, held.begin):
+            return held
+        held.cancel()
+    run = Run(parameters, photos, first, begin)
+    threading.Thread(target=_work, args=(run, draw, share), name="loupe-preview", daemon=True).start()
+    return run
+
+
+def _work(run: Run, draw: Callable[[], PatchSample], share: float) -> None:
+    try:
+        sample = draw()
+    except (ValueError, OSError, RuntimeError, MemoryError) as error:
+        run.error = str(error) or type(error).__name__
+        run.ended.set()
+        return
+    run.work(sample, share)
+
+
+def apply(hand: InHand, run: Run, live: Mapping[str, int], report: Callable[[float, str], None]) -> str:
+    """The full pass with the parameters of a preview, beginning at its share of variance; the id of the part it makes.
+
+    Holds the device all along. Nothing is read from the network again. The part in hand stays as it is.
+    """
+    share = float(explained(run.tray.detector, [live[run.tray.live_name]])[0])
+    study = hand.study.with_parameters(run.parameters)
+    with device_lock(study.preparation.backbone.device):
+        study.fit(report)
+    tray = study.tray
+    study.begin_with(**{tray.live_name: stop_explaining(tray.detector, tray.stops, share)})
+    latest = taught_part.find(hand.id) or hand  # photos may have been added and kinds learned meanwhile
+    return taught_part.shelve(taught_part.refitted(latest, study))

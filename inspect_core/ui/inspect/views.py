@@ -1,0 +1,78 @@
+"""What the bench draws: the model in force, or a preview as far as it has come."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from inspect_core.study.evaluation import in_parts_of
+from inspect_core.ui.inspect.live_parameters import describe
+from inspect_core.ui.inspect.previews import Run
+from inspect_core.ui.taught_part import InHand
+from inspect_core.verdict import Limits
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Scores (photos,) in the order of the gallery, the (H, W) map of the photo shown, and what they are held against.
+
+    limits: in force on the bench; suggested: the default ones; calm: where colour begins; sentence: the limits in
+    parts; note: what the engineer must know of this view, or None.
+    """
+
+    scores: np.ndarray
+    pixel_map: np.ndarray
+    limits: Limits
+    suggested: Limits
+    calm: float
+    sentence: str
+    note: str | None = None
+
+
+def of_model(hand: InHand, position: int, live: dict[str, int], limits: Limits | None) -> View:
+    """The fitted model at this live value; limits None: the suggested ones."""
+    scores, suggested = hand.scores(live), hand.suggested_limits(live)
+    limits = limits or suggested
+    pixel_map = hand.tray.map(position, **live)
+    return View(scores, pixel_map, limits, suggested, hand.calm(live), in_parts_of(hand.tray, scores, limits))
+
+
+def of_preview(
+    hand: InHand, position: int, live: Mapping[str, int], run: Run, model: View, limits: Limits | None
+) -> View:
+    """The preview's map as soon as it is there, its scores and counts when all photos are done.
+
+    Scores of two fits have no common scale. Until the good photos are scored, all figures of the model are therefore
+    brought to the preview's scale by the medians of the two maps shown, which leaves every verdict as it was.
+    limits: moved by hand on this preview, for looking; None carries the model's over.
+    """
+    what = describe(run.parameters)
+    if not run.ready(position):
+        return replace(model, note=f"The preview of {what} is being computed; this is still the model in force.")
+    pixel_map = run.map(position, live)
+    if not run.complete:
+        share = _ratio(float(np.median(pixel_map)), float(np.median(model.pixel_map)))
+        scores = model.scores * share
+        scores[position] = pixel_map.max()
+        scaled = View(
+            scores, pixel_map, _scaled(model.limits, share), _scaled(model.suggested, share), model.calm * share,
+            model.sentence,
+        )  # fmt: skip
+        return replace(scaled, note=f"Preview of {what}, not applied. The gallery and the counts follow.")
+    scores = run.scores(live)
+    suggested = run.limits(live) or model.suggested
+    if limits is None:
+        limits = _scaled(suggested, _ratio(model.limits.reject, model.suggested.reject))
+    good, _ = hand.tray.kinds()
+    errors = run.grid_errors(live)
+    calm = float(np.median(errors[good] if good.any() else errors))
+    sentence = in_parts_of(hand.tray, scores, limits)
+    return View(scores, pixel_map, limits, suggested, calm, sentence, f"Preview of {what}, not applied.")
+
+
+def _ratio(to: float, of: float) -> float:
+    return to / of if to > 0 and of > 0 else 1.0
+
+
+def _scaled(limits: Limits, share: float) -> Limits:
+    return Limits(limits.review * share, limits.reject * share)

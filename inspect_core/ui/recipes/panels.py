@@ -1,0 +1,197 @@
+"""The parts of the Recipes page: what is saved, what is in it, opening, downloading, deleting."""
+
+import io
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import streamlit as st
+
+from inspect_core.methods.table import METHODS
+from inspect_core.package.manifest import RecipeError
+from inspect_core.recipe import Recipe, loaded_backbone
+from inspect_core.records import recipe_file
+from inspect_core.runtime import workspace
+from inspect_core.study.scored_photos import Tray
+from inspect_core.ui import shell, taught_part, weights_panel
+
+
+def saved() -> list[Path]:
+    """What lies among the workspace's recipes, whatever it is, the latest first."""
+    found = [path for path in workspace.recipes_folder().glob("*") if not path.name.startswith(".")]
+    return sorted(found, key=_written, reverse=True)
+
+
+def card(path: Path) -> None:
+    """One recipe: what is in it and what can be done with it; a damaged one says why and can only be deleted."""
+    with st.container(border=True):
+        try:
+            recipe = _checked(path)
+            _describe(path, recipe)
+            missing = weights_panel.offer_missing(recipe.backbone.name, path.name)
+        except Exception as error:  # whatever a file can cause ends at its own card
+            st.error(shell.plain(_reason(path, error)), icon=":material/broken_image:")
+            _delete(path)
+            return
+        left, middle, right, _ = st.columns([1, 1, 1, 2])
+        with left:
+            if st.button(
+                "Open", key=f"open-{path.name}", type="primary", icon=":material/folder_open:", disabled=missing
+            ):
+                _open(recipe)
+        with middle:
+            st.download_button(
+                "Download", _zip_of(path), file_name=f"{path.stem}.zip", mime="application/zip",
+                key=f"download-{path.name}", icon=":material/download:", on_click="ignore",
+            )  # fmt: skip
+        with right:
+            _delete(path)
+
+
+def add_from_file() -> None:
+    """A recipe made elsewhere, checked before it is kept."""
+    with st.popover("Add a recipe from a file", icon=":material/upload_file:"):
+        file = st.file_uploader("Recipe (zip)", ["zip"], key="recipe_upload")
+        if file is None or not st.button("Check and add", key="add_recipe"):
+            return
+        target = workspace.recipes_folder() / f"{workspace.file_name(Path(file.name).stem)}.zip"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with tempfile.TemporaryDirectory(prefix=".", dir=target.parent) as aside:
+                half_done = Path(aside) / target.name
+                half_done.write_bytes(file.getbuffer())
+                recipe_file.load(half_done)
+                if os.path.lexists(target):
+                    raise RecipeError(f"{target.name}: one of that name is here already; rename it or delete the other")
+                half_done.replace(target)
+        except Exception as error:  # as on a card
+            st.error(shell.plain(_reason(target, error)), icon=":material/error:")
+            return
+        st.toast(f"Added {shell.plain(target.stem)}.", icon=":material/check_circle:")
+
+
+def _describe(path: Path, recipe: Recipe) -> None:
+    st.subheader(shell.plain(recipe.product))
+    live = ", ".join(f"{name} = {value}" for name, value in recipe.live.items())
+    made = recipe.provenance.created.replace("T", " ").removesuffix("+00:00")
+    limit = f"limit {recipe.limits.reject:.4g}"
+    if recipe.limits.review < recipe.limits.reject:
+        limit = f"review above {recipe.limits.review:.4g}, reject above {recipe.limits.reject:.4g}"
+    st.markdown(
+        f"{METHODS[recipe.method].title}{', ' + live if live else ''} · {limit} · "
+        f"{len(recipe.calibration)} good parts set it"
+    )
+    st.caption(
+        f"{recipe.digest[:12]} · {shell.plain(recipe.provenance.state)} · made {shell.plain(made)} UTC "
+        f"by {shell.plain(recipe.provenance.author)}"
+        + (f" · {shell.plain(recipe.provenance.reason)}" if recipe.provenance.reason else "")
+    )
+    with st.expander("What is in it"):
+        size, grid = recipe.backbone.size, recipe.grid
+        rows = {
+            "File": path.name,
+            "Size on disk": f"{_bytes(path) / 2**20:.1f} MB",
+            "Backbone": f"{recipe.backbone.name}, weights {recipe.backbone.weight_digest[:12]}",
+            "Read at": ", ".join(recipe.backbone.taps),
+            "Image size": f"{size[1]} × {size[0]} px",
+            "Patch grid": f"{grid[1]} × {grid[0]}",
+            "Product check": recipe.guard.mode if recipe.guard else "none",
+            "Kinds of defect": _kinds(recipe),
+            "Known cases": f"{len(recipe.gallery.gallery.names)} parts" if recipe.gallery else "none",
+            "Learned": recipe.provenance.calibration_note,
+            "Versions": ", ".join(f"{name} {number}" for name, number in recipe.provenance.versions.items()),
+        }
+        st.table({"": list(rows), "Value": [shell.plain(value) for value in rows.values()]}, hide_index=True)
+
+
+def _kinds(recipe: Recipe) -> str:
+    if recipe.kinds is None:
+        return "none"
+    return f"{', '.join(recipe.kinds.names)}; named from {recipe.kinds.known_from:.0%} on"
+
+
+def _open(recipe: Recipe) -> None:
+    try:
+        with st.spinner("Loading the backbone…"):
+            backbone = loaded_backbone(recipe.backbone)
+    except (ValueError, OSError) as error:
+        st.error(shell.plain(error), icon=":material/error:")
+        return
+    tray = Tray(recipe.method, recipe.detector, recipe.grid, recipe.backbone.size)
+    hand = taught_part.InHand(
+        recipe.product,
+        tray,
+        recipe.prepare(backbone),
+        recipe=recipe,
+        guard=recipe.guard,
+        kinds=recipe.kinds,
+        cases=recipe.gallery,
+    )
+    taught_part.take(taught_part.shelve(hand))
+    st.switch_page("pages/inspect.py")
+
+
+def _delete(path: Path) -> None:
+    with st.popover("Delete", icon=":material/delete:"):
+        st.markdown(f"Delete **{shell.plain(path.name)}** for good? Verdicts made with it stay as they are.")
+        name = path.name if path.name.isprintable() else os.fsencode(path.name).hex()
+        if st.button("Yes, delete it", key=f"delete-{name}"):
+            try:
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)
+            except (OSError, RecursionError) as error:
+                st.error(f"It could not be deleted: {shell.plain(error)}", icon=":material/error:")
+                return
+            st.rerun()
+
+
+def _zip_of(path: Path) -> Callable[[], bytes]:
+    def build() -> bytes:
+        if path.is_file():
+            return path.read_bytes()
+        held = io.BytesIO()
+        with zipfile.ZipFile(held, "w") as archive:
+            for file in sorted(path.rglob("*")):
+                if file.is_file():
+                    archive.write(file, file.relative_to(path).as_posix())
+        return held.getvalue()
+
+    return build
+
+
+def _bytes(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else sum(file.stat().st_size for file in path.rglob("*"))
+
+
+def _checked(path: Path) -> Recipe:
+    """The recipe there; a pipe or a device is refused before it is opened, which would wait for ever."""
+    if not path.name.isprintable():
+        raise RecipeError(f"{path.name}: its name holds characters that cannot be shown; rename it")
+    if not (path.is_file() or path.is_dir()):
+        raise RecipeError(f"{path.name}: it is a pipe, a device or a link that leads nowhere, no recipe; delete it")
+    return _load(str(path), _written(path))
+
+
+@st.cache_resource(max_entries=8, show_spinner="Checking the recipe…")
+def _load(path: str, written: int) -> Recipe:
+    return recipe_file.load(path)
+
+
+def _reason(path: Path, error: Exception) -> str:
+    """Why a recipe is refused: the sentence it was refused with, or whatever went wrong with it."""
+    if isinstance(error, RecipeError | OSError):
+        return str(error)
+    return f"{path.name}: it cannot be read as a recipe ({type(error).__name__}: {error}); get a fresh copy"
+
+
+def _written(path: Path) -> int:
+    """When a file, or a link itself, was written, in nanoseconds; 0 for what has gone meanwhile."""
+    try:
+        return path.lstat().st_mtime_ns
+    except OSError:
+        return 0

@@ -1,0 +1,178 @@
+"""Have we seen this before? The known parts most like the one on the bench, and adding it to them in one click."""
+
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+import numpy as np
+import streamlit as st
+
+from inspect_core.images.boxes import Box
+from inspect_core.images.read import ImageError
+from inspect_core.images.samples import counted
+from inspect_core.runtime.jobs import Busy
+from inspect_core.similar.gallery import Match
+from inspect_core.similar.known_cases import Case, KnownCases
+from inspect_core.similar.surface import LEAST
+from inspect_core.ui import crops, shell, taught_part
+from inspect_core.ui.crops import REGION, WHOLE
+from inspect_core.ui.similar import gathering
+from inspect_core.ui.similar.gathering import Order
+from inspect_core.ui.taught_part import InHand
+from inspect_core.verdict import Limits
+
+SHOWN = 5
+MOST_REGIONS = 8
+PICTURE = 112
+HOW = (
+    "The parts of the gallery whose look is closest (cosine of the network's last features). A part that is far from "
+    "everything known is similar to nothing, however its numbers fall (quadric hypersurface intersection, "
+    "Pavutnitskiy et al. 2022)."
+)
+
+
+def seen_before(hand: InHand, position: int, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
+    """Below the bench: the gallery's answer for the part shown, or how to make a gallery."""
+    st.markdown("#### Seen before?", help=HOW)
+    cases = hand.cases
+    if cases is None:
+        _offer(hand, live, limits, busy=busy)
+        return
+    try:
+        box = _looked_at(hand, cases, position, live, limits)
+        case = gathering.case_of(hand, position, box, kind="")
+    except (ImageError, OSError) as error:
+        st.error(shell.plain(error), icon=":material/broken_image:")
+        return
+    matches = cases.nearest(case.embedding, count=SHOWN, besides=case.digest)
+    shown, *others = st.columns(1 + SHOWN)
+    with shown:
+        st.image(case.picture, width=PICTURE)
+        st.caption(f"**On the bench**  \n{_strangeness(cases, case.embedding)}")
+    for column, match in zip(others, matches, strict=False):
+        with column:
+            _match(cases, match)
+    if not matches:
+        with others[0].container(width=520):
+            st.info("Nothing like this in the gallery.", icon=":material/search_off:")
+    with st.container(horizontal=True):
+        _add(hand, cases, case, position, busy=busy)
+        _settings(hand, cases, live, limits, busy=busy)
+
+
+def _offer(hand: InHand, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
+    """No gallery yet: what it would be made of, and one button."""
+    kinds = gathering.known_kinds(hand)
+    good = sum(kind == "good" for kind in kinds.values())
+    if len(kinds) < LEAST:
+        st.caption(f"A gallery answers whether a part was seen before. It takes {LEAST} parts whose kind is known.")
+        return
+    st.caption(
+        f"A gallery of known parts answers whether this one was seen before. On the bench are "
+        f"{counted(good, 'good part')} and {counted(len(kinds) - good, 'labelled defect')}."
+    )
+    _build(hand, kinds, live, limits, words="Build the gallery", look_at=REGION, busy=busy)
+
+
+def _build(
+    hand: InHand, kinds: dict[int, str], live: dict[str, int], limits: Limits, *, words: str, look_at: str, busy: bool
+) -> None:
+    """What to look at, beginning with `look_at`, and the button that builds a gallery of these parts."""
+    look_at = st.segmented_control(
+        "Look at", [REGION, WHOLE], default=look_at, required=True, key=f"similar_look_at-{hand.id}",
+        help="The region is the square around the largest region above the limit; on an accepted part, around its "
+        "strangest spot. The whole part suits defects that show everywhere.",
+    )  # fmt: skip
+    if st.button(words, icon=":material/photo_library:", key=f"build_gallery-{hand.id}", disabled=busy):
+        try:
+            gathering.start(hand, Order(kinds, dict(live), limits, look_at == REGION))
+            st.rerun()
+        except Busy as error:
+            st.warning(shell.plain(error))
+
+
+def _looked_at(hand: InHand, cases: KnownCases, position: int, live: dict[str, int], limits: Limits) -> Box | None:
+    """The box that is compared: of the largest region, or of another one she chose; None for the whole part."""
+    if not cases.by_region:
+        return None
+    boxes = crops.found_boxes(hand, position, live, limits)[:MOST_REGIONS]
+    if len(boxes) < 2:
+        return gathering.box_of(hand, position, live, limits, known=False)
+    chosen = st.segmented_control(
+        "Region", range(len(boxes)), default=0, required=True, format_func=lambda i: f"{i + 1}",
+        key=f"similar_region-{hand.id}-{position}-{len(boxes)}", help="Largest first.",
+    )  # fmt: skip
+    return boxes[chosen]
+
+
+def _match(cases: KnownCases, match: Match) -> None:
+    st.image(cases.pictures[match.index], width=PICTURE)
+    note = f"  \n{shell.plain(match.note)}" if match.note else ""
+    name = shell.plain(PurePosixPath(match.name).name)
+    st.caption(f"**{shell.plain(match.kind)}** · {100 * match.similarity:.0f} % alike{note}  \n{name}")
+
+
+def _strangeness(cases: KnownCases, embedding: np.ndarray) -> str:
+    return f"strangeness {cases.surface.score(embedding[None])[0]:.2f}, limit {cases.limit:.2f}"
+
+
+def _add(hand: InHand, cases: KnownCases, case: Case, position: int, *, busy: bool) -> None:
+    """The part shown becomes a known case, with a kind and a note, or is taken out again.
+
+    busy: a job runs; it may be building a gallery, in which a change made meanwhile would be lost.
+    """
+    if cases.row_of(case.digest) is not None:
+        st.button(
+            "Take it out of the gallery", icon=":material/remove:", key=f"take_out-{hand.id}-{position}",
+            disabled=busy, on_click=_take_out, args=(hand.id, case.digest),
+        )  # fmt: skip
+        return
+    with st.popover("Add to the gallery", icon=":material/add:"):
+        known = sorted(set(cases.gallery.kinds))
+        kind = st.selectbox(
+            "Kind", known, index=None, accept_new_options=True, key=f"case_kind-{hand.id}-{position}",
+            placeholder="choose one, or type a new word",
+        )  # fmt: skip
+        note = st.text_input(
+            "Note", key=f"case_note-{hand.id}-{position}", max_chars=120, placeholder="cause, machine, what was done"
+        )
+        nameless = not (kind or "").strip()
+        if st.button("Add", type="primary", disabled=busy or nameless, key=f"add_case-{hand.id}-{position}"):
+            known_case = replace(case, kind=kind.strip(), note=note.strip())
+            taught_part.change(hand.id, lambda held: replace(held, cases=held.cases.add(known_case)))
+            st.toast(
+                f"{shell.plain(case.name)} is in the gallery. Save the recipe to take it to the line.",
+                icon=":material/check:",
+            )
+            st.rerun()
+
+
+def _take_out(hand_id: str, digest: str) -> None:
+    def without(held: InHand) -> InHand:
+        row = held.cases.row_of(digest)
+        return held if row is None else replace(held, cases=held.cases.without(row))
+
+    taught_part.change(hand_id, without)
+
+
+def _settings(hand: InHand, cases: KnownCases, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
+    """The limit of what counts as known, and building the gallery anew."""
+    with st.popover("Gallery", icon=":material/photo_library:"):
+        kinds, suggested, key = cases.gallery.kinds, cases.suggested, f"similar_limit-{hand.id}"
+        st.caption(", ".join(f"{kinds.count(kind)} {shell.plain(kind)}" for kind in sorted(set(kinds))) or "empty")
+        st.session_state[key] = cases.limit
+        st.slider(
+            "Unlike anything from", 0.0, max(1.5, 2 * suggested, cases.limit), step=0.01, key=key,
+            on_change=_set_limit, args=(hand.id, key),
+            help="Strangeness is the distance from everything known, in units of the features' length. From this value "
+            "on a part is like nothing. Good parts that took no part in the learning set the suggested value.",
+        )  # fmt: skip
+        st.caption(f"Suggested {suggested:.2f}, from good parts that took no part in the learning.")
+        if hand.study is not None:
+            known, look_at = gathering.known_kinds(hand), REGION if cases.by_region else WHOLE
+            _build(hand, known, live, limits, words="Build it anew", look_at=look_at, busy=busy)
+            st.caption("Takes the labels and regions as they are now; parts added by hand are added again by hand.")
+
+
+def _set_limit(hand_id: str, key: str) -> None:
+    limit = st.session_state[key]
+    taught_part.change(hand_id, lambda held: replace(held, cases=held.cases.with_limit(limit)))

@@ -1,0 +1,301 @@
+"""What the engineer has in hand: one taught part with its tray, shared by all pages of a session.
+
+Parts live on a small shelf of the process, so a closed tab loses nothing: the next session finds the part used last.
+Sessions, callbacks, fragments and jobs hold ids and look the part up when they need it: what leaves the shelf is gone.
+"""
+
+import threading
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+from PIL import Image
+from torch import Tensor
+
+from inspect_core.defect_types.classifier import Kinds
+from inspect_core.features.extraction import Preparation
+from inspect_core.guard.model import OFF, Guard
+from inspect_core.images.read import Picture, read
+from inspect_core.plots import heatmap
+from inspect_core.recipe import Recipe, guard_score
+from inspect_core.runtime import workspace
+from inspect_core.similar.known_cases import KnownCases
+from inspect_core.study.scored_photos import UNKNOWN, Tray, TrayPhoto
+from inspect_core.study.study import Study
+from inspect_core.tuning.patch_sample import PatchSample
+from inspect_core.tuning.suggest import Suggestion
+from inspect_core.verdict import Limits
+
+SHELF_SIZE = 3
+ADDED = "added"
+_KEY = "in_hand"
+
+
+class _Memo:
+    """What was worked out of a part in hand and is asked for again: one for all its copies, safe from any thread."""
+
+    def __init__(self) -> None:
+        self.foreign: dict[tuple[str, bool], float] = {}
+        self.read: tuple[Path, np.ndarray] | None = None
+        self.scores: tuple[Tray, dict[str, int], np.ndarray] | None = None
+        self.sample: PatchSample | None = None
+        self.sampling = threading.Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class InHand:
+    """A taught part on the bench: from a study just fitted, or from a recipe that was opened.
+
+    Sessions and jobs share it, so it never changes: `change` puts a changed copy of the same id in its place, and who
+    began with one copy draws or works with that one to the end.
+
+    thumbnails: small WebP pictures in the order of the tray; notes: sentences the engineer should see; suggestion:
+    where the parameters began; follows: id of the part in hand that this one is a refit of.
+    """
+
+    product: str
+    tray: Tray
+    preparation: Preparation
+    study: Study | None = None
+    recipe: Recipe | None = None
+    notes: tuple[str, ...] = ()
+    guard: Guard | None = None
+    kinds: Kinds | None = None
+    cases: KnownCases | None = None
+    suggestion: Suggestion | None = None
+    follows: str | None = None
+    thumbnails: tuple[bytes, ...] = ()
+    id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
+    _memo: _Memo = field(default_factory=_Memo, repr=False)
+
+    @property
+    def engine(self) -> str:
+        return self.preparation.backbone.engine
+
+    def describe(self) -> str:
+        """One line: the recipe in use with its short digest and state, or that nothing was saved yet."""
+        if self.recipe is None or self.recipe.digest is None:
+            return "not saved as a recipe yet"
+        return f"recipe {self.recipe.digest[:8]} · {self.recipe.provenance.state}"
+
+    def pixels(self, position: int) -> np.ndarray:
+        """(H, W, 3) uint8 of one photo on the tray, read from where it lies; the last one is kept for the next asking.
+
+        Raises ImageError for a photo that can no longer be read.
+        """
+        path, held = self.tray.photos[position].path, self._memo.read
+        if held is None or held[0] != path:
+            held = self._memo.read = path, read(path).pixels
+        return held[1]
+
+    def suggested_limits(self, live: dict[str, int]) -> Limits:
+        """The default limit at this value of the live parameter; an opened recipe's own."""
+        return self.study.default_limits(**live) if self.study is not None else self.recipe.limits
+
+    def scores(self, live: dict[str, int]) -> np.ndarray:
+        """Scores of the whole tray; the last ones are kept, since a move of the limit asks for the same again."""
+        held = self._memo.scores
+        if held is None or held[:2] != (self.tray, live):
+            held = self._memo.scores = self.tray, dict(live), self.tray.scores(**live)
+        return held[2]
+
+    def calm(self, live: dict[str, int]) -> float:
+        """The median patch score of good photos, where colour begins; of all photos when none is known to be good."""
+        errors = self.tray.grid_errors(**live)
+        good, _ = self.tray.kinds()
+        chosen = errors[good] if good.any() else errors
+        return float(np.median(chosen)) if chosen.size else 0.0
+
+    def product_check(self, position: int) -> str | None:
+        """What the guard says of one photo on the tray; None when there is no guard or it is off."""
+        if self.guard is None or self.guard.mode == OFF:
+            return None
+        asked, known = (self.tray.photos[position].digest, self.guard.fused), self._memo.foreign
+        if asked not in known:
+            known[asked] = guard_score(self.pixels(position), self.guard, self.preparation.backbone)
+        return self.guard.sentence(known[asked])
+
+    def is_foreign(self, position: int) -> bool:
+        """Whether the guard trips on one photo; False while it has not been asked about it."""
+        if self.guard is None:
+            return False
+        score = self._memo.foreign.get((self.tray.photos[position].digest, self.guard.fused))
+        return score is not None and self.guard.trips(score)
+
+    def patch_sample(self) -> PatchSample:
+        """Patches of the good photos that previews are fitted on; who asks while they are drawn waits for the same."""
+        with self._memo.sampling:
+            if self._memo.sample is None:
+                self._memo.sample = PatchSample.of(self.study)
+            return self._memo.sample
+
+    def position_of(self, digest: str) -> int | None:
+        """Where the photo of this content is on the tray; None when it is not there."""
+        return next((i for i, photo in enumerate(self.tray.photos) if photo.digest == digest), None)
+
+    def with_photo(self, photo: TrayPhoto, patches: Tensor, thumbnail: bytes) -> "InHand":
+        """With one photo more at the end of the tray, (1, h, w, k) patches given; as it is when the photo is there."""
+        if self.position_of(photo.digest) is not None:
+            return self
+        tray = self.tray.with_photo(photo, patches)
+        return replace(self, tray=tray, thumbnails=(*self.thumbnails, thumbnail))
+
+
+def keep_upload(picture: Picture) -> Path:
+    """The picture as a PNG in the workspace, named by its digest; the path."""
+    folder = workspace.uploads_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{picture.digest[:32]}.png"
+    if not path.exists():
+        half_done = path.with_suffix(f".{uuid.uuid4().hex[:8]}.part")
+        try:
+            Image.fromarray(picture.pixels).save(half_done, "PNG")
+            half_done.replace(path)
+        finally:
+            half_done.unlink(missing_ok=True)
+    return path
+
+
+def of_study(
+    product: str,
+    study: Study,
+    notes: tuple[str, ...] = (),
+    guard: Guard | None = None,
+    suggestion: Suggestion | None = None,
+) -> InHand:
+    """What a finished fit puts in hand."""
+    hand = InHand(product, study.tray, study.preparation, study=study, notes=notes, guard=guard, suggestion=suggestion)
+    return replace(hand, thumbnails=tuple(heatmap.thumbnail(hand.pixels(i)) for i in range(len(study.tray.photos))))
+
+
+def refitted(hand: InHand, study: Study) -> InHand:
+    """The same part under another fit of the same photos; photos added on the bench come along."""
+    memo = _Memo()
+    memo.foreign.update(hand._memo.foreign)
+    tray = study.tray
+    for photo in hand.tray.photos:
+        if photo.part == ADDED:
+            tray = tray.with_photo(photo, study.features(photo))
+    return InHand(
+        hand.product, tray, study.preparation, study=study, notes=hand.notes, guard=hand.guard, kinds=hand.kinds,
+        cases=hand.cases, suggestion=hand.suggestion, follows=hand.id, thumbnails=hand.thumbnails, _memo=memo,
+    )  # fmt: skip
+
+
+class _Shelf:
+    """The parts in hand of all sessions, the one used last at the end; the longest unused goes when it is full."""
+
+    def __init__(self) -> None:
+        self.changing = threading.RLock()
+        self._lock = threading.Lock()
+        self.items: OrderedDict[str, InHand] = OrderedDict()
+
+    def put(self, hand: InHand) -> None:
+        with self._lock:
+            self.items[hand.id] = hand
+            self.items.move_to_end(hand.id)
+            while len(self.items) > SHELF_SIZE:
+                self.items.popitem(last=False)
+
+    def get(self, hand_id: str | None) -> InHand | None:
+        with self._lock:
+            if hand_id in self.items:
+                self.items.move_to_end(hand_id)
+            return self.items.get(hand_id)
+
+    def last_used(self) -> InHand | None:
+        with self._lock:
+            return next(reversed(self.items.values()), None)
+
+
+@st.cache_resource(show_spinner=False)
+def _shelf() -> _Shelf:
+    return _Shelf()
+
+
+def shelve(hand: InHand) -> str:
+    """Put a part on the shelf; its id, which is what callbacks, fragments and jobs hold of it."""
+    _shelf().put(hand)
+    return hand.id
+
+
+def find(hand_id: str) -> InHand | None:
+    """The part of this id as it is now; None when it was put away for parts used after it."""
+    return _shelf().get(hand_id)
+
+
+def change(hand_id: str, how: Callable[[InHand], InHand]) -> InHand | None:
+    """Put what `how` makes of a part in its place, for all sessions; None when the part was put away.
+
+    One change at a time: none is lost when two sessions, or a session and a job, change the same part.
+    """
+    shelf = _shelf()
+    with shelf.changing:
+        hand = shelf.get(hand_id)
+        if hand is None:
+            return None
+        changed = how(hand)
+        shelf.put(changed)
+        return changed
+
+
+def add(hand: InHand, picture: Picture) -> InHand | None:
+    """The part with an uploaded photo on its tray, kept losslessly in the workspace; None when the part was put away.
+
+    A photo seen before costs no work.
+    """
+    if hand.position_of(picture.digest) is not None:
+        return hand
+    path = keep_upload(picture)
+    photo = TrayPhoto(picture.name, picture.digest, picture.pixels.shape[:2], UNKNOWN, ADDED, path)
+    patches, thumbnail = hand.preparation.features(picture.pixels), heatmap.thumbnail(picture.pixels)
+    added = change(hand.id, lambda held: held.with_photo(photo, patches, thumbnail))
+    if added is not None:
+        added.product_check(added.position_of(picture.digest))
+    return added
+
+
+def take(hand_id: str) -> None:
+    """Have this session work with a part on the shelf."""
+    st.session_state[_KEY] = hand_id
+
+
+def current() -> InHand | None:
+    """What this session has in hand: what it took last; with nothing taken yet, the part used last by anyone.
+
+    None when there is nothing, or what it had was put away (see `put_away`): no other part takes its place unasked.
+    """
+    wanted = st.session_state.get(_KEY)
+    if wanted is not None:
+        return find(wanted)
+    hand = _shelf().last_used()
+    if hand is not None:
+        take(hand.id)
+    return hand
+
+
+def put_away() -> InHand | None:
+    """The part used last by anyone, when the one this session had was put away; else None."""
+    return _shelf().last_used() if _KEY in st.session_state and current() is None else None
+
+
+def redrawn(draw: Callable[[InHand], None]) -> Callable[[InHand], None]:
+    """A function that draws a part, as a fragment: each time with the part as it is then.
+
+    Streamlit keeps the arguments of a fragment until the session's next full run, so it is given the id alone.
+    """
+
+    @st.fragment
+    @wraps(draw)
+    def fragment(hand_id: str) -> None:
+        hand = find(hand_id)
+        if hand is None:
+            st.rerun()
+        draw(hand)
+
+    return lambda hand: fragment(hand.id)

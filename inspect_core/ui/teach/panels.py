@@ -1,0 +1,285 @@
+"""The parts of the Teach page: where photos come from, what was found, how to split, which settings, the forecast."""
+
+import contextlib
+import hashlib
+import os
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path, PurePosixPath
+
+import streamlit as st
+
+from inspect_core.detectors.quadrics.algebraic import monomial_count
+from inspect_core.features.backbone_catalogue import CATALOGUE
+from inspect_core.features.backbones import available
+from inspect_core.guard.model import ALONE, FUSED
+from inspect_core.images.folders import (
+    MAX_FILES,
+    Samples,
+    ScanError,
+    Split,
+    inside,
+    propose_groups,
+    scan,
+    split,
+    ungrouped,
+)
+from inspect_core.images.listing import walk
+from inspect_core.images.read import EXTENSIONS
+from inspect_core.methods.quadrics import MOST as QUADRICS
+from inspect_core.methods.table import METHODS, OFFERED
+from inspect_core.runtime import workspace
+from inspect_core.tuning.forecast import Forecast, forecast
+from inspect_core.ui import shell, uploads, weights_panel
+from inspect_core.ui.teach import teaching
+
+SAMPLE, FOLDER, UPLOAD = "Sample part", "Folder on this computer", "Upload"
+MAX_LISTED = 12
+GUARD_SCORES = {ALONE: "Features of the photo", FUSED: "Fused with the network's own classes"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Photos chosen by the engineer: a folder or a zip on this machine, and what to call the part."""
+
+    path: Path
+    product: str
+
+
+def choose_photos() -> Source | None:
+    """Sample, folder or upload; None until a choice is made."""
+    way = st.segmented_control(
+        "Photos from",
+        [SAMPLE, FOLDER, UPLOAD],
+        default=SAMPLE,
+        required=True,
+        key="photos_from",
+        persist_state="session",
+    )
+    return {SAMPLE: _choose_sample, FOLDER: _choose_folder, UPLOAD: _choose_upload}[way]()
+
+
+def look(source: Source) -> Samples | None:
+    """What was found, as a table, with every warning and every skipped photo; None when nothing can be taught."""
+    try:
+        with st.spinner("Looking at the photos…", show_time=True):
+            samples = _scan(str(source.path), _fingerprint(source.path))
+    except (ScanError, OSError) as error:
+        st.error(shell.plain(error), icon=":material/error:")
+        return None
+    st.subheader("What was found")
+    st.markdown(f"**{shell.plain(samples.summary())}.**")
+    rows = samples.table()
+    st.dataframe(
+        {
+            "What": [row.what.capitalize() for row in rows],
+            "Photos": [row.count for row in rows],
+            "Remark": [row.remark for row in rows],
+        },
+        hide_index=True,
+        width="stretch",
+        column_config={"Remark": st.column_config.TextColumn(width="large")},
+    )
+    for line in samples.warnings:
+        st.warning(shell.plain(line), icon=":material/info:")
+    if samples.skipped:
+        with st.expander(f"{len(samples.skipped)} skipped: which, and why"):
+            for skipped in samples.skipped[:MAX_LISTED]:
+                st.text(f"{skipped.name}: {skipped.reason}")
+            if len(samples.skipped) > MAX_LISTED:
+                st.caption(f"and {len(samples.skipped) - MAX_LISTED} more")
+    return samples
+
+
+def choose_split(samples: Samples) -> tuple[Split, tuple[str, ...]]:
+    """Which good photos to learn from, which set the limit, which judge it; groups stay together."""
+    grouping = propose_groups(samples)
+    found = grouping.count < len(samples.good)
+    with st.expander("How the good photos are used", expanded=found):
+        st.markdown(shell.plain(grouping.reason))
+        if found and not st.toggle("Keep the photos of one group together", value=True, key="use_groups"):
+            st.warning("The same part may now be learned from and judged: results can look better than they are.")
+            grouping = ungrouped(samples)
+        share = st.slider(
+            "Good photos kept to set the limit", 0, 50, 20, step=5, format="%d %%", key="calibrate_share",
+            help="The limit is set on good parts that were not learned from. With none kept, it is set on the good "
+            "parts of the test folder, and the sentence says so.",
+        )  # fmt: skip
+        seed = st.number_input("Shuffle", 0, 9999, 0, key="split_seed", help="Another number draws another split.")
+        parts = split(samples, seed=int(seed), groups=grouping, calibrate=share / 100)
+        st.caption(
+            f"{len(parts.fit)} to learn from, {len(parts.calibrate)} to set the limit, {len(parts.judge)} to judge it."
+        )
+        for note in parts.notes:
+            st.caption(shell.plain(note))
+    return parts, (*samples.warnings, *parts.notes)
+
+
+def choose_settings(product: str, photos: Split, notes: tuple[str, ...]) -> teaching.Order | None:
+    """Name, detector, backbone and detail. The defaults suit most parts; None when a choice cannot be used."""
+    st.subheader("How to look")
+    name = st.text_input("Name of the part", value=product, max_chars=60, key=f"product-{product}")
+    method = st.radio(
+        "Detector", OFFERED, format_func=lambda key: METHODS[key].title, key="method",
+        captions=[METHODS[key].when for key in OFFERED], help="Each is a published method: "
+        + "; ".join(f"{METHODS[key].title}: {METHODS[key].reference}" for key in OFFERED),
+    )  # fmt: skip
+    with st.expander("Settings"):
+        left, right = st.columns(2)
+        backbone = left.selectbox(
+            "Backbone", available(), key="backbone",
+            help="The network that describes each patch of the photo. EfficientNet-Lite0 is built in and quick.",
+        )  # fmt: skip
+        taps = right.selectbox(
+            "Taps", list(CATALOGUE[backbone].presets), key=f"taps-{backbone}",
+            help="Where the network is read. Expansions are wider and see finer changes; outputs are quicker.",
+        )  # fmt: skip
+        size = left.select_slider(
+            "Image size", [128, 192, 256, 320, 384, 448, 512], 256, key="size", format_func=_pixels
+        )
+        grid = right.select_slider(
+            "Patch grid", [16, 32, 64], 32, key="grid", format_func=lambda n: f"{n} × {n} patches",
+            help="A finer grid shows smaller defects and takes four times the memory at each step.",
+        )  # fmt: skip
+        parameters = _parameters(method)
+        guard_scores = st.segmented_control(
+            "Product check", GUARD_SCORES, default=ALONE, format_func=GUARD_SCORES.get, required=True,
+            key="guard_scores", help="Is this the product that was taught? Judged by the features of the whole photo, "
+            "or by these and how sure the network is of its own classes (Fang et al. 2024, fused score).",
+        )  # fmt: skip
+    if weights_panel.offer_missing(backbone):
+        return None
+    if not name.strip():
+        st.error("The part has no name; type one above.", icon=":material/error:")
+        return None
+    return teaching.Order(
+        name.strip(), photos, backbone, taps, (size, size), (grid, grid), method, parameters,
+        notes=notes, fused_guard=guard_scores == FUSED,
+    )  # fmt: skip
+
+
+def show_forecast(order: teaching.Order) -> None:
+    """How long teaching will take and what it will need, before it starts."""
+    try:
+        expected = _forecast(order.backbone, order.taps, order.size, order.grid, order.method,
+                             tuple(sorted(order.parameters.items())), len(order.photos.fit),
+                             len(order.photos.calibrate) + len(order.photos.judge))  # fmt: skip
+    except (ValueError, OSError) as error:
+        st.error(shell.plain(error), icon=":material/error:")
+        st.stop()
+    st.caption(
+        f"Takes about {shell.duration(expected.seconds)} on this machine ({expected.engine}), up to "
+        f"{expected.memory / 2**20:.0f} MB of memory and {expected.disk / 2**20:.0f} MB on disk."
+    )
+    if not expected.fits_store:
+        st.caption("The features of all photos do not fit into the store; photos to learn from are read as a stream.")
+
+
+def _parameters(method: str) -> dict[str, float]:
+    defaults = METHODS[method].defaults
+    chosen: dict[str, float] = {}
+    if "k" in defaults:
+        chosen["k"] = st.slider(
+            "k, at most", 10, 200, int(defaults["k"]), step=10, key="fit_k",
+            help="Mixed features kept at every place. Every smaller k can be tried live afterwards.",
+        )  # fmt: skip
+    if "components" in defaults:
+        left, right = st.columns(2)
+        components = left.slider(
+            "Components", 16, 88, int(defaults["components"]), step=8, key="fit_components",
+            help="Main directions in which the good patches vary; the surfaces are fitted in these. More see finer "
+            "changes, and the time to learn grows with their square and beyond.",
+        )  # fmt: skip
+        chosen["components"] = components
+        chosen["m"] = right.slider(
+            "m, at most", 10, min(300, monomial_count(components) // 10 * 10), QUADRICS, step=10, key="fit_m",
+            help="Curved surfaces fitted to the good patches. Every smaller m can be tried live afterwards. The time "
+            "to learn grows with m.",
+        )  # fmt: skip
+        chosen["robust"] = int(st.toggle(
+            "Robust fit", value=bool(defaults["robust"]), key="fit_robust",
+            help="Off: the closed form, in seconds; on real parts it has found more defects. On: refined so that "
+            "single bad patches among the good ones weigh little (the published method); takes minutes.",
+        ))  # fmt: skip
+    return chosen
+
+
+def _choose_sample() -> Source | None:
+    names = teaching.samples()
+    if not names:
+        st.error("The sample parts are missing; run: make sample", icon=":material/error:")
+        return None
+    name = st.selectbox("Part", names, key="sample", format_func=lambda text: text.replace("_", " ").capitalize())
+    return Source(teaching.SAMPLES / name, name.replace("_", " "))
+
+
+def _choose_folder() -> Source | None:
+    text = st.text_input(
+        "Folder or zip", key="folder", placeholder="/home/you/photos/part-17", persist_state="session",
+        help="Any layout: only good photos; sub-folders good and one for each kind of defect; or the MVTec AD layout.",
+    )  # fmt: skip
+    if not text.strip():
+        return None
+    try:
+        path = inside(text.strip(), workspace.allowed_roots())
+    except (ValueError, OSError) as error:
+        st.error(shell.plain(error), icon=":material/error:")
+        return None
+    return Source(path, path.stem)
+
+
+def _choose_upload() -> Source | None:
+    whole = st.toggle("Upload a folder", key="upload_folder", help="Off: choose photos, or one zip.")
+    types = sorted(extension.lstrip(".") for extension in EXTENSIONS)
+    if whole:
+        files = st.file_uploader("A folder of photos", types, accept_multiple_files="directory", key="folder_upload")
+    else:
+        files = st.file_uploader("Photos, or one zip", [*types, "zip"], accept_multiple_files=True, key="files_upload")
+    if not files:
+        return None
+    zipped = [file for file in files if PurePosixPath(file.name).suffix.lower() == ".zip"]
+    if zipped and len(files) > 1:
+        st.error("A zip is uploaded alone: choose photos, or one zip.", icon=":material/error:")
+        return None
+    try:
+        folder = uploads.keep([(file.name, file.getbuffer()) for file in files], workspace.uploads_folder())
+        first, *others = folder.iterdir()
+    except OSError as error:
+        st.error(
+            f"The upload could not be kept ({shell.plain(error.strerror or error)}); free some disk space, then upload "
+            "it again.", icon=":material/error:",
+        )  # fmt: skip
+        return None
+    if zipped:
+        return Source(first, first.stem)
+    return Source(folder, "my part" if others or first.is_file() else first.name)
+
+
+def _fingerprint(path: Path) -> str:
+    """Changes when a file below `path` appears, vanishes, or is written: the key of what was found."""
+    digest = hashlib.sha256()
+    with contextlib.suppress(OSError):  # `scan` says what is wrong
+        for name, _ in islice(walk(path), MAX_FILES) if path.is_dir() else [("", None)]:
+            entry = path / name
+            if entry.is_file():
+                facts = entry.stat()
+                digest.update(b"%s|%d|%d\n" % (os.fsencode(entry), facts.st_size, facts.st_mtime_ns))
+    return digest.hexdigest()
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _scan(path: str, fingerprint: str) -> Samples:
+    return scan(Path(path))
+
+
+@st.cache_data(max_entries=32, show_spinner="Timing one photo…")
+def _forecast(backbone: str, taps: str, size: tuple[int, int], grid: tuple[int, int], method: str,
+              parameters: tuple, fit: int, shown: int) -> Forecast:  # fmt: skip
+    return forecast(
+        backbone, taps=taps, size=size, grid=grid, method=method, parameters=dict(parameters), fit=fit, shown=shown,
+        store=teaching.feature_store(),
+    )  # fmt: skip
+
+
+def _pixels(side: int) -> str:
+    return f"{side} × {side} px"

@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+import torch
+
+from inspect_core.defect_types.classifier import Kinds, embed, largest_box
+from inspect_core.defect_types.training import fit
+from inspect_core.images.boxes import square_around
+from inspect_core.judge.anomaly_map import Region
+
+CENTRES = {"dent": 0.0, "scratch": 3.0, "stain": -3.0}
+
+
+def examples(count: int, seed: int) -> tuple[np.ndarray, list[str]]:
+    rng = np.random.default_rng(seed)
+    points = [centre + 0.3 * rng.normal(size=(count, 6)) for centre in CENTRES.values()]
+    return np.concatenate(points).astype(np.float32), [kind for kind in CENTRES for _ in range(count)]
+
+
+@pytest.fixture(scope="module")
+def kinds() -> Kinds:
+    return fit(*examples(20, 0)).kinds
+
+
+def test_known_kinds_are_named_with_their_probability(kinds):
+    points, labels = examples(10, 1)
+    named = [kinds.of_embedding(point) for point in points]
+    right = [name is not None and name[0] == label for name, label in zip(named, labels, strict=True)]
+    assert np.mean(right) > 0.8
+    assert all(kinds.known_from <= name[1] <= 1 for name in named if name)
+
+
+def test_a_part_far_from_all_is_not_a_known_kind(kinds):
+    assert kinds.of_embedding(np.full(6, 400.0, np.float32)) is None
+
+
+def test_the_limit_decides_what_is_named(kinds):
+    assert kinds.with_limit(0.0).of_embedding(np.full(6, 3.0, np.float32))[0] == "scratch"
+    with pytest.raises(ValueError, match=r"known_from is 1\.5"):
+        kinds.with_limit(1.5)
+
+
+def test_a_kind_can_be_renamed_but_not_joined(kinds):
+    assert kinds.renamed("dent", "bump").names == ("bump", "scratch", "stain")
+    with pytest.raises(ValueError, match="is a kind already"):
+        kinds.renamed("dent", "stain")
+    with pytest.raises(ValueError, match="not one of the kinds"):
+        kinds.renamed("rust", "stain")
+
+
+def test_it_comes_back_from_its_arrays_to_the_bit(kinds):
+    arrays = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in kinds.arrays().items()}
+    assert all(bool(torch.isfinite(value).all()) for value in arrays.values())
+    again = Kinds.from_arrays(arrays, kinds.params())
+    point = np.full((1, 6), 2.7, np.float32)
+    assert np.array_equal(again.classifier.predict_proba(point), kinds.classifier.predict_proba(point))
+    assert again.names == kinds.names
+
+
+def test_the_same_examples_give_the_same_kinds_to_the_bit(kinds):
+    point = examples(3, 2)[0]
+    again = fit(*examples(20, 0)).kinds
+    assert np.array_equal(again.classifier.predict_proba(point), kinds.classifier.predict_proba(point))
+
+
+@pytest.mark.parametrize(
+    ("labels", "parent", "words"),
+    [(["a"] * 6, "forest", "kind"), (["a"] * 5 + ["b"], "forest", "b"), (["a", "b"] * 3, "oracle", "oracle")],
+)
+def test_what_cannot_be_learned_is_named(labels, parent, words):
+    with pytest.raises(ValueError, match=words):
+        fit(np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32), labels, parent=parent)
+
+
+@pytest.mark.parametrize("box", [(0, 0, 10, 4), (90, 40, 100, 60), (0, 0, 100, 60), (50, 30, 51, 31)])
+def test_the_crop_is_a_square_inside_the_photo(box):
+    x0, y0, x1, y1 = square_around(box, (60, 100))
+    assert x1 - x0 == y1 - y0
+    assert 0 <= x0 < x1 <= 100
+    assert 0 <= y0 < y1 <= 60
+
+
+def test_the_embedding_is_that_of_the_largest_region(backbone):
+    image = np.random.default_rng(0).integers(0, 255, (200, 300, 3), np.uint8)
+    box = largest_box([Region(4, 9.0, (0, 0, 2, 2)), Region(400, 5.0, (100, 80, 140, 120))])
+    x0, y0, x1, y1 = square_around(box, (200, 300))
+    assert np.array_equal(embed(image, box, backbone), embed(image[y0:y1, x0:x1], None, backbone))

@@ -1,0 +1,88 @@
+from functools import partial
+
+import numpy as np
+import pytest
+
+from inspect_core.classify.kernel_density import fit_kdf
+from inspect_core.defect_types import training
+from inspect_core.defect_types.classifier import least_limit
+from inspect_core.defect_types.training import FOREST, NETWORK, fit, suggested_limit
+from inspect_core.judge.metrics import accuracy
+
+CENTRES = {"dent": 0.0, "scratch": 3.0, "stain": -3.0}
+
+
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch):
+    monkeypatch.setitem(training.FITS, FOREST, partial(fit_kdf, trees=40))
+
+
+def examples(count: int, seed: int = 0) -> tuple[np.ndarray, list[str]]:
+    rng = np.random.default_rng(seed)
+    points = [centre + 0.5 * rng.normal(size=(count, 6)) for centre in CENTRES.values()]
+    return np.concatenate(points).astype(np.float32), [kind for kind in CENTRES for _ in range(count)]
+
+
+@pytest.mark.parametrize("parent", [FOREST, NETWORK])
+def test_examples_are_judged_by_models_that_had_not_seen_them(parent):
+    points, labels = examples(12)
+    shuffled = np.random.default_rng(5).permutation(labels).tolist()
+    told, guessed = (fit(points, words, parent=parent).unseen for words in (labels, shuffled))
+    assert accuracy(told.kernel(), told.y) > 0.9
+    assert accuracy(guessed.kernel(), guessed.y) < 0.6
+
+
+def test_only_judged_examples_are_counted_but_all_are_learned():
+    points, labels = examples(8)
+    judged = [i % 2 == 0 for i in range(len(labels))]
+    learned = fit(points, labels, judged=judged)
+    assert len(learned.unseen.y) == sum(judged)
+    assert learned.kinds.classifier.prior == pytest.approx([1 / 3] * 3)
+    assert len(learned.kinds.classifier.gaussians.mu) == len(fit(points, labels).kinds.classifier.gaussians.mu)
+
+
+def test_a_kind_without_a_judged_example_is_named():
+    points, labels = examples(4)
+    with pytest.raises(ValueError, match="'stain'"):
+        fit(points, labels, judged=[label != "stain" for label in labels])
+    with pytest.raises(ValueError, match="judged has 2 entries"):
+        fit(points, labels, judged=[True, False])
+
+
+def test_the_suggested_limit_keeps_nine_right_names_of_ten_above_the_prior():
+    prior, y = np.array([0.5, 0.5]), np.zeros(11, int)
+    sure = np.linspace(0.8, 0.9, 11)
+    assert suggested_limit(np.c_[sure, 1 - sure], y, prior) == pytest.approx(0.81)
+    unsure = np.full(11, 0.55)
+    assert suggested_limit(np.c_[unsure, 1 - unsure], y, prior) == least_limit(prior) == 0.75
+
+
+def test_the_network_learns_with_its_output_layer():
+    """On wide embeddings the hidden units alone hardly part the kinds."""
+    assert fit(*examples(4), parent=NETWORK).kinds.classifier.parent.with_output
+
+
+def test_progress_rises_and_a_report_can_stop_it():
+    class Stop(RuntimeError):
+        pass
+
+    shares = []
+    fit(*examples(4), report=lambda share, step: shares.append(share))
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+    def stop(share: float, step: str) -> None:
+        raise Stop
+
+    with pytest.raises(Stop):
+        fit(*examples(4), report=stop)
+
+
+def test_identical_examples_are_refused_with_a_cure():
+    with pytest.raises(ValueError, match="all alike"):
+        fit(np.ones((8, 5), np.float32), ["dent", "stain"] * 4)
+
+
+def test_few_examples_warn_nobody_here(recwarn):
+    fit(*examples(3))
+    assert not recwarn.list

@@ -1,0 +1,77 @@
+import numpy as np
+import pytest
+import torch
+
+from inspect_core.guard.model import Guard, fit
+
+RNG = np.random.default_rng(5)
+BASIS = RNG.normal(size=(6, 40))
+
+
+def product(n: int, seed: int) -> np.ndarray:
+    """(n, 40) features of one product: near a 6-dimensional plane."""
+    rng = np.random.default_rng(seed)
+    return (4 + rng.normal(size=(n, 6)) @ BASIS + 0.1 * rng.normal(size=(n, 40))).astype(np.float32)
+
+
+def foreign(n: int) -> np.ndarray:
+    return (4 * np.random.default_rng(9).normal(size=(n, 40))).astype(np.float32)
+
+
+def logits(n: int, level: float) -> np.ndarray:
+    return (level + np.random.default_rng(n).normal(size=(n, 10))).astype(np.float32)
+
+
+@pytest.mark.parametrize("gamma", [None, 1.0])
+@pytest.mark.parametrize("fused", [False, True])
+def test_another_product_trips_and_new_good_parts_do_not(gamma, fused):
+    own = (logits(60, 8), logits(20, 8)) if fused else (None, None)
+    guard = fit(
+        product(60, 1), product(20, 2), good_logits=own[0], held_out_logits=own[1], gamma=gamma, M=256, mode="stop"
+    )
+    fresh = guard.score(product(50, 3), logits(50, 8) if fused else None)
+    strange = guard.score(foreign(50), logits(50, 5) if fused else None)
+    assert not any(guard.trips(score) for score in fresh)
+    assert all(guard.trips(score) for score in strange)
+    assert "does not look like" in guard.sentence(strange[0])
+    assert "looks like the product" in guard.sentence(fresh[0])
+
+
+def test_fused_score_is_minus_the_papers():
+    guard = fit(product(30, 1), product(10, 2), good_logits=logits(30, 8), held_out_logits=logits(10, 8))
+    z, head = product(5, 4), logits(5, 8)
+    error = guard.detector.score(torch.from_numpy(z)).double().numpy()
+    energy = np.log(np.exp(head.astype(np.float64)).sum(axis=1))
+    np.testing.assert_allclose(guard.score(z, head), -(1 - error) * energy, rtol=1e-5)
+
+
+def test_energies_that_fall_below_nothing_are_shifted():
+    guard = fit(product(30, 1), product(10, 2), good_logits=logits(30, -20), held_out_logits=logits(10, -20))
+    assert guard.smallest < 0
+    assert np.isfinite(guard.score(foreign(4), logits(4, -40))).all()
+
+
+def test_off_never_trips_and_says_so():
+    guard = fit(product(30, 1), product(10, 2)).with_mode("off")
+    assert not guard.trips(1e9)
+    assert guard.sentence(1e9) == "Product check is off."
+    with pytest.raises(ValueError, match="mode is 'maybe'"):
+        guard.with_mode("maybe")
+
+
+def test_missing_logits_are_named():
+    guard = fit(product(30, 1), product(10, 2), good_logits=logits(30, 8), held_out_logits=logits(10, 8))
+    with pytest.raises(ValueError, match="logits are missing"):
+        guard.score(product(2, 3))
+
+
+def test_it_comes_back_from_its_arrays_to_the_bit():
+    guard = fit(product(30, 1), product(10, 2), gamma=0.5, M=64, mode="stop")
+    again = Guard.from_arrays(guard.arrays(), guard.params())
+    assert np.array_equal(again.score(foreign(3)), guard.score(foreign(3)))
+    assert (again.limit, again.mode, again.fused) == (guard.limit, guard.mode, guard.fused)
+
+
+def test_without_held_out_photos_the_good_ones_have_to_do():
+    guard = fit(product(30, 1), product(0, 2))
+    assert np.isfinite(guard.limit)

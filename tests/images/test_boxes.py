@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+
+from inspect_core.images import boxes
+
+
+def test_the_peak_of_every_cell_against_a_loop():
+    values = np.random.default_rng(0).normal(size=(11, 10))
+    peaks = boxes.cell_peaks(values, (4, 3))
+    for row in range(4):
+        for column in range(3):
+            rows = slice(row * 11 // 4, (row + 1) * 11 // 4)
+            columns = slice(column * 10 // 3, (column + 1) * 10 // 3)
+            assert peaks[row, column] == values[rows, columns].max()
+
+
+def test_one_pixel_of_a_mask_marks_its_patch_and_no_other():
+    mask = np.zeros((64, 96), bool)
+    mask[17, 95] = True
+    marked = boxes.cell_peaks(mask, (4, 3))
+    assert marked.dtype == bool
+    assert np.argwhere(marked).tolist() == [[1, 2]]
+
+
+def test_a_grid_finer_than_the_pixels_is_refused():
+    with pytest.raises(ValueError, match=r"grid is \(4, 3\), finer"):
+        boxes.cell_peaks(np.zeros((3, 3)), (4, 3))
+
+
+def test_boxes_tile_the_photo():
+    seen = np.zeros((50, 70), int)
+    for row in range(4):
+        for column in range(3):
+            left, top, right, bottom = boxes.patch_box((row, column), (4, 3), (50, 70))
+            seen[top:bottom, left:right] += 1
+    assert (seen == 1).all()
+
+
+def test_surroundings_stop_at_the_rim():
+    assert boxes.surroundings((0, 10, 10, 20), (100, 25)) == (0, 0, 25, 50)
+
+
+def test_a_frame_goes_around_the_patch_and_leaves_it_as_it_is():
+    pixels = np.random.default_rng(0).integers(0, 200, size=(40, 60, 3), dtype=np.uint8)
+    before, box = pixels.copy(), (20, 10, 30, 16)
+    framed = boxes.outlined(pixels, box, (194, 65, 12))
+    assert (pixels == before).all()
+    assert (boxes.cut(framed, box) == boxes.cut(pixels, box)).all()
+    assert framed[10, 19].tolist() == [194, 65, 12]
+    assert framed[10, 18].tolist() == [255, 255, 255]
+    changed = (framed != pixels).any(axis=2)
+    assert changed.sum() <= 14 * 10 - 10 * 6
+
+
+def test_enlarging_makes_up_no_value():
+    pixels = np.random.default_rng(0).integers(0, 255, size=(5, 7, 3), dtype=np.uint8)
+    large = boxes.enlarged(pixels, least=20)
+    assert large.shape == (15, 21, 3)
+    assert (large[1::3, 1::3] == pixels).all()
+
+
+def test_reducing_keeps_the_aspect_and_never_enlarges():
+    assert boxes.reduced(np.zeros((400, 200, 3), np.uint8), 100).shape == (100, 50, 3)
+    assert boxes.reduced(np.zeros((40, 20, 3), np.uint8), 100).shape == (40, 20, 3)

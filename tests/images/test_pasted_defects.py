@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+
+from inspect_core.images import pasted_defects
+
+
+@pytest.fixture
+def photo() -> np.ndarray:
+    """A 96 x 128 photo with texture away from both ends of the scale, so that no change is clipped."""
+    return np.random.default_rng(1).integers(90, 160, (96, 128, 3)).astype(np.uint8)
+
+
+@pytest.mark.parametrize("make", pasted_defects.KINDS, ids=lambda make: make.__name__)
+def test_the_mask_is_where_the_photo_changed(photo, make):
+    for seed in range(20):
+        before = photo.copy()
+        made, mask = make(photo, np.random.default_rng(seed))
+        assert np.array_equal(photo, before), "the photo itself is left as it was"
+        assert made.dtype == np.uint8
+        assert made.shape == photo.shape
+        assert mask.dtype == bool
+        assert mask.shape == photo.shape[:2]
+        change = np.abs(made.astype(int) - photo).max(axis=2)
+        assert 0 < mask.mean() < 0.1
+        assert (change[mask] > 0).mean() > 0.9
+        outside = change[~mask]
+        assert outside.max() <= max(change[mask].max(), 1), "only the soft edge changes beside the mask"
+        assert (outside > 0).mean() < 0.05
+
+
+def test_a_misplaced_patch_is_a_piece_of_the_photo_off_in_colour(photo):
+    made, mask = pasted_defects.misplaced_patch(photo, np.random.default_rng(4))
+    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    assert mask[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1].all(), "a full rectangle"
+    assert np.array_equal(made[~mask], photo[~mask]), "with a sharp edge"
+    piece = made[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1].astype(int)
+    height, width = piece.shape[:2]
+    spread = min(
+        np.ptp(piece - photo[y : y + height, x : x + width], axis=(0, 1)).max()
+        for y in range(96 - height + 1)
+        for x in range(128 - width + 1)
+    )
+    assert spread <= 1, "somewhere on the photo lies the same piece, one colour shift away"
+
+
+def test_a_scar_is_thin_and_long(photo):
+    for seed in range(10):
+        _, mask = pasted_defects.scar(photo, np.random.default_rng(seed))
+        rows, columns = np.nonzero(mask)
+        length = np.hypot(np.ptp(rows), np.ptp(columns))
+        assert length > 2 * mask.sum() / max(length, 1), "longer than it is wide"
+
+
+def test_the_same_generator_makes_the_same_defect_and_another_makes_another(photo):
+    first, again, other = (pasted_defects.paste(photo, np.random.default_rng(seed)) for seed in (7, 7, 8))
+    assert np.array_equal(first[0], again[0])
+    assert np.array_equal(first[1], again[1])
+    assert not np.array_equal(first[1], other[1])
+
+
+def test_all_kinds_come_up(photo, monkeypatch):
+    seen = set()
+    monkeypatch.setattr(
+        pasted_defects, "KINDS", tuple(lambda pixels, rng, number=number: seen.add(number) for number in range(3))
+    )
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        pasted_defects.paste(photo, rng)
+    assert seen == {0, 1, 2}
+
+
+@pytest.mark.parametrize("level", [0, 255])
+def test_the_ends_of_the_scale_are_not_passed(level):
+    flat = np.full((64, 64, 3), level, np.uint8)
+    for make in pasted_defects.KINDS:
+        for seed in range(10):
+            made, _ = make(flat, np.random.default_rng(seed))
+            assert np.abs(made.astype(int) - level).max() < 130, "no value wrapped around"
+
+
+@pytest.mark.parametrize(
+    "pixels",
+    [
+        np.zeros((64, 64, 3)),
+        np.zeros((64, 64), np.uint8),
+        np.zeros((64, 64, 4), np.uint8),
+        np.zeros((31, 64, 3), np.uint8),
+    ],
+)
+def test_other_pixels_are_refused(pixels):
+    with pytest.raises(ValueError, match="uint8 RGB"):
+        pasted_defects.paste(pixels, np.random.default_rng(0))

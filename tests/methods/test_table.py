@@ -1,0 +1,32 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspect_core.methods.method import stops_up_to
+from inspect_core.methods.table import METHODS, parameters_of
+
+
+@given(st.integers(1, 20_000))
+def test_stops_are_few_ascending_and_reach_both_ends(top: int):
+    stops = stops_up_to(top)
+    assert stops[0] == 1
+    assert stops[-1] == top
+    assert list(stops) == sorted(set(stops))
+    assert len(stops) <= 65
+    assert top > 64 or stops == tuple(range(1, top + 1))
+
+
+def test_stops_hold_the_round_values_people_ask_for():
+    assert {20, 50, 100} <= set(stops_up_to(100))
+    assert {20, 50, 100, 200} <= set(stops_up_to(256))
+
+
+def test_parameters_are_defaults_overlaid():
+    assert parameters_of("mahalanobis", {"k": 20}) == {"k": 20, "ridge": 0.01}
+    assert METHODS["mahalanobis"].defaults["k"] == 100
+
+
+@pytest.mark.parametrize(("method", "given"), [("nonsense", {}), ("mahalanobis", {"gamma": 1.0})])
+def test_unknown_names_are_refused_by_name(method, given):
+    with pytest.raises(ValueError, match=r"nonsense|gamma"):
+        parameters_of(method, given)

@@ -1,0 +1,85 @@
+import threading
+import time
+
+import pytest
+
+from inspect_core.runtime.jobs import Busy, Jobs, State, device_lock
+from inspect_core.runtime.progress import Cancelled
+
+
+def ended(job, seconds: float = 5.0):
+    limit = time.monotonic() + seconds
+    while job.active:
+        assert time.monotonic() < limit, "the job did not end"
+        time.sleep(0.005)
+    return job
+
+
+def test_result_and_progress_of_a_job_that_ends_well():
+    def work(job):
+        job.report(0.5, "half way")
+        return 42
+
+    job = ended(Jobs().submit("Fit", work))
+    assert (job.state, job.result, job.share, job.step) == (State.DONE, 42, 1.0, "half way")
+
+
+def test_a_second_job_is_refused_by_name_while_the_first_runs():
+    jobs, release = Jobs(), threading.Event()
+    first = jobs.submit("Teach tile", lambda job: release.wait(5), owner="Ana")
+    with pytest.raises(Busy, match=r"Teach tile.*Ana"):
+        jobs.submit("Teach board", lambda job: None)
+    release.set()
+    ended(first)
+    assert ended(jobs.submit("Teach board", lambda job: "next")).result == "next"
+
+
+def test_cancel_stops_the_work_at_its_next_report():
+    steps = []
+
+    def work(job):
+        for i in range(10_000):
+            steps.append(i)
+            job.report(i / 10_000)
+            time.sleep(0.001)
+
+    job = Jobs().submit("Fit", work)
+    while not steps:
+        time.sleep(0.001)
+    job.cancel()
+    assert ended(job).state is State.CANCELLED
+    assert len(steps) < 10_000
+    assert job.result is None
+
+
+def test_a_failure_keeps_its_sentence_and_frees_the_worker():
+    jobs = Jobs()
+
+    def work(job):
+        raise ValueError("there is no good photo")
+
+    job = ended(jobs.submit("Fit", work))
+    assert (job.state, job.error) == (State.FAILED, "there is no good photo")
+    assert ended(jobs.submit("Fit", lambda job: 1)).state is State.DONE
+
+
+def test_time_left_follows_the_share_done(monkeypatch):
+    job = Jobs().submit("Fit", lambda job: None)
+    ended(job)
+    job.state, job.share, job._ended = State.RUNNING, 0.25, job._began + 10
+    assert job.seconds_left == pytest.approx(30)
+    job.share = 0.0
+    assert job.seconds_left is None
+
+
+def test_one_lock_for_each_device():
+    assert device_lock("cpu") is device_lock("cpu")
+    assert device_lock("cpu") is not device_lock("cuda:0")
+
+
+def test_report_raises_only_after_cancel():
+    job = ended(Jobs().submit("Fit", lambda job: None))
+    job.report(0.3)
+    job.cancel()
+    with pytest.raises(Cancelled):
+        job.report(0.4)

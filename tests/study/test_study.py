@@ -1,0 +1,212 @@
+import shutil
+
+import numpy as np
+import pytest
+import torch
+
+from inspect_core.features import backbones
+from inspect_core.features.store import Store
+from inspect_core.images.folders import scan, split
+from inspect_core.images.read import read
+from inspect_core.recipe import inspect
+from inspect_core.records.recipe_file import load, save
+from inspect_core.runtime.progress import Cancelled
+from inspect_core.study.evaluation import evaluate, in_parts_of, truth_masks
+from inspect_core.study.study import Study
+from inspect_core.verdict import Limits
+
+GRID = (16, 16)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory) -> Store:
+    return Store(tmp_path_factory.mktemp("features"))
+
+
+@pytest.fixture(scope="module")
+def study(product, backbone, store) -> Study:
+    with pytest.warns(UserWarning, match=r"N = 11.*k = 24"):
+        return Study(scan(product), backbone, store, parameters={"k": 24}, grid=GRID).fit()
+
+
+@pytest.fixture
+def network_calls(monkeypatch) -> list[int]:
+    calls: list[int] = []
+    run = backbones.Backbone._run
+
+    def counted(self, images, *, head):
+        calls.append(len(images))
+        return run(self, images, head=head)
+
+    monkeypatch.setattr(backbones.Backbone, "_run", counted)
+    return calls
+
+
+def test_moves_of_k_and_limit_cost_no_network_and_no_fit(study, network_calls, monkeypatch):
+    from inspect_core.detectors import mahalanobis
+
+    monkeypatch.setattr(mahalanobis.LocalGaussian, "finish", lambda *a, **k: pytest.fail("fitted again"))
+    before = study.scores(k=24)
+    after = study.scores(k=6)
+    study.map(0, k=12)
+    limits = study.default_limits(k=6)
+    in_parts_of(study.tray, after, limits)
+    assert network_calls == []
+    assert (after < before).all(), "a distance over fewer dimensions cannot be larger"
+
+
+def test_app_recipe_and_reloaded_recipe_score_alike_to_the_bit(study, backbone, tmp_path):
+    for k in (24, 7):
+        recipe = study.recipe(k=k, product="flange")
+        save(recipe, tmp_path / f"{k}.zip")
+        reloaded = load(tmp_path / f"{k}.zip")
+        for i, photo in enumerate(study.photos):
+            pixels = read(photo.path).pixels
+            for source in (recipe, reloaded):
+                verdict = inspect(pixels, source, backbone=backbone)
+                assert verdict.score == study.scores(k=k)[i]
+                assert np.array_equal(verdict.anomaly_map, study.map(i, k=k))
+                assert verdict.verdict == recipe.limits.verdict(verdict.score)
+                assert bool(verdict.regions) == (verdict.verdict != "accept")
+
+
+def test_defects_stand_out_where_they_are(study):
+    figures = evaluate(study.tray, study.default_limits(), truth_masks(study.tray))
+    assert figures.image_auroc > 0.8
+    assert figures.pixel_auroc > 0.9
+    assert figures.counts.defects_total == 3
+
+
+def test_fitting_again_gives_the_same_model_to_the_bit(study, product, backbone, store, network_calls):
+    with pytest.warns(UserWarning, match="N = 11"):
+        again = Study(scan(product), backbone, store, parameters={"k": 24}, grid=GRID).fit()
+    assert network_calls == [], "every photo was in the store"
+    for name, array in study.tray.detector.arrays().items():
+        assert torch.equal(array, again.tray.detector.arrays()[name]), name
+    assert np.array_equal(study.scores(), again.scores())
+
+
+def test_a_store_too_small_streams_and_gives_the_same_model(study, product, backbone, tmp_path):
+    small = Store(tmp_path / "small", limit=12 * 4 * 256 * 24)
+    with pytest.warns(UserWarning, match="N = 11"):
+        streamed = Study(scan(product), backbone, small, parameters={"k": 24}, grid=GRID).fit()
+    assert np.array_equal(study.scores(), streamed.scores())
+
+
+def test_a_smaller_fit_is_the_prefix_of_a_larger_one(study, product, backbone, tmp_path):
+    with pytest.warns(UserWarning, match="N = 11"):
+        small = Study(scan(product), backbone, Store(tmp_path), parameters={"k": 12}, grid=GRID).fit()
+    np.testing.assert_allclose(small.scores(k=12), study.scores(k=12), rtol=1e-3)
+
+
+def test_a_value_between_the_stops_is_computed_all_the_same(study):
+    tray = study.tray
+    kept = tray.stops
+    try:
+        expected = tray.scores(k=7)
+        tray.stops = tuple(-stop if stop == 7 else stop for stop in kept)
+        assert np.array_equal(study.scores(k=7), expected)
+    finally:
+        tray.stops = kept
+
+
+def test_a_damaged_photo_is_left_out_and_listed(product, backbone, store, tmp_path):
+    folder = tmp_path / "flange"
+    shutil.copytree(product, folder)
+    samples = split(scan(folder), seed=0)
+    for victim in (samples.fit[0], samples.judge[0]):
+        data = victim.path.read_bytes()
+        victim.path.write_bytes(data[: len(data) // 2])
+    with pytest.warns(UserWarning, match="N = 10"):
+        study = Study(samples, backbone, store, parameters={"k": 24}, grid=GRID).fit()
+    assert sorted(name for name, _ in study.skipped) == sorted([samples.fit[0].name, samples.judge[0].name])
+    assert len(study.photos) == len(samples.calibrate) + len(samples.judge) - 1
+
+
+def test_one_good_photo_is_enough_to_begin(product, backbone, store, tmp_path):
+    folder = tmp_path / "one"
+    folder.mkdir()
+    shutil.copy(next((product / "train/good").iterdir()), folder)
+    with pytest.warns(UserWarning, match="N = 1"):
+        study = Study(scan(folder), backbone, store, parameters={"k": 5}, grid=GRID).fit()
+    assert study.photos == ()
+    with pytest.raises(ValueError, match="no good photo was kept"):
+        study.default_limits()
+    assert study.recipe(Limits(1.0, 2.0)).calibration == ()
+
+
+def test_cancelling_leaves_nothing_half_fitted(product, backbone, store):
+    study = Study(scan(product), backbone, store, parameters={"k": 24}, grid=GRID)
+    steps = []
+
+    def progress(share, step):
+        steps.append(share)
+
+    with pytest.raises(Cancelled):
+        study.fit(progress, lambda: len(steps) >= 5)
+    assert study.tray is None
+    with pytest.raises(ValueError, match="nothing has been fitted"):
+        study.scores()
+
+
+def test_progress_goes_from_nothing_to_all(product, backbone, store):
+    steps = []
+    with pytest.warns(UserWarning, match="N = 11"):
+        Study(scan(product), backbone, store, parameters={"k": 24}, grid=GRID).fit(lambda share, _: steps.append(share))
+    assert steps == sorted(steps)
+    assert 0 < steps[0] < 0.1
+    assert steps[-1] == 1.0
+
+
+def test_names_and_values_that_are_not_there(study):
+    with pytest.raises(ValueError, match="not on the tray"):
+        study.map("gone.png")
+    with pytest.raises(ValueError, match="live parameter"):
+        study.scores(q=3)
+
+
+@pytest.fixture(scope="module")
+def quadric_study(product, backbone, store) -> Study:
+    parameters = {"components": 8, "m": 12, "robust": 1, "patches": 600}
+    return Study(scan(product), backbone, store, method="quadrics", parameters=parameters, grid=GRID).fit()
+
+
+@pytest.mark.parametrize("m", [3, 12])
+def test_quadrics_score_alike_in_app_and_reloaded_recipe_to_the_bit(quadric_study, backbone, tmp_path, m):
+    save(quadric_study.recipe(m=m, product="flange"), tmp_path / "q.zip")
+    recipe = load(tmp_path / "q.zip")
+    assert recipe.live == {"m": m}
+    scores = quadric_study.scores(m=m)
+    for position in (0, len(scores) - 1):
+        verdict = inspect(read(quadric_study.photos[position].path).pixels, recipe, backbone=backbone)
+        assert verdict.score == float(scores[position])
+
+
+def test_quadrics_begin_with_all_of_them_and_never_with_more(quadric_study, product, backbone, store):
+    assert quadric_study.live == {"m": 12}
+    with pytest.raises(ValueError, match="m is 99"):
+        Study(scan(product), backbone, store, method="quadrics", parameters={"components": 8, "m": 99}, grid=GRID).fit()
+
+
+def test_a_quadric_fit_can_be_cancelled_in_the_middle_and_leaves_nothing(product, backbone, store):
+    study = Study(
+        scan(product), backbone, store, method="quadrics", parameters={"components": 8, "m": 12, "robust": 1}, grid=GRID
+    )
+    said: list[float] = []
+
+    def progress(share: float, step: str) -> None:
+        if step == "learning what good looks like":
+            said.append(share)
+
+    with pytest.raises(Cancelled):
+        study.fit(progress, lambda: len(said) > len(study.split.fit) + 3)
+    assert study.tray is None
+    assert said == sorted(said), "progress does not go back"
+
+
+def test_quadrics_are_fitted_in_closed_form_unless_a_robust_fit_is_asked_for(quadric_study):
+    closed = quadric_study.with_parameters({"robust": 0}).fit().tray.detector
+    assert closed.penalty_value < 1e-8
+    assert quadric_study.tray.detector.penalty_value > 1e-8
+    sample = quadric_study.patch_sample(600).double()
+    assert quadric_study.tray.detector.score(sample).mean() < closed.score(sample).mean()

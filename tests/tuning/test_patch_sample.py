@@ -1,0 +1,177 @@
+import threading
+
+import numpy as np
+import pytest
+import torch
+
+from inspect_core.detectors import cop_corp, kernel_pca
+from inspect_core.features.backbones import Backbone
+from inspect_core.features.store import Store
+from inspect_core.images.folders import scan
+from inspect_core.runtime.progress import Cancelled
+from inspect_core.study.scored_photos import Tray
+from inspect_core.study.study import Study
+from inspect_core.tuning.patch_sample import PatchSample, explained, stop_explaining
+from inspect_core.ui.inspect.previews import Run, ask
+
+GRID = (16, 16)
+PLACES = 256
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory) -> Store:
+    return Store(tmp_path_factory.mktemp("features"))
+
+
+@pytest.fixture(scope="module")
+def corp(product, backbone, store) -> Study:
+    return Study(scan(product), backbone, store, method="corp", parameters={"gamma": 2.0, "M": 96}, grid=GRID).fit()
+
+
+@pytest.fixture(scope="module")
+def hoffmann(product, backbone, store) -> Study:
+    return Study(scan(product), backbone, store, method="kernel_pca", parameters={"patches": 150}, grid=GRID).fit()
+
+
+@pytest.fixture
+def no_network(monkeypatch) -> None:
+    monkeypatch.setattr(Backbone, "_run", lambda *a, **k: pytest.fail("the network ran"))
+
+
+def test_the_sample_is_drawn_evenly_from_the_store(corp, no_network):
+    sample = corp.patch_sample(110)
+    rows = torch.cat([corp._features(photo).reshape(PLACES, -1) for photo in corp.split.fit])
+    photos = []
+    for row in sample:
+        found = (rows == row).all(dim=1).nonzero()
+        assert len(found), "every patch is one of the photos to fit"
+        photos.append(int(found[0]) // PLACES)
+    assert np.bincount(photos).tolist() == [10] * len(corp.split.fit)
+    assert torch.equal(corp.patch_sample(110), sample)
+
+
+def test_all_patches_when_there_are_fewer_than_wanted(corp):
+    assert len(PatchSample.of(corp).patches) == PLACES * len(corp.split.fit)
+
+
+def test_a_preview_is_the_published_fit_with_the_draw_of_the_full_one(corp):
+    sample = PatchSample.of(corp)
+    drawn = cop_corp.draw(corp.preparation.width, 256, seed=corp.seed)
+    for gamma, M in ((0.5, 32), (2.0, 96), (8.0, 128)):
+        detector = sample.fit({"gamma": gamma, "M": M})
+        expected = cop_corp.fit_corp(sample.patches, gamma=gamma, M=M, drawn=drawn)
+        assert torch.equal(detector.feature_map.w0, expected.feature_map.w0)
+        assert torch.equal(detector.feature_map.u, expected.feature_map.u)
+        torch.testing.assert_close(detector.eigenvalues, expected.eigenvalues, rtol=1e-4, atol=1e-6)
+        photo = corp.features(corp.photos[0])
+        torch.testing.assert_close(detector.score(photo, q=9), expected.score(photo, q=9), rtol=1e-3, atol=1e-5)
+
+
+def test_of_all_patches_the_preview_is_the_full_fit(corp):
+    detector = PatchSample.of(corp).fit({})
+    photo = corp.features(corp.photos[0])
+    torch.testing.assert_close(detector.score(photo, q=5), corp.tray.detector.score(photo, q=5), rtol=1e-3, atol=1e-5)
+
+
+def test_the_exact_kernel_previews_on_the_sample_of_its_fit(hoffmann):
+    sample = PatchSample.of(hoffmann)
+    sigma = hoffmann.tray.detector.kernel.sigma
+    preview = sample.fit({"sigma": 2 * sigma})
+    full = hoffmann.with_parameters({"sigma": 2 * sigma}).fit().tray.detector
+    assert len(sample.patches) == 150
+    assert torch.equal(preview.x, full.x)
+    photo = hoffmann.features(hoffmann.photos[0])
+    assert torch.equal(preview.score(photo, q=20), full.score(photo, q=20))
+
+
+def test_cancelling_ends_the_fit(corp):
+    with pytest.raises(Cancelled):
+        PatchSample.of(corp).fit({"gamma": 1.0}, lambda: True)
+    with pytest.raises(Cancelled):
+        PatchSample.of(corp, lambda: True)
+
+
+def test_values_out_of_range_are_refused_as_in_the_fit(corp):
+    with pytest.raises(ValueError, match="gamma is -1"):
+        PatchSample.of(corp).fit({"gamma": -1.0})
+
+
+def test_the_share_that_q_stands_for(corp, hoffmann):
+    for detector in (corp.tray.detector, hoffmann.tray.detector):
+        eigenvalues = detector.eigenvalues.numpy()
+        shares = explained(detector, (1, 3, len(eigenvalues)))
+        np.testing.assert_allclose(shares, [eigenvalues[:q].sum() / eigenvalues.sum() for q in (1, 3, None)])
+        assert stop_explaining(detector, (1, 3, 10), shares[1]) == 3
+        assert stop_explaining(detector, (1, 3, 10), 1.1) == 10
+        assert stop_explaining(detector, (1, 3, 10), 0.0) == 1
+
+
+def test_features_that_vary_in_nothing_are_explained_by_nothing():
+    constant = kernel_pca.KernelPCA(
+        kernel_pca.GaussianKernel(1.0), torch.zeros(1, 2), torch.zeros(1, 0), torch.zeros(1), torch.zeros(0), 0
+    )
+    assert explained(constant, (0, 1)).tolist() == [1.0, 1.0]
+
+
+def test_the_share_at_hand_starts_the_fit_it_belongs_to(corp):
+    tray = corp.tray
+    q = tray.stops[10]
+    share = float(explained(tray.detector, [q])[0])
+    assert stop_explaining(tray.detector, tray.stops, share) == q
+
+
+def drawn(study: Study):
+    return lambda: PatchSample.of(study)
+
+
+def test_the_shown_photo_comes_first_and_all_follow(corp, no_network):
+    run = ask(drawn(corp), None, {"gamma": 1.0, "M": 32}, corp.photos, first=3, share=0.9)
+    assert run.ended.wait(60)
+    assert run.error == ""
+    assert run.complete
+    assert run.tray.photos[0] is corp.photos[3]
+    tray = Tray("corp", run.tray.detector, GRID, corp.tray.size)
+    for photo in corp.photos:
+        tray = tray.with_photo(photo, corp.features(photo))
+    assert np.array_equal(run.scores(run.live), tray.scores(**run.live)), "in the order of the gallery"
+    assert np.array_equal(run.map(3, run.live), tray.map(3, **run.live))
+    assert np.array_equal(run.grid_errors(run.live), tray.grid_errors(**run.live))
+    calibrate = tray.scores(**run.live)[[photo.part == "calibrate" for photo in corp.photos]]
+    assert run.limits(run.live).reject >= calibrate.max()
+    again = ask(drawn(corp), run, {"gamma": 1.0, "M": 32}, corp.photos, first=0, share=0.9)
+    assert again is run, "the same move is not run twice"
+
+
+def test_a_newer_move_stops_the_older(corp, monkeypatch):
+    entered, go_on = threading.Event(), threading.Event()
+    features = Study.features
+
+    def slow(self, photo):
+        entered.set()
+        assert go_on.wait(60)
+        return features(self, photo)
+
+    monkeypatch.setattr(Study, "features", slow)
+    older = ask(drawn(corp), None, {"gamma": 1.0, "M": 32}, corp.photos, first=0, share=0.9)
+    assert entered.wait(60)
+    newer = ask(drawn(corp), older, {"gamma": 4.0, "M": 32}, corp.photos, first=0, share=0.9)
+    go_on.set()
+    assert older.ended.wait(60)
+    assert newer.ended.wait(60)
+    assert older.done == 1
+    assert newer.complete
+
+
+def test_a_photo_looked_at_meanwhile_comes_next(corp):
+    run = Run({"gamma": 1.0, "M": 32}, corp.photos, 0)
+    run.want(5)
+    run.work(PatchSample.of(corp), 0.9)
+    assert [photo.name for photo in run.tray.photos[:2]] == [corp.photos[5].name, corp.photos[0].name]
+    assert run.complete
+
+
+def test_what_went_wrong_is_told(corp):
+    run = ask(drawn(corp), None, {"gamma": 0.0}, corp.photos, first=0, share=0.9)
+    assert run.ended.wait(60)
+    assert "gamma is 0.0" in run.error
+    assert not run.complete

@@ -1,0 +1,142 @@
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from inspect_core.detectors import cop_corp, mahalanobis
+from inspect_core.judge.anomaly_map import to_pixels
+from inspect_core.judge.metrics import aupro, auroc, fpr_at_tpr
+from inspect_core.runtime.progress import Cancelled
+from inspect_core.study.scored_photos import Tray, TrayPhoto
+from inspect_core.tuning import sensitivity
+
+SIZE, GRID = (64, 96), (4, 3)
+KINDS = ("good", "good", "good", "good", "good", "dent", "dent", "unknown")
+PARTS = ("calibrate", "calibrate", "calibrate", "judge", "judge", "judge", "judge", "added")
+
+
+def patches(i: int) -> torch.Tensor:
+    rows = np.random.default_rng(i).normal(size=(1, *GRID, 5)).astype(np.float32)
+    if KINDS[i] == "dent":
+        rows[0, 1, 2] += 3
+    return torch.from_numpy(rows)
+
+
+def filled(tray: Tray, kinds=KINDS) -> Tray:
+    for i, (kind, part) in enumerate(zip(kinds, PARTS, strict=True)):
+        tray = tray.with_photo(TrayPhoto(f"p{i}", f"d{i}", SIZE, kind, part, Path(f"p{i}")), patches(i))
+    return tray
+
+
+@pytest.fixture
+def tray(recipe) -> Tray:
+    return filled(Tray("mahalanobis", recipe.detector, GRID, SIZE))
+
+
+@pytest.fixture
+def masks() -> list[np.ndarray | None]:
+    dent = np.zeros(SIZE, bool)
+    dent[18:30, 66:90] = True
+    return [{"good": np.zeros(SIZE, bool), "dent": dent}.get(kind) for kind in KINDS]
+
+
+def test_figures_of_every_stop_are_those_of_its_maps(tray, masks):
+    readings = sensitivity.over_live(tray, masks, (1, 3, 5))
+    judge = slice(3, 7)
+    for reading, k in zip(readings, (1, 3, 5), strict=True):
+        scores, defect = tray.scores(k=k), np.array([False, False, True, True])
+        assert reading.value == k
+        assert reading.image_auroc == auroc(scores[judge], defect)
+        assert reading.fpr95 == fpr_at_tpr(scores[judge], defect)
+        assert reading.aupro == aupro(tray.maps(k=k)[judge], np.stack(masks[judge]))
+        calibrate = scores[:3]
+        assert reading.spread == pytest.approx((calibrate.max() - np.median(calibrate)) / np.median(calibrate))
+
+
+def test_without_defects_the_spread_remains(recipe, masks):
+    tray = filled(Tray("mahalanobis", recipe.detector, GRID, SIZE), kinds=("good",) * 8)
+    (reading,) = sensitivity.over_live(tray, [np.zeros(SIZE, bool)] * 8, (5,))
+    assert math.isnan(reading.image_auroc)
+    assert math.isnan(reading.aupro)
+    assert math.isnan(reading.fpr95)
+    assert reading.spread > 0
+
+
+def test_without_calibrate_photos_the_spread_is_that_of_the_judged(recipe):
+    tray = Tray("mahalanobis", recipe.detector, GRID, SIZE)
+    for i in range(3):
+        tray = tray.with_photo(TrayPhoto(f"p{i}", f"d{i}", SIZE, "good", "judge", Path(f"p{i}")), patches(i))
+    (reading,) = sensitivity.over_live(tray, [None] * 3, (5,))
+    assert reading.spread == pytest.approx(sensitivity.spread(tray.scores()))
+
+
+@pytest.mark.parametrize(("scores", "expected"), [((1.0, 2.0, 4.0), 1.0), ((2.0, 2.0), 0.0)])
+def test_spread_by_hand(scores, expected):
+    assert sensitivity.spread(np.array(scores)) == expected
+
+
+@pytest.mark.parametrize("scores", [(), (3.0,), (0.0, 0.0), (-2.0, -1.0)])
+def test_spread_of_scores_that_have_none(scores):
+    assert math.isnan(sensitivity.spread(np.array(scores)))
+
+
+def test_stops_span_the_fit_and_hold_the_value_in_force():
+    rng = np.random.default_rng(0)
+    detector = mahalanobis.fit(rng.normal(size=(130, 1, 1, 100)).astype(np.float32), k=100)
+    tray = Tray("mahalanobis", detector, (1, 1), (32, 32))
+    for value in (1, 37, 100):
+        stops = sensitivity.chosen_stops(tray, value)
+        assert stops == tuple(sorted(set(stops)))
+        assert (stops[0], stops[-1]) == (1, 100)
+        assert tray.stop_of(value) in stops
+        assert set(stops) <= set(tray.stops)
+        assert len(stops) <= 11
+
+
+@pytest.fixture
+def corp() -> tuple[Tray, np.ndarray]:
+    rows = np.random.default_rng(50).normal(size=(400, 5)).astype(np.float32)
+    return filled(Tray("corp", cop_corp.fit_corp(rows, gamma=1.0, M=32), GRID, SIZE)), rows
+
+
+def test_refits_are_read_at_the_same_share_of_variance(corp, masks):
+    tray, rows = corp
+    fitted = {gamma: cop_corp.fit_corp(rows, gamma=gamma, M=32) for gamma in (0.25, 2.0)}
+    readings = sensitivity.over_refits(tray, masks, (0.25, 2.0), fitted.get, patches, share=0.8)
+    for reading, (gamma, detector) in zip(readings, fitted.items(), strict=True):
+        q = detector.components_for(0.8)
+        maps = np.stack([to_pixels(detector.score(patches(i), q=q)[0].numpy(), SIZE) for i in range(8)])
+        assert reading.value == gamma
+        assert reading == sensitivity.read_figures(tray, gamma, maps, masks)
+
+
+def test_a_value_that_cannot_be_fitted_leaves_a_gap(corp, masks):
+    tray, rows = corp
+
+    def fit_at(gamma: float):
+        return cop_corp.fit_corp(rows, gamma=gamma, M=32)
+
+    broken, sound = sensitivity.over_refits(tray, masks, (-1.0, 1.0), fit_at, patches, share=0.9)
+    assert math.isnan(broken.image_auroc)
+    assert math.isnan(broken.spread)
+    assert math.isfinite(sound.image_auroc)
+
+
+def test_progress_grows_and_can_stop_the_work(corp, masks):
+    tray, rows = corp
+    fitted = cop_corp.fit_corp(rows, gamma=1.0, M=32)
+    told: list[float] = []
+    sensitivity.over_refits(
+        tray, masks, (1.0, 2.0), lambda _: fitted, patches, share=0.9, report=lambda share, _: told.append(share)
+    )
+    assert told == sorted(told)
+    assert told[0] == 0
+    assert told[-1] == 1
+
+    def stop(share: float, step: str) -> None:
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        sensitivity.over_live(tray, masks, (1, 2), stop)

@@ -1,0 +1,145 @@
+import numpy as np
+import pytest
+import torch
+from scipy.spatial.distance import pdist
+
+from inspect_core.features.store import Store
+from inspect_core.images.folders import scan, split
+from inspect_core.methods.pooled import FRACTIONS, KERNEL_VALUES
+from inspect_core.methods.table import METHODS
+from inspect_core.runtime.progress import Cancelled
+from inspect_core.study.study import Study
+from inspect_core.tuning import suggest as suggesting
+from inspect_core.tuning.patch_sample import PatchSample
+from inspect_core.tuning.suggest import candidates, fit_as_suggested, suggest
+
+GRID = (16, 16)
+QUICK = {"corp": {"M": 96}, "kernel_pca": {"patches": 200}, "mahalanobis": {"k": 16}}
+
+
+@pytest.fixture(scope="module")
+def make(product, backbone, tmp_path_factory):
+    """make(method) is an extracted study of the small product; all of a method share their features."""
+    store, samples = Store(tmp_path_factory.mktemp("features")), scan(product)
+
+    def study(method: str, **options) -> Study:
+        photos = split(samples, seed=0, calibrate=options.pop("calibrate", 0.2))
+        parameters = QUICK.get(method, {}) | options
+        return Study(photos, backbone, store, method=method, parameters=parameters, grid=GRID).extract()
+
+    return study
+
+
+def directions(patches: torch.Tensor) -> np.ndarray:
+    rows = patches.double().numpy()
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def median_square(rows: np.ndarray) -> float:
+    return float(np.median(pdist(rows, "sqeuclidean")))
+
+
+def test_widths_are_tried_by_the_kernel_values_they_give(make):
+    for method, name in (("corp", "gamma"), ("kernel_pca", "sigma")):
+        study = make(method)
+        patches = PatchSample.of(study).patches
+        chosen = np.random.default_rng(0).permutation(len(patches))[:1000]
+        square = median_square(directions(patches[chosen]) if name == "gamma" else patches[chosen].double().numpy())
+        widths = [parameters[name] for _, parameters, _ in candidates(study, (), None)]
+        values = [np.exp(-width * square) if name == "gamma" else np.exp(-square / (2 * width**2)) for width in widths]
+        np.testing.assert_allclose(values, KERNEL_VALUES, rtol=1e-2)
+
+
+def test_the_same_photos_and_seed_give_the_same_suggestion(make):
+    first, again = suggest(make("corp")), suggest(make("corp"))
+    assert first == again
+    assert first.parameters["explained_variance"] in FRACTIONS
+    assert first.parameters["gamma"] > 0
+
+
+@pytest.mark.parametrize("method", ["corp", "cop", "kernel_pca", "pca"])
+def test_the_suggested_setting_finds_true_defects_better_than_a_degenerate_one(make, method):
+    """Held against the truth that it never saw: the share of pixels ranked rightly on photos with masks."""
+    from inspect_core.study.evaluation import evaluate, truth_masks
+
+    study, suggestion = fit_as_suggested(make(method), fixed=QUICK.get(method, {}))
+    masks = truth_masks(study.tray)
+    degenerate = {"corp": {"gamma": 1e3}, "kernel_pca": {"sigma": 1e-2}}.get(method, {"explained_variance": 0.05})
+    worse = study.with_parameters(degenerate).fit()
+    found, lost = (evaluate(one.tray, one.default_limits(), masks, **one.live) for one in (study, worse))
+    assert found.pixel_auroc > 0.8
+    assert found.pixel_auroc > lost.pixel_auroc
+    assert suggestion.live == study.live
+
+
+def test_the_best_setting_wins_and_ties_go_to_the_smaller_value(make, monkeypatch):
+    qualities = iter([0.70, 0.8, 0.8 + 0.9 * suggesting.TIE, 0.8 + 0.9 * suggesting.TIE, 0.75, 0.6, 0.6])
+    monkeypatch.setattr(suggesting._Trial, "quality", lambda self, errors: (next(qualities), 0.5))
+    study = make("cop")
+    detector = next(iter(candidates(study, (), None)))[2]
+    suggestion = suggest(study)
+    assert suggestion.parameters == {"explained_variance": FRACTIONS[1]}
+    assert suggestion.live == {"q": detector.components_for(FRACTIONS[1])}
+
+
+def test_what_the_user_chose_is_kept(make):
+    gamma = suggest(make("corp", gamma=3.0), fixed=("gamma",)).parameters
+    assert "gamma" not in gamma, "the study's own stays"
+    share = suggest(make("corp", explained_variance=0.91), fixed=("explained_variance",)).parameters
+    assert share["explained_variance"] == 0.91
+    study, suggestion = fit_as_suggested(make("kernel_pca", q=30), fixed=("q", "patches"))
+    assert study.live == {"q": 30}
+    assert suggestion.live == {"q": 30}
+
+
+def test_a_study_begins_with_the_suggested_k_and_keeps_every_other(make):
+    with pytest.warns(UserWarning, match="N = 11"):
+        study, suggestion = fit_as_suggested(make("mahalanobis"))
+    assert study.live == dict(suggestion.live)
+    assert study.tray.stops == tuple(range(1, 17))
+    assert study.recipe().live == dict(suggestion.live)
+
+
+def test_the_sentence_says_what_it_rests_on(make):
+    study = make("cop")
+    basis = suggest(study).basis
+    assert f"{len(study.split.calibrate)} good photos with 36 made-up defects" in basis
+    assert f"of {len(FRACTIONS)} settings" in basis
+    assert "learned from" not in basis
+    assert "learned from too" in suggest(make("cop", calibrate=0.0)).basis
+
+
+def test_progress_and_cancelling(make):
+    steps = []
+    fit_as_suggested(make("cop"), progress=lambda share, step: steps.append(share))
+    assert steps == sorted(steps)
+    assert steps[-1] == 1.0
+    seen = []
+    with pytest.raises(Cancelled):
+        suggest(make("corp"), progress=lambda share, step: seen.append(step), cancelled=lambda: len(seen) > 4)
+    assert len(seen) == 5
+
+
+def test_patches_that_are_all_equal_leave_the_width_alone():
+    assert METHODS["corp"].settings(torch.ones(50, 256), 0) == [{}]
+    assert METHODS["kernel_pca"].settings(torch.ones(1, 256), 0) == [{}]
+
+
+def test_methods_without_a_value_to_suggest(make):
+    study, suggestion = fit_as_suggested(make("nearest", patches=100))
+    assert suggestion is None
+    assert study.tray is not None
+    with pytest.raises(ValueError, match="nearest has no value to suggest"):
+        suggest(study)
+    with pytest.raises(ValueError, match="mahalanobis is tried as it was fitted, and is not fitted yet"):
+        suggest(make("mahalanobis"))
+
+
+def test_other_parameters_need_no_other_features_and_k_does(make):
+    study = make("corp")
+    other = study.with_parameters({"gamma": 0.5})
+    assert other.parameters["gamma"] == 0.5
+    assert other.parameters["M"] == study.parameters["M"]
+    assert study.parameters["gamma"] == 1.0
+    with pytest.raises(ValueError, match="need other features"):
+        make("mahalanobis").with_parameters({"k": 8})

@@ -1,0 +1,236 @@
+"""What the bench sends to the browser, and what it makes of the browser's moves."""
+
+import io
+import json
+import struct
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill
+from inspect_core.plots import heatmap
+from inspect_core.study.evaluation import in_parts_of
+from inspect_core.ui.bench import bench, pixels
+from inspect_core.ui.bench.payload import Part, Shown, counted_parts, payload
+from inspect_core.verdict import Limits
+
+APP = Path(__file__).parents[2] / "browser" / "bench_app.py"
+LIMITS = Limits(2.5, 3.5)
+PARTS = st.lists(
+    st.builds(
+        Part,
+        name=st.text(max_size=5),
+        kind=st.sampled_from(["good", "scratch", "unknown"]),
+        part=st.sampled_from(["calibrate", "judge", "added"]),
+        group=st.none() | st.text(max_size=2),
+        score=st.floats(0, 6, width=32),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+def shown(position: int = 0, **changes) -> Shown:
+    rng = np.random.default_rng(0)
+    image = rng.integers(0, 256, (12, 20, 3), dtype=np.uint8)
+    return Shown(position, **{"image": image, "anomaly_map": rng.random((8, 8), dtype=np.float32), **changes})
+
+
+def figures(parts: list[Part], limits: Limits = LIMITS) -> dict:
+    return payload(parts, shown(), limits, calm=1.0, suggested=limits, sentence="")
+
+
+def as_tray(parts: list[Part]) -> SimpleNamespace:
+    """What `in_parts_of` asks of a tray."""
+    good = np.array([part.kind == "good" for part in parts])
+    defect = np.array([part.kind not in ("good", "unknown") for part in parts])
+    return SimpleNamespace(
+        kinds=lambda: (good, defect), of_part=lambda name: np.array([part.part == name for part in parts])
+    )
+
+
+@settings(deadline=None, max_examples=60)
+@given(parts=PARTS)
+def test_the_sentence_counts_the_same_parts_as_the_evaluation(parts: list[Part]) -> None:
+    counted, own = counted_parts(parts)
+    scores = np.array([part.score for part in parts])
+    good, defects = (scores[np.array(counted) == role] for role in ("good", "defect"))
+    counts = count_parts(good, defects, review=LIMITS.review, reject=LIMITS.reject)
+    assert in_parts(counts, limit_set_on_these=own) == in_parts_of(as_tray(parts), scores, LIMITS)
+
+
+@settings(deadline=None, max_examples=50)
+@given(parts=PARTS)
+def test_figures_survive_json_to_the_bit(parts: list[Part]) -> None:
+    data = json.loads(json.dumps(figures(parts)))
+    assert data["scores"] == [part.score for part in parts]
+    assert data["limits"] == {"review": LIMITS.review, "reject": LIMITS.reject}
+    for rejected, bound in enumerate(data["bounds"][:-1]):
+        counts = SimpleNamespace(good_rejected=rejected, good_total=len(data["bounds"]) - 1, defects_total=0,
+                                 two_limits=False)  # fmt: skip
+        assert f"(at most {bound} % at 95 %)" in in_parts(counts)
+
+
+def test_another_product_and_the_patch_to_frame_reach_the_browser() -> None:
+    parts = [Part("a", "unknown", "added", None, 1.0, stopped=True), Part("b", "good", "judge", None, 2.0)]
+    drawn = shown(guard="This is another product.", foreign=True, patch=(2, 0, 4, 3))
+    data = json.loads(json.dumps(payload(parts, drawn, LIMITS, calm=1.0, suggested=LIMITS, sentence="")))
+    assert data["stopped"] == [True, False]
+    assert (data["foreign"], data["guard"]) == (True, "This is another product.")
+    assert data["patch"] == [2, 0, 4, 3]
+    assert figures(parts)["foreign"] is False
+
+
+def test_overkill_is_met_on_the_parts_that_set_the_limit() -> None:
+    kinds = ["good", "good", "unknown", "dent", "good"]
+    parts = [Part(str(i), kind, "calibrate" if i else "judge", None, float(i)) for i, kind in enumerate(kinds)]
+    assert figures(parts)["setters"] == [1, 4]
+    assert figures([parts[0], parts[3]])["setters"] == [0]
+    assert figures([parts[3]])["setters"] == []
+
+
+def test_a_film_holds_its_header_and_every_byte() -> None:
+    blobs = [b"", b"\x00\xff" * 9, "ü".encode()]
+    film = pixels.pack("a ü", blobs)
+    (length,) = struct.unpack("<I", film[:4])
+    header = json.loads(film[4 : 4 + length])
+    assert header == {"token": "a ü", "lengths": [0, 18, 2]}
+    assert film[4 + length :] == b"".join(blobs)
+
+
+def test_the_photo_is_sent_pixel_for_pixel_and_a_very_large_one_reduced() -> None:
+    image = np.random.default_rng(1).integers(0, 256, (30, 50, 3), dtype=np.uint8)
+    file, size = pixels.photo_file(image)
+    np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(file))), image)
+    assert size == [30, 50]
+    file, size = pixels.photo_file(np.full((1000, 4 * pixels.PHOTO_SIDE, 3), 77, np.uint8))
+    assert size == [250, pixels.PHOTO_SIDE]
+    assert np.asarray(Image.open(io.BytesIO(file))).min() == 77
+
+
+def test_small_maps_keep_their_values_to_half_a_step() -> None:
+    maps = np.random.default_rng(2).normal(5, 2, (3, 4, 6)).astype(np.float32)
+    header, values = pixels.quantised(maps)
+    height, width, low, high = json.loads(header)
+    back = low + np.frombuffer(values, np.uint8).reshape(3, height, width) / 255 * (high - low)
+    np.testing.assert_allclose(back, maps, atol=0.51 * (high - low) / 255)
+    header, values = pixels.quantised(np.full((2, 2, 2), 3.0))
+    assert json.loads(header) == [2, 2, 3.0, 3.0]
+    assert set(values) == {0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"position": 1}, "position is 1, outside a gallery of 1"),
+        ({"position": -1}, "position is -1"),
+        ({"image": np.zeros((4, 4), np.uint8)}, "image is"),
+        ({"image": np.zeros((4, 4, 3), np.float32)}, "image is .* float32"),
+        ({"anomaly_map": np.full((4, 4), np.nan, np.float32)}, "anomaly_map"),
+        ({"mask": np.zeros((4, 4), bool)}, r"mask is \(4, 4\), the map \(8, 8\)"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(changes: dict, message: str) -> None:
+    parts = [Part("a", "good", "judge", None, 1.0)]
+    with pytest.raises(ValueError, match=message):
+        bench.bench("key", parts, shown(**changes), LIMITS, calm=0.0, suggested=LIMITS, sentence="", thumbs="t",
+                    heat=heatmap.heat_colours())  # fmt: skip
+
+
+def test_a_part_without_a_score_is_refused() -> None:
+    parts = [Part("a", "good", "judge", None, 1.0), Part("b", "good", "judge", None, float("nan"))]
+    with pytest.raises(ValueError, match="b has the score nan"):
+        bench.bench("key", parts, shown(), LIMITS, calm=0.0, suggested=LIMITS, sentence="", thumbs="t",
+                    heat=heatmap.heat_colours())  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("heat", "small_maps", "message"),
+    [
+        (np.zeros((256, 4), np.uint8), None, "heat is"),
+        (np.zeros((512, 4)), None, "heat is"),
+        (heatmap.heat_colours(), np.zeros((2, 4, 4)), "small_maps is .* for 1 parts"),
+    ],
+)
+def test_colours_and_small_maps_of_another_shape_are_refused(heat, small_maps, message: str) -> None:
+    parts = [Part("a", "good", "judge", None, 1.0)]
+    with pytest.raises(ValueError, match=message):
+        bench.bench("key", parts, shown(), LIMITS, calm=0.0, suggested=LIMITS, sentence="", thumbs="t", heat=heat,
+                    small_maps=small_maps)  # fmt: skip
+
+
+def test_a_move_holds_until_it_is_in_force_and_never_comes_back() -> None:
+    taken: dict = {}
+    moves = {"position": {"value": 4, "stamp": 11}}
+    read = lambda move: move["value"]  # noqa: E731
+    assert bench._take("position", {}, taken, 2, read) == 2
+    assert bench._take("position", moves, taken, 2, read) == 4
+    assert bench._take("position", moves, taken, 2, read) == 4, "a rerun cut short may not lose the move"
+    assert bench._take("position", moves, taken, 4, read) == 4
+    assert bench._take("position", moves, taken, 7, read) == 7, "what Python sets later stays"
+    assert bench._take("position", {"position": {"value": 4, "stamp": 12}}, taken, 7, read) == 4
+
+
+def served() -> AppTest:
+    return AppTest.from_file(str(APP), default_timeout=60)
+
+
+def in_force(at: AppTest) -> str:
+    assert not at.exception
+    return at.text[0].value
+
+
+def test_the_browsers_limits_and_part_are_taken_over() -> None:
+    at = served()
+    at.session_state["bench"] = {
+        "limits": {"review": 9.5, "reject": 11.25, "stamp": 1},
+        "position": {"value": 3, "stamp": 2},
+    }
+    at.run()
+    assert in_force(at) == "In force: 9.5 11.25 at 3"
+    at.button[0].click().run()
+    assert in_force(at) == "In force: 9.5 11.25 at 3"
+
+
+def test_a_move_is_returned_until_the_caller_takes_it_over() -> None:
+    at = AppTest.from_function(a_page_that_asks_afterwards, default_timeout=60)
+    limits, position = {"review": 3.0, "reject": 4.0, "stamp": 5}, {"value": 9, "stamp": 6}
+    at.session_state["bench"] = {"limits": limits, "position": position}
+    at.run()
+    assert in_force(at) == "Limits(review=3.0, reject=4.0) 0"
+    at.session_state["limits"] = (3.0, 4.0)
+    at.run()
+    at.session_state["limits"] = (1.0, 1.0)
+    at.run()
+    assert in_force(at) == "Limits(review=1.0, reject=1.0) 0"
+
+
+def a_page_that_asks_afterwards() -> None:
+    import numpy as np
+    import streamlit as st
+
+    from inspect_core.ui.bench import bench
+    from inspect_core.verdict import Limits
+
+    limits = Limits(*st.session_state.get("limits", (2.0, 2.0)))
+    parts = [bench.Part("a", "good", "judge", None, 1.0)]
+    shown = bench.Shown(0, np.zeros((6, 6, 3), np.uint8), np.eye(4, dtype=np.float32))
+    result = bench.bench("bench", parts, shown, limits, calm=0.0, suggested=limits, sentence="", thumbs="none",
+                         heat=heatmap.heat_colours())  # fmt: skip
+    st.text(f"{result.limits} {result.position}")
+
+
+def test_the_suggested_limit_is_in_force_at_first() -> None:
+    at = served().run()
+    specification = APP.read_text(encoding="utf-8")
+    module: dict = {"__name__": "bench_app"}
+    exec(compile(specification, str(APP), "exec"), module)
+    setters = [part.score for part in module["made_up"](40)[0] if part.kind == "good" and part.part == "calibrate"]
+    limit = limit_for_overkill(setters, rate=0.01)
+    assert in_force(at) == f"In force: {limit!r} {limit!r} at 20"

@@ -1,0 +1,47 @@
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from inspect_core.study.scored_photos import TrayPhoto
+from inspect_core.ui.defect_types import labels
+
+
+def hand_with(*kinds: str) -> SimpleNamespace:
+    photos = tuple(
+        TrayPhoto(f"{i}.png", f"digest {i}", (8, 8), kind, "judge", Path(f"{i}.png")) for i, kind in enumerate(kinds)
+    )
+    return SimpleNamespace(tray=SimpleNamespace(photos=photos))
+
+
+def test_the_folder_names_the_kind_until_she_does():
+    hand = hand_with("good", "dent", "unknown", "scratch")
+    assert labels.labels_of(hand) == {1: "dent", 3: "scratch"}
+    labels.set_kind(hand, [2, 3], "  deep   scratch ")
+    assert labels.labels_of(hand) == {1: "dent", 2: "deep scratch", 3: "deep scratch"}
+
+
+def test_a_kind_can_be_taken_away_even_the_folders():
+    hand = hand_with("dent", "dent")
+    labels.set_kind(hand, [0], "")
+    assert labels.labels_of(hand) == {1: "dent"}
+
+
+def test_words_follow_the_photo_not_its_place():
+    first, second = hand_with("unknown", "dent"), hand_with("unknown")
+    labels.set_kind(first, [0], "stain")
+    assert labels.labels_of(second) == {0: "stain"}
+
+
+@pytest.mark.parametrize("damaged", ["", "{", "[1, 2]", "\udcff"])
+def test_a_damaged_file_counts_as_empty(workspace, damaged):
+    (workspace / "kinds.json").write_bytes(damaged.encode("utf-8", "surrogateescape"))
+    hand = hand_with("dent")
+    assert labels.labels_of(hand) == {0: "dent"}
+    labels.set_kind(hand, [0], "bump")
+    assert labels.labels_of(hand) == {0: "bump"}
+    assert [path.name for path in workspace.iterdir()] == ["kinds.json"]
+
+
+def test_a_word_has_a_longest():
+    assert len(labels.as_word("x" * 100)) == labels.LONGEST
