@@ -1,7 +1,8 @@
 """Sample products drawn by computer, with exact masks of their defects, in the layout of MVTec AD.
 
 `python -m inspect_core.images.synthetic.command [--out sample_data]` writes them all. A part is built as a height
-field with materials (`flange`, `linen`, `board`), lit (`scene`) and photographed (`camera`). A defect is put into the scene before light, lens and noise.
+field with materials (`flange`, `linen`, `board`), lit (`scene`) and photographed (`camera`). A defect is
+put into the scene before light, lens and noise.
 """
 
 import argparse

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from inspect_core.detectors.mahalanobis import (
-    GATHERED,
     LocalGaussian,
     Mahalanobis,
     fit,
@@ -16,6 +15,7 @@ from inspect_core.detectors.mahalanobis import (
     sampled,
     semi_orthogonal,
 )
+from inspect_core.detectors.mahalanobis.statistics import GATHERED
 
 H, W, D = 3, 4, 36
 
