@@ -1,0 +1,197 @@
+"""What every row of the table must keep, whoever adds it: a method that fails here is not ready to be used."""
+
+import time
+from dataclasses import fields
+
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+
+from inspect_core.methods.method import Control, Method, Patches, Workload, stops_up_to
+from inspect_core.methods.table import METHODS
+from inspect_core.runtime.progress import Cancelled
+
+PHOTOS, GRID, WIDTH, SEED = 24, (4, 5), 12, 3
+SMALL = {"k": 6, "M": 64, "patches": 200, "components": 6}
+"""Parameters of a quick fit, of those a method has."""
+
+every_method = pytest.mark.parametrize(("name", "method"), METHODS.items(), ids=list(METHODS))
+
+
+def photos(count: int, *, width: int = WIDTH, grid: tuple[int, int] = GRID, seed: int = 1) -> torch.Tensor:
+    """(count, h, w, width) float32 near a curved surface, with a mean of its own at every place."""
+    rng = np.random.default_rng(seed)
+    latent = rng.normal(size=(count, *grid, 4))
+    mixed = np.tanh(latent @ np.random.default_rng(0).normal(size=(4, width)))
+    place = np.random.default_rng(2).normal(size=(*grid, width))
+    return torch.from_numpy((mixed + place + 0.05 * rng.normal(size=mixed.shape)).astype(np.float32))
+
+
+def patches_of(features: torch.Tensor, report=lambda fraction: None) -> Patches:
+    count, *grid, width = features.shape
+
+    def stream():
+        for done, photo in enumerate(features, start=1):
+            yield photo[None]
+            report(done / count)
+
+    def sample(n: int) -> torch.Tensor:
+        rows = features.reshape(-1, width)
+        order = np.random.default_rng(SEED).permutation(len(rows))[:n]
+        report(0.0)
+        return rows[torch.from_numpy(order)]
+
+    return Patches(count, tuple(grid), width, stream, sample, report)
+
+
+def parameters(method: Method, **given) -> dict:
+    return {**method.defaults, **{name: value for name, value in (SMALL | given).items() if name in method.defaults}}
+
+
+def fitted(method: Method, features: torch.Tensor | None = None, **given):
+    features = photos(PHOTOS) if features is None else features
+    chosen = parameters(method, **given)
+    columns = method.project(features.shape[-1], SEED, chosen)
+    projected = features if columns is None else features @ columns
+    return method.fit(patches_of(projected), columns, SEED, chosen), projected
+
+
+def test_the_table_holds_each_of_its_files_in_order():
+    assert list(METHODS)[:5] == ["mahalanobis", "corp", "cop", "kernel_pca", "quadrics"]
+    ranks = [method.rank for method in METHODS.values()]
+    assert ranks == sorted(set(ranks))
+
+
+@every_method
+def test_refit_is_equal_to_the_bit(name, method):
+    first, second = (fitted(method)[0].arrays() for _ in range(2))
+    assert first.keys() == second.keys()
+    assert all(torch.equal(first[key], second[key]) for key in first)
+
+
+@every_method
+def test_a_batch_scores_as_its_photos_one_by_one(name, method):
+    detector, features = fitted(method)
+    value = method.start(detector) if method.live else None
+    batch = method.score(detector, features[:6], value)
+    for photo, scores in zip(features[:6], batch, strict=True):
+        torch.testing.assert_close(method.score(detector, photo[None], value)[0], scores, rtol=1e-5, atol=1e-6)
+
+
+@every_method
+def test_a_sweep_scores_as_each_stop_by_itself(name, method):
+    detector, features = fitted(method)
+    stops = stops_up_to(method.top(detector)) if method.live else (0,)
+    sweep = method.sweep(detector, features[:1], stops).reshape(len(stops), *GRID)
+    for stop, scores in zip(stops, sweep, strict=True):
+        alone = method.score(detector, features[:1], stop if method.live else None)[0]
+        torch.testing.assert_close(scores, alone, rtol=1e-5, atol=1e-5 * float(sweep.abs().max()), check_dtype=False)
+
+
+@every_method
+def test_saved_and_loaded_scores_are_equal_to_the_bit(name, method):
+    detector, features = fitted(method)
+    arrays = safetensors.torch.load(safetensors.torch.save({n: a.contiguous() for n, a in detector.arrays().items()}))
+    loaded = method.from_arrays(arrays, detector.params())
+    assert type(loaded) is type(detector)
+    value = method.start(detector) if method.live else None
+    assert torch.equal(method.score(detector, features[:2], value), method.score(loaded, features[:2], value))
+
+
+@every_method
+def test_a_stranger_scores_above_the_good(name, method):
+    detector, features = fitted(method)
+    value = method.start(detector) if method.live else None
+    strange = features[:1].flip(-1) * 3
+    assert method.score(detector, strange, value).mean() > method.score(detector, features[:1], value).mean()
+
+
+@every_method
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_features_that_are_not_finite_are_refused(name, method, wrong):
+    detector, features = fitted(method)
+    value = method.start(detector) if method.live else None
+    features = features[:1].clone()
+    features[0, 1, 2, 0] = wrong
+    with pytest.raises(ValueError, match="not finite"):
+        method.score(detector, features, value)
+    with pytest.raises(ValueError, match="not finite"):
+        fitted(method, torch.full((PHOTOS, *GRID, WIDTH), wrong))
+
+
+@every_method
+def test_features_of_another_width_are_refused_with_both_numbers(name, method):
+    detector, features = fitted(method)
+    width = features.shape[-1]
+    with pytest.raises(ValueError, match=rf"{width + 1}\b.*\b{width}\b"):
+        method.score(detector, torch.zeros(1, *GRID, width + 1), method.start(detector) if method.live else None)
+
+
+@every_method
+def test_a_live_value_outside_the_fit_is_refused(name, method):
+    detector, features = fitted(method)
+    if method.live is None:
+        assert method.top(detector) == 0
+        return
+    assert 1 <= method.start(detector) <= method.top(detector)
+    with pytest.raises(ValueError, match=method.live):
+        method.score(detector, features[:1], method.top(detector) + 1)
+
+
+@every_method
+def test_a_fit_stops_when_the_user_asks(name, method):
+    def stop(fraction: float) -> None:
+        raise Cancelled
+
+    columns = method.project(WIDTH, SEED, parameters(method))
+    features = photos(4) if columns is None else photos(4) @ columns
+    with pytest.raises(Cancelled):
+        method.fit(patches_of(features, stop), columns, SEED, parameters(method))
+
+
+@every_method
+def test_every_control_is_described(name, method):
+    moving = {*method.refits, *([method.live] if method.live else [])}
+    assert moving == set(method.controls)
+    for parameter, control in method.controls.items():
+        assert all(getattr(control, field.name).strip() for field in fields(Control)), parameter
+    assert method.title
+    assert method.when.endswith(".")
+    assert set(method.refits) <= set(method.defaults)
+    assert set(method.refit_values(fitted(method)[0])) == set(method.refits)
+
+
+@every_method
+def test_settings_worth_trying_can_be_fitted(name, method):
+    detector, features = fitted(method)
+    sample = features.reshape(-1, features.shape[-1])
+    for setting in method.settings(sample, SEED):
+        assert set(setting) <= set(method.refits)
+        assert all(value > 0 for value in setting.values())
+    for stop, of_fit in method.trial_stops(detector, parameters(method), ()).items():
+        assert 1 <= stop <= method.top(detector)
+        assert set(of_fit) <= set(method.defaults)
+
+
+@every_method
+def test_the_forecast_grows_as_the_fit_does(name, method):
+    """Within a factor of two, whatever the machine: the forecast of three times the photos against their fit's time."""
+
+    def seconds(features: torch.Tensor) -> float:
+        took = []
+        for _ in range(3):
+            began = time.process_time()
+            detector, projected = fitted(method, features, patches=600, k=24)
+            for photo in projected:
+                method.sweep(detector, photo[None], (method.top(detector),))
+            took.append(time.process_time() - began)
+        return min(took)
+
+    few, many = (photos(count, grid=(12, 12), width=32) for count in (20, 60))
+    chosen = parameters(method, patches=600, k=24)
+    forecasts = [method.costs(Workload(len(f), len(f), 144, 32), chosen) for f in (few, many)]
+    assert all(np.isfinite(cost.seconds) and cost.seconds > 0 and cost.memory > 0 for cost in forecasts)
+    assert forecasts[1].seconds >= forecasts[0].seconds
+    predicted = forecasts[1].seconds / forecasts[0].seconds
+    assert 0.5 < (seconds(many) / seconds(few)) / predicted < 2
