@@ -253,6 +253,7 @@ def _inspect(options: argparse.Namespace) -> int:
             maps.write(name, picture.pixels, verdict.anomaly_map, recipe.limits.review)
         if verdict.verdict != "accept":
             outcome = max(outcome, NOT_ACCEPTED)
+        del picture  # before the next is read: memory holds one photo at a time
     if options.csv:
         write_table(options.csv, rows)
     accepted = sum(row[3] == "accept" for row in rows)

@@ -17,7 +17,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 
 import numpy as np
-from PIL import Image
 
 from inspect_core.defect_types.classifier import NOT_KNOWN
 from inspect_core.images.listing import is_image
@@ -124,7 +123,7 @@ class Maps:
     def write(self, name: str, pixels: np.ndarray, pixel_map: np.ndarray, limit: float) -> None:
         """Write both files of one expected photo: (H, W, 3) uint8, its map, and the limit where colour begins."""
         image, array = io.BytesIO(), io.BytesIO()
-        Image.fromarray(heatmap.overlay(pixels, pixel_map, limit)).save(image, "PNG")
+        heatmap.overlay(pixels, pixel_map, limit).save(image, "PNG")
         np.save(array, pixel_map)
         self._put(f"{self._stems[name]}.png", image.getvalue())
         self._put(f"{self._stems[name]}.npy", array.getvalue())

@@ -1,7 +1,8 @@
 """Patches of the grid and the photo they were cut from: what lies in a patch, where it is, how it is shown."""
 
 import numpy as np
-from PIL import Image
+
+from inspect_core.images.read import squash
 
 Box = tuple[int, int, int, int]
 """(left, top, right, bottom) in pixels, right and bottom excluded."""
@@ -48,9 +49,9 @@ def outlined(pixels: np.ndarray, box: Box, colour: tuple[int, int, int]) -> np.n
 
 def reduced(pixels: np.ndarray, side: int) -> np.ndarray:
     """(H, W, 3) at its own aspect with the longer side at most `side`: for finding, never for judging."""
-    small = Image.fromarray(pixels)
-    small.thumbnail((side, side), Image.Resampling.BILINEAR)
-    return np.asarray(small)
+    share = min(1.0, side / max(pixels.shape[:2]))
+    height, width = (max(1, round(share * length)) for length in pixels.shape[:2])
+    return squash(pixels, (height, width))
 
 
 def enlarged(pixels: np.ndarray, *, least: int = 256) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import math
 import os
+from collections.abc import Iterator
 
 from PIL import ExifTags, ImageFile, JpegImagePlugin, TiffImagePlugin, WebPImagePlugin
 
@@ -9,6 +10,7 @@ SETTING = "LOUPE_MAX_MEGAPIXELS"
 MAX_MEGAPIXELS = 64.0
 MEMORY_PER_PIXEL = 7  # bytes of a colour photo: Pillow keeps it in 4, the array of its pixels in 3
 FILE_PER_PIXEL = 4.2  # bytes: those of a photo with transparency that is not compressed, and some for notes
+BAND = 2**18  # pixels
 
 _PILLOW = {"1": 1, "L": 1, "P": 1, "I;16": 2, "I;16B": 2, "I;16L": 2}  # bytes a pixel; 4 in every other mode
 _WEBP = 12  # bytes a pixel: the canvas, the one before it, and the frame handed over
@@ -46,6 +48,12 @@ def decoding_bytes(image: ImageFile.ImageFile) -> int:
     elif isinstance(image, TiffImagePlugin.TiffImageFile):
         beside = _tiff_buffers(image)
     return int(_PILLOW.get(image.mode, 4) * pixels + max(3 * pixels, beside))
+
+
+def bands(height: int, width: int) -> Iterator[slice]:
+    """Rows of an image, about BAND pixels at a time: each conversion by Pillow copies all that it is given."""
+    step = max(1, BAND // width)
+    return (slice(top, min(top + step, height)) for top in range(0, height, step))
 
 
 def _jpeg_coefficients(image: JpegImagePlugin.JpegImageFile) -> float:

@@ -33,7 +33,7 @@ from inspect_core.images.header import (
     opened,
     probe,
 )
-from inspect_core.images.memory import decoding_bytes
+from inspect_core.images.memory import bands, decoding_bytes
 
 __all__ = [
     "BACKGROUND",
@@ -54,7 +54,6 @@ __all__ = [
 
 BACKGROUND = (0, 0, 0)  # an unlit surrounding; it also makes the transparent part of a mask mean "no defect"
 
-BAND = 2**18  # pixels converted at once: every conversion by Pillow is a copy, or several, of all it is given
 SMALL = 20_000_000  # bytes: images that take more are decoded one at a time in this process, whoever asks
 _one_at_a_time = threading.Lock()
 
@@ -158,9 +157,8 @@ def squash(pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     if not (1 <= height <= MAX_SIDE and 1 <= width <= MAX_SIDE):
         raise ValueError(f"size is {tuple(size)}; give (height, width) between 1 and {MAX_SIDE} pixels")
     # Pillow averages along the rows first and rounds: row by row the result is the same, without a copy of the whole.
-    step = _rows(pixels.shape[1])
-    bands = (Image.fromarray(pixels[top : top + step]) for top in range(0, len(pixels), step))
-    narrow = [np.asarray(band.resize((width, band.height), Image.Resampling.BILINEAR)) for band in bands]
+    parts = (Image.fromarray(pixels[rows]) for rows in bands(*pixels.shape[:2]))
+    narrow = [np.asarray(part.resize((width, part.height), Image.Resampling.BILINEAR)) for part in parts]
     return np.array(Image.fromarray(np.concatenate(narrow)).resize((width, height), Image.Resampling.BILINEAR))
 
 
@@ -185,17 +183,11 @@ def _upright(image: ImageFile.ImageFile, name: str, values: Callable[[Image.Imag
         (width, height), of_one = image.size, values(image.crop((0, 0, 1, 1)))
         size = (width, height) if orientation in _ON_ITS_SIDE else (height, width)
         upright = np.empty((*size, *of_one.shape[2:]), of_one.dtype)
-        stored, step = _AS_STORED.get(orientation, lambda upright: upright)(upright), _rows(width)
-        for top in range(0, height, step):
-            bottom = min(top + step, height)
-            stored[top:bottom] = values(image.crop((0, top, width, bottom)))
+        stored = _AS_STORED.get(orientation, lambda upright: upright)(upright)
+        for rows in bands(height, width):
+            stored[rows] = values(image.crop((0, rows.start, width, rows.stop)))
         image.close()
     return upright
-
-
-def _rows(width: int) -> int:
-    """Rows in a band of an image this wide."""
-    return max(1, BAND // width)
 
 
 def _orientation(image: Image.Image) -> int:

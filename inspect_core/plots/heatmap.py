@@ -5,6 +5,9 @@ import io
 import numpy as np
 from PIL import Image
 
+from inspect_core.images.boxes import reduced
+from inspect_core.images.memory import bands
+
 COOL = ((15, 118, 110), (37, 99, 235))
 HOT = ((250, 176, 5), (220, 38, 38), (127, 15, 60))
 COOL_ALPHA, HOT_ALPHA = (0, 96), (150, 225)
@@ -29,22 +32,24 @@ def heat(anomaly_map: np.ndarray, *, calm: float, limit: float) -> np.ndarray:
     return heat_colours()[np.where(anomaly_map > limit, above, below).astype(np.intp)]
 
 
-def overlay(pixels: np.ndarray, anomaly_map: np.ndarray, limit: float, *, calm: float | None = None) -> np.ndarray:
-    """(H, W, 3) uint8: the photo at its own size with the heatmap over it; calm defaults to the map's median."""
+def overlay(pixels: np.ndarray, anomaly_map: np.ndarray, limit: float, *, calm: float | None = None) -> Image.Image:
+    """The photo, (H, W, 3) uint8, at its own size with the heatmap over it; calm defaults to the map's median."""
     calm = min(float(np.median(anomaly_map)), limit) if calm is None else calm
     colours = Image.fromarray(heat(anomaly_map, calm=calm, limit=limit))
-    photo = Image.fromarray(pixels).convert("RGBA")
-    return np.asarray(
-        Image.alpha_composite(photo, colours.resize(photo.size, Image.Resampling.BILINEAR)).convert("RGB")
-    )
+    height, width = pixels.shape[:2]
+    shown = Image.new("RGB", (width, height))
+    for rows in bands(height, width):
+        part = Image.fromarray(pixels[rows]).convert("RGBA")
+        box = (0, rows.start * colours.height / height, colours.width, rows.stop * colours.height / height)
+        part.alpha_composite(colours.resize(part.size, Image.Resampling.BILINEAR, box))
+        shown.paste(part.convert("RGB"), (0, rows.start))
+    return shown
 
 
 def thumbnail(pixels: np.ndarray, *, side: int = 96) -> bytes:
     """A small WebP of the photo at its own aspect, at most `side` pixels: for finding, never for judging."""
-    small = Image.fromarray(pixels)
-    small.thumbnail((side, side), Image.Resampling.BILINEAR)
     held = io.BytesIO()
-    small.save(held, "WEBP", quality=80)
+    Image.fromarray(reduced(pixels, side)).save(held, "WEBP", quality=80)
     return held.getvalue()
 
 

@@ -1,5 +1,7 @@
 """Exported networks: the same values as torch, kept once, and never from a damaged file."""
 
+import hashlib
+import os
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -93,6 +95,67 @@ def test_a_damaged_graph_is_removed_and_exported_again(network, exports, image, 
     assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
     open_graph(network, tmp_path)
     assert len(exports) == 2
+
+
+def graph_of(inputs: dict[str, list[int]], kind: int = onnx.TensorProto.UINT8, outputs: int = 2) -> bytes:
+    """A sound graph that passes its first input on."""
+    given = [onnx.helper.make_tensor_value_info(name, kind, shape) for name, shape in inputs.items()]
+    first, shape = next(iter(inputs.items()))
+    results = [onnx.helper.make_tensor_value_info(f"y{i}", kind, shape) for i in range(outputs)]
+    nodes = [onnx.helper.make_node("Identity", [first], [result.name]) for result in results]
+    model = onnx.helper.make_model(
+        onnx.helper.make_graph(nodes, "other", given, results), opset_imports=[onnx.helper.make_opsetid("", 18)]
+    )
+    model.ir_version = 10
+    return model.SerializeToString()
+
+
+OWN = [1, *SIZE, 3]
+OTHERS = {
+    "nothing": b"",
+    "noise": b"\x08\x07 no graph at all",
+    "text": b"{}",
+    "another size": graph_of({"images": [1, 32, 32, 3]}),
+    "another name": graph_of({"photos": OWN}),
+    "floats": graph_of({"images": OWN}, onnx.TensorProto.FLOAT),
+    "two inputs": graph_of({"images": OWN, "more": [1]}),
+    "one output": graph_of({"images": OWN}, outputs=1),
+}
+
+
+@pytest.mark.parametrize("content", OTHERS.values(), ids=OTHERS)
+def test_what_is_no_graph_of_the_network_is_exported_again(network, exports, image, tmp_path, content):
+    before = open_graph(network, tmp_path).run(image)
+    (path,) = tmp_path.iterdir()
+    path.unlink()
+    key = path.stem.partition("-")[0]
+    (tmp_path / f"{key}-{hashlib.sha256(content).hexdigest()[:32]}.onnx").write_bytes(content)
+    after = open_graph(network, tmp_path).run(image)
+    assert len(exports) == 2
+    assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
+    assert list(tmp_path.iterdir()) == [path]
+
+
+PLACES = {
+    "folder": lambda path: path.mkdir(),
+    "pipe": lambda path: os.mkfifo(path),
+    "link to itself": lambda path: path.symlink_to(path),
+    "link to a device": lambda path: path.symlink_to("/dev/zero"),
+}
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+def test_what_is_no_file_is_passed_over(network, exports, tmp_path, monkeypatch, place):
+    open_graph(network, tmp_path)
+    (path,) = tmp_path.iterdir()
+    path.unlink()
+    place(path.with_name(path.stem.partition("-")[0] + "-0.onnx"))
+    place(tmp_path / "other.onnx")
+    monkeypatch.setattr(onnx_graph, "GRAPHS_KEPT", 1)
+    for _ in range(2):
+        open_graph(network, tmp_path)
+    assert len(exports) == 2
+    assert path.is_file()
 
 
 def test_a_folder_that_cannot_be_written_costs_only_the_cache(network, exports, image, tmp_path):

@@ -6,6 +6,7 @@ import signal
 import stat
 import zipfile
 import zlib
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from inspect_core.features.store import Store
 from inspect_core.runtime import workspace as workspace_module
 
 SHAPE = (1, 3, 4, 5)
+HAND = SimpleNamespace(tray=SimpleNamespace(photos=[SimpleNamespace(digest="a", kind="dent", is_defect=True)]))
 SOUND = np.arange(60, dtype=np.float32).reshape(SHAPE)
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes, devices and links as on Unix")
@@ -112,7 +114,7 @@ def link_to_a_sound_one(path, sound):
     path.symlink_to(target)
 
 
-def socket_or_device(path, _):
+def device(path, _):
     try:
         os.mknod(path, 0o600 | stat.S_IFCHR, os.makedev(1, 5))  # /dev/zero
     except PermissionError:
@@ -129,7 +131,7 @@ PLACED = {
     "a link to nothing": lambda path, _: path.symlink_to(path.parent / "gone"),
     "a link to a device": lambda path, _: path.symlink_to("/dev/zero"),
     "a link to a sound entry": link_to_a_sound_one,
-    "a device": socket_or_device,
+    "a device": device,
 } | {name: (lambda path, _, content=content: path.write_bytes(content)) for name, content in CONTENTS.items()}
 """What lies in the place of a sound file: a function of its path and of the sound content."""
 
@@ -199,7 +201,7 @@ def test_labels_that_cannot_be_read_are_asked_for_again(workspace, what):
     from inspect_core.ui.defect_types import labels
 
     PLACED[what](workspace / "kinds.json", b"")
-    assert labels._said() == {}
+    assert labels.labels_of(HAND) == {0: "dent"}
 
 
 @pytest.mark.parametrize(
@@ -219,7 +221,7 @@ def test_labels_are_words_or_nothing(workspace, text):
     from inspect_core.ui.defect_types import labels
 
     (workspace / "kinds.json").write_text(text)
-    assert labels._said() == {}
+    assert labels.labels_of(HAND) == {0: "dent"}
 
 
 def test_only_an_ordinary_file_has_content(tmp_path):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from PIL import Image, ImageOps
 
-from inspect_core.images import read
+from inspect_core.images import memory, read
 
 RGB = np.random.default_rng(0).integers(0, 256, (24, 31, 3), dtype=np.uint8)
 
@@ -184,7 +184,7 @@ KINDS = {
 @pytest.mark.parametrize("orientation", UPRIGHT)
 @pytest.mark.parametrize("kind", KINDS)
 def test_in_bands_every_value_is_that_of_the_whole_image(tmp_path, monkeypatch, kind, orientation):
-    monkeypatch.setattr(read, "BAND", 100)
+    monkeypatch.setattr(memory, "BAND", 100)
     exif = Image.Exif()
     exif[0x0112] = orientation
     coding, pixels, options = KINDS[kind]
@@ -212,7 +212,7 @@ def test_in_bands_every_value_is_that_of_the_whole_image(tmp_path, monkeypatch, 
 @settings(deadline=None, max_examples=100)
 def test_squash_in_bands_is_pillows_bilinear_to_the_bit(pixels, size, band):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(read, "BAND", band)
+        patch.setattr(memory, "BAND", band)
         squashed = read.squash(pixels, size)
     assert np.array_equal(squashed, np.asarray(Image.fromarray(pixels).resize(size[::-1], Image.Resampling.BILINEAR)))
 

@@ -145,7 +145,7 @@ def compare_embeddings(hand: InHand, job: Job) -> tuple[LocalSpectrum, LocalSpec
         for done, path in enumerate(paths):
             job.report(0.8 * done / len(paths), f"reading photo {done + 1} of {len(paths)}")
             try:
-                yield read(path).pixels
+                yield squash(read(path).pixels, hand.preparation.backbone.size)
             except ImageError:
                 continue  # named among the notes of the fit
         job.report(0.8, "comparing spectra")

@@ -1,0 +1,30 @@
+"""Pictures of photos: the heatmap over one, and one made small."""
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from inspect_core.images import memory
+from inspect_core.plots import heatmap
+
+PIXELS = np.random.default_rng(0).integers(0, 256, (90, 70, 3), dtype=np.uint8)
+
+
+@pytest.mark.parametrize("band", [70, 1000, 2**18])
+def test_an_overlay_in_bands_is_that_of_the_whole_photo(monkeypatch, band):
+    monkeypatch.setattr(memory, "BAND", band)
+    anomaly_map = np.random.default_rng(1).uniform(0, 2, (16, 24)).astype(np.float32)
+    colours = Image.fromarray(heatmap.heat(anomaly_map, calm=0.5, limit=1.0)).resize(
+        (70, 90), Image.Resampling.BILINEAR
+    )
+    whole = Image.alpha_composite(Image.fromarray(PIXELS).convert("RGBA"), colours).convert("RGB")
+    shown = np.asarray(heatmap.overlay(PIXELS, anomaly_map, 1.0, calm=0.5)).astype(int)
+    assert np.abs(shown - np.asarray(whole)).max() <= 3  # where a band begins is rounded
+    assert np.abs(shown - PIXELS).max() > 50
+
+
+@pytest.mark.parametrize(("side", "size"), [(45, (35, 45)), (90, (70, 90)), (500, (70, 90)), (1, (1, 1))])
+def test_a_thumbnail_keeps_the_aspect_and_never_grows(side, size):
+    assert Image.open(io.BytesIO(heatmap.thumbnail(PIXELS, side=side))).size == size
