@@ -7,6 +7,7 @@ on its records, so that the next start can tell what a killed process left from 
 
 import atexit
 import contextlib
+import errno
 import functools
 import os
 import secrets
@@ -40,7 +41,7 @@ def replacing(target: Path) -> Iterator[Path]:
     with _recorded(target.parent) as folder:
         new = folder / target.name
         yield new
-        if new.is_dir() and os.path.lexists(target):
+        if new.is_dir():
             _swap(new, target, folder / ASIDE / target.name)
         else:
             os.replace(new, target)
@@ -135,13 +136,20 @@ def _swap(new: Path, target: Path, aside: Path) -> None:
     by `_put_back`; the last renaming says that it is no longer wanted.
     """
     aside.parent.mkdir()
-    os.rename(target, aside)
-    try:
-        os.rename(new, target)
-    except OSError:
-        os.rename(aside, target)
-        raise
-    os.rename(aside, new)
+    while True:
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(target, aside)
+        try:
+            os.rename(new, target)
+            break
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                if aside.exists():
+                    os.rename(aside, target)
+                raise
+            shutil.rmtree(aside, ignore_errors=True)  # another writer was faster: what it put there is the old one now
+    if aside.exists():
+        os.rename(aside, new)
 
 
 def _put_back(folder: Path) -> None:

@@ -90,6 +90,7 @@ class InHand:
         """
         path, held = self.tray.photos[position].path, self._memo.read
         if held is None or held[0] != path:
+            held = self._memo.read = None  # lets go of the last before the next is read
             held = self._memo.read = path, read(path).pixels
         return held[1]
 

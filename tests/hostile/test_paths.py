@@ -266,7 +266,7 @@ PASSWORDS = b"root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/us
     st.binary(max_size=60),
     st.sampled_from(["weights", "weights.pth", "weights.safetensors"]),
 )
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 def test_files_that_hold_no_weights_are_refused_by_name(tmp_path_factory, start, rest, name):
     path = tmp_path_factory.getbasetemp() / name
     path.write_bytes(start + rest)

@@ -5,8 +5,8 @@ import os
 import socket
 import subprocess
 import sys
-import threading
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -292,20 +292,20 @@ def test_clearing_touches_only_what_a_record_names_rightly(tmp_path, workspace, 
     assert tree(tmp_path) == before
 
 
-def test_writers_of_one_file_do_not_meet(tmp_path):
-    target, contents = tmp_path / "table.csv", [bytes([65 + number]) * 50_000 for number in range(8)]
+@pytest.mark.parametrize("folder", [False, True])
+def test_writers_of_one_place_do_not_meet(tmp_path, folder):
+    target, contents = tmp_path / "place", [bytes([65 + number]) * 50_000 for number in range(8)]
 
     def write(content):
         for _ in range(5):
             with unfinished.replacing(target) as new:
-                new.write_bytes(content)
+                if folder:
+                    new.mkdir()
+                (new / "file" if folder else new).write_bytes(content)
 
-    threads = [threading.Thread(target=write, args=(content,)) for content in contents]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert target.read_bytes() in contents
+    with ThreadPoolExecutor(len(contents)) as pool:
+        assert list(pool.map(write, contents)) == [None] * len(contents)
+    assert (target / "file" if folder else target).read_bytes() in contents
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
