@@ -13,7 +13,7 @@ from torch import Tensor
 
 from inspect_core.detectors.cop_corp import energy, fit_cop, fit_corp, fuse
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap
-from inspect_core.judge.checks import as_finite_number
+from inspect_core.judge.checks import as_finite, as_finite_number
 
 OFF, WARN, STOP = "off", "warn", "stop"
 MODES = (OFF, WARN, STOP)
@@ -46,11 +46,12 @@ class Guard:
     def score(self, embedding: np.ndarray | Tensor, logits: np.ndarray | Tensor | None = None) -> np.ndarray:
         """(n, d) penultimate features and, when fused, (n, c) logits -> (n,) float64, higher is more foreign.
 
-        Raises ValueError when the guard is fused and the logits are missing.
+        Raises ValueError when the guard is fused and the logits are missing, and for an error that is not finite, which
+        the fusion would hide.
         """
-        error = self.detector.score(_rows(embedding))
+        error = as_finite(self.detector.score(_rows(embedding)).cpu().numpy(), name="the product check's error")
         if not self.fused:
-            return error.double().cpu().numpy()
+            return error
         if logits is None:
             raise ValueError(
                 "logits are missing, and this guard is fused with them; use a backbone with a head, or a guard alone"

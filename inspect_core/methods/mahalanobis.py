@@ -7,6 +7,7 @@ from torch import Tensor
 
 from inspect_core.detectors import mahalanobis
 from inspect_core.methods.method import Control, Costs, Method, Parameters, Patches, View, Workload, one_fit_stops
+from inspect_core.package.arrays import ROW_BYTES
 
 _ROWS = 256
 
@@ -26,7 +27,8 @@ def _costs(work: Workload, parameters: Parameters) -> Costs:
     """A covariance and its factor at every place, and a triangular solve for every patch shown."""
     k = min(int(parameters["k"]), work.width)
     triangle = work.places * k * k
-    return Costs(2.5e-11 * triangle * work.fit + 2e-10 * triangle * work.shown + 3e-8 * triangle, 20 * triangle)
+    memory = 20 * triangle + 64 * k * k + 4 * ROW_BYTES * k
+    return Costs(2.5e-11 * triangle * work.fit + 2e-10 * triangle * work.shown + 3e-8 * triangle, memory)
 
 
 def _width(detector: Any) -> int:

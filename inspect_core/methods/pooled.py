@@ -46,14 +46,16 @@ def covariance_costs(work: Workload, parameters: Parameters) -> Costs:
     """One covariance of the mapped features over all patches, and its eigenvectors."""
     D = int(parameters.get("M") or work.width)
     rows = work.places * (work.fit + work.shown)
-    memory = 32 * D * D + 2 * ROW_BYTES * D + 8 * BATCH * work.places * work.width
+    kept = 32 * D * D + 32 * D * work.width + 64 * work.width**2
+    memory = kept + 2 * ROW_BYTES * max(D, work.width) + 8 * BATCH * work.places * work.width
     return Costs(2.5e-11 * rows * D * D + 1.5e-9 * D**3, memory)
 
 
 def sample_costs(work: Workload, parameters: Parameters) -> Costs:
     """Eigenvectors of the kernel matrix of a sample, and kernel values or distances of every patch shown."""
     n = int(parameters["patches"])
-    return Costs(3e-10 * n**3 + 2.5e-8 * work.places * work.shown * n, 48 * n * n + 2 * ROW_BYTES * n)
+    memory = 48 * n * n + 48 * n * work.width + 64 * work.width**2 + 2 * ROW_BYTES * max(n, work.width)
+    return Costs(3e-10 * n**3 + 2.5e-8 * work.places * work.shown * n, memory)
 
 
 def variance_stops(detector: Any, parameters: Parameters, fixed: Collection[str]) -> dict[int, dict[str, float]]:

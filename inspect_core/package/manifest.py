@@ -95,7 +95,7 @@ def check(where: Path) -> Package:
     whose header does not fit it, and for a digest that differs.
     """
     where = Path(where)
-    if not (where.is_dir() or where.is_file()):
+    if not where.exists():
         raise RecipeError(f"{where.name}: there is no recipe at {where}; check the path")
     if not (where.is_dir() or where.is_file()):  # a pipe would keep a reader waiting
         raise RecipeError(f"{where.name}: it is neither a folder nor a file; name a recipe")

@@ -23,7 +23,7 @@ PARTS = {
     "gallery": "the gallery of known cases",
     "kinds": "the naming of defects",
 }
-PHOTOS, CLASSES = 16, 1000
+PHOTOS, CLASSES = 8, 1000
 SHORTEST, LONGEST = -3, 6
 """Powers of ten that the made-up vectors are scaled by."""
 

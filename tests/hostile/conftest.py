@@ -19,7 +19,7 @@ CHANNELS, EMBEDDING, CLASSES, GRID, SIZE = 10, 8, 12, (4, 3), (64, 96)
 class MadeUpNetwork:
     """What `inspect` asks of a backbone, with features that depend on the photo."""
 
-    size, tap_channels, device = SIZE, (CHANNELS,), torch.device("cpu")
+    name, size, tap_channels, device = "made up", SIZE, (CHANNELS,), torch.device("cpu")
 
     def tap_maps(self, images):
         return (torch.from_numpy(self._drawn(images, len(images), *GRID, CHANNELS)),)
@@ -72,8 +72,8 @@ def recipes(recipe) -> dict:
             pool=row.pool,
         )  # fmt: skip
 
-    embeddings, labels = rng.normal(2, 1, (24, EMBEDDING)).astype(np.float32), ["dent", "good", "hole"] * 8
-    logits = rng.normal(5, 1, (24, CLASSES)).astype(np.float32)
+    embeddings, labels = rng.normal(2, 1, (18, EMBEDDING)).astype(np.float32), ["dent", "good", "hole"] * 6
+    logits = rng.normal(5, 1, (18, CLASSES)).astype(np.float32)
     cases = [
         Case(vector, rng.integers(0, 255, (64, 64, 3), np.uint8), f"{i:064x}", f"{i}.png", label)
         for i, (vector, label) in enumerate(zip(embeddings, labels, strict=True))
@@ -85,9 +85,9 @@ def recipes(recipe) -> dict:
             Kinds(fit(embeddings, labels, power=1.0, **options), by_region=False, known_from=0.1)
             for fit, options in ((fit_kdf, {"trees": 4}), (fit_kdn, {"hidden": (5, 6), "include_output": True}))
         )
-        cop = model.fit(embeddings[:16], embeddings[16:], mode="stop")
+        cop = model.fit(embeddings[:12], embeddings[12:], mode="stop")
         corp = model.fit(
-            embeddings[:16], embeddings[16:], good_logits=logits[:16], held_out_logits=logits[16:], gamma=1.0, M=16,
+            embeddings[:12], embeddings[12:], good_logits=logits[:12], held_out_logits=logits[12:], gamma=1.0, M=16,
             mode="stop",
         )  # fmt: skip
         found["mahalanobis"] = replace(found["mahalanobis"], guard=cop, gallery=learn(cases, by_region=True))
@@ -112,6 +112,10 @@ class Package:
 
         save(recipe, self.folder)
         self.files = {path.name: path.read_bytes() for path in self.folder.iterdir()}
+        self.sums = {
+            name: hashlib.sha256(data).hexdigest() for name, data in self.files.items() if name != manifest.SUMS
+        }
+        self.changed = manifest.RECIPE
         return self
 
     def document(self) -> dict:
@@ -131,8 +135,10 @@ class Package:
 
     def with_file(self, name: str, data: bytes):
         """The folder as saved, but for one file."""
-        files = {other: kept for other, kept in self.files.items() if other != manifest.SUMS} | {name: data}
-        sums = {other: hashlib.sha256(kept).hexdigest() for other, kept in files.items()}
-        for other, kept in (files | {manifest.SUMS: manifest.listing_of(sums)}).items():
-            (self.folder / other).write_bytes(kept)
+        (self.folder / self.changed).write_bytes(self.files[self.changed])
+        (self.folder / name).write_bytes(data)
+        (self.folder / manifest.SUMS).write_bytes(
+            manifest.listing_of(self.sums | {name: hashlib.sha256(data).hexdigest()})
+        )
+        self.changed = name
         return self.folder

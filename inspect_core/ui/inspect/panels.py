@@ -122,7 +122,12 @@ def bench_with_parameters(hand: InHand) -> None:
         kind = None
         if shown.run is None and not gone:
             kind = naming.kind_sentence(hand, position, settings["live"], view.limits)
-        result = _draw(hand, position, view, pixels, None if gone else hand.product_check(position), kind)
+        try:
+            check = None if gone else hand.product_check(position)
+            result = _draw(hand, position, view, pixels, check, kind)
+        except ValueError as error:  # a score that is not finite: nothing is judged on it
+            st.error(shell.plain(error), icon=":material/error:")
+            return
     with below:
         if shown.run is None:
             parameter_buttons(hand, busy=busy)

@@ -1,0 +1,165 @@
+"""Recipes and fits that would take more memory than they may: refused with the sum, before anything is allocated."""
+
+import tracemalloc
+
+import pytest
+import safetensors.numpy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspect_core.cli.commands import main
+from inspect_core.features.store import Store
+from inspect_core.images.folders import scan
+from inspect_core.methods.method import LARGEST_FIT, Workload
+from inspect_core.methods.table import METHODS, parameters_of
+from inspect_core.package import arrays
+from inspect_core.package.arrays import LARGEST_RECIPE, photo_bytes
+from inspect_core.package.manifest import RecipeError
+from inspect_core.records.recipe_file import load
+from inspect_core.study.study import Study
+
+SUM = r"would need [\d,]+\.\d GB of memory, at most \d\.\d GB"
+MEGABYTE = 2**20
+
+
+def of_gaussians(grid: tuple[int, int], k: int, d: int = 400, size: tuple[int, int] = (256, 256)) -> tuple[dict, dict]:
+    """Fields and header of a recipe of the first method."""
+    document = {
+        "geometry": {"grid": list(grid), "size": list(size)},
+        "detector": {"name": "mahalanobis"}, "guard": None, "gallery": None, "kinds": None,
+    }  # fmt: skip
+    header = {
+        "detector.projection": ("F32", (d, k)),
+        "detector.mean": ("F32", (*grid, k)),
+        "detector.cholesky": ("F32", (*grid, k * (k + 1) // 2)),
+    }
+    return document, header
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        of_gaussians((1, 1), 20_000, 20_000),
+        of_gaussians((128, 128), 200),
+        of_gaussians((5000, 5000), 1),
+        of_gaussians((32, 32), 100, size=(16384, 16384)),
+        of_gaussians((2**31, 2**31), 1),
+    ],
+    ids=["a packed triangle", "many factors", "grid", "size", "absurd"],
+)
+def test_a_header_that_asks_for_too_much(recipe):
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=SUM):
+        arrays.check(*recipe)
+    assert tracemalloc.get_traced_memory()[1] < MEGABYTE
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "shape"),
+    [
+        ("nearest", "detector.bank", (100_000, 6)),
+        ("kernel_pca", "detector.x", (40_000, 10)),
+        ("corp", "detector.w0", (60_000, 10)),
+        ("mahalanobis", "gallery.pictures", (200_000, 64, 64, 3)),
+        ("kernel_pca", "kinds.mu", (30_000_000, 8)),
+    ],
+)
+def test_long_arrays_that_ask_for_too_much(recipes, package, method, name, shape):
+    """Every array that shares the length grows with it."""
+    saved = package.save(recipes[method])
+    document = saved.document()
+    header = {
+        name: ({"f4": "F32", "f8": "F64", "i4": "I32", "u1": "U8", "b1": "BOOL"}[value.dtype.str[1:]], value.shape)
+        for name, value in saved.arrays().items()
+    }
+    lengths = arrays.check(document, header)
+    part, own = name.split(".")[0], header[name][1][0]
+    grown = {
+        other: (kind, tuple(shape[0] if length == own and other.startswith(part) else length for length in old))
+        for other, (kind, old) in header.items()
+    }
+    assert lengths["k"] != own
+    with pytest.raises(ValueError, match=SUM):
+        arrays.check(document, grown)
+
+
+@pytest.mark.parametrize(("field", "value"), [("grid", [4000, 4000]), ("size", [16384, 16384]), ("size", [32, 2**25])])
+def test_a_small_recipe_of_a_large_geometry(recipes, package, monkeypatch, field, value):
+    document = package.save(recipes["cop"]).document()
+    document["geometry"][field] = value
+    monkeypatch.setattr(safetensors.numpy, "load", lambda data: pytest.fail("arrays were read"))
+    tracemalloc.start()
+    with pytest.raises(RecipeError, match=rf"^part: .*{SUM}"):
+        load(package.with_document(document))
+    assert tracemalloc.get_traced_memory()[1] < 10 * MEGABYTE
+    tracemalloc.stop()
+
+
+def test_what_the_page_can_teach_at_most_is_allowed():
+    """Grid 64, k 200, 512 pixels: the ends of the sliders."""
+    arrays.check(*of_gaussians((64, 64), 200, 1500, (512, 512)))
+    for method in METHODS:
+        given = {"k": 200} if "k" in METHODS[method].defaults else {}
+        given |= {"components": 88, "m": 300} if method == "quadrics" else {}
+        costs = METHODS[method].costs(Workload(1000, 500, 64 * 64, 256), parameters_of(method, given))
+        costs.with_photos(photo_bytes((512, 512), (64, 64), 256))
+
+
+def as_taught(method: str, grid: tuple[int, int], width: int, count: int, size: tuple[int, int]) -> tuple[dict, dict]:
+    """Fields and header of the largest recipe that comes of a fit with `count` features or samples."""
+    document, header = of_gaussians(grid, count, max(count, width), size)
+    document["detector"]["name"] = method
+    if method == "corp":
+        header = {"mean": (count,), "components": (count, count), "w0": (count, width), "u": (count,)}
+    elif method == "kernel_pca":
+        header = {"x": (count, width), "alpha": (count, count), "row_mean": (count,)}
+    else:
+        return document, header
+    kind = "F32" if method == "corp" else "F64"
+    header = {f"detector.{name}": (kind, shape) for name, shape in header.items()}
+    return document, header | {
+        "detector.eigenvalues": ("F64", (count,)),
+        "features.projection": ("F32", (width, width)),
+    }
+
+
+@given(
+    st.sampled_from([("mahalanobis", "k"), ("corp", "M"), ("kernel_pca", "patches")]),
+    st.tuples(st.integers(1, 400), st.integers(1, 400)),
+    st.integers(1, 300),
+    st.integers(1, 20_000),
+    st.tuples(st.integers(1, 60), st.integers(1, 60)).map(lambda sides: (32 * sides[0], 32 * sides[1])),
+)
+@settings(deadline=None, max_examples=100)
+def test_what_can_be_taught_loads(method, grid, width, count, size):
+    name, parameter = method
+    width = max(width, count) if name == "mahalanobis" else width
+    costs = METHODS[name].costs(Workload(1, 1, grid[0] * grid[1], width), {parameter: count})
+    try:
+        costs.with_photos(photo_bytes(size, grid, count if name == "mahalanobis" else width))
+    except ValueError:
+        return
+    arrays.check(*as_taught(name, grid, width, count, size))
+
+
+def test_the_bound_of_a_fit_is_that_of_its_recipe_doubled():
+    assert LARGEST_FIT == 2 * LARGEST_RECIPE
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_study_of_too_many_patches(product, network, tmp_path, method):
+    photos = scan(product)
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=SUM):
+        Study(photos, network, Store(tmp_path / "features"), method=method, grid=(5000, 5000))
+    assert tracemalloc.get_traced_memory()[1] < 10 * MEGABYTE
+    tracemalloc.stop()
+
+
+def test_the_command_line_says_so(product, tmp_path, capsys):
+    assert main(["fit", str(product), "--out", str(tmp_path / "recipe"), "--grid", "5000"]) == 2
+    said = capsys.readouterr().err
+    assert "teaching this would need" in said
+    assert "GB" in said
+    assert not (tmp_path / "recipe").exists()
