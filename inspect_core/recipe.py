@@ -147,13 +147,12 @@ def map_patches(method: str, detector: Detector, patches, live: Mapping[str, int
 
 
 @lru_cache(maxsize=4)
-def loaded_backbone(choice: BackboneChoice, device: str = "auto", *, download: bool = False) -> Backbone:
+def loaded_backbone(choice: BackboneChoice, device: str = "auto") -> Backbone:
     """The recipe's network, loaded once a process and device; two callers at once wait for one load.
 
-    download: whether weights that this machine does not have may be fetched.
     Raises ValueError when the weights found are not those the recipe was made with.
     """
-    backbone = shared(choice.name, taps=choice.taps, size=choice.size, device=device, download=download)
+    backbone = shared(choice.name, taps=choice.taps, size=choice.size, device=device)
     if backbone.weight_digest != choice.weight_digest:
         raise ValueError(
             f"the weights found for {choice.name} have digest {backbone.weight_digest[:12]}, the recipe was made with "

@@ -10,6 +10,7 @@ PROMISED = {
     "server.showEmailPrompt": False,
     "logger.hideWelcomeMessage": True,
     "server.address": "127.0.0.1",
+    "server.allowedHosts": ["localhost", "127.0.0.1"],
     "browser.gatherUsageStats": False,
 }
 

@@ -17,8 +17,10 @@ from tqdm import tqdm
 
 from inspect_core.cli import doctor
 from inspect_core.cli.outputs import Maps, check_figures, check_table, table_row, write_figures, write_table
+from inspect_core.features.backbone_catalogue import spec_of
 from inspect_core.features.backbones import available, load
 from inspect_core.features.store import Store
+from inspect_core.features.weights import download_weights
 from inspect_core.guard.model import ALONE, FUSED, MODES, OFF, WARN
 from inspect_core.guard.training import train_guard
 from inspect_core.images.folders import Samples, scan, split
@@ -164,10 +166,11 @@ def _study(options: argparse.Namespace) -> Study:
     parts = split(samples, seed=options.seed, calibrate=options.calibrate)
     for note in parts.notes:
         _say(f"Note: {note}")
+    if options.download and options.weights is None:
+        download_weights(spec_of(options.backbone, has_weights=False))
     backbone = load(
-        options.backbone, taps=_taps(options.taps), size=options.size, weights=options.weights, device=options.device,
-        download=options.download,
-    )  # fmt: skip
+        options.backbone, taps=_taps(options.taps), size=options.size, weights=options.weights, device=options.device
+    )
     _say(f"Using {backbone.name} with {backbone.engine}.")
     names = ("k", "gamma", "M", "sigma", "q", "m", "components", "robust")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
@@ -235,7 +238,9 @@ def _inspect(options: argparse.Namespace) -> int:
         raise ValueError("no photo was found at the given paths; name PNG, JPEG, BMP, TIFF or WebP files or folders")
     if maps is not None:
         maps.expect([name for name, _ in photos])
-    backbone = loaded_backbone(recipe.backbone, options.device, download=options.download)
+    if options.download:
+        download_weights(spec_of(recipe.backbone.name, has_weights=False))
+    backbone = loaded_backbone(recipe.backbone, options.device)
     rows, outcome = [], ACCEPTED
     for name, path in tqdm(photos, unit="part", disable=not sys.stderr.isatty()):
         began = time.perf_counter()

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from inspect_core.features.backbone_catalogue import CATALOGUE, Spec, spec_of, timm_stages
 from inspect_core.features.onnx_graph import OnnxGraph, load_or_export
 from inspect_core.features.tapped_network import TappedNetwork, check_taps, levels_of
-from inspect_core.features.weights import fill, find_weights, in_forward_order, obtain_weights, read_weights
+from inspect_core.features.weights import fill, find_weights, in_forward_order, needed_weights, read_weights
 from inspect_core.runtime import workspace
 
 GPU_BATCH = 8
@@ -161,7 +161,6 @@ def load(
     weights: str | os.PathLike[str] | None = None,
     device: str = "auto",
     cache: str | os.PathLike[str] | None = None,
-    download: bool = False,
 ) -> Backbone:
     """A backbone by name, with its weights.
 
@@ -170,7 +169,6 @@ def load(
     size: (H, W) in pixels, multiples of 32. weights: a file to use instead of the one found on this machine.
     device: "auto" (a GPU when there is one), "cpu", "cuda" or "cuda:1".
     cache: folder of exported graphs, None for `onnx/` in the workspace.
-    download: whether torchvision may fetch weights that this machine does not have; nothing is fetched otherwise.
     Raises ValueError for an unknown name, tap or device, a size that is no multiple of 32, and weights that are
     missing, damaged or made for another network.
     """
@@ -181,7 +179,7 @@ def load(
         network = spec.build()
     taps = _taps(spec, network, taps)
     levels = levels_of(network, taps, size)
-    network, digest = _with_weights(spec, network, weights, download)
+    network, digest = _with_weights(spec, network, weights)
     on_gpu = where.type == "cuda"
     return Backbone(
         name=spec.name,
@@ -206,12 +204,7 @@ _sharing = threading.Lock()
 
 
 def shared(
-    name: str,
-    *,
-    taps: str | tuple[str, ...] | None = None,
-    size: tuple[int, int] = (256, 256),
-    device: str = "auto",
-    download: bool = False,
+    name: str, *, taps: str | tuple[str, ...] | None = None, size: tuple[int, int] = (256, 256), device: str = "auto"
 ) -> Backbone:
     """As `load` without a file named, but one object, with its engine's memory and threads, for all who hold it now.
 
@@ -225,7 +218,7 @@ def shared(
         key = (spec.name, chosen, tuple(size), device, weights, written, workspace.root())
         backbone = _in_use.get(key)
         if backbone is None:
-            backbone = _in_use[key] = load(name, taps=taps, size=size, device=device, download=download)
+            backbone = _in_use[key] = load(name, taps=taps, size=size, device=device)
         return backbone
 
 
@@ -295,11 +288,9 @@ def _taps(spec: Spec, network: nn.Module, taps: str | tuple[str, ...] | None) ->
     return chosen
 
 
-def _with_weights(
-    spec: Spec, network: nn.Module, weights: str | os.PathLike[str] | None, download: bool
-) -> tuple[nn.Module, str]:
-    """The network filled from the named file, or from the one found or fetched, and the file's SHA-256."""
-    path = obtain_weights(spec, download=download) if weights is None else Path(weights)
+def _with_weights(spec: Spec, network: nn.Module, weights: str | os.PathLike[str] | None) -> tuple[nn.Module, str]:
+    """The network filled from the named file, or from the one found on this machine, and the file's SHA-256."""
+    path = needed_weights(spec) if weights is None else Path(weights)
     promised = spec.sha256 if weights is None and path.name == spec.file else ""
     tensors, digest = read_weights(path, sha256=promised)
     if spec.package and digest == spec.sha256:

@@ -34,31 +34,37 @@ def find_weights(spec: Spec) -> Path | None:
     return next((path for path in packaged + named if path.is_file()), None)
 
 
-def obtain_weights(spec: Spec, *, download: bool = False) -> Path:
-    """As find_weights, and only with `download` torchvision's own download, with its digest check, when there is none.
-
-    Raises ValueError naming the exact file and where to put it when there is none, or its download fails.
-    """
-    found = find_weights(spec)
-    if found is not None:
+def needed_weights(spec: Spec) -> Path:
+    """As find_weights; raises ValueError naming the exact file and where to put it when there is none."""
+    if (found := find_weights(spec)) is not None:
         return found
-    problem = f"{missing_weights(spec)}, or name a file with --weights"
-    if spec.published is None:
-        raise ValueError(problem)
-    if not download:
-        raise ValueError(f"{problem}, or allow the download of {spec.download} with --download")
-    try:
-        spec.published.get_state_dict(
-            model_dir=str(weights_folder()), progress=False, check_hash=True, weights_only=True
-        )
-    except (OSError, RuntimeError) as error:  # no connection; another digest than the name promises
-        raise ValueError(f"downloading {spec.published.url} failed ({error}); {problem}") from error
-    return weights_folder() / spec.file
+    offer = f", or allow the download of {spec.download} with --download" if spec.download else ""
+    raise ValueError(f"{missing_weights(spec)}, or name a file with --weights{offer}")
 
 
 def missing_weights(spec: Spec) -> str:
     """That a backbone has no weights here, which file it takes, and where to put it; more may follow."""
     return f"{spec.name} has no weights on this machine: put the file {spec.file} into {weights_folder().resolve()}"
+
+
+def download_weights(spec: Spec) -> Path:
+    """torchvision's own download, with its digest check, when there are none here. Only what a user asked for calls it.
+
+    Raises ValueError when nothing is published for this backbone or the download fails, naming the file to place.
+    """
+    if (found := find_weights(spec)) is not None:
+        return found
+    if spec.published is None:
+        return needed_weights(spec)
+    try:
+        spec.published.get_state_dict(
+            model_dir=str(weights_folder()), progress=False, check_hash=True, weights_only=True
+        )
+    except (OSError, RuntimeError) as error:  # no connection; another digest than the name promises
+        raise ValueError(
+            f"downloading {spec.published.url} failed ({error}); {missing_weights(spec)} yourself"
+        ) from error
+    return weights_folder() / spec.file
 
 
 def read_weights(path: str | os.PathLike[str], *, sha256: str = "") -> tuple[dict[str, Tensor], str]:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from inspect_core.features.backbone_catalogue import spec_of
-from inspect_core.features.weights import find_weights, missing_weights, obtain_weights
+from inspect_core.features.weights import download_weights, find_weights, missing_weights
 from inspect_core.ui import shell
 
 
@@ -22,7 +22,7 @@ def offer_missing(name: str, place: str = "") -> bool:
         return True
     try:
         with st.spinner(f"Downloading the weights of {shell.plain(name)}…", show_time=True):
-            obtain_weights(spec, download=True)
+            download_weights(spec)
     except ValueError as error:
         st.error(shell.plain(error), icon=":material/error:")
         return True

@@ -2,13 +2,19 @@
 
 import json
 import random
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Page, expect
 
+from inspect_core.records.recipe_file import save
 from inspect_core.ui.shell import plain
 
 ROOT = Path(__file__).resolve().parents[2]
+WORK = 240_000
+expect.set_options(timeout=60_000)
 FRAGMENTS = (
     *("![x](http://192.0.2.1/x.png)", "<img src=http://192.0.2.1/y>", "[x](https:192.0.2.1)", "<http://192.0.2.1>"),
     *("http://192.0.2.1/a", "HTTPS://EXAMPLE.COM", "www.example.com/b", "a@example.com", "<script>alert(1)</script>"),
@@ -16,18 +22,7 @@ FRAGMENTS = (
     *(":heart:", ":+1:", ":material/face:", ":material_face:", ":streamlit:", ":red[x]", ":blue-badge[x]", ":small[x]"),
     *("$x^2$", "$$x$$", "# head", "- a", "+ a", "* a", "1. a", "1) a", "> q", "---", "===", "| a | b |", "```", "~~~"),
     *("::: note", "[^1]", "->", "<-", "<->", "--", ">=", "<=", "~=", "\\", "\\*", "a\\", "{x=1}", "^a^", "'q'", '"q"'),
-    *(
-        "a\nb",
-        "\n\n# c",
-        "a\tb",
-        "    d",
-        "part_060.jpg",
-        "good/part-1 (2).png",
-        "Zürich",
-        "一.jpg",
-        "50 %",
-        "12:30:45",
-    ),
+    *("a\nb", "\n\n# c", "a\tb", "    d", "part_060.jpg", "good/part-1 (2).png", "Zürich", "一.jpg", "50 %", "9:30:45"),
 )
 SHOW = """
 import json, streamlit as st
@@ -72,3 +67,77 @@ def test_whatever_the_text_it_shows_as_it_is(serve, open_page, tmp_path):
         assert set(tags) <= {"P", "STRONG", "BR", "DIV"}, (kind, wanted, tags)
         seen.add((kind, number))
     assert len(seen) == 3 * len([text for text in texts if text.strip()])
+
+
+PHOTO = "![x](https:192.0.2.1) :red[z] <b>"  # as a file name, so without a slash
+FIELD = "![x](http://192.0.2.1/x.png) <img src=http://192.0.2.1/y> www.example.com :material/face:"
+
+
+@pytest.fixture
+def hostile(recipe, product, tmp_path, monkeypatch):
+    """A workspace with hostile recipes, and a folder of hostile photos; both named likewise."""
+    workspace, photos = tmp_path / "workspace", tmp_path / PHOTO
+    provenance = replace(
+        recipe.provenance, author=FIELD, reason=FIELD, state=FIELD, created=FIELD, calibration_note=FIELD
+    )
+    save(replace(recipe, product=FIELD, provenance=provenance), workspace / "recipes" / f"{PHOTO}.zip")
+    (workspace / "recipes" / f"broken {PHOTO}.zip").write_bytes(b"no zip")
+    for place, kind in (("train/good", "train/good"), ("test/good", "test/good"), ("test/scratch", f"test/{PHOTO}")):
+        (photos / kind).mkdir(parents=True)
+        for photo in sorted((product / place).iterdir()):
+            shutil.copy(photo, photos / kind / f"{PHOTO} {photo.name}")
+    (photos / "train/good" / f"{PHOTO}.png").write_bytes(b"no picture")
+    monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
+    return workspace, photos
+
+
+def untouched(page: Page) -> None:
+    """Nothing on the page names the other machine but in words, and no script failed."""
+    page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
+    assert (
+        page.locator('[src*="192.0.2.1"], [href*="192.0.2.1"], [href*="example.com"], [style*="192.0.2.1"]').count()
+        == 0
+    )
+    assert page.get_by_test_id("stException").count() == 0
+
+
+def test_no_page_is_led_astray(serve, open_page, hostile):
+    workspace, photos = hostile
+    page = open_page(serve(ROOT / "app.py", workspace) + "/recipes")
+    expect(page.get_by_role("heading", name="![x](http")).to_be_visible()
+    expect(page.get_by_text("not a complete recipe zip")).to_be_visible()
+    page.get_by_text("What is in it").click()
+    expect(page.get_by_role("cell", name="efficientnet")).to_be_visible()
+    page.get_by_role("button", name="Delete").last.click()
+    untouched(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page.get_by_text("the recipe was made with")).to_be_visible()
+
+    page.get_by_role("link", name="Teach").click()
+    page.get_by_text("Folder on this computer").click()
+    folder = page.get_by_role("textbox", name="Folder or zip")
+    folder.fill(f"/outside/{FIELD}")
+    folder.press("Enter")
+    expect(page.get_by_text("is outside the allowed folders")).to_be_visible()
+    untouched(page)
+    folder.fill(str(photos))
+    folder.press("Enter")
+    expect(page.get_by_text("18 good, 2 defects of 1 kind")).to_be_visible()
+    page.get_by_text("1 skipped: which, and why").click()
+    untouched(page)
+    page.get_by_role("button", name="Teach").click()
+    expect(page.get_by_text("Teaching ![x]").first).to_be_visible()
+    untouched(page)
+
+    page.get_by_role("link", name="Inspect").click()
+    expect(page.locator(".bench .title")).to_contain_text("![x](https:192.0.2.1)", timeout=WORK)
+    page.get_by_text("on the photos").click()
+    page.get_by_role("button", name="Build the gallery").click()
+    untouched(page)
+    expect(page.get_by_text("% alike").first).to_be_visible(timeout=WORK)
+    untouched(page)
+    page.get_by_role("link", name="Kinds").click()
+    expect(page.get_by_role("heading", name="Examples")).to_be_visible()
+    page.locator('[class*="st-key-kind-"] button').first.hover()
+    untouched(page)

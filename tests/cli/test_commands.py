@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from inspect_core.classify.kernel_density import fit_kdf
@@ -96,6 +97,26 @@ def test_evaluate_measures_every_value_asked_for(product, tmp_path, capsys):
     said = capsys.readouterr().out
     assert "image AUROC" in said
     assert '"k": 2' in out.read_text()
+
+
+def test_weights_are_fetched_by_the_flag_alone(taught, product, tmp_path, monkeypatch, capsys):
+    fetched = []
+    monkeypatch.setenv("LOUPE_WEIGHTS", str(tmp_path))
+    monkeypatch.setattr(torch.hub, "download_url_to_file", lambda url, *_, **__: fetched.append(url))
+    recipe = load(taught)
+    foreign = replace(recipe, backbone=replace(recipe.backbone, name="resnet18", taps=("layer1",)))
+    save(foreign, tmp_path / "r.zip")
+    asked = [
+        ["inspect", str(tmp_path / "r.zip"), str(product)],
+        ["fit", str(product), "--out", str(tmp_path / "f.zip"), *FIT, "--backbone", "resnet18"],
+    ]
+    for arguments in asked:
+        assert main(arguments) == 2
+        assert "--download" in capsys.readouterr().err
+    assert fetched == []
+    for arguments in asked:
+        assert main([*arguments, "--download"]) == 2
+    assert fetched == ["https://download.pytorch.org/models/resnet18-f37072fd.pth"] * 2
 
 
 def test_doctor_says_what_is_there(capsys):

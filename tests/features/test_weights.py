@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import socket
 import urllib.error
 from pathlib import Path
 
@@ -11,7 +12,15 @@ import torch
 from torch import nn
 
 from inspect_core.features.backbone_catalogue import CATALOGUE
-from inspect_core.features.weights import fill, find_weights, in_forward_order, obtain_weights, read_weights
+from inspect_core.features.backbones import load, weights_found
+from inspect_core.features.weights import (
+    download_weights,
+    fill,
+    find_weights,
+    in_forward_order,
+    needed_weights,
+    read_weights,
+)
 
 LITES = ("efficientnet_lite0", "efficientnet_lite1", "efficientnet_lite2")
 
@@ -168,11 +177,24 @@ def test_the_published_file_comes_before_the_users_own(folder):
 
 
 @pytest.mark.usefixtures("no_network")
-def test_without_weights_the_message_names_the_file_and_the_place(folder):
-    with pytest.raises(ValueError, match=r"put the file resnet50-0676ba61\.pth into ") as caught:
-        obtain_weights(CATALOGUE["resnet50"])
-    assert str(folder.resolve()) in str(caught.value)
+def test_without_weights_the_message_names_the_file_the_place_and_the_flag(folder):
+    for ask in (needed_weights, download_weights):
+        with pytest.raises(ValueError, match=r"put the file resnet50-0676ba61\.pth into ") as caught:
+            ask(CATALOGUE["resnet50"])
+        assert str(folder.resolve()) in str(caught.value)
     assert "no way out" in str(caught.value)
+    with pytest.raises(ValueError, match=r"98 MB from download\.pytorch\.org with --download"):
+        needed_weights(CATALOGUE["resnet50"])
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", [name for name, spec in CATALOGUE.items() if spec.published is not None])
+def test_nothing_is_fetched_unasked(name, monkeypatch):
+    monkeypatch.setattr(torch.hub, "download_url_to_file", lambda *_, **__: pytest.fail("a download began"))
+    monkeypatch.setattr(socket, "create_connection", lambda *_, **__: pytest.fail("a connection was opened"))
+    assert weights_found()[name] is None
+    with pytest.raises(ValueError, match="has no weights on this machine"):
+        load(name)
 
 
 def test_torchvisions_download_lands_in_the_weights_folder_with_its_digest_checked(folder, monkeypatch):
@@ -184,7 +206,7 @@ def test_torchvisions_download_lands_in_the_weights_folder_with_its_digest_check
 
     monkeypatch.setattr(torch.hub, "download_url_to_file", download)
     spec = CATALOGUE["mobilenet_v3_small"]
-    assert obtain_weights(spec) == folder / "mobilenet_v3_small-047dcff4.pth"
+    assert download_weights(spec) == folder / "mobilenet_v3_small-047dcff4.pth"
     assert (folder / "mobilenet_v3_small-047dcff4.pth").is_file()
     assert asked == [("https://download.pytorch.org/models/mobilenet_v3_small-047dcff4.pth", "047dcff4")]
 
@@ -195,4 +217,4 @@ def test_a_download_with_another_digest_is_refused(folder, monkeypatch):
 
     monkeypatch.setattr(torch.hub, "download_url_to_file", download)
     with pytest.raises(ValueError, match="invalid hash value"):
-        obtain_weights(CATALOGUE["mobilenet_v3_small"])
+        download_weights(CATALOGUE["mobilenet_v3_small"])

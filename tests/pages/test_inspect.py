@@ -66,6 +66,18 @@ def test_a_new_photo_goes_on_the_bench_and_a_damaged_one_is_named(open_app, in_t
     assert any("bad.png" in error.value for error in app.error)
 
 
+def test_every_new_photo_goes_on_the_bench_under_its_own_name(open_app, in_the_hand):
+    photos = sorted((Path(__file__).resolve().parents[2] / "sample_data/linen/test/good").iterdir())
+    names = ["一.jpg", "二.jpg", "a b.jpg", "a-b.jpg", "same.jpg", "same.jpg"]
+    files = [(name, photo.read_bytes(), "image/jpeg") for name, photo in zip(names, photos, strict=False)]
+    app, count = open_app(), len(in_the_hand.tray.photos)
+    app.file_uploader(key=f"added-{in_the_hand.id}").set_value(files).run()
+    assert not app.exception
+    added = in_the_hand.tray.photos[count:]
+    assert [photo.name for photo in added] == names
+    assert len({photo.path for photo in added}) == len(names)
+
+
 def test_a_photo_of_another_product_is_known_as_soon_as_it_is_added(open_app, in_the_hand):
     linen = Path(__file__).resolve().parents[2] / "sample_data/linen/test/good/part_060.jpg"
     app = open_app()

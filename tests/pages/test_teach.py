@@ -1,11 +1,15 @@
 import io
 import shutil
 import time
+import urllib.error
 import zipfile
+from pathlib import Path
 
 import pytest
+import torch
 
 from inspect_core.ui import shell, taught_part
+from inspect_core.ui.teach import teaching
 
 
 @pytest.fixture(autouse=True)
@@ -100,9 +104,83 @@ def test_uploaded_photos_and_zips_are_kept_under_safe_names(open_app, no_first_s
     assert app.text_input(key="product-part 7").value == "part 7"
 
 
-def test_settings_reach_the_order(open_app, no_first_start, product, monkeypatch):
-    from inspect_core.ui.teach import teaching
+def test_every_uploaded_photo_is_taught_under_its_own_name(open_app, no_first_start, product, workspace, monkeypatch):
+    orders = []
+    monkeypatch.setattr(teaching, "start", lambda *order, **_: orders.append(order[-1]))
+    photos = sorted((product / "train/good").iterdir())
+    names = [
+        *(f"{sign}.jpg" for sign in "一二三四五"),
+        "a b.jpg",
+        "a-b.jpg",
+        "a_b.jpg",
+        "same.jpg",
+        "same.jpg",
+        "CON.jpg",
+    ]
+    files = [(name, photo.read_bytes(), "image/jpeg") for name, photo in zip(names, photos, strict=False)]
+    app = open_app("pages/teach.py")
+    app.segmented_control(key="photos_from").set_value("Upload").run()
+    app.file_uploader(key="files_upload").set_value(files).run()
+    assert not app.exception
+    assert f"{len(names)} good" in " ".join(element.value for element in app.markdown)
+    app.button(key="teach").click().run()
+    (order,) = orders
+    used = {
+        sample.path.name for part in (order.photos.fit, order.photos.calibrate, order.photos.judge) for sample in part
+    }
+    assert used == {*names, "same (2).jpg"}
 
+
+def test_a_zip_among_photos_and_a_full_disk_are_said(open_app, no_first_start, product, monkeypatch):
+    photo = next((product / "train/good").iterdir()).read_bytes()
+    app = open_app("pages/teach.py")
+    app.segmented_control(key="photos_from").set_value("Upload").run()
+    app.file_uploader(key="files_upload").set_value(
+        [("a.zip", b"PK", "application/zip"), ("b.jpg", photo, "image/jpeg")]
+    )
+    app.run()
+    assert not app.exception
+    assert "A zip is uploaded alone" in app.error[0].value
+
+    def full(self, data):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    app.file_uploader(key="files_upload").set_value([("b.jpg", photo, "image/jpeg")]).run()
+    assert not app.exception
+    assert "No space left on device" in app.error[0].value
+
+
+@pytest.mark.parametrize("path", ["~nosuchuser/x", "a\0b", "x" * 300, "/".join(["x" * 200] * 30)])
+def test_a_path_that_is_none_says_why(open_app, no_first_start, path):
+    app = choose_folder(open_app("pages/teach.py"), path)
+    assert len(app.error) == 1
+
+
+def test_weights_are_fetched_by_a_click_alone(open_app, no_first_start, product, tmp_path, monkeypatch):
+    fetched = []
+    monkeypatch.setenv("LOUPE_WEIGHTS", str(tmp_path / "weights"))
+
+    def fetch(url, destination, *_, **__):
+        fetched.append(url)
+        raise urllib.error.URLError("no way out")
+
+    monkeypatch.setattr(torch.hub, "download_url_to_file", fetch)
+    app = choose_folder(open_app("pages/teach.py"), product)
+    app.selectbox(key="backbone").set_value("resnet18").run()
+    assert not app.exception
+    assert "put the file resnet18" in app.warning[-1].value
+    assert not [button for button in app.button if button.key == "teach"]
+    assert fetched == []
+    button = app.button(key="download_weights--resnet18")
+    assert button.label == "Download 45 MB from download.pytorch.org"
+    button.click().run()
+    assert not app.exception
+    assert fetched == ["https://download.pytorch.org/models/resnet18-f37072fd.pth"]
+    assert "no way out" in app.error[-1].value
+
+
+def test_settings_reach_the_order(open_app, no_first_start, product, monkeypatch):
     orders = []
     monkeypatch.setattr(teaching, "start", orders.append)
     app = choose_folder(open_app("pages/teach.py"), product)
@@ -122,8 +200,6 @@ def test_settings_reach_the_order(open_app, no_first_start, product, monkeypatch
 def test_quadrics_are_ordered_with_their_settings_and_a_robust_fit_takes_longer(
     open_app, no_first_start, product, monkeypatch
 ):
-    from inspect_core.ui.teach import teaching
-
     orders = []
     monkeypatch.setattr(teaching, "start", orders.append)
     app = choose_folder(open_app("pages/teach.py"), product)

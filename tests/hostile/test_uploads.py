@@ -1,0 +1,153 @@
+"""Every uploaded photo is kept, under a name that leads nowhere else and as near to its own as the system allows."""
+
+import io
+import threading
+import unicodedata
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from inspect_core.images.folders import scan
+from inspect_core.runtime import workspace
+from inspect_core.ui import uploads
+
+ALIKE = {
+    "no Latin letters": [f"{sign}.jpg" for sign in "一二三四五六七八九十甲乙"],
+    "alike at first": [f"{'part ' * 18}{number}.jpg" for number in range(12)],
+    "alike for too long": [f"{'ä' * 200}{number}.jpg" for number in range(12)],
+    "another sign": [
+        "a b.jpg",
+        "a-b.jpg",
+        "a_b.jpg",
+        "a.b.jpg",
+        "a  b.jpg",
+        "(a)b.jpg",
+        "a+b.jpg",
+        "a:b.jpg",
+        "a?b.jpg",
+    ],
+    "the same": ["part.jpg"] * 12,
+    "the same with numbers": ["part.jpg", "part (2).jpg", "part.jpg", "part (2).jpg", "part.jpg"],
+    "by case": ["PART.jpg", "part.jpg", "Part.JPG", "STRASSE.jpg", "straße.jpg"],
+    "by accents": [unicodedata.normalize(form, "Prüfling é.jpg") for form in ("NFC", "NFD")],
+    "devices of Windows": ["CON.jpg", "con.jpg", "nul.jpg", "COM1.jpg", "aux.a.jpg", "lpt9 .jpg"],
+    "that lead elsewhere": [
+        "../a.jpg",
+        "../../a.jpg",
+        "/a.jpg",
+        "//a.jpg",
+        "./a.jpg",
+        "..\\a.jpg",
+        "C:\\a.jpg",
+        "C:a.jpg",
+    ],
+    "a file and a folder": ["a.jpg", "A.jpg/b.jpg", "a.jpg/B.jpg", "a.jpg"],
+    "hidden": [".jpg", ".a.jpg", "._a.jpg", "..jpg", "...jpg", " .jpg"],
+    "not printable": ["a\nb.jpg", "a\tb.jpg", "a\0b.jpg", "a\x1b[2J.jpg", "a\u202eb.jpg", "a\u202fb.jpg", "\ud800.jpg"],
+    "Markdown": [
+        "![x](https:192.0.2.1).jpg",
+        "<img src=x>.jpg",
+        "$(id).jpg",
+        "-rf.jpg",
+        "=1+1.jpg",
+        "'\".jpg",
+        "%00.jpg",
+    ],
+}
+
+
+def photos(count: int) -> list[bytes]:
+    """As many pictures, none like another."""
+    found = []
+    for seed in range(count):
+        coarse = np.random.default_rng(seed).integers(0, 256, (6, 6, 3), dtype=np.uint8)
+        held = io.BytesIO()
+        Image.fromarray(coarse).resize((48, 40)).save(held, "JPEG")
+        found.append(held.getvalue())
+    return found
+
+
+@pytest.mark.parametrize("names", ALIKE.values(), ids=ALIKE)
+def test_every_photo_is_kept_and_found(tmp_path, names):
+    given_files = list(zip(names, photos(len(names)), strict=True))
+    folder = uploads.keep(given_files, tmp_path / "uploads")
+    samples = scan(folder)
+    assert len(samples.good) + len(samples.defects) == len(names), samples.skipped
+    kept = sorted(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert kept == sorted(content for _, content in given_files)
+    assert [path.name for path in (tmp_path / "uploads").iterdir()] == [folder.name]
+    assert uploads.keep(given_files, tmp_path / "uploads") == folder
+
+
+def test_names_stay_as_they_came():
+    names = ["一.jpg", "Prüfling 3 (links).JPG", "a_b.jpg", "a b.jpg", "lot 7/cam-1/001.png", "![x](y).jpg", "..a.jpg"]
+    assert uploads.paths_of(names, windows=False) == [*names[:-1], "_..a.jpg"]
+    assert uploads.paths_of(["a.jpg", "A.jpg", "a.jpg"]) == ["a.jpg", "A (2).jpg", "a (3).jpg"]
+
+
+@given(
+    names=st.lists(st.text(min_size=1, max_size=120).map(lambda text: f"{text}.png"), max_size=8), windows=st.booleans()
+)
+def test_paths_lead_nowhere_and_are_never_the_same(names, windows):
+    paths = uploads.paths_of(names + names, windows=windows)
+    assert len({unicodedata.normalize("NFC", path).casefold() for path in paths}) == 2 * len(names)
+    for path in paths:
+        parts = path.split("/")
+        assert not path.startswith("/")
+        assert path.endswith(".png")
+        for part in parts:
+            assert part not in ("", ".", "..")
+            assert part.isprintable()
+            assert len(part.encode()) <= workspace.NAME_BYTES
+        if windows:
+            assert not set("".join(parts)) & set('<>:"\\|?*')
+            assert not any(PureWindowsPath(part).is_reserved() or part.endswith((".", " ")) for part in parts)
+
+
+@given(st.text(max_size=300))
+def test_a_title_gives_a_file_name_on_any_system(title):
+    name = workspace.file_name(title)
+    assert 0 < len(name.encode()) <= workspace.NAME_BYTES + 1
+    assert PurePosixPath(name).name == name
+    assert not set(name) & set('<>:"/\\|?*. ')
+    assert not PureWindowsPath(name).is_reserved()
+    assert name.isprintable()
+
+
+def test_titles_without_latin_letters_stay_apart():
+    assert workspace.file_name("一") == "一"
+    assert workspace.file_name("Prüfling / links") == "Prüfling-links"
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_sessions_that_upload_at_once_keep_out_of_each_others_way(tmp_path, same):
+    pictures = photos(60)
+    sets = [[(f"{i}.jpg", pictures[i if same else 6 * session + i]) for i in range(6)] for session in range(8)]
+    ready, found = threading.Barrier(len(sets)), {}
+
+    def upload(session: int) -> None:
+        ready.wait()
+        found[session] = uploads.keep(sets[session], tmp_path)
+
+    threads = [threading.Thread(target=upload, args=(session,)) for session in range(len(sets))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for session, files in enumerate(sets):
+        assert {path.name: path.read_bytes() for path in found[session].iterdir()} == dict(files)
+    assert set(tmp_path.iterdir()) == set(found.values())
+
+
+def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
+    def full(self: Path, data: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        uploads.keep([("a.jpg", b"x")], tmp_path)
+    assert list(tmp_path.iterdir()) == []
