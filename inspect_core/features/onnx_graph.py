@@ -8,7 +8,6 @@ import hashlib
 import io
 import json
 import os
-import tempfile
 import threading
 import warnings
 from contextlib import suppress
@@ -21,6 +20,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as onnxruntime_errors
 
 from inspect_core.features.tapped_network import TappedNetwork
 from inspect_core.runtime import workspace
+from inspect_core.runtime.unfinished import replacing
 
 GRAPHS_KEPT = 16
 LARGEST = 2**30  # bytes of a graph; that of Wide ResNet-50-2 takes 275 MB
@@ -117,15 +117,8 @@ def _read(path: Path, network: TappedNetwork, size: tuple[int, int]) -> OnnxGrap
 
 
 def _write(cache: Path, key: str, content: bytes) -> None:
-    cache.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=cache, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(name, cache / f"{key}-{_digest(content)}.onnx")
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with replacing(cache / f"{key}-{_digest(content)}.onnx") as new:
+        new.write_bytes(content)
     kept = [(facts.st_mtime, path) for path in cache.glob("*.onnx") if (facts := workspace.ordinary(path))]
     for _, path in sorted(kept, reverse=True)[GRAPHS_KEPT:]:
         path.unlink(missing_ok=True)

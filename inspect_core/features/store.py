@@ -11,7 +11,6 @@ import io
 import math
 import os
 import shutil
-import tempfile
 import threading
 import time
 import zlib
@@ -21,12 +20,12 @@ from pathlib import Path
 import numpy as np
 
 from inspect_core.runtime import workspace
+from inspect_core.runtime.unfinished import replacing
 
 GIGABYTE = 10**9
 CHECK_BYTES = 4
 VALUE = np.dtype("<f4")
 PUTS_BETWEEN_SCANS = 64
-ABANDONED_AFTER_S = 3600
 
 
 class Store:
@@ -104,7 +103,7 @@ class Store:
         return self.folder / f"{hashlib.sha256(key.encode()).hexdigest()}.npy"
 
     def _entries(self) -> list[tuple[int, int, Path]]:
-        """(last use in ns, bytes, path) of every entry, and the removal of files left by an interrupted write."""
+        """(last use in ns, bytes, path) of every entry."""
         entries = []
         for name in os.listdir(self.folder):
             path = self.folder / name
@@ -112,9 +111,6 @@ class Store:
                 continue
             if path.suffix == ".npy":
                 entries.append((facts.st_mtime_ns, facts.st_size, path))
-            elif path.suffix == ".part" and facts.st_mtime < time.time() - ABANDONED_AFTER_S:
-                with suppress(OSError):  # another process was quicker, or the folder is read-only
-                    path.unlink()
         return entries
 
     def _scan_total(self) -> int:
@@ -135,16 +131,11 @@ class Store:
         self._bytes = total
 
     def _write(self, path: Path, content: bytes) -> None:
-        part = None
         try:
-            handle, part = tempfile.mkstemp(dir=self.folder, suffix=".part")
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            _touch(Path(part))
-            os.replace(part, path)
+            with replacing(path) as new:
+                new.write_bytes(content)
+                _touch(new)
         except OSError as error:
-            if part is not None:
-                Path(part).unlink(missing_ok=True)
             self._bytes = self._scan_total()
             raise OSError(
                 error.errno,

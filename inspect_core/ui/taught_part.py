@@ -24,6 +24,7 @@ from inspect_core.images.read import Picture, read
 from inspect_core.plots import heatmap
 from inspect_core.recipe import Recipe, guard_score
 from inspect_core.runtime import workspace
+from inspect_core.runtime.unfinished import replacing
 from inspect_core.similar.known_cases import KnownCases
 from inspect_core.study.scored_photos import UNKNOWN, Tray, TrayPhoto
 from inspect_core.study.study import Study
@@ -149,16 +150,10 @@ class InHand:
 
 def keep_upload(picture: Picture) -> Path:
     """The picture as a PNG in the workspace, named by its digest; the path."""
-    folder = workspace.uploads_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{picture.digest[:32]}.png"
+    path = workspace.uploads_folder() / f"{picture.digest[:32]}.png"
     if not path.exists():
-        half_done = path.with_suffix(f".{uuid.uuid4().hex[:8]}.part")
-        try:
-            Image.fromarray(picture.pixels).save(half_done, "PNG")
-            half_done.replace(path)
-        finally:
-            half_done.unlink(missing_ok=True)
+        with replacing(path) as new:
+            Image.fromarray(picture.pixels).save(new, "PNG")
     return path
 
 

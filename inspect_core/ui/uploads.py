@@ -3,14 +3,13 @@
 import hashlib
 import os
 import re
-import shutil
-import tempfile
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
+from inspect_core.runtime.unfinished import replacing
 from inspect_core.runtime.workspace import NAME_BYTES
 
 WINDOWS = os.name == "nt"
@@ -29,19 +28,11 @@ def keep(files: Sequence[tuple[str, bytes | memoryview]], below: Path) -> Path:
     folder = below / digest.hexdigest()[:24]
     if folder.exists():
         return folder
-    below.mkdir(parents=True, exist_ok=True)
-    half_done = Path(tempfile.mkdtemp(prefix=".", dir=below))
-    try:
+    with replacing(folder) as new:
         for path, (_, content) in zip(paths_of([name for name, _ in files]), files, strict=True):
-            target = half_done / path
+            target = new / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
-        half_done.rename(folder)
-    except OSError:
-        if not folder.exists():  # else another session was first
-            raise
-    finally:
-        shutil.rmtree(half_done, ignore_errors=True)
     return folder
 
 

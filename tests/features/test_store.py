@@ -2,8 +2,6 @@
 
 import errno
 import multiprocessing
-import os
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from inspect_core.features.store import ABANDONED_AFTER_S, Store
+from inspect_core.features.store import Store
 
 ONE = (250,)
 SHAPES = arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5)
@@ -209,16 +207,6 @@ def test_clear(tmp_path):
     assert store.get("a", ONE) is None
     assert store.bytes_used() == 0
     assert files(tmp_path) == []
-
-
-def test_what_an_interrupted_write_left_is_swept_once_it_is_old(tmp_path):
-    old, fresh = tmp_path / "old.part", tmp_path / "fresh.part"
-    old.write_bytes(b"x")
-    fresh.write_bytes(b"x")
-    past = time.time() - ABANDONED_AFTER_S - 60
-    os.utime(old, (past, past))
-    Store(tmp_path)
-    assert files(tmp_path) == [fresh]
 
 
 def churn(store: Store, seed: int) -> bool:

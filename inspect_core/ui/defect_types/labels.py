@@ -4,11 +4,11 @@ Words are kept by the content of the photo, so they outlive a fit and a change o
 """
 
 import json
-import os
 import threading
 from pathlib import Path
 
 from inspect_core.runtime import workspace
+from inspect_core.runtime.unfinished import replacing
 from inspect_core.ui.taught_part import InHand
 
 LONGEST = 40
@@ -31,14 +31,8 @@ def set_kind(hand: InHand, positions: list[int], kind: str) -> None:
     word = as_word(kind)
     with _writing:
         said = _said() | {hand.tray.photos[position].digest: word for position in positions}
-        path = _path()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        half_done = path.with_name(f"{path.stem}-{os.getpid()}.part")
-        try:
-            half_done.write_text(json.dumps(said, ensure_ascii=False, indent=1), encoding="utf-8")
-            half_done.replace(path)
-        finally:
-            half_done.unlink(missing_ok=True)
+        with replacing(_path()) as new:
+            new.write_text(json.dumps(said, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
 def as_word(kind: str) -> str:
