@@ -21,7 +21,7 @@ if __name__ == "__main__":  # run for a session
             ],
             "Understand": [
                 st.Page("pages/explore.py", title="Explore", icon=":material/scatter_plot:"),
-                st.Page("pages/defect_types.py", title="Kinds", icon=":material/category:"),
+                st.Page("pages/defect_types.py", title="Defect types", icon=":material/category:"),
             ],
             "Release": [
                 st.Page("pages/recipes.py", title="Recipes", icon=":material/inventory_2:"),

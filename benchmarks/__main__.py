@@ -69,7 +69,7 @@ def measure(names: list[str], setting: Setting, folder: Path) -> dict[str, dict]
         print(f"{name}: {MAIN_JOB[name][1]}", file=sys.stderr, flush=True)
         measured_on, others = machine(), Others.since()
         figures = MAIN_JOB[name][0].figures(setting)
-        path = write(name, figures, measured_on=measured_on | {"others": others.share()}, folder=folder)
+        path = write(name, figures, measured_on=measured_on | {"others": others.fraction()}, folder=folder)
         results[name] = json.loads(path.read_text())
     return results
 

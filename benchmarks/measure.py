@@ -108,7 +108,7 @@ class Others:
     def since(cls) -> "Others":
         return cls(time.perf_counter(), _busy_seconds(), sum(os.times()[:4]))
 
-    def share(self) -> float | None:
+    def fraction(self) -> float | None:
         """0 to 1; None where the system does not tell."""
         now = Others.since()
         available = (now.wall - self.wall) * (os.cpu_count() or 1)

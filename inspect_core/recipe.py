@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from inspect_core.defect_types.classifier import Kinds
+from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.backbones import Backbone, shared
 from inspect_core.features.extraction import Preparation
 from inspect_core.guard import model as guards
@@ -58,7 +58,7 @@ class Recipe:
     """Everything needed to inspect.
 
     projection: (d, k) float32 or None; method: a name in METHODS; live: the value in force of the method's live
-    parameter, by its name; guard, gallery, kinds: the product check, known cases and kinds of defect, if taught;
+    parameter, by its name; guard, gallery, defect_types: the product check, known cases and classifier, if taught;
     digest: identity of the saved recipe, None before it is saved.
     """
 
@@ -76,7 +76,7 @@ class Recipe:
     provenance: Provenance
     guard: Guard | None = None
     gallery: KnownCases | None = None
-    kinds: Kinds | None = None
+    defect_types: DefectTypes | None = None
     digest: str | None = None
 
     def prepare(self, backbone: Backbone) -> Preparation:
@@ -92,7 +92,7 @@ class Recipe:
         reason: str,
         guard: Guard | None,
         gallery: KnownCases | None,
-        kinds: Kinds | None,
+        defect_types: DefectTypes | None,
     ) -> "Recipe":
         """An unsaved recipe of the same fit with all this in force, and this one as its parent."""
         provenance = replace(
@@ -103,8 +103,8 @@ class Recipe:
             parent=self.digest,
         )
         return replace(
-            self, product=product, limits=limits, guard=guard, gallery=gallery, kinds=kinds, provenance=provenance,
-            digest=None,
+            self, product=product, limits=limits, guard=guard, gallery=gallery, defect_types=defect_types,
+            provenance=provenance, digest=None,
         )  # fmt: skip
 
 
@@ -128,8 +128,8 @@ def inspect(image: np.ndarray, recipe: Recipe, *, device: str = "auto", backbone
         sentence = recipe.guard.sentence(foreign)
         if recipe.guard.trips(foreign) and recipe.guard.mode == guards.STOP:
             word = "reject"
-    if recipe.kinds is not None and word != "accept":
-        kind = recipe.kinds.name(image, shown, backbone)
+    if recipe.defect_types is not None and word != "accept":
+        kind = recipe.defect_types.name(image, shown, backbone)
     return Verdict(score, word, pixel_map, shown, guard=sentence, kind=kind)
 
 

@@ -7,16 +7,16 @@ from inspect_core.ui.defect_types import gallery, panels, results
 
 shell.gate("pages/defect_types.py")
 
-st.title("Kinds")
+st.title("Defect types")
 st.caption("Which defect is it? From a few labelled examples Loupe names the kind, or says that it knows no such kind.")
 
-hand = taught_part.current()
-if hand is None:
-    shell.nothing_taught("Kinds names the defects of a taught part.")
+taught = taught_part.current()
+if taught is None:
+    shell.nothing_taught("Defect types names the defects of a taught part.")
     st.stop()
-if hand.kinds is not None:
-    results.results(hand)
-    panels.say_if_changed(hand)
+if taught.defect_types is not None:
+    results.results(taught)
+    panels.say_if_changed(taught)
 st.subheader("Examples")
-by_region = panels.learn(hand)
-gallery.gallery(hand, by_region)
+by_region = panels.learn(taught)
+gallery.gallery(taught, by_region)

@@ -16,11 +16,11 @@ shell.gate("pages/explore.py")
 st.title("Explore")
 st.caption("Why does it think so? What the network and the detector see in your parts.")
 
-hand = taught_part.current()
-if hand is None:
+taught = taught_part.current()
+if taught is None:
     shell.nothing_taught("Explore shows what a taught part looks like from inside.")
     st.stop()
 view = st.segmented_control(
     "Look at", list(VIEWS), default=next(iter(VIEWS)), required=True, key="explore_view", label_visibility="collapsed"
 )
-VIEWS[view](hand)
+VIEWS[view](taught)

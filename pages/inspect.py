@@ -7,11 +7,11 @@ from inspect_core.ui.inspect import panels
 
 shell.gate("pages/inspect.py")
 
-hand = taught_part.current()
-if hand is None:
+taught = taught_part.current()
+if taught is None:
     panels.first_start()
     st.stop()
-panels.headline(hand)
-hand = panels.add_photos(hand)
-panels.hand_over_thumbnails(hand)
-panels.bench_with_parameters(hand)
+panels.headline(taught)
+taught = panels.add_photos(taught)
+panels.hand_over_thumbnails(taught)
+panels.bench_with_parameters(taught)

@@ -13,7 +13,7 @@ st.markdown("Show Loupe photos of **good** parts. It learns what is normal and s
 
 source = panels.choose_photos()
 if source is None:
-    st.info("Choose photos above. Twenty good parts are enough to start; sixty make a steady limit.")
+    st.info("Choose photos above. Twenty good parts are enough to start; sixty give a stable limit.")
     st.stop()
 samples = panels.look(source)
 if samples is None:

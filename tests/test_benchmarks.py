@@ -87,11 +87,13 @@ def test_memory_of_a_fit_is_read_before_the_app_goes_on(without_guard, tmp_path,
 def test_a_move_of_the_limit_computes_no_score(exported, tmp_path, monkeypatch):
     fitted = setting.study(QUICK, setting.taught(QUICK), 8, moving.Store(tmp_path)).fit()
     asked = []
-    scores = type(fitted.tray).scores
-    monkeypatch.setattr(type(fitted.tray), "scores", lambda tray, **live: asked.append(live) or scores(tray, **live))
-    moving.move_limit(fitted.tray, repeats=5)
+    scores = type(fitted.scored).scores
+    monkeypatch.setattr(
+        type(fitted.scored), "scores", lambda scored, **live: asked.append(live) or scores(scored, **live)
+    )
+    moving.move_limit(fitted.scored, repeats=5)
     assert asked == [{}]
-    moving.move_live(fitted.tray, repeats=3)
+    moving.move_live(fitted.scored, repeats=3)
     assert len({live["k"] for live in asked[1:]}) > 1
 
 
@@ -163,13 +165,13 @@ def test_peak_memory_is_that_of_the_process_itself(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25])
-def test_only_other_processes_count_as_others(monkeypatch, share):
+def test_only_other_processes_count_as_others(monkeypatch, fraction):
     own, wall = sum(os.times()[:4]), 100.0
     since = Others(time.perf_counter() - wall, busy=1000.0, own=own)
-    others = since.busy + share * wall * os.cpu_count()
+    others = since.busy + fraction * wall * os.cpu_count()
     monkeypatch.setattr(measure, "_busy_seconds", lambda: others + sum(os.times()[:4]) - own)
     sum(range(3_000_000))
-    assert since.share() == pytest.approx(share, abs=0.01)
+    assert since.fraction() == pytest.approx(fraction, abs=0.01)
 
 
 def _results(figures: dict) -> dict:

@@ -16,7 +16,7 @@ from benchmarks.measure import Stopwatch, spread, timed
 from inspect_core.features.store import Store
 from inspect_core.judge.anomaly_map import regions
 from inspect_core.study.evaluation import in_parts_of
-from inspect_core.study.scored_photos import Tray
+from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.verdict import Limits
@@ -31,30 +31,30 @@ def figures(setting: Setting) -> dict:
     for side in setting.sides:
         with _fitted(setting, side, "mahalanobis") as fitted:
             found[f"{side}x{side}"] = {
-                "k": move_live(fitted.tray, setting.repeats),
-                "limit": move_limit(fitted.tray, setting.repeats),
+                "k": move_live(fitted.scored, setting.repeats),
+                "limit": move_limit(fitted.scored, setting.repeats),
             }
     for method in PREVIEWS:
         with _fitted(setting, setting.sides[0], method) as fitted:
-            found[method] = {"q": move_live(fitted.tray, setting.repeats)} | preview(fitted, setting.runs)
+            found[method] = {"q": move_live(fitted.scored, setting.repeats)} | preview(fitted, setting.runs)
     return found
 
 
-def move_live(tray: Tray, repeats: int) -> dict:
+def move_live(scored: ScoredPhotos, repeats: int) -> dict:
     """All image scores and the shown photo's map at another stop of the live parameter."""
-    stops = cycle(tray.stops[:: max(1, len(tray.stops) // 16)])
+    stops = cycle(scored.stops[:: max(1, len(scored.stops) // 16)])
 
     def move() -> None:
-        live = {tray.live_name: next(stops)}
-        tray.scores(**live)
-        tray.map(0, **live)
+        live = {scored.live_name: next(stops)}
+        scored.scores(**live)
+        scored.map(0, **live)
 
     return timed(move, repeats=repeats)
 
 
-def move_limit(tray: Tray, repeats: int) -> dict:
+def move_limit(scored: ScoredPhotos, repeats: int) -> dict:
     """Every verdict, the sentence in parts and the shown photo's regions at another limit; no score is computed."""
-    scores, shown = tray.scores(), tray.map(0)
+    scores, shown = scored.scores(), scored.map(0)
     limits = cycle(np.quantile(scores, np.linspace(0.05, 0.95, 17)).tolist())
 
     def move() -> None:
@@ -62,7 +62,7 @@ def move_limit(tray: Tray, repeats: int) -> dict:
         both = Limits(limit, limit)
         for score in scores:
             both.verdict(score)
-        in_parts_of(tray, scores, both)
+        in_parts_of(scored, scores, both)
         regions(shown, limit)
 
     return timed(move, repeats=repeats)
@@ -79,13 +79,13 @@ def preview(fitted: Study, runs: int) -> dict:
         watch.start()
         detector = sample.fit(moved)
         watch.lap("refit")
-        tray = Tray(fitted.method, detector, fitted.preparation.grid, fitted.preparation.backbone.size)
+        scored = ScoredPhotos(fitted.method, detector, fitted.preparation.grid, fitted.preparation.backbone.size)
         for photo in fitted.photos:
-            tray = tray.with_photo(photo, fitted.features(photo))
-            if len(tray.photos) == 1:
-                tray.map(0)
+            scored = scored.with_photo(photo, fitted.features(photo))
+            if len(scored.photos) == 1:
+                scored.map(0)
                 watch.lap("first")
-        tray.scores()
+        scored.scores()
         watch.lap("others")
     took = {name: np.array(values) / 1000 for name, values in watch.took.items()}
     shown = took["refit"] + took["first"]
@@ -100,7 +100,7 @@ def preview(fitted: Study, runs: int) -> dict:
 
 def _moved(fitted: Study) -> dict[str, float]:
     ((name, value),) = PREVIEWS[fitted.method].items()
-    return {name: value * fitted.tray.detector.kernel.sigma if name == "sigma" else value}
+    return {name: value * fitted.scored.detector.kernel.sigma if name == "sigma" else value}
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from inspect_core.features.store import Store
 from inspect_core.images.read import read
 from inspect_core.recipe import Recipe, inspect
 from inspect_core.records import recipe_file
-from inspect_core.study.scored_photos import Tray
+from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 
 MB = 10**6
@@ -42,7 +42,7 @@ def on_grid(setting: Setting, side: int) -> dict:
 def effect(full: Study, rounded: Study) -> dict:
     """Changes of image and patch scores, relative to float32; rank correlation; photos whose verdict changes."""
     before, after = full.scores(), rounded.scores()
-    patches = full.tray.grid_errors(), rounded.tray.grid_errors()
+    patches = full.scored.grid_errors(), rounded.scored.grid_errors()
     own, theirs = full.default_limits(), rounded.default_limits()
     words = [own.verdict(score) for score in before]
     return {
@@ -60,10 +60,10 @@ def effect(full: Study, rounded: Study) -> dict:
 def _rounded(full: Study) -> Study:
     """The same study with its factors in 16 bits; every photo is scored anew."""
     other = full.with_parameters({})
-    old = full.tray
-    other.tray = Tray(old.method, old.detector.rounded(), old.grid, old.size)
+    old = full.scored
+    other.scored = ScoredPhotos(old.method, old.detector.rounded(), old.grid, old.size)
     for photo in old.photos:
-        other.tray = other.tray.with_photo(photo, full.features(photo))
+        other.scored = other.scored.with_photo(photo, full.features(photo))
     return other
 
 

@@ -30,7 +30,7 @@ EVERY_S = 60
 PATIENCE_S = 300
 ADDED = 8
 MOVES = {"mahalanobis": ("k",), "corp": ("q", "γ", "M")}
-PAGES = ("Teach", "Inspect", "Explore", "Kinds", "Recipes")
+PAGES = ("Teach", "Inspect", "Explore", "DefectTypes", "Recipes")
 
 
 def figures(*, teachings: int, photos: int, browsers: int, minutes: float, method: str) -> dict:

@@ -49,7 +49,7 @@ def fit_alone(setting: Setting, side: int) -> dict:
         watch = Stopwatch()
         for _ in range(setting.runs + 1):
             for name, stream in (("fit", lambda: iter(held)), ("fit_from_store", stored)):
-                patches = Patches(setting.good, (side, side), setting.k, stream, torch.empty, lambda share: None)
+                patches = Patches(setting.good, (side, side), setting.k, stream, torch.empty, lambda fraction: None)
                 watch.start()
                 method.fit(patches, columns, 0, {"k": setting.k, "ridge": 0.01})
                 watch.lap(name)

@@ -47,9 +47,9 @@ def _row(study: Study, **live: int) -> dict:
     study.fit()
     seconds = {"wall": time.perf_counter() - began, "processor": time.process_time() - used}
     study.begin_with(**live)
-    found = evaluate(study.tray, study.default_limits(), truth_masks(study.tray), **study.live)
-    shares = {name: getattr(found, name) for name in FIGURES}
-    return {"parameters": dict(study.parameters), "live": study.live, **shares, "fit_seconds": seconds}
+    found = evaluate(study.scored, study.default_limits(), truth_masks(study.scored), **study.live)
+    fractions = {name: getattr(found, name) for name in FIGURES}
+    return {"parameters": dict(study.parameters), "live": study.live, **fractions, "fit_seconds": seconds}
 
 
 def means(parts: dict[str, dict], detectors: tuple[str, ...]) -> dict[str, dict[str, dict[str, float]]]:
@@ -80,9 +80,9 @@ def main() -> None:
         for detector in options.detectors:
             rows = parts.setdefault(folder.name, {})[detector] = compare(photos, backbone, store, detector)
             for setting, row in rows.items():
-                shares = " ".join(f"{row[name]:.3f}" for name in FIGURES)
+                fractions = " ".join(f"{row[name]:.3f}" for name in FIGURES)
                 print(
-                    f"{folder.name:14} {detector:12} {setting:10} {shares} {row['fit_seconds']['wall']:6.1f} s",
+                    f"{folder.name:14} {detector:12} {setting:10} {fractions} {row['fit_seconds']['wall']:6.1f} s",
                     flush=True,
                 )
         write(options.name, {"taps": options.taps, "parts": parts, "means": means(parts, tuple(options.detectors))})

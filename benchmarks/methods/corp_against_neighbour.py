@@ -25,10 +25,10 @@ def patches(images: int, seed: int) -> np.ndarray:
     mix, rng = np.random.default_rng(0), np.random.default_rng((seed, 1))
     centres = mix.standard_normal((6, WIDTH))
     directions = mix.standard_normal((6, 15, WIDTH)) / np.arange(1, 16)[:, None]
-    kinds = rng.integers(0, 6, (images, *GRID))
-    features = centres[kinds] + 0.1 * rng.standard_normal((images, *GRID, WIDTH))
+    defect_types = rng.integers(0, 6, (images, *GRID))
+    features = centres[defect_types] + 0.1 * rng.standard_normal((images, *GRID, WIDTH))
     for kind in range(6):
-        of_kind = kinds == kind
+        of_kind = defect_types == kind
         features[of_kind] += rng.standard_normal((int(of_kind.sum()), 15)) @ directions[kind]
     return features.astype(np.float32)
 

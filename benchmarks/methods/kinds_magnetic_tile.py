@@ -84,7 +84,7 @@ def measured(points, labels, groups, foreign, parent, seed) -> dict[str, dict[st
             points[rows], [label for label in labels if label != kind],
             groups=[group for group, row in zip(groups, rows, strict=True) if row], parent=parent, seed=seed,
         )  # fmt: skip
-        own_limits, prior = limits_of(rest, parent), rest.kinds.classifier.prior
+        own_limits, prior = limits_of(rest, parent), rest.defect_types.classifier.prior
         for model, proba in posteriors(rest, points[~rows], parent).items():
             refused = float((proba.max(axis=1) < own_limits[model]).mean())
             left_out[model].append((ood_calibration_error(proba, prior), refused))
@@ -96,13 +96,13 @@ def measured(points, labels, groups, foreign, parent, seed) -> dict[str, dict[st
             "refused_left_out": float(np.mean([refused for _, refused in left_out[model]])),
             "named_known": float((proba.max(axis=1) >= limits[model]).mean()),
             "named_foreign": float((far[model].max(axis=1) >= limits[model]).mean()),
-            "oce_foreign": ood_calibration_error(far[model], whole.kinds.classifier.prior),
+            "oce_foreign": ood_calibration_error(far[model], whole.defect_types.classifier.prior),
         }
         for model, proba in known.items()
     }
 
 
-def judged(learned: training.Learned, parent: str) -> dict[str, np.ndarray]:
+def judged(learned: training.Trained, parent: str) -> dict[str, np.ndarray]:
     """What every model says of the examples it had not seen."""
     unseen = learned.unseen
     return {
@@ -113,15 +113,15 @@ def judged(learned: training.Learned, parent: str) -> dict[str, np.ndarray]:
     }
 
 
-def limits_of(learned: training.Learned, parent: str) -> dict[str, float]:
+def limits_of(learned: training.Trained, parent: str) -> dict[str, float]:
     """The probability from which every model names a kind."""
-    prior, y = learned.kinds.classifier.prior, learned.unseen.y
+    prior, y = learned.defect_types.classifier.prior, learned.unseen.y
     return {model: training.suggested_limit(p, y, prior) for model, p in judged(learned, parent).items()}
 
 
-def posteriors(learned: training.Learned, points: np.ndarray, parent: str) -> dict[str, np.ndarray]:
+def posteriors(learned: training.Trained, points: np.ndarray, parent: str) -> dict[str, np.ndarray]:
     """What every model says of new points."""
-    classifier, unseen = learned.kinds.classifier, learned.unseen
+    classifier, unseen = learned.defect_types.classifier, learned.unseen
     from_parent = classifier.parent_proba(points)
     return {
         parent: from_parent,

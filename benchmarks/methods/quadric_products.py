@@ -27,7 +27,7 @@ from inspect_core.runtime import workspace
 from inspect_core.study.evaluation import evaluate, truth_masks
 from inspect_core.study.study import Study
 
-SHARES = (0.0, 0.02, 0.05)
+FRACTIONS = (0.0, 0.02, 0.05)
 M, COMPONENTS, PATCHES = 100, 48, 16_384
 
 
@@ -42,11 +42,11 @@ def algebraic(patches: Patches, columns, seed: int, parameters) -> quadrics.Quad
 FITS = {"d2": robust, "algebraic, HS": algebraic}
 
 
-def contaminated(photos: Split, share: float, *, seed: int = 0) -> Split:
+def contaminated(photos: Split, fraction: float, *, seed: int = 0) -> Split:
     """The split with `share` of the photos to fit replaced by defects; judge photos are the same at every share."""
     defects = [sample for sample in photos.judge if sample.kind != "good"]
     order = np.random.default_rng(seed).permutation(len(defects))
-    most, count = (max(round(s * len(photos.fit)), s > 0) for s in (max(SHARES), share))
+    most, count = (max(round(s * len(photos.fit)), s > 0) for s in (max(FRACTIONS), fraction))
     taken = [defects[i] for i in order[:most]]
     fit = (*photos.fit[count:], *taken[:count])
     return Split(fit, photos.calibrate, tuple(sample for sample in photos.judge if sample not in taken))
@@ -55,17 +55,17 @@ def contaminated(photos: Split, share: float, *, seed: int = 0) -> Split:
 def table(folder: Path, backbone: Backbone, store: Store) -> list[dict]:
     """A row for every share and fit."""
     photos, rows, masks = split(scan(folder), seed=0), [], None
-    for share, (title, fit) in itertools.product(SHARES, FITS.items()):
+    for fraction, (title, fit) in itertools.product(FRACTIONS, FITS.items()):
         with patch.dict(METHODS, {"quadrics": replace(METHODS["quadrics"], fit=fit)}):
-            study = Study(contaminated(photos, share), backbone, store, method="quadrics").extract()
+            study = Study(contaminated(photos, fraction), backbone, store, method="quadrics").extract()
             began = time.perf_counter()
             study.fit()
             seconds = time.perf_counter() - began
-        masks = masks or truth_masks(study.tray)
-        found = evaluate(study.tray, study.default_limits(**study.live), masks, **study.live)
-        row = {"product": folder.name, "contamination": share, "fit": title}
+        masks = masks or truth_masks(study.scored)
+        found = evaluate(study.scored, study.default_limits(**study.live), masks, **study.live)
+        row = {"product": folder.name, "contamination": fraction, "fit": title}
         row |= {"image_auroc": found.image_auroc, "pixel_auroc": found.pixel_auroc, "aupro": found.aupro}
-        rows.append(row | {"fit_and_score_s": seconds, "kept_variance": study.tray.detector.kept_variance})
+        rows.append(row | {"fit_and_score_s": seconds, "kept_variance": study.scored.detector.kept_variance})
         print(*(f"{value:.3f}" if isinstance(value, float) else value for value in rows[-1].values()), flush=True)
     return rows
 

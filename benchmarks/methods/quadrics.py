@@ -54,17 +54,23 @@ def contamination_table(*, m: int = 8, n: int = 2000, seeds: int = 3) -> list[di
     The surface of four latent directions bends through all of 12 features, and of 24 it leaves 10 directions flat.
     """
     rows = []
-    for d, kinds, share in itertools.product((12, 24), ("one", "every"), (0.0, 0.02, 0.05)):
+    for d, defect_types, fraction in itertools.product((12, 24), ("one", "every"), (0.0, 0.02, 0.05)):
         for title, fit in FITS.items():
             found = []
             for seed in range(seeds):
                 good = _bent_surface(3 * n, d, latent=4, seed=seed)
-                defects = _defects(2 * n, d, latent=4, seed=seed, directions=1 if kinds == "one" else 2 * n)
-                count = round(share * n)
+                defects = _defects(2 * n, d, latent=4, seed=seed, directions=1 if defect_types == "one" else 2 * n)
+                count = round(fraction * n)
                 model = fit(np.vstack([good[: n - count], defects[:count]]), m=m)
                 scores = model.score(np.vstack([good[n:], defects[n:]])).numpy()
                 found.append(auroc(scores, np.arange(len(scores)) >= 2 * n))
-            row = {"fit": title, "d": d, "kinds": kinds, "contamination": share, "auroc": float(np.mean(found))}
+            row = {
+                "fit": title,
+                "d": d,
+                "kinds": defect_types,
+                "contamination": fraction,
+                "auroc": float(np.mean(found)),
+            }
             rows.append(row)
     return rows
 

@@ -35,13 +35,13 @@ SMALL = (64, 64)
 
 def measure(study: Study, masks: list) -> dict[str, float]:
     """Image AUROC, pixel AUROC and AUPRO of the judge photos at the value the fitted study begins with."""
-    found = evaluate(study.tray, study.default_limits(), masks, **study.live)
+    found = evaluate(study.scored, study.default_limits(), masks, **study.live)
     return {"image_auroc": found.image_auroc, "pixel_auroc": found.pixel_auroc, "aupro": found.aupro}
 
 
 def oracle(study: Study, masks: list) -> tuple[dict[str, float], dict[str, int]]:
     """The setting of the suggestion's own grid that the true masks like best, on small maps."""
-    known = [i for i in np.flatnonzero(study.tray.of_part("judge")) if masks[i] is not None]
+    known = [i for i in np.flatnonzero(study.scored.of_subset("judge")) if masks[i] is not None]
     true = np.stack([mask_at(masks[i], SMALL) for i in known])
     best, method = (-1.0, {}, {}), METHODS[study.method]
     for _, parameters, detector in candidates(study, (), None):
@@ -67,7 +67,7 @@ def oracle(study: Study, masks: list) -> tuple[dict[str, float], dict[str, int]]
 def compare(photos: Split, backbone, store: Store, detector: str) -> dict:
     """Default, suggested and best: parameters, live value and figures of each, and the seconds of the suggestion."""
     default = Study(photos, backbone, store, method=detector).fit()
-    masks = truth_masks(default.tray)
+    masks = truth_masks(default.scored)
     began, used = time.perf_counter(), time.process_time()
     suggestion = suggest(default)
     seconds = {"wall": time.perf_counter() - began, "processor": time.process_time() - used}

@@ -214,7 +214,7 @@ def _fit(options: argparse.Namespace) -> int:
         )
     product = shown(options.product or options.folder.resolve().stem)
     recipe = save(study.recipe(limits, product=product, guard=guard), options.out)
-    _say(f"Limit {limits.reject:.4g}. {in_parts_of(study.tray, study.scores(), limits)}")
+    _say(f"Limit {limits.reject:.4g}. {in_parts_of(study.scored, study.scores(), limits)}")
     _say(f"Saved {options.out} (recipe {recipe.digest[:12]}).")
     return ACCEPTED
 
@@ -270,18 +270,18 @@ def _evaluate(options: argparse.Namespace) -> int:
     if options.json:
         check_figures(options.json)
     study = _study(options)
-    masks, name = truth_masks(study.tray), METHODS[options.detector].live
+    masks, name = truth_masks(study.scored), METHODS[options.detector].live
     values = options.ks or list(study.live.values())
     print(f"{name or '':>6} {'image AUROC':>12} {'pixel AUROC':>12} {'AUPRO':>12} {'FPR95':>12}")
     figures = []
     for value in values or [None]:
         live = {name: value} if name else {}
-        found = evaluate(study.tray, study.default_limits(**live), masks, **live)
-        shares = (found.image_auroc, found.pixel_auroc, found.aupro, found.fpr95)
-        print(f"{value or '':>6}", *(f"{share:12.4f}" for share in shares))
+        found = evaluate(study.scored, study.default_limits(**live), masks, **live)
+        fractions = (found.image_auroc, found.pixel_auroc, found.aupro, found.fpr95)
+        print(f"{value or '':>6}", *(f"{fraction:12.4f}" for fraction in fractions))
         figures.append({"live": live, "image_auroc": found.image_auroc, "pixel_auroc": found.pixel_auroc,
                         "aupro": found.aupro, "fpr95": found.fpr95, "in_parts": in_parts(found.counts)})  # fmt: skip
-    _say(in_parts_of(study.tray, study.scores(), study.default_limits()))
+    _say(in_parts_of(study.scored, study.scores(), study.default_limits()))
     if options.json:
         write_figures(options.json, figures)
     return ACCEPTED
@@ -303,8 +303,8 @@ def _bar():
     """A report(share, step) that draws a bar with the time left on a terminal."""
     with tqdm(total=1000, disable=not sys.stderr.isatty(), bar_format="{desc:32.32} {bar} {remaining}") as bar:
 
-        def report(share: float, step: str) -> None:
+        def report(fraction: float, step: str) -> None:
             bar.set_description_str(shown(step))
-            bar.update(int(1000 * share) - bar.n)
+            bar.update(int(1000 * fraction) - bar.n)
 
         yield report

@@ -18,7 +18,7 @@ from pathlib import Path, PurePath
 
 import numpy as np
 
-from inspect_core.defect_types.classifier import NOT_KNOWN
+from inspect_core.defect_types.classifier import UNKNOWN_TYPE
 from inspect_core.images.listing import is_image
 from inspect_core.images.samples import shown
 from inspect_core.plots import heatmap
@@ -67,7 +67,7 @@ def table_row(name: str, digest: str, verdict: Verdict, recipe: Recipe, *, secon
     """One row of the table. The kind is empty for an accepted part or without kinds, its probability without a name."""
     named = verdict.kind
     if named is None:
-        named = (NOT_KNOWN if recipe.kinds is not None and verdict.verdict != "accept" else ""), ""
+        named = (UNKNOWN_TYPE if recipe.defect_types is not None and verdict.verdict != "accept" else ""), ""
     largest = max((region.area for region in verdict.regions), default=0)
     return (
         name, digest, verdict.score, verdict.verdict, len(verdict.regions), largest, recipe.limits.reject,

@@ -15,27 +15,27 @@ from inspect_core.images.boxes import Box, square_around
 from inspect_core.images.read import squash
 from inspect_core.judge.anomaly_map import Region
 
-NOT_KNOWN = "not a known kind"
+UNKNOWN_TYPE = "unknown defect type"
 MARGIN = 1.5
 _LOG_OF_NOTHING = float(np.finfo(np.float64).min)
 
 
 @dataclass(frozen=True, eq=False)
-class Kinds:
+class DefectTypes:
     """A taught classifier of defects.
 
     by_region: the embedding is that of the crop around the largest region, else of the whole part; known_from: the
-    least probability at which a kind is named; below it the part is "not a known kind".
+    least probability at which a kind is named; below it the part is "unknown defect type".
     Raises ValueError for a known_from outside 0 to 1.
     """
 
     classifier: KernelDensityClassifier
     by_region: bool
-    known_from: float
+    minimum_confidence: float
 
     def __post_init__(self) -> None:
-        if not 0 <= self.known_from <= 1:
-            raise ValueError(f"known_from is {self.known_from}; give a probability from 0 to 1")
+        if not 0 <= self.minimum_confidence <= 1:
+            raise ValueError(f"known_from is {self.minimum_confidence}; give a probability from 0 to 1")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -43,7 +43,7 @@ class Kinds:
         return tuple(str(name) for name in self.classifier.classes)
 
     def name(self, image: np.ndarray, regions: Sequence[Region], backbone: Backbone) -> tuple[str, float] | None:
-        """(kind, probability) of one part, (H, W, 3) uint8, or None when it is not a known kind.
+        """(kind, probability) of one part, (H, W, 3) uint8, or None when it is unknown defect type.
 
         regions: what stands out on it, in its pixels; with none, a classifier of regions looks at the whole part.
         """
@@ -54,13 +54,13 @@ class Kinds:
         """(kind, probability) for a (d,) embedding, or None when no kind is likely enough."""
         posterior = self.classifier.predict_proba(embedding[None])[0]
         best = int(posterior.argmax())
-        return (self.names[best], float(posterior[best])) if posterior[best] >= self.known_from else None
+        return (self.names[best], float(posterior[best])) if posterior[best] >= self.minimum_confidence else None
 
-    def with_limit(self, known_from: float) -> "Kinds":
+    def with_limit(self, minimum_confidence: float) -> "DefectTypes":
         """The same kinds, named from another probability on. Raises ValueError outside 0 to 1."""
-        return replace(self, known_from=float(known_from))
+        return replace(self, minimum_confidence=float(minimum_confidence))
 
-    def renamed(self, old: str, new: str) -> "Kinds":
+    def renamed(self, old: str, new: str) -> "DefectTypes":
         """The same kinds with another word for one of them; nothing is learned anew.
 
         Raises ValueError when `old` is no kind here, or `new` already is: joining two kinds takes training.
@@ -80,10 +80,14 @@ class Kinds:
         }
 
     def params(self) -> dict:
-        return {"by_region": self.by_region, "known_from": self.known_from, "classifier": self.classifier.params()}
+        return {
+            "by_region": self.by_region,
+            "known_from": self.minimum_confidence,
+            "classifier": self.classifier.params(),
+        }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Tensor], params: Mapping) -> "Kinds":
+    def from_arrays(cls, arrays: Mapping[str, Tensor], params: Mapping) -> "DefectTypes":
         """The kinds of a recipe; their posteriors are equal to the bit."""
         own = {name: value.numpy().copy() for name, value in arrays.items()}
         for value in own.values():

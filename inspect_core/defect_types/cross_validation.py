@@ -21,7 +21,7 @@ _SHUFFLES = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Unseen:
+class CrossValidation:
     """What models that had not seen them found for n examples of C kinds, before power and constant are chosen.
 
     y: (n,) columns of the true kinds; fold: (n,); log_density: (P, n, C) at each of `POWERS`; prior: (n, C) of the
@@ -35,7 +35,7 @@ class Unseen:
     prior: np.ndarray
     parent: np.ndarray
 
-    def only(self, rows: np.ndarray) -> "Unseen":
+    def only(self, rows: np.ndarray) -> "CrossValidation":
         """The same for some of the examples, (n,) bool."""
         return replace(
             self, y=self.y[rows], fold=self.fold[rows], log_density=self.log_density[:, rows],
@@ -87,10 +87,10 @@ class Unseen:
         return found
 
 
-def judge_unseen(
+def cross_validate(
     points: np.ndarray, numbers: np.ndarray, classes: np.ndarray, groups: np.ndarray,
     fit: Callable[..., KernelDensityClassifier], *, seed: int, report: Report | None = None,
-) -> Unseen:  # fmt: skip
+) -> CrossValidation:  # fmt: skip
     """Each of n examples judged by a classifier fitted on the other folds.
 
     points: (n, d); numbers: (n,) kinds from 0, named by classes, (C,); groups: (n,) group numbers from 0, kept whole;
@@ -107,7 +107,7 @@ def judge_unseen(
         model = fit(points[~own], numbers[~own], power=1.0, lam=LAM, log_b=-np.inf, seed=seed)
         log_density[:, own] = _at_powers(model, points[~own], numbers[~own], points[own])
         prior[own], from_parent[own] = model.prior, model.parent_proba(points[own])
-    return Unseen(classes, numbers, fold, log_density, prior, from_parent)
+    return CrossValidation(classes, numbers, fold, log_density, prior, from_parent)
 
 
 def deal_folds(numbers: np.ndarray, groups: np.ndarray, *, folds: int, seed: int) -> np.ndarray:

@@ -16,8 +16,8 @@ import numpy as np
 
 from inspect_core.classify.examples import as_classes, as_points
 from inspect_core.classify.kernel_density import KernelDensityClassifier, fit_kdf, fit_kdn
-from inspect_core.defect_types.classifier import Kinds, least_limit
-from inspect_core.defect_types.cross_validation import FOLDS, LAM, POWERS, Unseen, judge_unseen
+from inspect_core.defect_types.classifier import DefectTypes, least_limit
+from inspect_core.defect_types.cross_validation import FOLDS, LAM, POWERS, CrossValidation, cross_validate
 from inspect_core.runtime.progress import Report, tell
 
 FOREST, NETWORK = "forest", "network"
@@ -31,11 +31,11 @@ KEPT_NAMES = 0.9
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class Trained:
     """Kinds and how the examples were judged before they all went into them."""
 
-    kinds: Kinds
-    unseen: Unseen
+    defect_types: DefectTypes
+    unseen: CrossValidation
 
 
 def fit(
@@ -48,7 +48,7 @@ def fit(
     by_region: bool = False,
     seed: int = 0,
     report: Report | None = None,
-) -> Learned:
+) -> Trained:
     """Learn kinds from (n, d) embeddings, their labels and the groups (parts, lots) that must stay together.
 
     groups: None takes every example as a group of its own. judged: which examples are as inspection sees them; only
@@ -60,7 +60,7 @@ def fit(
         raise ValueError(f"parent is {parent!r}; choose one of {', '.join(FITS)}")
     points, numbers, classes, group = _checked(embeddings, labels, groups)
     with _few_examples_are_known():
-        unseen = judge_unseen(points, numbers, classes, group, FITS[parent], seed=seed, report=report)
+        unseen = cross_validate(points, numbers, classes, group, FITS[parent], seed=seed, report=report)
         unseen = unseen.only(_as_rows(judged, numbers, classes))
         tell(report, None, FOLDS / (FOLDS + 1), "learning from all examples")
         number, constant = unseen.choose(np.ones(len(unseen.y), bool))
@@ -69,7 +69,9 @@ def fit(
             log_b=constant + np.log(np.log(len(points))) if np.isfinite(constant) else -np.inf,
         )  # fmt: skip
     tell(report, None, 1.0, "done")
-    return Learned(Kinds(classifier, by_region, suggested_limit(unseen.kernel(), unseen.y, classifier.prior)), unseen)
+    return Trained(
+        DefectTypes(classifier, by_region, suggested_limit(unseen.kernel(), unseen.y, classifier.prior)), unseen
+    )
 
 
 def suggested_limit(posterior: np.ndarray, y: np.ndarray, prior: np.ndarray) -> float:

@@ -9,7 +9,7 @@ from inspect_core.defect_types.training import FOREST, fit
 from inspect_core.runtime.progress import Report, tell
 
 
-def leave_kinds_out(
+def leave_types_out(
     embeddings: np.ndarray,
     labels: Sequence[str],
     *,
@@ -27,18 +27,18 @@ def leave_kinds_out(
     points, names = np.asarray(embeddings), np.asarray(labels, dtype=object)
     owners = np.arange(len(names)) if groups is None else np.asarray(groups, dtype=object)
     counted = np.ones(len(names), bool) if judged is None else np.asarray(judged, dtype=bool)
-    kinds = sorted(set(labels))
-    if len(kinds) < 3:
+    defect_types = sorted(set(labels))
+    if len(defect_types) < 3:
         return np.empty(0)
     sure = np.empty(len(names))
-    for done, kind in enumerate(kinds):
-        tell(report, None, done / len(kinds), f"asking about {kind} as if it had never been seen")
+    for done, kind in enumerate(defect_types):
+        tell(report, None, done / len(defect_types), f"asking about {kind} as if it had never been seen")
         rest = names != kind
         learned = fit(
             points[rest], names[rest].tolist(), groups=owners[rest].tolist(), judged=counted[rest],
             parent=parent, seed=seed,
         )  # fmt: skip
-        sure[~rest] = learned.kinds.classifier.predict_proba(points[~rest]).max(axis=1)
+        sure[~rest] = learned.defect_types.classifier.predict_proba(points[~rest]).max(axis=1)
     return sure[counted]
 
 

@@ -163,15 +163,15 @@ def suggest_sigma(x: Tensor | np.ndarray, *, seed: int = 0) -> float:
     return median / 3.0
 
 
-def suggest_q(eigenvalues: Tensor | np.ndarray, *, share: float = 0.9999) -> int:
+def suggest_q(eigenvalues: Tensor | np.ndarray, *, fraction: float = 0.9999) -> int:
     """The smallest number of components whose eigenvalues reach `share` of their sum; 0 for an empty spectrum.
 
     eigenvalues: (rank,) largest first. Raises ValueError when share is not in (0, 1].
     """
-    if not 0.0 < share <= 1.0:
-        raise ValueError(f"share is {share}; give a share in (0, 1], such as 0.9999")
+    if not 0.0 < fraction <= 1.0:
+        raise ValueError(f"share is {fraction}; give a share in (0, 1], such as 0.9999")
     sums = torch.as_tensor(eigenvalues, dtype=torch.float64).cumsum(0)
-    return int((sums < (share - 1e-12) * sums[-1]).sum()) + 1 if len(sums) else 0
+    return int((sums < (fraction - 1e-12) * sums[-1]).sum()) + 1 if len(sums) else 0
 
 
 def _fit(x: Tensor | np.ndarray, kernel: Kernel, *, q: int | None) -> KernelPCA:
@@ -219,11 +219,11 @@ def _require_count(q: int) -> None:
 
 
 def _warn_of_ties(scores: Tensor) -> None:
-    share, tolerance, rounding = _TIES
+    fraction, tolerance, rounding = _TIES
     if scores.numel() < 2 or scores.max() <= rounding:
         return
     tied = int((scores >= scores.max() - tolerance).sum())
-    if tied > max(1, share * scores.numel()):
+    if tied > max(1, fraction * scores.numel()):
         warnings.warn(
             f"{tied} of {scores.numel()} scores tie at the maximum, so their order is lost: these samples are far from "
             "all training samples; if that is not so, sigma is too small",

@@ -13,7 +13,7 @@ from inspect_core.images.boxes import cell_peaks
 from inspect_core.methods.cop import COSINE_WORDS
 from inspect_core.methods.table import METHODS
 from inspect_core.runtime.progress import Report
-from inspect_core.study.scored_photos import UNKNOWN, Tray
+from inspect_core.study.scored_photos import UNKNOWN, ScoredPhotos
 
 WHOLE = -1
 
@@ -49,7 +49,7 @@ class Points:
 
 
 def sample_patches(
-    tray: Tray,
+    scored: ScoredPhotos,
     features_of: Callable[[int], Tensor],
     masks: list[np.ndarray | None],
     *,
@@ -67,17 +67,20 @@ def sample_patches(
     where defects lie, not how frequent they are.
     Raises ValueError for a count below the number of photos, or no photos.
     """
-    photos = len(tray.photos)
+    photos = len(scored.photos)
     if not 0 < photos <= count:
         raise ValueError(f"count is {count} for {photos} photos; show at least one patch of every photo")
-    scores, (h, w) = tray.grid_errors(**live), tray.grid
-    shares = np.full(photos, count // photos) + (np.arange(photos) < count % photos)
+    scores, (h, w) = scored.grid_errors(**live), scored.grid
+    fractions = np.full(photos, count // photos) + (np.arange(photos) < count % photos)
     children = np.random.SeedSequence(seed).spawn(photos)
     drawn: list[Points] = []
     for i, child in enumerate(children):
-        truth, peak = _truth(tray.photos[i].kind, masks[i], tray.grid), cell_peaks(tray.map(i, **live), tray.grid)
+        truth, peak = (
+            _truth(scored.photos[i].kind, masks[i], scored.grid),
+            cell_peaks(scored.map(i, **live), scored.grid),
+        )
         striking = ((truth != "good") & (truth != UNKNOWN)) | (peak > limit)
-        chosen = _draw(striking.ravel(), int(shares[i]), np.random.default_rng(child))
+        chosen = _draw(striking.ravel(), int(fractions[i]), np.random.default_rng(child))
         rows = features_of(i).reshape(h * w, -1).cpu().float().numpy()[chosen]
         place = np.stack(np.divmod(chosen, w), axis=1)
         drawn.append(
@@ -88,18 +91,20 @@ def sample_patches(
     return _joined(drawn)
 
 
-def whole_photos(tray: Tray, embed: Callable[[int], Tensor], report: Report | None = None, **live: int) -> Points:
+def whole_photos(
+    scored: ScoredPhotos, embed: Callable[[int], Tensor], report: Report | None = None, **live: int
+) -> Points:
     """Every photo of a tray as one point. embed: position -> (1, d) penultimate features of the backbone."""
-    photos, rows = len(tray.photos), []
+    photos, rows = len(scored.photos), []
     for i in range(photos):
         rows.append(embed(i).cpu().float().numpy())
         if report is not None:
             report((i + 1) / photos, f"looking at photo {i + 1} of {photos}")
     if not rows:
         raise ValueError("there are no photos on the bench; add some first")
-    scores = tray.scores(**live)
+    scores = scored.scores(**live)
     place = np.full((photos, 2), WHOLE)
-    truth = np.array([photo.kind for photo in tray.photos], dtype=object)
+    truth = np.array([photo.kind for photo in scored.photos], dtype=object)
     return Points(np.concatenate(rows), np.arange(photos), place, scores, scores, truth)
 
 
@@ -123,11 +128,11 @@ def view_in_words(method: str, *, whole: bool) -> str:
     return "This detector takes the features as they are." if view is None else view.words
 
 
-def _draw(marked: np.ndarray, share: int, rng: np.random.Generator) -> np.ndarray:
+def _draw(marked: np.ndarray, fraction: int, rng: np.random.Generator) -> np.ndarray:
     """Sorted indices of `share` patches of one photo, up to half of them marked, more only when the others run out."""
     order = rng.permutation(len(marked))
     first, others = order[marked[order]], order[~marked[order]]
-    return np.sort(np.concatenate([first[: share // 2], others, first[share // 2 :]])[:share])
+    return np.sort(np.concatenate([first[: fraction // 2], others, first[fraction // 2 :]])[:fraction])
 
 
 def _truth(kind: str, mask: np.ndarray | None, grid: tuple[int, int]) -> np.ndarray:

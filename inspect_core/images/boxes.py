@@ -49,8 +49,8 @@ def outlined(pixels: np.ndarray, box: Box, colour: tuple[int, int, int]) -> np.n
 
 def reduced(pixels: np.ndarray, side: int) -> np.ndarray:
     """(H, W, 3) at its own aspect with the longer side at most `side`: for finding, never for judging."""
-    share = min(1.0, side / max(pixels.shape[:2]))
-    height, width = (max(1, round(share * length)) for length in pixels.shape[:2])
+    fraction = min(1.0, side / max(pixels.shape[:2]))
+    height, width = (max(1, round(fraction * length)) for length in pixels.shape[:2])
     return squash(pixels, (height, width))
 
 

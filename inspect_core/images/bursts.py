@@ -48,10 +48,10 @@ def _two_heaps(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     weight, sd = np.full(2, 0.5), np.full(2, max(x.std(), _NARROWEST))
     for _ in range(_ROUNDS):
         log_density = _log_densities(x, weight, mean, sd)
-        share = np.exp(log_density - logsumexp(log_density, axis=1, keepdims=True))
-        total = np.maximum(share.sum(axis=0), 1e-12)
-        weight, mean = total / len(x), share.T @ x / total
-        variance = (share * (x[:, None] - mean) ** 2).sum(axis=0) / total
+        fraction = np.exp(log_density - logsumexp(log_density, axis=1, keepdims=True))
+        total = np.maximum(fraction.sum(axis=0), 1e-12)
+        weight, mean = total / len(x), fraction.T @ x / total
+        variance = (fraction * (x[:, None] - mean) ** 2).sum(axis=0) / total
         sd = np.maximum(np.sqrt(variance), _NARROWEST)
     order = np.argsort(mean)
     return weight[order], mean[order], sd[order]

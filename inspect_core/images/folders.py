@@ -211,8 +211,8 @@ def _require_good(root: Path, good: Sequence[Sample], defects: Sequence[Sample],
     if good:
         raise ScanError(f"{name} has good images in test/ only; put those to be taught into train/good/")
     if defects:
-        kinds = examples(sorted({sample.kind for sample in defects}))
-        raise ScanError(f"{name} has no good images, only {kinds}; put the good ones into a folder named good")
+        defect_types = examples(sorted({sample.kind for sample in defects}))
+        raise ScanError(f"{name} has no good images, only {defect_types}; put the good ones into a folder named good")
     if skipped:
         first = f"{skipped[0].name}: {skipped[0].reason}"
         raise ScanError(

@@ -22,7 +22,7 @@ Made = tuple[np.ndarray, np.ndarray]
 
 
 def paste(pixels: np.ndarray, rng: np.random.Generator) -> Made:
-    """One made-up defect of a kind drawn from `rng` on a copy of the photo: (pixels, mask).
+    """One synthetic defect of a kind drawn from `rng` on a copy of the photo: (pixels, mask).
 
     pixels: (H, W, 3) uint8. The mask marks every pixel of the defect's outline and nothing else changes by more than
     its soft edge. Raises ValueError for another dtype or shape, or a side below 32 pixels.

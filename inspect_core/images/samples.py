@@ -74,10 +74,10 @@ class Samples:
 
     def summary(self) -> str:
         """Return the table's totals as one line."""
-        kinds = len({sample.kind for sample in self.defects})
+        defect_types = len({sample.kind for sample in self.defects})
         masks = sum(sample.mask is not None for sample in self.defects)
         return (
-            f"{len(self.good)} good, {len(self.defects)} defects of {counted(kinds, 'kind')}, "
+            f"{len(self.good)} good, {len(self.defects)} defects of {counted(defect_types, 'kind')}, "
             f"{counted(masks, 'mask')}, {len(self.skipped)} skipped"
         )
 

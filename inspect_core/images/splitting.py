@@ -9,7 +9,7 @@ import numpy as np
 from inspect_core.images.grouping import propose_groups
 from inspect_core.images.samples import Sample, Samples, counted
 
-JUDGE_SHARE = 0.2
+JUDGE_FRACTION = 0.2
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,11 @@ def split(samples: Samples, *, seed: int, groups: Mapping[str, str] | None = Non
         raise ValueError("groups put every good image on the side of test/; nothing is left to fit: use smaller groups")
 
     has_test = any(sample.part_of == "test" for sample in (*good, *samples.defects))
-    judge_share = 0.0 if has_test or calibrate == 0 else JUDGE_SHARE
-    shares = (1 - calibrate - judge_share, calibrate, judge_share)
+    judge_fraction = 0.0 if has_test or calibrate == 0 else JUDGE_FRACTION
+    fractions = (1 - calibrate - judge_fraction, calibrate, judge_fraction)
     order = np.random.default_rng(seed).permutation(len(members))
     names = sorted(members)
-    sides = _assign([len(members[names[row]]) for row in order], shares)
+    sides = _assign([len(members[names[row]]) for row in order], fractions)
     parts = tuple(
         [sample for row, side in zip(order, sides, strict=True) if side == part for sample in members[names[row]]]
         for part in range(3)
@@ -62,7 +62,7 @@ def split(samples: Samples, *, seed: int, groups: Mapping[str, str] | None = Non
     tested = [sample for sample in good if labels[sample.name] in judged]
     judge = [*parts[2], *tested, *samples.defects]
     moved = sum(sample.part_of != "test" for sample in tested)
-    notes = _notes(parts, shares, len(members), moved)
+    notes = _notes(parts, fractions, len(members), moved)
     return Split(*(tuple(sorted(part, key=lambda sample: sample.name)) for part in (*parts[:2], judge)), notes)
 
 
@@ -80,16 +80,16 @@ def _labels(good: Sequence[Sample], groups: Mapping[str, str]) -> dict[str, str]
     return labels
 
 
-def _assign(sizes: Sequence[int], shares: Sequence[float]) -> list[int]:
+def _assign(sizes: Sequence[int], fractions: Sequence[float]) -> list[int]:
     """Give each group, in turn, to the part that lacks most images; then see that no part owed an image has none."""
-    target = np.array(shares) * sum(sizes)
+    target = np.array(fractions) * sum(sizes)
     lacks = np.where(target > 0, target, -np.inf)
     sides = []
     for size in sizes:
         side = int(np.argmax(lacks))
         lacks[side] -= size
         sides.append(side)
-    for part in range(len(shares)):
+    for part in range(len(fractions)):
         if target[part] < 1 or part in sides:
             continue
         spare = [row for row, side in enumerate(sides) if sides.count(side) > 1]
@@ -103,10 +103,10 @@ def _assign(sizes: Sequence[int], shares: Sequence[float]) -> list[int]:
     return sides
 
 
-def _notes(parts: Sequence[Sequence[Sample]], shares: Sequence[float], groups: int, moved: int) -> tuple[str, ...]:
+def _notes(parts: Sequence[Sequence[Sample]], fractions: Sequence[float], groups: int, moved: int) -> tuple[str, ...]:
     notes = []
     jobs = ("to fit", "to set the limit", "to judge")
-    empty = [job for job, part, share in zip(jobs, parts, shares, strict=True) if share > 0 and not part]
+    empty = [job for job, part, fraction in zip(jobs, parts, fractions, strict=True) if fraction > 0 and not part]
     if empty:
         found = counted(groups, "group")
         notes.append(f"Only {found} of good images: none is left {' or '.join(empty)}; add more good parts or lots.")

@@ -97,10 +97,10 @@ def _bilinear(cells: int, pixels: int) -> np.ndarray:
     position = np.clip((np.arange(pixels) + 0.5) * cells / pixels - 0.5, 0, cells - 1)
     before = np.floor(position).astype(int)
     after = np.minimum(before + 1, cells - 1)
-    share = position - before
+    fraction = position - before
     weights = np.zeros((pixels, cells))
-    weights[np.arange(pixels), before] = 1 - share
-    weights[np.arange(pixels), after] += share
+    weights[np.arange(pixels), before] = 1 - fraction
+    weights[np.arange(pixels), after] += fraction
     return weights
 
 

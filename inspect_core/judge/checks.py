@@ -68,7 +68,7 @@ def require_shape(array: np.ndarray, shape: tuple[int, ...], *, name: str) -> No
         raise ValueError(f"{name} has shape {array.shape}, expected {tuple(shape)}; give one value for each score")
 
 
-def require_share(value: float, *, name: str, cure: str) -> None:
+def require_fraction(value: float, *, name: str, cure: str) -> None:
     """Raises ValueError naming argument, value and cure unless 0 < value <= 1."""
     if not 0 < value <= 1:
         raise ValueError(f"{name} is {value}, outside (0, 1]; {cure}")

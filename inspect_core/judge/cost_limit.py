@@ -35,13 +35,13 @@ def limit_for_cost(
     if not (defect_share is None or 0 < defect_share < 1):
         raise ValueError(f"defect_share is {defect_share}, outside (0, 1); give the share of defects among the parts")
     good, defects = np.sort(_finite(good_scores, "good_scores")), np.sort(_finite(defect_scores, "defect_scores"))
-    share = defects.size / (good.size + defects.size) if defect_share is None else defect_share
+    fraction = defects.size / (good.size + defects.size) if defect_share is None else defect_share
     levels = np.unique(np.concatenate([good, defects]))
     # Between two levels, below the lowest and from the highest on, nothing changes.
     edges = np.concatenate([[2 * levels[0] - levels[-1] - 1], levels])
     rejected = 1 - np.searchsorted(good, edges, side="right") / good.size
     missed = np.searchsorted(defects, edges, side="right") / defects.size
-    costs = (1 - share) * rejected + share * escape_cost * missed
+    costs = (1 - fraction) * rejected + fraction * escape_cost * missed
     gaps = np.diff(np.append(edges, edges[-1]))
     cheapest = np.flatnonzero(costs <= costs.min() * (1 + 1e-12))
     best = cheapest[gaps[cheapest].argmax()]

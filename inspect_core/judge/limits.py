@@ -43,7 +43,7 @@ def limits_from_good(
     location, scale = _gumbel(scores)
     if scale == 0:
         _warn_equal(scores)
-    to_review, to_reject = (location - scale * math.log(-math.log1p(-share)) for share in (review, reject))
+    to_review, to_reject = (location - scale * math.log(-math.log1p(-fraction)) for fraction in (review, reject))
     return to_review, max(to_reject, float(scores.max())) if scores.size < FEW_SCORES else to_reject
 
 
@@ -163,16 +163,16 @@ def upper_bound(k: int, n: int, *, confidence: float = 0.95) -> float:
     Raises ValueError unless 0 <= k <= n, both whole, and 0 < confidence < 1.
     """
     _require_count(k, n, confidence)
-    return _largest_share(k, n, 1 - confidence)
+    return _largest_fraction(k, n, 1 - confidence)
 
 
 def _share_interval(k: float, n: int, confidence: float) -> tuple[float, float]:
     tail = (1 - confidence) / 2
     low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, tail))
-    return low, _largest_share(k, n, tail)
+    return low, _largest_fraction(k, n, tail)
 
 
-def _largest_share(k: float, n: int, tail: float) -> float:
+def _largest_fraction(k: float, n: int, tail: float) -> float:
     """The share p at which k or fewer of n have the probability `tail`."""
     return 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - tail))
 

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inspect_core.judge.checks import as_labels, as_scores, require_share
+from inspect_core.judge.checks import as_labels, as_scores, require_fraction
 
 
 def auroc(scores: ArrayLike, labels: ArrayLike) -> float:
@@ -37,7 +37,7 @@ def fpr_at_tpr(scores: ArrayLike, labels: ArrayLike, *, tpr: float = 0.95) -> fl
     scores, labels: any equal shape. A part is caught when its score is at least the threshold, which is the score of
     a defect. tpr: 0 < tpr <= 1. NaN with a warning when one class is missing; raises ValueError as `auroc` does.
     """
-    require_share(tpr, name="tpr", cure="give the share of defects to catch, such as 0.95")
+    require_fraction(tpr, name="tpr", cure="give the share of defects to catch, such as 0.95")
     good, defects = _by_class(scores, labels)
     if not (good.size and defects.size):
         _warn_one_class(good.size, defects.size, "the false-positive rate")

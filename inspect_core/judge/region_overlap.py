@@ -15,7 +15,7 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inspect_core.judge.checks import as_scores, require_shape, require_share
+from inspect_core.judge.checks import as_scores, require_fraction, require_shape
 from inspect_core.judge.masks import label_regions
 
 
@@ -54,9 +54,9 @@ def aupro_averaged_per_image(maps: ArrayLike, masks: ArrayLike, *, max_fpr: floa
         _warn_undefined(len(regions), normal.size)
         return math.nan
     per_image = (~masks).sum(axis=(1, 2))
-    shares = np.repeat(1 / (per_image[per_image > 0] * np.count_nonzero(per_image)), per_image[per_image > 0])
+    fractions = np.repeat(1 / (per_image[per_image > 0] * np.count_nonzero(per_image)), per_image[per_image > 0])
     order = np.argsort(normal)
-    normal, below = normal[order], np.concatenate([[0.0], np.cumsum(shares[order])])
+    normal, below = normal[order], np.concatenate([[0.0], np.cumsum(fractions[order])])
     images, regions_of_image = np.unique([image for image, _ in regions], return_counts=True)
     regions_in = dict(zip(images, regions_of_image, strict=True))
     weights = np.concatenate([np.full(p.size, 1 / (p.size * regions_in[i] * len(images))) for i, p in regions])
@@ -67,7 +67,7 @@ def aupro_averaged_per_image(maps: ArrayLike, masks: ArrayLike, *, max_fpr: floa
 
 
 def _checked(maps: ArrayLike, masks: ArrayLike, max_fpr: float) -> tuple[np.ndarray, np.ndarray]:
-    require_share(max_fpr, name="max_fpr", cure="0.3 is usual")
+    require_fraction(max_fpr, name="max_fpr", cure="0.3 is usual")
     maps, masks = as_scores(maps, name="maps"), np.asarray(masks) != 0
     if maps.ndim != 3:
         raise ValueError(f"maps has shape {maps.shape}; give (n, H, W), one map for each image")

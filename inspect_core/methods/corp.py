@@ -55,7 +55,7 @@ METHOD = Method(
         "gamma": Control(
             "γ: sharpness",
             "per squared distance of two directions",
-            "Higher compares a patch with its closest look-alikes only: finer, and soon noisier on good parts.",
+            "Higher compares a patch with its closest look-alikes only: finer, and noisier on good parts.",
             "Kernel exp(-γ d²) between patch directions (Fang et al. 2024, CoRP).",
         ),
         "M": Control(

@@ -61,7 +61,7 @@ METHOD = Method(
         "sigma": Control(
             "σ: width",
             "units of the features",
-            "Lower compares a patch with its closest look-alikes only: finer, and soon noisier on good parts.",
+            "Lower compares a patch with its closest look-alikes only: finer, and noisier on good parts.",
             "Kernel exp(-d² / 2σ²) between patches (Hoffmann 2007).",
         ),
     },

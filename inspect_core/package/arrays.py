@@ -135,7 +135,7 @@ _FOREST = {
 
 def expected(document: Mapping, names: Collection[str]) -> dict[str, Array]:
     """The arrays of a recipe with these fields; `names` say whether it mixes channels and how deep its net is."""
-    method, guard, kinds = document["detector"]["name"], document["guard"], document["kinds"]
+    method, guard, defect_types = document["detector"]["name"], document["guard"], document["kinds"]
     arrays = _under("detector", DETECTORS[method])
     if "detector.projection" not in arrays and "features.projection" in names:
         arrays["features.projection"] = _unit("d k")
@@ -144,8 +144,8 @@ def expected(document: Mapping, names: Collection[str]) -> dict[str, Array]:
         arrays |= _under("guard", _subspace("e", 1.01) if alone else _fourier("e"))
     if document["gallery"] is not None:
         arrays |= _under("gallery", _GALLERY)
-    if kinds is not None:
-        forest = kinds["classifier"]["parent"] == "forest"
+    if defect_types is not None:
+        forest = defect_types["classifier"]["parent"] == "forest"
         arrays |= _under("kinds", _KINDS | (_FOREST if forest else _network(names)))
     return arrays
 

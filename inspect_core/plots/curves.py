@@ -12,16 +12,18 @@ VANISHED = 1e-7  # of an eigenvalue: what float32 statistics leave where nothing
 COUNTS = ((0.0, "#c2410c"), (0.5, "#e6dfd3"), (1.0, "#0f766e"))
 
 
-def eigenvalues(shares: np.ndarray, q: int, held: float, look: Look) -> go.Figure:
+def eigenvalues(fractions: np.ndarray, q: int, held: float, look: Look) -> go.Figure:
     """Shares of variance (r,) on log scales, largest first, with the cut at q components that hold `held` of it."""
     figure = blank(look, height=380)
-    number = np.arange(1, len(shares) + 1)
+    number = np.arange(1, len(fractions) + 1)
     figure.add_scatter(
-        x=number, y=shares, mode="lines", line={"color": look.good, "width": 2}, customdata=np.cumsum(shares),
+        x=number, y=fractions, mode="lines", line={"color": look.good, "width": 2}, customdata=np.cumsum(fractions),
         hovertemplate="component %{x}: %{y:.2%} of the variance<br>up to here: %{customdata:.1%}<extra></extra>",
     )  # fmt: skip
-    figure.add_vrect(x0=max(q, 1), x1=len(shares), fillcolor=look.defect, opacity=0.08, line_width=0, layer="below")
-    figure.update_xaxes(title="component, largest first", type="log", dtick=1, range=[0, np.log10(len(shares)) + 0.02])
+    figure.add_vrect(x0=max(q, 1), x1=len(fractions), fillcolor=look.defect, opacity=0.08, line_width=0, layer="below")
+    figure.update_xaxes(
+        title="component, largest first", type="log", dtick=1, range=[0, np.log10(len(fractions)) + 0.02]
+    )
     figure.update_yaxes(title="share of the variance", type="log", dtick=1, exponentformat="power")
     mark_value(figure, max(q, 1), f"q = {q} keeps {held:.1%}; what lies right of it is scored", look)
     return figure
@@ -82,7 +84,7 @@ def location_map(counts: np.ndarray, possible: int, look: Look) -> go.Figure:
 
 def curves(
     values: Sequence[float], lines: Mapping[str, Sequence[float]], look: Look, *,
-    parameter: str, in_force: float | None, title: str, notes: Sequence[str] | None = None, shares: bool = True,
+    parameter: str, in_force: float | None, title: str, notes: Sequence[str] | None = None, fractions: bool = True,
 ) -> go.Figure:  # fmt: skip
     """Figures against a parameter on a log scale, each line labelled at its right end, the value in force marked.
 
@@ -90,8 +92,8 @@ def curves(
     """
     figure = blank(look, height=340)
     ends: list[tuple[float, str, str]] = []
-    figures = "%{y:.1%}" if shares else "%{y:.2f}"
-    for (name, ys), colour in zip(lines.items(), (look.good, *look.kinds), strict=False):
+    figures = "%{y:.1%}" if fractions else "%{y:.2f}"
+    for (name, ys), colour in zip(lines.items(), (look.good, *look.defect_types), strict=False):
         y = np.asarray(ys, float)
         if not np.isfinite(y).any():
             continue
@@ -114,7 +116,7 @@ def curves(
     if len(values) <= FEW:
         figure.update_xaxes(tickvals=list(values), ticktext=[_figure(value) for value in values], tickangle=0)
     figure.update_yaxes(title=title, rangemode="tozero")
-    if shares:
+    if fractions:
         figure.update_yaxes(range=[-0.02, 1.02], tickformat=".0%")
     if in_force is not None:
         mark_value(figure, in_force, f"in force: {_figure(in_force)}", look)

@@ -13,21 +13,21 @@ DOUBLINGS = (0.5, 1, 2, 4, 8)
 
 
 def confusion(counts: np.ndarray, names: Sequence[str], look: Look) -> go.Figure:
-    """(C, C + 1) counts, rows true kinds, columns what they were called; the last column is "not a known kind"."""
+    """(C, C + 1) counts, rows true kinds, columns what they were called; the last column is "unknown defect type"."""
     figure = blank(look, height=120 + 44 * len(names))
     names = [as_text(name) for name in names]
     called = [*names, "not known"]
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    fractions = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     diagonal = np.eye(*counts.shape, dtype=bool)
     figure.add_heatmap(
-        z=np.where(diagonal, shares, np.nan), x=called, y=names, colorscale=_faint_to(look.good), zmin=0, zmax=1,
+        z=np.where(diagonal, fractions, np.nan), x=called, y=names, colorscale=_faint_to(look.good), zmin=0, zmax=1,
         showscale=False, xgap=2, ygap=2, hoverinfo="skip",
     )  # fmt: skip
     wrong = ~diagonal
     wrong[:, -1] = False
     for cells, colour in ((wrong, look.defect), (~diagonal & ~wrong, look.unknown)):
         figure.add_heatmap(
-            z=np.where(cells, shares, np.nan), x=called, y=names, colorscale=_faint_to(colour), zmin=0, zmax=1,
+            z=np.where(cells, fractions, np.nan), x=called, y=names, colorscale=_faint_to(colour), zmin=0, zmax=1,
             showscale=False, xgap=2, ygap=2, hoverinfo="skip",
         )  # fmt: skip
     for row, name in enumerate(names):
@@ -55,7 +55,9 @@ def reliability(curves: Mapping[str, ReliabilityCurve], look: Look) -> go.Figure
     figure.add_annotation(
         x=0.12, y=0.12, text="as it says", showarrow=False, yshift=-14, xanchor="left", font={"color": look.unknown}
     )
-    for number, ((name, curve), colour) in enumerate(zip(curves.items(), (look.good, *look.kinds), strict=False)):
+    for number, ((name, curve), colour) in enumerate(
+        zip(curves.items(), (look.good, *look.defect_types), strict=False)
+    ):
         held, firm = curve.count > 0, curve.count >= FEW_IN_BIN
         figure.add_scatter(
             x=curve.confidence[firm], y=curve.accuracy[firm], mode="lines", hoverinfo="skip", showlegend=False,
@@ -77,7 +79,7 @@ def reliability(curves: Mapping[str, ReliabilityCurve], look: Look) -> go.Figure
 
 
 def falling(
-    away: Sequence[float], lines: Mapping[str, Sequence[float]], prior: float, known_from: float, look: Look
+    away: Sequence[float], lines: Mapping[str, Sequence[float]], prior: float, minimum_confidence: float, look: Look
 ) -> go.Figure:
     """Mean stated probability against distance from the examples, 1 at the examples, with the prior and the limit."""
     figure = blank(look, height=380)
@@ -85,7 +87,7 @@ def falling(
         title="distance from the middle of the examples, × their own", type="log",
         tickvals=DOUBLINGS, ticktext=[f"{factor:g} ×" for factor in DOUBLINGS], range=np.log10([min(away), max(away)]),
     )  # fmt: skip
-    for (name, ys), colour in zip(lines.items(), (look.good, *look.kinds), strict=False):
+    for (name, ys), colour in zip(lines.items(), (look.good, *look.defect_types), strict=False):
         figure.add_scatter(
             x=list(away), y=list(ys), mode="lines", name=name, line={"color": colour, "width": 2},
             hovertemplate="%{x:.1f} × as far: %{y:.0%}<extra>" + name + "</extra>",
@@ -93,7 +95,7 @@ def falling(
     # Beside their lines where a curve seldom runs: below at the near end, above at the far one.
     for level, text, dash, x, side, edge in (
         (prior, "guessing", "solid", 0, "left", "top"),
-        (known_from, "named from here", "dot", 1, "right", "bottom"),
+        (minimum_confidence, "named from here", "dot", 1, "right", "bottom"),
     ):
         figure.add_hline(y=level, line={"color": look.unknown, "width": 1, "dash": dash})
         figure.add_annotation(

@@ -20,16 +20,16 @@ class Marks:
     rings: np.ndarray
 
 
-def colours_of_kinds(kinds: Iterable[str], look: Look) -> dict[str, str]:
+def type_colours(defect_types: Iterable[str], look: Look) -> dict[str, str]:
     """Kind -> colour: good and unknown have their own, a lone kind of defect that of defects, several one each."""
-    others = sorted(set(kinds) - {"good", "unknown"})
-    several = {kind: look.kinds[i % len(look.kinds)] for i, kind in enumerate(others)}
+    others = sorted(set(defect_types) - {"good", "unknown"})
+    several = {kind: look.defect_types[i % len(look.defect_types)] for i, kind in enumerate(others)}
     return {"unknown": look.unknown, "good": look.good} | ({others[0]: look.defect} if len(others) == 1 else several)
 
 
 def colours_of_groups(groups: Iterable[str], look: Look) -> dict[str, str]:
     """Any words -> colours, in the order of the words; from the ninth on they repeat."""
-    return {group: look.kinds[i % len(look.kinds)] for i, group in enumerate(sorted(set(groups)))}
+    return {group: look.defect_types[i % len(look.defect_types)] for i, group in enumerate(sorted(set(groups)))}
 
 
 def scatter_of_words(

@@ -25,16 +25,16 @@ class Look:
     good: str
     defect: str
     unknown: str
-    kinds: tuple[str, ...]
+    defect_types: tuple[str, ...]
 
 
 LIGHT = Look(
     ink="#1b2524", faint="#d9e0df", good="#0f766e", defect="#c2410c", unknown="#6b7280",
-    kinds=("#0072b2", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#999933", "#8c564b", "#444e86"),
+    defect_types=("#0072b2", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#999933", "#8c564b", "#444e86"),
 )  # fmt: skip
 DARK = Look(
     ink="#e6ecec", faint="#334145", good="#2dd4bf", defect="#fb7a3c", unknown="#9ca3af",
-    kinds=("#4aa3df", "#e08fbd", "#f0b429", "#9bd4f5", "#b58ad6", "#c5c558", "#c49c94", "#8c98dd"),
+    defect_types=("#4aa3df", "#e08fbd", "#f0b429", "#9bd4f5", "#b58ad6", "#c5c558", "#c49c94", "#8c98dd"),
 )  # fmt: skip
 
 
@@ -70,11 +70,11 @@ def mark_value(figure: go.Figure, value: float, text: str, look: Look) -> None:
     """The value in force as a thin upright line with its words at the top; on an axis with a range they stay inside."""
     figure.add_vline(x=value, line={"color": look.ink, "width": 1.5, "dash": "dot"})
     axis = figure.layout.xaxis
-    at, share = np.log10(value) if axis.type == "log" else value, 0.5
+    at, fraction = np.log10(value) if axis.type == "log" else value, 0.5
     if axis.range is not None:
         left, right = axis.range
-        share = (at - left) / (right - left)
+        fraction = (at - left) / (right - left)
     figure.add_annotation(
         x=at, y=1, yref="paper", yanchor="bottom", text=text, showarrow=False, font={"size": 12, "color": look.ink},
-        xanchor="left" if share < 0.3 else "right" if share > 0.7 else "center",
+        xanchor="left" if fraction < 0.3 else "right" if fraction > 0.7 else "center",
     )  # fmt: skip

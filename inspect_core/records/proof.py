@@ -48,10 +48,10 @@ def prove(recipe: Recipe, where: Path, *, width: int, embedding: int | None) -> 
             with refusing(where, f"{PARTS['gallery']} cannot be used"):
                 for photo in photos:
                     recipe.gallery.nearest(photo, count=1)
-        if recipe.kinds is not None:
+        if recipe.defect_types is not None:
             with refusing(where, f"{PARTS['kinds']} cannot be used"):
                 for photo in photos:
-                    recipe.kinds.of_embedding(photo)
+                    recipe.defect_types.of_embedding(photo)
 
 
 def _prove_detector(recipe: Recipe, patches: torch.Tensor) -> None:

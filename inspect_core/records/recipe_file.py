@@ -14,7 +14,7 @@ import safetensors.numpy
 import torch
 from torch import Tensor
 
-from inspect_core.defect_types.classifier import Kinds
+from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.guard.model import Guard
 from inspect_core.judge.checks import as_finite_number
 from inspect_core.methods.table import METHODS
@@ -30,7 +30,8 @@ from inspect_core.similar.known_cases import KnownCases
 from inspect_core.verdict import Limits
 
 TRIANGLES = ("detector.cholesky",)
-EXTRAS = {"guard": Guard, "gallery": KnownCases, "kinds": Kinds}
+EXTRAS = {"guard": ("guard", Guard), "gallery": ("gallery", KnownCases), "kinds": ("defect_types", DefectTypes)}
+"""Parts of a recipe that may be missing: name in recipe.json -> field of Recipe, and its class."""
 
 
 def save(recipe: Recipe, path: str | Path) -> Recipe:
@@ -123,8 +124,8 @@ def _packed(recipe: Recipe) -> dict[str, np.ndarray]:
     return {name: np.ascontiguousarray(value) for name, value in arrays.items()}
 
 
-def _extras(recipe: Recipe) -> dict[str, Guard | KnownCases | Kinds | None]:
-    return {name: getattr(recipe, name) for name in EXTRAS}
+def _extras(recipe: Recipe) -> dict[str, Guard | KnownCases | DefectTypes | None]:
+    return {name: getattr(recipe, field) for name, (field, _) in EXTRAS.items()}
 
 
 def _of(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, Tensor]:
@@ -172,9 +173,9 @@ def _recipe_of(document: dict, arrays: dict, calibration: tuple[Calibrated, ...]
     if method.live and live[method.live] > method.top(fitted):
         raise ValueError(f"detector.live.{method.live} is {live[method.live]}, above {method.top(fitted)} of the fit")
     extras = {}
-    for name, kind in EXTRAS.items():
+    for name, (field, kind) in EXTRAS.items():
         with refusing(package.where, f"{PARTS[name]} cannot be used"):
-            extras[name] = document[name] and kind.from_arrays(_of(name, arrays), document[name])
+            extras[field] = document[name] and kind.from_arrays(_of(name, arrays), document[name])
     return Recipe(
         product=document["product"],
         backbone=BackboneChoice(

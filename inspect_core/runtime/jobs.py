@@ -41,16 +41,16 @@ class Job:
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     state: State = State.WAITING
     step: str = ""
-    share: float = 0.0
+    fraction: float = 0.0
     result: Any = None
     error: str = ""
     _began: float = 0.0
     _ended: float = 0.0
     _cancel: threading.Event = field(default_factory=threading.Event)
 
-    def report(self, share: float, step: str | None = None) -> None:
+    def report(self, fraction: float, step: str | None = None) -> None:
         """Called by the work: how far it is. Raises Cancelled once the user has asked to stop."""
-        self.share = min(max(share, 0.0), 1.0)
+        self.fraction = min(max(fraction, 0.0), 1.0)
         if step is not None:
             self.step = step
         if self._cancel.is_set():
@@ -78,9 +78,9 @@ class Job:
     @property
     def seconds_left(self) -> float | None:
         """Seconds to go at the pace so far; None before there is a pace to judge by."""
-        if self.state is not State.RUNNING or self.share < 0.02 or self.seconds < 1:
+        if self.state is not State.RUNNING or self.fraction < 0.02 or self.seconds < 1:
             return None
-        return self.seconds * (1 - self.share) / self.share
+        return self.seconds * (1 - self.fraction) / self.fraction
 
 
 class Jobs:
@@ -132,7 +132,7 @@ def _run(job: Job, work: Callable[[Job], Any]) -> None:
     job._began, job.state = time.monotonic(), State.RUNNING
     try:
         job.result = work(job)
-        job.share, job.state = 1.0, State.DONE
+        job.fraction, job.state = 1.0, State.DONE
     except Cancelled:
         job.state = State.CANCELLED
     except (ValueError, OSError, RuntimeError, MemoryError) as error:

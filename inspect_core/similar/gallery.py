@@ -74,13 +74,19 @@ class Gallery:
     embeddings: np.ndarray
     outlier_scores: np.ndarray
     names: tuple[str, ...]
-    kinds: tuple[str, ...]
+    defect_types: tuple[str, ...]
     notes: tuple[str, ...]
 
     def __post_init__(self) -> None:
         if self.embeddings.ndim != 2:
             raise ValueError(f"embeddings have shape {self.embeddings.shape}; give (n, d), a row for every part")
-        counts = {len(self.embeddings), len(self.outlier_scores), len(self.names), len(self.kinds), len(self.notes)}
+        counts = {
+            len(self.embeddings),
+            len(self.outlier_scores),
+            len(self.names),
+            len(self.defect_types),
+            len(self.notes),
+        }
         if len(counts) != 1:
             raise ValueError(f"the gallery's columns have {sorted(counts)} rows; give one entry for every part")
         for name, values in (("embeddings", self.embeddings), ("outlier_scores", self.outlier_scores)):
@@ -101,7 +107,7 @@ class Gallery:
             embeddings=np.concatenate([self.embeddings, row.astype(np.float32)]),
             outlier_scores=np.append(self.outlier_scores, float(outlier_score)),
             names=(*self.names, name),
-            kinds=(*self.kinds, kind),
+            defect_types=(*self.defect_types, kind),
             notes=(*self.notes, note),
         )
 
@@ -120,7 +126,7 @@ class Gallery:
         similarity = robust_similarity(cosine, self.outlier_scores, np.asarray(outlier_score), limit=limit)
         first = np.argsort(-similarity, kind="stable")[:count]
         return [
-            Match(int(i), self.names[i], self.kinds[i], self.notes[i], float(similarity[i]))
+            Match(int(i), self.names[i], self.defect_types[i], self.notes[i], float(similarity[i]))
             for i in first
             if similarity[i] > NEVER_SIMILAR
         ]
@@ -129,7 +135,7 @@ class Gallery:
         return {"embeddings": from_numpy(self.embeddings), "outlier_scores": from_numpy(self.outlier_scores)}
 
     def params(self) -> dict[str, list[str]]:
-        return {"names": list(self.names), "kinds": list(self.kinds), "notes": list(self.notes)}
+        return {"names": list(self.names), "kinds": list(self.defect_types), "notes": list(self.notes)}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Tensor | np.ndarray], params: Mapping[str, Sequence[str]]) -> "Gallery":
@@ -138,7 +144,7 @@ class Gallery:
             embeddings=np.asarray(arrays["embeddings"], dtype=np.float32),
             outlier_scores=np.asarray(arrays["outlier_scores"], dtype=np.float64),
             names=tuple(params["names"]),
-            kinds=tuple(params["kinds"]),
+            defect_types=tuple(params["kinds"]),
             notes=tuple(params["notes"]),
         )
 

@@ -136,7 +136,7 @@ class KnownCases:
         )
 
     def _texts(self) -> tuple[tuple[str, ...], ...]:
-        return self.gallery.names, self.gallery.kinds, self.gallery.notes
+        return self.gallery.names, self.gallery.defect_types, self.gallery.notes
 
 
 def learn(cases: Sequence[Case], *, by_region: bool, seed: int = 0) -> KnownCases:

@@ -9,7 +9,7 @@ from inspect_core.images.read import ImageError, read_mask
 from inspect_core.judge.limits import Counts, count_parts, in_parts
 from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc, fpr_at_tpr
-from inspect_core.study.scored_photos import Tray
+from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.verdict import Limits
 
 
@@ -28,11 +28,11 @@ class Evaluation:
     counts: Counts
 
 
-def truth_masks(tray: Tray) -> list[np.ndarray | None]:
+def truth_masks(scored: ScoredPhotos) -> list[np.ndarray | None]:
     """For every tray photo its true mask at the input size: all False for a good part, None where it is unknown."""
-    size = tray.size
+    size = scored.size
     masks: list[np.ndarray | None] = []
-    for photo in tray.photos:
+    for photo in scored.photos:
         if photo.kind == "good":
             masks.append(np.zeros(size, bool))
             continue
@@ -44,17 +44,17 @@ def truth_masks(tray: Tray) -> list[np.ndarray | None]:
     return masks
 
 
-def evaluate(tray: Tray, limits: Limits, masks: list[np.ndarray | None], **live: int) -> Evaluation:
+def evaluate(scored: ScoredPhotos, limits: Limits, masks: list[np.ndarray | None], **live: int) -> Evaluation:
     """Figures of the judge photos under the live parameter and limits in force."""
-    chosen = tray.of_part("judge")
-    scores = tray.scores(**live)[chosen]
-    defect = tray.kinds()[1][chosen]
+    chosen = scored.of_subset("judge")
+    scores = scored.scores(**live)[chosen]
+    defect = scored.good_and_defect()[1][chosen]
     known = [i for i in np.flatnonzero(chosen) if masks[i] is not None]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         pixel_auroc, overlap = float("nan"), float("nan")
         if known:
-            maps = tray.maps(known, **live)
+            maps = scored.maps(known, **live)
             true = np.stack([masks[i] for i in known])
             pixel_auroc, overlap = auroc(maps.ravel(), true.ravel()), aupro(maps, true)
         return Evaluation(
@@ -66,14 +66,14 @@ def evaluate(tray: Tray, limits: Limits, masks: list[np.ndarray | None], **live:
         )
 
 
-def in_parts_of(tray: Tray, scores: np.ndarray, limits: Limits) -> str:
+def in_parts_of(scored: ScoredPhotos, scores: np.ndarray, limits: Limits) -> str:
     """What the limits do to the tray's photos, in parts.
 
     Good parts are those of `judge`; when there are none, those of `calibrate`, and the sentence says that the limit
     was set on them. Photos whose truth is unknown do not count.
     """
-    good, defect = tray.kinds()
-    judge, calibrate = tray.of_part("judge"), tray.of_part("calibrate")
+    good, defect = scored.good_and_defect()
+    judge, calibrate = scored.of_subset("judge"), scored.of_subset("calibrate")
     own = not (good & judge).any() or not (good & calibrate).any()
     shown = good & (judge if (good & judge).any() else calibrate)
     counts = count_parts(scores[shown], scores[defect], review=limits.review, reject=limits.reject)

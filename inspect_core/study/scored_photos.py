@@ -27,7 +27,7 @@ UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
-class TrayPhoto:
+class ScoredPhoto:
     """One photo: what it is called, its content digest and size (height, width), and what is known of it.
 
     kind: "good", a kind of defect, or "unknown"; part: "calibrate", "judge" or "added"; path: where its pixels are;
@@ -80,7 +80,7 @@ class _Blocks:
         return np.frombuffer(held, np.float32).reshape(count, *self._shape)
 
 
-class Tray:
+class ScoredPhotos:
     """Photos with their grid errors under one detector.
 
     method: a name in METHODS; size: (H, W) of the anomaly maps; stops: the values of the live parameter at which
@@ -94,7 +94,7 @@ class Tray:
         self.live_name = row.live
         self.start = row.start(detector)
         self.stops = tuple(sorted({*stops_up_to(row.top(detector)), self.start})) if row.live else (0,)
-        self.photos: tuple[TrayPhoto, ...] = ()
+        self.photos: tuple[ScoredPhoto, ...] = ()
         self._blocks, self._rows = _Blocks((len(self.stops), *grid)), np.zeros(0, int)
 
     @property
@@ -102,7 +102,7 @@ class Tray:
         """The live parameter at the value to begin with, by name; empty when the method has none."""
         return {self.live_name: self.start} if self.live_name else {}
 
-    def with_photo(self, photo: TrayPhoto, patches: Tensor) -> "Tray":
+    def with_photo(self, photo: ScoredPhoto, patches: Tensor) -> "ScoredPhotos":
         """This tray with one photo more at its end, given its (1, h, w, k) patch features."""
         errors = METHODS[self.method].sweep(self.detector, patches, self.stops)
         row = self._blocks.append(errors.reshape(len(self.stops), *self.grid).cpu().numpy())
@@ -141,11 +141,11 @@ class Tray:
                 return position
         raise ValueError(f"{image!r} is not on the tray; it holds {len(self.photos)} photos")
 
-    def of_part(self, *parts: str) -> np.ndarray:
+    def of_subset(self, *parts: str) -> np.ndarray:
         """(photos,) bool: which belong to one of the named parts."""
         return np.array([photo.part in parts for photo in self.photos], dtype=bool)
 
-    def kinds(self) -> tuple[np.ndarray, np.ndarray]:
+    def good_and_defect(self) -> tuple[np.ndarray, np.ndarray]:
         """(good, defect), each (photos,) bool; a photo whose truth is unknown is neither."""
         good = np.array([photo.kind == "good" for photo in self.photos], dtype=bool)
         return good, np.array([photo.is_defect for photo in self.photos], dtype=bool)

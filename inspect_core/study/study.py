@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from inspect_core.defect_types.classifier import Kinds
+from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import Preparation, published_with_nearest
 from inspect_core.features.store import Store
@@ -22,10 +22,10 @@ from inspect_core.recipe import BackboneChoice, Calibrated, Provenance, Recipe, 
 from inspect_core.runtime.progress import Cancel, Report, stage, tell
 from inspect_core.runtime.versions import library_versions
 from inspect_core.similar.known_cases import KnownCases
-from inspect_core.study.scored_photos import Tray, TrayPhoto
+from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
 from inspect_core.verdict import Limits
 
-SHARE_OF_SAMPLING = 0.1
+SAMPLING_FRACTION = 0.1
 """Of the progress of a fit that draws a sample of the patches first."""
 
 
@@ -68,7 +68,7 @@ class Study:
         work = Workload(len(self.split.fit), shown, grid[0] * grid[1], self.preparation.width)
         METHODS[method].costs(work, self.parameters).with_photos(self.preparation.work_bytes)
         self.skipped: list[tuple[str, str]] = []
-        self.tray: Tray | None = None
+        self.scored: ScoredPhotos | None = None
         self._seen: dict[str, tuple[str, tuple[int, int]]] = {}
         self._keep_all = store.would_fit(self.preparation.bytes_per_photo * (len(self.split.fit) + shown))
         self._streamed = frozenset() if self._keep_all else frozenset(sample.name for sample in self.split.fit)
@@ -95,21 +95,23 @@ class Study:
         method, learning = METHODS[self.method], stage(progress, 0.7, 0.85)
         columns = self.preparation.projection
         detector = method.fit(
-            self._patches(lambda share: tell(learning, cancelled, share, "learning what good looks like")),
+            self._patches(lambda fraction: tell(learning, cancelled, fraction, "learning what good looks like")),
             None if columns is None else torch.from_numpy(columns).to(self.preparation.backbone.device),
             self.seed,
             self.parameters,
         )
-        tray = Tray(self.method, detector, self.preparation.grid, self.preparation.backbone.size)
+        scored = ScoredPhotos(self.method, detector, self.preparation.grid, self.preparation.backbone.size)
         shown = [("calibrate", s) for s in self.split.calibrate] + [("judge", s) for s in self.split.judge]
         scoring = stage(progress, 0.85, 1.0)
         for done, (part, sample) in enumerate(shown, start=1):
             if (features := self._features(sample)) is not None:
                 digest, size = self._seen[sample.name]
-                photo = TrayPhoto(sample.name, digest, size, sample.kind, part, sample.path, sample.mask, sample.group)
-                tray = tray.with_photo(photo, features)
+                photo = ScoredPhoto(
+                    sample.name, digest, size, sample.kind, part, sample.path, sample.mask, sample.group
+                )
+                scored = scored.with_photo(photo, features)
             tell(scoring, cancelled, done / len(shown), f"scoring photo {done} of {len(shown)}")
-        self.tray = tray
+        self.scored = scored
         return self
 
     def with_parameters(self, parameters: Mapping[str, float | None]) -> "Study":
@@ -137,9 +139,9 @@ class Study:
 
         A smaller count is a part of a larger one. Raises Cancelled when `cancelled` returns True.
         """
-        return self._patches(lambda share: tell(None, cancelled, share, "")).sample(count)
+        return self._patches(lambda fraction: tell(None, cancelled, fraction, "")).sample(count)
 
-    def features(self, photo: TrayPhoto) -> Tensor:
+    def features(self, photo: ScoredPhoto) -> Tensor:
         """(1, h, w, k) patch features of a photo on a tray, from the store when it is there, else from the network."""
         stored = self.store.get(f"{photo.digest}-{self.preparation.key}", self.preparation.shape)
         if stored is None:
@@ -151,14 +153,14 @@ class Study:
 
         Raises ValueError for a parameter that does not move live in this method.
         """
-        tray = self._fitted()
+        scored = self._fitted()
         for name, value in live.items():
-            if name != tray.live_name:
-                raise ValueError(f"{self.method} has no live parameter {name!r}; it has {tray.live_name or 'none'}")
-            tray.start = tray.stop_of(max(int(value), tray.stops[0]))
+            if name != scored.live_name:
+                raise ValueError(f"{self.method} has no live parameter {name!r}; it has {scored.live_name or 'none'}")
+            scored.start = scored.stop_of(max(int(value), scored.stops[0]))
 
     @property
-    def photos(self) -> tuple[TrayPhoto, ...]:
+    def photos(self) -> tuple[ScoredPhoto, ...]:
         """The calibrate and judge photos, in the order of every score and map."""
         return self._fitted().photos
 
@@ -169,26 +171,26 @@ class Study:
 
     def scores(self, **live: int) -> np.ndarray:
         """(photos,) image scores in the order of `photos`: equal to the bit to what `inspect` gives."""
-        tray = self._fitted()
+        scored = self._fitted()
         if self._kept(live):
-            return tray.scores(**live)
-        return np.array([self.map(i, **live).max() for i in range(len(tray.photos))], np.float32)
+            return scored.scores(**live)
+        return np.array([self.map(i, **live).max() for i in range(len(scored.photos))], np.float32)
 
     def map(self, image: int | str, **live: int) -> np.ndarray:
         """(H, W) float32 anomaly map of one study photo, by position or name."""
-        tray = self._fitted()
+        scored = self._fitted()
         if self._kept(live):
-            return tray.map(image, **live)
-        path = tray.photos[tray.index(image)].path
+            return scored.map(image, **live)
+        path = scored.photos[scored.index(image)].path
         patches = self.preparation.features(read(path).pixels)
-        return to_pixels(map_patches(self.method, tray.detector, patches, live), tray.size, sigma=SIGMA)
+        return to_pixels(map_patches(self.method, scored.detector, patches, live), scored.size, sigma=SIGMA)
 
     def calibration_scores(self, **live: int) -> np.ndarray:
         """Scores of the good photos that set limits; those of `judge` when no photo was kept for calibration."""
-        tray = self._fitted()
-        good, _ = tray.kinds()
-        kept = good & tray.of_part("calibrate")
-        return self.scores(**live)[kept if kept.any() else good & tray.of_part("judge")]
+        scored = self._fitted()
+        good, _ = scored.good_and_defect()
+        kept = good & scored.of_subset("calibrate")
+        return self.scores(**live)[kept if kept.any() else good & scored.of_subset("judge")]
 
     def default_limits(self, **live: int) -> Limits:
         """One limit from good photos alone: 1 % overkill, or none rejected with fewer than 100 of them."""
@@ -208,14 +210,14 @@ class Study:
         parent: str | None = None,
         guard: Guard | None = None,
         gallery: KnownCases | None = None,
-        kinds: Kinds | None = None,
+        defect_types: DefectTypes | None = None,
         **live: int,
     ) -> Recipe:
         """The recipe with the limits and live parameter in force; default limits when none are given."""
-        tray, preparation = self._fitted(), self.preparation
-        in_force = tray.live | live
+        scored, preparation = self._fitted(), self.preparation
+        in_force = scored.live | live
         backbone = preparation.backbone
-        rows = zip(tray.photos, self.scores(**in_force), strict=True)
+        rows = zip(scored.photos, self.scores(**in_force), strict=True)
         return Recipe(
             product=product,
             backbone=BackboneChoice(backbone.name, tuple(backbone.taps), backbone.weight_digest, tuple(backbone.size)),
@@ -224,7 +226,7 @@ class Study:
             nearest=preparation.nearest,
             projection=preparation.projection,
             method=self.method,
-            detector=tray.detector,
+            detector=scored.detector,
             live=in_force,
             limits=limits or self.default_limits(**in_force),
             calibration=tuple(
@@ -232,7 +234,7 @@ class Study:
             ),
             guard=guard,
             gallery=gallery,
-            kinds=kinds,
+            defect_types=defect_types,
             provenance=Provenance(
                 created=datetime.now(UTC).isoformat(timespec="seconds"),
                 author=author,
@@ -246,13 +248,13 @@ class Study:
 
     def _kept(self, live: Mapping[str, int]) -> bool:
         """Whether the tray keeps errors at this value of the live parameter; any other is computed anew."""
-        tray = self._fitted()
-        return set(live) != {tray.live_name} or live[tray.live_name] in tray.stops
+        scored = self._fitted()
+        return set(live) != {scored.live_name} or live[scored.live_name] in scored.stops
 
-    def _fitted(self) -> Tray:
-        if self.tray is None:
+    def _fitted(self) -> ScoredPhotos:
+        if self.scored is None:
             raise ValueError("nothing has been fitted yet; call fit first")
-        return self.tray
+        return self.scored
 
     def _features(self, sample: Sample) -> Tensor | None:
         """(1, h, w, k), from the store when it is there, else from the network; None for a damaged photo."""
@@ -291,12 +293,12 @@ class Study:
         def sample(count: int) -> Tensor:
             rng, each = np.random.default_rng(self.seed), -(-count // len(samples))
             rows = []
-            for features in stream(SHARE_OF_SAMPLING):
+            for features in stream(SAMPLING_FRACTION):
                 chosen = np.sort(rng.permutation(places)[:each])
                 rows.append(features.reshape(places, -1)[torch.from_numpy(chosen)])
             return torch.cat(rows)[:count]
 
-        def learned(share: float) -> None:
-            report(SHARE_OF_SAMPLING + (1 - SHARE_OF_SAMPLING) * share)
+        def learned(fraction: float) -> None:
+            report(SAMPLING_FRACTION + (1 - SAMPLING_FRACTION) * fraction)
 
         return Patches(len(samples), preparation.grid, preparation.width, stream, sample, learned)

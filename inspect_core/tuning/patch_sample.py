@@ -34,7 +34,7 @@ class PatchSample:
 
         Needs no network when the store kept the photos. Raises Cancelled when `cancelled` returns True.
         """
-        components = study.live.get("q", 0) if study.tray is not None else 0
+        components = study.live.get("q", 0) if study.scored is not None else 0
         own = study.parameters.get("patches")
         count = int(own or max(LEAST_PATCHES, PATCHES_A_COMPONENT * components))
         return cls(study, study.patch_sample(count, cancelled))
@@ -46,7 +46,7 @@ class PatchSample:
         """
         study, preparation = self.study, self.study.preparation
 
-        def report(share: float) -> None:
+        def report(fraction: float) -> None:
             if cancelled is not None and cancelled():
                 raise Cancelled
 
@@ -74,7 +74,7 @@ def explained(detector: Detector, stops: Sequence[int]) -> np.ndarray:
     return np.minimum(sums[np.minimum(np.asarray(stops, int), len(eigenvalues))], 1.0)
 
 
-def stop_explaining(detector: Detector, stops: Sequence[int], share: float) -> int:
+def stop_explaining(detector: Detector, stops: Sequence[int], fraction: float) -> int:
     """The first stop whose components hold `share` of the variance, else the last: one share is one q of every fit."""
-    reached = np.flatnonzero(explained(detector, stops) >= share - 1e-12)
+    reached = np.flatnonzero(explained(detector, stops) >= fraction - 1e-12)
     return stops[int(reached[0])] if len(reached) else stops[-1]

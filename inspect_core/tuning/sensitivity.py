@@ -13,7 +13,7 @@ from inspect_core.judge.metrics import aupro, auroc, fpr_at_tpr
 from inspect_core.methods.method import Detector, stops_up_to
 from inspect_core.methods.table import METHODS
 from inspect_core.recipe import map_patches
-from inspect_core.study.scored_photos import Tray
+from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import stop_explaining
 
 Report = Callable[[float, str], None]
@@ -34,15 +34,15 @@ class Reading:
     spread: float
 
 
-def chosen_stops(tray: Tray, value: int, count: int = 10) -> tuple[int, ...]:
+def chosen_stops(scored: ScoredPhotos, value: int, count: int = 10) -> tuple[int, ...]:
     """At most count + 1 of the tray's stops, about evenly spaced on a log scale, with the value in force among them."""
-    wanted = np.geomspace(max(tray.stops[0], 1), tray.stops[-1], count)
-    nearest = {min(tray.stops, key=lambda stop: abs(stop - target)) for target in wanted}
-    return tuple(sorted(nearest | {tray.stop_of(value)}))
+    wanted = np.geomspace(max(scored.stops[0], 1), scored.stops[-1], count)
+    nearest = {min(scored.stops, key=lambda stop: abs(stop - target)) for target in wanted}
+    return tuple(sorted(nearest | {scored.stop_of(value)}))
 
 
 def over_live(
-    tray: Tray,
+    scored: ScoredPhotos,
     masks: list[np.ndarray | None],
     stops: Sequence[int],
     report: Report | None = None,
@@ -51,19 +51,19 @@ def over_live(
     readings = []
     for done, stop in enumerate(stops):
         if report is not None:
-            report(done / len(stops), f"{tray.live_name} = {stop}, {done + 1} of {len(stops)}")
-        readings.append(read_figures(tray, stop, tray.maps(**{tray.live_name: stop}), masks))
+            report(done / len(stops), f"{scored.live_name} = {stop}, {done + 1} of {len(stops)}")
+        readings.append(read_figures(scored, stop, scored.maps(**{scored.live_name: stop}), masks))
     return readings
 
 
 def over_refits(
-    tray: Tray,
+    scored: ScoredPhotos,
     masks: list[np.ndarray | None],
     values: Sequence[float],
     fit_at: Callable[[float], Detector],
     features_of: Callable[[int], Tensor],
     *,
-    share: float,
+    fraction: float,
     report: Report | None = None,
 ) -> list[Reading]:
     """Figures at values of a parameter that needs a fit each, such as γ, M or σ.
@@ -71,12 +71,12 @@ def over_refits(
     fit_at(value) -> a detector of the tray's method; features_of(position) -> (1, h, w, k); share: of the variance,
     which decides q of every detector. A value whose fit raises ValueError reads NaN.
     """
-    readings, top, photos = [], METHODS[tray.method].top, len(tray.photos)
+    readings, top, photos = [], METHODS[scored.method].top, len(scored.photos)
     for done, value in enumerate(values):
 
-        def tell(share: float, *, value: float = value, done: int = done) -> None:
+        def tell(fraction: float, *, value: float = value, done: int = done) -> None:
             if report is not None:
-                report((done + share) / len(values), f"value {value:.3g}, {done + 1} of {len(values)}")
+                report((done + fraction) / len(values), f"value {value:.3g}, {done + 1} of {len(values)}")
 
         tell(0.0)
         try:
@@ -84,19 +84,19 @@ def over_refits(
         except ValueError:
             readings.append(Reading(value, math.nan, math.nan, math.nan, math.nan))
             continue
-        live = {tray.live_name: stop_explaining(detector, stops_up_to(top(detector)), share)}
-        maps = np.empty((photos, *tray.size), np.float32)
+        live = {scored.live_name: stop_explaining(detector, stops_up_to(top(detector)), fraction)}
+        maps = np.empty((photos, *scored.size), np.float32)
         for i in range(photos):
-            maps[i] = to_pixels(map_patches(tray.method, detector, features_of(i), live), tray.size, sigma=SIGMA)
+            maps[i] = to_pixels(map_patches(scored.method, detector, features_of(i), live), scored.size, sigma=SIGMA)
             tell((i + 1) / photos)
-        readings.append(read_figures(tray, value, maps, masks))
+        readings.append(read_figures(scored, value, maps, masks))
     return readings
 
 
-def read_figures(tray: Tray, value: float, maps: np.ndarray, masks: list[np.ndarray | None]) -> Reading:
+def read_figures(scored: ScoredPhotos, value: float, maps: np.ndarray, masks: list[np.ndarray | None]) -> Reading:
     """The figures of the tray's photos given their (photos, H, W) anomaly maps."""
-    good, defect = tray.kinds()
-    judge, scores = tray.of_part("judge"), np.asarray(image_score(maps))
+    good, defect = scored.good_and_defect()
+    judge, scores = scored.of_subset("judge"), np.asarray(image_score(maps))
     known = [i for i in np.flatnonzero(judge) if masks[i] is not None]
     told = judge & (good | defect)
     with warnings.catch_warnings():
@@ -107,7 +107,11 @@ def read_figures(tray: Tray, value: float, maps: np.ndarray, masks: list[np.ndar
             auroc(scores[told], defect[told]),
             overlap,
             fpr_at_tpr(scores[told], defect[told]),
-            spread(scores[good & (tray.of_part("calibrate") if (good & tray.of_part("calibrate")).any() else judge)]),
+            spread(
+                scores[
+                    good & (scored.of_subset("calibrate") if (good & scored.of_subset("calibrate")).any() else judge)
+                ]
+            ),
         )
 
 

@@ -1,4 +1,4 @@
-"""Starting values from good photos alone: made-up defects pasted into held-out ones, and the setting that finds them.
+"""Starting values from good photos alone: synthetic defects pasted into held-out ones, and the setting that finds them.
 
 Each method says which settings are worth trying (`settings`, `trial_stops`). They are compared on a patch sample by the
 mean of pixel AUROC and AUPRO on the pasted defects.
@@ -39,7 +39,7 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class _Trial:
-    """Good photos with made-up defects: features (n, h, w, k), masks (n, H, W) bool at the size of the small maps."""
+    """Good photos with synthetic defects: features (n, h, w, k), masks (n, H, W) bool at the size of the small maps."""
 
     features: Tensor
     masks: np.ndarray
@@ -94,7 +94,7 @@ def suggest(
     progress: Report | None = None,
     cancelled: Cancel | None = None,
 ) -> Suggestion:
-    """The setting of the study's method that sets made-up defects off best from the good surface around them.
+    """The setting of the study's method that sets synthetic defects off best from the good surface around them.
 
     study: fitted when its live parameter is k or m, of which every value comes from the one fit, else extracted. Of
     settings within TIE of the best the one with the least to compute is taken.
@@ -104,12 +104,12 @@ def suggest(
         raise ValueError(f"{study.method} has no value to suggest; it is used with its defaults")
     trial = _trial(study, progress, cancelled)
     tried: list[_Setting] = []
-    for share, parameters, detector in candidates(study, fixed, cancelled):
-        tell(progress, cancelled, 0.2 + 0.8 * share, "trying settings on made-up defects")
+    for fraction, parameters, detector in candidates(study, fixed, cancelled):
+        tell(progress, cancelled, 0.2 + 0.8 * fraction, "trying settings on synthetic defects")
         tried += _measure(study, trial, parameters, detector, fixed)
     best = max(setting.quality for setting in tried)
     chosen = min((s for s in tried if s.quality >= best - TIE), key=lambda setting: setting.live)
-    tell(progress, cancelled, 1.0, "trying settings on made-up defects")
+    tell(progress, cancelled, 1.0, "trying settings on synthetic defects")
     return Suggestion(chosen.parameters, {METHODS[study.method].live: chosen.live}, _basis(trial, len(tried), chosen))
 
 
@@ -131,7 +131,7 @@ def _trial(study: Study, progress: Report | None, cancelled: Cancel | None) -> _
             mask |= changed
         features.append(study.preparation.features(pixels))
         masks.append(mask_at(mask, small))
-        tell(progress, cancelled, 0.2 * (number + 1) / PHOTOS, "making up defects")
+        tell(progress, cancelled, 0.2 * (number + 1) / PHOTOS, "making synthetic defects")
     if not features:
         raise ValueError("none of the good photos can be read any more; check that they are still there")
     return _Trial(torch.cat(features), np.stack(masks), len(chosen), held_out)
@@ -149,9 +149,9 @@ def candidates(
 ) -> Iterator[tuple[float, dict[str, float], Detector]]:
     """(share done, parameters of the fit, detector): one for every kernel width, or the study's own."""
     if METHODS[study.method].one_fit:
-        if study.tray is None:
+        if study.scored is None:
             raise ValueError(f"{study.method} is tried as it was fitted, and is not fitted yet; call fit first")
-        yield 0.5, {}, study.tray.detector
+        yield 0.5, {}, study.scored.detector
         return
     sample = PatchSample.of(study, cancelled)
     method = METHODS[study.method]
@@ -178,7 +178,7 @@ def _basis(trial: _Trial, tried: int, chosen: _Setting) -> str:
     photos = "1 good photo" if trial.photos == 1 else f"{trial.photos} good photos"
     seen = "" if trial.held_out else ", learned from too since none was kept aside,"
     return (
-        f"Suggested from {photos}{seen} with {len(trial.masks) * len(KINDS)} made-up defects pasted in: of {tried} "
+        f"Suggested from {photos}{seen} with {len(trial.masks) * len(KINDS)} synthetic defects pasted in: of {tried} "
         f"settings tried, this one sets them off best. A pixel of theirs then scores above a good one "
         f"{round(100 * chosen.pixels)} times in 100."
     )

@@ -17,7 +17,7 @@ from inspect_core.images.boxes import Box
 from inspect_core.images.read import ImageError, read_mask
 from inspect_core.judge.anomaly_map import regions, scale_region
 from inspect_core.similar.known_cases import picture_of
-from inspect_core.ui.taught_part import InHand
+from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.ui.teach import teaching
 from inspect_core.verdict import Limits
 
@@ -25,53 +25,55 @@ REGION, WHOLE = "The region that stands out", "The whole part"
 """The words for what to look at."""
 
 
-def found_box(hand: InHand, position: int, live: dict[str, int], limits: Limits) -> Box | None:
+def found_box(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits) -> Box | None:
     """The largest region above the limit in pixels of the photo, as inspection finds it; None when accepted."""
-    return next(iter(found_boxes(hand, position, live, limits)), None)
+    return next(iter(found_boxes(taught, position, live, limits)), None)
 
 
-def found_boxes(hand: InHand, position: int, live: dict[str, int], limits: Limits) -> tuple[Box, ...]:
+def found_boxes(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits) -> tuple[Box, ...]:
     """The regions above the limit in pixels of the photo, the largest first."""
-    return _found_boxes(hand, hand.id, position, live, limits.review)
+    return _found_boxes(taught, taught.id, position, live, limits.review)
 
 
-def true_box(hand: InHand, position: int) -> Box | None:
+def true_box(taught: TaughtPart, position: int) -> Box | None:
     """The box of the largest piece of a photo's true mask; None without a readable mask."""
-    return next(iter(true_boxes(hand, position)), None)
+    return next(iter(true_boxes(taught, position)), None)
 
 
-def true_boxes(hand: InHand, position: int) -> tuple[Box, ...]:
+def true_boxes(taught: TaughtPart, position: int) -> tuple[Box, ...]:
     """Boxes of the pieces of a photo's true mask, largest first; none without a readable mask."""
-    photo = hand.tray.photos[position]
+    photo = taught.scored.photos[position]
     return _true_boxes(photo.mask, photo.size) if photo.mask else ()
 
 
-def embedding(hand: InHand, position: int, box: Box | None) -> np.ndarray:
+def embedding(taught: TaughtPart, position: int, box: Box | None) -> np.ndarray:
     """(d,) embedding of a photo on the tray or of the square around a box on it, kept in the feature store.
 
     Raises ImageError for a photo that can no longer be read.
     """
-    backbone, store = hand.preparation.backbone, _store(hand)
+    backbone, store = taught.preparation.backbone, _store(taught)
     parts = (backbone.name, backbone.weight_digest, backbone.size, backbone.engine, box)
-    key = f"{hand.tray.photos[position].digest}-{hashlib.sha256(repr(parts).encode()).hexdigest()}-embedding"
+    key = f"{taught.scored.photos[position].digest}-{hashlib.sha256(repr(parts).encode()).hexdigest()}-embedding"
     kept = store.get(key)
     if kept is None:
-        kept = embed(hand.pixels(position), box, backbone)
+        kept = embed(taught.pixels(position), box, backbone)
         with contextlib.suppress(OSError):  # a full disk costs the time to look again, not the answer
             store.put(key, kept)
     return kept
 
 
-def picture(hand: InHand, position: int, box: Box | None) -> np.ndarray:
+def picture(taught: TaughtPart, position: int, box: Box | None) -> np.ndarray:
     """(64, 64, 3) uint8 of what `embedding` looks at. Raises ImageError as it does."""
-    return _picture(hand, hand.tray.photos[position].digest, position, box)
+    return _picture(taught, taught.scored.photos[position].digest, position, box)
 
 
 @st.cache_data(max_entries=4096, show_spinner=False)
-def _found_boxes(_hand: InHand, hand_id: str, position: int, live: dict[str, int], review: float) -> tuple[Box, ...]:
-    photo = _hand.tray.photos[position]
-    found = regions(_hand.tray.map(position, **live), review)
-    scaled = [scale_region(region, _hand.tray.size, photo.size) for region in found]
+def _found_boxes(
+    _taught: TaughtPart, taught_id: str, position: int, live: dict[str, int], review: float
+) -> tuple[Box, ...]:
+    photo = _taught.scored.photos[position]
+    found = regions(_taught.scored.map(position, **live), review)
+    scaled = [scale_region(region, _taught.scored.size, photo.size) for region in found]
     return tuple(region.box for region in sorted(scaled, key=lambda region: -region.area))
 
 
@@ -84,9 +86,9 @@ def _true_boxes(mask: Path, size: tuple[int, int]) -> tuple[Box, ...]:
 
 
 @st.cache_data(max_entries=1024, show_spinner=False)
-def _picture(_hand: InHand, digest: str, _position: int, box: Box | None) -> np.ndarray:
-    return picture_of(_hand.pixels(_position), box)
+def _picture(_taught: TaughtPart, digest: str, _position: int, box: Box | None) -> np.ndarray:
+    return picture_of(_taught.pixels(_position), box)
 
 
-def _store(hand: InHand) -> Store:
-    return hand.study.store if hand.study is not None else teaching.feature_store()
+def _store(taught: TaughtPart) -> Store:
+    return taught.study.store if taught.study is not None else teaching.feature_store()

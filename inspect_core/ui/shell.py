@@ -63,13 +63,13 @@ def start(title: str, work: Callable[[Job], Any]) -> None:
 def sidebar() -> None:
     """Product and recipe in use, device, and the running job with its cancel button."""
     with st.sidebar:
-        hand = taught_part.current()
-        if hand is None:
+        taught = taught_part.current()
+        if taught is None:
             st.caption("No part has been taught yet.")
         else:
-            st.markdown(f"**{plain(hand.product)}**")
-            st.caption(plain(hand.describe()))
-            st.caption(f"Runs on {plain(hand.engine)}")
+            st.markdown(f"**{plain(taught.product)}**")
+            st.caption(plain(taught.describe()))
+            st.caption(f"Runs on {plain(taught.engine)}")
         job = jobs().current
         if job is not None and job.active:
             _watch()
@@ -79,7 +79,7 @@ def show_job(job: Job) -> None:
     """What is running, by whom if another session started it, how far it is, how long it takes, how to stop it."""
     left = job.seconds_left
     time_left = f" · {duration(left)} left" if left is not None else ""
-    st.progress(job.share, text=f"{plain(job.title)}: {plain(job.step or 'starting')}{time_left}")
+    st.progress(job.fraction, text=f"{plain(job.title)}: {plain(job.step or 'starting')}{time_left}")
     if job not in st.session_state.get(_STARTED, []):
         st.caption("Started in another window." if job.owner == current_user() else f"Started by {plain(job.owner)}.")
     st.button(
@@ -150,7 +150,7 @@ def watch_in_page() -> None:
     """The running job's progress in the page, without a second cancel button."""
     job = jobs().current
     if job is not None and job.active:
-        st.progress(job.share, text=plain(job.step or "starting"))
+        st.progress(job.fraction, text=plain(job.step or "starting"))
     else:
         st.rerun()
 

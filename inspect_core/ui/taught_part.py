@@ -17,7 +17,7 @@ import streamlit as st
 from PIL import Image
 from torch import Tensor
 
-from inspect_core.defect_types.classifier import Kinds
+from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.extraction import Preparation
 from inspect_core.guard.model import OFF, Guard
 from inspect_core.images.read import Picture, read
@@ -26,7 +26,7 @@ from inspect_core.recipe import Recipe, guard_score
 from inspect_core.runtime import workspace
 from inspect_core.runtime.unfinished import replacing
 from inspect_core.similar.known_cases import KnownCases
-from inspect_core.study.scored_photos import UNKNOWN, Tray, TrayPhoto
+from inspect_core.study.scored_photos import UNKNOWN, ScoredPhoto, ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.tuning.suggest import Suggestion
@@ -43,13 +43,13 @@ class _Memo:
     def __init__(self) -> None:
         self.foreign: dict[tuple[str, bool], float] = {}
         self.read: tuple[Path, np.ndarray] | None = None
-        self.scores: tuple[Tray, dict[str, int], np.ndarray] | None = None
+        self.scores: tuple[ScoredPhotos, dict[str, int], np.ndarray] | None = None
         self.sample: PatchSample | None = None
         self.sampling = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
-class InHand:
+class TaughtPart:
     """A taught part on the bench: from a study just fitted, or from a recipe that was opened.
 
     Sessions and jobs share it, so it never changes: `change` puts a changed copy of the same id in its place, and who
@@ -60,13 +60,13 @@ class InHand:
     """
 
     product: str
-    tray: Tray
+    scored: ScoredPhotos
     preparation: Preparation
     study: Study | None = None
     recipe: Recipe | None = None
     notes: tuple[str, ...] = ()
     guard: Guard | None = None
-    kinds: Kinds | None = None
+    defect_types: DefectTypes | None = None
     cases: KnownCases | None = None
     suggestion: Suggestion | None = None
     follows: str | None = None
@@ -89,7 +89,7 @@ class InHand:
 
         Raises ImageError for a photo that can no longer be read.
         """
-        path, held = self.tray.photos[position].path, self._memo.read
+        path, held = self.scored.photos[position].path, self._memo.read
         if held is None or held[0] != path:
             held = self._memo.read = None  # lets go of the last before the next is read
             held = self._memo.read = path, read(path).pixels
@@ -102,14 +102,14 @@ class InHand:
     def scores(self, live: dict[str, int]) -> np.ndarray:
         """Scores of the whole tray; the last ones are kept, since a move of the limit asks for the same again."""
         held = self._memo.scores
-        if held is None or held[:2] != (self.tray, live):
-            held = self._memo.scores = self.tray, dict(live), self.tray.scores(**live)
+        if held is None or held[:2] != (self.scored, live):
+            held = self._memo.scores = self.scored, dict(live), self.scored.scores(**live)
         return held[2]
 
     def calm(self, live: dict[str, int]) -> float:
         """The median patch score of good photos, where colour begins; of all photos when none is known to be good."""
-        errors = self.tray.grid_errors(**live)
-        good, _ = self.tray.kinds()
+        errors = self.scored.grid_errors(**live)
+        good, _ = self.scored.good_and_defect()
         chosen = errors[good] if good.any() else errors
         return float(np.median(chosen)) if chosen.size else 0.0
 
@@ -117,7 +117,7 @@ class InHand:
         """What the guard says of one photo on the tray; None when there is no guard or it is off."""
         if self.guard is None or self.guard.mode == OFF:
             return None
-        asked, known = (self.tray.photos[position].digest, self.guard.fused), self._memo.foreign
+        asked, known = (self.scored.photos[position].digest, self.guard.fused), self._memo.foreign
         if asked not in known:
             known[asked] = guard_score(self.pixels(position), self.guard, self.preparation.backbone)
         return self.guard.sentence(known[asked])
@@ -126,7 +126,7 @@ class InHand:
         """Whether the guard trips on one photo; False while it has not been asked about it."""
         if self.guard is None:
             return False
-        score = self._memo.foreign.get((self.tray.photos[position].digest, self.guard.fused))
+        score = self._memo.foreign.get((self.scored.photos[position].digest, self.guard.fused))
         return score is not None and self.guard.trips(score)
 
     def patch_sample(self) -> PatchSample:
@@ -138,14 +138,14 @@ class InHand:
 
     def position_of(self, digest: str) -> int | None:
         """Where the photo of this content is on the tray; None when it is not there."""
-        return next((i for i, photo in enumerate(self.tray.photos) if photo.digest == digest), None)
+        return next((i for i, photo in enumerate(self.scored.photos) if photo.digest == digest), None)
 
-    def with_photo(self, photo: TrayPhoto, patches: Tensor, thumbnail: bytes) -> "InHand":
+    def with_photo(self, photo: ScoredPhoto, patches: Tensor, thumbnail: bytes) -> "TaughtPart":
         """With one photo more at the end of the tray, (1, h, w, k) patches given; as it is when the photo is there."""
         if self.position_of(photo.digest) is not None:
             return self
-        tray = self.tray.with_photo(photo, patches)
-        return replace(self, tray=tray, thumbnails=(*self.thumbnails, thumbnail))
+        scored = self.scored.with_photo(photo, patches)
+        return replace(self, scored=scored, thumbnails=(*self.thumbnails, thumbnail))
 
 
 def keep_upload(picture: Picture) -> Path:
@@ -163,23 +163,27 @@ def of_study(
     notes: tuple[str, ...] = (),
     guard: Guard | None = None,
     suggestion: Suggestion | None = None,
-) -> InHand:
+) -> TaughtPart:
     """What a finished fit puts in hand."""
-    hand = InHand(product, study.tray, study.preparation, study=study, notes=notes, guard=guard, suggestion=suggestion)
-    return replace(hand, thumbnails=tuple(heatmap.thumbnail(hand.pixels(i)) for i in range(len(study.tray.photos))))
+    taught = TaughtPart(
+        product, study.scored, study.preparation, study=study, notes=notes, guard=guard, suggestion=suggestion
+    )
+    return replace(
+        taught, thumbnails=tuple(heatmap.thumbnail(taught.pixels(i)) for i in range(len(study.scored.photos)))
+    )
 
 
-def refitted(hand: InHand, study: Study) -> InHand:
+def refitted(taught: TaughtPart, study: Study) -> TaughtPart:
     """The same part under another fit of the same photos; photos added on the bench come along."""
     memo = _Memo()
-    memo.foreign.update(hand._memo.foreign)
-    tray = study.tray
-    for photo in hand.tray.photos:
+    memo.foreign.update(taught._memo.foreign)
+    scored = study.scored
+    for photo in taught.scored.photos:
         if photo.part == ADDED:
-            tray = tray.with_photo(photo, study.features(photo))
-    return InHand(
-        hand.product, tray, study.preparation, study=study, notes=hand.notes, guard=hand.guard, kinds=hand.kinds,
-        cases=hand.cases, suggestion=hand.suggestion, follows=hand.id, thumbnails=hand.thumbnails, _memo=memo,
+            scored = scored.with_photo(photo, study.features(photo))
+    return TaughtPart(
+        taught.product, scored, study.preparation, study=study, notes=taught.notes, guard=taught.guard,
+        defect_types=taught.defect_types, cases=taught.cases, suggestion=taught.suggestion, follows=taught.id, thumbnails=taught.thumbnails, _memo=memo,
     )  # fmt: skip
 
 
@@ -189,22 +193,22 @@ class _Shelf:
     def __init__(self) -> None:
         self.changing = threading.RLock()
         self._lock = threading.Lock()
-        self.items: OrderedDict[str, InHand] = OrderedDict()
+        self.items: OrderedDict[str, TaughtPart] = OrderedDict()
 
-    def put(self, hand: InHand) -> None:
+    def put(self, taught: TaughtPart) -> None:
         with self._lock:
-            self.items[hand.id] = hand
-            self.items.move_to_end(hand.id)
+            self.items[taught.id] = taught
+            self.items.move_to_end(taught.id)
             while len(self.items) > SHELF_SIZE:
                 self.items.popitem(last=False)
 
-    def get(self, hand_id: str | None) -> InHand | None:
+    def get(self, taught_id: str | None) -> TaughtPart | None:
         with self._lock:
-            if hand_id in self.items:
-                self.items.move_to_end(hand_id)
-            return self.items.get(hand_id)
+            if taught_id in self.items:
+                self.items.move_to_end(taught_id)
+            return self.items.get(taught_id)
 
-    def last_used(self) -> InHand | None:
+    def last_used(self) -> TaughtPart | None:
         with self._lock:
             return next(reversed(self.items.values()), None)
 
@@ -214,54 +218,54 @@ def _shelf() -> _Shelf:
     return _Shelf()
 
 
-def shelve(hand: InHand) -> str:
+def shelve(taught: TaughtPart) -> str:
     """Put a part on the shelf; its id, which is what callbacks, fragments and jobs hold of it."""
-    _shelf().put(hand)
-    return hand.id
+    _shelf().put(taught)
+    return taught.id
 
 
-def find(hand_id: str) -> InHand | None:
+def find(taught_id: str) -> TaughtPart | None:
     """The part of this id as it is now; None when it was put away for parts used after it."""
-    return _shelf().get(hand_id)
+    return _shelf().get(taught_id)
 
 
-def change(hand_id: str, how: Callable[[InHand], InHand]) -> InHand | None:
+def change(taught_id: str, how: Callable[[TaughtPart], TaughtPart]) -> TaughtPart | None:
     """Put what `how` makes of a part in its place, for all sessions; None when the part was put away.
 
     One change at a time: none is lost when two sessions, or a session and a job, change the same part.
     """
     shelf = _shelf()
     with shelf.changing:
-        hand = shelf.get(hand_id)
-        if hand is None:
+        taught = shelf.get(taught_id)
+        if taught is None:
             return None
-        changed = how(hand)
+        changed = how(taught)
         shelf.put(changed)
         return changed
 
 
-def add(hand: InHand, picture: Picture) -> InHand | None:
+def add(taught: TaughtPart, picture: Picture) -> TaughtPart | None:
     """The part with an uploaded photo on its tray, kept losslessly in the workspace; None when the part was put away.
 
     A photo seen before costs no work.
     """
-    if hand.position_of(picture.digest) is not None:
-        return hand
+    if taught.position_of(picture.digest) is not None:
+        return taught
     path = keep_upload(picture)
-    photo = TrayPhoto(picture.name, picture.digest, picture.pixels.shape[:2], UNKNOWN, ADDED, path)
-    patches, thumbnail = hand.preparation.features(picture.pixels), heatmap.thumbnail(picture.pixels)
-    added = change(hand.id, lambda held: held.with_photo(photo, patches, thumbnail))
+    photo = ScoredPhoto(picture.name, picture.digest, picture.pixels.shape[:2], UNKNOWN, ADDED, path)
+    patches, thumbnail = taught.preparation.features(picture.pixels), heatmap.thumbnail(picture.pixels)
+    added = change(taught.id, lambda held: held.with_photo(photo, patches, thumbnail))
     if added is not None:
         added.product_check(added.position_of(picture.digest))
     return added
 
 
-def take(hand_id: str) -> None:
+def take(taught_id: str) -> None:
     """Have this session work with a part on the shelf."""
-    st.session_state[_KEY] = hand_id
+    st.session_state[_KEY] = taught_id
 
 
-def current() -> InHand | None:
+def current() -> TaughtPart | None:
     """What this session has in hand: what it took last; with nothing taken yet, the part used last by anyone.
 
     None when there is nothing, or what it had was put away (see `put_away`): no other part takes its place unasked.
@@ -269,18 +273,18 @@ def current() -> InHand | None:
     wanted = st.session_state.get(_KEY)
     if wanted is not None:
         return find(wanted)
-    hand = _shelf().last_used()
-    if hand is not None:
-        take(hand.id)
-    return hand
+    taught = _shelf().last_used()
+    if taught is not None:
+        take(taught.id)
+    return taught
 
 
-def put_away() -> InHand | None:
+def put_away() -> TaughtPart | None:
     """The part used last by anyone, when the one this session had was put away; else None."""
     return _shelf().last_used() if _KEY in st.session_state and current() is None else None
 
 
-def redrawn(draw: Callable[[InHand], None]) -> Callable[[InHand], None]:
+def redrawn(draw: Callable[[TaughtPart], None]) -> Callable[[TaughtPart], None]:
     """A function that draws a part, as a fragment: each time with the part as it is then.
 
     Streamlit keeps the arguments of a fragment until the session's next full run, so it is given the id alone.
@@ -288,10 +292,10 @@ def redrawn(draw: Callable[[InHand], None]) -> Callable[[InHand], None]:
 
     @st.fragment
     @wraps(draw)
-    def fragment(hand_id: str) -> None:
-        hand = find(hand_id)
-        if hand is None:
+    def fragment(taught_id: str) -> None:
+        taught = find(taught_id)
+        if taught is None:
             st.rerun()
-        draw(hand)
+        draw(taught)
 
-    return lambda hand: fragment(hand.id)
+    return lambda taught: fragment(taught.id)

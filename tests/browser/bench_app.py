@@ -21,16 +21,16 @@ def made_up(parts: int) -> tuple[list[bench.Part], np.ndarray]:
     """Parts and their (parts, 12, 12) grids: three in four good, the others with a bright spot or two."""
     rng = np.random.default_rng(7)
     grids = rng.gamma(20, 0.4, size=(parts, 12, 12)).astype(np.float32)
-    kinds = ["good" if i % 4 else ("scratch", "dent")[i // 4 % 2] for i in range(parts)]
-    for i, kind in enumerate(kinds):
+    defect_types = ["good" if i % 4 else ("scratch", "dent")[i // 4 % 2] for i in range(parts)]
+    for i, kind in enumerate(defect_types):
         if kind != "good":
             for row, column in rng.integers(1, 11, size=(1 + i % 2, 2)):
                 grids[i, row : row + 2, column : column + 2] += rng.uniform(4, 16)
-    where = ["judge" if kind != "good" or i % 2 else "calibrate" for i, kind in enumerate(kinds)]
+    where = ["judge" if kind != "good" or i % 2 else "calibrate" for i, kind in enumerate(defect_types)]
     scores = image_score(to_pixels(grids, SIZE))
     return [
         bench.Part(f"part <i>{i:03d}</i>.png", kind, part, f"lot {i % 3}", float(score))
-        for i, (kind, part, score) in enumerate(zip(kinds, where, scores, strict=True))
+        for i, (kind, part, score) in enumerate(zip(defect_types, where, scores, strict=True))
     ], grids
 
 

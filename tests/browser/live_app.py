@@ -21,27 +21,27 @@ shell.gate("live_app.py")
 
 
 @st.cache_resource
-def teach(method: str) -> taught_part.InHand:
+def teach(method: str) -> taught_part.TaughtPart:
     parts = split(scan(teaching.SAMPLES / "flange"), seed=0)
     backbone = load("efficientnet_lite0", size=(128, 128), device="cpu")
     study = Study(
         parts, backbone, teaching.feature_store(), method=method, parameters=PARAMETERS[method], grid=(16, 16)
     )
-    hand = taught_part.of_study(
+    part = taught_part.of_study(
         "flange",
         study.fit(),
         guard=train_guard(study.preparation.backbone, study.split.fit, study.split.calibrate, seed=study.seed),
     )
-    suggestion = Suggestion(live_parameters.fitted(hand), hand.tray.live, "Suggested for this test.")
-    return replace(hand, suggestion=suggestion)
+    suggestion = Suggestion(live_parameters.fitted(part), part.scored.live, "Suggested for this test.")
+    return replace(part, suggestion=suggestion)
 
 
 taught = teach(st.query_params["method"])
-hand = taught_part.current()
-if hand is None or hand.tray.method != taught.tray.method:
+part = taught_part.current()
+if part is None or part.scored.method != taught.scored.method:
     taught_part.take(taught_part.shelve(taught))
     st.rerun()
 shell.sidebar()
-hand = panels.add_photos(hand)
-panels.hand_over_thumbnails(hand)
-panels.bench_with_parameters(hand)
+part = panels.add_photos(part)
+panels.hand_over_thumbnails(part)
+panels.bench_with_parameters(part)

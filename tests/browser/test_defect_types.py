@@ -32,7 +32,7 @@ def kind_buttons(page: Page, kind: str):
 def test_from_labels_to_a_named_defect_and_an_unknown_one(address, open_page):
     page = open_page(address)
     expect(page.get_by_role("slider", name=re.compile("limit", re.IGNORECASE)).first).to_be_visible(timeout=WORK)
-    page.get_by_role("link", name="Kinds").click()
+    page.get_by_role("link", name="DefectTypes").click()
     expect(page.get_by_role("heading", name="Examples")).to_be_visible()
     show(page, "misdrilled")
     expect(kind_buttons(page, "misdrilled")).to_have_count(4)
@@ -51,16 +51,16 @@ def test_from_labels_to_a_named_defect_and_an_unknown_one(address, open_page):
     expect(page.get_by_text("The likeliest kind is the right one for")).to_be_visible(timeout=WORK)
     idle(page)
     expect(page.get_by_text("of 20 examples")).to_be_visible()
-    expect(page.get_by_role("slider", name="Name a kind from")).to_be_visible()
+    expect(page.get_by_role("slider", name="Minimum confidence")).to_be_visible()
 
     page.get_by_role("link", name="Inspect").click()
     kind = page.locator(".card .kind")
-    limit = page.get_by_role("slider", name="Name a kind from")
+    limit = page.get_by_role("slider", name="Minimum confidence")
     limit.focus()
     page.keyboard.press("Home")
     expect(kind).to_have_text(NAMED)
     limit.focus()
     page.keyboard.press("End")
-    expect(kind).to_have_text("not a known kind")
+    expect(kind).to_have_text("unknown defect type")
     idle(page)
     assert page.get_by_test_id("stException").count() == 0

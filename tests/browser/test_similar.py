@@ -37,7 +37,7 @@ def test_a_known_defect_a_foreign_object_and_the_same_again(address, open_page):
     page.keyboard.press("Enter")
     page.get_by_label("Note").fill("a piece of linen")
     page.get_by_role("button", name="Add", exact=True).click()
-    expect(page.get_by_role("button", name="Take it out of the gallery")).to_be_visible()
+    expect(page.get_by_role("button", name="Remove from gallery")).to_be_visible()
 
     drop(page, second)
     expect(page.get_by_text("a piece of linen")).to_be_visible()

@@ -11,7 +11,7 @@ from PIL import Image
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.cli.commands import main
 from inspect_core.cli.outputs import CSV_COLUMNS
-from inspect_core.defect_types.classifier import NOT_KNOWN, embed
+from inspect_core.defect_types.classifier import UNKNOWN_TYPE, embed
 from inspect_core.defect_types.training import FITS, FOREST
 from inspect_core.defect_types.training import fit as learn_kinds
 from inspect_core.images.read import read
@@ -145,18 +145,20 @@ def test_the_guard_can_be_fused_with_the_class_scores(taught, product, tmp_path)
 
 
 @pytest.fixture(scope="module")
-def kinds(backbone, product):
+def defect_types(backbone, product):
     """Kinds that know little: noise about the embedding of one defect."""
     rng, photo = np.random.default_rng(0), next((product / "test/dent").iterdir())
     points = embed(read(photo).pixels, None, backbone) + rng.normal(size=(8, 1280))
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(FITS, FOREST, partial(fit_kdf, trees=20))
-        return learn_kinds(points.astype(np.float32), ["dent", "stain"] * 4).kinds
+        return learn_kinds(points.astype(np.float32), ["dent", "stain"] * 4).defect_types
 
 
-@pytest.mark.parametrize(("known_from", "named"), [(0.0, {"dent", "stain"}), (1.0, {NOT_KNOWN})])
-def test_the_kind_of_a_part_stands_in_the_table(taught, kinds, product, tmp_path, known_from, named):
-    recipe = save(replace(load(taught), kinds=kinds.with_limit(known_from), digest=None), tmp_path / "k.zip")
+@pytest.mark.parametrize(("known_from", "named"), [(0.0, {"dent", "stain"}), (1.0, {UNKNOWN_TYPE})])
+def test_the_kind_of_a_part_stands_in_the_table(taught, defect_types, product, tmp_path, minimum_confidence, named):
+    recipe = save(
+        replace(load(taught), defect_types=defect_types.with_limit(minimum_confidence), digest=None), tmp_path / "k.zip"
+    )
     assert main(["inspect", str(tmp_path / "k.zip"), str(product / "test"), "--csv", str(tmp_path / "v.csv")]) == 1
     rows = rows_of(tmp_path / "v.csv")
     assert list(rows[0])[-3:] == ["kind", "kind_probability", "milliseconds"]
@@ -165,7 +167,7 @@ def test_the_kind_of_a_part_stands_in_the_table(taught, kinds, product, tmp_path
     row = next(row for row in rows if row["verdict"] != "accept")
     verdict = inspect(read(product / "test" / row["name"]).pixels, recipe)
     assert (row["kind"], row["kind_probability"]) == (
-        (verdict.kind[0], repr(verdict.kind[1])) if verdict.kind else (NOT_KNOWN, "")
+        (verdict.kind[0], repr(verdict.kind[1])) if verdict.kind else (UNKNOWN_TYPE, "")
     )
 
 

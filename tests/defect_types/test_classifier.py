@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from inspect_core.defect_types.classifier import Kinds, embed, largest_box
+from inspect_core.defect_types.classifier import DefectTypes, embed, largest_box
 from inspect_core.defect_types.training import fit
 from inspect_core.images.boxes import square_around
 from inspect_core.judge.anomaly_map import Region
@@ -17,49 +17,49 @@ def examples(count: int, seed: int) -> tuple[np.ndarray, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def kinds() -> Kinds:
-    return fit(*examples(20, 0)).kinds
+def defect_types() -> DefectTypes:
+    return fit(*examples(20, 0)).defect_types
 
 
-def test_known_kinds_are_named_with_their_probability(kinds):
+def test_known_kinds_are_named_with_their_probability(defect_types):
     points, labels = examples(10, 1)
-    named = [kinds.of_embedding(point) for point in points]
+    named = [defect_types.of_embedding(point) for point in points]
     right = [name is not None and name[0] == label for name, label in zip(named, labels, strict=True)]
     assert np.mean(right) > 0.8
-    assert all(kinds.known_from <= name[1] <= 1 for name in named if name)
+    assert all(defect_types.minimum_confidence <= name[1] <= 1 for name in named if name)
 
 
-def test_a_part_far_from_all_is_not_a_known_kind(kinds):
-    assert kinds.of_embedding(np.full(6, 400.0, np.float32)) is None
+def test_a_part_far_from_all_is_not_a_known_kind(defect_types):
+    assert defect_types.of_embedding(np.full(6, 400.0, np.float32)) is None
 
 
-def test_the_limit_decides_what_is_named(kinds):
-    assert kinds.with_limit(0.0).of_embedding(np.full(6, 3.0, np.float32))[0] == "scratch"
+def test_the_limit_decides_what_is_named(defect_types):
+    assert defect_types.with_limit(0.0).of_embedding(np.full(6, 3.0, np.float32))[0] == "scratch"
     with pytest.raises(ValueError, match=r"known_from is 1\.5"):
-        kinds.with_limit(1.5)
+        defect_types.with_limit(1.5)
 
 
-def test_a_kind_can_be_renamed_but_not_joined(kinds):
-    assert kinds.renamed("dent", "bump").names == ("bump", "scratch", "stain")
+def test_a_kind_can_be_renamed_but_not_joined(defect_types):
+    assert defect_types.renamed("dent", "bump").names == ("bump", "scratch", "stain")
     with pytest.raises(ValueError, match="is a kind already"):
-        kinds.renamed("dent", "stain")
+        defect_types.renamed("dent", "stain")
     with pytest.raises(ValueError, match="not one of the kinds"):
-        kinds.renamed("rust", "stain")
+        defect_types.renamed("rust", "stain")
 
 
-def test_it_comes_back_from_its_arrays_to_the_bit(kinds):
-    arrays = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in kinds.arrays().items()}
+def test_it_comes_back_from_its_arrays_to_the_bit(defect_types):
+    arrays = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in defect_types.arrays().items()}
     assert all(bool(torch.isfinite(value).all()) for value in arrays.values())
-    again = Kinds.from_arrays(arrays, kinds.params())
+    again = DefectTypes.from_arrays(arrays, defect_types.params())
     point = np.full((1, 6), 2.7, np.float32)
-    assert np.array_equal(again.classifier.predict_proba(point), kinds.classifier.predict_proba(point))
-    assert again.names == kinds.names
+    assert np.array_equal(again.classifier.predict_proba(point), defect_types.classifier.predict_proba(point))
+    assert again.names == defect_types.names
 
 
-def test_the_same_examples_give_the_same_kinds_to_the_bit(kinds):
+def test_the_same_examples_give_the_same_kinds_to_the_bit(defect_types):
     point = examples(3, 2)[0]
-    again = fit(*examples(20, 0)).kinds
-    assert np.array_equal(again.classifier.predict_proba(point), kinds.classifier.predict_proba(point))
+    again = fit(*examples(20, 0)).defect_types
+    assert np.array_equal(again.classifier.predict_proba(point), defect_types.classifier.predict_proba(point))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from inspect_core.classify.kernel_density import fit_kdf
-from inspect_core.defect_types.cross_validation import deal_folds, judge_unseen
+from inspect_core.defect_types.cross_validation import cross_validate, deal_folds
 from inspect_core.judge.metrics import expected_calibration_error
 
 
@@ -27,7 +27,7 @@ def test_calibrations_are_learned_on_the_other_folds():
     y = np.repeat([0, 1, 2], 15)
     points = (3.0 * y[:, None] + 0.5 * rng.normal(size=(45, 6))).astype(np.float32)
     classes = np.array(["dent", "scratch", "stain"], dtype=object)
-    unseen = judge_unseen(points, y, classes, np.arange(45), partial(fit_kdf, trees=40), seed=0)
+    unseen = cross_validate(points, y, classes, np.arange(45), partial(fit_kdf, trees=40), seed=0)
     for proba in (unseen.isotonic(), unseen.sigmoid()):
         assert proba.sum(axis=1) == pytest.approx(1.0)
         assert expected_calibration_error(proba, unseen.y) < 0.2

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from inspect_core.defect_types.examples import Example, advice, boxes_of_mask, examples_of, groups_of, learnable
-from inspect_core.study.scored_photos import TrayPhoto
+from inspect_core.study.scored_photos import ScoredPhoto
 
 
-def photo(name: str, group: str | None = None) -> TrayPhoto:
-    return TrayPhoto(name, name, (8, 8), "unknown", "judge", Path(name), group=group)
+def photo(name: str, group: str | None = None) -> ScoredPhoto:
+    return ScoredPhoto(name, name, (8, 8), "unknown", "judge", Path(name), group=group)
 
 
 def test_the_pieces_of_a_mask_come_largest_first_without_specks():

@@ -37,8 +37,10 @@ def test_only_judged_examples_are_counted_but_all_are_learned():
     judged = [i % 2 == 0 for i in range(len(labels))]
     learned = fit(points, labels, judged=judged)
     assert len(learned.unseen.y) == sum(judged)
-    assert learned.kinds.classifier.prior == pytest.approx([1 / 3] * 3)
-    assert len(learned.kinds.classifier.gaussians.mu) == len(fit(points, labels).kinds.classifier.gaussians.mu)
+    assert learned.defect_types.classifier.prior == pytest.approx([1 / 3] * 3)
+    assert len(learned.defect_types.classifier.gaussians.mu) == len(
+        fit(points, labels).defect_types.classifier.gaussians.mu
+    )
 
 
 def test_a_kind_without_a_judged_example_is_named():
@@ -59,19 +61,19 @@ def test_the_suggested_limit_keeps_nine_right_names_of_ten_above_the_prior():
 
 def test_the_network_learns_with_its_output_layer():
     """On wide embeddings the hidden units alone hardly part the kinds."""
-    assert fit(*examples(4), parent=NETWORK).kinds.classifier.parent.with_output
+    assert fit(*examples(4), parent=NETWORK).defect_types.classifier.parent.with_output
 
 
 def test_progress_rises_and_a_report_can_stop_it():
     class Stop(RuntimeError):
         pass
 
-    shares = []
-    fit(*examples(4), report=lambda share, step: shares.append(share))
-    assert shares == sorted(shares)
-    assert shares[-1] == 1.0
+    fractions = []
+    fit(*examples(4), report=lambda fraction, step: fractions.append(fraction))
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1.0
 
-    def stop(share: float, step: str) -> None:
+    def stop(fraction: float, step: str) -> None:
         raise Stop
 
     with pytest.raises(Stop):

@@ -241,8 +241,8 @@ def test_sigma_is_suggested_as_a_third_of_the_median_distance():
 
 
 def test_q_is_suggested_as_the_smallest_that_reaches_the_share():
-    assert suggest_q(np.array([9.0, 0.9, 0.09, 0.01]), share=0.9) == 1
-    assert suggest_q(np.array([9.0, 0.9, 0.09, 0.01]), share=0.99) == 2
+    assert suggest_q(np.array([9.0, 0.9, 0.09, 0.01]), fraction=0.9) == 1
+    assert suggest_q(np.array([9.0, 0.9, 0.09, 0.01]), fraction=0.99) == 2
     assert suggest_q(np.array([9.0, 0.9, 0.09, 0.01])) == 4
     assert suggest_q(np.array([])) == 0
     model = fit(features(80, 3), sigma=0.7)
@@ -268,7 +268,7 @@ def test_errors_name_argument_and_value(monkeypatch):
     with pytest.raises(ValueError, match="expects 3"):
         fit(x, sigma=1.0, q=2).score(features(4, 5))
     with pytest.raises(ValueError, match="share is 0"):
-        suggest_q(np.ones(3), share=0.0)
+        suggest_q(np.ones(3), fraction=0.0)
     for few in (x[:1], np.ones((9, 3))):
         with pytest.raises(ValueError, match="or sigma itself"):
             suggest_sigma(few)

@@ -7,7 +7,7 @@ import torch
 from inspect_core.detectors import baselines, cop_corp, kernel_pca
 from inspect_core.explore import points as explore
 from inspect_core.explore.points import Points
-from inspect_core.study.scored_photos import Tray, TrayPhoto
+from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
 
 KINDS = ("good", "scratch", "unknown", "good", "dent")
 SIZE, GRID = (64, 96), (4, 3)
@@ -18,11 +18,11 @@ def patches(i: int) -> torch.Tensor:
 
 
 @pytest.fixture
-def tray(recipe) -> Tray:
-    tray = Tray("mahalanobis", recipe.detector, GRID, SIZE)
+def scored(recipe) -> ScoredPhotos:
+    scored = ScoredPhotos("mahalanobis", recipe.detector, GRID, SIZE)
     for i, kind in enumerate(KINDS):
-        tray = tray.with_photo(TrayPhoto(f"p{i}", f"d{i}", SIZE, kind, "judge", Path(f"p{i}")), patches(i))
-    return tray
+        scored = scored.with_photo(ScoredPhoto(f"p{i}", f"d{i}", SIZE, kind, "judge", Path(f"p{i}")), patches(i))
+    return scored
 
 
 @pytest.fixture
@@ -34,8 +34,8 @@ def masks() -> list[np.ndarray | None]:
     return [good, scratch, None, good, None]
 
 
-def sample(tray, masks, *, limit=np.inf, count=25, **options) -> Points:
-    return explore.sample_patches(tray, patches, masks, limit=limit, count=count, **options)
+def sample(scored, masks, *, limit=np.inf, count=25, **options) -> Points:
+    return explore.sample_patches(scored, patches, masks, limit=limit, count=count, **options)
 
 
 def rows_of(n: int, d: int = 5, seed: int = 0) -> Points:
@@ -46,38 +46,38 @@ def rows_of(n: int, d: int = 5, seed: int = 0) -> Points:
     return Points(rng.normal(size=(n, d)).astype(np.float32), np.zeros(n, int), place, flat, flat, truth)
 
 
-def test_every_point_is_the_patch_it_says_it_is(tray, masks):
-    points = sample(tray, masks, k=3)
-    scores = tray.grid_errors(k=3)
+def test_every_point_is_the_patch_it_says_it_is(scored, masks):
+    points = sample(scored, masks, k=3)
+    scores = scored.grid_errors(k=3)
     for i in range(len(points)):
         photo, (row, column) = points.photo[i], points.place[i]
         assert np.array_equal(points.features[i], patches(photo)[0, row, column].numpy())
         assert points.score[i] == scores[photo, row, column]
-        cell = tray.map(int(photo), k=3)[row * 16 : (row + 1) * 16, column * 32 : (column + 1) * 32]
+        cell = scored.map(int(photo), k=3)[row * 16 : (row + 1) * 16, column * 32 : (column + 1) * 32]
         assert points.peak[i] == cell.max()
 
 
-def test_photos_share_the_count_evenly_and_no_patch_comes_twice(tray, masks):
-    points = sample(tray, masks, count=23)
+def test_photos_share_the_count_evenly_and_no_patch_comes_twice(scored, masks):
+    points = sample(scored, masks, count=23)
     assert len(points) == 23
     assert np.bincount(points.photo).tolist() == [5, 5, 5, 4, 4]
     assert len({(photo, *place) for photo, place in zip(points.photo, map(tuple, points.place), strict=True)}) == 23
 
 
-def test_patches_under_a_mask_always_come_and_fill_at_most_half(tray, masks):
+def test_patches_under_a_mask_always_come_and_fill_at_most_half(scored, masks):
     for seed in range(5):
-        points = sample(tray, masks, count=20, seed=seed)
+        points = sample(scored, masks, count=20, seed=seed)
         drawn = points.place[(points.photo == 1) & points.defect]
         assert drawn.tolist() == [[1, 2], [2, 2]]
     everything = [np.ones(SIZE, bool) if kind == "scratch" else mask for kind, mask in zip(KINDS, masks, strict=True)]
-    assert (sample(tray, everything, count=20).photo == 1).sum() == 4, "when all are marked they fill the whole share"
-    low = sample(tray, masks, limit=float(tray.map(0).mean()), count=20)
-    above = low.peak[low.photo == 0] > tray.map(0).mean()
+    assert (sample(scored, everything, count=20).photo == 1).sum() == 4, "when all are marked they fill the whole share"
+    low = sample(scored, masks, limit=float(scored.map(0).mean()), count=20)
+    above = low.peak[low.photo == 0] > scored.map(0).mean()
     assert 1 <= above.sum() <= 4
 
 
-def test_what_a_patch_shows_is_told_apart_from_what_its_photo_shows(tray, masks):
-    points = sample(tray, masks, count=60)
+def test_what_a_patch_shows_is_told_apart_from_what_its_photo_shows(scored, masks):
+    points = sample(scored, masks, count=60)
     assert set(points.truth[points.photo == 0]) == {"good"}
     assert sorted(points.truth[points.photo == 1]) == ["good"] * 10 + ["scratch"] * 2
     assert set(points.truth[points.photo == 2]) == {"unknown"}
@@ -85,23 +85,23 @@ def test_what_a_patch_shows_is_told_apart_from_what_its_photo_shows(tray, masks)
     assert points.defect.sum() == 2
 
 
-def test_the_same_seed_draws_the_same_points(tray, masks):
-    first, second, other = (sample(tray, masks, seed=seed) for seed in (3, 3, 4))
+def test_the_same_seed_draws_the_same_points(scored, masks):
+    first, second, other = (sample(scored, masks, seed=seed) for seed in (3, 3, 4))
     assert np.array_equal(first.place, second.place)
     assert not np.array_equal(first.place, other.place)
 
 
 @pytest.mark.parametrize("count", [4, 0])
-def test_a_count_too_small_for_the_photos_is_refused(tray, masks, count):
+def test_a_count_too_small_for_the_photos_is_refused(scored, masks, count):
     with pytest.raises(ValueError, match=f"count is {count} for 5 photos"):
-        sample(tray, masks, count=count)
+        sample(scored, masks, count=count)
 
 
-def test_whole_photos_are_one_point_each(tray):
-    points = explore.whole_photos(tray, lambda i: torch.full((1, 7), float(i)), k=2)
+def test_whole_photos_are_one_point_each(scored):
+    points = explore.whole_photos(scored, lambda i: torch.full((1, 7), float(i)), k=2)
     assert points.whole
     assert points.features[:, 0].tolist() == [0, 1, 2, 3, 4]
-    assert np.array_equal(points.score, tray.scores(k=2))
+    assert np.array_equal(points.score, scored.scores(k=2))
     assert points.truth.tolist() == list(KINDS)
 
 

@@ -35,15 +35,15 @@ def test_rank_share_and_band():
     spectrum = LocalSpectrum(values, photos=10)
     assert spectrum.rank_map(0.6).tolist() == [[2], [2]]
     assert spectrum.rank_map(1e-4).tolist() == [[3], [2]]
-    assert spectrum.share() == pytest.approx(5 / 6)
+    assert spectrum.fraction() == pytest.approx(5 / 6)
     np.testing.assert_allclose(spectrum.band[:, 0], [2.2, 3.0, 3.8], rtol=1e-6)
 
 
 def test_few_photos_bound_the_rank_that_is_possible():
     spectrum = spectra.local_spectrum(features(4, 9))
     assert spectrum.possible == 3
-    assert spectrum.share() == 1.0
-    assert math.isnan(spectra.local_spectrum(features(1, 3)).share())
+    assert spectrum.fraction() == 1.0
+    assert math.isnan(spectra.local_spectrum(features(1, 3)).fraction())
 
 
 def test_no_photo_is_refused():
@@ -55,29 +55,29 @@ def test_sampled_channels_collapse_where_half_of_them_are_duplicates():
     """120 features of which 60 are distinct, k = 40: mixing loses no rank, sampling about a quarter (Kim et al.)."""
     rng = np.random.default_rng(0)
     x = np.tile(rng.normal(size=(80, 1, 1, 60)), 2).astype(np.float32)
-    shares = {
+    fractions = {
         draw.__name__: np.mean(
-            [spectra.local_spectrum(x @ draw(120, 40, seed=seed).numpy()).share() for seed in range(20)]
+            [spectra.local_spectrum(x @ draw(120, 40, seed=seed).numpy()).fraction() for seed in range(20)]
         )
         for draw in (mahalanobis.semi_orthogonal, mahalanobis.sampled)
     }
-    assert shares["semi_orthogonal"] == 1.0
-    assert 0.70 < shares["sampled"] < 0.90
+    assert fractions["semi_orthogonal"] == 1.0
+    assert 0.70 < fractions["sampled"] < 0.90
 
 
 def test_shares_of_variance_sum_to_one_in_falling_order():
     x = np.random.default_rng(0).normal(size=(100, 6)).astype(np.float32) * [4, 3, 2, 1, 1, 1]
     for detector in (cop_corp.fit_cop(x), kernel_pca.fit(x, sigma=3.0)):
-        shares = spectra.variance_shares(detector)
-        assert shares.sum() == pytest.approx(1.0)
-        assert (np.diff(shares) <= 1e-15).all()
-        np.testing.assert_allclose(shares, detector.eigenvalues / detector.eigenvalues.sum())
+        fractions = spectra.variance_fractions(detector)
+        assert fractions.sum() == pytest.approx(1.0)
+        assert (np.diff(fractions) <= 1e-15).all()
+        np.testing.assert_allclose(fractions, detector.eigenvalues / detector.eigenvalues.sum())
 
 
 def test_nothing_varies_nothing_is_shared():
     with pytest.warns(UserWarning, match="fitted on 1 sample"):
         detector = cop_corp.fit_cop(np.ones((1, 6), np.float32))
-    assert spectra.variance_shares(detector).shape == (0,)
+    assert spectra.variance_fractions(detector).shape == (0,)
 
 
 def test_embeddings_of_photos_are_those_of_the_preparation(backbone):

@@ -27,7 +27,7 @@ def two_groups(n: int = 60) -> np.ndarray:
 def test_tsne_keeps_groups_apart_and_neighbours_together():
     rows = two_groups()
     told: list[float] = []
-    positions = tsne(rows, report=lambda share, _: told.append(share))
+    positions = tsne(rows, report=lambda fraction, _: told.append(fraction))
     assert positions.shape == (120, 2)
     assert trustworthiness(rows, positions, n_neighbors=10) > 0.85
     own = np.linalg.norm(positions - np.repeat([positions[:60].mean(0), positions[60:].mean(0)], 60, axis=0), axis=1)
@@ -49,8 +49,8 @@ def test_tsne_of_five_points_of_equal_points_and_of_too_few():
 
 
 def test_tsne_stops_when_its_report_says_so():
-    def stop(share: float, step: str) -> None:
-        if share > 0:
+    def stop(fraction: float, step: str) -> None:
+        if fraction > 0:
             raise Cancelled
 
     with pytest.raises(Cancelled):

@@ -25,7 +25,7 @@ def test_a_photo_of_another_product_is_stopped_and_the_taught_one_is_not(product
         seed=study.seed,
         fused=fused,
         mode=STOP,
-        report=lambda share, step: steps.append(share),
+        report=lambda fraction, step: steps.append(fraction),
     )
     assert steps[-1] == 1.0
     save(study.recipe(guard=guard), tmp_path / "guarded.zip")

@@ -45,7 +45,7 @@ def network() -> MadeUpNetwork:
 def recipes(recipe) -> dict:
     """A recipe of each method by its name; between them all parts: both product checks, gallery, forest and net."""
     from inspect_core.classify.kernel_density import fit_kdf, fit_kdn
-    from inspect_core.defect_types.classifier import Kinds
+    from inspect_core.defect_types.classifier import DefectTypes
     from inspect_core.detectors.mahalanobis.projections import semi_orthogonal
     from inspect_core.guard import model
     from inspect_core.methods.method import Patches
@@ -64,7 +64,7 @@ def recipes(recipe) -> dict:
         columns = semi_orthogonal(CHANNELS, 6) if name == "nearest" else row.project(CHANNELS, 0, parameters)
         seen = photos if columns is None else [photo @ columns for photo in photos]
         rows = torch.cat(seen).flatten(0, 2)
-        patches = Patches(len(seen), GRID, rows.shape[1], lambda: iter(seen), lambda n: rows[:n], lambda share: None)
+        patches = Patches(len(seen), GRID, rows.shape[1], lambda: iter(seen), lambda n: rows[:n], lambda fraction: None)
         detector = row.fit(patches, columns, 0, parameters)
         live = {row.live: row.start(detector)} if row.live else {}
         return replace(
@@ -82,7 +82,7 @@ def recipes(recipe) -> dict:
         warnings.simplefilter("ignore", UserWarning)
         found = {name: of_method(name) for name in METHODS}
         forest, net = (
-            Kinds(fit(embeddings, labels, power=1.0, **options), by_region=False, known_from=0.1)
+            DefectTypes(fit(embeddings, labels, power=1.0, **options), by_region=False, minimum_confidence=0.1)
             for fit, options in ((fit_kdf, {"trees": 4}), (fit_kdn, {"hidden": (5, 6), "include_output": True}))
         )
         cop = model.fit(embeddings[:12], embeddings[12:], mode="stop")
@@ -91,8 +91,8 @@ def recipes(recipe) -> dict:
             mode="stop",
         )  # fmt: skip
         found["mahalanobis"] = replace(found["mahalanobis"], guard=cop, gallery=learn(cases, by_region=True))
-        found["kernel_pca"] = replace(found["kernel_pca"], guard=corp, kinds=forest)
-        found["quadrics"] = replace(found["quadrics"], kinds=net)
+        found["kernel_pca"] = replace(found["kernel_pca"], guard=corp, defect_types=forest)
+        found["quadrics"] = replace(found["quadrics"], defect_types=net)
     return found
 
 

@@ -64,7 +64,7 @@ def test_numbers_that_decide_are_checked_where_they_are_set(recipes, value):
         with pytest.raises(ValueError, match=next(iter(fields))):
             dataclasses.replace(known.gallery, **fields)
     with pytest.raises(ValueError, match="known_from"):
-        dataclasses.replace(recipes["quadrics"].kinds, known_from=value)
+        dataclasses.replace(recipes["quadrics"].defect_types, minimum_confidence=value)
     for limits in ((value, 1.0), (0.0, value)):
         with pytest.raises(ValueError, match=r"is (nan|-?inf)"):
             Limits(*limits)
@@ -96,7 +96,7 @@ def test_a_detector_that_overflows_accepts_nothing(recipes, network, method):
     for name, array in arrays.items():
         for value in (torch.finfo(array.dtype).max, torch.inf, torch.nan):
             broken = dataclasses.replace(
-                recipe, limits=Limits(1e9, 1e9), guard=None, kinds=None,
+                recipe, limits=Limits(1e9, 1e9), guard=None, defect_types=None,
                 detector=_of(recipe.detector, arrays | {name: torch.full_like(array, value)}),
             )  # fmt: skip
             try:

@@ -226,10 +226,10 @@ def test_scanning_takes_the_memory_of_one_photo_and_keeps_nothing_of_damaged_one
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("share", [0.05, 0.5, 0.95])
-def test_truncated_files_are_refused(kind, share):
+def test_truncated_files_are_refused(kind, fraction):
     data = encoded(RGB, kind, **KINDS[kind])
     with pytest.raises(read.ImageError, match=r"cut short or damaged|first bytes"):
-        read.read_bytes(data[: int(len(data) * share)], "part")
+        read.read_bytes(data[: int(len(data) * fraction)], "part")
 
 
 @given(st.sampled_from(sorted(KINDS)), st.lists(st.tuples(st.floats(0, 0.999), st.integers(0, 255)), max_size=6))

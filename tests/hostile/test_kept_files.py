@@ -17,7 +17,7 @@ from inspect_core.features.store import Store
 from inspect_core.runtime import workspace as workspace_module
 
 SHAPE = (1, 3, 4, 5)
-HAND = SimpleNamespace(tray=SimpleNamespace(photos=[SimpleNamespace(digest="a", kind="dent", is_defect=True)]))
+HAND = SimpleNamespace(scored=SimpleNamespace(photos=[SimpleNamespace(digest="a", kind="dent", is_defect=True)]))
 SOUND = np.arange(60, dtype=np.float32).reshape(SHAPE)
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes, devices and links as on Unix")

@@ -100,8 +100,8 @@ def test_transparency_is_composited_on_the_background(kind):
     alpha[:, 10:20], alpha[:, 20:] = 128, 255
     data = encoded(np.dstack([RGB, alpha]), kind, **({"lossless": True, "exact": True} if kind == "WEBP" else {}))
     background = np.array(read.BACKGROUND, dtype=np.float64)
-    share = alpha[:, :, None] / 255
-    expected = share * RGB + (1 - share) * background
+    fraction = alpha[:, :, None] / 255
+    expected = fraction * RGB + (1 - fraction) * background
     assert np.abs(pixels_of(data) - expected).max() <= 1
     assert np.array_equal(pixels_of(data)[:, :10], np.broadcast_to(read.BACKGROUND, (24, 10, 3)))
 

@@ -84,9 +84,9 @@ def test_calibrate_share_and_zero():
 
 
 @pytest.mark.parametrize("share", [-0.1, 0.51, float("nan")])
-def test_calibrate_out_of_range(share):
+def test_calibrate_out_of_range(fraction):
     with pytest.raises(ValueError, match=r"calibrate is .*0 to 0.5"):
-        split(samples_of(10), seed=0, calibrate=share)
+        split(samples_of(10), seed=0, calibrate=fraction)
 
 
 def test_three_lots_are_one_each():
@@ -123,8 +123,8 @@ def test_disjoint_complete_whole_groups_near_the_shares(group_sizes, seed, calib
             assert sides.setdefault(groups[sample.name], side) == side
     if len(group_sizes) >= 30:
         judged = 0 if has_test or calibrate == 0 else 0.2
-        shares = np.array(sizes(map(good_of, parts))) - [0, 0, 3 * has_test]
-        assert np.abs(shares - count * np.array([1 - calibrate - judged, calibrate, judged])).max() <= 2 * 9
+        fractions = np.array(sizes(map(good_of, parts))) - [0, 0, 3 * has_test]
+        assert np.abs(fractions - count * np.array([1 - calibrate - judged, calibrate, judged])).max() <= 2 * 9
 
 
 def test_seeded_and_independent_of_order():

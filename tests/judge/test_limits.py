@@ -218,9 +218,9 @@ def test_limits_from_equal_scores_warn_and_accept_them():
         ([1, 2], {"review": 1.0}, "review is 1.0"),
     ],
 )
-def test_limits_from_good_refuse_what_they_cannot_answer(scores, shares, message):
+def test_limits_from_good_refuse_what_they_cannot_answer(scores, fractions, message):
     with pytest.raises(ValueError, match=message):
-        limits_from_good(scores, **shares)
+        limits_from_good(scores, **fractions)
 
 
 @pytest.mark.parametrize("population", POPULATIONS)

@@ -25,14 +25,14 @@ def touched_pixel_by_pixel(mask, size):
     return out
 
 
-def random_mask(seed, shape, share):
-    return np.random.default_rng(seed).random(shape) < share
+def random_mask(seed, shape, fraction):
+    return np.random.default_rng(seed).random(shape) < fraction
 
 
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 12), st.floats(0.02, 0.5))
 @settings(deadline=None, max_examples=60)
-def test_nearest_for_regions_that_stay_any_cover_for_those_that_would_vanish(seed, height, width, share):
-    mask = random_mask(seed, (9, 11), share)
+def test_nearest_for_regions_that_stay_any_cover_for_those_that_would_vanish(seed, height, width, fraction):
+    mask = random_mask(seed, (9, 11), fraction)
     size = (height, width)
     expected = np.zeros(size, dtype=bool)
     labels, count = label_regions(mask)

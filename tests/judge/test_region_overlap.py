@@ -47,10 +47,10 @@ def per_image_threshold_by_threshold(maps, masks, max_fpr):
     return area_under(fprs, pros, max_fpr)
 
 
-def case(seed, *, levels, images=3, shape=(6, 7), share=0.15):
+def case(seed, *, levels, images=3, shape=(6, 7), fraction=0.15):
     """Maps of a few whole-number levels (many ties) that lean towards their masks."""
     rng = np.random.default_rng(seed)
-    masks = rng.random((images, *shape)) < share
+    masks = rng.random((images, *shape)) < fraction
     masks[0, :2, :2], masks[1:, 5, 6], masks[-1] = True, False, False
     maps = rng.integers(0, levels, size=masks.shape) + masks * rng.integers(0, 3, size=masks.shape)
     return maps.astype(np.float32), masks

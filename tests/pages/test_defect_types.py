@@ -8,7 +8,7 @@ import pytest
 
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.defect_types import training
-from inspect_core.defect_types.classifier import NOT_KNOWN
+from inspect_core.defect_types.classifier import UNKNOWN_TYPE
 from inspect_core.images.read import read
 from inspect_core.recipe import inspect
 from inspect_core.records import recipe_file
@@ -28,20 +28,20 @@ def quick(monkeypatch, no_first_start):
 
 
 @pytest.fixture
-def hand(in_the_hand):
+def part(in_the_hand):
     """The taught part with two dents and two scratches: one dent is a good part that she calls so."""
     return in_the_hand
 
 
-def now(hand):
-    return taught_part.find(hand.id)
+def now(part):
+    return taught_part.find(part.id)
 
 
 @pytest.fixture
-def labelled(hand):
-    good = next(i for i, photo in enumerate(hand.tray.photos) if photo.kind == "good")
-    labels.set_kind(hand, [good], "dent")
-    return hand
+def labelled(part):
+    good = next(i for i, photo in enumerate(part.scored.photos) if photo.kind == "good")
+    labels.set_kind(part, [good], "dent")
+    return part
 
 
 @pytest.fixture
@@ -50,9 +50,9 @@ def ready(open_app, labelled):
     return open_ready(open_app, labelled)
 
 
-def open_ready(open_app, hand):
+def open_ready(open_app, part):
     app = open_app(PAGE)
-    return app.toggle(key=f"together-{hand.id}").set_value(False).run()
+    return app.toggle(key=f"together-{part.id}").set_value(False).run()
 
 
 @pytest.fixture
@@ -77,9 +77,9 @@ def words(app) -> str:
     return " ".join(element.value for element in shown)
 
 
-def kinds_shown(app, hand) -> dict[str, str]:
+def kinds_shown(app, part) -> dict[str, str]:
     """Name of the photo -> what its button says."""
-    keys = {f"kind-{hand.id}-{photo.digest}": photo.name for photo in hand.tray.photos}
+    keys = {f"kind-{part.id}-{photo.digest}": photo.name for photo in part.scored.photos}
     return {keys[button.key]: button.label for button in app.button if button.key in keys}
 
 
@@ -89,7 +89,7 @@ def test_with_nothing_taught_it_says_what_to_do(open_app):
     assert app.button(key="to_teach").label == "Teach a part"
 
 
-def test_folders_give_kinds_and_a_lone_example_is_too_few(open_app, hand):
+def test_folders_give_kinds_and_a_lone_example_is_too_few(open_app, part):
     app = open_app(PAGE)
     table = app.dataframe[0].value
     assert table["kind"].tolist() == ["dent", "scratch"]
@@ -99,41 +99,41 @@ def test_folders_give_kinds_and_a_lone_example_is_too_few(open_app, hand):
     assert app.button(key="learn_kinds").disabled
 
 
-def test_a_click_gives_a_kind_and_another_takes_it_away(open_app, hand):
-    scratch = next(photo for photo in hand.tray.photos if photo.kind == "scratch")
-    app, key = open_app(PAGE), f"kind-{hand.id}-{scratch.digest}"
+def test_a_click_gives_a_kind_and_another_takes_it_away(open_app, part):
+    scratch = next(photo for photo in part.scored.photos if photo.kind == "scratch")
+    app, key = open_app(PAGE), f"kind-{part.id}-{scratch.digest}"
     app.button(key=key).click().run()
-    assert kinds_shown(app, hand)[scratch.name] == "scratch"
+    assert kinds_shown(app, part)[scratch.name] == "scratch"
     assert "Choose or type the kind to give first" in app.toast[0].value
-    app.selectbox(key=f"brush-{hand.id}").set_value("dent").run()
+    app.selectbox(key=f"brush-{part.id}").set_value("dent").run()
     app.button(key=key).click().run()
-    assert kinds_shown(app, hand)[scratch.name] == "dent"
+    assert kinds_shown(app, part)[scratch.name] == "dent"
     app.button(key=key).click().run()
-    assert kinds_shown(app, hand)[scratch.name] == "no kind"
+    assert kinds_shown(app, part)[scratch.name] == "no kind"
     assert not app.exception
 
 
-def test_the_gallery_shows_one_kind_when_asked(open_app, hand):
+def test_the_gallery_shows_one_kind_when_asked(open_app, part):
     app = open_app(PAGE)
-    app.pills(key=f"show-{hand.id}").set_value("scratch").run()
-    assert set(kinds_shown(app, hand).values()) == {"scratch"}
-    app.segmented_control(key=f"look_at-{hand.id}").set_value(WHOLE).run()
-    assert len(kinds_shown(app, hand)) == 2
+    app.pills(key=f"show-{part.id}").set_value("scratch").run()
+    assert set(kinds_shown(app, part).values()) == {"scratch"}
+    app.segmented_control(key=f"look_at-{part.id}").set_value(WHOLE).run()
+    assert len(kinds_shown(app, part)) == 2
     assert not app.exception
 
 
-def test_a_photo_that_is_gone_is_named_in_its_place(open_app, hand, monkeypatch):
-    lost = next(i for i, photo in enumerate(hand.tray.photos) if photo.kind == "scratch")
-    photo = replace(hand.tray.photos[lost], path=Path("moved/away.png"), digest="0" * 64)
-    monkeypatch.setattr(hand.tray, "photos", (*hand.tray.photos[:lost], photo, *hand.tray.photos[lost + 1 :]))
+def test_a_photo_that_is_gone_is_named_in_its_place(open_app, part, monkeypatch):
+    lost = next(i for i, photo in enumerate(part.scored.photos) if photo.kind == "scratch")
+    photo = replace(part.scored.photos[lost], path=Path("moved/away.png"), digest="0" * 64)
+    monkeypatch.setattr(part.scored, "photos", (*part.scored.photos[:lost], photo, *part.scored.photos[lost + 1 :]))
     app = open_app(PAGE)
     assert r"away\.png" in words(app)
-    assert kinds_shown(app, hand)[photo.name] == "scratch"
+    assert kinds_shown(app, part)[photo.name] == "scratch"
 
 
 def test_learning_leads_to_figures_and_a_limit(open_app, learned):
     app = open_ready(open_app, learned)
-    assert now(learned).kinds.names == ("dent", "scratch")
+    assert now(learned).defect_types.names == ("dent", "scratch")
     assert "The likeliest kind is the right one for" in words(app)
     assert "of 4** known defects get a name" in words(app)
     assert len(app.get("plotly_chart")) == 3
@@ -146,7 +146,7 @@ def test_learning_leads_to_figures_and_a_limit(open_app, learned):
 
 
 def test_names_no_better_than_guessing_are_called_that(open_app, learned, monkeypatch):
-    taught = kinds_training.taught(now(learned))
+    taught = kinds_training.last(now(learned))
     y = taught.unseen.y
     told, unsure = np.eye(2)[y], np.full((4, 2), 0.5)
     for posterior, guessing in ((told, False), (unsure, True)):
@@ -159,11 +159,11 @@ def test_names_no_better_than_guessing_are_called_that(open_app, learned, monkey
 def test_the_limit_is_live(open_app, learned):
     app = open_ready(open_app, learned)
     slider = app.slider(key=f"known_from-kinds-{learned.id}")
-    assert slider.value == round(100 * now(learned).kinds.known_from)
+    assert slider.value == round(100 * now(learned).defect_types.minimum_confidence)
     slider.set_value(100).run()
-    assert now(learned).kinds.known_from == 1.0
+    assert now(learned).defect_types.minimum_confidence == 1.0
     assert "**0 of 4** known defects get a name" in words(app)
-    counts = results.confusion(kinds_training.taught(now(learned)), now(learned).kinds.known_from)
+    counts = results.confusion(kinds_training.last(now(learned)), now(learned).defect_types.minimum_confidence)
     assert counts[:, :2].sum() == 0
     assert counts[:, 2].sum() == 4
 
@@ -172,14 +172,16 @@ def test_learning_again_brings_a_limit_of_its_own(open_app, learned):
     app = open_ready(open_app, learned)
     app.slider(key=f"known_from-kinds-{learned.id}").set_value(99).run()
     finish(app.button(key="learn_kinds").click().run())
-    assert now(learned).kinds.known_from != 0.99
-    assert app.slider(key=f"known_from-kinds-{learned.id}").value == round(100 * now(learned).kinds.known_from)
+    assert now(learned).defect_types.minimum_confidence != 0.99
+    assert app.slider(key=f"known_from-kinds-{learned.id}").value == round(
+        100 * now(learned).defect_types.minimum_confidence
+    )
 
 
 def test_a_neural_net_can_be_the_parent(ready, labelled):
     ready.radio(key=f"parent-{labelled.id}").set_value(training.NETWORK).run()
     app = finish(ready.button(key="learn_kinds").click().run())
-    assert now(labelled).kinds.params()["classifier"]["parent"] == "network"
+    assert now(labelled).defect_types.params()["classifier"]["parent"] == "network"
     assert "kernel density network (in use)" in app.dataframe[0].value["model"].tolist()
 
 
@@ -188,13 +190,13 @@ def test_a_kind_renamed_needs_no_learning_and_joining_two_does(open_app, learned
     app.selectbox(key=f"old-{learned.id}").set_value("dent").run()
     app.text_input(key=f"new-{learned.id}").set_value("  dimple ").run()
     app.button(key=f"rename-{learned.id}").click().run()
-    assert now(learned).kinds.names == ("dimple", "scratch")
+    assert now(learned).defect_types.names == ("dimple", "scratch")
     assert "Learn again to use them" not in words(app)
     app.selectbox(key=f"old-{learned.id}").set_value("dimple").run()
     app.text_input(key=f"new-{learned.id}").set_value("scratch").run()
     assert "the two become one kind" in words(app)
     app.button(key=f"rename-{learned.id}").click().run()
-    assert now(learned).kinds.names == ("dimple", "scratch")
+    assert now(learned).defect_types.names == ("dimple", "scratch")
     assert "Learn again to use them" in words(app)
     assert not app.exception
 
@@ -204,30 +206,30 @@ def test_a_kind_taken_away_leaves_its_photos_in_the_gallery(open_app, learned):
     app.selectbox(key=f"old-{learned.id}").set_value("scratch").run()
     app.button(key=f"remove-{learned.id}").click().run()
     shown = kinds_shown(app, learned)
-    assert {shown[photo.name] for photo in learned.tray.photos if photo.kind == "scratch"} == {"no kind"}
+    assert {shown[photo.name] for photo in learned.scored.photos if photo.kind == "scratch"} == {"no kind"}
     assert list(shown.values()).count("dent") == 2
     assert "To tell kinds apart takes two of them" in words(app)
-    assert now(learned).kinds.names == ("dent", "scratch")
+    assert now(learned).defect_types.names == ("dent", "scratch")
 
 
 def test_what_cannot_be_learned_is_said_in_the_page(ready, labelled, monkeypatch):
-    monkeypatch.setattr(crops, "embedding", lambda hand, position, box: np.ones(8, np.float32))
+    monkeypatch.setattr(crops, "embedding", lambda part, position, box: np.ones(8, np.float32))
     app = finish(ready.button(key="learn_kinds").click().run())
     assert "all alike" in app.error[0].value
-    assert now(labelled).kinds is None
+    assert now(labelled).defect_types is None
 
 
 def test_cancelling_changes_nothing(ready, labelled, monkeypatch):
     own = crops.embedding
 
-    def cancelled_at_once(hand, position, box):
+    def cancelled_at_once(part, position, box):
         shell.jobs().current.cancel()
-        return own(hand, position, box)
+        return own(part, position, box)
 
     monkeypatch.setattr(crops, "embedding", cancelled_at_once)
     app = finish(ready.button(key="learn_kinds").click().run())
     assert shell.jobs().current.state is State.CANCELLED
-    assert now(labelled).kinds is None
+    assert now(labelled).defect_types is None
     assert not app.error
 
 
@@ -235,33 +237,35 @@ def test_inspect_names_the_kind_as_the_recipe_does(open_app, learned, workspace)
     app = open_app()
     app.slider(key=f"known_from-inspect-{learned.id}").set_value(55).run()
     assert not app.exception
-    assert now(learned).kinds.known_from == 0.55
+    assert now(learned).defect_types.minimum_confidence == 0.55
     app.text_input(key=f"recipe_name-{learned.id}").set_value("Named").run()
     app.button(key=f"save-{learned.id}").click().run()
     recipe = recipe_file.load(workspace / "recipes/Named.zip")
     said = []
-    for position, photo in enumerate(learned.tray.photos):
+    for position, photo in enumerate(learned.scored.photos):
         verdict = inspect(read(photo.path).pixels, recipe, backbone=learned.preparation.backbone)
         words_of = None
         if verdict.verdict != "accept":
-            words_of = f"{verdict.kind[0]}, {100 * verdict.kind[1]:.0f} %" if verdict.kind else NOT_KNOWN
-        said.append(naming.kind_sentence(now(learned), position, dict(recipe.live), recipe.limits))
+            words_of = f"{verdict.kind[0]}, {100 * verdict.kind[1]:.0f} %" if verdict.kind else UNKNOWN_TYPE
+        said.append(naming.type_sentence(now(learned), position, dict(recipe.live), recipe.limits))
         assert said[-1] == words_of, photo.name
-    assert any(words_of not in (None, NOT_KNOWN) for words_of in said)
+    assert any(words_of not in (None, UNKNOWN_TYPE) for words_of in said)
     assert None in said
     points = np.random.default_rng(0).normal(size=(5, 1280)).astype(np.float32)
-    kept, again = now(learned).kinds.classifier, recipe.kinds.classifier
+    kept, again = now(learned).defect_types.classifier, recipe.defect_types.classifier
     assert np.array_equal(kept.predict_proba(points), again.predict_proba(points))
 
 
 def test_an_opened_recipe_brings_its_kinds(open_app, learned, exported, workspace):
-    recipe_file.save(learned.study.recipe(product="flange", kinds=now(learned).kinds), workspace / "recipes/k.zip")
+    recipe_file.save(
+        learned.study.recipe(product="flange", defect_types=now(learned).defect_types), workspace / "recipes/k.zip"
+    )
     app = open_app("pages/recipes.py")
     app.button(key="open-k.zip").click().run()
     assert not app.exception
     opened = next(reversed(taught_part._shelf().items.values()))
-    assert opened.kinds.names == ("dent", "scratch")
-    assert opened.kinds.known_from == now(learned).kinds.known_from
+    assert opened.defect_types.names == ("dent", "scratch")
+    assert opened.defect_types.minimum_confidence == now(learned).defect_types.minimum_confidence
     app.switch_page(PAGE).run()
     assert not app.exception, app.exception
     assert "Knows **dent, scratch**" in words(app)

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 from inspect_core.features import backbones
 from inspect_core.images.read import read
 from inspect_core.records.recipe_file import save
-from inspect_core.study.scored_photos import Tray
+from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.ui import shell, taught_part
 from inspect_core.ui.explore import jobs, patch_map
@@ -61,17 +61,17 @@ def test_with_nothing_taught_it_says_what_to_do(open_app, no_first_start):
 def test_a_map_of_patches_is_drawn_and_kept(open_app, in_the_hand, map_in_hand):
     app = open_app(PAGE)
     assert len(charts(app)) == 1
-    assert f"200 patches of {len(in_the_hand.tray.photos)} photos" in words(app)
+    assert f"200 patches of {len(in_the_hand.scored.photos)} photos" in words(app)
     assert "Click a point" in words(app)
-    key = patch_map.map_key(in_the_hand, PATCH_MAP, in_the_hand.tray.live)
+    key = patch_map.map_key(in_the_hand, PATCH_MAP, in_the_hand.scored.live)
     drawn = jobs.kept().get(key)
     assert drawn.positions.shape == (len(drawn.points), 2)
     assert set(drawn.points.truth) == {"good", "scratch", "dent"}
 
 
 def test_a_click_leads_to_the_part_the_patch_and_the_bench(open_app, map_in_hand):
-    hand = map_in_hand
-    key = patch_map.map_key(hand, PATCH_MAP, hand.tray.live)
+    part = map_in_hand
+    key = patch_map.map_key(part, PATCH_MAP, part.scored.live)
     points = jobs.kept().get(key).points
     chosen = next(i for i in range(len(points)) if points.truth[i] == "dent")
     app = AppTest.from_file(str(APP), default_timeout=120)
@@ -79,14 +79,14 @@ def test_a_click_leads_to_the_part_the_patch_and_the_bench(open_app, map_in_hand
     app.session_state[patch_map.chart_name(key)] = {"selection": {"points": [{"customdata": chosen}]}}
     app.run()
     assert not app.exception, app.exception
-    photo, (row, column) = hand.tray.photos[points.photo[chosen]], points.place[chosen]
+    photo, (row, column) = part.scored.photos[points.photo[chosen]], points.place[chosen]
     assert photo.kind == "dent"
     assert photo.name.split("/")[-1].split(".")[0].replace("_", "\\_") in words(app)
     assert f"row {row + 1}, column {column + 1}" in words(app)
     app.button(key="to_bench").click().run()
     assert not app.exception, app.exception
-    assert app.session_state[f"settings-{hand.id}"]["position"] == points.photo[chosen]
-    shown = app.session_state[f"settings-{hand.id}"]["patch"]
+    assert app.session_state[f"settings-{part.id}"]["position"] == points.photo[chosen]
+    shown = app.session_state[f"settings-{part.id}"]["patch"]
     assert shown == (points.photo[chosen], (row, column))
 
 
@@ -116,7 +116,7 @@ def test_the_features_as_the_detector_sees_them_are_another_map(open_app, in_the
     assert "Whitened at its own place" in words(app)
     finish(app.button(key="start-map").click().run())
     assert len(charts(app)) == 1
-    drawn = jobs.kept().get(patch_map.map_key(in_the_hand, MapOrder(False, True), in_the_hand.tray.live))
+    drawn = jobs.kept().get(patch_map.map_key(in_the_hand, MapOrder(False, True), in_the_hand.scored.live))
     lengths = (drawn.points.features**2).sum(axis=1) ** 0.5
     assert lengths == pytest.approx(drawn.points.score, rel=1e-4)
 
@@ -125,7 +125,7 @@ def test_whole_photos_are_arranged_by_their_embedding(open_app, in_the_hand):
     app = open_app(PAGE)
     app.segmented_control(key="map_of").set_value("Whole photos").run()
     finish(app.button(key="start-map").click().run())
-    assert f"{len(in_the_hand.tray.photos)} photos. Diamonds: 3 defects" in words(app)
+    assert f"{len(in_the_hand.scored.photos)} photos. Diamonds: 3 defects" in words(app)
 
 
 def test_the_spectrum_and_the_rank_of_every_place(open_app, in_the_hand):
@@ -183,7 +183,7 @@ def test_one_spectrum_and_curves_of_refits(open_app, corp_hand, fresh_process_st
     taught_part._shelf().items[corp_hand.id] = corp_hand
     app = open_app(PAGE)
     app.segmented_control(key="explore_view").set_value("Variance").run()
-    q = corp_hand.tray.start
+    q = corp_hand.scored.start
     assert f"The first **{q}** hold **9" in words(app)
     app.segmented_control(key="explore_view").set_value("Sensitivity").run()
     app.segmented_control(key="followed-corp").set_value("M").run()
@@ -209,7 +209,7 @@ def test_photos_added_to_an_opened_recipe_are_mapped_with_their_truth_unknown(op
     app = open_app(PAGE)
     finish(app.button(key="start-map").click().run())
     assert "200 patches of 6 photos. Diamonds: 0" in words(app)
-    key = patch_map.map_key(opened_recipe, PATCH_MAP, opened_recipe.tray.live)
+    key = patch_map.map_key(opened_recipe, PATCH_MAP, opened_recipe.scored.live)
     assert set(jobs.kept().get(key).points.truth) == {"unknown"}
 
 
@@ -217,7 +217,7 @@ def test_photos_added_to_an_opened_recipe_are_mapped_with_their_truth_unknown(op
 def opened_recipe(taught, workspace, fresh_process_state):
     """A recipe opened on another machine: its detector and guard, and nothing on the bench."""
     recipe = save(taught.study.recipe(product="flange", guard=taught.guard), workspace / "r.zip")
-    tray = Tray(recipe.method, recipe.detector, recipe.grid, recipe.backbone.size)
-    hand = taught_part.InHand("flange", tray, taught.preparation, recipe=recipe, guard=recipe.guard)
-    taught_part._shelf().items[hand.id] = hand
-    return hand
+    scored = ScoredPhotos(recipe.method, recipe.detector, recipe.grid, recipe.backbone.size)
+    part = taught_part.TaughtPart("flange", scored, taught.preparation, recipe=recipe, guard=recipe.guard)
+    taught_part._shelf().items[part.id] = part
+    return part

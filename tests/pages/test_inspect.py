@@ -58,11 +58,11 @@ def test_a_recipe_is_saved_with_what_is_in_force(open_app, in_the_hand, workspac
 def test_a_new_photo_goes_on_the_bench_and_a_damaged_one_is_named(open_app, in_the_hand, product):
     photo = next((product / "train/good").iterdir())
     app = open_app()
-    count = len(in_the_hand.tray.photos)
+    count = len(in_the_hand.scored.photos)
     files = [("new.jpg", photo.read_bytes(), "image/jpeg"), ("bad.png", b"text", "image/png")]
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value(files).run()
     assert not app.exception
-    assert [photo.name for photo in taught_part.find(in_the_hand.id).tray.photos[count:]] == ["new.jpg"]
+    assert [photo.name for photo in taught_part.find(in_the_hand.id).scored.photos[count:]] == ["new.jpg"]
     assert any("bad.png" in error.value for error in app.error)
 
 
@@ -70,10 +70,10 @@ def test_every_new_photo_goes_on_the_bench_under_its_own_name(open_app, in_the_h
     photos = sorted((Path(__file__).resolve().parents[2] / "sample_data/linen/test/good").iterdir())
     names = ["一.jpg", "二.jpg", "a b.jpg", "a-b.jpg", "same.jpg", "same.jpg"]
     files = [(name, photo.read_bytes(), "image/jpeg") for name, photo in zip(names, photos, strict=False)]
-    app, count = open_app(), len(in_the_hand.tray.photos)
+    app, count = open_app(), len(in_the_hand.scored.photos)
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value(files).run()
     assert not app.exception
-    added = in_the_hand.tray.photos[count:]
+    added = in_the_hand.scored.photos[count:]
     assert [photo.name for photo in added] == names
     assert len({photo.path for photo in added}) == len(names)
 
@@ -83,21 +83,21 @@ def test_a_photo_of_another_product_is_known_as_soon_as_it_is_added(open_app, in
     app = open_app()
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value([("x.jpg", linen.read_bytes(), "image/jpeg")]).run()
     assert not app.exception
-    hand = taught_part.find(in_the_hand.id)
-    *others, added = range(len(hand.tray.photos))
-    assert hand.tray.photos[added].name == "x.jpg"
-    assert hand.is_foreign(added)
-    assert not any(hand.is_foreign(position) for position in others)
-    assert "does not look like" in hand.product_check(added)
-    refitted = taught_part.refitted(hand, hand.study.with_parameters({}).fit())
+    taught = taught_part.find(in_the_hand.id)
+    *others, added = range(len(taught.scored.photos))
+    assert taught.scored.photos[added].name == "x.jpg"
+    assert taught.is_foreign(added)
+    assert not any(taught.is_foreign(position) for position in others)
+    assert "does not look like" in taught.product_check(added)
+    refitted = taught_part.refitted(taught, taught.study.with_parameters({}).fit())
     assert refitted.is_foreign(added), "the check is the same one"
 
 
 def test_a_photo_that_is_gone_is_named_and_the_bench_goes_on(open_app, in_the_hand, monkeypatch):
-    lost = int(in_the_hand.tray.kinds()[1].argmax())
-    photo = replace(in_the_hand.tray.photos[lost], path=Path("moved/away.png"))
-    photos = (*in_the_hand.tray.photos[:lost], photo, *in_the_hand.tray.photos[lost + 1 :])
-    monkeypatch.setattr(in_the_hand.tray, "photos", photos)
+    lost = int(in_the_hand.scored.good_and_defect()[1].argmax())
+    photo = replace(in_the_hand.scored.photos[lost], path=Path("moved/away.png"))
+    photos = (*in_the_hand.scored.photos[:lost], photo, *in_the_hand.scored.photos[lost + 1 :])
+    monkeypatch.setattr(in_the_hand.scored, "photos", photos)
     app = open_app()
     app.session_state[f"settings-{in_the_hand.id}"]["position"] = lost
     app.run()

@@ -34,20 +34,20 @@ def corp_in_hand(corp, fresh_process_state):
     return corp
 
 
-def settings(app, hand) -> dict:
-    return app.session_state[f"settings-{hand.id}"]
+def settings(app, taught) -> dict:
+    return app.session_state[f"settings-{taught.id}"]
 
 
-def slider(app, name: str, hand):
-    return app.select_slider(key=f"{name}-{hand.id}")
+def slider(app, name: str, taught):
+    return app.select_slider(key=f"{name}-{taught.id}")
 
 
 def captions(app) -> str:
     return " ".join(element.value for element in app.caption)
 
 
-def preview_done(app, hand) -> previews.Run:
-    run = settings(app, hand)["preview"]
+def preview_done(app, taught) -> previews.Run:
+    run = settings(app, taught)["preview"]
     assert run.ended.wait(60)
     assert run.error == ""
     return run
@@ -56,17 +56,17 @@ def preview_done(app, hand) -> previews.Run:
 def test_exactly_the_parameters_of_the_detector_are_there(open_app, in_the_hand):
     app = open_app("pages/inspect.py")
     assert [element.label for element in app.select_slider] == ["k: detail"]
-    assert f"In force {in_the_hand.tray.start} · mixed features" in captions(app)
+    assert f"Current: {in_the_hand.scored.start} · mixed features" in captions(app)
 
 
 def test_m_of_quadrics_moves_at_once(open_app, product, backbone, store, fresh_process_state):
-    hand = teach(product, backbone, store, "quadrics", m=20, components=8, patches=600)
-    taught_part._shelf().items[hand.id] = hand
+    taught = teach(product, backbone, store, "quadrics", m=20, components=8, patches=600)
+    taught_part._shelf().items[taught.id] = taught
     app = open_app("pages/inspect.py")
     assert [element.label for element in app.select_slider] == ["m: surfaces"]
-    slider(app, "m", hand).set_value(5).run()
+    slider(app, "m", taught).set_value(5).run()
     assert not app.exception
-    assert settings(app, hand)["live"] == {"m": 5}
+    assert settings(app, taught)["live"] == {"m": 5}
     assert "In force 5" in captions(app)
 
 
@@ -77,7 +77,7 @@ def test_corp_shows_its_values_with_what_was_suggested_and_why(open_app, corp_in
     assert q.value == corp_in_hand.study.live["q"]
     assert "%" in q.options[0]
     assert "suggested" in captions(app)
-    assert "made-up defects" in captions(app)
+    assert "synthetic defects" in captions(app)
 
 
 def test_a_move_of_q_is_instant_and_in_force(open_app, corp_in_hand):
@@ -91,7 +91,7 @@ def test_a_move_of_q_is_instant_and_in_force(open_app, corp_in_hand):
 
 def test_a_preview_changes_nothing_until_it_is_applied(open_app, corp_in_hand):
     app = open_app("pages/inspect.py")
-    before = corp_in_hand.tray
+    before = corp_in_hand.scored
     gamma = slider(app, "gamma", corp_in_hand)
     sharper = max(gamma.options, key=float)
     gamma.set_value(sorted(previews_options(corp_in_hand))[-1]).run()
@@ -100,8 +100,8 @@ def test_a_preview_changes_nothing_until_it_is_applied(open_app, corp_in_hand):
     assert not app.exception
     assert run.complete
     assert float(sharper) == pytest.approx(run.parameters["gamma"], rel=0.01)
-    assert corp_in_hand.tray is before
-    assert settings(app, corp_in_hand)["live"] == corp_in_hand.tray.live
+    assert corp_in_hand.scored is before
+    assert settings(app, corp_in_hand)["live"] == corp_in_hand.scored.live
     assert f"save-{corp_in_hand.id}" not in [button.key for button in app.button], "a preview is not to be saved"
 
     app.button(key=f"apply-{corp_in_hand.id}").click().run()
@@ -110,9 +110,9 @@ def test_a_preview_changes_nothing_until_it_is_applied(open_app, corp_in_hand):
     assert not app.exception
     applied = taught_part._shelf().items[app.session_state["in_hand"]]
     assert applied is not corp_in_hand
-    assert applied.tray.detector.feature_map.gamma == run.parameters["gamma"]
-    assert applied.study.recipe().detector is applied.tray.detector
-    assert [photo.name for photo in applied.tray.photos] == [photo.name for photo in before.photos]
+    assert applied.scored.detector.feature_map.gamma == run.parameters["gamma"]
+    assert applied.study.recipe().detector is applied.scored.detector
+    assert [photo.name for photo in applied.scored.photos] == [photo.name for photo in before.photos]
     assert slider(app, "gamma", applied).value == run.parameters["gamma"]
     assert settings(app, applied)["position"] == settings(app, corp_in_hand)["position"]
 
@@ -176,29 +176,29 @@ def test_back_to_the_suggested_values_from_a_preview_takes_all_of_them_along(ope
 
     app.button(key=f"leave-{applied.id}").click().run()
     assert not app.exception
-    assert settings(app, applied)["live"] == applied.tray.live, "a preview that was left changed nothing"
+    assert settings(app, applied)["live"] == applied.scored.live, "a preview that was left changed nothing"
 
 
 def test_the_width_of_the_exact_kernel_has_a_preview_too(open_app, product, backbone, store, fresh_process_state):
-    hand = teach(product, backbone, store, "kernel_pca", patches=200)
-    taught_part._shelf().items[hand.id] = hand
+    taught = teach(product, backbone, store, "kernel_pca", patches=200)
+    taught_part._shelf().items[taught.id] = taught
     app = open_app("pages/inspect.py")
     assert [element.sign for element in app.select_slider] == ["q", "σ"]
-    sigma = slider(app, "sigma", hand)
-    wider = hand.tray.detector.kernel.sigma * 2
-    sigma.set_value(min(previews_options(hand, "sigma"), key=lambda value: abs(value - wider))).run()
-    run = preview_done(app, hand)
+    sigma = slider(app, "sigma", taught)
+    wider = taught.scored.detector.kernel.sigma * 2
+    sigma.set_value(min(previews_options(taught, "sigma"), key=lambda value: abs(value - wider))).run()
+    run = preview_done(app, taught)
     app.run()
     assert not app.exception
-    full = hand.study.with_parameters(run.parameters).fit()
+    full = taught.study.with_parameters(run.parameters).fit()
     q = run.live["q"]
     assert np.array_equal(run.scores({"q": q}), full.scores(q=q)), "its sample is that of the full fit"
 
 
-def previews_options(hand, name: str = "gamma") -> list[float]:
+def previews_options(taught, name: str = "gamma") -> list[float]:
     from inspect_core.ui.inspect import live_parameters
 
-    return live_parameters._stops(hand, name)
+    return live_parameters._stops(taught, name)
 
 
 def wait_for_job(seconds: float = 120) -> None:

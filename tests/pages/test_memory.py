@@ -21,7 +21,7 @@ from inspect_core.runtime.jobs import Job
 from inspect_core.study.study import Study
 from inspect_core.ui import shell, taught_part
 from inspect_core.ui.defect_types import labels
-from inspect_core.ui.taught_part import InHand
+from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.ui.teach import teaching
 
 PAGES = ("pages/inspect.py", "pages/explore.py", "pages/defect_types.py", "pages/recipes.py")
@@ -40,9 +40,9 @@ def fragments(monkeypatch) -> list:
     return kept
 
 
-def another(part: InHand) -> InHand:
+def another(part: TaughtPart) -> TaughtPart:
     """The same as another part in hand, with a tray of its own, which nobody holds."""
-    return replace(part, id=uuid.uuid4().hex[:12], tray=copy.copy(part.tray), _memo=taught_part._Memo())
+    return replace(part, id=uuid.uuid4().hex[:12], scored=copy.copy(part.scored), _memo=taught_part._Memo())
 
 
 def ours(start: object) -> Iterator[object]:
@@ -117,29 +117,29 @@ def test_a_preview_is_held_by_its_session_alone_and_the_study_by_none(open_app, 
         taught.study.split, taught.preparation.backbone, taught.study.store, method="corp", parameters={"M": 64},
         grid=(16, 16),
     )  # fmt: skip
-    hand = taught_part.of_study("flange", study.fit())
-    taught_part.shelve(hand)
+    part = taught_part.of_study("flange", study.fit())
+    taught_part.shelve(part)
     app = open_app("pages/inspect.py")
-    app.select_slider(key=f"M-{hand.id}").set_value(128).run()
-    run = app.session_state[f"settings-{hand.id}"]["preview"]
+    app.select_slider(key=f"M-{part.id}").set_value(128).run()
+    run = app.session_state[f"settings-{part.id}"]["preview"]
     assert run.ended.wait(60)
     app.run()
-    assert f"apply-{hand.id}" in [button.key for button in app.button]
+    assert f"apply-{part.id}" in [button.key for button in app.button]
     assert held_by_widgets(app) == {}
     assert [list(ours(fragment)) for fragment in fragments] == [[] for _ in fragments]
-    assert not [thing for thing in ours(run) if isinstance(thing, InHand | Study)]
+    assert not [thing for thing in ours(run) if isinstance(thing, TaughtPart | Study)]
 
 
 def test_a_part_that_was_put_away_is_gone(open_app, taught, fresh_process_state):
-    hand = another(taught)
-    seen = [weakref.ref(hand), weakref.ref(hand.tray)]
-    key = taught_part.shelve(hand)
+    part = another(taught)
+    seen = [weakref.ref(part), weakref.ref(part.scored)]
+    key = taught_part.shelve(part)
     app = open_app("pages/inspect.py")
     app.segmented_control(key=f"guard-{key}").set_value("stop").run()
-    seen += [weakref.ref(hand), weakref.ref(taught_part.find(key))]
+    seen += [weakref.ref(part), weakref.ref(taught_part.find(key))]
     for page in PAGES:
         app.switch_page(page).run()
-    del hand
+    del part
     for _ in range(taught_part.SHELF_SIZE):
         taught_part.shelve(another(taught))
     app.run()
@@ -152,9 +152,9 @@ def test_a_job_that_ended_holds_nothing_of_what_it_made(open_app, taught, monkey
 
     def teach(order, report):
         assert go_on.wait(60)
-        hand = another(taught)
-        made.append(weakref.ref(hand))
-        return hand
+        part = another(taught)
+        made.append(weakref.ref(part))
+        return part
 
     monkeypatch.setattr(teaching, "teach", teach)
     app = open_app()

@@ -46,10 +46,10 @@ def test_opening_puts_it_in_the_hand_with_its_limits_and_guard(open_app, no_firs
     app = open_app("pages/recipes.py")
     app.button(key="open-f.zip").click().run()
     assert not app.exception
-    hand = next(reversed(taught_part._shelf().items.values()))
-    assert hand.recipe.digest == saved.digest
-    assert hand.suggested_limits(dict(hand.recipe.live)) == saved.limits
-    assert hand.guard is not None
+    part = next(reversed(taught_part._shelf().items.values()))
+    assert part.recipe.digest == saved.digest
+    assert part.suggested_limits(dict(part.recipe.live)) == saved.limits
+    assert part.guard is not None
 
 
 def test_deleting_asks_first(open_app, no_first_start, saved, workspace):

@@ -23,7 +23,7 @@ def no_forecast(monkeypatch):
 
 
 def another(part):
-    return replace(part, id=uuid.uuid4().hex[:12], tray=copy.copy(part.tray), _memo=taught_part._Memo())
+    return replace(part, id=uuid.uuid4().hex[:12], scored=copy.copy(part.scored), _memo=taught_part._Memo())
 
 
 def picture(seed: int) -> Picture:
@@ -120,15 +120,15 @@ def test_a_part_in_use_stays_when_others_are_taught(open_app, taught, in_the_han
         taught_part.shelve(another(taught))
         app.run()
     assert "was put away" not in words(app)
-    assert app.session_state[f"settings-{in_the_hand.id}"]["live"] == in_the_hand.tray.live
+    assert app.session_state[f"settings-{in_the_hand.id}"]["live"] == in_the_hand.scored.live
 
 
 def test_a_photo_added_while_another_session_draws(open_app, in_the_hand, monkeypatch):
     app, in_parts_of, numbers = open_app("pages/inspect.py"), views.in_parts_of, iter(range(9))
 
-    def meanwhile(tray, scores, limits):
+    def meanwhile(scored, scores, limits):
         taught_part.add(taught_part.find(in_the_hand.id), picture(next(numbers)))
-        return in_parts_of(tray, scores, limits)
+        return in_parts_of(scored, scores, limits)
 
     monkeypatch.setattr(views, "in_parts_of", meanwhile)
     app.run()
@@ -136,8 +136,8 @@ def test_a_photo_added_while_another_session_draws(open_app, in_the_hand, monkey
     monkeypatch.undo()
     app.run()
     assert not app.exception, app.exception
-    hand = taught_part.find(in_the_hand.id)
-    assert len(hand.thumbnails) == len(hand.tray.photos) == len(in_the_hand.tray.photos) + next(numbers)
+    part = taught_part.find(in_the_hand.id)
+    assert len(part.thumbnails) == len(part.scored.photos) == len(in_the_hand.scored.photos) + next(numbers)
 
 
 def test_no_change_is_lost_and_no_drawing_sees_half_of_one(in_the_hand):
@@ -148,23 +148,23 @@ def test_no_change_is_lost_and_no_drawing_sees_half_of_one(in_the_hand):
         taught_part.change(in_the_hand.id, lambda held: replace(held, notes=(*held.notes, f"{number}")))
 
     def draw(number: int) -> None:
-        hand = taught_part.find(in_the_hand.id)
-        live = {"k": hand.tray.stops[number % len(hand.tray.stops)]}
-        scores = hand.scores(live)
-        view = views.of_model(hand, len(hand.tray.photos) - 1, live, None)
-        assert len(hand.tray.photos) == len(hand.thumbnails) == len(scores) == len(view.scores)
-        assert np.array_equal(scores, hand.tray.scores(**live)), "scores are those of the live value asked for"
+        part = taught_part.find(in_the_hand.id)
+        live = {"k": part.scored.stops[number % len(part.scored.stops)]}
+        scores = part.scores(live)
+        view = views.of_model(part, len(part.scored.photos) - 1, live, None)
+        assert len(part.scored.photos) == len(part.thumbnails) == len(scores) == len(view.scores)
+        assert np.array_equal(scores, part.scored.scores(**live)), "scores are those of the live value asked for"
 
     with ThreadPoolExecutor(8) as threads:
         done = [threads.submit(work, number) for number in range(36) for work in (add, turn, draw)]
         for work in done:
             work.result()
-    hand = taught_part.find(in_the_hand.id)
-    assert sorted(photo.name for photo in hand.tray.photos[len(in_the_hand.tray.photos) :]) == sorted(
+    part = taught_part.find(in_the_hand.id)
+    assert sorted(photo.name for photo in part.scored.photos[len(in_the_hand.scored.photos) :]) == sorted(
         f"new{seed}.png" for seed in range(12)
     )
-    assert sorted(map(int, hand.notes)) == list(range(36))
-    assert hand.guard.mode == WARN
+    assert sorted(map(int, part.notes)) == list(range(36))
+    assert part.guard.mode == WARN
 
 
 def test_the_same_photo_uploaded_by_several_at_once_is_kept_whole(workspace):

@@ -54,9 +54,9 @@ def test_a_folder_is_taught_and_lies_in_hand(open_app, no_first_start, exported,
     finish_job(app)
     assert shell.jobs().current.error == ""
     assert not app.exception
-    hand = taught_part._shelf().items
-    assert [item.product for item in hand.values()] == ["flange"]
-    assert next(iter(hand.values())).guard is not None
+    taught = taught_part._shelf().items
+    assert [item.product for item in taught.values()] == ["flange"]
+    assert next(iter(taught.values())).guard is not None
 
 
 def test_a_damaged_photo_is_listed_and_the_others_can_be_taught(

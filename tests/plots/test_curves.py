@@ -7,10 +7,10 @@ from inspect_core.plots.theme import DARK, LIGHT
 
 @pytest.mark.parametrize("look", [LIGHT, DARK])
 def test_every_figure_has_the_one_template(look):
-    shares = np.geomspace(1, 1e-4, 30) / np.geomspace(1, 1e-4, 30).sum()
+    fractions = np.geomspace(1, 1e-4, 30) / np.geomspace(1, 1e-4, 30).sum()
     drawn = [
-        curves.eigenvalues(shares, 4, 0.8, look),
-        curves.local_spectra({"mixed": np.tile(shares, (3, 1))}, look, level=("ridge 0.01", 0.01), k=20),
+        curves.eigenvalues(fractions, 4, 0.8, look),
+        curves.local_spectra({"mixed": np.tile(fractions, (3, 1))}, look, level=("ridge 0.01", 0.01), k=20),
         curves.location_map(np.ones((4, 3), int), 5, look),
         curves.curves((1, 10), {"AUPRO": (0.2, 0.9)}, look, parameter="k", in_force=1, title="share"),
     ]
@@ -56,8 +56,8 @@ def test_a_spectrum_ends_where_nothing_varies():
 
 
 def test_the_cut_of_the_eigenvalues_is_marked_with_what_it_keeps():
-    shares = np.full(20, 0.05)
-    figure = curves.eigenvalues(shares, 16, 0.8, LIGHT)
+    fractions = np.full(20, 0.05)
+    figure = curves.eigenvalues(fractions, 16, 0.8, LIGHT)
     assert figure.layout.xaxis.type == figure.layout.yaxis.type == "log"
     assert "q = 16 keeps 80.0%" in figure.layout.annotations[-1].text
     scored = next(shape for shape in figure.layout.shapes if shape.type == "rect")

@@ -24,7 +24,7 @@ WORDS = ["dent" if i % 5 == 0 else "good" for i in range(N)]
 
 
 def words_figure(positions, marks, words=WORDS, look=LIGHT) -> go.Figure:
-    return scatter.scatter_of_words(positions, words, scatter.colours_of_kinds(words, look), marks, HOVER, look)
+    return scatter.scatter_of_words(positions, words, scatter.type_colours(words, look), marks, HOVER, look)
 
 
 @pytest.mark.parametrize("look", [LIGHT, DARK])
@@ -60,10 +60,10 @@ def test_marks_survive_the_sorting_by_value(positions, marks):
 
 
 def test_good_and_a_lone_defect_keep_their_colours():
-    colours = scatter.colours_of_kinds(["good", "dent", "good"], LIGHT)
+    colours = scatter.type_colours(["good", "dent", "good"], LIGHT)
     assert colours["good"] == LIGHT.good
     assert colours["dent"] == LIGHT.defect
-    several = scatter.colours_of_kinds(["good", "dent", "stain", "unknown"], LIGHT)
+    several = scatter.type_colours(["good", "dent", "stain", "unknown"], LIGHT)
     assert len(set(several.values())) == 4
     assert LIGHT.good not in (several["dent"], several["stain"])
 
@@ -72,7 +72,7 @@ def test_many_groups_repeat_colours_without_failing():
     groups = [f"lot {i}" for i in range(30)]
     colours = scatter.colours_of_groups(groups, DARK)
     assert list(colours) == sorted(groups)
-    assert set(colours.values()) == set(DARK.kinds)
+    assert set(colours.values()) == set(DARK.defect_types)
 
 
 @pytest.mark.parametrize("limit", [-0.5, 0.0, 0.7])

@@ -21,7 +21,7 @@ def test_result_and_progress_of_a_job_that_ends_well():
         return 42
 
     job = ended(Jobs().submit("Fit", work))
-    assert (job.state, job.result, job.share, job.step) == (State.DONE, 42, 1.0, "half way")
+    assert (job.state, job.result, job.fraction, job.step) == (State.DONE, 42, 1.0, "half way")
 
 
 def test_a_second_job_is_refused_by_name_while_the_first_runs():
@@ -66,9 +66,9 @@ def test_a_failure_keeps_its_sentence_and_frees_the_worker():
 def test_time_left_follows_the_share_done(monkeypatch):
     job = Jobs().submit("Fit", lambda job: None)
     ended(job)
-    job.state, job.share, job._ended = State.RUNNING, 0.25, job._began + 10
+    job.state, job.fraction, job._ended = State.RUNNING, 0.25, job._began + 10
     assert job.seconds_left == pytest.approx(30)
-    job.share = 0.0
+    job.fraction = 0.0
     assert job.seconds_left is None
 
 

@@ -50,7 +50,7 @@ def test_moves_of_k_and_limit_cost_no_network_and_no_fit(study, network_calls, m
     after = study.scores(k=6)
     study.map(0, k=12)
     limits = study.default_limits(k=6)
-    in_parts_of(study.tray, after, limits)
+    in_parts_of(study.scored, after, limits)
     assert network_calls == []
     assert (after < before).all(), "a distance over fewer dimensions cannot be larger"
 
@@ -71,7 +71,7 @@ def test_app_recipe_and_reloaded_recipe_score_alike_to_the_bit(study, backbone, 
 
 
 def test_defects_stand_out_where_they_are(study):
-    figures = evaluate(study.tray, study.default_limits(), truth_masks(study.tray))
+    figures = evaluate(study.scored, study.default_limits(), truth_masks(study.scored))
     assert figures.image_auroc > 0.8
     assert figures.pixel_auroc > 0.9
     assert figures.counts.defects_total == 3
@@ -81,8 +81,8 @@ def test_fitting_again_gives_the_same_model_to_the_bit(study, product, backbone,
     with pytest.warns(UserWarning, match="N = 11"):
         again = Study(scan(product), backbone, store, parameters={"k": 24}, grid=GRID).fit()
     assert network_calls == [], "every photo was in the store"
-    for name, array in study.tray.detector.arrays().items():
-        assert torch.equal(array, again.tray.detector.arrays()[name]), name
+    for name, array in study.scored.detector.arrays().items():
+        assert torch.equal(array, again.scored.detector.arrays()[name]), name
     assert np.array_equal(study.scores(), again.scores())
 
 
@@ -100,14 +100,14 @@ def test_a_smaller_fit_is_the_prefix_of_a_larger_one(study, product, backbone, t
 
 
 def test_a_value_between_the_stops_is_computed_all_the_same(study):
-    tray = study.tray
-    kept = tray.stops
+    scored = study.scored
+    kept = scored.stops
     try:
-        expected = tray.scores(k=7)
-        tray.stops = tuple(-stop if stop == 7 else stop for stop in kept)
+        expected = scored.scores(k=7)
+        scored.stops = tuple(-stop if stop == 7 else stop for stop in kept)
         assert np.array_equal(study.scores(k=7), expected)
     finally:
-        tray.stops = kept
+        scored.stops = kept
 
 
 def test_a_damaged_photo_is_left_out_and_listed(product, backbone, store, tmp_path):
@@ -139,12 +139,12 @@ def test_cancelling_leaves_nothing_half_fitted(product, backbone, store):
     study = Study(scan(product), backbone, store, parameters={"k": 24}, grid=GRID)
     steps = []
 
-    def progress(share, step):
-        steps.append(share)
+    def progress(fraction, step):
+        steps.append(fraction)
 
     with pytest.raises(Cancelled):
         study.fit(progress, lambda: len(steps) >= 5)
-    assert study.tray is None
+    assert study.scored is None
     with pytest.raises(ValueError, match="nothing has been fitted"):
         study.scores()
 
@@ -152,7 +152,9 @@ def test_cancelling_leaves_nothing_half_fitted(product, backbone, store):
 def test_progress_goes_from_nothing_to_all(product, backbone, store):
     steps = []
     with pytest.warns(UserWarning, match="N = 11"):
-        Study(scan(product), backbone, store, parameters={"k": 24}, grid=GRID).fit(lambda share, _: steps.append(share))
+        Study(scan(product), backbone, store, parameters={"k": 24}, grid=GRID).fit(
+            lambda fraction, _: steps.append(fraction)
+        )
     assert steps == sorted(steps)
     assert 0 < steps[0] < 0.1
     assert steps[-1] == 1.0
@@ -194,19 +196,19 @@ def test_a_quadric_fit_can_be_cancelled_in_the_middle_and_leaves_nothing(product
     )
     said: list[float] = []
 
-    def progress(share: float, step: str) -> None:
+    def progress(fraction: float, step: str) -> None:
         if step == "learning what good looks like":
-            said.append(share)
+            said.append(fraction)
 
     with pytest.raises(Cancelled):
         study.fit(progress, lambda: len(said) > len(study.split.fit) + 3)
-    assert study.tray is None
+    assert study.scored is None
     assert said == sorted(said), "progress does not go back"
 
 
 def test_quadrics_are_fitted_in_closed_form_unless_a_robust_fit_is_asked_for(quadric_study):
-    closed = quadric_study.with_parameters({"robust": 0}).fit().tray.detector
+    closed = quadric_study.with_parameters({"robust": 0}).fit().scored.detector
     assert closed.penalty_value < 1e-8
-    assert quadric_study.tray.detector.penalty_value > 1e-8
+    assert quadric_study.scored.detector.penalty_value > 1e-8
     sample = quadric_study.patch_sample(600).double()
-    assert quadric_study.tray.detector.score(sample).mean() < closed.score(sample).mean()
+    assert quadric_study.scored.detector.score(sample).mean() < closed.score(sample).mean()

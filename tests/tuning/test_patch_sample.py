@@ -9,7 +9,7 @@ from inspect_core.features.backbones import Backbone
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
 from inspect_core.runtime.progress import Cancelled
-from inspect_core.study.scored_photos import Tray
+from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample, explained, stop_explaining
 from inspect_core.ui.inspect.previews import Run, ask
@@ -70,14 +70,14 @@ def test_a_preview_is_the_published_fit_with_the_draw_of_the_full_one(corp):
 def test_of_all_patches_the_preview_is_the_full_fit(corp):
     detector = PatchSample.of(corp).fit({})
     photo = corp.features(corp.photos[0])
-    torch.testing.assert_close(detector.score(photo, q=5), corp.tray.detector.score(photo, q=5), rtol=1e-3, atol=1e-5)
+    torch.testing.assert_close(detector.score(photo, q=5), corp.scored.detector.score(photo, q=5), rtol=1e-3, atol=1e-5)
 
 
 def test_the_exact_kernel_previews_on_the_sample_of_its_fit(hoffmann):
     sample = PatchSample.of(hoffmann)
-    sigma = hoffmann.tray.detector.kernel.sigma
+    sigma = hoffmann.scored.detector.kernel.sigma
     preview = sample.fit({"sigma": 2 * sigma})
-    full = hoffmann.with_parameters({"sigma": 2 * sigma}).fit().tray.detector
+    full = hoffmann.with_parameters({"sigma": 2 * sigma}).fit().scored.detector
     assert len(sample.patches) == 150
     assert torch.equal(preview.x, full.x)
     photo = hoffmann.features(hoffmann.photos[0])
@@ -97,11 +97,11 @@ def test_values_out_of_range_are_refused_as_in_the_fit(corp):
 
 
 def test_the_share_that_q_stands_for(corp, hoffmann):
-    for detector in (corp.tray.detector, hoffmann.tray.detector):
+    for detector in (corp.scored.detector, hoffmann.scored.detector):
         eigenvalues = detector.eigenvalues.numpy()
-        shares = explained(detector, (1, 3, len(eigenvalues)))
-        np.testing.assert_allclose(shares, [eigenvalues[:q].sum() / eigenvalues.sum() for q in (1, 3, None)])
-        assert stop_explaining(detector, (1, 3, 10), shares[1]) == 3
+        fractions = explained(detector, (1, 3, len(eigenvalues)))
+        np.testing.assert_allclose(fractions, [eigenvalues[:q].sum() / eigenvalues.sum() for q in (1, 3, None)])
+        assert stop_explaining(detector, (1, 3, 10), fractions[1]) == 3
         assert stop_explaining(detector, (1, 3, 10), 1.1) == 10
         assert stop_explaining(detector, (1, 3, 10), 0.0) == 1
 
@@ -114,10 +114,10 @@ def test_features_that_vary_in_nothing_are_explained_by_nothing():
 
 
 def test_the_share_at_hand_starts_the_fit_it_belongs_to(corp):
-    tray = corp.tray
-    q = tray.stops[10]
-    share = float(explained(tray.detector, [q])[0])
-    assert stop_explaining(tray.detector, tray.stops, share) == q
+    scored = corp.scored
+    q = scored.stops[10]
+    fraction = float(explained(scored.detector, [q])[0])
+    assert stop_explaining(scored.detector, scored.stops, fraction) == q
 
 
 def drawn(study: Study):
@@ -125,20 +125,20 @@ def drawn(study: Study):
 
 
 def test_the_shown_photo_comes_first_and_all_follow(corp, no_network):
-    run = ask(drawn(corp), None, {"gamma": 1.0, "M": 32}, corp.photos, first=3, share=0.9)
+    run = ask(drawn(corp), None, {"gamma": 1.0, "M": 32}, corp.photos, first=3, fraction=0.9)
     assert run.ended.wait(60)
     assert run.error == ""
     assert run.complete
-    assert run.tray.photos[0] is corp.photos[3]
-    tray = Tray("corp", run.tray.detector, GRID, corp.tray.size)
+    assert run.scored.photos[0] is corp.photos[3]
+    scored = ScoredPhotos("corp", run.scored.detector, GRID, corp.scored.size)
     for photo in corp.photos:
-        tray = tray.with_photo(photo, corp.features(photo))
-    assert np.array_equal(run.scores(run.live), tray.scores(**run.live)), "in the order of the gallery"
-    assert np.array_equal(run.map(3, run.live), tray.map(3, **run.live))
-    assert np.array_equal(run.grid_errors(run.live), tray.grid_errors(**run.live))
-    calibrate = tray.scores(**run.live)[[photo.part == "calibrate" for photo in corp.photos]]
+        scored = scored.with_photo(photo, corp.features(photo))
+    assert np.array_equal(run.scores(run.live), scored.scores(**run.live)), "in the order of the gallery"
+    assert np.array_equal(run.map(3, run.live), scored.map(3, **run.live))
+    assert np.array_equal(run.grid_errors(run.live), scored.grid_errors(**run.live))
+    calibrate = scored.scores(**run.live)[[photo.part == "calibrate" for photo in corp.photos]]
     assert run.limits(run.live).reject >= calibrate.max()
-    again = ask(drawn(corp), run, {"gamma": 1.0, "M": 32}, corp.photos, first=0, share=0.9)
+    again = ask(drawn(corp), run, {"gamma": 1.0, "M": 32}, corp.photos, first=0, fraction=0.9)
     assert again is run, "the same move is not run twice"
 
 
@@ -152,9 +152,9 @@ def test_a_newer_move_stops_the_older(corp, monkeypatch):
         return features(self, photo)
 
     monkeypatch.setattr(Study, "features", slow)
-    older = ask(drawn(corp), None, {"gamma": 1.0, "M": 32}, corp.photos, first=0, share=0.9)
+    older = ask(drawn(corp), None, {"gamma": 1.0, "M": 32}, corp.photos, first=0, fraction=0.9)
     assert entered.wait(60)
-    newer = ask(drawn(corp), older, {"gamma": 4.0, "M": 32}, corp.photos, first=0, share=0.9)
+    newer = ask(drawn(corp), older, {"gamma": 4.0, "M": 32}, corp.photos, first=0, fraction=0.9)
     go_on.set()
     assert older.ended.wait(60)
     assert newer.ended.wait(60)
@@ -166,12 +166,12 @@ def test_a_photo_looked_at_meanwhile_comes_next(corp):
     run = Run({"gamma": 1.0, "M": 32}, corp.photos, 0)
     run.want(5)
     run.work(PatchSample.of(corp), 0.9)
-    assert [photo.name for photo in run.tray.photos[:2]] == [corp.photos[5].name, corp.photos[0].name]
+    assert [photo.name for photo in run.scored.photos[:2]] == [corp.photos[5].name, corp.photos[0].name]
     assert run.complete
 
 
 def test_what_went_wrong_is_told(corp):
-    run = ask(drawn(corp), None, {"gamma": 0.0}, corp.photos, first=0, share=0.9)
+    run = ask(drawn(corp), None, {"gamma": 0.0}, corp.photos, first=0, fraction=0.9)
     assert run.ended.wait(60)
     assert "gamma is 0.0" in run.error
     assert not run.complete

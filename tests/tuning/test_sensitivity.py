@@ -9,7 +9,7 @@ from inspect_core.detectors import cop_corp, mahalanobis
 from inspect_core.judge.anomaly_map import to_pixels
 from inspect_core.judge.metrics import aupro, auroc, fpr_at_tpr
 from inspect_core.runtime.progress import Cancelled
-from inspect_core.study.scored_photos import Tray, TrayPhoto
+from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
 from inspect_core.tuning import sensitivity
 
 SIZE, GRID = (64, 96), (4, 3)
@@ -24,15 +24,15 @@ def patches(i: int) -> torch.Tensor:
     return torch.from_numpy(rows)
 
 
-def filled(tray: Tray, kinds=KINDS) -> Tray:
-    for i, (kind, part) in enumerate(zip(kinds, PARTS, strict=True)):
-        tray = tray.with_photo(TrayPhoto(f"p{i}", f"d{i}", SIZE, kind, part, Path(f"p{i}")), patches(i))
-    return tray
+def filled(scored: ScoredPhotos, defect_types=KINDS) -> ScoredPhotos:
+    for i, (kind, part) in enumerate(zip(defect_types, PARTS, strict=True)):
+        scored = scored.with_photo(ScoredPhoto(f"p{i}", f"d{i}", SIZE, kind, part, Path(f"p{i}")), patches(i))
+    return scored
 
 
 @pytest.fixture
-def tray(recipe) -> Tray:
-    return filled(Tray("mahalanobis", recipe.detector, GRID, SIZE))
+def scored(recipe) -> ScoredPhotos:
+    return filled(ScoredPhotos("mahalanobis", recipe.detector, GRID, SIZE))
 
 
 @pytest.fixture
@@ -42,22 +42,22 @@ def masks() -> list[np.ndarray | None]:
     return [{"good": np.zeros(SIZE, bool), "dent": dent}.get(kind) for kind in KINDS]
 
 
-def test_figures_of_every_stop_are_those_of_its_maps(tray, masks):
-    readings = sensitivity.over_live(tray, masks, (1, 3, 5))
+def test_figures_of_every_stop_are_those_of_its_maps(scored, masks):
+    readings = sensitivity.over_live(scored, masks, (1, 3, 5))
     judge = slice(3, 7)
     for reading, k in zip(readings, (1, 3, 5), strict=True):
-        scores, defect = tray.scores(k=k), np.array([False, False, True, True])
+        scores, defect = scored.scores(k=k), np.array([False, False, True, True])
         assert reading.value == k
         assert reading.image_auroc == auroc(scores[judge], defect)
         assert reading.fpr95 == fpr_at_tpr(scores[judge], defect)
-        assert reading.aupro == aupro(tray.maps(k=k)[judge], np.stack(masks[judge]))
+        assert reading.aupro == aupro(scored.maps(k=k)[judge], np.stack(masks[judge]))
         calibrate = scores[:3]
         assert reading.spread == pytest.approx((calibrate.max() - np.median(calibrate)) / np.median(calibrate))
 
 
 def test_without_defects_the_spread_remains(recipe, masks):
-    tray = filled(Tray("mahalanobis", recipe.detector, GRID, SIZE), kinds=("good",) * 8)
-    (reading,) = sensitivity.over_live(tray, [np.zeros(SIZE, bool)] * 8, (5,))
+    scored = filled(ScoredPhotos("mahalanobis", recipe.detector, GRID, SIZE), defect_types=("good",) * 8)
+    (reading,) = sensitivity.over_live(scored, [np.zeros(SIZE, bool)] * 8, (5,))
     assert math.isnan(reading.image_auroc)
     assert math.isnan(reading.aupro)
     assert math.isnan(reading.fpr95)
@@ -65,11 +65,11 @@ def test_without_defects_the_spread_remains(recipe, masks):
 
 
 def test_without_calibrate_photos_the_spread_is_that_of_the_judged(recipe):
-    tray = Tray("mahalanobis", recipe.detector, GRID, SIZE)
+    scored = ScoredPhotos("mahalanobis", recipe.detector, GRID, SIZE)
     for i in range(3):
-        tray = tray.with_photo(TrayPhoto(f"p{i}", f"d{i}", SIZE, "good", "judge", Path(f"p{i}")), patches(i))
-    (reading,) = sensitivity.over_live(tray, [None] * 3, (5,))
-    assert reading.spread == pytest.approx(sensitivity.spread(tray.scores()))
+        scored = scored.with_photo(ScoredPhoto(f"p{i}", f"d{i}", SIZE, "good", "judge", Path(f"p{i}")), patches(i))
+    (reading,) = sensitivity.over_live(scored, [None] * 3, (5,))
+    assert reading.spread == pytest.approx(sensitivity.spread(scored.scores()))
 
 
 @pytest.mark.parametrize(("scores", "expected"), [((1.0, 2.0, 4.0), 1.0), ((2.0, 2.0), 0.0)])
@@ -85,58 +85,64 @@ def test_spread_of_scores_that_have_none(scores):
 def test_stops_span_the_fit_and_hold_the_value_in_force():
     rng = np.random.default_rng(0)
     detector = mahalanobis.fit(rng.normal(size=(130, 1, 1, 100)).astype(np.float32), k=100)
-    tray = Tray("mahalanobis", detector, (1, 1), (32, 32))
+    scored = ScoredPhotos("mahalanobis", detector, (1, 1), (32, 32))
     for value in (1, 37, 100):
-        stops = sensitivity.chosen_stops(tray, value)
+        stops = sensitivity.chosen_stops(scored, value)
         assert stops == tuple(sorted(set(stops)))
         assert (stops[0], stops[-1]) == (1, 100)
-        assert tray.stop_of(value) in stops
-        assert set(stops) <= set(tray.stops)
+        assert scored.stop_of(value) in stops
+        assert set(stops) <= set(scored.stops)
         assert len(stops) <= 11
 
 
 @pytest.fixture
-def corp() -> tuple[Tray, np.ndarray]:
+def corp() -> tuple[ScoredPhotos, np.ndarray]:
     rows = np.random.default_rng(50).normal(size=(400, 5)).astype(np.float32)
-    return filled(Tray("corp", cop_corp.fit_corp(rows, gamma=1.0, M=32), GRID, SIZE)), rows
+    return filled(ScoredPhotos("corp", cop_corp.fit_corp(rows, gamma=1.0, M=32), GRID, SIZE)), rows
 
 
 def test_refits_are_read_at_the_same_share_of_variance(corp, masks):
-    tray, rows = corp
+    scored, rows = corp
     fitted = {gamma: cop_corp.fit_corp(rows, gamma=gamma, M=32) for gamma in (0.25, 2.0)}
-    readings = sensitivity.over_refits(tray, masks, (0.25, 2.0), fitted.get, patches, share=0.8)
+    readings = sensitivity.over_refits(scored, masks, (0.25, 2.0), fitted.get, patches, fraction=0.8)
     for reading, (gamma, detector) in zip(readings, fitted.items(), strict=True):
         q = detector.components_for(0.8)
         maps = np.stack([to_pixels(detector.score(patches(i), q=q)[0].numpy(), SIZE) for i in range(8)])
         assert reading.value == gamma
-        assert reading == sensitivity.read_figures(tray, gamma, maps, masks)
+        assert reading == sensitivity.read_figures(scored, gamma, maps, masks)
 
 
 def test_a_value_that_cannot_be_fitted_leaves_a_gap(corp, masks):
-    tray, rows = corp
+    scored, rows = corp
 
     def fit_at(gamma: float):
         return cop_corp.fit_corp(rows, gamma=gamma, M=32)
 
-    broken, sound = sensitivity.over_refits(tray, masks, (-1.0, 1.0), fit_at, patches, share=0.9)
+    broken, sound = sensitivity.over_refits(scored, masks, (-1.0, 1.0), fit_at, patches, fraction=0.9)
     assert math.isnan(broken.image_auroc)
     assert math.isnan(broken.spread)
     assert math.isfinite(sound.image_auroc)
 
 
 def test_progress_grows_and_can_stop_the_work(corp, masks):
-    tray, rows = corp
+    scored, rows = corp
     fitted = cop_corp.fit_corp(rows, gamma=1.0, M=32)
     told: list[float] = []
     sensitivity.over_refits(
-        tray, masks, (1.0, 2.0), lambda _: fitted, patches, share=0.9, report=lambda share, _: told.append(share)
+        scored,
+        masks,
+        (1.0, 2.0),
+        lambda _: fitted,
+        patches,
+        fraction=0.9,
+        report=lambda fraction, _: told.append(fraction),
     )
     assert told == sorted(told)
     assert told[0] == 0
     assert told[-1] == 1
 
-    def stop(share: float, step: str) -> None:
+    def stop(fraction: float, step: str) -> None:
         raise Cancelled
 
     with pytest.raises(Cancelled):
-        sensitivity.over_live(tray, masks, (1, 2), stop)
+        sensitivity.over_live(scored, masks, (1, 2), stop)

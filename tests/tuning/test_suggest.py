@@ -63,10 +63,10 @@ def test_the_suggested_setting_finds_true_defects_better_than_a_degenerate_one(m
     from inspect_core.study.evaluation import evaluate, truth_masks
 
     study, suggestion = fit_as_suggested(make(method), fixed=QUICK.get(method, {}))
-    masks = truth_masks(study.tray)
+    masks = truth_masks(study.scored)
     degenerate = {"corp": {"gamma": 1e3}, "kernel_pca": {"sigma": 1e-2}}.get(method, {"explained_variance": 0.05})
     worse = study.with_parameters(degenerate).fit()
-    found, lost = (evaluate(one.tray, one.default_limits(), masks, **one.live) for one in (study, worse))
+    found, lost = (evaluate(one.scored, one.default_limits(), masks, **one.live) for one in (study, worse))
     assert found.pixel_auroc > 0.8
     assert found.pixel_auroc > lost.pixel_auroc
     assert suggestion.live == study.live
@@ -85,8 +85,8 @@ def test_the_best_setting_wins_and_ties_go_to_the_smaller_value(make, monkeypatc
 def test_what_the_user_chose_is_kept(make):
     gamma = suggest(make("corp", gamma=3.0), fixed=("gamma",)).parameters
     assert "gamma" not in gamma, "the study's own stays"
-    share = suggest(make("corp", explained_variance=0.91), fixed=("explained_variance",)).parameters
-    assert share["explained_variance"] == 0.91
+    fraction = suggest(make("corp", explained_variance=0.91), fixed=("explained_variance",)).parameters
+    assert fraction["explained_variance"] == 0.91
     study, suggestion = fit_as_suggested(make("kernel_pca", q=30), fixed=("q", "patches"))
     assert study.live == {"q": 30}
     assert suggestion.live == {"q": 30}
@@ -96,14 +96,14 @@ def test_a_study_begins_with_the_suggested_k_and_keeps_every_other(make):
     with pytest.warns(UserWarning, match="N = 11"):
         study, suggestion = fit_as_suggested(make("mahalanobis"))
     assert study.live == dict(suggestion.live)
-    assert study.tray.stops == tuple(range(1, 17))
+    assert study.scored.stops == tuple(range(1, 17))
     assert study.recipe().live == dict(suggestion.live)
 
 
 def test_the_sentence_says_what_it_rests_on(make):
     study = make("cop")
     basis = suggest(study).basis
-    assert f"{len(study.split.calibrate)} good photos with 36 made-up defects" in basis
+    assert f"{len(study.split.calibrate)} good photos with 36 synthetic defects" in basis
     assert f"of {len(FRACTIONS)} settings" in basis
     assert "learned from" not in basis
     assert "learned from too" in suggest(make("cop", calibrate=0.0)).basis
@@ -111,12 +111,12 @@ def test_the_sentence_says_what_it_rests_on(make):
 
 def test_progress_and_cancelling(make):
     steps = []
-    fit_as_suggested(make("cop"), progress=lambda share, step: steps.append(share))
+    fit_as_suggested(make("cop"), progress=lambda fraction, step: steps.append(fraction))
     assert steps == sorted(steps)
     assert steps[-1] == 1.0
     seen = []
     with pytest.raises(Cancelled):
-        suggest(make("corp"), progress=lambda share, step: seen.append(step), cancelled=lambda: len(seen) > 4)
+        suggest(make("corp"), progress=lambda fraction, step: seen.append(step), cancelled=lambda: len(seen) > 4)
     assert len(seen) == 5
 
 
@@ -128,7 +128,7 @@ def test_patches_that_are_all_equal_leave_the_width_alone():
 def test_methods_without_a_value_to_suggest(make):
     study, suggestion = fit_as_suggested(make("nearest", patches=100))
     assert suggestion is None
-    assert study.tray is not None
+    assert study.scored is not None
     with pytest.raises(ValueError, match="nearest has no value to suggest"):
         suggest(study)
     with pytest.raises(ValueError, match="mahalanobis is tried as it was fitted, and is not fitted yet"):

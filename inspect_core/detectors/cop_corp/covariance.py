@@ -8,7 +8,7 @@ from torch import Tensor
 
 from inspect_core.detectors.checks import as_features, full_precision, require_samples
 from inspect_core.detectors.cop_corp.feature_maps import FeatureMap, precision_of
-from inspect_core.detectors.cop_corp.residual import KernelPCAMap, require_share
+from inspect_core.detectors.cop_corp.residual import KernelPCAMap, require_fraction
 
 _ROWS = 2048
 _FLOAT64_PRODUCTS = 2**32
@@ -60,7 +60,7 @@ class MappedCovariance:
         """
         if self.count == 0:
             raise ValueError("features is empty; update with at least one good sample before finish")
-        require_share(explained_variance)
+        require_fraction(explained_variance)
         model = self._decompose(explained_variance)
         _warn_of_samples(self.count, kept=len(model.eigenvalues))
         return model.to(self.dtype)
@@ -105,7 +105,7 @@ def fit(x: Tensor | np.ndarray, feature_map: FeatureMap, *, explained_variance: 
     dtype = precision_of(x)
     x = as_features(x, name="x", width=feature_map.m, dtype=dtype).reshape(-1, feature_map.m)
     require_samples(x, name="x")
-    require_share(explained_variance)
+    require_fraction(explained_variance)
     samples, D = len(x), feature_map.D
     if 2 * samples <= D:
         model = _fit_by_svd(x, feature_map, explained_variance=explained_variance)

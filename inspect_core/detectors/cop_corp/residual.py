@@ -42,7 +42,7 @@ class KernelPCAMap:
 
         Raises ValueError when explained_variance is not in (0, 1].
         """
-        require_share(explained_variance)
+        require_fraction(explained_variance)
         if not len(self.eigenvalues):
             return 0
         reached = self.explained_variance_ratio.cumsum(0) >= explained_variance - 1e-12
@@ -134,7 +134,7 @@ class KernelPCAMap:
         return torch.cat([outside, projected.square_().flip(-1)], dim=-1).cumsum_(-1)
 
 
-def require_share(explained_variance: float) -> None:
+def require_fraction(explained_variance: float) -> None:
     """Raises ValueError unless explained_variance is in (0, 1]."""
     if not 0.0 < explained_variance <= 1.0:
         raise ValueError(f"explained_variance is {explained_variance}; give a share in (0, 1], such as 0.9")

@@ -43,7 +43,7 @@ from inspect_core.detectors.quadrics.refinement import (
 
 PENALTY_WARNING = 1e-2
 # Of the progress shown, where a closed-form start comes before the refinement.
-SHARE_OF_START = 0.2
+START_FRACTION = 0.2
 
 
 def fit(
@@ -72,9 +72,9 @@ def fit(
     """
     require_positive(penalty, name="penalty", cure="1 is the published weight")
 
-    def report(share: float) -> None:
+    def report(fraction: float) -> None:
         if progress is not None:
-            progress(share)
+            progress(fraction)
 
     with full_precision():
         points, coordinates, m = _prepare(x, m=m, components=components, stacklevel=3)
@@ -82,7 +82,7 @@ def fit(
         rng = np.random.default_rng(seed)
         closed = monomial_count(r) <= LARGEST_MONOMIALS
         if closed:
-            moments = monomial_moments(points, report=lambda share: report(SHARE_OF_START * share))
+            moments = monomial_moments(points, report=lambda fraction: report(START_FRACTION * fraction))
             first = least_squares_hs(moments, r, m)
         else:
             warnings.warn(
@@ -92,10 +92,10 @@ def fit(
                 stacklevel=2,
             )
             first = random_start(rng, r, m)
-        begun = SHARE_OF_START if closed else 0.0
+        begun = START_FRACTION if closed else 0.0
         start = _on_device(first, points.device)
         fitted = _refine(
-            start, points, penalty=penalty, rng=rng, report=lambda share: report(begun + (1 - begun) * share)
+            start, points, penalty=penalty, rng=rng, report=lambda fraction: report(begun + (1 - begun) * fraction)
         )
         model = _finish(fitted, points, coordinates, start="closed form" if closed else "random")
     if model.penalty_value > PENALTY_WARNING:

@@ -100,12 +100,12 @@ def refine_sgd(
         used += batch
         rate = RATE * (1 + math.cos(math.pi * step / steps)) / 2
         _, gradient = loss_and_gradient(coefficients, rows, penalty=penalty)
-        for part, by_part, square in zip(coefficients, gradient, squares, strict=True):
-            length = torch.linalg.vector_norm(by_part.view(len(part), -1), dim=1)
+        for part, by_subset, square in zip(coefficients, gradient, squares, strict=True):
+            length = torch.linalg.vector_norm(by_subset.view(len(part), -1), dim=1)
             square.mul_(MEMORY).add_(length.square(), alpha=1 - MEMORY)
             typical = (square / (1 - MEMORY ** (step + 1))).sqrt()
             divisor = torch.maximum(typical, length).clamp_min(torch.finfo(x.dtype).tiny)
-            part.sub_(by_part * (rate / divisor).view(-1, *[1] * (part.ndim - 1)))
+            part.sub_(by_subset * (rate / divisor).view(-1, *[1] * (part.ndim - 1)))
         if step % STEPS_BETWEEN_REPORTS == 0:
             report(step / steps)
     return coefficients

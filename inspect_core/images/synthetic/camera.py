@@ -50,12 +50,12 @@ def _focus(light: np.ndarray, depth: np.ndarray, camera: Camera) -> np.ndarray:
     """Blur by depth, blending a focused and a defocused picture, and a little more towards the corners."""
     axis = np.linspace(-1, 1, SIZE, dtype=np.float32)
     corner = 0.18 * ((axis[:, None] ** 2 + axis[None, :] ** 2) / 2) ** 1.5
-    share = np.clip(depth + corner, 0, 1)
+    fraction = np.clip(depth + corner, 0, 1)
     sharp, soft = (
         ndimage.gaussian_filter(light, (0, sigma, sigma), mode="nearest", truncate=3)
         for sigma in (camera.blur, float(np.hypot(camera.blur, camera.defocus)))
     )
-    return sharp + share * (soft - sharp)
+    return sharp + fraction * (soft - sharp)
 
 
 def _halve(canvas: np.ndarray) -> np.ndarray:

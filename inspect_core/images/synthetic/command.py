@@ -82,9 +82,9 @@ def plan(product: str) -> list[tuple[int, str, str | None]]:
 
     Parts are numbered through: 0 to 59 are good to fit, 60 to 79 good to test, from 80 on four of each kind of defect.
     """
-    kinds = [kind for kind in KINDS[product] for _ in range(TEST_EACH_KIND)]
+    defect_types = [kind for kind in KINDS[product] for _ in range(TEST_EACH_KIND)]
     rows = [("train/good", None)] * TRAIN_GOOD + [("test/good", None)] * TEST_GOOD
-    rows += [(f"test/{kind}", kind) for kind in kinds]
+    rows += [(f"test/{kind}", kind) for kind in defect_types]
     return [(index, f"{place}/part_{index:03d}.jpg", defect) for index, (place, defect) in enumerate(rows)]
 
 

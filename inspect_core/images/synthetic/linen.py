@@ -51,13 +51,13 @@ class _Yarns:
         yarn = np.floor(across).astype(np.int32) % _YARNS
         place = (along * _ALONG) % (_YARNS * _ALONG - 1)
         left = place.astype(np.int32)
-        share = (place - left).astype(np.float32)
+        fraction = (place - left).astype(np.float32)
 
         def read(table: np.ndarray) -> np.ndarray:
             table = np.broadcast_to(table, self.width.shape).astype(np.float32).ravel()
             at = yarn * self.width.shape[1] + left
             low = table[at]
-            return low + share * (table[at + 1] - low)
+            return low + fraction * (table[at + 1] - low)
 
         off = across - np.floor(across) - np.float32(0.5) - read(self.course)
         return off, read(self.width), read(self.shade), read(self.twist)

@@ -179,7 +179,7 @@ def radiance(scene: Scene, pose: Pose, lights: tuple[Light, ...], sky: tuple[flo
     for light in lights:
         across = np.cos(light.elevation)
         lx, ly, lz = across * np.cos(light.azimuth), across * np.sin(light.azimuth), np.sin(light.elevation)
-        lit = _lit_share(scene.height, pose.pitch, (lx, ly), lz / across) * scene.opening
+        lit = _lit_fraction(scene.height, pose.pitch, (lx, ly), lz / across) * scene.opening
         facing = lit * np.maximum((lz - slope_x * lx - slope_y * ly) * upright, 0)
         dx, dy = -lx / (1 + lz) - slope_x, -ly / (1 + lz) - slope_y
         wide_along, wide_across = scene.rough[0] ** 2 + light.size**2, scene.rough[1] ** 2 + light.size**2
@@ -206,7 +206,7 @@ def _openness(height: np.ndarray, pitch: float) -> np.ndarray:
     return _double(1 / (1 + 1.6 * shade))
 
 
-def _lit_share(height: np.ndarray, pitch: float, towards: tuple[float, float], rise: float) -> np.ndarray:
+def _lit_fraction(height: np.ndarray, pitch: float, towards: tuple[float, float], rise: float) -> np.ndarray:
     """Return 1 in the light, 0 in the cast shadow: the ray to the lamp is followed for up to 80 canvas pixels."""
     small = height[::2, ::2]
     side = small.shape[0]

@@ -33,8 +33,8 @@ def photo_file(image: np.ndarray) -> tuple[bytes, list[int]]:
 def _photo_file(digest: str, _image: np.ndarray) -> tuple[bytes, list[int]]:
     photo = Image.fromarray(_image)
     if max(photo.size) > PHOTO_SIDE:
-        share = PHOTO_SIDE / max(photo.size)
-        photo = photo.resize([max(1, round(side * share)) for side in photo.size], Image.Resampling.BOX)
+        fraction = PHOTO_SIDE / max(photo.size)
+        photo = photo.resize([max(1, round(side * fraction)) for side in photo.size], Image.Resampling.BOX)
     held = io.BytesIO()
     photo.save(held, "PNG", compress_level=1)
     return held.getvalue(), [photo.height, photo.width]

@@ -14,68 +14,68 @@ from inspect_core.ui import crops, shell, taught_part
 from inspect_core.ui.defect_types import labels as kinds_labels
 from inspect_core.ui.defect_types import training
 from inspect_core.ui.explore import panels
-from inspect_core.ui.taught_part import InHand
+from inspect_core.ui.taught_part import TaughtPart
 
 ON_A_PAGE, CELL, PICTURE = 18, 148, 240
 WITHOUT = "without a kind"
 
 
-def gallery(hand: InHand, by_region: bool) -> None:
+def gallery(taught: TaughtPart, by_region: bool) -> None:
     """The strangest first: all that have a kind, are known defects, or exceed the limit."""
-    labels = kinds_labels.labels_of(hand)
-    shown = _candidates(hand, labels)
+    labels = kinds_labels.labels_of(taught)
+    shown = _candidates(taught, labels)
     if not shown:
         st.info(
             "There is no defect to name yet: no photo is known as one or exceeds the limit. Add photos on Inspect.",
             icon=":material/label:",
         )
         return
-    kinds = sorted(set(labels.values()))
-    tools, brush = st.container(horizontal=True, vertical_alignment="bottom", gap="medium"), f"brush-{hand.id}"
+    defect_types = sorted(set(labels.values()))
+    tools, brush = st.container(horizontal=True, vertical_alignment="bottom", gap="medium"), f"brush-{taught.id}"
     tools.selectbox(
-        "Kind to give", kinds, index=None, key=brush, placeholder="choose or type a kind", accept_new_options=True,
+        "Type to give", defect_types, index=None, key=brush, placeholder="choose or type one", accept_new_options=True,
         width=250,
         help="Choose a kind, or type a new one and press Enter. Then click the button under a part to give it that "
         "kind; a second click takes it away.",
     )  # fmt: skip
-    options = [WITHOUT, *kinds] if kinds else []
-    wanted = tools.pills("Show", options, key=f"show-{hand.id}", format_func=shell.plain) if options else None
+    options = [WITHOUT, *defect_types] if defect_types else []
+    wanted = tools.pills("Show", options, key=f"show-{taught.id}", format_func=shell.plain) if options else None
     with tools:
-        _rename_or_remove(hand, labels)
+        _rename_or_remove(taught, labels)
     chosen = [i for i in shown if wanted is None or labels.get(i, WITHOUT) == wanted]
     if not chosen:
         st.caption("None.")
         return
     pages = -(-len(chosen) // ON_A_PAGE)
     cells = st.container(horizontal=True)
-    page = st.pagination(pages, key=f"page-{hand.id}-{wanted}-{pages}") if pages > 1 else 1
+    page = st.pagination(pages, key=f"page-{taught.id}-{wanted}-{pages}") if pages > 1 else 1
     for position in chosen[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]:
         with cells.container(width=CELL):
-            _cell(hand, position, labels.get(position), by_region, brush)
+            _cell(taught, position, labels.get(position), by_region, brush)
 
 
-def crop_of(hand: InHand, position: int) -> Box | None:
+def crop_of(taught: TaughtPart, position: int) -> Box | None:
     """The region a photo is learned from: the largest above the limit, else of its true mask; None for neither."""
-    live, limits = panels.in_force(hand)
-    found = crops.found_box(hand, position, live, limits) if limits is not None else None
-    return found or crops.true_box(hand, position)
+    live, limits = panels.in_force(taught)
+    found = crops.found_box(taught, position, live, limits) if limits is not None else None
+    return found or crops.true_box(taught, position)
 
 
-def _candidates(hand: InHand, labels: dict[int, str]) -> list[int]:
-    live, limits = panels.in_force(hand)
-    scores = hand.scores(live)
+def _candidates(taught: TaughtPart, labels: dict[int, str]) -> list[int]:
+    live, limits = panels.in_force(taught)
+    scores = taught.scores(live)
     return [
         position
         for position in np.argsort(-scores, kind="stable").tolist()
         if position in labels
-        or hand.tray.photos[position].is_defect
+        or taught.scored.photos[position].is_defect
         or (limits is not None and scores[position] > limits.review)
     ]
 
 
-def _cell(hand: InHand, position: int, kind: str | None, by_region: bool, brush: str) -> None:
-    photo = hand.tray.photos[position]
-    box = crop_of(hand, position) if by_region else None
+def _cell(taught: TaughtPart, position: int, kind: str | None, by_region: bool, brush: str) -> None:
+    photo = taught.scored.photos[position]
+    box = crop_of(taught, position) if by_region else None
     try:
         st.image(
             _picture(photo.digest, box, str(photo.path)), width="stretch",
@@ -84,51 +84,51 @@ def _cell(hand: InHand, position: int, kind: str | None, by_region: bool, brush:
     except ImageError as error:
         st.caption(f":material/broken_image: {shell.plain(error)}")
     st.button(
-        shell.plain(kind) if kind else "no kind", key=f"kind-{hand.id}-{photo.digest}", width="stretch",
+        shell.plain(kind) if kind else "no kind", key=f"kind-{taught.id}-{photo.digest}", width="stretch",
         help=shell.plain(photo.name), type="secondary" if kind else "tertiary", on_click=_give,
-        args=(hand.id, position, kind, brush),
+        args=(taught.id, position, kind, brush),
     )  # fmt: skip
 
 
-def _give(hand_id: str, position: int, kind: str | None, brush: str) -> None:
+def _give(taught_id: str, position: int, kind: str | None, brush: str) -> None:
     word = kinds_labels.as_word(st.session_state[brush] or "")
     if not word:
         st.toast("Choose or type the kind to give first, above the parts.", icon=":material/label:")
         return
-    _keep(hand_id, [position], "" if word == kind else word)
+    _keep(taught_id, [position], "" if word == kind else word)
 
 
-def _rename_or_remove(hand: InHand, labels: dict[int, str]) -> None:
-    kinds = sorted(set(labels.values()))
-    with st.popover("Rename or remove", icon=":material/edit:", disabled=not kinds):
-        kind = st.selectbox("Kind", kinds, key=f"old-{hand.id}")
-        word = kinds_labels.as_word(st.text_input("New word", key=f"new-{hand.id}", max_chars=kinds_labels.LONGEST))
+def _rename_or_remove(taught: TaughtPart, labels: dict[int, str]) -> None:
+    defect_types = sorted(set(labels.values()))
+    with st.popover("Rename or remove", icon=":material/edit:", disabled=not defect_types):
+        kind = st.selectbox("Kind", defect_types, key=f"old-{taught.id}")
+        word = kinds_labels.as_word(st.text_input("New word", key=f"new-{taught.id}", max_chars=kinds_labels.LONGEST))
         own = [position for position, label in labels.items() if label == kind]
-        joins = word in kinds and word != kind
+        joins = word in defect_types and word != kind
         if joins:
             st.caption(f"“{shell.plain(word)}” is there already: the two become one kind, to be learned again.")
         st.button(
-            "Rename", key=f"rename-{hand.id}", disabled=not word, on_click=_rename,
-            args=(hand.id, own, kind, word, joins),
+            "Rename", key=f"rename-{taught.id}", disabled=not word, on_click=_rename,
+            args=(taught.id, own, kind, word, joins),
         )  # fmt: skip
         st.button(
-            f"Take it from {counted(len(own), 'photo')}", key=f"remove-{hand.id}", icon=":material/label_off:",
-            on_click=_keep, args=(hand.id, own, ""), disabled=kind is None,
+            f"Take it from {counted(len(own), 'photo')}", key=f"remove-{taught.id}", icon=":material/label_off:",
+            on_click=_keep, args=(taught.id, own, ""), disabled=kind is None,
             help="The photos stay, without a kind. What was learned keeps the name until you learn again.",
         )  # fmt: skip
 
 
-def _rename(hand_id: str, positions: list[int], old: str, new: str, joins: bool) -> None:
-    _keep(hand_id, positions, new)
+def _rename(taught_id: str, positions: list[int], old: str, new: str, joins: bool) -> None:
+    _keep(taught_id, positions, new)
     if not joins:
-        training.rename(hand_id, old, new)
+        training.rename(taught_id, old, new)
 
 
-def _keep(hand_id: str, positions: list[int], kind: str) -> None:
-    hand = taught_part.find(hand_id)
+def _keep(taught_id: str, positions: list[int], kind: str) -> None:
+    taught = taught_part.find(taught_id)
     try:
-        if hand is not None:
-            kinds_labels.set_kind(hand, positions, kind)
+        if taught is not None:
+            kinds_labels.set_kind(taught, positions, kind)
     except OSError as error:
         st.toast(f"The kind could not be kept: {shell.plain(error.strerror or error)}", icon=":material/error:")
 

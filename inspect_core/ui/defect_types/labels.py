@@ -9,28 +9,28 @@ from pathlib import Path
 
 from inspect_core.runtime import workspace
 from inspect_core.runtime.unfinished import replacing
-from inspect_core.ui.taught_part import InHand
+from inspect_core.ui.taught_part import TaughtPart
 
 LONGEST = 40
 LONGEST_FILE = 2**26  # bytes: the words for half a million photos
 _writing = threading.Lock()
 
 
-def labels_of(hand: InHand) -> dict[int, str]:
+def labels_of(taught: TaughtPart) -> dict[int, str]:
     """Kind by position on the tray; photos without a kind are left out."""
     said = _said()
     labels = {
         position: said.get(photo.digest, photo.kind if photo.is_defect else "")
-        for position, photo in enumerate(hand.tray.photos)
+        for position, photo in enumerate(taught.scored.photos)
     }
     return {position: kind for position, kind in labels.items() if kind}
 
 
-def set_kind(hand: InHand, positions: list[int], kind: str) -> None:
+def set_kind(taught: TaughtPart, positions: list[int], kind: str) -> None:
     """Say that these photos show `kind`; an empty word takes their kind away. Raises OSError when it cannot be kept."""
     word = as_word(kind)
     with _writing:
-        said = _said() | {hand.tray.photos[position].digest: word for position in positions}
+        said = _said() | {taught.scored.photos[position].digest: word for position in positions}
         with replacing(_path()) as new:
             new.write_text(json.dumps(said, ensure_ascii=False, indent=1), encoding="utf-8")
 

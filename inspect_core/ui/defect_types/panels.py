@@ -12,17 +12,17 @@ from inspect_core.ui.defect_types import training
 from inspect_core.ui.defect_types.results import PARENTS
 from inspect_core.ui.defect_types.training import Order
 from inspect_core.ui.explore import panels
-from inspect_core.ui.taught_part import InHand
+from inspect_core.ui.taught_part import TaughtPart
 
 COUNTS_WIDTH, ORDER_WIDTH = 430, 470
 
 
-def say_if_changed(hand: InHand) -> None:
+def say_if_changed(taught: TaughtPart) -> None:
     """The labels or the crops are no longer those that the kinds in hand were learned from."""
-    learned = training.taught(hand)
+    learned = training.last(taught)
     if learned is None:
         return
-    examples = _examples(hand, learned.order.by_region, _learnable(hand, _groups(hand)))
+    examples = _examples(taught, learned.order.by_region, _learnable(taught, _groups(taught)))
     if set(examples) != set(learned.order.examples):
         st.warning(
             "The labels, or the limit on Inspect, have changed since this was learned. Learn again to use them.",
@@ -30,10 +30,10 @@ def say_if_changed(hand: InHand) -> None:
         )
 
 
-def learn(hand: InHand) -> bool:
+def learn(taught: TaughtPart) -> bool:
     """How many examples there are, what to look at, and Learn; whether regions are looked at, not whole parts."""
-    labels, groups = kinds_labels.labels_of(hand), _groups(hand)
-    rows = advice(labels, [groups[photo.name] for photo in hand.tray.photos])
+    labels, groups = kinds_labels.labels_of(taught), _groups(taught)
+    rows = advice(labels, [groups[photo.name] for photo in taught.scored.photos])
     row = st.container(horizontal=True, gap="large")
     with row.container(width=COUNTS_WIDTH):
         if rows:
@@ -49,48 +49,55 @@ def learn(hand: InHand) -> bool:
             f"{LEAST} photos of a kind, of different parts, let Loupe learn it: one to learn from and one to check "
             f"with. From {ENOUGH} on its probability means much."
         )
-        _keep_together(hand)
+        _keep_together(taught)
     with row.container(width=ORDER_WIDTH):
         look_at = st.segmented_control(
-            "Look at", [REGION, WHOLE], default=REGION, required=True, key=f"look_at-{hand.id}",
+            "Look at", [REGION, WHOLE], default=REGION, required=True, key=f"look_at-{taught.id}",
             help="The region is the square around the largest region above the limit, as Inspect finds it; true masks "
             "help to learn. The whole part suits kinds that show everywhere, such as a wrong colour.",
         )  # fmt: skip
         with st.expander("Settings"):
             parent = st.radio(
-                "Learns by", list(PARENTS), format_func=PARENTS.get, key=f"parent-{hand.id}", horizontal=True,
+                "Learns by", list(PARENTS), format_func=PARENTS.get, key=f"parent-{taught.id}", horizontal=True,
                 captions=["steady with few examples", "can be better with many"],
                 help="Both are closed with a Gaussian around every example, so that the probability falls where "
                 "nothing was seen: kernel density forest and network (Dey et al. 2025).",
             )  # fmt: skip
-            seed = st.number_input("Shuffle", 0, 9999, 0, key=f"kinds_seed-{hand.id}", help="Another draw of chance.")
-        _learn_button(hand, groups, look_at == REGION, parent, int(seed))
+            seed = st.number_input(
+                "Random seed",
+                0,
+                9999,
+                0,
+                key=f"kinds_seed-{taught.id}",
+                help="Another seed, another draw of the chance in training.",
+            )
+        _learn_button(taught, groups, look_at == REGION, parent, int(seed))
     return look_at == REGION
 
 
-def _keep_together(hand: InHand) -> None:
+def _keep_together(taught: TaughtPart) -> None:
     """Whether photos that look like one part or lot are judged together; asked where there are any."""
-    count = len(set(groups_of([photo.sample for photo in hand.tray.photos]).values()))
-    if count < len(hand.tray.photos):
-        key = f"together-{hand.id}"
+    count = len(set(groups_of([photo.sample for photo in taught.scored.photos]).values()))
+    if count < len(taught.scored.photos):
+        key = f"together-{taught.id}"
         st.session_state.setdefault(key, True)
         st.toggle(
             "Keep photos of one part or lot together", key=key, persist_state="session",
-            help=f"By their names, the {len(hand.tray.photos)} photos are of {counted(count, 'part')} or lots. A kind "
-            "learned from one photo of a part would know the next too well. Turn this off if each shows another part.",
+            help=f"By their names, the {len(taught.scored.photos)} photos are of {counted(count, 'part')} or lots. A "
+            "type learned from one photo of a part would know the next too well. Turn this off if each shows another part.",
         )  # fmt: skip
 
 
-def _groups(hand: InHand) -> dict[str, str]:
+def _groups(taught: TaughtPart) -> dict[str, str]:
     """Group of each photo by its name; each its own when she says so."""
-    if not st.session_state.get(f"together-{hand.id}", True):
-        return {photo.name: photo.name for photo in hand.tray.photos}
-    return groups_of([photo.sample for photo in hand.tray.photos])
+    if not st.session_state.get(f"together-{taught.id}", True):
+        return {photo.name: photo.name for photo in taught.scored.photos}
+    return groups_of([photo.sample for photo in taught.scored.photos])
 
 
-def _learn_button(hand: InHand, groups: dict[str, str], by_region: bool, parent: str, seed: int) -> None:
-    labels = _learnable(hand, groups)
-    left_out = sorted(set(kinds_labels.labels_of(hand).values()) - set(labels.values()))
+def _learn_button(taught: TaughtPart, groups: dict[str, str], by_region: bool, parent: str, seed: int) -> None:
+    labels = _learnable(taught, groups)
+    left_out = sorted(set(kinds_labels.labels_of(taught).values()) - set(labels.values()))
     few = len(set(labels.values())) < 2
     if few:
         st.warning(
@@ -102,10 +109,10 @@ def _learn_button(hand: InHand, groups: dict[str, str], by_region: bool, parent:
     job = shell.jobs().current
     busy = job is not None and job.active
     if st.button("Learn the kinds", type="primary", icon=":material/school:", disabled=busy or few, key="learn_kinds"):
-        examples = _examples(hand, by_region, labels)
-        owners = tuple(groups[hand.tray.photos[example.position].name] for example in examples)
+        examples = _examples(taught, by_region, labels)
+        owners = tuple(groups[taught.scored.photos[example.position].name] for example in examples)
         try:
-            training.start(hand, Order(examples, owners, parent, by_region, seed))
+            training.start(taught, Order(examples, owners, parent, by_region, seed))
             st.rerun()
         except Busy as error:
             st.warning(shell.plain(error))
@@ -114,19 +121,19 @@ def _learn_button(hand: InHand, groups: dict[str, str], by_region: bool, parent:
         shell.watch_in_page()
 
 
-def _learnable(hand: InHand, groups: dict[str, str]) -> dict[int, str]:
+def _learnable(taught: TaughtPart, groups: dict[str, str]) -> dict[int, str]:
     """Labels of the kinds that have enough examples to be learned."""
-    labels = kinds_labels.labels_of(hand)
-    ready = learnable(labels, [groups[photo.name] for photo in hand.tray.photos])
+    labels = kinds_labels.labels_of(taught)
+    ready = learnable(labels, [groups[photo.name] for photo in taught.scored.photos])
     return {position: kind for position, kind in labels.items() if kind in ready}
 
 
-def _examples(hand: InHand, by_region: bool, labels: dict[int, str]) -> tuple[Example, ...]:
+def _examples(taught: TaughtPart, by_region: bool, labels: dict[int, str]) -> tuple[Example, ...]:
     if not by_region:
         return examples_of(labels, by_region=False, found={}, true={})
-    live, limits = panels.in_force(hand)
-    found, true = {}, {position: crops.true_boxes(hand, position) for position in labels}
+    live, limits = panels.in_force(taught)
+    found, true = {}, {position: crops.true_boxes(taught, position) for position in labels}
     if limits is not None:
-        boxes = {position: crops.found_box(hand, position, live, limits) for position in labels}
+        boxes = {position: crops.found_box(taught, position, live, limits) for position in labels}
         found = {position: box for position, box in boxes.items() if box is not None}
     return examples_of(labels, by_region=True, found=found, true=true)

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from inspect_core.defect_types.classifier import Kinds
+from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.defect_types.training import FOREST, NETWORK
 from inspect_core.images.samples import counted
 from inspect_core.judge.metrics import accuracy, expected_calibration_error, reliability_curve
@@ -12,7 +12,7 @@ from inspect_core.ui import shell, taught_part
 from inspect_core.ui.defect_types import naming, training
 from inspect_core.ui.defect_types.training import Taught
 from inspect_core.ui.explore import panels
-from inspect_core.ui.taught_part import InHand
+from inspect_core.ui.taught_part import TaughtPart
 
 PARENTS = {FOREST: "Random forest", NETWORK: "Neural net"}
 KERNEL = {FOREST: "kernel density forest", NETWORK: "kernel density network"}
@@ -23,12 +23,14 @@ NO_BAR = {"displayModeBar": False}
 
 
 @taught_part.redrawn
-def results(hand: InHand) -> None:
+def results(taught: TaughtPart) -> None:
     """The answer first: how often the name is right, where the limit lies, how far the probability holds."""
-    learned = training.taught(hand)
+    learned = training.last(taught)
     if learned is None:
-        st.markdown(f"Knows **{shell.plain(', '.join(hand.kinds.names))}**. Learn again to see how far to trust it.")
-        naming.limit_slider(hand, "kinds")
+        st.markdown(
+            f"Knows **{shell.plain(', '.join(taught.defect_types.names))}**. Learn again to see how far to trust it."
+        )
+        naming.limit_slider(taught, "kinds")
         return
     right, surer = in_words(learned)
     st.markdown(f"### {right}")
@@ -43,17 +45,18 @@ def results(hand: InHand) -> None:
         )
     row = st.container(horizontal=True, gap="medium", vertical_alignment="center")
     with row.container(width=LIMIT_WIDTH):
-        naming.limit_slider(hand, "kinds")
-        for line in at_limit(learned, hand.kinds):
+        naming.limit_slider(taught, "kinds")
+        for line in at_limit(learned, taught.defect_types):
             st.markdown(line)
         st.caption("Inspect and the recipe name kinds from this limit on.")
+    known = taught.defect_types
     with row.container(width=CONFUSION_WIDTH):
         st.plotly_chart(
-            defect_types.confusion(confusion(learned, hand.kinds.known_from), hand.kinds.names, panels.look()),
+            defect_types.confusion(confusion(learned, known.minimum_confidence), known.names, panels.look()),
             theme=None, key="confusion", config=NO_BAR,
             alt="Counts of true kinds in rows by what they were named as in columns.",
         )  # fmt: skip
-    _trust(hand, learned)
+    _trust(taught, learned)
 
 
 def in_words(learned: Taught) -> tuple[str, str]:
@@ -72,14 +75,14 @@ def is_guessing(learned: Taught) -> bool:
     """Whether always naming the most frequent kind could well have got as many right: within two standard errors."""
     y = learned.unseen.y
     chance = np.bincount(y).max() / len(y)
-    share = float((learned.posterior.argmax(axis=1) == y).mean())
-    return bool(share < chance + 2 * np.sqrt(chance * (1 - chance) / len(y)))
+    fraction = float((learned.posterior.argmax(axis=1) == y).mean())
+    return bool(fraction < chance + 2 * np.sqrt(chance * (1 - chance) / len(y)))
 
 
-def at_limit(learned: Taught, kinds: Kinds) -> list[str]:
+def at_limit(learned: Taught, defect_types: DefectTypes) -> list[str]:
     """What the limit does, in counts: known kinds, kinds left out, other products."""
     stated = learned.posterior.max(axis=1)
-    named = stated >= kinds.known_from
+    named = stated >= defect_types.minimum_confidence
     right = named & (learned.posterior.argmax(axis=1) == learned.unseen.y)
     lines = [f"**{named.sum()} of {len(named)}** known defects get a name, {right.sum()} of them the right one."]
     for sure, what in (
@@ -87,20 +90,24 @@ def at_limit(learned: Taught, kinds: Kinds) -> list[str]:
         (learned.foreign, "defects of quite other products"),
     ):
         if len(sure):
-            lines.append(f"**{(sure < kinds.known_from).sum()} of {len(sure)}** {what} are “not a known kind”.")
+            lines.append(
+                f"**{(sure < defect_types.minimum_confidence).sum()} of {len(sure)}** {what} are “unknown defect type”."
+            )
     return lines
 
 
-def confusion(learned: Taught, known_from: float) -> np.ndarray:
+def confusion(learned: Taught, minimum_confidence: float) -> np.ndarray:
     """(C, C + 1) counts of true kinds by names given; the last column is for those without a name."""
-    kinds = learned.posterior.shape[1]
-    given = np.where(learned.posterior.max(axis=1) >= known_from, learned.posterior.argmax(axis=1), kinds)
-    counts = np.zeros((kinds, kinds + 1), int)
+    defect_types = learned.posterior.shape[1]
+    given = np.where(
+        learned.posterior.max(axis=1) >= minimum_confidence, learned.posterior.argmax(axis=1), defect_types
+    )
+    counts = np.zeros((defect_types, defect_types + 1), int)
     np.add.at(counts, (learned.unseen.y, given), 1)
     return counts
 
 
-def _trust(hand: InHand, learned: Taught) -> None:
+def _trust(taught: TaughtPart, learned: Taught) -> None:
     """Does the probability mean what it says, and does it fall away from what it has seen?"""
     row = st.container(horizontal=True, gap="medium")
     parent, kernel = PARENTS[learned.order.parent].lower(), KERNEL[learned.order.parent]
@@ -118,9 +125,9 @@ def _trust(hand: InHand, learned: Taught) -> None:
     with row.container(width=CURVE_WIDTH):
         st.markdown("**Does it know where its knowledge ends?**")
         lines = dict(zip(stated, (learned.away_kernel, learned.away_parent), strict=True))
-        prior = float(hand.kinds.classifier.prior.max())
+        prior = float(taught.defect_types.classifier.prior.max())
         st.plotly_chart(
-            defect_types.falling(training.AWAY, lines, prior, hand.kinds.known_from, panels.look()),
+            defect_types.falling(training.AWAY, lines, prior, taught.defect_types.minimum_confidence, panels.look()),
             theme=None, key="falling", config=NO_BAR,
             alt="Mean probability against distance from the examples; the one in use falls to guessing.",
         )  # fmt: skip

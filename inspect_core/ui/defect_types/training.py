@@ -8,14 +8,14 @@ import numpy as np
 
 from inspect_core.defect_types import training, unknown_types
 from inspect_core.defect_types.classifier import embed
-from inspect_core.defect_types.cross_validation import Unseen
+from inspect_core.defect_types.cross_validation import CrossValidation
 from inspect_core.defect_types.examples import Example, boxes_of_mask
 from inspect_core.images.folders import scan
 from inspect_core.images.read import read, read_mask
 from inspect_core.runtime.jobs import Job, device_lock
 from inspect_core.ui import crops, taught_part
 from inspect_core.ui.explore import jobs
-from inspect_core.ui.taught_part import InHand
+from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.ui.teach import teaching
 
 AWAY = tuple(np.round(np.geomspace(0.5, 8, 33), 3).tolist())
@@ -42,7 +42,7 @@ class Taught:
     """
 
     order: Order
-    unseen: Unseen
+    unseen: CrossValidation
     left_out: np.ndarray
     foreign: np.ndarray
     away_kernel: np.ndarray
@@ -62,41 +62,48 @@ class Taught:
         return self.unseen.sigmoid()
 
 
-def start(hand: InHand, order: Order) -> None:
+def start(taught: TaughtPart, order: Order) -> None:
     """Learn in the background; the kinds then lie in hand. Raises Busy while another job runs."""
-    jobs.start(f"Learning kinds of {hand.product}", _key(hand), lambda job: _learn(hand, order, job))
+    jobs.start(f"Learning kinds of {taught.product}", _key(taught), lambda job: _learn(taught, order, job))
 
 
-def taught(hand: InHand) -> Taught | None:
+def last(taught: TaughtPart) -> Taught | None:
     """How the kinds in hand were learned; None when they were not learned here."""
-    found = jobs.kept().get(_key(hand))
-    return found if found is not None and hand.kinds is not None else None
+    found = jobs.kept().get(_key(taught))
+    return found if found is not None and taught.defect_types is not None else None
 
 
-def rename(hand_id: str, old: str, new: str) -> None:
+def rename(taught_id: str, old: str, new: str) -> None:
     """Another word for one of the kinds in hand, if it is one; what was learned stays as it is."""
-    hand = taught_part.find(hand_id)
-    if hand is None or hand.kinds is None or old not in hand.kinds.names or new in hand.kinds.names:
+    taught = taught_part.find(taught_id)
+    if (
+        taught is None
+        or taught.defect_types is None
+        or old not in taught.defect_types.names
+        or new in taught.defect_types.names
+    ):
         return
-    taught_part.change(hand.id, lambda held: replace(held, kinds=held.kinds.renamed(old, new)))
-    if (found := taught(hand)) is not None:
+    taught_part.change(taught.id, lambda held: replace(held, defect_types=held.defect_types.renamed(old, new)))
+    if (found := last(taught)) is not None:
         words = tuple(
             replace(example, kind=new) if example.kind == old else example for example in found.order.examples
         )
-        jobs.kept().put(_key(hand), replace(found, order=replace(found.order, examples=words)))
+        jobs.kept().put(_key(taught), replace(found, order=replace(found.order, examples=words)))
 
 
-def _key(hand: InHand) -> tuple[str, str]:
-    return "kinds", hand.id
+def _key(taught: TaughtPart) -> tuple[str, str]:
+    return "kinds", taught.id
 
 
-def _learn(hand: InHand, order: Order, job: Job) -> Taught:
+def _learn(taught: TaughtPart, order: Order, job: Job) -> Taught:
     points = []
-    with device_lock(hand.preparation.backbone.device):
+    with device_lock(taught.preparation.backbone.device):
         for done, example in enumerate(order.examples):
             job.report(0.3 * done / len(order.examples), f"looking at example {done + 1} of {len(order.examples)}")
-            points.append(crops.embedding(hand, example.position, example.box))
-        foreign = _foreign(hand, order.by_region, lambda share: job.report(0.3 + 0.1 * share, "looking at other parts"))
+            points.append(crops.embedding(taught, example.position, example.box))
+        foreign = _foreign(
+            taught, order.by_region, lambda fraction: job.report(0.3 + 0.1 * fraction, "looking at other parts")
+        )
     embeddings = np.stack(points)
     settings = {
         "labels": [example.kind for example in order.examples],
@@ -107,21 +114,21 @@ def _learn(hand: InHand, order: Order, job: Job) -> Taught:
     }
     learned = training.fit(
         embeddings, by_region=order.by_region, **settings,
-        report=lambda share, step: job.report(0.4 + 0.2 * share, step),
+        report=lambda fraction, step: job.report(0.4 + 0.2 * fraction, step),
     )  # fmt: skip
-    left_out = unknown_types.leave_kinds_out(
-        embeddings, **settings, report=lambda share, step: job.report(0.6 + 0.4 * share, step)
+    left_out = unknown_types.leave_types_out(
+        embeddings, **settings, report=lambda fraction, step: job.report(0.6 + 0.4 * fraction, step)
     )
-    classifier = learned.kinds.classifier
+    classifier = learned.defect_types.classifier
     away = unknown_types.confidence_away(classifier, embeddings, AWAY)
     sure = classifier.predict_proba(foreign).max(axis=1) if len(foreign) else np.empty(0)
-    taught_part.change(hand.id, lambda held: replace(held, kinds=learned.kinds))
+    taught_part.change(taught.id, lambda held: replace(held, defect_types=learned.defect_types))
     return Taught(order, learned.unseen, left_out, sure, *away)
 
 
-def _foreign(hand: InHand, by_region: bool, report: Callable[[float], None]) -> np.ndarray:
+def _foreign(taught: TaughtPart, by_region: bool, report: Callable[[float], None]) -> np.ndarray:
     """(m, d) embeddings of the bundled products' defects, without the product in hand."""
-    own = {photo.digest for photo in hand.tray.photos}
+    own = {photo.digest for photo in taught.scored.photos}
     photos = [sample for name in teaching.samples() for sample in scan(teaching.SAMPLES / name).defects]
     found = []
     for done, sample in enumerate(photos):
@@ -130,5 +137,5 @@ def _foreign(hand: InHand, by_region: bool, report: Callable[[float], None]) -> 
         if picture.digest in own:
             continue
         pieces = boxes_of_mask(read_mask(sample.mask, sample.size)) if by_region and sample.mask else ()
-        found.append(embed(picture.pixels, pieces[0] if pieces else None, hand.preparation.backbone))
+        found.append(embed(picture.pixels, pieces[0] if pieces else None, taught.preparation.backbone))
     return np.stack(found) if found else np.empty((0, 0))

@@ -23,7 +23,7 @@ from inspect_core.tuning import sensitivity
 from inspect_core.tuning.patch_sample import PatchSample, explained
 from inspect_core.tuning.sensitivity import Reading
 from inspect_core.ui import shell
-from inspect_core.ui.taught_part import InHand
+from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.ui.teach import teaching
 
 KEPT = 24
@@ -78,46 +78,49 @@ def start(title: str, key: Hashable, work: Callable[[Job], Any]) -> None:
     shell.start(title, lambda job: shelf.put(key, work(job)))
 
 
-def draw_map(hand: InHand, order: MapOrder, live: dict[str, int], limit: float, job: Job) -> DrawnMap:
+def draw_map(taught: TaughtPart, order: MapOrder, live: dict[str, int], limit: float, job: Job) -> DrawnMap:
     """Gather the points, look at them as the detector does if asked, and arrange them."""
 
-    def looking(share: float, step: str) -> None:
-        job.report(0.3 * share, step)
+    def looking(fraction: float, step: str) -> None:
+        job.report(0.3 * fraction, step)
 
-    with device_lock(hand.preparation.backbone.device):
+    with device_lock(taught.preparation.backbone.device):
         if order.whole:
-            points = explore.whole_photos(hand.tray, lambda i: _embedding(hand, i), looking, **live)
+            points = explore.whole_photos(taught.scored, lambda i: _embedding(taught, i), looking, **live)
         else:
             points = explore.sample_patches(
-                hand.tray, lambda i: features(hand, i), truth_masks(hand.tray),
-                limit=limit, count=max(PATCHES, len(hand.tray.photos)), report=looking, **live,
+                taught.scored, lambda i: features(taught, i), truth_masks(taught.scored),
+                limit=limit, count=max(PATCHES, len(taught.scored.photos)), report=looking, **live,
             )  # fmt: skip
     if order.mapped:
-        points = explore.seen_by(hand.tray.method, hand.tray.detector, points, live.get(hand.tray.live_name or ""))
+        points = explore.seen_by(
+            taught.scored.method, taught.scored.detector, points, live.get(taught.scored.live_name or "")
+        )
     positions = arrange(
-        points, teaching.feature_store(), report=lambda share, step: job.report(0.3 + 0.7 * share, step)
+        points, teaching.feature_store(), report=lambda fraction, step: job.report(0.3 + 0.7 * fraction, step)
     )
     return DrawnMap(points, positions)
 
 
-def follow_live(hand: InHand, live: dict[str, int], job: Job) -> list[Reading]:
+def follow_live(taught: TaughtPart, live: dict[str, int], job: Job) -> list[Reading]:
     """The figures at stops of the live parameter, the one in force among them."""
-    stops = sensitivity.chosen_stops(hand.tray, live[hand.tray.live_name])
-    return sensitivity.over_live(hand.tray, truth_masks(hand.tray), stops, job.report)
+    stops = sensitivity.chosen_stops(taught.scored, live[taught.scored.live_name])
+    return sensitivity.over_live(taught.scored, truth_masks(taught.scored), stops, job.report)
 
 
-def follow_refits(hand: InHand, name: str, in_force: float, live: dict[str, int], job: Job) -> list[Reading]:
+def follow_refits(taught: TaughtPart, name: str, in_force: float, live: dict[str, int], job: Job) -> list[Reading]:
     """The figures at values of γ, M or σ about the one in force, each fitted on the patch sample of previews."""
     job.report(0.0, "drawing a sample of good patches")
-    with device_lock(hand.preparation.backbone.device):
-        sample = PatchSample.of(hand.study, lambda: job.cancelling)
+    with device_lock(taught.preparation.backbone.device):
+        sample = PatchSample.of(taught.study, lambda: job.cancelling)
 
         def fit_at(value: float) -> Any:
             return sample.fit({name: value}, lambda: job.cancelling)
 
         return sensitivity.over_refits(
-            hand.tray, truth_masks(hand.tray), values_about(name, in_force), fit_at, lambda i: features(hand, i),
-            share=float(explained(hand.tray.detector, [live[hand.tray.live_name]])[0]), report=job.report,
+            taught.scored, truth_masks(taught.scored), values_about(name, in_force), fit_at,
+            lambda i: features(taught, i),
+            fraction=float(explained(taught.scored.detector, [live[taught.scored.live_name]])[0]), report=job.report,
         )  # fmt: skip
 
 
@@ -128,48 +131,48 @@ def values_about(name: str, in_force: float) -> tuple[float, ...]:
     return tuple(in_force * 2.0**step for step in STEPS_OF_TWO)
 
 
-def local_spectrum(hand: InHand) -> LocalSpectrum:
+def local_spectrum(taught: TaughtPart) -> LocalSpectrum:
     """The spectra of the fitted Gaussians, worked out once a fit."""
-    key = ("spectrum", hand.id)
+    key = ("spectrum", taught.id)
     if (found := kept().get(key)) is None:
-        found = LocalSpectrum(hand.tray.detector.spectrum().cpu().numpy(), hand.tray.detector.images)
+        found = LocalSpectrum(taught.scored.detector.spectrum().cpu().numpy(), taught.scored.detector.images)
         kept().put(key, found)
     return found
 
 
-def compare_embeddings(hand: InHand, job: Job) -> tuple[LocalSpectrum, LocalSpectrum]:
+def compare_embeddings(taught: TaughtPart, job: Job) -> tuple[LocalSpectrum, LocalSpectrum]:
     """Spectra of good photos under mixed (semi-orthogonal) and under sampled channels, as wide as the fitted ones."""
-    paths = [sample.path for sample in hand.study.split.fit][:LEARNED_FROM]
+    paths = [sample.path for sample in taught.study.split.fit][:LEARNED_FROM]
 
     def photos():
         for done, path in enumerate(paths):
             job.report(0.8 * done / len(paths), f"reading photo {done + 1} of {len(paths)}")
             try:
-                yield squash(read(path).pixels, hand.preparation.backbone.size)
+                yield squash(read(path).pixels, taught.preparation.backbone.size)
             except ImageError:
                 continue  # named among the notes of the fit
         job.report(0.8, "comparing spectra")
 
-    preparation = hand.preparation
+    preparation = taught.preparation
     with device_lock(preparation.backbone.device):
         return spectra.compare_embeddings(
             photos(), preparation.backbone, k=preparation.width, grid=preparation.grid, nearest=preparation.nearest,
-            seed=hand.study.seed,
+            seed=taught.study.seed,
         )  # fmt: skip
 
 
-def features(hand: InHand, position: int) -> Tensor:
+def features(taught: TaughtPart, position: int) -> Tensor:
     """(1, h, w, k) patch features of a photo on the tray, from the store when it has them."""
-    if hand.study is not None:
-        return hand.study.features(hand.tray.photos[position])
-    return hand.preparation.features(hand.pixels(position))
+    if taught.study is not None:
+        return taught.study.features(taught.scored.photos[position])
+    return taught.preparation.features(taught.pixels(position))
 
 
-def refits(hand: InHand) -> tuple[str, ...]:
+def refits(taught: TaughtPart) -> tuple[str, ...]:
     """Parameters that a curve can follow by refitting: those of the method, when its photos are at hand."""
-    return METHODS[hand.tray.method].refits if hand.study is not None else ()
+    return METHODS[taught.scored.method].refits if taught.study is not None else ()
 
 
-def _embedding(hand: InHand, position: int) -> Tensor:
-    backbone = hand.preparation.backbone
-    return backbone.embed(squash(hand.pixels(position), backbone.size)[None])
+def _embedding(taught: TaughtPart, position: int) -> Tensor:
+    backbone = taught.preparation.backbone
+    return backbone.embed(squash(taught.pixels(position), backbone.size)[None])

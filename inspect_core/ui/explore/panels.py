@@ -17,7 +17,7 @@ from inspect_core.ui import shell
 from inspect_core.ui.explore import jobs
 from inspect_core.ui.inspect import live_parameters
 from inspect_core.ui.session import settings_of
-from inspect_core.ui.taught_part import InHand
+from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
 
 GLOSS = {
@@ -31,15 +31,15 @@ FIT_SECONDS, PHOTO_SECONDS = 3.0, 0.06  # of one value of γ, M or σ, measured 
 NO_BAR = {"displayModeBar": False}
 
 
-def variance(hand: InHand) -> None:
+def variance(taught: TaughtPart) -> None:
     """Where the variance of good patches goes: eigenvalues, and what is left of the rank at every place."""
-    method, live = hand.tray.method, in_force(hand)[0]
+    method, live = taught.scored.method, in_force(taught)[0]
     if method in ("mahalanobis", "sampled"):
-        _local_variance(hand, live)
+        _local_variance(taught, live)
     elif method in ("cop", "corp", "pca", "kernel_pca"):
-        _one_spectrum(hand, live)
+        _one_spectrum(taught, live)
     elif method == "quadrics":
-        fitted = hand.tray.detector
+        fitted = taught.scored.detector
         st.info(
             f"{len(fitted.c)} curved surfaces were fitted in {fitted.A.shape[1]} components, which hold "
             f"{fitted.kept_variance:.1%} of the variance of the good patches."
@@ -48,18 +48,18 @@ def variance(hand: InHand) -> None:
         st.info("This detector does not rest on variances, so it has no spectrum to show.")
 
 
-def _one_spectrum(hand: InHand, live: dict[str, int]) -> None:
-    shares, q = spectra.variance_shares(hand.tray.detector), live[hand.tray.live_name]
-    if not len(shares):
+def _one_spectrum(taught: TaughtPart, live: dict[str, int]) -> None:
+    fractions, q = spectra.variance_fractions(taught.scored.detector), live[taught.scored.live_name]
+    if not len(fractions):
         st.info("The good patches do not vary at all, so there is no spectrum to show.")
         return
-    held = float(explained(hand.tray.detector, [q])[0])
+    held = float(explained(taught.scored.detector, [q])[0])
     st.markdown(
-        f"Good patches vary in {len(shares)} directions. The first **{q}** hold **{held:.1%}** of it and count as "
+        f"Good patches vary in {len(fractions)} directions. The first **{q}** hold **{held:.1%}** of it and count as "
         "normal; a new patch is scored by what it has in the others."
     )
     st.plotly_chart(
-        curves.eigenvalues(shares, q, held, look()), theme=None, key="eigenvalues", config=NO_BAR,
+        curves.eigenvalues(fractions, q, held, look()), theme=None, key="eigenvalues", config=NO_BAR,
         alt=f"Share of variance of each component on a log scale; the first {q} hold {held:.1%}.",
     )  # fmt: skip
     st.caption(
@@ -68,10 +68,10 @@ def _one_spectrum(hand: InHand, live: dict[str, int]) -> None:
     )
 
 
-def _local_variance(hand: InHand, live: dict[str, int]) -> None:
-    detector, k = hand.tray.detector, live["k"]
+def _local_variance(taught: TaughtPart, live: dict[str, int]) -> None:
+    detector, k = taught.scored.detector, live["k"]
     with st.spinner("Working out the spectra of all places…"):
-        local = jobs.local_spectrum(hand)
+        local = jobs.local_spectrum(taught)
     width = local.values.shape[-1]
     above = st.segmented_control(
         "Count a direction from a variance of", THRESHOLDS, default=1e-2, required=True, key="rank_above",
@@ -101,20 +101,20 @@ def _local_variance(hand: InHand, live: dict[str, int]) -> None:
             curves.location_map(counts, local.possible, look()), theme=None, key="rank_map", config=NO_BAR,
             alt=f"Number of eigenvalues above {above:g} at each place, from {counts.min()} to {counts.max()}.",
         )  # fmt: skip
-    _rank_collapse(hand, above)
+    _rank_collapse(taught, above)
 
 
-def _rank_collapse(hand: InHand, above: float) -> None:
+def _rank_collapse(taught: TaughtPart, above: float) -> None:
     st.markdown("**Mixed or sampled channels?**")
-    if hand.study is None:
+    if taught.study is None:
         st.caption("Needs the good photos; teach the part again to compare.")
         return
-    key = ("embeddings", hand.id)
+    key = ("embeddings", taught.id)
     found = jobs.kept().get(key)
     if found is None:
         offer(
             "Compare on my photos", "Comparing mixed and sampled channels", key,
-            lambda job: jobs.compare_embeddings(hand, job),
+            lambda job: jobs.compare_embeddings(taught, job),
             "Picking channels at random keeps duplicates and silent ones; mixing them (semi-orthogonal) does not. "
             f"Reads up to {jobs.LEARNED_FROM} good photos through the backbone once more.",
         )  # fmt: skip
@@ -122,8 +122,8 @@ def _rank_collapse(hand: InHand, above: float) -> None:
     mixed, sampled = found
     st.markdown(
         f"Of the {mixed.possible} directions that {mixed.photos} photos can show at a place, "
-        f"**{mixed.share(above):.0%}** vary by more than {above:g} when channels are mixed, "
-        f"**{sampled.share(above):.0%}** when they are sampled."
+        f"**{mixed.fraction(above):.0%}** vary by more than {above:g} when channels are mixed, "
+        f"**{sampled.fraction(above):.0%}** when they are sampled."
     )
     st.plotly_chart(
         curves.local_spectra({"mixed (semi-orthogonal)": mixed.band, "sampled": sampled.band}, look(),
@@ -133,42 +133,45 @@ def _rank_collapse(hand: InHand, above: float) -> None:
     )  # fmt: skip
 
 
-def sensitivity(hand: InHand) -> None:
+def sensitivity(taught: TaughtPart) -> None:
     """How the figures follow a parameter, with the value in force marked; readable without defects."""
-    live, _ = in_force(hand)
-    offered = ([hand.tray.live_name] if hand.tray.live_name else []) + list(jobs.refits(hand))
+    live, _ = in_force(taught)
+    offered = ([taught.scored.live_name] if taught.scored.live_name else []) + list(jobs.refits(taught))
     if not offered:
         st.info("This detector has no live parameter to follow.")
         return
-    if sum(photo.kind == "good" for photo in hand.tray.photos) < 2:
+    if sum(photo.kind == "good" for photo in taught.scored.photos) < 2:
         st.info("A curve needs at least two photos known to be good on the bench; teach the part to have them there.")
         return
     name = offered[0]
     if len(offered) > 1:
         name = st.segmented_control(
-            "Parameter", offered, default=name, required=True, key=f"followed-{hand.tray.method}",
+            "Parameter", offered, default=name, required=True, key=f"followed-{taught.scored.method}",
             format_func=lambda name: CONTROLS[name].label,
         )  # fmt: skip
-    known = live | live_parameters.fitted(hand)
-    key = ("curve", hand.id, len(hand.tray.photos), name, tuple(live.items()))
+    known = live | live_parameters.fitted(taught)
+    key = ("curve", taught.id, len(taught.scored.photos), name, tuple(live.items()))
     readings: list[Reading] | None = jobs.kept().get(key)
     title = f"Following {CONTROLS[name].label.split(':')[0]}"
     if readings is not None:
-        _curves(hand, name, known[name], readings)
-    elif name == hand.tray.live_name:
-        offer("Draw the curve", title, key, lambda job: jobs.follow_live(hand, live, job),
+        _curves(taught, name, known[name], readings)
+    elif name == taught.scored.live_name:
+        offer("Draw the curve", title, key, lambda job: jobs.follow_live(taught, live, job),
               "One fit holds every value; takes seconds, up to a minute with hundreds of photos.")  # fmt: skip
     else:
         fits = len(jobs.values_about(name, known[name]))
-        took = shell.duration(fits * (FIT_SECONDS + PHOTO_SECONDS * len(hand.tray.photos)))
-        offer("Draw the curve", title, key, lambda job: jobs.follow_refits(hand, name, known[name], live, job),
+        took = shell.duration(fits * (FIT_SECONDS + PHOTO_SECONDS * len(taught.scored.photos)))
+        offer("Draw the curve", title, key, lambda job: jobs.follow_refits(taught, name, known[name], live, job),
               f"Fits {fits} values anew on a sample of good patches; takes {took} or so.")  # fmt: skip
 
 
-def _curves(hand: InHand, name: str, value: float, readings: list[Reading]) -> None:
+def _curves(taught: TaughtPart, name: str, value: float, readings: list[Reading]) -> None:
     values, notes = [reading.value for reading in readings], None
     if name == "q":
-        notes = [f" ({share:.1%} of the variance)" for share in explained(hand.tray.detector, [int(v) for v in values])]
+        notes = [
+            f" ({fraction:.1%} of the variance)"
+            for fraction in explained(taught.scored.detector, [int(v) for v in values])
+        ]
     lines = {
         "image AUROC": [reading.image_auroc for reading in readings],
         "AUPRO": [reading.aupro for reading in readings],
@@ -193,7 +196,7 @@ def _curves(hand: InHand, name: str, value: float, readings: list[Reading]) -> N
         spread = {"strangest good part": [reading.spread for reading in readings]}
         st.plotly_chart(
             curves.curves(
-                values, spread, look(), parameter=label, in_force=value, notes=notes, shares=False,
+                values, spread, look(), parameter=label, in_force=value, notes=notes, fractions=False,
                 title="above the middle one, × its score",
             ),
             theme=None, key="spread_curve", config=NO_BAR, alt=f"Spread of good scores against {label}.",
@@ -206,12 +209,12 @@ def _curves(hand: InHand, name: str, value: float, readings: list[Reading]) -> N
         st.dataframe({label: values, **lines, "strangest good part": spread["strangest good part"]}, hide_index=True)
 
 
-def in_force(hand: InHand) -> tuple[dict[str, int], Limits | None]:
+def in_force(taught: TaughtPart) -> tuple[dict[str, int], Limits | None]:
     """The live value and the limits of this session; no limits when there is nothing to set them on."""
-    settings = settings_of(hand)
+    settings = settings_of(taught)
     live = settings["live"]
     try:
-        return live, settings["limits"] or hand.suggested_limits(live)
+        return live, settings["limits"] or taught.suggested_limits(live)
     except ValueError:
         return live, None
 

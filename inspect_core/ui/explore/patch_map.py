@@ -16,7 +16,7 @@ from inspect_core.ui import shell, taught_part
 from inspect_core.ui.explore import jobs, panels
 from inspect_core.ui.explore.jobs import DrawnMap, MapOrder
 from inspect_core.ui.session import show_on_bench
-from inspect_core.ui.taught_part import InHand
+from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
 
 PATCHES, PHOTOS = "Patches", "Whole photos"
@@ -27,29 +27,29 @@ FRAME = (194, 65, 12)
 
 
 @taught_part.redrawn
-def patch_map(hand: InHand) -> None:
+def patch_map(taught: TaughtPart) -> None:
     """t-SNE of patches or photos, with a click leading to the part and the patch."""
-    if not hand.tray.photos:
+    if not taught.scored.photos:
         st.info("There are no photos on the bench yet. Add some on Inspect, and they appear here.")
         return
-    live, limits = panels.in_force(hand)
-    order, colour = _choose(hand)
-    key = map_key(hand, order, live)
+    live, limits = panels.in_force(taught)
+    order, colour = _choose(taught)
+    key = map_key(taught, order, live)
     drawn = jobs.kept().get(key)
     if drawn is not None:
-        _show(hand, drawn, colour, chart_name(key), live, limits)
+        _show(taught, drawn, colour, chart_name(key), live, limits)
         return
-    limit = _suggested_limit(hand, live)
+    limit = _suggested_limit(taught, live)
     panels.offer(
         "Draw the map", f"Drawing the map of {'photos' if order.whole else 'patches'}", key,
-        lambda job: jobs.draw_map(hand, order, live, limit, job),
+        lambda job: jobs.draw_map(taught, order, live, limit, job),
         "Puts points that look alike side by side (t-SNE). Takes ten seconds or so on a free machine.",
     )  # fmt: skip
 
 
-def map_key(hand: InHand, order: MapOrder, live: dict[str, int]) -> tuple:
+def map_key(taught: TaughtPart, order: MapOrder, live: dict[str, int]) -> tuple:
     """What a drawn map is kept under: all that decides it. The limit in force does not, so moving it draws nothing."""
-    return "map", hand.id, len(hand.tray.photos), order.whole, order.mapped, *live.values()
+    return "map", taught.id, len(taught.scored.photos), order.whole, order.mapped, *live.values()
 
 
 def chart_name(key: tuple) -> str:
@@ -57,14 +57,14 @@ def chart_name(key: tuple) -> str:
     return "-".join(map(str, key))
 
 
-def _choose(hand: InHand) -> tuple[MapOrder, str]:
-    lots = any(photo.group for photo in hand.tray.photos)
+def _choose(taught: TaughtPart) -> tuple[MapOrder, str]:
+    lots = any(photo.group for photo in taught.scored.photos)
     with st.container(horizontal=True, gap="medium"):
         points = st.segmented_control("Points are", [PATCHES, PHOTOS], default=PATCHES, required=True, key="map_of")
         colour = st.segmented_control(
             "Colour by", [KIND, SCORE, PHOTO, *([LOT] if lots else [])], default=KIND, required=True, key="map_colour"
         )
-        words = explore.view_in_words(hand.tray.method, whole=points == PHOTOS)
+        words = explore.view_in_words(taught.scored.method, whole=points == PHOTOS)
         seen = st.segmented_control(
             "Features", [BEFORE, AFTER], default=BEFORE, required=True, key="map_features", help=f"{AFTER}: {words}"
         )
@@ -73,11 +73,13 @@ def _choose(hand: InHand) -> tuple[MapOrder, str]:
     return MapOrder(points == PHOTOS, seen == AFTER), colour
 
 
-def _show(hand: InHand, drawn: DrawnMap, colour: str, chart: str, live: dict[str, int], limits: Limits | None) -> None:
+def _show(
+    taught: TaughtPart, drawn: DrawnMap, colour: str, chart: str, live: dict[str, int], limits: Limits | None
+) -> None:
     picked, look = _picked(chart, len(drawn.points)), panels.look()
     left, right = st.columns([3, 1.3], gap="medium")
     with left:
-        figure = _coloured_scatter(hand, drawn, colour, limits, look)
+        figure = _coloured_scatter(taught, drawn, colour, limits, look)
         if picked is not None:
             scatter.ring_point(figure, drawn.positions[picked], look)
         st.plotly_chart(
@@ -89,14 +91,14 @@ def _show(hand: InHand, drawn: DrawnMap, colour: str, chart: str, live: dict[str
         if picked is None:
             st.markdown("**Click a point** to see the part and the patch behind it.")
         else:
-            _show_picked(hand, drawn, picked, live, limits)
+            _show_picked(taught, drawn, picked, live, limits)
 
 
-def _coloured_scatter(hand: InHand, drawn: DrawnMap, colour: str, limits: Limits | None, look: Look) -> go.Figure:
-    points, photos = drawn.points, hand.tray.photos
+def _coloured_scatter(taught: TaughtPart, drawn: DrawnMap, colour: str, limits: Limits | None, look: Look) -> go.Figure:
+    points, photos = drawn.points, taught.scored.photos
     limit = limits.review if limits is not None else None
     marks = Marks(points.defect, points.peak > (math.inf if limit is None else limit))
-    hover = [_name_point(hand, drawn, i) for i in range(len(points))]
+    hover = [_name_point(taught, drawn, i) for i in range(len(points))]
     if colour == SCORE:
         return scatter.scatter_of_values(
             drawn.positions, points.peak, marks, hover, look, title="score on the heatmap", limit=limit
@@ -110,33 +112,33 @@ def _coloured_scatter(hand: InHand, drawn: DrawnMap, colour: str, limits: Limits
         return scatter.scatter_of_words(
             drawn.positions, words, scatter.colours_of_groups(words, look), marks, hover, look
         )
-    colours = scatter.colours_of_kinds(points.truth, look)
+    colours = scatter.type_colours(points.truth, look)
     return scatter.scatter_of_words(drawn.positions, list(points.truth), colours, marks, hover, look)
 
 
-def _show_picked(hand: InHand, drawn: DrawnMap, i: int, live: dict[str, int], limits: Limits | None) -> None:
+def _show_picked(taught: TaughtPart, drawn: DrawnMap, i: int, live: dict[str, int], limits: Limits | None) -> None:
     """The part behind a point, its patch framed, and the way to the bench."""
     points, position = drawn.points, int(drawn.points.photo[i])
-    photo = hand.tray.photos[position]
+    photo = taught.scored.photos[position]
     try:
-        pixels = hand.pixels(position)
+        pixels = taught.pixels(position)
     except ImageError as error:
         st.error(shell.plain(error), icon=":material/broken_image:")
         return
     small = boxes.reduced(pixels, PICKED_SIDE)
-    score = f"The part: {_scored(float(hand.scores(live)[position]), limits, 'score')}."
+    score = f"The part: {_scored(float(taught.scores(live)[position]), limits, 'score')}."
     st.markdown(f"**{shell.plain(photo.name)}** · {shell.plain(photo.kind)}")
     if points.whole:
         st.image(small, alt=photo.name, output_format="PNG", width="stretch")
         st.caption(score)
     else:
         row, column = (int(at) for at in points.place[i])
-        box = boxes.patch_box((row, column), hand.tray.grid, small.shape[:2])
+        box = boxes.patch_box((row, column), taught.scored.grid, small.shape[:2])
         st.image(
             boxes.outlined(small, box, FRAME), output_format="PNG", width="stretch",
             alt=f"{photo.name} with the patch in row {row + 1}, column {column + 1} framed",
         )  # fmt: skip
-        box = boxes.patch_box((row, column), hand.tray.grid, pixels.shape[:2])
+        box = boxes.patch_box((row, column), taught.scored.grid, pixels.shape[:2])
         around = boxes.cut(pixels, boxes.surroundings(box, pixels.shape[:2]))
         beside = st.container(horizontal=True, gap="small")
         beside.image(boxes.enlarged(around), output_format="PNG", width=NEAR_SIDE, alt="The patch, enlarged")
@@ -145,7 +147,7 @@ def _show_picked(hand: InHand, drawn: DrawnMap, i: int, live: dict[str, int], li
             f"{_scored(float(points.peak[i]), limits, 'heatmap up to')}.  \n{score}"
         )
     if st.button("Show on the bench", key="to_bench", width="stretch"):
-        show_on_bench(hand, position, None if points.whole else (row, column))
+        show_on_bench(taught, position, None if points.whole else (row, column))
 
 
 def _picked(chart: str, count: int) -> int | None:
@@ -159,9 +161,9 @@ def _picked(chart: str, count: int) -> int | None:
     return picked if picked is not None and picked < count else None
 
 
-def _name_point(hand: InHand, drawn: DrawnMap, i: int) -> str:
+def _name_point(taught: TaughtPart, drawn: DrawnMap, i: int) -> str:
     points = drawn.points
-    photo, (row, column) = hand.tray.photos[points.photo[i]], points.place[i]
+    photo, (row, column) = taught.scored.photos[points.photo[i]], points.place[i]
     name, truth = as_text(photo.name), as_text(points.truth[i])
     if points.whole:
         return f"{name}<br>{truth}<br>score {points.score[i]:.3g}"
@@ -184,9 +186,9 @@ def _scored(value: float, limits: Limits | None, words: str) -> str:
     return f"{words} {value:.3g}" + (f", limit {limits.reject:.3g}" if limits is not None else "")
 
 
-def _suggested_limit(hand: InHand, live: dict[str, int]) -> float:
+def _suggested_limit(taught: TaughtPart, live: dict[str, int]) -> float:
     """Above it a patch is worth a point of the map; moving one's own limit leaves the map as it is."""
     try:
-        return hand.suggested_limits(live).review
+        return taught.suggested_limits(live).review
     except ValueError:
         return math.inf

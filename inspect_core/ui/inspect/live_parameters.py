@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import streamlit as st
 
 from inspect_core.methods.table import CONTROLS, METHODS
-from inspect_core.study.scored_photos import Tray
+from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import explained
 from inspect_core.ui import taught_part
 from inspect_core.ui.inspect import previews
 from inspect_core.ui.inspect.previews import Run
-from inspect_core.ui.taught_part import InHand
+from inspect_core.ui.taught_part import TaughtPart
 
 HALF_OCTAVES = 8
 POWERS_OF_M = (128, 256, 512, 1024, 2048)
@@ -29,71 +29,73 @@ class InForce:
     run: Run | None = None
 
 
-def choose(hand: InHand, live: dict[str, int], held: Run | None, *, shown: int, busy: bool) -> InForce:
+def choose(taught: TaughtPart, live: dict[str, int], held: Run | None, *, shown: int, busy: bool) -> InForce:
     """Draw the controls and say what is on: the values in force, or the preview that a refit control asks for.
 
     live: in force so far; held: the preview of the last drawing, if any; shown: position of the photo on the bench;
     busy: a job runs, so that nothing is refitted.
     """
-    tray = hand.tray
-    if tray.live_name is None:
+    scored = taught.scored
+    if scored.live_name is None:
         return InForce(live)
-    if hand.study is None:
-        name = tray.live_name
+    if taught.study is None:
+        name = scored.live_name
         st.caption(f"{CONTROLS[name].label} {live[name]}, as the recipe says. Teach again to change it.")
         return InForce(live)
-    at_once, *refits = st.columns(1 + len(METHODS[tray.method].refits))
+    at_once, *refits = st.columns(1 + len(METHODS[scored.method].refits))
     wanted = {}
-    for column, name in zip(refits, METHODS[tray.method].refits, strict=True):
+    for column, name in zip(refits, METHODS[scored.method].refits, strict=True):
         with column:
-            wanted[name] = _refit_control(hand, name, disabled=busy)
+            wanted[name] = _refit_control(taught, name, disabled=busy)
     with at_once:
-        begin = st.session_state.pop(_begin_key(hand), None)
-        if busy or wanted == fitted(hand):
+        begin = st.session_state.pop(_begin_key(taught), None)
+        if busy or wanted == fitted(taught):
             if held is not None:
                 held.cancel()
-            return InForce(_live_control(hand, tray, live, key=f"{tray.live_name}-{hand.id}"))
-        share = float(explained(tray.detector, [live["q"]])[0])
-        run = previews.ask(hand.patch_sample, held, wanted, tray.photos, first=shown, share=share, begin=begin)
+            return InForce(_live_control(taught, scored, live, key=f"{scored.live_name}-{taught.id}"))
+        fraction = float(explained(scored.detector, [live["q"]])[0])
+        run = previews.ask(
+            taught.patch_sample, held, wanted, scored.photos, first=shown, fraction=fraction, begin=begin
+        )
         run.want(shown)
         if run.live is None:
-            _live_control(hand, tray, live, in_force=live, key=f"q-{hand.id}-waiting", disabled=True)
+            _live_control(taught, scored, live, in_force=live, key=f"q-{taught.id}-waiting", disabled=True)
             return InForce(live, run)
-        key = f"q-{hand.id}-{run.number}"
+        key = f"q-{taught.id}-{run.number}"
         if begin is not None:
-            st.session_state[key] = run.tray.stop_of(begin)
-        return InForce(_live_control(hand, run.tray, run.live, in_force=live, key=key), run)
+            st.session_state[key] = run.scored.stop_of(begin)
+        return InForce(_live_control(taught, run.scored, run.live, in_force=live, key=key), run)
 
 
-def fitted(hand: InHand) -> dict[str, float]:
+def fitted(taught: TaughtPart) -> dict[str, float]:
     """The refit parameters of the model in force by name, also where its method chose them."""
-    return METHODS[hand.tray.method].refit_values(hand.tray.detector)
+    return METHODS[taught.scored.method].refit_values(taught.scored.detector)
 
 
-def suggested(hand: InHand) -> dict[str, float]:
+def suggested(taught: TaughtPart) -> dict[str, float]:
     """What was suggested from the data for the controls shown, by name; empty when nothing was."""
-    if hand.study is None or hand.suggestion is None:
+    if taught.study is None or taught.suggestion is None:
         return {}
-    found = {name: hand.suggestion.parameters.get(name) for name in METHODS[hand.tray.method].refits}
-    live = {hand.tray.live_name: hand.suggestion.live.get(hand.tray.live_name)}
+    found = {name: taught.suggestion.parameters.get(name) for name in METHODS[taught.scored.method].refits}
+    live = {taught.scored.live_name: taught.suggestion.live.get(taught.scored.live_name)}
     return {name: value for name, value in (found | live).items() if value is not None}
 
 
-def set_to(hand_id: str, values: Mapping[str, float]) -> None:
+def set_to(taught_id: str, values: Mapping[str, float]) -> None:
     """Move the controls to these values at the next run: for the callbacks of buttons."""
-    hand = taught_part.find(hand_id)
-    if hand is None:
+    taught = taught_part.find(taught_id)
+    if taught is None:
         return
-    held, of_model = st.session_state, fitted(hand)
+    held, of_model = st.session_state, fitted(taught)
     for name in of_model.keys() & values.keys():
-        held[f"{name}-{hand.id}"] = min(_stops(hand, name), key=lambda stop: abs(stop - values[name]))
-    live = hand.tray.live_name
+        held[f"{name}-{taught.id}"] = min(_stops(taught, name), key=lambda stop: abs(stop - values[name]))
+    live = taught.scored.live_name
     if live not in values:
         return
-    if all(held.get(f"{name}-{hand.id}", value) == value for name, value in of_model.items()):
-        held[f"{live}-{hand.id}"] = hand.tray.stop_of(int(values[live]))
+    if all(held.get(f"{name}-{taught.id}", value) == value for name, value in of_model.items()):
+        held[f"{live}-{taught.id}"] = taught.scored.stop_of(int(values[live]))
     else:
-        held[_begin_key(hand)] = int(values[live])
+        held[_begin_key(taught)] = int(values[live])
 
 
 def describe(values: Mapping[str, float]) -> str:
@@ -101,24 +103,24 @@ def describe(values: Mapping[str, float]) -> str:
     return ", ".join(f"{CONTROLS[name].sign} {_figure(value)}" for name, value in values.items())
 
 
-def _begin_key(hand: InHand) -> str:
+def _begin_key(taught: TaughtPart) -> str:
     """Where a button leaves the live value that the preview it asks for is to begin with."""
-    return f"begin-{hand.id}"
+    return f"begin-{taught.id}"
 
 
-def _refit_control(hand: InHand, name: str, *, disabled: bool) -> float:
-    control, in_force = CONTROLS[name], fitted(hand)[name]
+def _refit_control(taught: TaughtPart, name: str, *, disabled: bool) -> float:
+    control, in_force = CONTROLS[name], fitted(taught)[name]
     value = st.select_slider(
-        control.label, _stops(hand, name), in_force, key=f"{name}-{hand.id}", help=control.help,
+        control.label, _stops(taught, name), in_force, key=f"{name}-{taught.id}", help=control.help,
         format_func=_figure, disabled=disabled,
     )  # fmt: skip
-    _explain(hand, name, _figure(in_force))
+    _explain(taught, name, _figure(in_force))
     return value
 
 
 def _live_control(
-    hand: InHand,
-    tray: Tray,
+    taught: TaughtPart,
+    scored: ScoredPhotos,
     live: dict[str, int],
     *,
     key: str,
@@ -126,27 +128,27 @@ def _live_control(
     disabled: bool = False,
 ) -> dict[str, int]:
     """The live value chosen. in_force: the model's own beside a preview; None where a move is in force at once."""
-    name = tray.live_name
-    control, shares = CONTROLS[name], {}
+    name = scored.live_name
+    control, fractions = CONTROLS[name], {}
     if name == "q":
-        shares = dict(zip(tray.stops, explained(tray.detector, tray.stops), strict=True))
+        fractions = dict(zip(scored.stops, explained(scored.detector, scored.stops), strict=True))
     value = st.select_slider(
-        control.label, tray.stops, tray.stop_of(live[name]), key=key, help=control.help, disabled=disabled,
-        format_func=lambda stop: f"{stop} · {_percent(shares[stop])}" if shares else f"{stop}",
+        control.label, scored.stops, scored.stop_of(live[name]), key=key, help=control.help, disabled=disabled,
+        format_func=lambda stop: f"{stop} · {_percent(fractions[stop])}" if fractions else f"{stop}",
     )  # fmt: skip
-    _explain(hand, name, f"{in_force[name] if in_force else value}")
+    _explain(taught, name, f"{in_force[name] if in_force else value}")
     return {name: value}
 
 
-def _explain(hand: InHand, name: str, in_force: str) -> None:
-    control, start = CONTROLS[name], suggested(hand).get(name)
+def _explain(taught: TaughtPart, name: str, in_force: str) -> None:
+    control, start = CONTROLS[name], suggested(taught).get(name)
     advice = "" if start is None else f" · suggested {_figure(start)}"
-    st.caption(f"In force {in_force}{advice} · {control.unit}  \n{control.effect}")
+    st.caption(f"Current: {in_force}{advice} · {control.unit}  \n{control.effect}")
 
 
-def _stops(hand: InHand, name: str) -> list[float]:
+def _stops(taught: TaughtPart, name: str) -> list[float]:
     """Values spaced evenly on a log scale about the one in force, which is among them, as is the suggested one."""
-    in_force, start = fitted(hand)[name], suggested(hand).get(name)
+    in_force, start = fitted(taught)[name], suggested(taught).get(name)
     if name == "M":
         return sorted({*POWERS_OF_M, in_force})
     around = [in_force * 2 ** (step / 2) for step in range(-HALF_OCTAVES, HALF_OCTAVES + 1)]
@@ -159,9 +161,9 @@ def _figure(value: float) -> str:
     return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
-def _percent(share: float) -> str:
-    """A share in percent with the digits that tell it from 100."""
+def _percent(fraction: float) -> str:
+    """A fraction in percent with the digits that tell it from 100."""
     return (
-        next((text for digits in (1, 2, 3) if not (text := f"{100 * share:.{digits}f}").startswith("100")), "100")
+        next((text for digits in (1, 2, 3) if not (text := f"{100 * fraction:.{digits}f}").startswith("100")), "100")
         + " %"
     )

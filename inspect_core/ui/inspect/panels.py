@@ -24,7 +24,7 @@ from inspect_core.ui.inspect.previews import Run
 from inspect_core.ui.inspect.views import View
 from inspect_core.ui.session import carry_limits, settings_at, settings_of
 from inspect_core.ui.similar import panels
-from inspect_core.ui.taught_part import InHand
+from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.ui.teach import teaching
 from inspect_core.verdict import Limits
 
@@ -56,225 +56,225 @@ def first_start() -> None:
         st.switch_page("pages/teach.py")
 
 
-def headline(hand: InHand) -> None:
+def headline(taught: TaughtPart) -> None:
     """The part in hand and what the engineer should know of the photos it was taught with."""
-    shell.show_running("The bench follows when it is done.")
-    if not hand.notes:
+    shell.show_running("This page updates when training finishes.")
+    if not taught.notes:
         return
-    with st.expander(f"{len(hand.notes)} {'note' if len(hand.notes) == 1 else 'notes'} on the photos"):
-        for note in hand.notes:
+    with st.expander(f"{len(taught.notes)} {'note' if len(taught.notes) == 1 else 'notes'} on the photos"):
+        for note in taught.notes:
             st.markdown(f"- {shell.plain(note)}")
 
 
-def add_photos(hand: InHand) -> InHand:
+def add_photos(taught: TaughtPart) -> TaughtPart:
     """Photos of new parts, dropped here, go on the bench beside the others; the part with them."""
     with st.popover("Add photos to inspect", icon=":material/add_photo_alternate:"):
         files = st.file_uploader(
             "Photos of new parts", sorted(extension.lstrip(".") for extension in EXTENSIONS),
-            accept_multiple_files=True, key=f"added-{hand.id}",
+            accept_multiple_files=True, key=f"added-{taught.id}",
         )  # fmt: skip
-    fresh = [file for file in files or [] if file.file_id not in settings_of(hand)["added"]]
+    fresh = [file for file in files or [] if file.file_id not in settings_of(taught)["added"]]
     for file in fresh:
-        settings_of(hand)["added"].add(file.file_id)
+        settings_of(taught)["added"].add(file.file_id)
         try:
             picture = read_bytes(file.getvalue(), file.name)
-            with device_lock(hand.preparation.backbone.device):
-                added = taught_part.add(hand, picture)
+            with device_lock(taught.preparation.backbone.device):
+                added = taught_part.add(taught, picture)
             if added is None:  # put away since this run began
                 st.rerun()
-            hand = added
-            settings_of(hand)["position"] = hand.position_of(picture.digest)
+            taught = added
+            settings_of(taught)["position"] = taught.position_of(picture.digest)
         except (ImageError, OSError) as error:
             st.error(shell.plain(error), icon=":material/broken_image:")
         _let_go(file)
-    return hand
+    return taught
 
 
-def hand_over_thumbnails(hand: InHand) -> None:
+def hand_over_thumbnails(taught: TaughtPart) -> None:
     """The gallery's pictures, sent once and not again when a parameter moves."""
-    settings_of(hand)["film"] = _token(hand)
-    bench.film(f"film-{hand.id}", _token(hand), hand.thumbnails)
+    settings_of(taught)["film"] = _token(taught)
+    bench.film(f"film-{taught.id}", _token(taught), taught.thumbnails)
 
 
 @taught_part.redrawn
-def bench_with_parameters(hand: InHand) -> None:
+def bench_with_parameters(taught: TaughtPart) -> None:
     """The bench and, under it, the live parameters of the detector in use; only this reruns on a move."""
-    settings = settings_of(hand)
-    if settings["film"] != _token(hand):  # another session has added a photo
+    settings = settings_of(taught)
+    if settings["film"] != _token(taught):  # another session has added a photo
         st.rerun()
     position, above, below = settings["position"], st.container(), st.container()
     running = shell.jobs().current
     busy = running is not None and running.active
     with below:
-        shown = live_parameters.choose(hand, settings["live"], settings["preview"], shown=position, busy=busy)
+        shown = live_parameters.choose(taught, settings["live"], settings["preview"], shown=position, busy=busy)
     settings["preview"] = shown.run
     if shown.run is None and shown.live != settings["live"]:
-        carry_limits(hand, settings, shown.live)
+        carry_limits(taught, settings, shown.live)
     with above:
-        if not hand.tray.photos:
+        if not taught.scored.photos:
             st.info("No photos on the bench yet. Add photos to inspect above.", icon=":material/add_photo_alternate:")
             return
-        view, moved = views.of_model(hand, position, settings["live"], settings["limits"]), "limits"
+        view, moved = views.of_model(taught, position, settings["live"], settings["limits"]), "limits"
         if shown.run is not None:
             moved = f"limits of preview {shown.run.number}"
-            view = views.of_preview(hand, position, shown.live, shown.run, view, settings.get(moved))
-        pixels, gone = _pixels(hand, position)
+            view = views.of_preview(taught, position, shown.live, shown.run, view, settings.get(moved))
+        pixels, gone = _pixels(taught, position)
         kind = None
         if shown.run is None and not gone:
-            kind = naming.kind_sentence(hand, position, settings["live"], view.limits)
+            kind = naming.type_sentence(taught, position, settings["live"], view.limits)
         try:
-            check = None if gone else hand.product_check(position)
-            result = _draw(hand, position, view, pixels, check, kind)
+            check = None if gone else taught.product_check(position)
+            result = _draw(taught, position, view, pixels, check, kind)
         except ValueError as error:  # a score that is not finite: nothing is judged on it
             st.error(shell.plain(error), icon=":material/error:")
             return
     with below:
         if shown.run is None:
-            parameter_buttons(hand, busy=busy)
-            product_check(hand)
-            naming.limit_slider(hand, "inspect")
-            save_recipe(hand, view.limits, settings["live"])
+            parameter_buttons(taught, busy=busy)
+            product_check(taught)
+            naming.limit_slider(taught, "inspect")
+            save_recipe(taught, view.limits, settings["live"])
             if not gone:
-                panels.seen_before(hand, position, settings["live"], view.limits, busy=busy)
+                panels.seen_before(taught, position, settings["live"], view.limits, busy=busy)
         else:
-            preview_buttons(hand, shown.run, shown.live, position)
+            preview_buttons(taught, shown.run, shown.live, position)
     if result.position != position or result.limits != view.limits:
         settings["position"] = result.position
         settings[moved] = None if result.limits == view.suggested else result.limits
         st.rerun()
 
 
-def parameter_buttons(hand: InHand, *, busy: bool) -> None:
+def parameter_buttons(taught: TaughtPart, *, busy: bool) -> None:
     """The way back to the suggested values, and what they rest on."""
-    start = live_parameters.suggested(hand)
+    start = live_parameters.suggested(taught)
     if not start:
         return
     st.button(
-        "Back to suggested", key=f"suggested-{hand.id}", icon=":material/undo:", disabled=busy,
-        on_click=live_parameters.set_to, args=(hand.id, start),
+        "Back to suggested", key=f"suggested-{taught.id}", icon=":material/undo:", disabled=busy,
+        on_click=live_parameters.set_to, args=(taught.id, start),
     )  # fmt: skip
-    st.caption(hand.suggestion.basis)
+    st.caption(taught.suggestion.basis)
 
 
-def preview_buttons(hand: InHand, run: Run, live: dict[str, int], position: int) -> None:
+def preview_buttons(taught: TaughtPart, run: Run, live: dict[str, int], position: int) -> None:
     """What a preview can lead to: applied by a full pass, or left. Only an applied model sets limits or is saved."""
     if run.error:
         st.error(shell.plain(run.error), icon=":material/error:")
     elif not run.ended.is_set():
-        follow_preview(hand.id, position, run.ready(position))
+        follow_preview(taught.id, position, run.ready(position))
     left, middle, right, _ = st.columns([2, 2, 2, 3])
     what = live_parameters.describe(run.parameters)
     if left.button(
-        "Apply", key=f"apply-{hand.id}", type="primary", icon=":material/check:", disabled=run.live is None,
+        "Apply", key=f"apply-{taught.id}", type="primary", icon=":material/check:", disabled=run.live is None,
         width="stretch", help="Learns from all good photos with these values, in the background. Only then do they "
         "set limits and enter a recipe.",
     ):  # fmt: skip
         try:
-            shell.start(f"Applying {what}", lambda job: previews.apply(hand, run, live, job.report))
+            shell.start(f"Applying {what}", lambda job: previews.apply(taught, run, live, job.report))
             st.rerun()
         except Busy as error:
             st.warning(shell.plain(error))
     middle.button(
-        "Leave the preview", key=f"leave-{hand.id}", width="stretch", icon=":material/close:",
-        on_click=live_parameters.set_to, args=(hand.id, live_parameters.fitted(hand)),
+        "Discard preview", key=f"leave-{taught.id}", width="stretch", icon=":material/close:",
+        on_click=live_parameters.set_to, args=(taught.id, live_parameters.fitted(taught)),
     )  # fmt: skip
-    if start := live_parameters.suggested(hand):
+    if start := live_parameters.suggested(taught):
         right.button(
-            "Back to suggested", key=f"suggested-{hand.id}", width="stretch", icon=":material/undo:",
-            on_click=live_parameters.set_to, args=(hand.id, start),
+            "Back to suggested", key=f"suggested-{taught.id}", width="stretch", icon=":material/undo:",
+            on_click=live_parameters.set_to, args=(taught.id, start),
         )  # fmt: skip
 
 
 @st.fragment(run_every=PREVIEW_POLL_SECONDS)
-def follow_preview(hand_id: str, position: int, drawn: bool) -> None:
+def follow_preview(taught_id: str, position: int, drawn: bool) -> None:
     """How far a preview is; the page is drawn anew when the shown photo is there and when all are."""
-    run = settings_at(hand_id)["preview"]
+    run = settings_at(taught_id)["preview"]
     if run is None or run.ended.is_set() or run.ready(position) != drawn:
         st.rerun()
     st.progress(run.done / max(len(run.photos), 1), text=f"Preview: {run.done} of {len(run.photos)} photos")
 
 
-def product_check(hand: InHand) -> None:
+def product_check(taught: TaughtPart) -> None:
     """What happens when a photo does not show the product that was taught."""
-    if hand.guard is None:
+    if taught.guard is None:
         return
     words = {OFF: "Off", WARN: "Warn", STOP: "Stop"}
     chosen = st.segmented_control(
-        "Product check", list(words), default=hand.guard.mode, format_func=words.get, required=True,
-        key=f"guard-{hand.id}", help="Is this the product that was taught? Warn: a sentence above the verdict. Stop: "
+        "Product check", list(words), default=taught.guard.mode, format_func=words.get, required=True,
+        key=f"guard-{taught.id}", help="Is this the product that was taught? Warn: a sentence above the verdict. Stop: "
         "the recipe rejects a photo of anything else, whatever its score. The check compares the whole photo with "
-        f"the good ones (CoP on the network's last features{FUSION if hand.guard.fused else ''}, Fang et al. 2024); "
+        f"the good ones (CoP on the network's last features{FUSION if taught.guard.fused else ''}, Fang et al. 2024); "
         "its limit comes from good photos.",
     )  # fmt: skip
-    if chosen != hand.guard.mode:
-        taught_part.change(hand.id, lambda held: replace(held, guard=held.guard.with_mode(chosen)))
+    if chosen != taught.guard.mode:
+        taught_part.change(taught.id, lambda held: replace(held, guard=held.guard.with_mode(chosen)))
         st.rerun()
 
 
-def save_recipe(hand: InHand, limits: Limits, live: dict[str, int]) -> None:
+def save_recipe(taught: TaughtPart, limits: Limits, live: dict[str, int]) -> None:
     """Keep what is in force as a recipe in the workspace; of an opened recipe, a revised one with it as its parent."""
-    if hand.study is None and hand.recipe is None:
+    if taught.study is None and taught.recipe is None:
         return
     with st.popover("Save as recipe", icon=":material/inventory_2:"):
-        name = st.text_input("Name", value=hand.product, max_chars=60, key=f"recipe_name-{hand.id}")
-        reason = st.text_input("Reason", key=f"recipe_reason-{hand.id}", placeholder="first release, new lamp, …")
-        if st.button("Save", type="primary", key=f"save-{hand.id}", disabled=not name.strip()):
+        name = st.text_input("Name", value=taught.product, max_chars=60, key=f"recipe_name-{taught.id}")
+        reason = st.text_input("Reason", key=f"recipe_reason-{taught.id}", placeholder="first release, new lamp, …")
+        if st.button("Save", type="primary", key=f"save-{taught.id}", disabled=not name.strip()):
             said = {
                 "product": name.strip(),
                 "author": shell.current_user(),
                 "reason": reason,
-                "guard": hand.guard,
-                "gallery": hand.cases,
-                "kinds": hand.kinds,
+                "guard": taught.guard,
+                "gallery": taught.cases,
+                "kinds": taught.defect_types,
             }
-            if hand.study is None:
-                recipe = hand.recipe.revised(limits, **said)
+            if taught.study is None:
+                recipe = taught.recipe.revised(limits, **said)
             else:
-                recipe = hand.study.recipe(limits, parent=hand.recipe and hand.recipe.digest, **said, **live)
+                recipe = taught.study.recipe(limits, parent=taught.recipe and taught.recipe.digest, **said, **live)
             path = _free_path(name.strip())
             try:
                 saved = recipe_file.save(recipe, path)
             except OSError as error:
                 st.error(shell.plain(error.strerror or error), icon=":material/error:")
                 return
-            taught_part.change(hand.id, lambda held: replace(held, recipe=saved, product=name.strip()))
+            taught_part.change(taught.id, lambda held: replace(held, recipe=saved, product=name.strip()))
             st.toast(f"Saved recipe {saved.digest[:8]} in {shell.plain(path.name)}.", icon=":material/check_circle:")
             st.rerun()
 
 
-def _pixels(hand: InHand, position: int) -> tuple[np.ndarray, bool]:
+def _pixels(taught: TaughtPart, position: int) -> tuple[np.ndarray, bool]:
     """The photo shown, and whether it is gone: its score and map are kept, so the bench goes on over a blank one."""
     try:
-        return hand.pixels(position), False
+        return taught.pixels(position), False
     except ImageError as error:
         st.error(shell.plain(error), icon=":material/broken_image:")
-        return np.zeros((*hand.tray.photos[position].size, 3), np.uint8), True
+        return np.zeros((*taught.scored.photos[position].size, 3), np.uint8), True
 
 
 def _draw(
-    hand: InHand, position: int, view: View, pixels: np.ndarray, check: str | None, kind: str | None
+    taught: TaughtPart, position: int, view: View, pixels: np.ndarray, check: str | None, kind: str | None
 ) -> bench.BenchResult:
-    photo, mask = hand.tray.photos[position], None
+    photo, mask = taught.scored.photos[position], None
     if photo.mask is not None:
         with contextlib.suppress(ImageError):
-            mask = mask_at(read_mask(photo.mask, photo.size), hand.tray.size)
+            mask = mask_at(read_mask(photo.mask, photo.size), taught.scored.size)
     note, box = view.note, None
-    stops = hand.guard is not None and hand.guard.mode == STOP
-    if (patch := settings_of(hand)["patch"]) is not None and patch[0] == position:
-        box = boxes.patch_box(patch[1], hand.tray.grid, pixels.shape[:2])
+    stops = taught.guard is not None and taught.guard.mode == STOP
+    if (patch := settings_of(taught)["patch"]) is not None and patch[0] == position:
+        box = boxes.patch_box(patch[1], taught.scored.grid, pixels.shape[:2])
         note = " ".join(filter(None, [note, "Framed: the patch chosen on Explore."]))
     return bench.bench(
-        f"bench-{hand.id}",
+        f"bench-{taught.id}",
         [
-            bench.Part(photo.name, photo.kind, photo.part, photo.group, float(score), stops and hand.is_foreign(i))
-            for i, (photo, score) in enumerate(zip(hand.tray.photos, view.scores, strict=True))
+            bench.Part(photo.name, photo.kind, photo.part, photo.group, float(score), stops and taught.is_foreign(i))
+            for i, (photo, score) in enumerate(zip(taught.scored.photos, view.scores, strict=True))
         ],
-        bench.Shown(position, pixels, view.pixel_map, mask, check, note, box, kind, hand.is_foreign(position)),
+        bench.Shown(position, pixels, view.pixel_map, mask, check, note, box, kind, taught.is_foreign(position)),
         view.limits,
         calm=view.calm,
         suggested=view.suggested,
         sentence=view.sentence,
-        thumbs=_token(hand),
+        thumbs=_token(taught),
         heat=heatmap.heat_colours(),
     )
 
@@ -285,12 +285,12 @@ def _let_go(file: UploadedFile) -> None:
         context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
 
 
-def _strangest(hand: InHand, live: dict[str, int]) -> int:
-    return int(hand.scores(live).argmax()) if hand.tray.photos else 0
+def _strangest(taught: TaughtPart, live: dict[str, int]) -> int:
+    return int(taught.scores(live).argmax()) if taught.scored.photos else 0
 
 
-def _token(hand: InHand) -> str:
-    return f"{hand.id}-{len(hand.thumbnails)}"
+def _token(taught: TaughtPart) -> str:
+    return f"{taught.id}-{len(taught.thumbnails)}"
 
 
 def _free_path(name: str):

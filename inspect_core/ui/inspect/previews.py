@@ -13,10 +13,10 @@ import numpy as np
 from inspect_core.judge.limits import DEFAULT_OVERKILL, limit_for_overkill
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Cancelled
-from inspect_core.study.scored_photos import Tray, TrayPhoto
+from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
 from inspect_core.tuning.patch_sample import PatchSample, explained, stop_explaining
 from inspect_core.ui import taught_part
-from inspect_core.ui.taught_part import InHand
+from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
 
 _numbers = count(1)
@@ -32,13 +32,13 @@ class Run:
     """
 
     def __init__(
-        self, parameters: Mapping[str, float], photos: tuple[TrayPhoto, ...], first: int, begin: int | None = None
+        self, parameters: Mapping[str, float], photos: tuple[ScoredPhoto, ...], first: int, begin: int | None = None
     ):
         self.number = next(_numbers)
         self.parameters, self.photos, self.begin = dict(parameters), photos, begin
         self.live: dict[str, int] | None = None
         self.error = ""
-        self.tray: Tray | None = None
+        self.scored: ScoredPhotos | None = None
         self._order: list[int] = []
         self._to_do = deque([first, *(i for i in range(len(photos)) if i != first)] if photos else [])
         self._stop = threading.Event()
@@ -68,15 +68,15 @@ class Run:
 
     def map(self, position: int, live: Mapping[str, int]) -> np.ndarray:
         """(H, W) float32 anomaly map of a photo that is ready."""
-        return self.tray.map(self._order.index(position), **live)
+        return self.scored.map(self._order.index(position), **live)
 
     def scores(self, live: Mapping[str, int]) -> np.ndarray:
         """(photos,) in the order of the gallery, once complete."""
-        return self.tray.scores(**live)[np.argsort(self._order)]
+        return self.scored.scores(**live)[np.argsort(self._order)]
 
     def grid_errors(self, live: Mapping[str, int]) -> np.ndarray:
         """(photos, h, w) in the order of the gallery, once complete."""
-        return self.tray.grid_errors(**live)[np.argsort(self._order)]
+        return self.scored.grid_errors(**live)[np.argsort(self._order)]
 
     def limits(self, live: Mapping[str, int]) -> Limits | None:
         """The default limit on the good photos that set one, once complete: for looking; None without such photos."""
@@ -88,22 +88,24 @@ class Run:
                 return Limits(limit, limit)
         return None
 
-    def work(self, sample: PatchSample, share: float) -> None:
+    def work(self, sample: PatchSample, fraction: float) -> None:
         """Fit, then score photo by photo until all are done or it is cancelled; holds the device for each step."""
         study = sample.study
         preparation, lock = study.preparation, device_lock(study.preparation.backbone.device)
         try:
             with lock:
                 detector = sample.fit(self.parameters, self._stop.is_set)
-                tray = Tray(study.method, detector, preparation.grid, preparation.backbone.size)
-            start = stop_explaining(detector, tray.stops, share) if self.begin is None else tray.stop_of(self.begin)
-            self.tray, self.live = tray, {tray.live_name: start}
+                scored = ScoredPhotos(study.method, detector, preparation.grid, preparation.backbone.size)
+            start = (
+                stop_explaining(detector, scored.stops, fraction) if self.begin is None else scored.stop_of(self.begin)
+            )
+            self.scored, self.live = scored, {scored.live_name: start}
             while self._to_do and not self._stop.is_set():
                 position = self._to_do.popleft()
                 if not self.ready(position):
                     with lock:
                         patches = study.features(self.photos[position])
-                        self.tray = self.tray.with_photo(self.photos[position], patches)
+                        self.scored = self.scored.with_photo(self.photos[position], patches)
                     self._order.append(position)
         except Cancelled:
             self.cancel()
@@ -117,10 +119,10 @@ def ask(
     draw: Callable[[], PatchSample],
     held: Run | None,
     parameters: Mapping[str, float],
-    photos: tuple[TrayPhoto, ...],
+    photos: tuple[ScoredPhoto, ...],
     *,
     first: int,
-    share: float,
+    fraction: float,
     begin: int | None = None,
 ) -> Run:
     """The run of these parameters over these photos: the one at hand, or else a new one, which stops that.
@@ -134,30 +136,30 @@ def ask(
             return held
         held.cancel()
     run = Run(parameters, photos, first, begin)
-    threading.Thread(target=_work, args=(run, draw, share), name="loupe-preview", daemon=True).start()
+    threading.Thread(target=_work, args=(run, draw, fraction), name="loupe-preview", daemon=True).start()
     return run
 
 
-def _work(run: Run, draw: Callable[[], PatchSample], share: float) -> None:
+def _work(run: Run, draw: Callable[[], PatchSample], fraction: float) -> None:
     try:
         sample = draw()
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
         run.error = str(error) or type(error).__name__
         run.ended.set()
         return
-    run.work(sample, share)
+    run.work(sample, fraction)
 
 
-def apply(hand: InHand, run: Run, live: Mapping[str, int], report: Callable[[float, str], None]) -> str:
+def apply(taught: TaughtPart, run: Run, live: Mapping[str, int], report: Callable[[float, str], None]) -> str:
     """The full pass with the parameters of a preview, beginning at its share of variance; the id of the part it makes.
 
     Holds the device all along. Nothing is read from the network again. The part in hand stays as it is.
     """
-    share = float(explained(run.tray.detector, [live[run.tray.live_name]])[0])
-    study = hand.study.with_parameters(run.parameters)
+    fraction = float(explained(run.scored.detector, [live[run.scored.live_name]])[0])
+    study = taught.study.with_parameters(run.parameters)
     with device_lock(study.preparation.backbone.device):
         study.fit(report)
-    tray = study.tray
-    study.begin_with(**{tray.live_name: stop_explaining(tray.detector, tray.stops, share)})
-    latest = taught_part.find(hand.id) or hand  # photos may have been added and kinds learned meanwhile
+    scored = study.scored
+    study.begin_with(**{scored.live_name: stop_explaining(scored.detector, scored.stops, fraction)})
+    latest = taught_part.find(taught.id) or taught  # photos may have been added and kinds learned meanwhile
     return taught_part.shelve(taught_part.refitted(latest, study))

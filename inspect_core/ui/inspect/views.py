@@ -8,7 +8,7 @@ import numpy as np
 from inspect_core.study.evaluation import in_parts_of
 from inspect_core.ui.inspect.live_parameters import describe
 from inspect_core.ui.inspect.previews import Run
-from inspect_core.ui.taught_part import InHand
+from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
 
 
@@ -29,16 +29,16 @@ class View:
     note: str | None = None
 
 
-def of_model(hand: InHand, position: int, live: dict[str, int], limits: Limits | None) -> View:
+def of_model(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits | None) -> View:
     """The fitted model at this live value; limits None: the suggested ones."""
-    scores, suggested = hand.scores(live), hand.suggested_limits(live)
+    scores, suggested = taught.scores(live), taught.suggested_limits(live)
     limits = limits or suggested
-    pixel_map = hand.tray.map(position, **live)
-    return View(scores, pixel_map, limits, suggested, hand.calm(live), in_parts_of(hand.tray, scores, limits))
+    pixel_map = taught.scored.map(position, **live)
+    return View(scores, pixel_map, limits, suggested, taught.calm(live), in_parts_of(taught.scored, scores, limits))
 
 
 def of_preview(
-    hand: InHand, position: int, live: Mapping[str, int], run: Run, model: View, limits: Limits | None
+    taught: TaughtPart, position: int, live: Mapping[str, int], run: Run, model: View, limits: Limits | None
 ) -> View:
     """The preview's map as soon as it is there, its scores and counts when all photos are done.
 
@@ -51,22 +51,22 @@ def of_preview(
         return replace(model, note=f"The preview of {what} is being computed; this is still the model in force.")
     pixel_map = run.map(position, live)
     if not run.complete:
-        share = _ratio(float(np.median(pixel_map)), float(np.median(model.pixel_map)))
-        scores = model.scores * share
+        fraction = _ratio(float(np.median(pixel_map)), float(np.median(model.pixel_map)))
+        scores = model.scores * fraction
         scores[position] = pixel_map.max()
         scaled = View(
-            scores, pixel_map, _scaled(model.limits, share), _scaled(model.suggested, share), model.calm * share,
-            model.sentence,
+            scores, pixel_map, _scaled(model.limits, fraction), _scaled(model.suggested, fraction),
+            model.calm * fraction, model.sentence,
         )  # fmt: skip
         return replace(scaled, note=f"Preview of {what}, not applied. The gallery and the counts follow.")
     scores = run.scores(live)
     suggested = run.limits(live) or model.suggested
     if limits is None:
         limits = _scaled(suggested, _ratio(model.limits.reject, model.suggested.reject))
-    good, _ = hand.tray.kinds()
+    good, _ = taught.scored.good_and_defect()
     errors = run.grid_errors(live)
     calm = float(np.median(errors[good] if good.any() else errors))
-    sentence = in_parts_of(hand.tray, scores, limits)
+    sentence = in_parts_of(taught.scored, scores, limits)
     return View(scores, pixel_map, limits, suggested, calm, sentence, f"Preview of {what}, not applied.")
 
 
@@ -74,5 +74,5 @@ def _ratio(to: float, of: float) -> float:
     return to / of if to > 0 and of > 0 else 1.0
 
 
-def _scaled(limits: Limits, share: float) -> Limits:
-    return Limits(limits.review * share, limits.reject * share)
+def _scaled(limits: Limits, fraction: float) -> Limits:
+    return Limits(limits.review * fraction, limits.reject * fraction)

@@ -15,7 +15,7 @@ from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import Recipe, loaded_backbone
 from inspect_core.records import recipe_file
 from inspect_core.runtime import workspace
-from inspect_core.study.scored_photos import Tray
+from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.ui import shell, taught_part, weights_panel
 
 
@@ -61,12 +61,12 @@ def add_from_file() -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             with tempfile.TemporaryDirectory(prefix=".", dir=target.parent) as aside:
-                half_done = Path(aside) / target.name
-                half_done.write_bytes(file.getbuffer())
-                recipe_file.load(half_done)
+                temporary = Path(aside) / target.name
+                temporary.write_bytes(file.getbuffer())
+                recipe_file.load(temporary)
                 if os.path.lexists(target):
                     raise RecipeError(f"{target.name}: one of that name is here already; rename it or delete the other")
-                half_done.replace(target)
+                temporary.replace(target)
         except Exception as error:  # as on a card
             st.error(shell.plain(_reason(target, error)), icon=":material/error:")
             return
@@ -99,7 +99,7 @@ def _describe(path: Path, recipe: Recipe) -> None:
             "Image size": f"{size[1]} × {size[0]} px",
             "Patch grid": f"{grid[1]} × {grid[0]}",
             "Product check": recipe.guard.mode if recipe.guard else "none",
-            "Kinds of defect": _kinds(recipe),
+            "Kinds of defect": _defect_types(recipe),
             "Known cases": f"{len(recipe.gallery.gallery.names)} parts" if recipe.gallery else "none",
             "Learned": recipe.provenance.calibration_note,
             "Versions": ", ".join(f"{name} {number}" for name, number in recipe.provenance.versions.items()),
@@ -107,10 +107,10 @@ def _describe(path: Path, recipe: Recipe) -> None:
         st.table({"": list(rows), "Value": [shell.plain(value) for value in rows.values()]}, hide_index=True)
 
 
-def _kinds(recipe: Recipe) -> str:
-    if recipe.kinds is None:
+def _defect_types(recipe: Recipe) -> str:
+    if recipe.defect_types is None:
         return "none"
-    return f"{', '.join(recipe.kinds.names)}; named from {recipe.kinds.known_from:.0%} on"
+    return f"{', '.join(recipe.defect_types.names)}; named from {recipe.defect_types.minimum_confidence:.0%} on"
 
 
 def _open(recipe: Recipe) -> None:
@@ -120,17 +120,17 @@ def _open(recipe: Recipe) -> None:
     except (ValueError, OSError) as error:
         st.error(shell.plain(error), icon=":material/error:")
         return
-    tray = Tray(recipe.method, recipe.detector, recipe.grid, recipe.backbone.size)
-    hand = taught_part.InHand(
+    scored = ScoredPhotos(recipe.method, recipe.detector, recipe.grid, recipe.backbone.size)
+    taught = taught_part.TaughtPart(
         recipe.product,
-        tray,
+        scored,
         recipe.prepare(backbone),
         recipe=recipe,
         guard=recipe.guard,
-        kinds=recipe.kinds,
+        defect_types=recipe.defect_types,
         cases=recipe.gallery,
     )
-    taught_part.take(taught_part.shelve(hand))
+    taught_part.take(taught_part.shelve(taught))
     st.switch_page("pages/inspect.py")
 
 

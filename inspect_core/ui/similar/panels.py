@@ -17,7 +17,7 @@ from inspect_core.ui import crops, shell, taught_part
 from inspect_core.ui.crops import REGION, WHOLE
 from inspect_core.ui.similar import gathering
 from inspect_core.ui.similar.gathering import Order
-from inspect_core.ui.taught_part import InHand
+from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
 
 SHOWN = 5
@@ -30,16 +30,16 @@ HOW = (
 )
 
 
-def seen_before(hand: InHand, position: int, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
+def seen_before(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
     """Below the bench: the gallery's answer for the part shown, or how to make a gallery."""
     st.markdown("#### Seen before?", help=HOW)
-    cases = hand.cases
+    cases = taught.cases
     if cases is None:
-        _offer(hand, live, limits, busy=busy)
+        _offer(taught, live, limits, busy=busy)
         return
     try:
-        box = _looked_at(hand, cases, position, live, limits)
-        case = gathering.case_of(hand, position, box, kind="")
+        box = _looked_at(taught, cases, position, live, limits)
+        case = gathering.case_of(taught, position, box, kind="")
     except (ImageError, OSError) as error:
         st.error(shell.plain(error), icon=":material/broken_image:")
         return
@@ -55,51 +55,60 @@ def seen_before(hand: InHand, position: int, live: dict[str, int], limits: Limit
         with others[0].container(width=520):
             st.info("Nothing like this in the gallery.", icon=":material/search_off:")
     with st.container(horizontal=True):
-        _add(hand, cases, case, position, busy=busy)
-        _settings(hand, cases, live, limits, busy=busy)
+        _add(taught, cases, case, position, busy=busy)
+        _settings(taught, cases, live, limits, busy=busy)
 
 
-def _offer(hand: InHand, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
+def _offer(taught: TaughtPart, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
     """No gallery yet: what it would be made of, and one button."""
-    kinds = gathering.known_kinds(hand)
-    good = sum(kind == "good" for kind in kinds.values())
-    if len(kinds) < LEAST:
+    defect_types = gathering.known_types(taught)
+    good = sum(kind == "good" for kind in defect_types.values())
+    if len(defect_types) < LEAST:
         st.caption(f"A gallery answers whether a part was seen before. It takes {LEAST} parts whose kind is known.")
         return
     st.caption(
         f"A gallery of known parts answers whether this one was seen before. On the bench are "
-        f"{counted(good, 'good part')} and {counted(len(kinds) - good, 'labelled defect')}."
+        f"{counted(good, 'good part')} and {counted(len(defect_types) - good, 'labelled defect')}."
     )
-    _build(hand, kinds, live, limits, words="Build the gallery", look_at=REGION, busy=busy)
+    _build(taught, defect_types, live, limits, words="Build the gallery", look_at=REGION, busy=busy)
 
 
 def _build(
-    hand: InHand, kinds: dict[int, str], live: dict[str, int], limits: Limits, *, words: str, look_at: str, busy: bool
+    taught: TaughtPart,
+    defect_types: dict[int, str],
+    live: dict[str, int],
+    limits: Limits,
+    *,
+    words: str,
+    look_at: str,
+    busy: bool,
 ) -> None:
     """What to look at, beginning with `look_at`, and the button that builds a gallery of these parts."""
     look_at = st.segmented_control(
-        "Look at", [REGION, WHOLE], default=look_at, required=True, key=f"similar_look_at-{hand.id}",
+        "Look at", [REGION, WHOLE], default=look_at, required=True, key=f"similar_look_at-{taught.id}",
         help="The region is the square around the largest region above the limit; on an accepted part, around its "
         "strangest spot. The whole part suits defects that show everywhere.",
     )  # fmt: skip
-    if st.button(words, icon=":material/photo_library:", key=f"build_gallery-{hand.id}", disabled=busy):
+    if st.button(words, icon=":material/photo_library:", key=f"build_gallery-{taught.id}", disabled=busy):
         try:
-            gathering.start(hand, Order(kinds, dict(live), limits, look_at == REGION))
+            gathering.start(taught, Order(defect_types, dict(live), limits, look_at == REGION))
             st.rerun()
         except Busy as error:
             st.warning(shell.plain(error))
 
 
-def _looked_at(hand: InHand, cases: KnownCases, position: int, live: dict[str, int], limits: Limits) -> Box | None:
+def _looked_at(
+    taught: TaughtPart, cases: KnownCases, position: int, live: dict[str, int], limits: Limits
+) -> Box | None:
     """The box that is compared: of the largest region, or of another one she chose; None for the whole part."""
     if not cases.by_region:
         return None
-    boxes = crops.found_boxes(hand, position, live, limits)[:MOST_REGIONS]
+    boxes = crops.found_boxes(taught, position, live, limits)[:MOST_REGIONS]
     if len(boxes) < 2:
-        return gathering.box_of(hand, position, live, limits, known=False)
+        return gathering.box_of(taught, position, live, limits, known=False)
     chosen = st.segmented_control(
         "Region", range(len(boxes)), default=0, required=True, format_func=lambda i: f"{i + 1}",
-        key=f"similar_region-{hand.id}-{position}-{len(boxes)}", help="Largest first.",
+        key=f"similar_region-{taught.id}-{position}-{len(boxes)}", help="Largest first.",
     )  # fmt: skip
     return boxes[chosen]
 
@@ -115,30 +124,30 @@ def _strangeness(cases: KnownCases, embedding: np.ndarray) -> str:
     return f"strangeness {cases.surface.score(embedding[None])[0]:.2f}, limit {cases.limit:.2f}"
 
 
-def _add(hand: InHand, cases: KnownCases, case: Case, position: int, *, busy: bool) -> None:
+def _add(taught: TaughtPart, cases: KnownCases, case: Case, position: int, *, busy: bool) -> None:
     """The part shown becomes a known case, with a kind and a note, or is taken out again.
 
     busy: a job runs; it may be building a gallery, in which a change made meanwhile would be lost.
     """
     if cases.row_of(case.digest) is not None:
         st.button(
-            "Take it out of the gallery", icon=":material/remove:", key=f"take_out-{hand.id}-{position}",
-            disabled=busy, on_click=_take_out, args=(hand.id, case.digest),
+            "Remove from gallery", icon=":material/remove:", key=f"take_out-{taught.id}-{position}",
+            disabled=busy, on_click=_take_out, args=(taught.id, case.digest),
         )  # fmt: skip
         return
     with st.popover("Add to the gallery", icon=":material/add:"):
-        known = sorted(set(cases.gallery.kinds))
+        known = sorted(set(cases.gallery.defect_types))
         kind = st.selectbox(
-            "Kind", known, index=None, accept_new_options=True, key=f"case_kind-{hand.id}-{position}",
+            "Kind", known, index=None, accept_new_options=True, key=f"case_kind-{taught.id}-{position}",
             placeholder="choose one, or type a new word",
         )  # fmt: skip
         note = st.text_input(
-            "Note", key=f"case_note-{hand.id}-{position}", max_chars=120, placeholder="cause, machine, what was done"
+            "Note", key=f"case_note-{taught.id}-{position}", max_chars=120, placeholder="cause, machine, what was done"
         )
         nameless = not (kind or "").strip()
-        if st.button("Add", type="primary", disabled=busy or nameless, key=f"add_case-{hand.id}-{position}"):
+        if st.button("Add", type="primary", disabled=busy or nameless, key=f"add_case-{taught.id}-{position}"):
             known_case = replace(case, kind=kind.strip(), note=note.strip())
-            taught_part.change(hand.id, lambda held: replace(held, cases=held.cases.add(known_case)))
+            taught_part.change(taught.id, lambda held: replace(held, cases=held.cases.add(known_case)))
             st.toast(
                 f"{shell.plain(case.name)} is in the gallery. Save the recipe to take it to the line.",
                 icon=":material/check:",
@@ -146,33 +155,36 @@ def _add(hand: InHand, cases: KnownCases, case: Case, position: int, *, busy: bo
             st.rerun()
 
 
-def _take_out(hand_id: str, digest: str) -> None:
-    def without(held: InHand) -> InHand:
+def _take_out(taught_id: str, digest: str) -> None:
+    def without(held: TaughtPart) -> TaughtPart:
         row = held.cases.row_of(digest)
         return held if row is None else replace(held, cases=held.cases.without(row))
 
-    taught_part.change(hand_id, without)
+    taught_part.change(taught_id, without)
 
 
-def _settings(hand: InHand, cases: KnownCases, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
+def _settings(taught: TaughtPart, cases: KnownCases, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
     """The limit of what counts as known, and building the gallery anew."""
     with st.popover("Gallery", icon=":material/photo_library:"):
-        kinds, suggested, key = cases.gallery.kinds, cases.suggested, f"similar_limit-{hand.id}"
-        st.caption(", ".join(f"{kinds.count(kind)} {shell.plain(kind)}" for kind in sorted(set(kinds))) or "empty")
+        defect_types, suggested, key = cases.gallery.defect_types, cases.suggested, f"similar_limit-{taught.id}"
+        st.caption(
+            ", ".join(f"{defect_types.count(kind)} {shell.plain(kind)}" for kind in sorted(set(defect_types)))
+            or "empty"
+        )
         st.session_state[key] = cases.limit
         st.slider(
             "Unlike anything from", 0.0, max(1.5, 2 * suggested, cases.limit), step=0.01, key=key,
-            on_change=_set_limit, args=(hand.id, key),
+            on_change=_set_limit, args=(taught.id, key),
             help="Strangeness is the distance from everything known, in units of the features' length. From this value "
             "on a part is like nothing. Good parts that took no part in the learning set the suggested value.",
         )  # fmt: skip
         st.caption(f"Suggested {suggested:.2f}, from good parts that took no part in the learning.")
-        if hand.study is not None:
-            known, look_at = gathering.known_kinds(hand), REGION if cases.by_region else WHOLE
-            _build(hand, known, live, limits, words="Build it anew", look_at=look_at, busy=busy)
+        if taught.study is not None:
+            known, look_at = gathering.known_types(taught), REGION if cases.by_region else WHOLE
+            _build(taught, known, live, limits, words="Rebuild", look_at=look_at, busy=busy)
             st.caption("Takes the labels and regions as they are now; parts added by hand are added again by hand.")
 
 
-def _set_limit(hand_id: str, key: str) -> None:
+def _set_limit(taught_id: str, key: str) -> None:
     limit = st.session_state[key]
-    taught_part.change(hand_id, lambda held: replace(held, cases=held.cases.with_limit(limit)))
+    taught_part.change(taught_id, lambda held: replace(held, cases=held.cases.with_limit(limit)))

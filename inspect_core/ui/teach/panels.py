@@ -100,13 +100,13 @@ def choose_split(samples: Samples) -> tuple[Split, tuple[str, ...]]:
         if found and not st.toggle("Keep the photos of one group together", value=True, key="use_groups"):
             st.warning("The same part may now be learned from and judged: results can look better than they are.")
             grouping = ungrouped(samples)
-        share = st.slider(
+        fraction = st.slider(
             "Good photos kept to set the limit", 0, 50, 20, step=5, format="%d %%", key="calibrate_share",
             help="The limit is set on good parts that were not learned from. With none kept, it is set on the good "
             "parts of the test folder, and the sentence says so.",
         )  # fmt: skip
-        seed = st.number_input("Shuffle", 0, 9999, 0, key="split_seed", help="Another number draws another split.")
-        parts = split(samples, seed=int(seed), groups=grouping, calibrate=share / 100)
+        seed = st.number_input("Random seed", 0, 9999, 0, key="split_seed", help="Another number draws another split.")
+        parts = split(samples, seed=int(seed), groups=grouping, calibrate=fraction / 100)
         st.caption(
             f"{len(parts.fit)} to learn from, {len(parts.calibrate)} to set the limit, {len(parts.judge)} to judge it."
         )

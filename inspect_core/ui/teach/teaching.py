@@ -56,7 +56,7 @@ def samples() -> tuple[str, ...]:
     return tuple(sorted(path.name for path in SAMPLES.iterdir() if path.is_dir())) if SAMPLES.exists() else ()
 
 
-def teach(order: Order, report: Callable[[float, str], None]) -> taught_part.InHand:
+def teach(order: Order, report: Callable[[float, str], None]) -> taught_part.TaughtPart:
     """Load, extract, find values to begin with, fit; holds the device all the while.
 
     Raises ValueError in words the page can show.
@@ -74,7 +74,7 @@ def teach(order: Order, report: Callable[[float, str], None]) -> taught_part.InH
     )
     with device_lock(backbone.device):
         study, suggestion = fit_as_suggested(
-            study, fixed=order.parameters, progress=lambda share, step: report(0.8 * share, step)
+            study, fixed=order.parameters, progress=lambda fraction, step: report(0.8 * fraction, step)
         )
         guard = train_guard(
             study.preparation.backbone,
@@ -82,7 +82,7 @@ def teach(order: Order, report: Callable[[float, str], None]) -> taught_part.InH
             study.split.calibrate,
             seed=study.seed,
             fused=order.fused_guard,
-            report=lambda share, step: report(0.8 + 0.2 * share, step),
+            report=lambda fraction, step: report(0.8 + 0.2 * fraction, step),
         )
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
     return taught_part.of_study(order.product, study, order.notes + skipped, guard, suggestion)

@@ -93,10 +93,10 @@ def test_q_is_the_smallest_count_that_reaches_the_share():
     ratio = model.explained_variance_ratio.numpy()
     assert abs(ratio.sum() - 1.0) < 1e-12
     assert (np.diff(ratio) <= 0).all()
-    for share in (0.01, 0.5, 0.9, 0.99, 0.999):
-        q = model.components_for(share)
-        assert ratio[:q].sum() >= share - 1e-12
-        assert q == 1 or ratio[: q - 1].sum() < share
+    for fraction in (0.01, 0.5, 0.9, 0.99, 0.999):
+        q = model.components_for(fraction)
+        assert ratio[:q].sum() >= fraction - 1e-12
+        assert q == 1 or ratio[: q - 1].sum() < fraction
     assert model.components_for(1.0) <= 12
 
 
@@ -280,14 +280,14 @@ def test_q_outside_its_range_is_refused(bad):
 
 
 @pytest.mark.parametrize("share", [0.0, -0.1, 1.1, float("nan")])
-def test_a_share_outside_its_range_is_refused(share):
+def test_a_share_outside_its_range_is_refused(fraction):
     x = features(20, 5)
     with pytest.raises(ValueError, match="explained_variance is"):
-        fit_cop(x, explained_variance=share)
+        fit_cop(x, explained_variance=fraction)
     with pytest.raises(ValueError, match="explained_variance is"):
-        fit_corp(x, gamma=1.0, M=8, explained_variance=share)
+        fit_corp(x, gamma=1.0, M=8, explained_variance=fraction)
     with pytest.raises(ValueError, match="explained_variance is"):
-        fit_cop(x).score(x, explained_variance=share)
+        fit_cop(x).score(x, explained_variance=fraction)
 
 
 def test_other_errors_name_argument_and_value():

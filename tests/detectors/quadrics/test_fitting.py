@@ -256,11 +256,11 @@ def test_penalty_is_reported_and_a_large_one_warned_about():
 
 
 def test_progress_rises_to_one():
-    shares = []
-    quadrics.fit(surface(), m=2, progress=shares.append)
-    assert shares == sorted(shares)
-    assert shares[0] >= 0
-    assert shares[-1] == 1
+    fractions = []
+    quadrics.fit(surface(), m=2, progress=fractions.append)
+    assert fractions == sorted(fractions)
+    assert fractions[0] >= 0
+    assert fractions[-1] == 1
 
 
 def test_a_report_that_raises_ends_the_fit():

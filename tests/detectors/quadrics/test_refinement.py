@@ -78,14 +78,16 @@ def test_both_refinements_lower_the_loss_and_leave_the_start_alone():
     coefficients, x = problem(3, n=300)
     kept = [part.clone() for part in coefficients]
     before = loss_and_gradient(coefficients, x, penalty=1.0)[0]
-    shares = []
-    exact = refine_lbfgs(coefficients, x, penalty=1.0, report=shares.append)
-    batches = refine_sgd(coefficients, x, penalty=1.0, rng=np.random.default_rng(0), report=shares.append, steps=1000)
+    fractions = []
+    exact = refine_lbfgs(coefficients, x, penalty=1.0, report=fractions.append)
+    batches = refine_sgd(
+        coefficients, x, penalty=1.0, rng=np.random.default_rng(0), report=fractions.append, steps=1000
+    )
     after = [loss_and_gradient(tuple(p.double() for p in found), x, penalty=1.0)[0] for found in (exact, batches)]
     assert after[0] < 0.5 * before
     assert after[1] < 0.5 * before
     assert all(torch.equal(a, b) for a, b in zip(coefficients, kept, strict=True))
-    assert all(0 <= share <= 1 for share in shares)
+    assert all(0 <= fraction <= 1 for fraction in fractions)
 
 
 def test_a_strong_penalty_does_not_throw_the_mini_batches_off():

@@ -51,7 +51,7 @@ def as_tray(parts: list[Part]) -> SimpleNamespace:
     good = np.array([part.kind == "good" for part in parts])
     defect = np.array([part.kind not in ("good", "unknown") for part in parts])
     return SimpleNamespace(
-        kinds=lambda: (good, defect), of_part=lambda name: np.array([part.part == name for part in parts])
+        defect_types=lambda: (good, defect), of_subset=lambda name: np.array([part.part == name for part in parts])
     )
 
 
@@ -88,8 +88,8 @@ def test_another_product_and_the_patch_to_frame_reach_the_browser() -> None:
 
 
 def test_overkill_is_met_on_the_parts_that_set_the_limit() -> None:
-    kinds = ["good", "good", "unknown", "dent", "good"]
-    parts = [Part(str(i), kind, "calibrate" if i else "judge", None, float(i)) for i, kind in enumerate(kinds)]
+    defect_types = ["good", "good", "unknown", "dent", "good"]
+    parts = [Part(str(i), kind, "calibrate" if i else "judge", None, float(i)) for i, kind in enumerate(defect_types)]
     assert figures(parts)["setters"] == [1, 4]
     assert figures([parts[0], parts[3]])["setters"] == [0]
     assert figures([parts[3]])["setters"] == []

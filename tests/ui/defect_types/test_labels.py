@@ -3,28 +3,29 @@ from types import SimpleNamespace
 
 import pytest
 
-from inspect_core.study.scored_photos import TrayPhoto
+from inspect_core.study.scored_photos import ScoredPhoto
 from inspect_core.ui.defect_types import labels
 
 
-def hand_with(*kinds: str) -> SimpleNamespace:
+def hand_with(*defect_types: str) -> SimpleNamespace:
     photos = tuple(
-        TrayPhoto(f"{i}.png", f"digest {i}", (8, 8), kind, "judge", Path(f"{i}.png")) for i, kind in enumerate(kinds)
+        ScoredPhoto(f"{i}.png", f"digest {i}", (8, 8), kind, "judge", Path(f"{i}.png"))
+        for i, kind in enumerate(defect_types)
     )
-    return SimpleNamespace(tray=SimpleNamespace(photos=photos))
+    return SimpleNamespace(scored=SimpleNamespace(photos=photos))
 
 
 def test_the_folder_names_the_kind_until_she_does():
-    hand = hand_with("good", "dent", "unknown", "scratch")
-    assert labels.labels_of(hand) == {1: "dent", 3: "scratch"}
-    labels.set_kind(hand, [2, 3], "  deep   scratch ")
-    assert labels.labels_of(hand) == {1: "dent", 2: "deep scratch", 3: "deep scratch"}
+    taught = hand_with("good", "dent", "unknown", "scratch")
+    assert labels.labels_of(taught) == {1: "dent", 3: "scratch"}
+    labels.set_kind(taught, [2, 3], "  deep   scratch ")
+    assert labels.labels_of(taught) == {1: "dent", 2: "deep scratch", 3: "deep scratch"}
 
 
 def test_a_kind_can_be_taken_away_even_the_folders():
-    hand = hand_with("dent", "dent")
-    labels.set_kind(hand, [0], "")
-    assert labels.labels_of(hand) == {1: "dent"}
+    taught = hand_with("dent", "dent")
+    labels.set_kind(taught, [0], "")
+    assert labels.labels_of(taught) == {1: "dent"}
 
 
 def test_words_follow_the_photo_not_its_place():
@@ -36,10 +37,10 @@ def test_words_follow_the_photo_not_its_place():
 @pytest.mark.parametrize("damaged", ["", "{", "[1, 2]", "\udcff"])
 def test_a_damaged_file_counts_as_empty(workspace, damaged):
     (workspace / "kinds.json").write_bytes(damaged.encode("utf-8", "surrogateescape"))
-    hand = hand_with("dent")
-    assert labels.labels_of(hand) == {0: "dent"}
-    labels.set_kind(hand, [0], "bump")
-    assert labels.labels_of(hand) == {0: "bump"}
+    taught = hand_with("dent")
+    assert labels.labels_of(taught) == {0: "dent"}
+    labels.set_kind(taught, [0], "bump")
+    assert labels.labels_of(taught) == {0: "bump"}
     assert [path.name for path in workspace.iterdir()] == ["kinds.json"]
 
 
