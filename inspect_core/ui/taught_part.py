@@ -183,7 +183,8 @@ def refitted(taught: TaughtPart, study: Study) -> TaughtPart:
             scored = scored.with_photo(photo, study.features(photo))
     return TaughtPart(
         taught.product, scored, study.preparation, study=study, notes=taught.notes, guard=taught.guard,
-        defect_types=taught.defect_types, cases=taught.cases, suggestion=taught.suggestion, follows=taught.id, thumbnails=taught.thumbnails, _memo=memo,
+        defect_types=taught.defect_types, cases=taught.cases,
+        suggestion=taught.suggestion, follows=taught.id, thumbnails=taught.thumbnails, _memo=memo,
     )  # fmt: skip
 
 

@@ -84,7 +84,8 @@ def _keep_together(taught: TaughtPart) -> None:
         st.toggle(
             "Keep photos of one part or lot together", key=key, persist_state="session",
             help=f"By their names, the {len(taught.scored.photos)} photos are of {counted(count, 'part')} or lots. A "
-            "type learned from one photo of a part would know the next too well. Turn this off if each shows another part.",
+            "type learned from one photo of a part would know the next too well. Turn this off if each "
+            "shows another part.",
         )  # fmt: skip
 
 

@@ -95,7 +95,7 @@ def _describe(path: Path, recipe: Recipe) -> None:
             "File": path.name,
             "Size on disk": f"{_bytes(path) / 2**20:.1f} MB",
             "Backbone": f"{recipe.backbone.name}, weights {recipe.backbone.weight_digest[:12]}",
-            "Read at": ", ".join(recipe.backbone.taps),
+            "Feature layers": ", ".join(recipe.backbone.taps),
             "Image size": f"{size[1]} × {size[0]} px",
             "Patch grid": f"{grid[1]} × {grid[0]}",
             "Product check": recipe.guard.mode if recipe.guard else "none",

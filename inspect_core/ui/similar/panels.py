@@ -47,7 +47,7 @@ def seen_before(taught: TaughtPart, position: int, live: dict[str, int], limits:
     shown, *others = st.columns(1 + SHOWN)
     with shown:
         st.image(case.picture, width=PICTURE)
-        st.caption(f"**On the bench**  \n{_strangeness(cases, case.embedding)}")
+        st.caption(f"**On the bench**  \n{_novelty(cases, case.embedding)}")
     for column, match in zip(others, matches, strict=False):
         with column:
             _match(cases, match)
@@ -120,8 +120,8 @@ def _match(cases: KnownCases, match: Match) -> None:
     st.caption(f"**{shell.plain(match.kind)}** · {100 * match.similarity:.0f} % alike{note}  \n{name}")
 
 
-def _strangeness(cases: KnownCases, embedding: np.ndarray) -> str:
-    return f"strangeness {cases.surface.score(embedding[None])[0]:.2f}, limit {cases.limit:.2f}"
+def _novelty(cases: KnownCases, embedding: np.ndarray) -> str:
+    return f"novelty score {cases.surface.score(embedding[None])[0]:.2f}, threshold {cases.limit:.2f}"
 
 
 def _add(taught: TaughtPart, cases: KnownCases, case: Case, position: int, *, busy: bool) -> None:
@@ -173,7 +173,7 @@ def _settings(taught: TaughtPart, cases: KnownCases, live: dict[str, int], limit
         )
         st.session_state[key] = cases.limit
         st.slider(
-            "Unlike anything from", 0.0, max(1.5, 2 * suggested, cases.limit), step=0.01, key=key,
+            "Novelty threshold", 0.0, max(1.5, 2 * suggested, cases.limit), step=0.01, key=key,
             on_change=_set_limit, args=(taught.id, key),
             help="Strangeness is the distance from everything known, in units of the features' length. From this value "
             "on a part is like nothing. Good parts that took no part in the learning set the suggested value.",

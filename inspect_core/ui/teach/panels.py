@@ -117,7 +117,7 @@ def choose_split(samples: Samples) -> tuple[Split, tuple[str, ...]]:
 
 def choose_settings(product: str, photos: Split, notes: tuple[str, ...]) -> teaching.Order | None:
     """Name, detector, backbone and detail. The defaults suit most parts; None when a choice cannot be used."""
-    st.subheader("How to look")
+    st.subheader("Detector")
     name = st.text_input("Name of the part", value=product, max_chars=60, key=f"product-{product}")
     method = st.radio(
         "Detector", OFFERED, format_func=lambda key: METHODS[key].title, key="method",
@@ -131,7 +131,7 @@ def choose_settings(product: str, photos: Split, notes: tuple[str, ...]) -> teac
             help="The network that describes each patch of the photo. EfficientNet-Lite0 is built in and quick.",
         )  # fmt: skip
         taps = right.selectbox(
-            "Taps", list(CATALOGUE[backbone].presets), key=f"taps-{backbone}",
+            "Feature layers", list(CATALOGUE[backbone].presets), key=f"taps-{backbone}",
             help="Where the network is read. Expansions are wider and see finer changes; outputs are quicker.",
         )  # fmt: skip
         size = left.select_slider(
