@@ -24,9 +24,9 @@ _LOG_OF_NOTHING = float(np.finfo(np.float64).min)
 class DefectTypes:
     """A taught classifier of defects.
 
-    by_region: the embedding is that of the crop around the largest region, else of the whole part; known_from: the
-    least probability at which a kind is named; below it the part is "unknown defect type".
-    Raises ValueError for a known_from outside 0 to 1.
+    by_region: the embedding is that of the crop around the largest region, else of the whole part;
+    minimum_confidence: the least probability at which a type is named; below it the part is "unknown defect type".
+    Raises ValueError for a minimum_confidence outside 0 to 1.
     """
 
     classifier: KernelDensityClassifier
@@ -35,7 +35,7 @@ class DefectTypes:
 
     def __post_init__(self) -> None:
         if not 0 <= self.minimum_confidence <= 1:
-            raise ValueError(f"known_from is {self.minimum_confidence}; give a probability from 0 to 1")
+            raise ValueError(f"minimum_confidence is {self.minimum_confidence}; give a probability from 0 to 1")
 
     @property
     def names(self) -> tuple[str, ...]:

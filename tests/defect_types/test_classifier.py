@@ -35,7 +35,7 @@ def test_a_part_far_from_all_is_not_a_known_kind(defect_types):
 
 def test_the_limit_decides_what_is_named(defect_types):
     assert defect_types.with_limit(0.0).of_embedding(np.full(6, 3.0, np.float32))[0] == "scratch"
-    with pytest.raises(ValueError, match=r"known_from is 1\.5"):
+    with pytest.raises(ValueError, match=r"minimum_confidence is 1\.5"):
         defect_types.with_limit(1.5)
 
 

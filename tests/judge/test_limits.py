@@ -209,7 +209,7 @@ def test_limits_from_equal_scores_warn_and_accept_them():
 
 
 @pytest.mark.parametrize(
-    ("scores", "shares", "message"),
+    ("scores", "fractions", "message"),
     [
         ([], {}, "good_scores is empty"),
         ([1, np.inf], {}, "good_scores is not finite"),

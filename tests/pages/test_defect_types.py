@@ -158,7 +158,7 @@ def test_names_no_better_than_guessing_are_called_that(open_app, learned, monkey
 
 def test_the_limit_is_live(open_app, learned):
     app = open_ready(open_app, learned)
-    slider = app.slider(key=f"known_from-kinds-{learned.id}")
+    slider = app.slider(key=f"minimum_confidence-kinds-{learned.id}")
     assert slider.value == round(100 * now(learned).defect_types.minimum_confidence)
     slider.set_value(100).run()
     assert now(learned).defect_types.minimum_confidence == 1.0
@@ -170,10 +170,10 @@ def test_the_limit_is_live(open_app, learned):
 
 def test_learning_again_brings_a_limit_of_its_own(open_app, learned):
     app = open_ready(open_app, learned)
-    app.slider(key=f"known_from-kinds-{learned.id}").set_value(99).run()
+    app.slider(key=f"minimum_confidence-kinds-{learned.id}").set_value(99).run()
     finish(app.button(key="learn_kinds").click().run())
     assert now(learned).defect_types.minimum_confidence != 0.99
-    assert app.slider(key=f"known_from-kinds-{learned.id}").value == round(
+    assert app.slider(key=f"minimum_confidence-kinds-{learned.id}").value == round(
         100 * now(learned).defect_types.minimum_confidence
     )
 
@@ -235,7 +235,7 @@ def test_cancelling_changes_nothing(ready, labelled, monkeypatch):
 
 def test_inspect_names_the_kind_as_the_recipe_does(open_app, learned, workspace):
     app = open_app()
-    app.slider(key=f"known_from-inspect-{learned.id}").set_value(55).run()
+    app.slider(key=f"minimum_confidence-inspect-{learned.id}").set_value(55).run()
     assert not app.exception
     assert now(learned).defect_types.minimum_confidence == 0.55
     app.text_input(key=f"recipe_name-{learned.id}").set_value("Named").run()

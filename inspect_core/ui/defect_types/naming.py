@@ -29,7 +29,7 @@ def limit_slider(taught: TaughtPart, page: str) -> None:
     """The probability from which a kind is named, live; nothing while no kinds are taught."""
     if taught.defect_types is None:
         return
-    key = f"known_from-{page}-{taught.id}"
+    key = f"minimum_confidence-{page}-{taught.id}"
     st.session_state[key] = round(100 * taught.defect_types.minimum_confidence)
     st.slider(
         "Minimum confidence", 0, 100, format="%d %%", key=key, on_change=_set_limit, args=(taught.id, key),
