@@ -109,6 +109,20 @@ def test_colours_are_those_of_the_reports(run) -> None:
         assert ((values > limit) == (ours[..., 3] >= colours[256, 3])).all()
 
 
+def test_nothing_is_accepted_on_what_is_not_finite(run) -> None:
+    numbers = ("1", "NaN", "Infinity", "-Infinity")
+    cases = [(score, review, reject) for score in numbers for review in numbers for reject in numbers]
+    said = run(
+        """const [score, review, reject] = it.map(Number);
+        const limits = { review, reject };
+        return [verdictOf(score, limits), canJudge(review, reject), countParts([score], ["defect"], limits).missed];""",
+        cases,
+    )
+    assert said[0] == ["accept", True, 1]
+    for (_, *limits), ours in zip(cases[1:], said[1:], strict=True):
+        assert ours == ["unjudged", set(limits) == {"1"}, 0]
+
+
 def test_verdicts_counts_and_the_sentence(run) -> None:
     rng = np.random.default_rng(6)
     cases = []
