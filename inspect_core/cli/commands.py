@@ -247,7 +247,7 @@ def _inspect(options: argparse.Namespace) -> int:
         try:
             picture = read(path)
             verdict = inspect(picture.pixels, recipe, backbone=backbone)
-        except (ValueError, MemoryError) as error:
+        except (ValueError, RuntimeError, MemoryError) as error:
             reason = f"{error.reason}; {error.remedy}" if isinstance(error, ImageError) else error
             _say(f"Skipped {name}: {reason}", sys.stderr)
             outcome = COULD_NOT_RUN

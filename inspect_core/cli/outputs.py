@@ -195,7 +195,7 @@ def _short(part: str) -> str:
     content = os.fsencode(part)
     if len(content) <= NAME_BYTES:
         return part
-    return os.fsdecode(content[: NAME_BYTES // 2]) + "-" + hashlib.sha256(content).hexdigest()[:16]
+    return content[: NAME_BYTES // 2].decode(errors="ignore") + "-" + hashlib.sha256(content).hexdigest()[:16]
 
 
 def _key(path: PurePath) -> str:

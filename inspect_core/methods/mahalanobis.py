@@ -27,7 +27,7 @@ def _costs(work: Workload, parameters: Parameters) -> Costs:
     """A covariance and its factor at every place, and a triangular solve for every patch shown."""
     k = min(int(parameters["k"]), work.width)
     triangle = work.places * k * k
-    memory = 20 * triangle + 64 * k * k + 4 * ROW_BYTES * k
+    memory = 20 * triangle + 96 * k * k + 4 * ROW_BYTES * k
     return Costs(2.5e-11 * triangle * work.fit + 2e-10 * triangle * work.shown + 3e-8 * triangle, memory)
 
 

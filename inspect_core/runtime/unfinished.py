@@ -39,10 +39,11 @@ def replacing(target: Path) -> Iterator[Path]:
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     with _recorded(target.parent) as folder:
-        new = folder / target.name
+        new, aside = folder / "new" / target.name, folder / ASIDE / target.name
+        new.parent.mkdir()
         yield new
         if new.is_dir():
-            _swap(new, target, folder / ASIDE / target.name)
+            _swap(new, target, aside)
         else:
             os.replace(new, target)
 

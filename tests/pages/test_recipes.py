@@ -24,6 +24,27 @@ def saved(taught, workspace):
     return save(taught.study.recipe(product="flange", reason="first", guard=taught.guard), workspace / "recipes/f.zip")
 
 
+def test_a_start_clears_what_a_killed_server_left(open_app, no_first_start, workspace):
+    token = "a" * 32
+    left = workspace / "recipes" / f".loupe-{token}"
+    (left / "old").mkdir(parents=True)
+    (left / "old" / "f.zip").write_bytes(b"taken aside")
+    (left / "new.zip").write_bytes(b"half done")
+    (workspace / "unfinished").mkdir()
+    (workspace / "unfinished" / token).write_bytes(os.fsencode(left))
+    open_app("pages/recipes.py")
+    assert [path.name for path in (workspace / "recipes").iterdir()] == ["f.zip"]
+    assert not list((workspace / "unfinished").iterdir())
+
+
+def test_a_workspace_that_cannot_be_written_is_named(open_app, no_first_start, workspace, monkeypatch):
+    (workspace / "file").touch()
+    monkeypatch.setenv("LOUPE_WORKSPACE", str(workspace / "file" / "below"))
+    app = open_app("pages/recipes.py")
+    assert "LOUPE_WORKSPACE" in app.error[0].value.replace("\\", "")
+    assert not app.title
+
+
 def words(app) -> str:
     return " ".join(element.value for element in (*app.markdown, *app.caption, *app.subheader, *app.info))
 

@@ -1,4 +1,5 @@
 import io
+import os
 import shutil
 import time
 import urllib.error
@@ -81,6 +82,21 @@ def test_a_folder_that_cannot_be_used_says_why(open_app, no_first_start, product
     app = choose_folder(open_app("pages/teach.py"), product.parent / path)
     assert any(words in error.value for error in app.error), [error.value for error in app.error]
     assert not [button for button in app.button if button.key == "teach"]
+
+
+def test_paths_that_lead_nowhere_or_to_no_file_say_so_at_once(open_app, no_first_start, tmp_path, monkeypatch):
+    monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
+    (tmp_path / "loop").symlink_to("loop")
+    os.mkfifo(tmp_path / "pipe.zip")
+    app = open_app("pages/teach.py")
+    for path, words in (
+        ("~nosuchuser/x", "cannot be used"),
+        ("n" * 5000, "cannot be used"),
+        (tmp_path / "loop", "does not exist"),
+        (tmp_path / "pipe.zip", "neither a folder nor a zip"),
+    ):
+        choose_folder(app, path)
+        assert any(words in error.value for error in app.error), [error.value for error in app.error]
 
 
 def test_uploaded_photos_and_zips_are_kept_under_safe_names(open_app, no_first_start, product, workspace):
