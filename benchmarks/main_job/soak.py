@@ -47,7 +47,7 @@ def figures(*, teachings: int, photos: int, browsers: int, minutes: float, metho
             page.wait_for_selector(ON_THE_BENCH)
             after_teaching = [_resources(server.pid)]
             for number in range(1, teachings + 1):
-                _teach(page, address, taught, method)
+                _teach(page, taught, method)
                 after_teaching.append(_resources(server.pid))
                 _say(f"teaching {number}", after_teaching[-1])
             page.context.close()
@@ -72,10 +72,9 @@ def _photos(folder: Path, count: int) -> tuple[Path, list[Path]]:
     return folder / "part", sorted((SAMPLE / "test" / "stain").iterdir())[:ADDED] + good[-ADDED:]
 
 
-def _teach(page: Page, address: str, photos: Path, method: str) -> None:
+def _teach(page: Page, photos: Path, method: str) -> None:
     """Teach the folder, wait until it is done, and look at it on the bench."""
-    page.goto(f"{address}/teach")
-    page.wait_for_function(FINISHED)
+    _go(page, "Teach")
     page.get_by_text("Folder on this computer").click()
     path = page.get_by_role("textbox", name="Folder or zip")
     path.fill(os.fspath(photos))
@@ -86,7 +85,7 @@ def _teach(page: Page, address: str, photos: Path, method: str) -> None:
     page.get_by_role("button", name="Teach", exact=True).click()
     page.get_by_role("button", name=re.compile("^Cancel")).wait_for()
     page.get_by_role("button", name=re.compile("^Cancel")).wait_for(state="detached")
-    page.get_by_role("link", name="Inspect").click()
+    _go(page, "Inspect")
     page.wait_for_selector(ON_THE_BENCH)
     _move(page, MOVES[method][0])
     page.wait_for_function(FINISHED)

@@ -205,11 +205,12 @@ def test_an_opened_recipe_without_photos_says_what_is_missing(open_app, opened_r
 
 def test_photos_added_to_an_opened_recipe_are_mapped_with_their_truth_unknown(open_app, opened_recipe, product):
     for path in sorted((product / "train/good").iterdir())[:6]:
-        opened_recipe.add(read(path))
+        in_hand.add(opened_recipe, read(path))
     app = open_app(PAGE)
     finish(app.button(key="start-map").click().run())
     assert "200 patches of 6 photos. Diamonds: 0" in words(app)
-    key = patch_map.map_key(opened_recipe, PATCH_MAP, opened_recipe.scored.live)
+    part = taught_part.find(opened_recipe.id)
+    key = patch_map.map_key(part, PATCH_MAP, part.scored.live)
     assert set(jobs.kept().get(key).points.truth) == {"unknown"}
 
 
@@ -219,5 +220,5 @@ def opened_recipe(taught, workspace, fresh_process_state):
     recipe = save(taught.study.recipe(product="flange", guard=taught.guard), workspace / "r.zip")
     scored = ScoredPhotos(recipe.method, recipe.detector, recipe.grid, recipe.backbone.size)
     part = taught_part.TaughtPart("flange", scored, taught.preparation, recipe=recipe, guard=recipe.guard)
-    taught_part._shelf().items[part.id] = part
+    taught_part.shelve(part)
     return part

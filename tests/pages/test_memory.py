@@ -93,20 +93,20 @@ def test_no_widget_and_no_fragment_holds_anything_of_ours(open_app, in_the_hand,
     monkeypatch.setitem(training.FITS, training.FOREST, partial(fit_kdf, trees=30))
     monkeypatch.setattr(teaching, "samples", lambda: ())
     labels.set_kind(in_the_hand, [0], "dent")
-    app = open_app("pages/inspect.py")
+    app = open_app()
     finish(app.button(key=f"build_gallery-{in_the_hand.id}").click().run())
-    app.switch_page("pages/defect_types.py").run()
+    go_on = threading.Event()
+    job = shell.jobs().submit("Long work", lambda job: go_on.wait(60))
+    drawn = {button.key for button in app.run().button}
+    go_on.set()
+    assert f"cancel-{job.id}" in drawn
+    assert any(key.startswith("take_out") for key in drawn)
+    finish(app.switch_page("pages/defect_types.py").run())
     app.toggle(key=f"together-{in_the_hand.id}").set_value(False).run()
     finish(app.button(key="learn_kinds").click().run())
-    go_on = threading.Event()
-    shell.jobs().submit("Long work", lambda job: go_on.wait(60))
     for page in PAGES:
         app.switch_page(page).run()
         assert not app.exception, app.exception
-    go_on.set()
-    finish(app.switch_page("pages/inspect.py").run())
-    drawn = {button.key for button in app.button}
-    assert any(key.startswith("take_out") for key in drawn)
     assert held_by_widgets(app) == {}
     assert fragments
     assert [list(ours(fragment)) for fragment in fragments] == [[] for _ in fragments]
