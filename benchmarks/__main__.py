@@ -31,6 +31,7 @@ MAIN_JOB: dict[str, tuple[ModuleType, str]] = {
 }
 METHODS: dict[str, tuple[str, str]] = {
     "mahalanobis_core": ("--json", "localized Mahalanobis without a network: fit, score, size, rounding"),
+    "photo_memory": ("--json", "peak memory of a 64-megapixel photo by kind of file: read, features, scan"),
     "corp_against_neighbour": ("--json", "time of CoRP against nearest neighbour as the training set grows"),
     "kernel_pca_figures": ("--json", "published figures of the kernel PCA detectors, reproduced"),
     "quadrics": ("--json", "the toy curve, contaminated training sets, cost of quadrics"),

@@ -1,5 +1,6 @@
 """What an image file says of itself, checked before anything is decoded; every refusal says what to do."""
 
+import io
 import math
 import os
 import struct
@@ -8,11 +9,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from PIL import BmpImagePlugin, Image, ImageFile, JpegImagePlugin, PngImagePlugin, TiffImagePlugin, WebPImagePlugin
 
-from inspect_core.images.memory import FILE_PER_PIXEL, MEMORY_PER_PIXEL, SETTING, decoding_bytes, max_megapixels
+from inspect_core.images.memory import (
+    FILE_PER_PIXEL,
+    MEMORY_PER_PIXEL,
+    NOTES,
+    SETTING,
+    SparingBytes,
+    SparingFile,
+    decoding_bytes,
+    max_megapixels,
+)
 
 EXTENSIONS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp"})
 MAX_SIDE = 16_384  # pixels
@@ -80,14 +89,16 @@ def probe(path: str | Path) -> Header:
         return Header(_format(file), (image.height, image.width), image.mode)
 
 
-def open_header(file: BinaryIO, name: str) -> ImageFile.ImageFile:
+def open_header(file: SparingFile | SparingBytes, name: str) -> ImageFile.ImageFile:
     """Return Pillow's undecoded image, or raise ImageError when its header shows that it must not or cannot be read."""
     try:
         limit = max_megapixels()
     except ValueError as error:
         raise ImageError(name, str(error), "correct it, or remove it and start Loupe again") from error
-    _check_length(file.seek(0, os.SEEK_END), name, limit)
-    kind = _format(file)
+    length, kind = file.seek(0, os.SEEK_END), _format(file)
+    # Pillow reads a WebP file whole and has libwebp copy it, whatever its pixels.
+    _check_length(length, name, limit, MEMORY_PER_PIXEL / 3 if kind == "WebP" else FILE_PER_PIXEL)
+    file.all_of_it = kind == "WebP"
     if kind is None:
         raise ImageError(
             name, "its first bytes are not those of PNG, JPEG, BMP, TIFF or WebP", "export it in one of these formats"
@@ -98,7 +109,11 @@ def open_header(file: BinaryIO, name: str) -> ImageFile.ImageFile:
         bits = image.tag_v2.get(_BITS_PER_SAMPLE, (1,)) if kind == "TIFF" else (8,)
         needed = decoding_bytes(image)
     except DAMAGE as error:
+        if file.notes_are_too_long:
+            reason = f"what the {kind} says of itself takes more than {NOTES // 2**20} MB"
+            raise ImageError(name, reason, "export it without notes, previews and layers") from error
         raise damaged(name, kind, error) from error
+    file.all_of_it = True
 
     width, height = image.size
     if min(width, height) < MIN_SIDE:
@@ -134,14 +149,14 @@ def open_header(file: BinaryIO, name: str) -> ImageFile.ImageFile:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def opened(path: Path) -> Iterator[SparingFile]:
     """Open a photo to read. Raises ImageError when it is missing, would block a reader (a pipe), or cannot be read."""
     try:
         if not path.exists():
             raise ImageError(path.name, "there is no such file", "check the path")
         if not path.is_file():
             raise ImageError(path.name, "it is not a file", "name an image file")
-        with path.open("rb") as file:
+        with SparingFile(io.FileIO(path)) as file:
             yield file
     except OSError as error:
         raise unreadable(path.name, error) from error
@@ -159,14 +174,14 @@ def unreadable(name: str, error: OSError) -> ImageError:
     )
 
 
-def _check_length(length: int, name: str, limit: float) -> None:
-    """Refuse an empty file and one longer than images of `limit` megapixels are."""
+def _check_length(length: int, name: str, limit: float, a_pixel: float) -> None:
+    """Refuse an empty file and one longer than images of `limit` megapixels are, at `a_pixel` bytes a pixel."""
     if length == 0:
         raise ImageError(name, "the file is empty", "copy it again from the camera")
-    longest = FILE_PER_PIXEL * 1e6 * limit
+    longest = a_pixel * 1e6 * limit
     if length > longest:
         reason = f"the file has {length:,} bytes, more than the limit of {longest:,.0f}"
-        remedy = f"export it as PNG or JPEG, crop it to the part, or {_raised(length / 1e6 / FILE_PER_PIXEL)}"
+        remedy = f"export it as PNG or JPEG, crop it to the part, or {_raised(length / 1e6 / a_pixel)}"
         raise ImageError(name, reason, remedy)
 
 
@@ -176,7 +191,7 @@ def _raised(megapixels: float) -> str:
     return f"set {SETTING} to {least}, which takes up to {MEMORY_PER_PIXEL * least:,} MB of memory a photo"
 
 
-def _format(file: BinaryIO) -> str | None:
+def _format(file: SparingFile | SparingBytes) -> str | None:
     """Return the format that the first bytes stand for, whatever the extension, or None; rewinds the file."""
     file.seek(0)
     start = file.read(12)

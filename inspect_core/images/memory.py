@@ -1,5 +1,6 @@
 """What reading an image takes in memory, known from its header, and the limits that follow from one setting."""
 
+import io
 import math
 import os
 from collections.abc import Iterator
@@ -10,10 +11,11 @@ SETTING = "LOUPE_MAX_MEGAPIXELS"
 MAX_MEGAPIXELS = 64.0
 MEMORY_PER_PIXEL = 7  # bytes of a colour photo: Pillow keeps it in 4, the array of its pixels in 3
 FILE_PER_PIXEL = 4.2  # bytes: those of a photo with transparency that is not compressed, and some for notes
+NOTES = 8 * 2**20  # bytes of a header: dates, previews, colour profiles
 BAND = 2**18  # pixels
 
 _PILLOW = {"1": 1, "L": 1, "P": 1, "I;16": 2, "I;16B": 2, "I;16L": 2}  # bytes a pixel; 4 in every other mode
-_WEBP = 12  # bytes a pixel: the canvas, the one before it, and the frame handed over
+_WEBP = 12  # bytes a pixel: the canvas, the one before it, and the frame handed over; and the file, twice
 _YCBCR = 6  # TIFF's number for it; libtiff hands it over as RGBA
 
 
@@ -33,6 +35,32 @@ def max_megapixels() -> float:
     return limit
 
 
+class _Sparing:
+    """A file that gives NOTES bytes at most until `all_of_it` is set, since Pillow keeps what it reads of a header."""
+
+    all_of_it = False
+    given = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        content = super().read(size)
+        self.given += len(content)
+        if self.notes_are_too_long:
+            raise ValueError("the header is too long")
+        return content
+
+    @property
+    def notes_are_too_long(self) -> bool:
+        return self.given > NOTES and not self.all_of_it
+
+
+class SparingFile(_Sparing, io.BufferedReader):
+    """Such a file on disk."""
+
+
+class SparingBytes(_Sparing, io.BytesIO):
+    """Such a file in memory."""
+
+
 def decoding_bytes(image: ImageFile.ImageFile) -> int:
     """Return the memory that an undecoded image takes at the peak of being read to (H, W, 3) uint8.
 
@@ -44,7 +72,7 @@ def decoding_bytes(image: ImageFile.ImageFile) -> int:
     if isinstance(image, JpegImagePlugin.JpegImageFile):
         beside = _jpeg_coefficients(image)
     elif isinstance(image, WebPImagePlugin.WebPImageFile):
-        beside = _WEBP * pixels
+        beside = _WEBP * pixels + 2 * image.fp.seek(0, os.SEEK_END)
     elif isinstance(image, TiffImagePlugin.TiffImageFile):
         beside = _tiff_buffers(image)
     return int(_PILLOW.get(image.mode, 4) * pixels + max(3 * pixels, beside))

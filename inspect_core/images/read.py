@@ -9,13 +9,11 @@ Conventions, fixed because scores depend on them:
 """
 
 import hashlib
-import io
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 from PIL import ExifTags, Image, ImageFile
@@ -33,7 +31,7 @@ from inspect_core.images.header import (
     opened,
     probe,
 )
-from inspect_core.images.memory import bands, decoding_bytes
+from inspect_core.images.memory import SparingBytes, SparingFile, bands, decoding_bytes
 
 __all__ = [
     "BACKGROUND",
@@ -94,7 +92,7 @@ def read(path: str | Path) -> Picture:
 
 def read_bytes(data: bytes, name: str) -> Picture:
     """Read the content of an image file as `read` does; `name` is only repeated in the result and in errors."""
-    return _picture(io.BytesIO(data), name)
+    return _picture(SparingBytes(data), name)
 
 
 def read_mask(path: str | Path, size: tuple[int, int]) -> np.ndarray:
@@ -162,7 +160,7 @@ def squash(pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     return np.array(Image.fromarray(np.concatenate(narrow)).resize((width, height), Image.Resampling.BILINEAR))
 
 
-def _picture(file: BinaryIO, name: str) -> Picture:
+def _picture(file: SparingFile | SparingBytes, name: str) -> Picture:
     pixels = _upright(open_header(file, name), name, _rgb)
     pixels.setflags(write=False)
     return Picture(name, pixels, digest(pixels))

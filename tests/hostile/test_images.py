@@ -3,10 +3,7 @@
 import io
 import os
 import struct
-import subprocess
-import sys
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +13,6 @@ from PIL import Image
 
 from inspect_core.images import folders, read
 
-ROOT = Path(__file__).parents[2]
 RGB = np.random.default_rng(1).integers(0, 256, (40, 48, 3), dtype=np.uint8)
 KINDS = {
     "PNG": {},
@@ -155,73 +151,6 @@ def test_a_setting_that_is_no_number_is_named_for_each_photo(tmp_path, monkeypat
             attempt()
     with pytest.raises(folders.ScanError, match=said):
         folders.scan(tmp_path)
-
-
-BASELINE = encoded(BLANK, "JPEG", subsampling=0)
-TURNED = Image.Exif()
-TURNED[0x0112] = 3
-HUNGRY = {
-    "progressive JPEG": encoded(BLANK, "JPEG", progressive=True, subsampling=0),
-    "JPEG, a scan a colour": BASELINE.replace(bytes.fromhex("ffda000c03"), bytes.fromhex("ffda000801")),
-    "WebP": encoded(BLANK, "WEBP"),
-    "turned TIFF": encoded(BLANK, "TIFF", exif=TURNED),
-    "TIFF in one strip": encoded(Image.new("RGBA", (64, 64)), "TIFF", compression="tiff_lzw", tiffinfo={278: 64}),
-    "TIFF in huge tiles": encoded(BLANK, "TIFF", compression="tiff_lzw", tiffinfo={322: 60_000, 323: 30_000}),
-}
-
-
-@pytest.mark.parametrize("kind", HUNGRY)
-def test_what_would_take_more_memory_than_a_photo_of_the_largest_size_is_refused(monkeypatch, kind):
-    monkeypatch.setenv("LOUPE_MAX_MEGAPIXELS", "0.0041")
-    monkeypatch.setattr("PIL.ImageFile.ImageFile.load", lambda self: pytest.fail("pixels were decoded"))
-    with pytest.raises(read.ImageError, match=r"take [\d,]+ MB to decode .* LOUPE_MAX_MEGAPIXELS to \d"):
-        read.read_bytes(HUNGRY[kind], "part")
-
-
-PEAK = """
-import sys
-from pathlib import Path
-from inspect_core.images import folders, read
-
-def kilobytes(field):
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(field))
-
-before, path = kilobytes("VmRSS"), sys.argv[1]
-{work}
-print((kilobytes("VmHWM") - before) * 1024)
-"""
-LARGE = np.zeros((4000, 4000), np.uint8)
-TRANSPARENT = Image.fromarray(np.dstack([LARGE] * 4))
-LARGEST = {
-    "RGBA": ("PNG", TRANSPARENT, {"compress_level": 1}),
-    "16 bits": ("PNG", Image.fromarray(LARGE.astype(np.uint16)), {"compress_level": 1}),
-    "turned JPEG": ("JPEG", Image.fromarray(np.dstack([LARGE] * 3)), {"exif": TURNED}),
-}
-
-
-def peak_bytes(work, path):
-    """Peak memory of a fresh process above that before the work."""
-    command = [sys.executable, "-c", PEAK.format(work=work), str(path)]
-    return int(subprocess.run(command, stdout=subprocess.PIPE, check=True, cwd=ROOT).stdout)
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peaks are read from /proc")
-@pytest.mark.parametrize("kind", LARGEST)
-def test_reading_takes_six_bytes_a_pixel_and_100_mb(tmp_path, kind):
-    coding, image, options = LARGEST[kind]
-    (tmp_path / "part").write_bytes(encoded(image, coding, **options))
-    work = "read.squash(read.read(path).pixels, (256, 256))"
-    assert peak_bytes(work, tmp_path / "part") <= 6 * LARGE.size + 100e6
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peaks are read from /proc")
-def test_scanning_takes_the_memory_of_one_photo_and_keeps_nothing_of_damaged_ones(tmp_path):
-    data = encoded(TRANSPARENT, "PNG", compress_level=1)
-    for number in range(3):
-        (tmp_path / f"{number}.png").write_bytes(data)
-        (tmp_path / f"{number} cut short.png").write_bytes(data[:-1000])
-    assert peak_bytes("folders.scan(path)", tmp_path) <= 6 * LARGE.size + 100e6
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -204,19 +204,19 @@ def test_labels_that_cannot_be_read_are_asked_for_again(workspace, what):
     assert labels.labels_of(HAND) == {0: "dent"}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{",
-        "[" * 100_000,
-        '{"a": ' * 100_000,
-        "1" + "0" * 10_000,
-        '{"a": 1e400}',
-        '{"a": {"b": 1}}',
-        '{"a": null}',
-        "\ufeff{}",
-    ],
-)
+WORDS = {
+    "cut short": "{",
+    "a deep list": "[" * 100_000,
+    "a deep map": '{"a": ' * 100_000,
+    "a long number": "1" + "0" * 10_000,
+    "infinite": '{"a": 1e400}',
+    "a map for a word": '{"a": {"b": 1}}',
+    "no word": '{"a": null}',
+    "a byte order mark": "\ufeff{}",
+}
+
+
+@pytest.mark.parametrize("text", WORDS.values(), ids=WORDS)
 def test_labels_are_words_or_nothing(workspace, text):
     from inspect_core.ui.defect_types import labels
 

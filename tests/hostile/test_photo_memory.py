@@ -1,0 +1,126 @@
+"""What an image may take of the machine's memory: measured where it is read, refused where it would take more."""
+
+import io
+import struct
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from inspect_core.images import read
+
+ROOT = Path(__file__).parents[2]
+BLANK = np.zeros((64, 64, 3), np.uint8)
+
+
+def encoded(image, kind, **options):
+    file = io.BytesIO()
+    (image if isinstance(image, Image.Image) else Image.fromarray(image)).save(file, kind, **options)
+    return file.getvalue()
+
+
+BASELINE = encoded(BLANK, "JPEG", subsampling=0)
+TURNED = Image.Exif()
+TURNED[0x0112] = 3
+HUNGRY = {
+    "progressive JPEG": encoded(BLANK, "JPEG", progressive=True, subsampling=0),
+    "JPEG, a scan a colour": BASELINE.replace(bytes.fromhex("ffda000c03"), bytes.fromhex("ffda000801")),
+    "WebP": encoded(BLANK, "WEBP"),
+    "turned TIFF": encoded(BLANK, "TIFF", exif=TURNED),
+    "TIFF in one strip": encoded(Image.new("RGBA", (64, 64)), "TIFF", compression="tiff_lzw", tiffinfo={278: 64}),
+    "TIFF in huge tiles": encoded(BLANK, "TIFF", compression="tiff_lzw", tiffinfo={322: 60_000, 323: 30_000}),
+}
+
+
+@pytest.mark.parametrize("kind", HUNGRY)
+def test_what_would_take_more_memory_than_a_photo_of_the_largest_size_is_refused(monkeypatch, kind):
+    monkeypatch.setenv("LOUPE_MAX_MEGAPIXELS", "0.0041")
+    monkeypatch.setattr("PIL.ImageFile.ImageFile.load", lambda self: pytest.fail("pixels were decoded"))
+    with pytest.raises(read.ImageError, match=r"take [\d,]+ MB to decode .* LOUPE_MAX_MEGAPIXELS to \d"):
+        read.read_bytes(HUNGRY[kind], "part")
+
+
+def in_segments(marker, start):
+    segment = struct.pack(">BBH", 0xFF, marker, 65_535) + start.ljust(65_533, b"z")
+    return BASELINE[:2] + 144 * segment + BASELINE[2:]
+
+
+def in_a_chunk():
+    png, note = encoded(BLANK, "PNG"), b"noTe" + bytes(9 * 2**20)
+    return png[:33] + struct.pack(">I", len(note) - 4) + note + struct.pack(">I", zlib.crc32(note)) + png[33:]
+
+
+NEVER_ENDING = {
+    "PNG, a note": ("PNG", in_a_chunk),
+    "TIFF, a tag": ("TIFF", lambda: encoded(BLANK, "TIFF", tiffinfo={40_000: bytes(9 * 2**20)})),
+    "JPEG, comments": ("JPEG", lambda: in_segments(0xFE, b"")),
+    "JPEG, Exif": ("JPEG", lambda: in_segments(0xE1, b"Exif\0\0")),
+    "JPEG, colour profiles": ("JPEG", lambda: in_segments(0xE2, b"ICC_PROFILE\0\1\1")),
+}
+"""Sound images of few pixels whose headers hold 9 MB that say nothing: the format's name, and what makes one."""
+
+
+@pytest.mark.parametrize("name", NEVER_ENDING)
+def test_a_header_that_never_ends_is_not_read_to_its_end(tmp_path, name):
+    kind, made = NEVER_ENDING[name]
+    path = tmp_path / "part"
+    path.write_bytes(made())
+    for attempt in (lambda: read.probe(path), lambda: read.read_bytes(path.read_bytes(), "part")):
+        with pytest.raises(read.ImageError, match=rf"what the {kind} says of itself takes more than 8 MB; .* notes"):
+            attempt()
+
+
+def test_a_webp_with_more_notes_than_pixels_is_refused_unread(monkeypatch):
+    monkeypatch.setenv("LOUPE_MAX_MEGAPIXELS", "0.01")
+    with pytest.raises(read.ImageError, match=r"bytes, more than the limit of 23,333"):
+        read.read_bytes(encoded(BLANK, "WEBP", exif=b"Exif\0\0" + bytes(30_000)), "part")
+
+
+PEAK = """
+import sys
+from pathlib import Path
+from inspect_core.images import folders, read
+
+def kilobytes(field):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field))
+
+before, path = kilobytes("VmRSS"), sys.argv[1]
+{work}
+print((kilobytes("VmHWM") - before) * 1024)
+"""
+LARGE = np.zeros((4000, 4000), np.uint8)
+TRANSPARENT = Image.fromarray(np.dstack([LARGE] * 4))
+LARGEST = {
+    "RGBA": ("PNG", TRANSPARENT, {"compress_level": 1}),
+    "16 bits": ("PNG", Image.fromarray(LARGE.astype(np.uint16)), {"compress_level": 1}),
+    "turned JPEG": ("JPEG", Image.fromarray(np.dstack([LARGE] * 3)), {"exif": TURNED}),
+}
+
+
+def peak_bytes(work, path):
+    """Peak memory of a fresh process above that before the work."""
+    command = [sys.executable, "-c", PEAK.format(work=work), str(path)]
+    return int(subprocess.run(command, stdout=subprocess.PIPE, check=True, cwd=ROOT).stdout)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peaks are read from /proc")
+@pytest.mark.parametrize("kind", LARGEST)
+def test_reading_takes_six_bytes_a_pixel_and_100_mb(tmp_path, kind):
+    coding, image, options = LARGEST[kind]
+    (tmp_path / "part").write_bytes(encoded(image, coding, **options))
+    work = "read.squash(read.read(path).pixels, (256, 256))"
+    assert peak_bytes(work, tmp_path / "part") <= 6 * LARGE.size + 100e6
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peaks are read from /proc")
+def test_scanning_takes_the_memory_of_one_photo_and_keeps_nothing_of_damaged_ones(tmp_path):
+    data = encoded(TRANSPARENT, "PNG", compress_level=1)
+    for number in range(3):
+        (tmp_path / f"{number}.png").write_bytes(data)
+        (tmp_path / f"{number} cut short.png").write_bytes(data[:-1000])
+    assert peak_bytes("folders.scan(path)", tmp_path) <= 6 * LARGE.size + 100e6
