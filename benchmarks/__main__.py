@@ -81,7 +81,8 @@ def run_alone(name: str, folder: Path) -> None:
     print(f"{name}: {what}", file=sys.stderr, flush=True)
     target = name if option == "--name" else os.fspath(folder / f"{name}.json")
     folder.mkdir(parents=True, exist_ok=True)
-    subprocess.run([sys.executable, "-m", f"benchmarks.methods.{name}", option, target], check=True)
+    room = "main_job" if (README.parent / "benchmarks" / "main_job" / f"{name}.py").exists() else "methods"
+    subprocess.run([sys.executable, "-m", f"benchmarks.{room}.{name}", option, target], check=True)
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:

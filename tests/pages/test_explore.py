@@ -205,7 +205,7 @@ def test_an_opened_recipe_without_photos_says_what_is_missing(open_app, opened_r
 
 def test_photos_added_to_an_opened_recipe_are_mapped_with_their_truth_unknown(open_app, opened_recipe, product):
     for path in sorted((product / "train/good").iterdir())[:6]:
-        in_hand.add(opened_recipe, read(path))
+        taught_part.add(opened_recipe, read(path))
     app = open_app(PAGE)
     finish(app.button(key="start-map").click().run())
     assert "200 patches of 6 photos. Diamonds: 0" in words(app)

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from benchmarks.main_job.setting import FULL, network, sample
 from benchmarks.measure import in_own_process, own_peak_mb, resident_mb, write
-from benchmarks.setting import FULL, network, sample
-from inspect_core.features.preparation import Preparation
+from inspect_core.features.extraction import Preparation
 from inspect_core.images.folders import scan
 from inspect_core.images.read import read
 
@@ -36,7 +36,7 @@ def figures(megapixels: float) -> dict:
             save(path)
             found[name] = {
                 work: in_own_process(
-                    ["benchmarks.photo_memory", "--work", work, str(path)], workspace=root / "workspace"
+                    ["benchmarks.main_job.photo_memory", "--work", work, str(path)], workspace=root / "workspace"
                 )
                 for work in WORKS
             }
