@@ -1,12 +1,34 @@
 """Loupe: the page list, the gate that every page passes, and the sidebar that all pages share."""
 
+import sys
+from pathlib import Path
+
 import streamlit as st
 
+ICON = str(Path(__file__).parent / "inspect_core/ui/icon.png")  # a named icon would be fetched from outside
+# Streamlit leaves an empty band above and wide margins; the bench needs the room.
+LAYOUT = """
+<style>
+.stMainBlockContainer { padding: 1rem 2rem 3rem; }
+.stAppHeader { height: 2.25rem; min-height: 0; background: transparent; pointer-events: none; }
+.stAppHeader * { pointer-events: auto; }
+.stSidebarHeader { height: 2.25rem; }
+</style>
+"""
+
 if __name__ == "__main__":  # run for a session
+    st.set_page_config(page_title="Loupe", page_icon=ICON, layout="wide")
+    st.html(LAYOUT)
+    starting = st.empty()
+    if "inspect_core.ui.shell" not in sys.modules:  # torch comes with it, which takes seconds
+        with starting.container():
+            st.html("<style>[data-testid='stSidebarNav'] { display: none; }</style>")  # as yet a list of files
+            st.info("Loupe is starting…", icon=":material/hourglass_top:")
+
     from inspect_core.runtime import workspace
     from inspect_core.ui import shell
 
-    st.set_page_config(page_title="Loupe", page_icon=shell.ICON, layout="wide")
+    starting.empty()
     try:
         workspace.require_writable()
     except OSError as error:

@@ -12,6 +12,5 @@ if taught is None:
     panels.first_start()
     st.stop()
 panels.headline(taught)
-taught = panels.add_photos(taught)
 panels.hand_over_thumbnails(taught)
 panels.bench_with_parameters(taught)

@@ -91,6 +91,11 @@ class Control:
     help: str
 
     @property
+    def story(self) -> str:
+        """What a move does and what is behind it: the help of a control."""
+        return f"{self.effect} {self.help}"
+
+    @property
     def sign(self) -> str:
         """The parameter's sign alone: "γ"."""
         return self.sign

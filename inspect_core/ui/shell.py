@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -10,7 +9,6 @@ import streamlit as st
 from inspect_core.runtime.jobs import Job, Jobs, State
 from inspect_core.ui import taught_part
 
-ICON = str(Path(__file__).with_name("icon.png"))  # a named icon would be fetched from outside
 POLL_SECONDS = 0.5
 _MARK, _WANTED, _STARTED = "gate_open", "page_wanted", "jobs_started"
 _SIGNS = re.compile(r"\A\d+(?=\.)|(?=[]\\`*_{}()<>#+!|$:~&=^[-])")

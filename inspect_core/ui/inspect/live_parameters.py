@@ -111,7 +111,7 @@ def _begin_key(taught: TaughtPart) -> str:
 def _refit_control(taught: TaughtPart, name: str, *, disabled: bool) -> float:
     control, in_force = CONTROLS[name], fitted(taught)[name]
     value = st.select_slider(
-        control.label, _stops(taught, name), in_force, key=f"{name}-{taught.id}", help=control.help,
+        control.label, _stops(taught, name), in_force, key=f"{name}-{taught.id}", help=control.story,
         format_func=_figure, disabled=disabled,
     )  # fmt: skip
     _explain(taught, name, _figure(in_force))
@@ -133,7 +133,7 @@ def _live_control(
     if name == "q":
         fractions = dict(zip(scored.stops, explained(scored.detector, scored.stops), strict=True))
     value = st.select_slider(
-        control.label, scored.stops, scored.stop_of(live[name]), key=key, help=control.help, disabled=disabled,
+        control.label, scored.stops, scored.stop_of(live[name]), key=key, help=control.story, disabled=disabled,
         format_func=lambda stop: f"{stop} · {_percent(fractions[stop])}" if fractions else f"{stop}",
     )  # fmt: skip
     _explain(taught, name, f"{in_force[name] if in_force else value}")
@@ -143,7 +143,7 @@ def _live_control(
 def _explain(taught: TaughtPart, name: str, in_force: str) -> None:
     control, start = CONTROLS[name], suggested(taught).get(name)
     advice = "" if start is None else f" · suggested {_figure(start)}"
-    st.caption(f"Current: {in_force}{advice} · {control.unit}  \n{control.effect}")
+    st.caption(f"Current: {in_force}{advice} · {control.unit}")
 
 
 def _stops(taught: TaughtPart, name: str) -> list[float]:

@@ -68,7 +68,7 @@ def headline(taught: TaughtPart) -> None:
 
 def add_photos(taught: TaughtPart) -> TaughtPart:
     """Photos of new parts, dropped here, go on the bench beside the others; the part with them."""
-    with st.popover("Add photos to inspect", icon=":material/add_photo_alternate:"):
+    with st.popover("Add photos", icon=":material/add_photo_alternate:", width="stretch"):
         files = st.file_uploader(
             "Photos of new parts", sorted(extension.lstrip(".") for extension in EXTENSIONS),
             accept_multiple_files=True, key=f"added-{taught.id}",
@@ -98,21 +98,24 @@ def hand_over_thumbnails(taught: TaughtPart) -> None:
 
 @taught_part.redrawn
 def bench_with_parameters(taught: TaughtPart) -> None:
-    """The bench and, under it, the live parameters of the detector in use; only this reruns on a move."""
+    """The live parameters of the detector in use and the bench; only this reruns on a move."""
     settings = settings_of(taught)
-    if settings["film"] != _token(taught):  # another session has added a photo
-        st.rerun()
-    position, above, below = settings["position"], st.container(), st.container()
     running = shell.jobs().current
     busy = running is not None and running.active
-    with below:
+    adding, moving = st.columns([1, 4], gap="medium")
+    with adding:
+        taught = add_photos(taught)
+    position, above, below = settings["position"], st.container(), st.container()
+    with moving:
         shown = live_parameters.choose(taught, settings["live"], settings["preview"], shown=position, busy=busy)
     settings["preview"] = shown.run
     if shown.run is None and shown.live != settings["live"]:
         carry_limits(taught, settings, shown.live)
+    if settings["film"] != _token(taught):  # a photo was added, here or by another session
+        st.rerun()
     with above:
         if not taught.scored.photos:
-            st.info("No photos on the bench yet. Add photos to inspect above.", icon=":material/add_photo_alternate:")
+            st.info("No photos on the bench yet. Add photos above.", icon=":material/add_photo_alternate:")
             return
         view, moved = views.of_model(taught, position, settings["live"], settings["limits"]), "limits"
         if shown.run is not None:

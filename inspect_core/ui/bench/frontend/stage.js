@@ -90,7 +90,7 @@ class Stage {
     this.legendBar.getContext("2d").putImageData(bar, 0, 0);
     const { low, middle, high } = this.range;
     const { decimals } = this.judged;
-    const [least, most] = this.look.stretch ? ["least", "most"] : ["calm", "hot"];
+    const [least, most] = this.look.stretch ? ["least", "most"] : ["typical", "above limit"];
     this.legendTexts[0].textContent = `${least} ${low.toFixed(decimals)}`;
     this.legendTexts[1].textContent = middle === null ? "" : `limit ${middle.toFixed(decimals)}`;
     this.legendTexts[2].textContent = `${most} ${high.toFixed(decimals)}`;
