@@ -44,7 +44,9 @@ def fit_alone(setting: Setting, side: int) -> dict:
             store.put(f"{number}", held[-1].numpy())
 
         def stored() -> Iterator[torch.Tensor]:
-            return (torch.from_numpy(store.get(f"{number}")) for number in range(setting.good))
+            return (
+                torch.from_numpy(store.get(f"{number}", (1, side, side, setting.k))) for number in range(setting.good)
+            )
 
         watch = Stopwatch()
         for _ in range(setting.runs + 1):

@@ -83,12 +83,6 @@ class Backbone:
         *maps, embedding, logits = self._run(images, head=True)
         return tuple(maps), embedding, logits
 
-    def last_layer(self) -> tuple[Tensor, Tensor]:
-        """Weight (classes, d) and bias (classes,) with which the logits follow from the embedding."""
-        layer = self._head()
-        bias = torch.zeros(layer.out_features, device=self.device) if layer.bias is None else layer.bias
-        return layer.weight.clone(), bias.clone()
-
     def _head(self) -> nn.Linear:
         layer = self._network.get_submodule(self.classifier) if self.classifier else None
         if not isinstance(layer, nn.Linear):
@@ -220,27 +214,6 @@ def shared(
         if backbone is None:
             backbone = _in_use[key] = load(name, taps=taps, size=size, device=device)
         return backbone
-
-
-def check_engines(backbone: Backbone, images: np.ndarray, *, tolerance: float = 1e-3) -> dict[str, float]:
-    """Compares torch on the backbone's device with ONNX Runtime on the CPU.
-
-    Returns, per tap, the largest difference relative to the largest value of the tap. Raises ValueError naming the
-    tap when one exceeds `tolerance`.
-    """
-    images = backbone._checked(images)
-    differences = {}
-    for tap, ours, reference in zip(
-        backbone.taps, backbone._with_onnx(images, False), backbone._with_torch(images, False), strict=True
-    ):
-        reference = reference.cpu()
-        differences[tap] = float((ours - reference).abs().max() / reference.abs().max().clamp_min(1e-30))
-        if not differences[tap] <= tolerance:
-            raise ValueError(
-                f"{backbone.name} gives features at {tap} that differ by {differences[tap]:.1e} between torch and ONNX "
-                f"Runtime, more than {tolerance:.0e}; reinstall the pinned versions"
-            )
-    return differences
 
 
 def _channels_last(values: Tensor) -> Tensor:

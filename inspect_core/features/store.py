@@ -91,13 +91,6 @@ class Store:
         on_disk = shutil.disk_usage(self.folder).free + self.bytes_used()
         return nbytes <= min(self.limit, on_disk)
 
-    def clear(self) -> None:
-        """Removes every entry."""
-        with self._lock:
-            for _, _, path in self._entries():
-                path.unlink(missing_ok=True)
-            self._bytes = self._scan_total()
-
     def _path(self, key: str) -> Path:
         # A digest as the name: no key can name a path outside the folder or clash by letter case.
         return self.folder / f"{hashlib.sha256(key.encode()).hexdigest()}.npy"

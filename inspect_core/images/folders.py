@@ -14,7 +14,7 @@ import numpy as np
 from inspect_core.images import preflight
 from inspect_core.images.archives import unpacked
 from inspect_core.images.duplicates import HASH_GRID, difference_hash
-from inspect_core.images.grouping import Grouping, propose_groups, read_groups, ungrouped
+from inspect_core.images.grouping import Grouping, propose_groups, ungrouped
 from inspect_core.images.header import opened
 from inspect_core.images.layout import arrange, is_defect_word, is_good_word, is_mask_folder, is_side
 from inspect_core.images.listing import MAX_DEPTH, is_clutter, is_image, walk
@@ -34,7 +34,6 @@ __all__ = [
     "Split",
     "inside",
     "propose_groups",
-    "read_groups",
     "scan",
     "split",
     "ungrouped",

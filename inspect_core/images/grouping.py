@@ -6,13 +6,11 @@ one part (a word such as cam or view, or a short ending: 012_a, 012_b); numbers 
 leaves at least `FEWEST_GROUPS` groups is proposed. Consecutive numbers alone never group anything.
 """
 
-import csv
 import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from inspect_core.images.bursts import burst_gap
 from inspect_core.images.layout import LOT_WORDS, VIEW_WORDS
@@ -84,43 +82,6 @@ def propose_groups(samples: Samples) -> Grouping:
         warning = "There are two lots, too few to keep one apart to judge: on a new lot, expect somewhat worse results."
         return Grouping(alone.labels, f"{alone.reason} {warning}")
     return alone
-
-
-def read_groups(path: str | Path, column: str | None = None) -> dict[str, str]:
-    """Read a table of groups: image name -> group.
-
-    path: a CSV file in UTF-8 with a header, separated by comma, semicolon or tab. The image stands in the column called
-    name, file, path or image, else in the first; as `Sample.name`, or as a bare file name. The group stands in
-    `column`, else in the one called group, lot, batch, part, serial or charge. Raises ValueError when the file or a
-    column is missing, a group is empty, or an image has two groups.
-    """
-    path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(
-            f"{path.name} cannot be read as UTF-8 text ({error}); export the table as CSV in UTF-8"
-        ) from error
-    header = text.partition("\n")[0]
-    rows = list(csv.DictReader(text.splitlines(), delimiter=max(",;\t", key=header.count)))
-    columns = {str(name).strip().casefold(): name for name in (rows[0] if rows else ())}
-    name_column = next((columns[name] for name in _NAME_COLUMNS if name in columns), next(iter(columns.values()), None))
-    wanted = (column.strip().casefold(),) if column is not None else _GROUP_COLUMNS
-    group_column = next((columns[name] for name in wanted if name in columns), None)
-    if group_column is None or group_column == name_column:
-        raise ValueError(
-            f"{path.name} has no column {' or '.join(wanted)} beside the image's name "
-            f"(columns: {', '.join(columns) or 'none'}); name the column that holds the group"
-        )
-    labels: dict[str, str] = {}
-    for line, row in enumerate(rows, start=2):
-        name = (row[name_column] or "").strip().replace("\\", "/")
-        label = (row[group_column] or "").strip()
-        if not name or not label:
-            raise ValueError(f"{path.name}, row {line}: the image or its group is empty; fill it in")
-        if labels.setdefault(name, label) != label:
-            raise ValueError(f"{path.name}, row {line}: {name} is in two groups, {labels[name]} and {label}; keep one")
-    return labels
 
 
 def _is_useful(labels: Mapping[str, str], images: int, most: int | None) -> bool:

@@ -21,18 +21,8 @@ BLOTCH_RADIUS, BLOTCH_SHIFT = (0.025, 0.08), (10.0, 40.0)
 Made = tuple[np.ndarray, np.ndarray]
 
 
-def paste(pixels: np.ndarray, rng: np.random.Generator) -> Made:
-    """One synthetic defect of a kind drawn from `rng` on a copy of the photo: (pixels, mask).
-
-    pixels: (H, W, 3) uint8. The mask marks every pixel of the defect's outline and nothing else changes by more than
-    its soft edge. Raises ValueError for another dtype or shape, or a side below 32 pixels.
-    """
-    _check(pixels)
-    return KINDS[int(rng.integers(len(KINDS)))](pixels, rng)
-
-
 def misplaced_patch(pixels: np.ndarray, rng: np.random.Generator) -> Made:
-    """A rectangle copied from elsewhere on the same photo, a little off in colour. As `paste`."""
+    """A rectangle copied from elsewhere on the same photo, a little off in colour: the photo and its mask."""
     side = min(pixels.shape[:2])
     height, width = (max(2, round(side * _between(rng, PATCH_SIDE, logarithmic=True))) for _ in range(2))
     y, x = _corner(pixels, height, width, rng)
@@ -46,7 +36,7 @@ def misplaced_patch(pixels: np.ndarray, rng: np.random.Generator) -> Made:
 
 
 def scar(pixels: np.ndarray, rng: np.random.Generator) -> Made:
-    """A thin, slightly bent line, darker or brighter than what it crosses. As `paste`."""
+    """A thin, slightly bent line, darker or brighter than what it crosses."""
     height, width = pixels.shape[:2]
     side = min(height, width)
     length = side * _between(rng, SCAR_LENGTH)
@@ -64,7 +54,7 @@ def scar(pixels: np.ndarray, rng: np.random.Generator) -> Made:
 
 
 def blotch(pixels: np.ndarray, rng: np.random.Generator) -> Made:
-    """A soft oval change of colour without an edge, such as a stain or a shadow leaves. As `paste`."""
+    """A soft oval change of colour without an edge, such as a stain or a shadow leaves."""
     height, width = pixels.shape[:2]
     radius, oval, turn = (
         min(height, width) * _between(rng, BLOTCH_RADIUS),

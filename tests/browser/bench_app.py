@@ -1,6 +1,6 @@
 """A bench on made-up parts, for the browser tests: no network, no fit, every number from one seed.
 
-Query: parts (how many), band=1 (two limits), small=1 (coloured thumbnails). A button stands for a live parameter: it
+Query: parts (how many), band=1 (two limits). A button stands for a live parameter: it
 sends other maps and scores of the same parts.
 """
 
@@ -74,7 +74,6 @@ def page() -> None:
         sentence=in_parts(counts),
         thumbs=f"made-up-{len(parts)}",
         heat=heatmap.heat_colours(),
-        small_maps=to_pixels(grids, (24, 24), sigma=1.0) if st.query_params.get("small") else None,
     )
     st.button("Move k", on_click=lambda: state.update(moves=state["moves"] + 1))
     st.text(f"In force: {limits.review!r} {limits.reject!r} at {position}")

@@ -203,7 +203,7 @@ def test_keys_and_boxes_set_the_limit(open_page, address, app):
 def test_the_gallery_chooses_filters_and_shows_names_as_they_are(open_page, address, app):
     from playwright.sync_api import expect
 
-    page = open_page(f"{address}/?small=1", width=768, height=1024)
+    page = open_page(f"{address}/", width=768, height=1024)
     on_bench(page)
     parts, _ = app.made_up(40)
     scores = np.array([part.score for part in parts])
@@ -255,7 +255,7 @@ def test_zoom_stays_when_a_parameter_moves_and_goes_with_the_part(open_page, add
 def test_five_hundred_parts_follow_a_drag(open_page, address, app):
     from playwright.sync_api import expect
 
-    page = open_page(f"{address}/?parts=500&small=1")
+    page = open_page(f"{address}/?parts=500")
     on_bench(page)
     parts, _ = app.made_up(500)
     scores = np.array([part.score for part in parts])

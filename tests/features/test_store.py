@@ -25,9 +25,7 @@ def entry_bytes(folder: Path) -> int:
     """What one `entry` takes on disk."""
     store = Store(folder)
     store.put("probe", entry(0))
-    used = store.bytes_used()
-    store.clear()
-    return used
+    return store.bytes_used()
 
 
 def files(folder: Path) -> list[Path]:
@@ -198,15 +196,6 @@ def test_a_full_disk_is_said_and_leaves_nothing_behind(tmp_path):
     assert store.get("a", ONE) is not None
     assert store.get("b", ONE) is None
     assert store.bytes_used() == files(tmp_path)[0].stat().st_size
-
-
-def test_clear(tmp_path):
-    store = Store(tmp_path)
-    store.put("a", entry(1))
-    store.clear()
-    assert store.get("a", ONE) is None
-    assert store.bytes_used() == 0
-    assert files(tmp_path) == []
 
 
 def churn(store: Store, seed: int) -> bool:

@@ -63,7 +63,7 @@ def test_numbers_that_decide_are_checked_where_they_are_set(recipes, value):
     for fields in ({"limit": value}, {"suggested": value}):
         with pytest.raises(ValueError, match=next(iter(fields))):
             dataclasses.replace(known.gallery, **fields)
-    with pytest.raises(ValueError, match="known_from"):
+    with pytest.raises(ValueError, match="minimum_confidence"):
         dataclasses.replace(recipes["quadrics"].defect_types, minimum_confidence=value)
     for limits in ((value, 1.0), (0.0, value)):
         with pytest.raises(ValueError, match=r"is (nan|-?inf)"):

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inspect_core.images.grouping import propose_groups, read_groups, ungrouped
+from inspect_core.images.grouping import propose_groups, ungrouped
 from inspect_core.images.samples import Sample, Samples
 
 
@@ -153,38 +153,3 @@ def test_two_lots_are_too_few_to_keep_apart_and_said_so():
 def test_ungrouped_keeps_every_image_alone():
     samples = samples_of([f"lot{lot}/{number}.png" for lot in range(3) for number in range(4)])
     assert dict(ungrouped(samples)) == {sample.name: sample.name for sample in samples.good}
-
-
-@pytest.mark.parametrize("separator", [",", ";", "\t"])
-def test_a_table_of_groups(tmp_path, separator):
-    rows = [("Serial", "File", "Lot"), ("7", "good/a.png", "L1"), ("8", "good\\b.png", "L2"), ("9", "c ü.png", " L1 ")]
-    path = tmp_path / "lots.csv"
-    path.write_text("\n".join(map(separator.join, rows)), encoding="utf-8-sig")
-    assert read_groups(path) == {"good/a.png": "L1", "good/b.png": "L2", "c ü.png": "L1"}
-    assert read_groups(path, "serial") == {"good/a.png": "7", "good/b.png": "8", "c ü.png": "9"}
-
-
-@pytest.mark.parametrize(
-    ("text", "column", "message"),
-    [
-        ("file,lot\na.png,1\n", "tray", "no column tray"),
-        ("file,colour\na.png,1\n", None, "no column group or lot"),
-        ("", None, "no column"),
-        ("file,lot\na.png,\n", None, "row 2: the image or its group is empty"),
-        ("file,lot\na.png,1\na.png,2\n", None, "row 3: a.png is in two groups, 1 and 2"),
-    ],
-)
-def test_a_table_that_cannot_be_used(tmp_path, text, column, message):
-    path = tmp_path / "lots.csv"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=rf"lots.csv.*{message}"):
-        read_groups(path, column)
-
-
-def test_a_table_that_is_missing_or_no_text(tmp_path):
-    path = tmp_path / "lots.csv"
-    with pytest.raises(ValueError, match=r"lots.csv cannot be read"):
-        read_groups(path)
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match="UTF-8"):
-        read_groups(path)

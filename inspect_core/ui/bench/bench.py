@@ -69,19 +69,17 @@ def bench(
     sentence: str,
     thumbs: str,
     heat: np.ndarray,
-    small_maps: np.ndarray | None = None,
 ) -> BenchResult:
     """Draw the bench with `limits` and `shown` in force, and say what the engineer has set since.
 
     calm: the score at which colour begins. sentence: the limits in parts, as `judge.limits.in_parts` says it. thumbs:
-    the token given to `film`. heat: (512, 4) uint8 from `plots.heat_colours`. small_maps: (parts, h, w) anomaly maps
-    of any small size, smoothed as the large ones, to colour the thumbnails; None leaves them plain.
+    the token given to `film`. heat: (512, 4) uint8 from `plots.heat_colours`.
 
     A caller that asked `latest` first has nothing more to do. Another takes the result over and reruns; until what was
     set is in force the result stays, so that no move is lost when a rerun is cut short. Raises ValueError for arrays
     of another shape, a map that is not finite, or a position outside the gallery.
     """
-    check(parts, shown, heat, small_maps)
+    check(parts, shown, heat)
     result = latest(key, limits, shown.position)
     if not 0 <= result.position < len(parts):
         result = BenchResult(result.limits, shown.position)
@@ -89,7 +87,6 @@ def bench(
     pictures = {
         "photo": _hand_over(f"{key}-photo", [photo]),
         "map": _hand_over(f"{key}-map", pixels.planes(shown.anomaly_map, shown.mask)),
-        "small": None if small_maps is None else _hand_over(f"{key}-small", pixels.quantised(small_maps)),
     }
     data = payload(parts, shown, limits, calm=calm, suggested=suggested, sentence=sentence)
     data |= {"key": key, "films": pictures | {"thumbs": thumbs}, "photo_size": size, "taken": _taken(key)}

@@ -52,7 +52,7 @@ class Shown:
     foreign: bool = False
 
 
-def check(parts: Sequence[Part], shown: Shown, heat: np.ndarray, small_maps: np.ndarray | None) -> None:
+def check(parts: Sequence[Part], shown: Shown, heat: np.ndarray) -> None:
     """Raise ValueError when these cannot be drawn: a score or map that is not finite, another shape, no such part."""
     for part in parts:
         if not np.isfinite(part.score):
@@ -67,8 +67,6 @@ def check(parts: Sequence[Part], shown: Shown, heat: np.ndarray, small_maps: np.
         raise ValueError(f"mask is {shown.mask.shape}, the map {shown.anomaly_map.shape}; bring it to the map's size")
     if heat.shape != (512, 4) or heat.dtype != np.uint8:
         raise ValueError(f"heat is {heat.shape} {heat.dtype}; give (512, 4) uint8 from plots.heat_colours")
-    if small_maps is not None and (small_maps.ndim != 3 or len(small_maps) != len(parts)):
-        raise ValueError(f"small_maps is {small_maps.shape} for {len(parts)} parts; give (parts, h, w)")
 
 
 def payload(

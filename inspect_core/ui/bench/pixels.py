@@ -46,10 +46,3 @@ def planes(anomaly_map: np.ndarray, mask: np.ndarray | None) -> list[bytes]:
     if mask is not None:
         sent.append(np.ascontiguousarray(mask, np.uint8).tobytes())
     return sent
-
-
-def quantised(maps: np.ndarray) -> list[bytes]:
-    """Small maps in 256 steps over their common range: height, width, low and high as JSON, then a byte per pixel."""
-    low, high = float(maps.min()), float(maps.max())
-    steps = np.round((maps - low) * (255 / ((high - low) or 1))).astype(np.uint8)
-    return [json.dumps([*maps.shape[1:], low, high]).encode(), steps.tobytes()]

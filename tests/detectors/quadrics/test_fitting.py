@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.spatial import cKDTree
 
 from inspect_core.detectors import quadrics
+from inspect_core.detectors.quadrics import fitting
 from inspect_core.detectors.quadrics import model as quadric_model
 from inspect_core.detectors.quadrics.forecast import fit_operations, forecast_seconds, trial_steps
 from inspect_core.detectors.quadrics.refinement import refine_sgd
@@ -210,9 +211,9 @@ def test_reduction_keeps_the_stated_variance_and_ignores_the_rest():
 
 @pytest.mark.filterwarnings("ignore:.*not orthonormal")
 def test_refit_is_equal_to_the_bit_and_the_random_start_is_said(monkeypatch):
-    monkeypatch.setattr(quadrics, "LARGEST_MONOMIALS", 10)
-    monkeypatch.setattr(quadrics, "LBFGS_LIMIT", 0)
-    monkeypatch.setattr(quadrics, "refine_sgd", partial(refine_sgd, steps=200))
+    monkeypatch.setattr(fitting, "LARGEST_MONOMIALS", 10)
+    monkeypatch.setattr(fitting, "LBFGS_LIMIT", 0)
+    monkeypatch.setattr(fitting, "refine_sgd", partial(refine_sgd, steps=200))
     with pytest.warns(UserWarning, match="starts at random"):
         first = quadrics.fit(surface(), m=3, seed=4)
     with pytest.warns(UserWarning, match="starts at random"):
@@ -227,8 +228,8 @@ def test_refit_is_equal_to_the_bit_and_the_random_start_is_said(monkeypatch):
 def test_mini_batches_come_close_to_all_points_at_once(monkeypatch):
     x = np.vstack([noisy_curve(seed) for seed in range(10)])
     everything = quadrics.fit(x, m=2)
-    monkeypatch.setattr(quadrics, "LBFGS_LIMIT", 0)
-    monkeypatch.setattr(quadrics, "refine_sgd", partial(refine_sgd, steps=1500))
+    monkeypatch.setattr(fitting, "LBFGS_LIMIT", 0)
+    monkeypatch.setattr(fitting, "refine_sgd", partial(refine_sgd, steps=1500))
     batches = quadrics.fit(x.astype(np.float32), m=2)
     assert everything.start == batches.start == "closed form"
     assert not torch.equal(everything.A, batches.A)
@@ -237,8 +238,8 @@ def test_mini_batches_come_close_to_all_points_at_once(monkeypatch):
 
 
 def test_mini_batches_that_end_worse_than_the_closed_form_give_way_to_it(monkeypatch):
-    monkeypatch.setattr(quadrics, "LBFGS_LIMIT", 0)
-    monkeypatch.setattr(quadrics, "refine_sgd", lambda start, x, **_: (start[0], start[1] + 1, start[2]))
+    monkeypatch.setattr(fitting, "LBFGS_LIMIT", 0)
+    monkeypatch.setattr(fitting, "refine_sgd", lambda start, x, **_: (start[0], start[1] + 1, start[2]))
     x = surface()
     kept, closed_form = quadrics.fit(x, m=2), quadrics.fit_algebraic_hs(x, m=2)
     assert kept.A.dtype == torch.float32

@@ -46,12 +46,12 @@ def figures(parts: list[Part], limits: Limits = LIMITS) -> dict:
     return payload(parts, shown(), limits, calm=1.0, suggested=limits, sentence="")
 
 
-def as_tray(parts: list[Part]) -> SimpleNamespace:
-    """What `in_parts_of` asks of a tray."""
+def as_scored(parts: list[Part]) -> SimpleNamespace:
+    """What `in_parts_of` asks of scored photos."""
     good = np.array([part.kind == "good" for part in parts])
     defect = np.array([part.kind not in ("good", "unknown") for part in parts])
     return SimpleNamespace(
-        defect_types=lambda: (good, defect), of_subset=lambda name: np.array([part.part == name for part in parts])
+        good_and_defect=lambda: (good, defect), of_subset=lambda name: np.array([part.part == name for part in parts])
     )
 
 
@@ -62,7 +62,7 @@ def test_the_sentence_counts_the_same_parts_as_the_evaluation(parts: list[Part])
     scores = np.array([part.score for part in parts])
     good, defects = (scores[np.array(counted) == role] for role in ("good", "defect"))
     counts = count_parts(good, defects, review=LIMITS.review, reject=LIMITS.reject)
-    assert in_parts(counts, limit_set_on_these=own) == in_parts_of(as_tray(parts), scores, LIMITS)
+    assert in_parts(counts, limit_set_on_these=own) == in_parts_of(as_scored(parts), scores, LIMITS)
 
 
 @settings(deadline=None, max_examples=50)
@@ -114,17 +114,6 @@ def test_the_photo_is_sent_pixel_for_pixel_and_a_very_large_one_reduced() -> Non
     assert np.asarray(Image.open(io.BytesIO(file))).min() == 77
 
 
-def test_small_maps_keep_their_values_to_half_a_step() -> None:
-    maps = np.random.default_rng(2).normal(5, 2, (3, 4, 6)).astype(np.float32)
-    header, values = pixels.quantised(maps)
-    height, width, low, high = json.loads(header)
-    back = low + np.frombuffer(values, np.uint8).reshape(3, height, width) / 255 * (high - low)
-    np.testing.assert_allclose(back, maps, atol=0.51 * (high - low) / 255)
-    header, values = pixels.quantised(np.full((2, 2, 2), 3.0))
-    assert json.loads(header) == [2, 2, 3.0, 3.0]
-    assert set(values) == {0}
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -151,18 +140,13 @@ def test_a_part_without_a_score_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("heat", "small_maps", "message"),
-    [
-        (np.zeros((256, 4), np.uint8), None, "heat is"),
-        (np.zeros((512, 4)), None, "heat is"),
-        (heatmap.heat_colours(), np.zeros((2, 4, 4)), "small_maps is .* for 1 parts"),
-    ],
+    "heat",
+    [np.zeros((256, 4), np.uint8), np.zeros((512, 4))],
 )
-def test_colours_and_small_maps_of_another_shape_are_refused(heat, small_maps, message: str) -> None:
+def test_colours_of_another_shape_are_refused(heat) -> None:
     parts = [Part("a", "good", "judge", None, 1.0)]
-    with pytest.raises(ValueError, match=message):
-        bench.bench("key", parts, shown(), LIMITS, calm=0.0, suggested=LIMITS, sentence="", thumbs="t", heat=heat,
-                    small_maps=small_maps)  # fmt: skip
+    with pytest.raises(ValueError, match="heat is"):
+        bench.bench("key", parts, shown(), LIMITS, calm=0.0, suggested=LIMITS, sentence="", thumbs="t", heat=heat)
 
 
 def test_a_move_holds_until_it_is_in_force_and_never_comes_back() -> None:
@@ -215,6 +199,7 @@ def a_page_that_asks_afterwards() -> None:
     import numpy as np
     import streamlit as st
 
+    from inspect_core.plots import heatmap
     from inspect_core.ui.bench import bench
     from inspect_core.verdict import Limits
 

@@ -58,7 +58,6 @@ class Bench {
     this.followFigures();
     const delivery = (this.delivery += 1);
     filmShelf.get(data.films.thumbs).then((blobs) => delivery === this.delivery && this.gallery.showPictures(blobs));
-    if (data.films.small) filmShelf.get(data.films.small).then((blobs) => this.takeSmallMaps(delivery, blobs));
     const part = await this.decode(data);
     if (delivery === this.delivery) this.show(part);
   }
@@ -118,18 +117,6 @@ class Bench {
     if (another) this.announcer.textContent = this.description;
   }
 
-  takeSmallMaps(delivery, [header, values]) {
-    if (delivery !== this.delivery) return;
-    const [height, width, low, high] = JSON.parse(new TextDecoder().decode(header));
-    this.small = { values, height, width, low, high };
-    this.recolourGallery();
-  }
-
-  recolourGallery() {
-    if (!this.small) return;
-    this.gallery.recolour(this.small, { calm: this.data.calm, limits: this.limits, colours: this.colours });
-  }
-
   /** A limit under a moving hand: all views follow in the next frame, Python hears nothing yet. */
   drag(limits) {
     if (!canJudge(limits.review, limits.reject)) return;
@@ -145,7 +132,6 @@ class Bench {
     if (!this.held) return;
     this.held = false;
     this.follow();
-    this.recolourGallery();
     if (!sameLimits(this.limits, this.data.limits) || !this.isTaken("limits")) this.tell("limits", this.limits);
     this.followSentence();
   }

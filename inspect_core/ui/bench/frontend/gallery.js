@@ -56,9 +56,7 @@ class Gallery {
     image.alt = "";
     image.decoding = "async";
     image.loading = "lazy";
-    const heat = document.createElement("canvas");
-    heat.hidden = true;
-    picture.append(image, heat);
+    picture.append(image);
     const texts = document.createElement("span");
     texts.className = "texts";
     const [badge, score, label] = ["badge", "score", "name"].map((role) => {
@@ -72,7 +70,7 @@ class Gallery {
     label.title = `${name} · ${kindInWords(kind)}`;
     texts.append(badge, score, label);
     element.append(picture, texts);
-    return { element, image, heat, badge, score };
+    return { element, image, badge, score };
   }
 
   fillSelect(name, all, values) {
@@ -98,24 +96,6 @@ class Gallery {
       if (!blobs[i]) return;
       if (image.src) URL.revokeObjectURL(image.src);
       image.src = URL.createObjectURL(new Blob([blobs[i]]));
-    });
-  }
-
-  /** Colour the thumbnails: small maps of all parts as {values: Uint8Array, height, width, low, high}. */
-  recolour(small, { calm, limits, colours }) {
-    const range = colourRange(null, { calm, limit: limits.review, stretch: false, rainbow: false });
-    const scores = Float64Array.from({ length: 256 }, (_, i) => small.low + (i / 255) * (small.high - small.low));
-    const colourOf = new Uint32Array(256);
-    paintScores(colourOf, scores, colours, range);
-    const area = small.height * small.width;
-    this.items.forEach(({ heat }, i) => {
-      const image = new ImageData(small.width, small.height);
-      const pixels = new Uint32Array(image.data.buffer);
-      for (let at = 0; at < area; at += 1) pixels[at] = colourOf[small.values[i * area + at]];
-      heat.width = small.width;
-      heat.height = small.height;
-      heat.hidden = false;
-      heat.getContext("2d").putImageData(image, 0, 0);
     });
   }
 
