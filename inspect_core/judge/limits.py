@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
+from scipy.stats import betabinom
 
 from inspect_core.judge.checks import as_finite, as_finite_number, as_scores
 
@@ -21,7 +22,8 @@ DEFAULT_REVIEW = 0.05
 FEW_SCORES = 20
 """With fewer good scores than this no limit for rejection lies below the largest of them."""
 DRAWS = 2000
-"""Samples drawn to find what to expect of a limit set by a few scores."""
+MOST_DRAWN = 500
+"""Samples, and the most scores in one, drawn to find what to expect of a limit set by a few scores."""
 
 
 def limits_from_good(
@@ -49,37 +51,48 @@ def limits_from_good(
 
 @dataclass(frozen=True)
 class Overkill:
-    """The share of new good parts above a limit: what to expect, and an interval (low, high) that holds it."""
+    """How many of the next `of` good parts a limit will stop: the number to expect, and one from low to high."""
 
     expected: float
-    low: float
-    high: float
+    low: int
+    high: int
+    of: int = 100
 
 
 def overkill_at(
-    limit: float, good_scores: ArrayLike, *, groups: Sequence[str] | None = None, confidence: float = 0.95
+    limit: float,
+    good_scores: ArrayLike,
+    *,
+    groups: Sequence[str] | None = None,
+    of: int = 100,
+    confidence: float = 0.95,
 ) -> Overkill:
-    """What share of new good parts the limit will stop, judged by good scores, which may be those that set it.
+    """What the limit will do to the next `of` good parts, judged by good scores, which may be those that set it.
 
-    good_scores: (n,) finite; groups: the group of each, whose parts then count as one together. expected: the mean
-    over what the fitted Gumbel tail could be, given so few scores; at the 5 % point of 12 scores it is 8 %. The
-    interval is Clopper and Pearson's for the scores above the limit: it asks nothing of the shape of the tail, where
-    one from the fitted tail missed the truth in up to all samples of a tail of another shape.
-    Raises ValueError for no scores, scores or a limit that are not finite, and groups of another length.
+    good_scores: (n,) finite; groups: the group of each, whose photos then count as one part together. expected: the
+    mean over what the fitted Gumbel tail could be, given so few scores; at the 5 % point of 12 scores it is 8 of 100.
+    low and high hold the number at least as often as `confidence` says, by the scores above the limit alone: they
+    invert the beta-binomial as Clopper and Pearson invert the binomial. An interval from the fitted tail would miss
+    the truth nearly always where the tail is not Gumbel's.
+    Raises ValueError for no scores, scores or a limit that are not finite, groups of another length and of < 1.
     """
     scores = _good(good_scores)
     if not math.isfinite(limit):
         raise ValueError(f"limit is {limit}; give a finite score")
     if groups is not None and len(groups) != scores.size:
         raise ValueError(f"groups has {len(groups)} entries for {scores.size} scores; give the group of every score")
+    if of < 1 or not 0 < confidence < 1:
+        raise ValueError(f"of is {of}, confidence {confidence}; give a number of parts and a share such as 0.95")
     parts = scores.size if groups is None else len(set(groups))
-    above = float((scores > np.float64(limit)).mean())
+    share = float((scores > np.float64(limit)).mean())
+    above, tail = share * parts, (1 - confidence) / 2
+    low = 0 if above == 0 else int(betabinom.ppf(tail, of, above, parts - above + 1))
+    high = of if above == parts else int(betabinom.ppf(1 - tail, of, above + 1, parts - above))
     location, scale = _gumbel(scores)
-    expected = above
     if scale > 0:
-        locations, scales = _refitted(min(parts, 500))
-        expected = float(-np.expm1(-np.exp(-(locations + scales * (limit - location) / scale))).mean())
-    return Overkill(expected, *_share_interval(above * parts, parts, confidence))
+        locations, scales = _refitted(min(parts, MOST_DRAWN))
+        share = float(-np.expm1(-np.exp(-(locations + scales * (limit - location) / scale))).mean())
+    return Overkill(of * share, low, high, of)
 
 
 def _gumbel(scores: np.ndarray) -> tuple[float, float]:
@@ -153,7 +166,9 @@ def clopper_pearson(k: int, n: int, *, confidence: float = 0.95) -> tuple[float,
     n = 0 says nothing: (0, 1). Raises ValueError unless 0 <= k <= n, both whole, and 0 < confidence < 1.
     """
     _require_count(k, n, confidence)
-    return _share_interval(k, n, confidence)
+    tail = (1 - confidence) / 2
+    low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, tail))
+    return low, _largest_fraction(k, n, tail)
 
 
 def upper_bound(k: int, n: int, *, confidence: float = 0.95) -> float:
@@ -166,13 +181,7 @@ def upper_bound(k: int, n: int, *, confidence: float = 0.95) -> float:
     return _largest_fraction(k, n, 1 - confidence)
 
 
-def _share_interval(k: float, n: int, confidence: float) -> tuple[float, float]:
-    tail = (1 - confidence) / 2
-    low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, tail))
-    return low, _largest_fraction(k, n, tail)
-
-
-def _largest_fraction(k: float, n: int, tail: float) -> float:
+def _largest_fraction(k: int, n: int, tail: float) -> float:
     """The share p at which k or fewer of n have the probability `tail`."""
     return 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - tail))
 

@@ -7,17 +7,19 @@ c(p) the level that good maps have there,
 
     m'(p) = c + S (m(p) - c(p)) / sqrt(s(p)^2 + f^2 S^2),    f = 1/2,
 
-so that the unit stays the detector's and a place that hardly ever varies is not blown up without bound. c(p) is c, the
-mean over all places, except within 24 pixels of the border: there it is the mean over the cells that lie as far from
-the nearest two sides. `finish(location_mean=True)` takes the smoothed mean of each place instead.
+so that the unit stays the detector's and a place that hardly ever varies is not blown up without bound. c(p) is one
+number, the mean over all places, except within 16 pixels of the border: there it is the mean over the cells that lie as
+far from the nearest two sides (and those cells do not count for the others). `finish(location_mean=True)` takes the
+smoothed mean of each place instead. c outside the fraction is the mean over all places.
 
-It acts on the patch grid, before the map is made: on five sets that gave the figures of a scale per pixel to within
-.01, at a hundredth of the numbers. Several detectors that are scaled so can be added cell by cell.
+It acts on the patch grid, before the map is made: on four sets that gave the figures of a scale per pixel to within
+.01, at a sixty-fourth of the numbers. Several detectors that are scaled so can be added cell by cell.
 
 Learn it from good photos kept out of the fit (the calibrate set; six will do), and score each of those, to set limits,
-under the scale of the others (`GoodMaps.without`). Photos of the fit, scored in turn under a fit without them, do not
-serve instead: where a photo of the fit is odd, its own error is large but the model has learned to expect it, so their
-spread points the wrong way (magnetic tile, image AUROC: .800 so, .812 without a scale, .828 with photos kept out).
+under the scale of the others (`GoodMaps.without`): with its own photo among them it rejects two to ten times as many
+good parts as it says. Photos of the fit, each scored as if it had been left out, do not serve instead: the spread that
+they show at a place is not that of new photos (magnetic tile, image AUROC: .800 with it, .812 without a scale, .828
+with photos kept out), most likely because the model has learned to expect the odd ones among them.
 """
 
 import math
@@ -35,7 +37,7 @@ FLOOR = 0.5
 """f: the least spread of a place, as a share of the spread over all places."""
 SMOOTHING = 8.0
 """Standard deviation, in pixels of the map, with which the variances (and means) of places are smoothed."""
-BORDER = 24
+BORDER = 16
 """Pixels from the border of the map within which places have a level of their own."""
 FEW = 8
 """Photos whose evidence on the variance of a place weighs as much as the mean over all places."""
@@ -180,4 +182,4 @@ def fused(errors: Sequence[ArrayLike], scales: Sequence[LocalScale]) -> np.ndarr
 
     A good part is about 0 everywhere; 1 is the spread of one detector's good errors.
     """
-    return sum(scale.standardised(own) for own, scale in zip(errors, scales, strict=True))
+    return np.sum([scale.standardised(own) for own, scale in zip(errors, scales, strict=True)], axis=0)

@@ -76,7 +76,7 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., st
     for server in servers:
         server.terminate()
     for server in servers:
-        server.wait(10)
+        server.wait(60)
 
 
 @pytest.fixture(scope="session")

@@ -79,8 +79,8 @@ class Mahalanobis:
         Raises ValueError as `sweep_projected`, and for photos that this was not learned from.
         """
         z = as_features(projected, name="projected", width=self.mean.shape[-1])
-        require_grid(z, tuple(self.mean.shape[:2]), name="projected")
         m, (h, w, k) = len(z), self.mean.shape
+        require_grid(z, (h, w), name="projected")
         if not 1 <= m < self.images:
             raise ValueError(f"projected holds {m} of {self.images} photos; leave out one or more, not all")
         last = prefix_ends(ks, k)
