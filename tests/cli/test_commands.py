@@ -154,7 +154,7 @@ def defect_types(backbone, product):
         return learn_kinds(points.astype(np.float32), ["dent", "stain"] * 4).defect_types
 
 
-@pytest.mark.parametrize(("known_from", "named"), [(0.0, {"dent", "stain"}), (1.0, {UNKNOWN_TYPE})])
+@pytest.mark.parametrize(("minimum_confidence", "named"), [(0.0, {"dent", "stain"}), (1.0, {UNKNOWN_TYPE})])
 def test_the_kind_of_a_part_stands_in_the_table(taught, defect_types, product, tmp_path, minimum_confidence, named):
     recipe = save(
         replace(load(taught), defect_types=defect_types.with_limit(minimum_confidence), digest=None), tmp_path / "k.zip"

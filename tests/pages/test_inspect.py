@@ -86,11 +86,11 @@ def test_a_photo_of_another_product_is_known_as_soon_as_it_is_added(open_app, in
     taught = taught_part.find(in_the_hand.id)
     *others, added = range(len(taught.scored.photos))
     assert taught.scored.photos[added].name == "x.jpg"
-    assert taught.is_foreign(added)
-    assert not any(taught.is_foreign(position) for position in others)
-    assert "does not look like" in taught.product_check(added)
+    known = [taught.product_check(position, ask=False) for position in others]
+    assert not any(check.foreign for check in known if check is not None)
+    assert "does not look like" in taught.product_check(added, ask=False).sentence
     refitted = taught_part.refitted(taught, taught.study.with_parameters({}).fit())
-    assert refitted.is_foreign(added), "the check is the same one"
+    assert refitted.product_check(added, ask=False).foreign, "the check is the same one"
 
 
 def test_a_photo_that_is_gone_is_named_and_the_bench_goes_on(open_app, in_the_hand, monkeypatch):
