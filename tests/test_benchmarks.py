@@ -43,7 +43,7 @@ RESULTS = {
 def without_guard(exported, monkeypatch: pytest.MonkeyPatch) -> None:
     """The guard has its own tests."""
     for module in (memory, teaching):
-        monkeypatch.setattr(module, "train_guard", lambda study: None)
+        monkeypatch.setattr(module, "train_guard", lambda *photos, **settings: None)
         monkeypatch.setattr(module, "with_head", setting.network)
 
 
@@ -164,7 +164,7 @@ def test_peak_memory_is_that_of_the_process_itself(tmp_path, monkeypatch):
     assert held.nbytes / 2**20 < own_peak_mb()
 
 
-@pytest.mark.parametrize("share", [0.0, 0.25])
+@pytest.mark.parametrize("fraction", [0.0, 0.25])
 def test_only_other_processes_count_as_others(monkeypatch, fraction):
     own, wall = sum(os.times()[:4]), 100.0
     since = Others(time.perf_counter() - wall, busy=1000.0, own=own)

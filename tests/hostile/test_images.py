@@ -225,7 +225,7 @@ def test_scanning_takes_the_memory_of_one_photo_and_keeps_nothing_of_damaged_one
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("share", [0.05, 0.5, 0.95])
+@pytest.mark.parametrize("fraction", [0.05, 0.5, 0.95])
 def test_truncated_files_are_refused(kind, fraction):
     data = encoded(RGB, kind, **KINDS[kind])
     with pytest.raises(read.ImageError, match=r"cut short or damaged|first bytes"):

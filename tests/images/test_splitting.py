@@ -83,7 +83,7 @@ def test_calibrate_share_and_zero():
     assert not split(samples_of(50), seed=0, calibrate=0).notes
 
 
-@pytest.mark.parametrize("share", [-0.1, 0.51, float("nan")])
+@pytest.mark.parametrize("fraction", [-0.1, 0.51, float("nan")])
 def test_calibrate_out_of_range(fraction):
     with pytest.raises(ValueError, match=r"calibrate is .*0 to 0.5"):
         split(samples_of(10), seed=0, calibrate=fraction)

@@ -279,7 +279,7 @@ def test_q_outside_its_range_is_refused(bad):
         model.sweep(features(2, 9), [1, bad])
 
 
-@pytest.mark.parametrize("share", [0.0, -0.1, 1.1, float("nan")])
+@pytest.mark.parametrize("fraction", [0.0, -0.1, 1.1, float("nan")])
 def test_a_share_outside_its_range_is_refused(fraction):
     x = features(20, 5)
     with pytest.raises(ValueError, match="explained_variance is"):
