@@ -10,14 +10,12 @@ import numpy as np
 from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.backbones import Backbone, shared
 from inspect_core.features.extraction import Preparation
-from inspect_core.guard import model as guards
 from inspect_core.guard.model import Guard
-from inspect_core.images.read import squash
-from inspect_core.judge.anomaly_map import SIGMA, image_score, regions, scale_region, to_pixels
+from inspect_core.judge.anomaly_map import SIGMA, image_score, to_pixels
 from inspect_core.methods.method import Detector
 from inspect_core.methods.table import METHODS
 from inspect_core.similar.known_cases import KnownCases
-from inspect_core.verdict import Limits, Verdict
+from inspect_core.verdict import Limits, Verdict, assemble
 
 
 @dataclass(frozen=True)
@@ -109,34 +107,28 @@ class Recipe:
 
 
 def inspect(image: np.ndarray, recipe: Recipe, *, device: str = "auto", backbone: Backbone | None = None) -> Verdict:
-    """What the recipe says of one part.
+    """What the recipe says of one part, with one run of the network; types by region take one more on what stands out.
 
     image: (H, W, 3) uint8 RGB of any size. The anomaly map is float32 at the recipe's input size, regions are in
-    pixels of `image`. `backbone` spares the look-up of a loaded one; it must be the recipe's. A guard that stops makes
-    the verdict "reject", whatever the score.
+    pixels of `image`. `backbone` spares the look-up of a loaded one; it must be the recipe's.
     Raises ValueError when the picture is not RGB bytes, or the backbone's weights cannot be found or are others.
     """
     backbone = backbone or loaded_backbone(recipe.backbone, device)
-    grid_scores = map_patches(recipe.method, recipe.detector, recipe.prepare(backbone).features(image), recipe.live)
-    pixel_map = to_pixels(grid_scores, recipe.backbone.size, sigma=SIGMA)
-    score = float(image_score(pixel_map))
-    found = regions(pixel_map, recipe.limits.review)
-    shown = tuple(scale_region(region, recipe.backbone.size, image.shape[:2]) for region in found)
-    word, sentence, kind = recipe.limits.verdict(score), None, None
-    if recipe.guard is not None and recipe.guard.mode != guards.OFF:
-        foreign = guard_score(image, recipe.guard, backbone)
-        sentence = recipe.guard.sentence(foreign)
-        if recipe.guard.trips(foreign) and recipe.guard.mode == guards.STOP:
-            word = "reject"
-    if recipe.defect_types is not None and word != "accept":
-        kind = recipe.defect_types.name(image, shown, backbone)
-    return Verdict(score, word, pixel_map, shown, guard=sentence, kind=kind)
-
-
-def guard_score(image: np.ndarray, guard: Guard, backbone: Backbone) -> float:
-    """The guard's score of one photo, (H, W, 3) uint8 of any size."""
-    _, embedding, logits = backbone.describe(squash(image, backbone.size)[None])
-    return float(guard.score(embedding, logits if guard.fused else None)[0])
+    preparation, guard, types = recipe.prepare(backbone), recipe.guard, recipe.defect_types
+    check = embedding = None
+    if (guard is not None and guard.is_on) or (types is not None and not types.by_region):
+        patches, embedding, logits = preparation.describe(image)
+        if guard is not None:
+            check = guard.check(embedding, logits)
+    else:
+        patches = preparation.features(image)
+    pixel_map = to_pixels(
+        map_patches(recipe.method, recipe.detector, patches, recipe.live), recipe.backbone.size, sigma=SIGMA
+    )
+    name = None if types is None else lambda found: types.name(image, found, backbone, embedding)
+    return assemble(
+        float(image_score(pixel_map)), pixel_map, recipe.limits, image.shape[:2], check=check, name_type=name
+    )
 
 
 def map_patches(method: str, detector: Detector, patches, live: Mapping[str, int]) -> np.ndarray:

@@ -1,16 +1,19 @@
 """What Loupe says of one part: the score, the word, the map and where on it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from inspect_core.judge.anomaly_map import Region
+from inspect_core.judge.anomaly_map import Region, regions, scale_region
 from inspect_core.judge.checks import as_finite_number
 
-__all__ = ["Limits", "Region", "Verdict", "Word"]
+__all__ = ["OTHER_PRODUCT", "Limits", "ProductCheck", "Region", "Verdict", "Word", "assemble"]
 
 Word = Literal["accept", "review", "reject"]
+OTHER_PRODUCT = "other product"
+"""The reason of a photo that the product check stopped."""
 
 
 @dataclass(frozen=True)
@@ -41,15 +44,29 @@ class Limits:
         return "review" if score <= self.reject else "reject"
 
 
+@dataclass(frozen=True)
+class ProductCheck:
+    """What the product check says of one photo.
+
+    foreign: whether it shows another product than the one taught; stops: whether it is rejected for that, whatever its
+    score; sentence: the finding in words.
+    """
+
+    foreign: bool
+    stops: bool
+    sentence: str
+
+
 @dataclass(frozen=True, eq=False)
 class Verdict:
     """The finding on one image.
 
     score: raw, in the detector's unit, the maximum of the map. verdict: the word. anomaly_map: (H, W) float32 at the
     network's input size. regions: above the limit for review, so that an accepted part has none and
-    every other part has one; highest peak first, in pixels of the original image. guard: what the guard says of the
-    image, None when it is off. kind: the kind of defect and its probability, None when no kinds were taught or the
-    part is of no known kind.
+    every other part of the product has one; highest peak first, in pixels of the original image. guard: what the
+    product check says of the image, None when it is off. kind: the defect type and its probability, None when none
+    was asked for or none was likely enough, which of_unknown_type tells apart. reason: OTHER_PRODUCT when the product
+    check stopped the photo.
     """
 
     score: float
@@ -58,3 +75,31 @@ class Verdict:
     regions: tuple[Region, ...] = ()
     guard: str | None = None
     kind: tuple[str, float] | None = None
+    of_unknown_type: bool = False
+    reason: str | None = None
+
+
+def assemble(
+    score: float,
+    anomaly_map: np.ndarray,
+    limits: Limits,
+    size: tuple[int, int],
+    *,
+    check: ProductCheck | None = None,
+    name_type: Callable[[tuple[Region, ...]], tuple[str, float] | None] | None = None,
+) -> Verdict:
+    """The one place where a verdict is made of its findings, for the page, the command line and the recipe.
+
+    score: that of `anomaly_map`, (H, W) float32; size: (H, W) of the original image. name_type gives (type,
+    probability) or None for the regions found; it is asked only for a part that is neither accepted nor stopped.
+    Raises ValueError when the score is not finite.
+    """
+    found = tuple(scale_region(region, anomaly_map.shape, size) for region in regions(anomaly_map, limits.review))
+    guard = check.sentence if check is not None else None
+    word = limits.verdict(score)
+    if check is not None and check.stops:
+        return Verdict(score, "reject", anomaly_map, found, guard, reason=OTHER_PRODUCT)
+    if name_type is None or word == "accept":
+        return Verdict(score, word, anomaly_map, found, guard)
+    kind = name_type(found)
+    return Verdict(score, word, anomaly_map, found, guard, kind, of_unknown_type=kind is None)

@@ -43,7 +43,7 @@ RESULTS = {
 def without_guard(exported, monkeypatch: pytest.MonkeyPatch) -> None:
     """The guard has its own tests."""
     for module in (memory, teaching):
-        monkeypatch.setattr(module, "train_guard", lambda *photos, seed: None)
+        monkeypatch.setattr(module, "train_guard", lambda *photos, **settings: None)
         monkeypatch.setattr(module, "with_head", setting.network)
 
 

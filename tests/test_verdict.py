@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.judge.limits import count_parts
-from inspect_core.verdict import Limits, Verdict
+from inspect_core.verdict import OTHER_PRODUCT, Limits, ProductCheck, Verdict, assemble
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,31 @@ def test_limits_and_verdict_are_frozen():
     assert (verdict.regions, verdict.guard, verdict.kind) == ((), None, None)
     with pytest.raises(dataclasses.FrozenInstanceError):
         verdict.score = 2.0
+
+
+@given(
+    st.integers(0, 6),
+    st.tuples(st.integers(0, 6), st.integers(0, 6)).map(sorted),
+    st.sampled_from([None, (False, False), (True, False), (True, True)]),
+    st.sampled_from([None, "named", "unknown"]),
+)
+@settings(deadline=None, max_examples=100)
+def test_a_verdict_is_assembled_by_one_set_of_rules(peak, limits, said, types):
+    anomaly_map = np.zeros((4, 8), np.float32)
+    anomaly_map[1:3, 2:4] = peak
+    check, asked = None if said is None else ProductCheck(*said, "said"), []
+
+    def name_type(found):
+        asked.append(found)
+        return ("dent", 0.9) if types == "named" else None
+
+    limits = Limits(*limits)
+    found = assemble(peak, anomaly_map, limits, (8, 16), check=check, name_type=None if types is None else name_type)
+    stopped, accepted = said == (True, True), limits.verdict(peak) == "accept"
+    assert found.verdict == ("reject" if stopped else limits.verdict(peak))
+    assert found.reason == (OTHER_PRODUCT if stopped else None)
+    assert found.guard == (None if said is None else "said")
+    assert [region.box for region in found.regions] == ([] if accepted else [(4, 2, 8, 6)])
+    assert asked == ([found.regions] if types is not None and not stopped and not accepted else [])
+    assert found.kind == (("dent", 0.9) if asked and types == "named" else None)
+    assert found.of_unknown_type == bool(asked and types == "unknown")

@@ -1,35 +1,49 @@
 """One image from file to verdict, step by step and as a whole, with localized Mahalanobis on two grids.
 
 The steps follow each other as in use, one photo after the other, so each finds the caches as the step before left
-them. The backbone is also timed alone, right after a run of itself: that quicker figure is what the ratio divides by.
-Everything from the patch grid on counts as detector and map: projection, distances, map, score.
+them. The backbone is also timed alone, right after a run of itself: that quicker figure is what the ratios divide by.
+Everything from the patch grid on counts as detector and map: projection, distances, map, score. The whole is a verdict
+as users get it, with a product check, and with defect types of the whole part or by region, for good and defective
+photos in turn.
 """
 
 import tempfile
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import torch
 
-from benchmarks.main_job.setting import Setting, network, study, taught
+from benchmarks.main_job.setting import Setting, sample, study, taught, with_head
 from benchmarks.measure import Stopwatch, spread
+from inspect_core.defect_types import training
+from inspect_core.defect_types.classifier import embed
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.patch_grid import join
 from inspect_core.features.store import Store
+from inspect_core.guard.training import train_guard
 from inspect_core.images.read import read, squash
 from inspect_core.judge.anomaly_map import SIGMA, image_score, regions, to_pixels
 from inspect_core.recipe import Recipe, inspect, map_patches
 
 AFTER_BACKBONE = ("grid", "detector", "map")
+WHOLES = {"file_to_verdict": False, "file_to_verdict_by_region": True}
+"""Name of a figure -> whether the defect types are by region."""
 
 
 def figures(setting: Setting) -> dict:
-    """Milliseconds of each step and of the whole, and the ratio to the backbone, on each grid."""
-    backbone, photos = network(setting), taught(setting)
+    """Milliseconds of each step and of the whole, and the ratios to the backbone, on each grid."""
+    backbone, photos = with_head(setting), taught(setting)
+    guard, paths = train_guard(backbone, photos.fit, photos.calibrate), _in_turn(photos.judge)
+    defects = sample().defects
+    types = training.fit(
+        np.stack([embed(read(photo.path).pixels, None, backbone) for photo in defects]), [p.kind for p in defects]
+    ).defect_types
     found = {"engine": backbone.engine, "threads": torch.get_num_threads(), "k": setting.k}
     for side in setting.sides:
         with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
-            recipe = study(setting, photos, side, Store(folder)).fit().recipe()
-        found[f"{side}x{side}"] = on_grid(recipe, backbone, [photo.path for photo in photos.judge], setting.repeats)
+            recipe = study(setting, photos, side, Store(folder)).fit().recipe(guard=guard, defect_types=types)
+        found[f"{side}x{side}"] = on_grid(recipe, backbone, paths, setting.repeats)
     return found
 
 
@@ -37,18 +51,34 @@ def on_grid(recipe: Recipe, backbone: Backbone, paths: list, repeats: int) -> di
     """`repeats` photos, after two that are not counted."""
     columns = torch.from_numpy(recipe.projection)
     watch, whole = Stopwatch(), Stopwatch()
+    wholes = {
+        name: replace(recipe, defect_types=replace(recipe.defect_types, by_region=by_region))
+        for name, by_region in WHOLES.items()
+    }
     for number in range(repeats + 2):
         path = paths[number % len(paths)]
         _one_photo(path, recipe, backbone, columns, watch)
-        whole.start()
-        inspect(read(path).pixels, recipe, backbone=backbone)
-        whole.lap("file_to_verdict")
+        for name, complete in wholes.items():
+            whole.start()
+            inspect(read(path).pixels, complete, backbone=backbone)
+            whole.lap(name)
     took = {name: values[2:] for name, values in {**watch.took, **whole.took}.items()}
     after = np.sum([took[name] for name in AFTER_BACKBONE], axis=0)
     return {name: spread(values, "ms") for name, values in took.items()} | {
         "detector_and_map": spread(after.tolist(), "ms"),
-        "detector_and_map_to_backbone": spread((after / took["backbone_alone"]).tolist(), "ratio"),
+        "detector_and_map_to_backbone": _to_backbone(after, took),
+        **{f"{name}_to_backbone": _to_backbone(took[name], took) for name in WHOLES},
     }
+
+
+def _to_backbone(values, took: dict[str, list[float]]) -> dict[str, float]:
+    return spread((np.asarray(values) / took["backbone_alone"]).tolist(), "ratio")
+
+
+def _in_turn(photos: tuple) -> list[Path]:
+    """Paths of good and defective photos, one after the other, as many of each."""
+    good, defects = ([photo.path for photo in photos if (photo.kind != "good") == wanted] for wanted in (False, True))
+    return [path for pair in zip(good, defects, strict=False) for path in pair]
 
 
 def _one_photo(path, recipe: Recipe, backbone: Backbone, columns: torch.Tensor, watch: Stopwatch) -> None:

@@ -4,6 +4,7 @@ Steps of teaching are those of the Teach page: scan and split, extract, fit, sug
 feature store. The exported network is there already, as on every start but the first.
 """
 
+import math
 import tempfile
 from collections.abc import Iterator
 
@@ -33,20 +34,19 @@ def fit_alone(setting: Setting, side: int) -> dict:
     """The fit as a study runs it, on features in memory, and read back from the feature store."""
     width, method = sum(network(setting).tap_channels), METHODS["mahalanobis"]
     columns = semi_orthogonal(width, setting.k)
-    one_photo = 4 * side * side * setting.k
+    shape = (1, side, side, setting.k)
+    one_photo = 4 * math.prod(shape)
     with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
         store = Store(folder, limit=2 * setting.good * one_photo + GIGABYTES)
         rng = np.random.default_rng(0)
         falling = 1 / np.sqrt(np.arange(1, setting.k + 1, dtype=np.float32))
         held = []
         for number in range(setting.good):
-            held.append(torch.from_numpy(rng.standard_normal((1, side, side, setting.k), np.float32) * falling))
+            held.append(torch.from_numpy(rng.standard_normal(shape, np.float32) * falling))
             store.put(f"{number}", held[-1].numpy())
 
         def stored() -> Iterator[torch.Tensor]:
-            return (
-                torch.from_numpy(store.get(f"{number}", (1, side, side, setting.k))) for number in range(setting.good)
-            )
+            return (torch.from_numpy(store.get(f"{number}", shape)) for number in range(setting.good))
 
         watch = Stopwatch()
         for _ in range(setting.runs + 1):

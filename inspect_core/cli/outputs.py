@@ -32,6 +32,7 @@ CSV_COLUMNS = (
     "digest",
     "score",
     "verdict",
+    "reason",
     "regions",
     "largest_region_pixels",
     "limit",
@@ -64,14 +65,12 @@ def write_table(path: Path, rows: Iterable[Sequence[str | float]]) -> None:
 
 
 def table_row(name: str, digest: str, verdict: Verdict, recipe: Recipe, *, seconds: float) -> tuple[str | float, ...]:
-    """One row of the table. The kind is empty for an accepted part or without kinds, its probability without a name."""
-    named = verdict.kind
-    if named is None:
-        named = (UNKNOWN_TYPE if recipe.defect_types is not None and verdict.verdict != "accept" else ""), ""
+    """One row of the table. The kind is empty when none was asked for (see `assemble`), its probability without one."""
+    named = verdict.kind or (UNKNOWN_TYPE if verdict.of_unknown_type else "", "")
     largest = max((region.area for region in verdict.regions), default=0)
     return (
-        name, digest, verdict.score, verdict.verdict, len(verdict.regions), largest, recipe.limits.reject,
-        verdict.guard or "", recipe.digest, *named, round(1000 * seconds, 1),
+        name, digest, verdict.score, verdict.verdict, verdict.reason or "", len(verdict.regions), largest,
+        recipe.limits.reject, verdict.guard or "", recipe.digest, *named, round(1000 * seconds, 1),
     )  # fmt: skip
 
 

@@ -42,13 +42,21 @@ class DefectTypes:
         """The kinds, in the order of every column."""
         return tuple(str(name) for name in self.classifier.classes)
 
-    def name(self, image: np.ndarray, regions: Sequence[Region], backbone: Backbone) -> tuple[str, float] | None:
+    def name(
+        self, image: np.ndarray, regions: Sequence[Region], backbone: Backbone, whole: Tensor | None = None
+    ) -> tuple[str, float] | None:
         """(kind, probability) of one part, (H, W, 3) uint8, or None when it is unknown defect type.
 
         regions: what stands out on it, in its pixels; with none, a classifier of regions looks at the whole part.
+        whole: the (1, d) embedding of the whole part when it is at hand, which spares a run of the network.
         """
-        box = largest_box(regions) if self.by_region else None
-        return self.of_embedding(embed(image, box, backbone))
+        box = self.box_of(regions)
+        at_hand = box is None and whole is not None
+        return self.of_embedding(whole[0].cpu().numpy() if at_hand else embed(image, box, backbone))
+
+    def box_of(self, regions: Sequence[Region]) -> Box | None:
+        """What to look at on a part: the box of its largest region, the first of equals; None for the whole part."""
+        return max(regions, key=lambda region: region.area).box if self.by_region and regions else None
 
     def of_embedding(self, embedding: np.ndarray) -> tuple[str, float] | None:
         """(kind, probability) for a (d,) embedding, or None when no kind is likely enough."""
@@ -101,11 +109,6 @@ def least_limit(prior: np.ndarray) -> float:
     """A probability clearly above the largest prior, (C,): whatever lies below it was never seen."""
     largest = float(prior.max())
     return min(MARGIN * largest, (1 + largest) / 2)
-
-
-def largest_box(regions: Sequence[Region]) -> Box | None:
-    """The box of the region of the largest area, the first of equals; None when there is none."""
-    return max(regions, key=lambda region: region.area).box if regions else None
 
 
 def embed(image: np.ndarray, box: Box | None, backbone: Backbone) -> np.ndarray:

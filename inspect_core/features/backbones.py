@@ -83,6 +83,11 @@ class Backbone:
         *maps, embedding, logits = self._run(images, head=True)
         return tuple(maps), embedding, logits
 
+    @property
+    def embedding_width(self) -> int:
+        """Features of one embedding, d. Raises ValueError for a network that does not end in a linear layer."""
+        return self._head().in_features
+
     def _head(self) -> nn.Linear:
         layer = self._network.get_submodule(self.classifier) if self.classifier else None
         if not isinstance(layer, nn.Linear):

@@ -14,6 +14,7 @@ from torch import Tensor
 from inspect_core.detectors.cop_corp import energy, fit_cop, fit_corp, fuse
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap
 from inspect_core.judge.checks import as_finite, as_finite_number
+from inspect_core.verdict import ProductCheck
 
 OFF, WARN, STOP = "off", "warn", "stop"
 MODES = (OFF, WARN, STOP)
@@ -58,24 +59,29 @@ class Guard:
             )
         return -fuse(error, energy(_rows(logits)), smallest=self.smallest).double().cpu().numpy()
 
-    def trips(self, score: float) -> bool:
-        """Whether a photo of this score is not the product that was taught.
+    @property
+    def is_on(self) -> bool:
+        return self.mode != OFF
 
-        Raises ValueError, unless the guard is off, when the score is not finite: such a photo is not known to be one.
+    def check(self, embedding: np.ndarray | Tensor, logits: np.ndarray | Tensor) -> ProductCheck | None:
+        """What the guard says of one photo, from its (1, d) and (1, c). Raises as `score` and `judge`."""
+        return self.judge(float(self.score(embedding, logits)[0])) if self.is_on else None
+
+    def judge(self, score: float) -> ProductCheck | None:
+        """What the guard says of a photo of this score; None when it is off.
+
+        Raises ValueError when the score is not finite: such a photo is not known to show the product.
         """
-        return self.mode != OFF and as_finite_number(score, name="the product check's score") > self.limit
-
-    def sentence(self, score: float) -> str:
-        """What the engineer reads above the verdict."""
-        if self.mode == OFF:
-            return "Product check is off."
-        if not self.trips(score):
-            return "This looks like the product that was taught."
-        what = "so the recipe rejects it" if self.mode == STOP else "so do not rely on the verdict"
-        return (
-            f"This does not look like the product that was taught, {what} "
-            f"(product check {score:.2f}, limit {self.limit:.2f})."
-        )
+        if not self.is_on:
+            return None
+        if as_finite_number(score, name="the product check's score") <= self.limit:
+            return ProductCheck(False, False, "This looks like the product that was taught.")
+        stops = self.mode == STOP
+        what = "so the recipe rejects it" if stops else "so do not rely on the verdict"
+        return ProductCheck(
+            True, stops, f"This does not look like the product that was taught, {what} "
+            f"(product check {score:.2f}, limit {self.limit:.2f}).",
+        )  # fmt: skip
 
     def with_mode(self, mode: str) -> "Guard":
         """The same guard, off, warning or stopping. Raises ValueError for another word."""

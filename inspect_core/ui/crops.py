@@ -54,7 +54,7 @@ def embedding(taught: TaughtPart, position: int, box: Box | None) -> np.ndarray:
     backbone, store = taught.preparation.backbone, _store(taught)
     parts = (backbone.name, backbone.weight_digest, backbone.size, backbone.engine, box)
     key = f"{taught.scored.photos[position].digest}-{hashlib.sha256(repr(parts).encode()).hexdigest()}-embedding"
-    kept = store.get(key)
+    kept = store.get(key, (backbone.embedding_width,))
     if kept is None:
         kept = embed(taught.pixels(position), box, backbone)
         with contextlib.suppress(OSError):  # a full disk costs the time to look again, not the answer

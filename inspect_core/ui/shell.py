@@ -67,7 +67,7 @@ def sidebar() -> None:
         else:
             st.markdown(f"**{plain(taught.product)}**")
             st.caption(plain(taught.describe()))
-            st.caption(f"Runs on {plain(taught.engine)}")
+            st.caption(f"Runs on {plain(taught.preparation.backbone.engine)}")
         job = jobs().current
         if job is not None and job.active:
             _watch()

@@ -19,10 +19,10 @@ from torch import Tensor
 
 from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.extraction import Preparation
-from inspect_core.guard.model import OFF, Guard
+from inspect_core.guard.model import Guard
 from inspect_core.images.read import Picture, read
 from inspect_core.plots import heatmap
-from inspect_core.recipe import Recipe, guard_score
+from inspect_core.recipe import Recipe
 from inspect_core.runtime import workspace
 from inspect_core.runtime.unfinished import replacing
 from inspect_core.similar.known_cases import KnownCases
@@ -30,7 +30,7 @@ from inspect_core.study.scored_photos import UNKNOWN, ScoredPhoto, ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.tuning.suggest import Suggestion
-from inspect_core.verdict import Limits
+from inspect_core.verdict import Limits, ProductCheck
 
 SHELF_SIZE = 3
 ADDED = "added"
@@ -74,10 +74,6 @@ class TaughtPart:
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     _memo: _Memo = field(default_factory=_Memo, repr=False)
 
-    @property
-    def engine(self) -> str:
-        return self.preparation.backbone.engine
-
     def describe(self) -> str:
         """One line: the recipe in use with its short digest and state, or that nothing was saved yet."""
         if self.recipe is None or self.recipe.digest is None:
@@ -113,21 +109,26 @@ class TaughtPart:
         chosen = errors[good] if good.any() else errors
         return float(np.median(chosen)) if chosen.size else 0.0
 
-    def product_check(self, position: int) -> str | None:
-        """What the guard says of one photo on the tray; None when there is no guard or it is off."""
-        if self.guard is None or self.guard.mode == OFF:
-            return None
-        asked, known = (self.scored.photos[position].digest, self.guard.fused), self._memo.foreign
-        if asked not in known:
-            known[asked] = guard_score(self.pixels(position), self.guard, self.preparation.backbone)
-        return self.guard.sentence(known[asked])
+    def product_check(self, position: int, *, ask: bool = True) -> ProductCheck | None:
+        """What the guard says of one photo on the tray; None when there is no guard or it is off.
 
-    def is_foreign(self, position: int) -> bool:
-        """Whether the guard trips on one photo; False while it has not been asked about it."""
+        ask False: None too while the guard was not asked about the photo, which takes a run of the network. Raises
+        ImageError for a photo that can no longer be read.
+        """
+        if self.guard is None or not self.guard.is_on:
+            return None
+        digest, known = self.scored.photos[position].digest, self._memo.foreign
+        if ask and (digest, self.guard.fused) not in known:
+            self.look(self.pixels(position), digest)
+        return self.guard.judge(known[digest, self.guard.fused]) if (digest, self.guard.fused) in known else None
+
+    def look(self, pixels: np.ndarray, digest: str) -> Tensor:
+        """(1, h, w, k) patch features of a photo of this content; what the guard finds in the same run is kept."""
         if self.guard is None:
-            return False
-        score = self._memo.foreign.get((self.scored.photos[position].digest, self.guard.fused))
-        return score is not None and self.guard.trips(score)
+            return self.preparation.features(pixels)
+        patches, embedding, logits = self.preparation.describe(pixels)
+        self._memo.foreign[digest, self.guard.fused] = float(self.guard.score(embedding, logits)[0])
+        return patches
 
     def patch_sample(self) -> PatchSample:
         """Patches of the good photos that previews are fitted on; who asks while they are drawn waits for the same."""
@@ -246,19 +247,14 @@ def change(taught_id: str, how: Callable[[TaughtPart], TaughtPart]) -> TaughtPar
 
 
 def add(taught: TaughtPart, picture: Picture) -> TaughtPart | None:
-    """The part with an uploaded photo on its tray, kept losslessly in the workspace; None when the part was put away.
-
-    A photo seen before costs no work.
-    """
+    """The part with an uploaded photo on its tray, kept losslessly in the workspace; None when it was put away."""
     if taught.position_of(picture.digest) is not None:
         return taught
     path = keep_upload(picture)
     photo = ScoredPhoto(picture.name, picture.digest, picture.pixels.shape[:2], UNKNOWN, ADDED, path)
-    patches, thumbnail = taught.preparation.features(picture.pixels), heatmap.thumbnail(picture.pixels)
-    added = change(taught.id, lambda held: held.with_photo(photo, patches, thumbnail))
-    if added is not None:
-        added.product_check(added.position_of(picture.digest))
-    return added
+    patches, thumbnail = taught.look(picture.pixels, picture.digest), heatmap.thumbnail(picture.pixels)
+    taught._memo.read = path, picture.pixels
+    return change(taught.id, lambda held: held.with_photo(photo, patches, thumbnail))
 
 
 def take(taught_id: str) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from inspect_core.judge.anomaly_map import regions, scale_region
 from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill, upper_bound
 from inspect_core.plots import heatmap
 from inspect_core.ui.bench import bench
-from inspect_core.verdict import Limits
+from inspect_core.verdict import Limits, ProductCheck, assemble
 
 FOLDER = bench.FRONTEND
 SOURCE = "\n".join((FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in ("judging", "map"))
@@ -121,6 +122,24 @@ def test_nothing_is_accepted_on_what_is_not_finite(run) -> None:
     assert said[0] == ["accept", True, 1]
     for (_, *limits), ours in zip(cases[1:], said[1:], strict=True):
         assert ours == ["unjudged", set(limits) == {"1"}, 0]
+
+
+def test_a_verdict_is_that_of_python_stopped_photos_included(run) -> None:
+    cases = [
+        (score, Limits(review, reject), stopped)
+        for score in (0.0, 1.0, 2.0, 3.0)
+        for review, reject in ((1.0, 2.0), (2.0, 2.0))
+        for stopped in (False, True)
+    ]
+    said = run(
+        "return verdictOf(it.score, it.limits, it.stopped);",
+        [{"score": score, "limits": asdict(limits), "stopped": stopped} for score, limits, stopped in cases],
+    )
+    nothing = np.zeros((2, 2), np.float32)
+    assert said == [
+        assemble(score, nothing, limits, (2, 2), check=ProductCheck(stopped, stopped, "")).verdict
+        for score, limits, stopped in cases
+    ]
 
 
 def test_verdicts_counts_and_the_sentence(run) -> None:

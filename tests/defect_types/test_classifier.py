@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
-from inspect_core.defect_types.classifier import DefectTypes, embed, largest_box
+from inspect_core.defect_types.classifier import DefectTypes, embed
 from inspect_core.defect_types.training import fit
 from inspect_core.images.boxes import square_around
 from inspect_core.judge.anomaly_map import Region
@@ -81,6 +83,10 @@ def test_the_crop_is_a_square_inside_the_photo(box):
 
 def test_the_embedding_is_that_of_the_largest_region(backbone):
     image = np.random.default_rng(0).integers(0, 255, (200, 300, 3), np.uint8)
-    box = largest_box([Region(4, 9.0, (0, 0, 2, 2)), Region(400, 5.0, (100, 80, 140, 120))])
+    regions = [Region(4, 9.0, (0, 0, 2, 2)), Region(400, 5.0, (100, 80, 140, 120))]
+    by_region = fit(*examples(20, 0), by_region=True).defect_types
+    box = by_region.box_of(regions)
     x0, y0, x1, y1 = square_around(box, (200, 300))
     assert np.array_equal(embed(image, box, backbone), embed(image[y0:y1, x0:x1], None, backbone))
+    assert by_region.box_of([]) is None
+    assert replace(by_region, by_region=False).box_of(regions) is None

@@ -31,10 +31,13 @@ def test_another_product_trips_and_new_good_parts_do_not(gamma, fused):
     )
     fresh = guard.score(product(50, 3), logits(50, 8) if fused else None)
     strange = guard.score(foreign(50), logits(50, 5) if fused else None)
-    assert not any(guard.trips(score) for score in fresh)
-    assert all(guard.trips(score) for score in strange)
-    assert "does not look like" in guard.sentence(strange[0])
-    assert "looks like the product" in guard.sentence(fresh[0])
+    known, stopped = ([guard.judge(score) for score in scores] for scores in (fresh, strange))
+    assert not any(check.foreign or check.stops for check in known)
+    assert all(check.foreign and check.stops for check in stopped)
+    assert all("does not look like" in check.sentence for check in stopped)
+    assert all("looks like the product" in check.sentence for check in known)
+    warned = guard.with_mode("warn").judge(strange[0])
+    assert (warned.foreign, warned.stops) == (True, False)
 
 
 def test_fused_score_is_minus_the_papers():
@@ -51,10 +54,9 @@ def test_energies_that_fall_below_nothing_are_shifted():
     assert np.isfinite(guard.score(foreign(4), logits(4, -40))).all()
 
 
-def test_off_never_trips_and_says_so():
+def test_off_says_nothing():
     guard = fit(product(30, 1), product(10, 2)).with_mode("off")
-    assert not guard.trips(1e9)
-    assert guard.sentence(1e9) == "Product check is off."
+    assert guard.judge(1e9) is None
     with pytest.raises(ValueError, match="mode is 'maybe'"):
         guard.with_mode("maybe")
 

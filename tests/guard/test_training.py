@@ -33,7 +33,7 @@ def test_a_photo_of_another_product_is_stopped_and_the_taught_one_is_not(product
     own = inspect(read(next((product / "test/good").iterdir())).pixels, recipe, backbone=backbone)
     assert "looks like the product" in own.guard
     other = inspect(read(SAMPLES / "linen/test/good/part_060.jpg").pixels, recipe, backbone=backbone)
-    assert other.verdict == "reject"
+    assert (other.verdict, other.reason, own.reason) == ("reject", "other product", None)
     assert "does not look like" in other.guard
 
 

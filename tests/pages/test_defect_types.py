@@ -1,5 +1,5 @@
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 
@@ -8,7 +8,6 @@ import pytest
 
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.defect_types import training
-from inspect_core.defect_types.classifier import UNKNOWN_TYPE
 from inspect_core.images.read import read
 from inspect_core.recipe import inspect
 from inspect_core.records import recipe_file
@@ -17,6 +16,7 @@ from inspect_core.ui import crops, shell, taught_part
 from inspect_core.ui.defect_types import labels, naming, results
 from inspect_core.ui.defect_types import training as kinds_training
 from inspect_core.ui.defect_types.panels import WHOLE
+from inspect_core.ui.inspect import views
 
 PAGE = "pages/defect_types.py"
 
@@ -233,6 +233,38 @@ def test_cancelling_changes_nothing(ready, labelled, monkeypatch):
     assert not app.error
 
 
+def on_page_and_line(part, recipe):
+    """The recipe's verdicts on the part's photos, after the page gave the same."""
+    found = []
+    for position, photo in enumerate(part.scored.photos):
+        ours = inspect(read(photo.path).pixels, recipe, backbone=part.preparation.backbone)
+        view = views.of_model(now(part), position, dict(recipe.live), recipe.limits)
+        page = views.verdict_of(now(part), position, view, preview=False, gone=False)
+        assert np.array_equal(page.anomaly_map, ours.anomaly_map)
+        names = [field.name for field in fields(ours) if field.name != "anomaly_map"]
+        assert [getattr(page, name) for name in names] == [getattr(ours, name) for name in names], photo.name
+        preview = views.verdict_of(now(part), position, view, preview=True, gone=False)
+        assert (preview.verdict, preview.kind, preview.of_unknown_type) == (ours.verdict, None, False)
+        found.append(ours)
+    return found
+
+
+def test_a_photo_stopped_by_the_product_check_is_told_alike_by_page_and_recipe(open_app, learned):
+    part, preparation = now(learned), learned.preparation
+    scores = [
+        float(part.guard.score(*preparation.describe(part.pixels(i))[1:])[0]) for i in range(len(part.scored.photos))
+    ]
+    strict = replace(part.guard, mode="stop", limit=float(np.median(scores)))
+    sure = part.defect_types.with_limit(0.0)
+    taught_part.change(part.id, lambda held: replace(held, guard=strict, defect_types=sure))
+    verdicts = on_page_and_line(learned, part.study.recipe(guard=strict, defect_types=sure))
+    stopped = [verdict for verdict in verdicts if verdict.reason == "other product"]
+    assert {verdict.verdict for verdict in stopped} == {"reject"}
+    assert {naming.in_words(verdict) for verdict in stopped} == {"other product"}
+    assert any(not verdict.regions for verdict in stopped), "under the limit, and stopped all the same"
+    assert any(verdict.kind for verdict in verdicts if verdict not in stopped)
+
+
 def test_inspect_names_the_kind_as_the_recipe_does(open_app, learned, workspace):
     app = open_app()
     app.slider(key=f"minimum_confidence-inspect-{learned.id}").set_value(55).run()
@@ -241,16 +273,9 @@ def test_inspect_names_the_kind_as_the_recipe_does(open_app, learned, workspace)
     app.text_input(key=f"recipe_name-{learned.id}").set_value("Named").run()
     app.button(key=f"save-{learned.id}").click().run()
     recipe = recipe_file.load(workspace / "recipes/Named.zip")
-    said = []
-    for position, photo in enumerate(learned.scored.photos):
-        verdict = inspect(read(photo.path).pixels, recipe, backbone=learned.preparation.backbone)
-        words_of = None
-        if verdict.verdict != "accept":
-            words_of = f"{verdict.kind[0]}, {100 * verdict.kind[1]:.0f} %" if verdict.kind else UNKNOWN_TYPE
-        said.append(naming.type_sentence(now(learned), position, dict(recipe.live), recipe.limits))
-        assert said[-1] == words_of, photo.name
-    assert any(words_of not in (None, UNKNOWN_TYPE) for words_of in said)
-    assert None in said
+    verdicts = on_page_and_line(learned, recipe)
+    assert {verdict.kind is not None for verdict in verdicts} == {True, False}
+    assert all(verdict.kind is None for verdict in verdicts if verdict.verdict == "accept")
     points = np.random.default_rng(0).normal(size=(5, 1280)).astype(np.float32)
     kept, again = now(learned).defect_types.classifier, recipe.defect_types.classifier
     assert np.array_equal(kept.predict_proba(points), again.predict_proba(points))

@@ -3,6 +3,8 @@ from pathlib import Path
 
 import numpy as np
 
+from inspect_core.features.backbones import Backbone
+from inspect_core.images.read import read
 from inspect_core.ui import crops, shell, taught_part
 from inspect_core.ui.inspect import panels
 from inspect_core.ui.teach import teaching
@@ -73,9 +75,24 @@ def test_every_new_photo_goes_on_the_bench_under_its_own_name(open_app, in_the_h
     app, count = open_app(), len(in_the_hand.scored.photos)
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value(files).run()
     assert not app.exception
-    added = in_the_hand.scored.photos[count:]
+    added = taught_part.find(in_the_hand.id).scored.photos[count:]
     assert [photo.name for photo in added] == names
     assert len({photo.path for photo in added}) == len(names)
+
+
+def test_an_added_photo_takes_one_run_of_the_network_and_is_not_read_back(open_app, in_the_hand, monkeypatch):
+    linen = Path(__file__).resolve().parents[2] / "sample_data/linen/test/good/part_060.jpg"
+    app, run, runs, reads = open_app(), Backbone._run, [], []
+    monkeypatch.setattr(taught_part, "read", lambda path: reads.append(path) or read(path))
+    monkeypatch.setattr(
+        Backbone, "_run", lambda self, images, *, head: runs.append(head) or run(self, images, head=head)
+    )
+    app.file_uploader(key=f"added-{in_the_hand.id}").set_value([("x.jpg", linen.read_bytes(), "image/jpeg")]).run()
+    assert not app.exception
+    taught = taught_part.find(in_the_hand.id)
+    added = len(taught.scored.photos) - 1
+    assert (runs, reads) == ([True], [])
+    assert np.array_equal(taught.pixels(added), read(taught.scored.photos[added].path).pixels)
 
 
 def test_a_photo_of_another_product_is_known_as_soon_as_it_is_added(open_app, in_the_hand):
@@ -86,11 +103,11 @@ def test_a_photo_of_another_product_is_known_as_soon_as_it_is_added(open_app, in
     taught = taught_part.find(in_the_hand.id)
     *others, added = range(len(taught.scored.photos))
     assert taught.scored.photos[added].name == "x.jpg"
-    assert taught.is_foreign(added)
-    assert not any(taught.is_foreign(position) for position in others)
-    assert "does not look like" in taught.product_check(added)
+    known = [taught.product_check(position, ask=False) for position in others]
+    assert not any(check.foreign for check in known if check is not None)
+    assert "does not look like" in taught.product_check(added, ask=False).sentence
     refitted = taught_part.refitted(taught, taught.study.with_parameters({}).fit())
-    assert refitted.is_foreign(added), "the check is the same one"
+    assert refitted.product_check(added, ask=False).foreign, "the check is the same one"
 
 
 def test_a_photo_that_is_gone_is_named_and_the_bench_goes_on(open_app, in_the_hand, monkeypatch):
@@ -125,7 +142,7 @@ def test_a_full_disk_costs_no_answer(in_the_hand, monkeypatch):
         raise OSError(28, "No space left on device")
 
     first = crops.embedding(in_the_hand, 0, (0, 0, 40, 30))
-    monkeypatch.setattr(in_the_hand.study.store, "get", lambda key: None)
+    monkeypatch.setattr(in_the_hand.study.store, "get", lambda key, shape: None)
     monkeypatch.setattr(in_the_hand.study.store, "put", full)
     assert np.array_equal(crops.embedding(in_the_hand, 0, (0, 0, 40, 30)), first)
 

@@ -1,28 +1,31 @@
 """The kind of the part on the bench, and the live limit from which a kind is named."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
 
 from inspect_core.defect_types.classifier import UNKNOWN_TYPE
+from inspect_core.judge.anomaly_map import Region
 from inspect_core.ui import crops, taught_part
 from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.verdict import Limits
+from inspect_core.verdict import Verdict
 
 
-def type_sentence(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits) -> str | None:
-    """What inspection says of the kind of one photo on the tray: "scratch, 87 %" or "unknown defect type".
+def name_type(taught: TaughtPart, position: int, regions: Sequence[Region]) -> tuple[str, float] | None:
+    """(kind, probability) of one photo on the tray with these regions, as inspection names it.
 
-    None for an accepted part and while no kinds are taught. Raises ImageError for a photo that can no longer be read.
+    Its embedding is kept. Raises ImageError for a photo that can no longer be read.
     """
     defect_types = taught.defect_types
-    if defect_types is None:
-        return None
-    box = crops.found_box(taught, position, live, limits)
-    if box is None:
-        return None
-    named = defect_types.of_embedding(crops.embedding(taught, position, box if defect_types.by_region else None))
-    return f"{named[0]}, {100 * named[1]:.0f} %" if named else UNKNOWN_TYPE
+    return defect_types.of_embedding(crops.embedding(taught, position, defect_types.box_of(regions)))
+
+
+def in_words(verdict: Verdict) -> str | None:
+    """What stands under the verdict: "scratch, 87 %", "unknown defect type", the reason of a stopped photo, or None."""
+    if verdict.kind is not None:
+        return f"{verdict.kind[0]}, {100 * verdict.kind[1]:.0f} %"
+    return UNKNOWN_TYPE if verdict.of_unknown_type else verdict.reason
 
 
 def limit_slider(taught: TaughtPart, page: str) -> None:

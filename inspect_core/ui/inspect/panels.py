@@ -26,7 +26,7 @@ from inspect_core.ui.session import carry_limits, settings_at, settings_of
 from inspect_core.ui.similar import panels
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.ui.teach import teaching
-from inspect_core.verdict import Limits
+from inspect_core.verdict import Limits, Verdict
 
 MAX_NOTES = 3
 PREVIEW_POLL_SECONDS = 0.4
@@ -122,12 +122,9 @@ def bench_with_parameters(taught: TaughtPart) -> None:
             moved = f"limits of preview {shown.run.number}"
             view = views.of_preview(taught, position, shown.live, shown.run, view, settings.get(moved))
         pixels, gone = _pixels(taught, position)
-        kind = None
-        if shown.run is None and not gone:
-            kind = naming.type_sentence(taught, position, settings["live"], view.limits)
         try:
-            check = None if gone else taught.product_check(position)
-            result = _draw(taught, position, view, pixels, check, kind)
+            verdict = views.verdict_of(taught, position, view, preview=shown.run is not None, gone=gone)
+            result = _draw(taught, position, view, pixels, verdict)
         except ValueError as error:  # a score that is not finite: nothing is judged on it
             st.error(shell.plain(error), icon=":material/error:")
             return
@@ -228,7 +225,7 @@ def save_recipe(taught: TaughtPart, limits: Limits, live: dict[str, int]) -> Non
                 "reason": reason,
                 "guard": taught.guard,
                 "gallery": taught.cases,
-                "kinds": taught.defect_types,
+                "defect_types": taught.defect_types,
             }
             if taught.study is None:
                 recipe = taught.recipe.revised(limits, **said)
@@ -254,25 +251,24 @@ def _pixels(taught: TaughtPart, position: int) -> tuple[np.ndarray, bool]:
         return np.zeros((*taught.scored.photos[position].size, 3), np.uint8), True
 
 
-def _draw(
-    taught: TaughtPart, position: int, view: View, pixels: np.ndarray, check: str | None, kind: str | None
-) -> bench.BenchResult:
+def _draw(taught: TaughtPart, position: int, view: View, pixels: np.ndarray, verdict: Verdict) -> bench.BenchResult:
     photo, mask = taught.scored.photos[position], None
     if photo.mask is not None:
         with contextlib.suppress(ImageError):
             mask = mask_at(read_mask(photo.mask, photo.size), taught.scored.size)
-    note, box = view.note, None
-    stops = taught.guard is not None and taught.guard.mode == STOP
+    note, box, kind = view.note, None, naming.in_words(verdict)
+    checks = [taught.product_check(i, ask=False) for i in range(len(taught.scored.photos))]
+    foreign = checks[position] is not None and checks[position].foreign
     if (patch := settings_of(taught)["patch"]) is not None and patch[0] == position:
         box = boxes.patch_box(patch[1], taught.scored.grid, pixels.shape[:2])
         note = " ".join(filter(None, [note, "Framed: the patch chosen on Explore."]))
     return bench.bench(
         f"bench-{taught.id}",
         [
-            bench.Part(photo.name, photo.kind, photo.part, photo.group, float(score), stops and taught.is_foreign(i))
-            for i, (photo, score) in enumerate(zip(taught.scored.photos, view.scores, strict=True))
+            bench.Part(photo.name, photo.kind, photo.part, photo.group, float(score), check is not None and check.stops)
+            for photo, score, check in zip(taught.scored.photos, view.scores, checks, strict=True)
         ],
-        bench.Shown(position, pixels, view.pixel_map, mask, check, note, box, kind, taught.is_foreign(position)),
+        bench.Shown(position, pixels, view.pixel_map, mask, verdict.guard, note, box, kind, foreign),
         view.limits,
         calm=view.calm,
         suggested=view.suggested,

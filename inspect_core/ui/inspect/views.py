@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from inspect_core.study.evaluation import in_parts_of
+from inspect_core.ui.defect_types import naming
 from inspect_core.ui.inspect.live_parameters import describe
 from inspect_core.ui.inspect.previews import Run
 from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.verdict import Limits
+from inspect_core.verdict import Limits, Verdict, assemble
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +70,20 @@ def of_preview(
     calm = float(np.median(errors[good] if good.any() else errors))
     sentence = in_parts_of(taught.scored, scores, limits)
     return View(scores, pixel_map, limits, suggested, calm, sentence, f"Preview of {what}, not applied.")
+
+
+def verdict_of(taught: TaughtPart, position: int, view: View, *, preview: bool, gone: bool) -> Verdict:
+    """What is said of the photo shown in this view, as the recipe says it.
+
+    No defect type is named on a preview. A photo that is gone has neither a type nor a product check that was not made
+    before. Raises ValueError for a score that is not finite, and ImageError for a photo that went just now.
+    """
+    named = taught.defect_types is not None and not preview and not gone
+    return assemble(
+        float(view.scores[position]), view.pixel_map, view.limits, taught.scored.photos[position].size,
+        check=taught.product_check(position, ask=not gone),
+        name_type=partial(naming.name_type, taught, position) if named else None,
+    )  # fmt: skip
 
 
 def _ratio(to: float, of: float) -> float:

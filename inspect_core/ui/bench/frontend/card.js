@@ -43,7 +43,7 @@ class VerdictCard {
    * above the limit for review. What is said of another product stands above the verdict.
    */
   judge(part, limits, decimals) {
-    const verdict = part.stopped ? "reject" : verdictOf(part.score, limits);
+    const verdict = verdictOf(part.score, limits, part.stopped);
     const { icon, word } = VERDICTS[verdict];
     this.card.dataset.verdict = verdict;
     this.word.textContent = `${icon} ${word}`;

@@ -12,8 +12,12 @@ const VERDICTS = {
 /** Whether numbers can be compared with one another; what is not finite decides nothing, and nothing is accepted on it. */
 const canJudge = (...numbers) => numbers.every(Number.isFinite);
 
-/** "accept" for score <= review, "review" for score <= reject, else "reject"; "unjudged" where a number is not finite. */
-function verdictOf(score, limits) {
+/**
+ * "accept" for score <= review, "review" for score <= reject, else "reject"; "unjudged" where a number is not finite.
+ * stopped: Python's product check rejects the photo, whatever its score.
+ */
+function verdictOf(score, limits, stopped = false) {
+  if (stopped) return "reject";
   if (!canJudge(score, limits.review, limits.reject)) return "unjudged";
   if (score <= limits.review) return "accept";
   return score <= limits.reject ? "review" : "reject";

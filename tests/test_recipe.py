@@ -1,0 +1,88 @@
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from inspect_core.defect_types.training import fit
+from inspect_core.features import backbones
+from inspect_core.guard.model import OFF, STOP
+from inspect_core.images.read import read
+from inspect_core.recipe import inspect
+from inspect_core.records.recipe_file import load
+from inspect_core.runtime.versions import library_versions
+from inspect_core.verdict import OTHER_PRODUCT, Limits
+
+DATA = Path(__file__).parent / "data"
+PHOTOS = Path(__file__).parents[1] / "sample_data" / "flange" / "test"
+STORED = json.loads((DATA / "recipe_schema_2.json").read_text())
+"""Scores that Loupe gave when it saved the recipe beside it, and the vector instructions of that machine."""
+
+
+@pytest.fixture(scope="module")
+def stored():
+    return load(DATA / "recipe_schema_2.zip")
+
+
+@pytest.fixture
+def runs(monkeypatch) -> list[bool]:
+    """Every run of the network: whether it went on to the head."""
+    found: list[bool] = []
+    run = backbones.Backbone._run
+
+    def counted(self, images, *, head):
+        found.append(head)
+        return run(self, images, head=head)
+
+    monkeypatch.setattr(backbones.Backbone, "_run", counted)
+    return found
+
+
+def types(*, by_region: bool):
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.normal(centre, 0.3, (8, 1280)) for centre in (0, 2)]).astype(np.float32)
+    return fit(points, ["dent"] * 8 + ["scratch"] * 8, by_region=by_region).defect_types
+
+
+@pytest.mark.parametrize("mode", ["warn", OFF])
+@pytest.mark.parametrize("name", STORED["scores"])
+def test_a_recipe_saved_before_gives_the_same_scores(stored, backbone, name, mode):
+    """To the bit with the libraries and vector instructions of then; others round in another order."""
+    recipe = dataclasses.replace(stored, guard=stored.guard.with_mode(mode))
+    score = inspect(read(PHOTOS / name).pixels, recipe, backbone=backbone).score
+    same = library_versions() == stored.provenance.versions
+    same = same and torch.backends.cpu.get_cpu_capability() == STORED["cpu"]
+    assert score == (STORED["scores"][name] if same else pytest.approx(STORED["scores"][name], rel=1e-6))
+
+
+@pytest.mark.parametrize(
+    ("mode", "by_region", "limit", "expected"),
+    [
+        ("warn", None, 0.0, [True]),
+        (OFF, None, 0.0, [False]),
+        (OFF, True, 1e9, [False]),
+        (OFF, True, 0.0, [False, True]),
+        ("warn", True, 0.0, [True, True]),
+        ("warn", False, 0.0, [True]),
+        (OFF, False, 1e9, [True]),
+    ],
+)
+def test_the_network_runs_once_and_once_more_for_a_crop(stored, backbone, runs, mode, by_region, limit, expected):
+    recipe = dataclasses.replace(
+        stored, guard=stored.guard.with_mode(mode), limits=Limits(limit, limit),
+        defect_types=None if by_region is None else types(by_region=by_region),
+    )  # fmt: skip
+    inspect(read(PHOTOS / next(iter(STORED["scores"]))).pixels, recipe, backbone=backbone)
+    assert runs == expected
+
+
+@pytest.mark.parametrize("limit", [0.0, 1e9])
+def test_a_stopped_photo_has_a_reason_and_no_defect_type(stored, backbone, limit):
+    guard = dataclasses.replace(stored.guard, mode=STOP, limit=-1.0)
+    recipe = dataclasses.replace(
+        stored, guard=guard, limits=Limits(limit, limit), defect_types=types(by_region=False).with_limit(0.0)
+    )
+    found = inspect(read(PHOTOS / next(iter(STORED["scores"]))).pixels, recipe, backbone=backbone)
+    assert (found.verdict, found.reason, found.kind) == ("reject", OTHER_PRODUCT, None)
