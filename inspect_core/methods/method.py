@@ -98,7 +98,7 @@ class Control:
     @property
     def sign(self) -> str:
         """The parameter's sign alone: "γ"."""
-        return self.sign
+        return self.label.split(":")[0]
 
 
 @dataclass(frozen=True)

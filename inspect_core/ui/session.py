@@ -11,8 +11,8 @@ def settings_of(taught: TaughtPart) -> dict:
     """This session's settings for a part; those of parts that were put away go.
 
     live values; limits (None: as suggested); position of the photo shown; patch framed on it: (position, (row, column))
-    or None; added: ids of the files added; preview: the run at hand, or None; film: token of the thumbnails handed
-    over, or None.
+    or None; added: ids of the files added; problems: why the last ones could not be; preview: the run at hand, or None;
+    film: token of the thumbnails handed over, or None.
     """
     if _key(taught.id) not in st.session_state:
         live = dict(taught.recipe.live) if taught.study is None and taught.recipe else taught.scored.live
@@ -23,6 +23,7 @@ def settings_of(taught: TaughtPart) -> dict:
             "position": before["position"] if before else _strangest(taught, live),
             "patch": None,
             "added": set(),
+            "problems": [],
             "preview": None,
             "film": None,
         }

@@ -6,12 +6,25 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
 from inspect_core.ui import shell, taught_part
 from inspect_core.ui.teach import teaching
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def every_run_passes_app_py(monkeypatch):
+    """A server remembers that st.navigation was called and never runs a page without app.py; AppTest forgets."""
+    made = PagesManager.__init__
+
+    def remember(self, *arguments, **options):
+        made(self, *arguments, **options)
+        PagesManager.uses_pages_directory = False
+
+    monkeypatch.setattr(PagesManager, "__init__", remember)
 
 
 @pytest.fixture(autouse=True)

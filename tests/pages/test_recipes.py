@@ -1,3 +1,4 @@
+import asyncio
 import csv
 import hashlib
 import json
@@ -16,7 +17,7 @@ from safetensors import SafetensorError
 from inspect_core.package import manifest
 from inspect_core.records import recipe_file
 from inspect_core.records.recipe_file import save
-from inspect_core.ui import taught_part
+from inspect_core.ui import server, taught_part
 
 
 @pytest.fixture
@@ -24,7 +25,12 @@ def saved(taught, workspace):
     return save(taught.study.recipe(product="flange", reason="first", guard=taught.guard), workspace / "recipes/f.zip")
 
 
-def test_a_start_clears_what_a_killed_server_left(open_app, no_first_start, workspace):
+def test_a_start_clears_what_a_killed_server_left(workspace, monkeypatch):
+    async def start() -> None:
+        async with server.first_page(None):
+            pass
+
+    monkeypatch.setattr(server.config, "get_option", lambda name: True)
     token = "a" * 32
     left = workspace / "recipes" / f".loupe-{token}"
     (left / "old").mkdir(parents=True)
@@ -32,7 +38,7 @@ def test_a_start_clears_what_a_killed_server_left(open_app, no_first_start, work
     (left / "new.zip").write_bytes(b"half done")
     (workspace / "unfinished").mkdir()
     (workspace / "unfinished" / token).write_bytes(os.fsencode(left))
-    open_app("pages/recipes.py")
+    asyncio.run(start())
     assert [path.name for path in (workspace / "recipes").iterdir()] == ["f.zip"]
     assert not list((workspace / "unfinished").iterdir())
 

@@ -103,7 +103,7 @@ def test_others_see_a_job_and_can_cancel_it(open_app, in_the_hand):
 def test_a_part_put_away_for_others_is_not_replaced_unasked(open_app, taught, in_the_hand):
     app = open_app("pages/inspect.py")
     last = [taught_part.shelve(another(taught)) for _ in range(taught_part.SHELF_SIZE)][-1]
-    for page in ("inspect", "explore", "kinds"):
+    for page in ("inspect", "explore", "defect_types"):
         app.switch_page(f"pages/{page}.py").run()
         assert not app.exception, app.exception
         assert "was put away" in words(app)

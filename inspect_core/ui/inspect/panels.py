@@ -73,9 +73,12 @@ def add_photos(taught: TaughtPart) -> TaughtPart:
             "Photos of new parts", sorted(extension.lstrip(".") for extension in EXTENSIONS),
             accept_multiple_files=True, key=f"added-{taught.id}",
         )  # fmt: skip
-    fresh = [file for file in files or [] if file.file_id not in settings_of(taught)["added"]]
+    settings = settings_of(taught)
+    fresh = [file for file in files or [] if file.file_id not in settings["added"]]
+    if fresh:
+        settings["problems"] = []
     for file in fresh:
-        settings_of(taught)["added"].add(file.file_id)
+        settings["added"].add(file.file_id)
         try:
             picture = read_bytes(file.getvalue(), file.name)
             with device_lock(taught.preparation.backbone.device):
@@ -83,10 +86,12 @@ def add_photos(taught: TaughtPart) -> TaughtPart:
             if added is None:  # put away since this run began
                 st.rerun()
             taught = added
-            settings_of(taught)["position"] = taught.position_of(picture.digest)
+            settings["position"] = taught.position_of(picture.digest)
         except (ImageError, OSError) as error:
-            st.error(shell.plain(error), icon=":material/broken_image:")
+            settings["problems"].append(str(error))
         _let_go(file)
+    for problem in settings["problems"]:  # a run more follows an added photo, and still shows them
+        st.error(shell.plain(problem), icon=":material/broken_image:")
     return taught
 
 
