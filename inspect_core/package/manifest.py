@@ -62,7 +62,7 @@ def refusing(where: Path, what: str) -> Iterator[None]:
         raise RecipeError(f"{where.name}: cannot be read ({error.strerror or error}); check disk and rights") from error
     except Exception as error:
         reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        raise RecipeError(f"{where.name}: {what} ({reason}); get a fresh copy") from error
+        raise RecipeError(f"{where.name}: {what} ({reason}); get a fresh copy, or teach it again") from error
 
 
 @dataclass(frozen=True)

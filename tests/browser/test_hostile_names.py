@@ -137,7 +137,7 @@ def test_no_page_is_led_astray(serve, open_page, hostile):
     untouched(page)
     expect(page.get_by_text("% alike").first).to_be_visible(timeout=WORK)
     untouched(page)
-    page.get_by_role("link", name="DefectTypes").click()
+    page.get_by_role("link", name="Defect types").click()
     expect(page.get_by_role("heading", name="Examples")).to_be_visible()
     page.locator('[class*="st-key-kind-"] button').first.hover()
     untouched(page)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SOURCES = [ROOT / "app.py", *sorted((ROOT / "pages").glob("*.py")), *sorted((ROOT / "inspect_core/ui").glob("*.py"))]
+SOURCES = [ROOT / "app.py", *sorted((ROOT / "pages").glob("*.py")), *sorted((ROOT / "inspect_core/ui").rglob("*.py"))]
 # Seen in a browser on the pinned Streamlit; text, code, dataframes and options of a selectbox are shown as they are.
 FIRST = {
     "badge", "button", "caption", "checkbox", "dialog", "download_button", "error", "expander", "feedback",
@@ -25,24 +25,24 @@ SHOWING = {
     "_scored": {"words": 2},
     "_explain": {"in_force": 2},
 }
-# Per module, what holds words of ours or a number, though its form does not show it.
+# Per package and module, what holds words of ours or a number, though its form does not show it.
 OURS = {
-    "explore": {"list(VIEWS)"},
-    "explore_map": {"explore.view_in_words(hand.tray.method, whole=points == PHOTOS)", "lots"},
-    "explore_panels": {
-        "GLOSS.values()", "CONTROLS[name].label",
-        "fitted.A.shape[1]", "local.photos", "local.possible", "mixed.photos", "mixed.possible", "q", "width",
+    "pages/explore": {"list(VIEWS)"},
+    "defect_types/panels": {"PARENTS.get"},
+    "defect_types/results": {"in_words(learned)", "line"},
+    "explore/panels": {
+        "CONTROLS[name].label", "GLOSS.values()", "fitted.A.shape[1]", "live[taught.scored.live_name]",
+        "local.photos", "local.possible", "local.values.shape[-1]", "mixed.photos", "mixed.possible",
     },
-    "inspect_panels": {"hand.suggestion.basis", "words.get", "hand.recipe.digest[:8]", "run.done"},
-    "kinds_panels": {"PARENTS.get"},
-    "kinds_results": {"in_words(learned)", "line"},
-    "live_parameters": {
+    "explore/patch_map": {"explore.view_in_words(taught.scored.method, whole=points == PHOTOS)", "lots"},
+    "inspect/live_parameters": {
         "CONTROLS[name].label", "control.effect", "control.help", "control.label", "control.unit",
         "_percent", "in_force[name]", "live[name]", "stop", "value",
     },
-    "recipe_panels": {"METHODS[recipe.method].title", "list(rows)", "name", "recipe.digest[:12]", "value", "file"},
-    "similar_panels": {"kinds.count(kind)"},
-    "teach_panels": {
+    "inspect/panels": {"run.done", "saved.digest[:8]", "taught.suggestion.basis", "words.get"},
+    "recipes/panels": {"METHODS[recipe.method].title", "file", "list(rows)", "name", "recipe.digest[:12]", "value"},
+    "similar/panels": {"defect_types.count(kind)"},
+    "teach/panels": {
         "GUARD_SCORES.get", "METHODS[key].reference", "METHODS[key].title", "METHODS[key].when", "expected.engine",
         "n", "side",
     },
@@ -154,9 +154,9 @@ def faults(text: str, module: str = "") -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_nothing_from_outside_is_rendered_as_markdown(path: Path) -> None:
-    assert faults(path.read_text(encoding="utf-8"), path.stem) == []
+    assert faults(path.read_text(encoding="utf-8"), f"{path.parent.name}/{path.stem}") == []
 
 
 @pytest.mark.parametrize(
