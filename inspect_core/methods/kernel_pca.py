@@ -31,6 +31,12 @@ def _trial_stops(
     return {q: {"q": q} for q in counts if q <= detector.rank} or {detector.rank: {"q": detector.rank}}
 
 
+def _score(detector: kernel_pca.KernelPCA, patches: Tensor, q: int | None) -> Tensor:
+    if q is not None and q > detector.rank:
+        raise ValueError(f"q is {q}, above the rank {detector.rank} of the fit; keep fewer components")
+    return detector.score(patches, q=q)
+
+
 def _in_kernel_space(detector: kernel_pca.KernelPCA, features: Tensor, places: object, q: int | None) -> Tensor:
     """f_l(z), l <= q: coordinates along the principal components in kernel space (Hoffmann 2007, eq. 9)."""
     z = features.to(detector.x.device).double()
@@ -50,7 +56,7 @@ METHOD = Method(
     costs=sample_costs,
     from_arrays=kernel_pca.KernelPCA.from_arrays,
     live="q",
-    score=lambda detector, patches, q: detector.score(patches, q=q),
+    score=_score,
     sweep=lambda detector, patches, stops: detector.sweep(patches, stops),
     top=lambda detector: detector.rank,
     start=lambda detector: min(detector.q, detector.rank),

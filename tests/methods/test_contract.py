@@ -180,16 +180,16 @@ def test_the_forecast_grows_as_the_fit_does(name, method):
 
     def seconds(features: torch.Tensor) -> float:
         took = []
-        for _ in range(3):
+        for _ in range(2):
             began = time.process_time()
-            detector, projected = fitted(method, features, patches=600, k=24)
+            detector, projected = fitted(method, features, patches=300, k=24)
             for photo in projected:
                 method.sweep(detector, photo[None], (method.top(detector),))
             took.append(time.process_time() - began)
         return min(took)
 
     few, many = (photos(count, grid=(12, 12), width=32) for count in (20, 60))
-    chosen = parameters(method, patches=600, k=24)
+    chosen = parameters(method, patches=300, k=24)
     forecasts = [method.costs(Workload(len(f), len(f), 144, 32), chosen) for f in (few, many)]
     assert all(np.isfinite(cost.seconds) and cost.seconds > 0 and cost.memory > 0 for cost in forecasts)
     assert forecasts[1].seconds >= forecasts[0].seconds
