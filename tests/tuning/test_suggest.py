@@ -90,6 +90,10 @@ def test_what_the_user_chose_is_kept(make):
     study, suggestion = fit_as_suggested(make("kernel_pca", q=30), fixed=("q", "patches"))
     assert study.live == {"q": 30}
     assert suggestion.live == {"q": 30}
+    with pytest.warns(UserWarning, match="N = 11"):
+        study, suggestion = fit_as_suggested(make("mahalanobis"), fixed=("k",))
+    assert study.live == {"k": 16}
+    assert suggestion is None
 
 
 def test_a_study_begins_with_the_suggested_k_and_keeps_every_other(make):

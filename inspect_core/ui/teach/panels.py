@@ -30,6 +30,7 @@ from inspect_core.methods.quadrics import MOST as QUADRICS
 from inspect_core.methods.table import METHODS, OFFERED
 from inspect_core.runtime import workspace
 from inspect_core.tuning.forecast import Forecast, forecast
+from inspect_core.tuning.teaching import Order
 from inspect_core.ui import shell, uploads, weights_panel
 from inspect_core.ui.teach import teaching
 
@@ -115,7 +116,7 @@ def choose_split(samples: Samples) -> tuple[Split, tuple[str, ...]]:
     return parts, (*samples.warnings, *parts.notes)
 
 
-def choose_settings(product: str, photos: Split, notes: tuple[str, ...]) -> teaching.Order | None:
+def choose_settings(product: str, photos: Split, notes: tuple[str, ...]) -> Order | None:
     """Name, detector, backbone and detail. The defaults suit most parts; None when a choice cannot be used."""
     st.subheader("Detector")
     name = st.text_input("Name of the part", value=product, max_chars=60, key=f"product-{product}")
@@ -152,13 +153,13 @@ def choose_settings(product: str, photos: Split, notes: tuple[str, ...]) -> teac
     if not name.strip():
         st.error("The part has no name; type one above.", icon=":material/error:")
         return None
-    return teaching.Order(
+    return Order(
         name.strip(), photos, backbone, taps, (size, size), (grid, grid), method, parameters,
         notes=notes, fused_guard=guard_scores == FUSED,
     )  # fmt: skip
 
 
-def show_forecast(order: teaching.Order) -> None:
+def show_forecast(order: Order) -> None:
     """How long teaching will take and what it will need, before it starts."""
     try:
         expected = _forecast(order.backbone, order.taps, order.size, order.grid, order.method,
