@@ -268,7 +268,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     figures = []
     for value in values or [None]:
         live = {name: value} if name else {}
-        found = evaluate(study.scored, study.default_limits(**live), masks, **live)
+        found = evaluate(study, study.default_limits(**live), masks, **live)
         fractions = (found.image_auroc, found.pixel_auroc, found.aupro, found.fpr95)
         print(f"{value or '':>6}", *(f"{fraction:12.4f}" for fraction in fractions))
         figures.append({"live": live, "image_auroc": found.image_auroc, "pixel_auroc": found.pixel_auroc,
