@@ -8,8 +8,11 @@ from torch import Tensor
 from inspect_core.detectors import kernel_pca
 from inspect_core.methods.method import Control, Method, Parameters, Patches, View
 from inspect_core.methods.pooled import KERNEL_VALUES, Q, at_most_widest, median_square, sample_costs
+from inspect_core.package import arrays, fields
 
 _COMPONENTS = (25, 50, 100, 200, 300, 500, 700)
+_LARGEST_ALPHA = 1e18
+"""Alphas are divided by roots of eigenvalues, which may be small; they and what they meet are float64."""
 
 
 def _fit(patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> kernel_pca.KernelPCA:
@@ -55,6 +58,13 @@ METHOD = Method(
     fit=_fit,
     costs=sample_costs,
     from_arrays=kernel_pca.KernelPCA.from_arrays,
+    arrays={
+        "x": arrays.floats("n k"),
+        "alpha": arrays.floats("n r", -_LARGEST_ALPHA, _LARGEST_ALPHA),
+        "row_mean": arrays.floats("n", -1.01, 0),
+        "eigenvalues": arrays.floats("r", 0),
+    },
+    fields={"sigma": fields.WIDTH, "q": fields.whole(0)},
     live="q",
     score=_score,
     sweep=lambda detector, patches, stops: detector.sweep(patches, stops),

@@ -100,6 +100,16 @@ def test_saved_and_loaded_scores_are_equal_to_the_bit(name, method):
 
 
 @every_method
+def test_a_recipe_may_hold_what_a_fit_gives(name, method):
+    detector, _ = fitted(method)
+    assert detector.params().keys() == method.fields.keys()
+    assert all(method.fields[field].holds(value) for field, value in detector.params().items())
+    assert detector.arrays().keys() == method.arrays.keys()
+    for key, values in detector.arrays().items():
+        assert method.arrays[key].low <= values.min() <= values.max() <= method.arrays[key].high, key
+
+
+@every_method
 def test_a_stranger_scores_above_the_good(name, method):
     detector, features = fitted(method)
     value = method.start(detector) if method.live else None
