@@ -255,7 +255,7 @@ def started(code: str) -> subprocess.Popen:
     )  # fmt: skip
 
 
-HOLDING = "from inspect_core import unfinished; print(unfinished.process_folder(), flush=True); input()"
+HOLDING = "from inspect_core.runtime import unfinished; print(unfinished.process_folder(), flush=True); input()"
 
 
 def test_what_a_living_process_holds_stays_until_it_is_gone(workspace):
