@@ -166,6 +166,7 @@ def test_every_control_is_described(name, method):
     assert moving == set(method.controls)
     for parameter, control in method.controls.items():
         assert all(getattr(control, field.name).strip() for field in fields(Control)), parameter
+        assert control.label.startswith(f"{control.sign}: ")
     assert method.title
     assert method.when.endswith(".")
     assert set(method.refits) <= set(method.defaults)

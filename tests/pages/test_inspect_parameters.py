@@ -67,12 +67,12 @@ def test_m_of_quadrics_moves_at_once(open_app, product, backbone, store, fresh_p
     slider(app, "m", taught).set_value(5).run()
     assert not app.exception
     assert settings(app, taught)["live"] == {"m": 5}
-    assert "In force 5" in captions(app)
+    assert "Current: 5" in captions(app)
 
 
 def test_corp_shows_its_values_with_what_was_suggested_and_why(open_app, corp_in_hand):
     app = open_app("pages/inspect.py")
-    assert [element.sign for element in app.select_slider] == ["q", "γ", "M"]
+    assert [element.label.partition(":")[0] for element in app.select_slider] == ["q", "γ", "M"]
     q = slider(app, "q", corp_in_hand)
     assert q.value == corp_in_hand.study.live["q"]
     assert "%" in q.options[0]
@@ -85,7 +85,7 @@ def test_a_move_of_q_is_instant_and_in_force(open_app, corp_in_hand):
     slider(app, "q", corp_in_hand).set_value(5).run()
     assert not app.exception
     assert settings(app, corp_in_hand)["live"] == {"q": 5}
-    assert "In force 5 ·" in captions(app)
+    assert "Current: 5 ·" in captions(app)
     assert settings(app, corp_in_hand)["preview"] is None
 
 
@@ -183,7 +183,7 @@ def test_the_width_of_the_exact_kernel_has_a_preview_too(open_app, product, back
     taught = teach(product, backbone, store, "kernel_pca", patches=200)
     taught_part._shelf().items[taught.id] = taught
     app = open_app("pages/inspect.py")
-    assert [element.sign for element in app.select_slider] == ["q", "σ"]
+    assert [element.label.partition(":")[0] for element in app.select_slider] == ["q", "σ"]
     sigma = slider(app, "sigma", taught)
     wider = taught.scored.detector.kernel.sigma * 2
     sigma.set_value(min(previews_options(taught, "sigma"), key=lambda value: abs(value - wider))).run()
