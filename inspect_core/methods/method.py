@@ -94,7 +94,7 @@ class Control:
     @property
     def sign(self) -> str:
         """The parameter's sign alone: "γ"."""
-        return self.label.partition(":")[0]
+        return self.label.split(":")[0]
 
 
 @dataclass(frozen=True)

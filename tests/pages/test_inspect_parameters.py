@@ -72,7 +72,7 @@ def test_m_of_quadrics_moves_at_once(open_app, product, backbone, store, fresh_p
 
 def test_corp_shows_its_values_with_what_was_suggested_and_why(open_app, corp_in_hand):
     app = open_app("pages/inspect.py")
-    assert [element.label.partition(":")[0] for element in app.select_slider] == ["q", "γ", "M"]
+    assert [element.label.split(":")[0] for element in app.select_slider] == ["q", "γ", "M"]
     q = slider(app, "q", corp_in_hand)
     assert q.value == corp_in_hand.study.live["q"]
     assert "%" in q.options[0]
@@ -183,7 +183,7 @@ def test_the_width_of_the_exact_kernel_has_a_preview_too(open_app, product, back
     taught = teach(product, backbone, store, "kernel_pca", patches=200)
     taught_part._shelf().items[taught.id] = taught
     app = open_app("pages/inspect.py")
-    assert [element.label.partition(":")[0] for element in app.select_slider] == ["q", "σ"]
+    assert [element.label.split(":")[0] for element in app.select_slider] == ["q", "σ"]
     sigma = slider(app, "sigma", taught)
     wider = taught.scored.detector.kernel.sigma * 2
     sigma.set_value(min(previews_options(taught, "sigma"), key=lambda value: abs(value - wider))).run()
