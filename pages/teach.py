@@ -18,8 +18,8 @@ if source is None:
 samples = panels.look(source)
 if samples is None:
     st.stop()
-photos, notes = panels.choose_split(samples)
-order = panels.choose_settings(source.product, photos, notes)
+photos, seed, notes = panels.choose_split(samples)
+order = panels.choose_settings(source.product, photos, seed, notes)
 if order is not None:
     panels.show_forecast(order)
     running = shell.jobs().current

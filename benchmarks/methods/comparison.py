@@ -47,7 +47,7 @@ def _row(study: Study, **live: int) -> dict:
     study.fit()
     seconds = {"wall": time.perf_counter() - began, "processor": time.process_time() - used}
     study.begin_with(**live)
-    found = evaluate(study.scored, study.default_limits(), truth_masks(study.scored), **study.live)
+    found = evaluate(study, study.default_limits(), truth_masks(study.scored), **study.live)
     fractions = {name: getattr(found, name) for name in FIGURES}
     return {"parameters": dict(study.parameters), "live": study.live, **fractions, "fit_seconds": seconds}
 

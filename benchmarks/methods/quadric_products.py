@@ -62,7 +62,7 @@ def table(folder: Path, backbone: Backbone, store: Store) -> list[dict]:
             study.fit()
             seconds = time.perf_counter() - began
         masks = masks or truth_masks(study.scored)
-        found = evaluate(study.scored, study.default_limits(**study.live), masks, **study.live)
+        found = evaluate(study, study.default_limits(**study.live), masks, **study.live)
         row = {"product": folder.name, "contamination": fraction, "fit": title}
         row |= {"image_auroc": found.image_auroc, "pixel_auroc": found.pixel_auroc, "aupro": found.aupro}
         rows.append(row | {"fit_and_score_s": seconds, "kept_variance": study.scored.detector.kept_variance})

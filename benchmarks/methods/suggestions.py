@@ -35,7 +35,7 @@ SMALL = (64, 64)
 
 def measure(study: Study, masks: list) -> dict[str, float]:
     """Image AUROC, pixel AUROC and AUPRO of the judge photos at the value the fitted study begins with."""
-    found = evaluate(study.scored, study.default_limits(), masks, **study.live)
+    found = evaluate(study, study.default_limits(), masks, **study.live)
     return {"image_auroc": found.image_auroc, "pixel_auroc": found.pixel_auroc, "aupro": found.aupro}
 
 

@@ -18,11 +18,9 @@ from tqdm import tqdm
 from inspect_core.cli import doctor
 from inspect_core.cli.outputs import Maps, check_figures, check_table, table_row, write_figures, write_table
 from inspect_core.features.backbone_catalogue import spec_of
-from inspect_core.features.backbones import available, load
-from inspect_core.features.store import Store
+from inspect_core.features.backbones import available
 from inspect_core.features.weights import download_weights
-from inspect_core.guard.model import ALONE, FUSED, MODES, OFF, WARN
-from inspect_core.guard.training import train_guard
+from inspect_core.guard.model import ALONE, FUSED, MODES, OFF
 from inspect_core.images.folders import Samples, scan, split
 from inspect_core.images.listing import photos_in
 from inspect_core.images.read import ImageError, read
@@ -36,7 +34,7 @@ from inspect_core.records.recipe_file import save
 from inspect_core.runtime import unfinished, workspace
 from inspect_core.study.evaluation import evaluate, in_parts_of, truth_masks
 from inspect_core.study.study import Study
-from inspect_core.tuning.suggest import fit_as_suggested
+from inspect_core.tuning.teaching import Order, Taught, feature_store, teach
 from inspect_core.verdict import Limits
 
 ACCEPTED, NOT_ACCEPTED, COULD_NOT_RUN = 0, 1, 2
@@ -83,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_study_options(fit)
     fit.add_argument("--overkill", type=float, help="share of good calibrate parts the limit may reject (default 0.01)")
     fit.add_argument("--limit", type=float, help="the limit itself, as a raw score")
-    fit.add_argument("--guard", choices=MODES, default=WARN, help="what to do with a photo of another product")
+    fit.add_argument("--guard", choices=MODES, default=Order.guard, help="what to do with a photo of another product")
     fit.add_argument(
         "--guard-scores", choices=(ALONE, FUSED), default=ALONE,
         help="the guard's score: the photo's features alone, or fused with the network's own class scores",
@@ -109,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     measure.add_argument("folder", type=_path)
     _add_study_options(measure)
     measure.add_argument(
-        "--ks", type=int, nargs="+", help="values of the live parameter to measure; the largest otherwise"
+        "--ks", type=int, nargs="+", help="values of the live parameter to measure; the one in force otherwise"
     )
     measure.add_argument("--json", type=_path, help="write the figures there; replaces nothing but such figures")
     measure.set_defaults(run=_evaluate)
@@ -123,12 +121,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_study_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--backbone", default="efficientnet_lite0", help=f"one of {', '.join(available())}")
+    parser.add_argument("--backbone", default=Order.backbone, help=f"one of {', '.join(available())}")
     parser.add_argument("--weights", type=_path, help="weights file of the backbone, when it is not built in")
     parser.add_argument("--taps", help="a preset (expansions, outputs) or layer names separated by commas")
-    parser.add_argument("--size", type=_size, default=(256, 256), help="input size: 256 or HEIGHTxWIDTH")
-    parser.add_argument("--grid", type=_size, default=(32, 32), help="patch grid: 32 or HEIGHTxWIDTH")
-    parser.add_argument("--detector", default="mahalanobis", choices=METHODS)
+    parser.add_argument("--size", type=_size, default=Order.size, help="input size: 256 or HEIGHTxWIDTH")
+    parser.add_argument("--grid", type=_size, default=Order.grid, help="patch grid: 32 or HEIGHTxWIDTH")
+    parser.add_argument("--detector", default=Order.method, choices=METHODS)
     parser.add_argument("--k", type=int, help="features kept at every place")
     parser.add_argument("--gamma", type=float, help="sharpness of the random-Fourier kernel")
     parser.add_argument("--M", type=int, help="number of random-Fourier features")
@@ -137,7 +135,7 @@ def _add_study_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--m", type=int, help="number of quadrics")
     parser.add_argument("--components", type=int, help="principal components that quadrics are fitted in")
     parser.add_argument("--robust", type=int, choices=(0, 1), help="quadrics: 1 refines the closed form robustly")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=Order.seed)
     parser.add_argument("--calibrate", type=float, default=0.2, help="share of the good photos that sets limits")
     parser.add_argument("--device", default="auto")
 
@@ -159,7 +157,8 @@ def _size(text: str) -> tuple[int, int]:
     return numbers[0], numbers[-1]
 
 
-def _study(options: argparse.Namespace) -> Study:
+def _taught(options: argparse.Namespace, **more: str | bool) -> Taught:
+    """What the folder teaches, as the page would; more: fields of the order."""
     samples = scan(options.folder)
     for line in _preflight(samples):
         _say(line)
@@ -168,30 +167,32 @@ def _study(options: argparse.Namespace) -> Study:
         _say(f"Note: {note}")
     if options.download and options.weights is None:
         download_weights(spec_of(options.backbone, has_weights=False))
-    backbone = load(
-        options.backbone, taps=_taps(options.taps), size=options.size, weights=options.weights, device=options.device
-    )
-    _say(f"Using {backbone.name} with {backbone.engine}.")
     names = ("k", "gamma", "M", "sigma", "q", "m", "components", "robust")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
-    study = Study(
+    order = Order(
+        options.folder.resolve().stem,
         parts,
-        backbone,
-        Store(workspace.features_folder(), limit=workspace.FEATURE_BYTES),
+        backbone=options.backbone,
+        taps=_taps(options.taps),
+        size=options.size,
+        grid=options.grid,
         method=options.detector,
         parameters=given,
-        grid=options.grid,
+        fixed=given,
         seed=options.seed,
+        weights=options.weights,
+        device=options.device,
+        **more,
     )
     with _bar() as report:
-        if METHODS[options.detector].refits or METHODS[options.detector].live == "q":
-            study, suggestion = fit_as_suggested(study, fixed=given, progress=report)
-            _say(suggestion.basis)
-        else:
-            study.fit(report)
-    for name, reason in study.skipped:
-        _say(f"Skipped {name}: {reason}")
-    return study
+        taught = teach(order, feature_store(), report)
+    backbone = taught.study.preparation.backbone
+    _say(f"Used {backbone.name} with {backbone.engine}.")
+    if taught.suggestion is not None:
+        _say(taught.suggestion.basis)
+    for note in taught.notes:
+        _say(f"Note: {note}")
+    return taught
 
 
 def _taps(text: str | None) -> str | tuple[str, ...] | None:
@@ -200,20 +201,11 @@ def _taps(text: str | None) -> str | tuple[str, ...] | None:
 
 def _fit(options: argparse.Namespace) -> int:
     check_place(options.out, photos=options.folder)
-    study = _study(options)
+    taught = _taught(options, guard=options.guard, fused_guard=options.guard_scores == FUSED)
+    study = taught.study
     limits = _limits(study, options)
-    guard = None
-    if options.guard != OFF:
-        guard = train_guard(
-            study.preparation.backbone,
-            study.split.fit,
-            study.split.calibrate,
-            seed=study.seed,
-            fused=options.guard_scores == FUSED,
-            mode=options.guard,
-        )
     product = shown(options.product or options.folder.resolve().stem)
-    recipe = save(study.recipe(limits, product=product, guard=guard), options.out)
+    recipe = save(study.recipe(limits, product=product, guard=taught.guard), options.out)
     _say(f"Limit {limits.reject:.4g}. {in_parts_of(study.scored, study.scores(), limits)}")
     _say(f"Saved {options.out} (recipe {recipe.digest[:12]}).")
     return ACCEPTED
@@ -269,14 +261,14 @@ def _inspect(options: argparse.Namespace) -> int:
 def _evaluate(options: argparse.Namespace) -> int:
     if options.json:
         check_figures(options.json)
-    study = _study(options)
+    study = _taught(options, guard=OFF).study
     masks, name = truth_masks(study.scored), METHODS[options.detector].live
     values = options.ks or list(study.live.values())
     print(f"{name or '':>6} {'image AUROC':>12} {'pixel AUROC':>12} {'AUPRO':>12} {'FPR95':>12}")
     figures = []
     for value in values or [None]:
         live = {name: value} if name else {}
-        found = evaluate(study.scored, study.default_limits(**live), masks, **live)
+        found = evaluate(study, study.default_limits(**live), masks, **live)
         fractions = (found.image_auroc, found.pixel_auroc, found.aupro, found.fpr95)
         print(f"{value or '':>6}", *(f"{fraction:12.4f}" for fraction in fractions))
         figures.append({"live": live, "image_auroc": found.image_auroc, "pixel_auroc": found.pixel_auroc,

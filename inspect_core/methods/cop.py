@@ -9,6 +9,7 @@ from inspect_core.detectors.cop_corp.residual import KernelPCAMap
 from inspect_core.methods import corp
 from inspect_core.methods.method import Parameters, Patches, View
 from inspect_core.methods.pooled import Q, stream_covariance
+from inspect_core.package import arrays, fields
 
 COSINE_WORDS = "Only the direction of the features counts, not their strength (cosine map)."
 
@@ -25,6 +26,8 @@ METHOD = replace(
     rank=3,
     defaults={"explained_variance": 0.9},
     fit=_fit,
+    arrays=arrays.subspace("k", mean=1.01),
+    fields=fields.COSINE,
     refits=(),
     refit_values=lambda detector: {},
     controls={"q": Q},

@@ -15,6 +15,7 @@ from inspect_core.methods.pooled import (
     stream_covariance,
     variance_stops,
 )
+from inspect_core.package import arrays, fields
 
 
 def _fit(patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> KernelPCAMap:
@@ -43,6 +44,8 @@ METHOD = Method(
     fit=_fit,
     costs=covariance_costs,
     from_arrays=KernelPCAMap.from_arrays,
+    arrays=arrays.fourier("k"),
+    fields=fields.FOURIER,
     live="q",
     score=lambda detector, patches, q: detector.score(patches, q=q),
     sweep=lambda detector, patches, stops: detector.sweep(patches, stops),

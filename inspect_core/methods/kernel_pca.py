@@ -8,8 +8,11 @@ from torch import Tensor
 from inspect_core.detectors import kernel_pca
 from inspect_core.methods.method import Control, Method, Parameters, Patches, View
 from inspect_core.methods.pooled import KERNEL_VALUES, Q, at_most_widest, median_square, sample_costs
+from inspect_core.package import arrays, fields
 
 _COMPONENTS = (25, 50, 100, 200, 300, 500, 700)
+_LARGEST_ALPHA = 1e18
+"""Alphas are divided by roots of eigenvalues, which may be small; they and what they meet are float64."""
 
 
 def _fit(patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> kernel_pca.KernelPCA:
@@ -31,6 +34,12 @@ def _trial_stops(
     return {q: {"q": q} for q in counts if q <= detector.rank} or {detector.rank: {"q": detector.rank}}
 
 
+def _score(detector: kernel_pca.KernelPCA, patches: Tensor, q: int | None) -> Tensor:
+    if q is not None and q > detector.rank:
+        raise ValueError(f"q is {q}, above the rank {detector.rank} of the fit; keep fewer components")
+    return detector.score(patches, q=q)
+
+
 def _in_kernel_space(detector: kernel_pca.KernelPCA, features: Tensor, places: object, q: int | None) -> Tensor:
     """f_l(z), l <= q: coordinates along the principal components in kernel space (Hoffmann 2007, eq. 9)."""
     z = features.to(detector.x.device).double()
@@ -49,8 +58,15 @@ METHOD = Method(
     fit=_fit,
     costs=sample_costs,
     from_arrays=kernel_pca.KernelPCA.from_arrays,
+    arrays={
+        "x": arrays.floats("n k"),
+        "alpha": arrays.floats("n r", -_LARGEST_ALPHA, _LARGEST_ALPHA),
+        "row_mean": arrays.floats("n", -1.01, 0),
+        "eigenvalues": arrays.floats("r", 0),
+    },
+    fields={"sigma": fields.WIDTH, "q": fields.whole(0)},
     live="q",
-    score=lambda detector, patches, q: detector.score(patches, q=q),
+    score=_score,
     sweep=lambda detector, patches, stops: detector.sweep(patches, stops),
     top=lambda detector: detector.rank,
     start=lambda detector: min(detector.q, detector.rank),

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from inspect_core.detectors import mahalanobis
 from inspect_core.methods.method import Control, Costs, Method, Parameters, Patches, View, Workload, one_fit_stops
-from inspect_core.package.arrays import ROW_BYTES
+from inspect_core.package import arrays, fields
 
 _ROWS = 256
 
@@ -27,7 +27,7 @@ def _costs(work: Workload, parameters: Parameters) -> Costs:
     """A covariance and its factor at every place, and a triangular solve for every patch shown."""
     k = min(int(parameters["k"]), work.width)
     triangle = work.places * k * k
-    memory = 20 * triangle + 96 * k * k + 4 * ROW_BYTES * k
+    memory = 20 * triangle + 36 * work.places * k + 96 * k * k + 4 * arrays.ROW_BYTES * k
     return Costs(2.5e-11 * triangle * work.fit + 2e-10 * triangle * work.shown + 3e-8 * triangle, memory)
 
 
@@ -59,6 +59,12 @@ METHOD = Method(
     fit=_fit,
     costs=_costs,
     from_arrays=mahalanobis.Mahalanobis.from_arrays,
+    arrays={
+        "projection": arrays.unit("d k"),
+        "mean": arrays.floats("h w k"),
+        "cholesky": arrays.floats("h w tri(k)", types=arrays.HALVES),
+    },
+    fields={"ridge": fields.ANY, "images": fields.whole(1), "storage": fields.one_of("float32", "float16")},
     pool=1,
     live="k",
     score=lambda detector, patches, k: detector.score_projected(patches, k=k),

@@ -7,7 +7,8 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from inspect_core.package.arrays import LARGEST_RECIPE, require_memory
+from inspect_core.package.arrays import LARGEST_RECIPE, Array, require_memory
+from inspect_core.package.fields import Rule
 
 BATCH = 16
 """Photos whose patches a fit holds at once."""
@@ -124,6 +125,8 @@ class Method:
     Teach page offers it, the others are there to be compared with; defaults: parameters of the fit.
     project(d, seed, parameters): the columns applied to the joined channels; pool: side of the neighbourhood averaged
     before; fit(patches, columns, seed, parameters) -> detector; costs: what a fit takes beyond the backbone.
+    arrays, fields: what the detector's arrays and parameters may be in a recipe, built with `package.arrays` and
+    `package.fields`; a recipe that says otherwise is refused.
     live: the parameter whose every smaller value comes from the same fit, or None; score(detector, patches, value) and
     sweep(detector, patches, stops) take (1, h, w, d); top(detector): its largest legal value; start(detector): the
     value to begin with.
@@ -143,6 +146,8 @@ class Method:
     fit: Callable[[Patches, Tensor | None, int, Parameters], Detector]
     costs: Callable[[Workload, Parameters], Costs]
     from_arrays: Callable[[Mapping[str, Tensor], Mapping], Detector]
+    arrays: Mapping[str, Array]
+    fields: Mapping[str, Rule] = field(default_factory=dict)
     pool: int = 3
     offered: bool = True
     live: str | None = None

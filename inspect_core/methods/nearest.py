@@ -5,6 +5,7 @@ from torch import Tensor
 from inspect_core.detectors import baselines
 from inspect_core.methods.method import Method, Parameters, Patches
 from inspect_core.methods.pooled import at_most_widest, sample_costs
+from inspect_core.package import arrays, fields
 
 
 def _fit(patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> baselines.NearestNeighbour:
@@ -22,4 +23,6 @@ METHOD = Method(
     fit=_fit,
     costs=sample_costs,
     from_arrays=baselines.NearestNeighbour.from_arrays,
+    arrays={"bank": arrays.floats("n k")},
+    fields={"k": fields.whole(1), "unit": fields.one_of(False)},
 )

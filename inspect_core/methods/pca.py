@@ -9,6 +9,7 @@ from inspect_core.detectors.cop_corp.residual import KernelPCAMap
 from inspect_core.methods import cop
 from inspect_core.methods.method import Parameters, Patches
 from inspect_core.methods.pooled import stream_covariance
+from inspect_core.package import arrays, fields
 
 
 def _fit(patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> KernelPCAMap:
@@ -23,5 +24,7 @@ METHOD = replace(
     rank=7,
     offered=False,
     fit=_fit,
+    arrays=arrays.subspace("k", mean=fields.LARGEST),
+    fields=fields.COSINE | {"cosine": fields.one_of(False)},
     view=None,
 )

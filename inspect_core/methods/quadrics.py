@@ -7,6 +7,7 @@ from inspect_core.detectors.quadrics.algebraic import monomial_count
 from inspect_core.detectors.quadrics.forecast import forecast_seconds
 from inspect_core.methods.method import Control, Costs, Method, Parameters, Patches, Workload, one_fit_stops
 from inspect_core.methods.pooled import at_most_widest
+from inspect_core.package import arrays, fields
 
 MOST = 100
 _RATE = 4e10
@@ -47,6 +48,8 @@ METHOD = Method(
     fit=_fit,
     costs=_costs,
     from_arrays=quadrics.Quadrics.from_arrays,
+    arrays=arrays.quadrics("k"),
+    fields=fields.QUADRICS,
     live="m",
     score=lambda detector, patches, m: detector.score(patches, m=m),
     sweep=lambda detector, patches, stops: detector.sweep(patches, stops),

@@ -20,6 +20,8 @@ def _rows() -> dict[str, Method]:
 METHODS = _rows()
 OFFERED = tuple(name for name, method in METHODS.items() if method.offered)
 """What the Teach page offers; the others are there to be compared with."""
+FIELDS = {name: method.fields for name, method in METHODS.items()}
+"""What recipe.json may say of each method's detector."""
 CONTROLS: dict[str, Control] = {name: control for row in METHODS.values() for name, control in row.controls.items()}
 
 

@@ -2,7 +2,8 @@
 
 Types and shapes are those of the array file's header, so all of this but the ranges is known before a number is read.
 Shapes are written in lengths by name; a length is the same wherever its name stands: h, w, d, k and e all over the
-recipe, any other within its part. tri(k) is k(k+1)/2, a lower triangle packed row by row.
+recipe, any other within its part. Every detector names k, the features of a patch; n and D are samples and mapped
+features that each patch is compared with, which takes memory. tri(k) is k(k+1)/2, a lower triangle packed row by row.
 """
 
 import math
@@ -40,108 +41,91 @@ class Array:
     high: float
 
 
-def _floats(shape: str, low: float = -LARGEST, high: float = LARGEST, types: tuple[str, ...] = FLOATS) -> Array:
+def floats(shape: str, low: float = -LARGEST, high: float = LARGEST, types: tuple[str, ...] = FLOATS) -> Array:
+    """Numbers of that shape, lengths separated by blanks: "h w k". Both bounds are allowed values."""
     return Array(types, tuple(shape.split()), low, high)
 
 
-def _shares(shape: str) -> Array:
-    return _floats(shape, 0, 1 + 1e-6)
+def fractions(shape: str) -> Array:
+    """From 0 to 1, with room for rounding."""
+    return floats(shape, 0, 1 + 1e-6)
 
 
-def _unit(shape: str) -> Array:
+def unit(shape: str) -> Array:
     """Entries of vectors of length 1, with room for rounding."""
-    return _floats(shape, -1.01, 1.01)
+    return floats(shape, -1.01, 1.01)
 
 
-def _whole(shape: str, low: int = 0) -> Array:
+def whole(shape: str, low: int = 0) -> Array:
+    """Whole numbers, such as indices and codes."""
     return Array(("I32", "I64"), tuple(shape.split()), low, MANY)
 
 
-# Alphas are divided by roots of eigenvalues, which may be small; they and what they meet are float64.
-_WIDE = 1e18
-_GAUSSIANS = {
-    "projection": _unit("d k"),
-    "mean": _floats("h w k"),
-    "cholesky": _floats("h w tri(k)", types=HALVES),
-}
-_FOURIER = {"mean": _unit("D"), "components": _unit("D r"), "eigenvalues": _floats("r", 0, LARGEST**2)}
-
-
-def _fourier(width: str) -> dict[str, Array]:
-    return _FOURIER | {"w0": _floats(f"D {width}", -100, 100), "u": _floats("D", 0, 7)}
-
-
-def _subspace(width: str, mean: float) -> dict[str, Array]:
+def subspace(width: str, mean: float) -> dict[str, Array]:
+    """A mean, of entries up to `mean`, and principal components of features of the length by that name."""
     return {
-        "mean": _floats(width, -mean, mean),
-        "components": _unit(f"{width} r"),
-        "eigenvalues": _floats("r", 0, LARGEST**2),
+        "mean": floats(width, -mean, mean),
+        "components": unit(f"{width} r"),
+        "eigenvalues": floats("r", 0, LARGEST**2),
     }
 
 
-def _quadrics(width: str) -> dict[str, Array]:
+def fourier(width: str) -> dict[str, Array]:
+    """Random Fourier features of such features, and their subspace."""
+    return subspace("D", 1.01) | {"w0": floats(f"D {width}", -100, 100), "u": floats("D", 0, 7)}
+
+
+def quadrics(width: str) -> dict[str, Array]:
+    """m quadrics in n principal components of such features."""
     return {
-        "A": _floats("m n n"),
-        "b": _floats("m n"),
-        "c": _floats("m"),
-        "shift": _floats(width),
-        "scale": _floats("1", SMALLEST),
-        "basis": _unit(f"{width} n"),
+        "A": floats("m n n"),
+        "b": floats("m n"),
+        "c": floats("m"),
+        "shift": floats(width),
+        "scale": floats("1", SMALLEST),
+        "basis": unit(f"{width} n"),
     }
 
-
-DETECTORS = {
-    "mahalanobis": _GAUSSIANS,
-    "sampled": _GAUSSIANS,
-    "cop": _subspace("k", 1.01),
-    "corp": _fourier("k"),
-    "pca": _subspace("k", LARGEST),
-    "kernel_pca": {
-        "x": _floats("n k"),
-        "alpha": _floats("n r", -_WIDE, _WIDE),
-        "row_mean": _floats("n", -1.01, 0),
-        "eigenvalues": _floats("r", 0),
-    },
-    "quadrics": _quadrics("k"),
-    "nearest": {"bank": _floats("n k")},
-}
-"""Arrays of each method's detector, by the method's name."""
 
 _GALLERY = {
-    "embeddings": _floats("cases e"),
-    "outlier_scores": _floats("cases", 0),
+    "embeddings": floats("cases e"),
+    "outlier_scores": floats("cases", 0),
     "pictures": Array(("U8",), ("cases", "64", "64", "3"), 0, 255),
-    "surface_vouched": _unit("vouched e"),
-} | {f"surface_{name}": array for name, array in _quadrics("e").items()}
+    "surface_vouched": unit("vouched e"),
+} | {f"surface_{name}": array for name, array in quadrics("e").items()}
 _NOTHING = float(np.finfo(np.float64).min)
 _KINDS = {
-    "mu": _floats("polytopes e"),
-    "var": _floats("polytopes e", SMALLEST**2, LARGEST**2),
-    "log_ratio": _floats("polytopes classes", _NOTHING),
-    "prior": _shares("classes"),
-    "constant": _floats("1", _NOTHING),
-    "scale": _floats("1", SMALLEST),
+    "mu": floats("polytopes e"),
+    "var": floats("polytopes e", SMALLEST**2, LARGEST**2),
+    "log_ratio": floats("polytopes classes", _NOTHING),
+    "prior": fractions("classes"),
+    "constant": floats("1", _NOTHING),
+    "scale": floats("1", SMALLEST),
 }
 _FOREST = {
-    "codes": _whole("polytopes trees"),
-    "feature": _whole("nodes", -2),
-    "threshold": _floats("nodes"),
-    "left": _whole("nodes", -1),
-    "right": _whole("nodes", -1),
-    "roots": _whole("trees"),
-    "share": _shares("nodes classes"),
+    "codes": whole("polytopes trees"),
+    "feature": whole("nodes", -2),
+    "threshold": floats("nodes"),
+    "left": whole("nodes", -1),
+    "right": whole("nodes", -1),
+    "roots": whole("trees"),
+    "share": fractions("nodes classes"),
 }
 
 
-def expected(document: Mapping, names: Collection[str]) -> dict[str, Array]:
-    """The arrays of a recipe with these fields; `names` say whether it mixes channels and how deep its net is."""
-    method, guard, defect_types = document["detector"]["name"], document["guard"], document["kinds"]
-    arrays = _under("detector", DETECTORS[method])
+def expected(document: Mapping, names: Collection[str], detector: Mapping[str, Array]) -> dict[str, Array]:
+    """The arrays of a recipe with these fields.
+
+    names: those it has, which say whether it mixes channels and how deep its net is; detector: the arrays of its
+    method's detector.
+    """
+    guard, defect_types = document["guard"], document["kinds"]
+    arrays = _under("detector", detector)
     if "detector.projection" not in arrays and "features.projection" in names:
-        arrays["features.projection"] = _unit("d k")
+        arrays["features.projection"] = unit("d k")
     if guard is not None:
         alone = guard["detector"]["gamma"] is None
-        arrays |= _under("guard", _subspace("e", 1.01) if alone else _fourier("e"))
+        arrays |= _under("guard", subspace("e", 1.01) if alone else fourier("e"))
     if document["gallery"] is not None:
         arrays |= _under("gallery", _GALLERY)
     if defect_types is not None:
@@ -150,13 +134,14 @@ def expected(document: Mapping, names: Collection[str]) -> dict[str, Array]:
     return arrays
 
 
-def check(document: Mapping, header: Header) -> dict[str, int]:
+def check(document: Mapping, header: Header, detector: Mapping[str, Array]) -> dict[str, int]:
     """The lengths of a recipe's arrays by name, a shared one (h, w, d, k, e) bare, any other as "part.name".
 
+    detector: as for `expected`.
     Raises ValueError naming the array that is missing, unknown, or of another type or shape than the fields and the
     other arrays ask for, and when reading and using them would take more than LARGEST_RECIPE, with the sum.
     """
-    arrays = expected(document, header)
+    arrays = expected(document, header, detector)
     odd = sorted(set(arrays) ^ set(header))
     if odd:
         raise ValueError(f"array {odd[0]} is missing" if odd[0] in arrays else f"array {odd[0]} is unknown")
@@ -178,12 +163,12 @@ def check(document: Mapping, header: Header) -> dict[str, int]:
     return lengths
 
 
-def check_values(document: Mapping, arrays: Mapping[str, np.ndarray]) -> None:
+def check_values(document: Mapping, arrays: Mapping[str, np.ndarray], detector: Mapping[str, Array]) -> None:
     """Raises ValueError naming the first array that holds a value no fit gives, NaN and infinity among them.
 
-    arrays: as read, with triangles packed. The header has been checked.
+    arrays: as read, with triangles packed; detector: as for `expected`. The header has been checked.
     """
-    for name, array in expected(document, arrays).items():
+    for name, array in expected(document, arrays, detector).items():
         values = arrays[name]
         if values.size and not (array.low <= values.min() and values.max() <= array.high):
             raise ValueError(f"array {name} holds values outside {array.low:g} to {array.high:g}")
@@ -214,7 +199,7 @@ def _network(names: Collection[str]) -> dict[str, Array]:
     widths = ["e", *(f"units_{i}" for i in range(layers - 1)), "classes"]
     arrays = {"codes": Array(("BOOL",), ("polytopes", "units"), 0, 1)}
     for i in range(layers):
-        arrays |= {f"W_{i}": _floats(f"{widths[i + 1]} {widths[i]}"), f"b_{i}": _floats(widths[i + 1])}
+        arrays |= {f"W_{i}": floats(f"{widths[i + 1]} {widths[i]}"), f"b_{i}": floats(widths[i + 1])}
     return arrays
 
 

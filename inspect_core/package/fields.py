@@ -23,15 +23,18 @@ class Rule:
     holds: Callable[[object], bool]
 
 
-def _number(low: float, high: float) -> Rule:
+def number(low: float, high: float) -> Rule:
+    """Both bounds are allowed values."""
     return Rule(f"a number from {low:g} to {high:g}", lambda value: _is_number(value) and low <= value <= high)
 
 
-def _whole(low: int, high: int = MANY) -> Rule:
+def whole(low: int, high: int = MANY) -> Rule:
+    """A whole number; both bounds are allowed values."""
     return Rule(f"a whole number from {low} to {high}", lambda value: _is_whole(value) and low <= value <= high)
 
 
-def _one_of(*values: object) -> Rule:
+def one_of(*values: object) -> Rule:
+    """One of these, of the same type: 1 is neither 1.0 nor True."""
     allowed = [(type(value), value) for value in values]
     return Rule(" or ".join(map(json.dumps, values)), lambda value: (type(value), value) in allowed)
 
@@ -67,15 +70,15 @@ _TEXT = Rule("text", lambda value: isinstance(value, str))
 _OPTIONAL_TEXT = Rule("text or null", lambda value: value is None or isinstance(value, str))
 _TABLE = Rule("a table of fields", lambda value: isinstance(value, dict))
 _OPTIONAL_TABLE = Rule("a table of fields or null", lambda value: value is None or isinstance(value, dict))
-_FLAG = Rule("true or false", lambda value: isinstance(value, bool))
+FLAG = Rule("true or false", lambda value: isinstance(value, bool))
 _SIDE = Rule("a multiple of 32", lambda value: _is_whole(value) and value >= 32 and value % 32 == 0)
 _FINITE = Rule("a finite number", lambda value: _is_number(value) and abs(value) <= sys.float_info.max)
-_ANY, _DISTANCE, _WIDTH = _number(-LARGEST, LARGEST), _number(0, LARGEST), _number(SMALLEST, LARGEST)
-_SHARE = _number(0, 1)
-_ANY_WIDTH = Rule(f"null or {_WIDTH.words}", lambda value: value is None or _WIDTH.holds(value))
+ANY, DISTANCE, WIDTH = number(-LARGEST, LARGEST), number(0, LARGEST), number(SMALLEST, LARGEST)
+_SHARE = number(0, 1)
+_ANY_WIDTH = Rule(f"null or {WIDTH.words}", lambda value: value is None or WIDTH.holds(value))
 
 FIELDS = {
-    "schema": _whole(0),
+    "schema": whole(0),
     "product": _TEXT,
     "created": _TEXT,
     "author": _TEXT,
@@ -85,80 +88,71 @@ FIELDS = {
     "backbone": {"name": _TEXT, "taps": _list_of(_TEXT, least=1), "weight_digest": _TEXT},
     "geometry": {
         "size": _pair(_SIDE),
-        "grid": _pair(_whole(1)),
-        "resize": _one_of(RESIZE_RULE),
-        "colour_order": _one_of("RGB"),
-        "pool": _one_of(1, 3),
-        "nearest": _FLAG,
-        "sigma": _number(0, LARGEST),
+        "grid": _pair(whole(1)),
+        "resize": one_of(RESIZE_RULE),
+        "colour_order": one_of("RGB"),
+        "pool": one_of(1, 3),
+        "nearest": FLAG,
+        "sigma": number(0, LARGEST),
     },
-    "detector": {"name": _TEXT, "params": _TABLE, "live": _table_of(_whole(0))},
+    "detector": {"name": _TEXT, "params": _TABLE, "live": _table_of(whole(0))},
     "limits": {"review": _FINITE, "reject": _FINITE},
-    "score_direction": _one_of(DIRECTION),
-    "calibration": {"good": _whole(0), "note": _TEXT},
-    "seeds": _table_of(_whole(0, 2**63)),
+    "score_direction": one_of(DIRECTION),
+    "calibration": {"good": whole(0), "note": _TEXT},
+    "seeds": _table_of(whole(0, 2**63)),
     "versions": _table_of(_TEXT),
     "guard": _OPTIONAL_TABLE,
     "gallery": _OPTIONAL_TABLE,
     "kinds": _OPTIONAL_TABLE,
 }
 
-_GAUSSIANS = {"ridge": _ANY, "images": _whole(1), "storage": _one_of("float32", "float16")}
-_COSINE = {"cosine": _one_of(True), "gamma": _one_of(None), "explained_variance": _number(SMALLEST, 1)}
-_FOURIER = _COSINE | {"gamma": _WIDTH}
-_QUADRICS = {
-    "kept_variance": _number(0, 1 + 1e-6),
-    "penalty_value": _DISTANCE,
-    "start": _one_of("closed form", "random"),
+# Of detectors that several parts of a recipe share: subspaces after a cosine map, with or without Fourier features.
+COSINE = {"cosine": one_of(True), "gamma": one_of(None), "explained_variance": number(SMALLEST, 1)}
+FOURIER = COSINE | {"gamma": WIDTH}
+QUADRICS = {
+    "kept_variance": number(0, 1 + 1e-6),
+    "penalty_value": DISTANCE,
+    "start": one_of("closed form", "random"),
 }
-DETECTORS = {
-    "mahalanobis": _GAUSSIANS,
-    "sampled": _GAUSSIANS,
-    "cop": _COSINE,
-    "corp": _FOURIER,
-    "pca": _COSINE | {"cosine": _one_of(False)},
-    "kernel_pca": {"sigma": _WIDTH, "q": _whole(0)},
-    "quadrics": _QUADRICS,
-    "nearest": {"k": _whole(1), "unit": _one_of(False)},
-}
-"""The parameters of each method's detector, by the method's name."""
-
 GUARD = {
-    "fused": _FLAG,
-    "smallest": _number(-LARGEST, 0),
-    "limit": _ANY,
+    "fused": FLAG,
+    "smallest": number(-LARGEST, 0),
+    "limit": ANY,
     "mode": _TEXT,
-    "detector": _COSINE | {"gamma": _ANY_WIDTH},
+    "detector": COSINE | {"gamma": _ANY_WIDTH},
 }
 GALLERY = {
     "gallery": {name: _list_of(_TEXT) for name in ("names", "kinds", "notes")},
-    "surface": _QUADRICS,
-    "limit": _DISTANCE,
-    "suggested": _DISTANCE,
+    "surface": QUADRICS,
+    "limit": DISTANCE,
+    "suggested": DISTANCE,
     "digests": _list_of(_TEXT),
-    "by_region": _FLAG,
+    "by_region": FLAG,
 }
-KINDS = {"by_region": _FLAG, "known_from": _SHARE, "classifier": _TABLE}
-_CLASSIFIER = {"classes": _list_of(_TEXT, least=1), "power": _WIDTH, "lam": _WIDTH, "euclidean": _FLAG, "parent": _TEXT}
+KINDS = {"by_region": FLAG, "known_from": _SHARE, "classifier": _TABLE}
+_CLASSIFIER = {"classes": _list_of(_TEXT, least=1), "power": WIDTH, "lam": WIDTH, "euclidean": FLAG, "parent": _TEXT}
 CLASSIFIERS = {
     "forest": _CLASSIFIER,
-    "network": _CLASSIFIER | {"with_output": _FLAG},
+    "network": _CLASSIFIER | {"with_output": FLAG},
 }
 """The parameters of the kinds' classifier, by its parent."""
 
 
-def check(document: object) -> None:
-    """Raises ValueError naming the first field of recipe.json that is missing, unknown, or not what it must be."""
+def check(document: object, detectors: Mapping[str, Mapping[str, Rule]]) -> None:
+    """Raises ValueError naming the first field of recipe.json that is missing, unknown, or not what it must be.
+
+    detectors: the parameters of each method's detector, by the method's name.
+    """
     _check(document, FIELDS, "")
     detector = document["detector"]
-    _check(detector["name"], _one_of(*DETECTORS), "detector.name")
-    _check(detector["params"], DETECTORS[detector["name"]], "detector.params")
+    _check(detector["name"], one_of(*detectors), "detector.name")
+    _check(detector["params"], detectors[detector["name"]], "detector.params")
     for name, fields in (("guard", GUARD), ("gallery", GALLERY), ("kinds", KINDS)):
         if document[name] is not None:
             _check(document[name], fields, name)
     if document["kinds"] is not None:
         classifier = document["kinds"]["classifier"]
-        _check(classifier.get("parent"), _one_of(*CLASSIFIERS), "kinds.classifier.parent")
+        _check(classifier.get("parent"), one_of(*CLASSIFIERS), "kinds.classifier.parent")
         _check(classifier, CLASSIFIERS[classifier["parent"]], "kinds.classifier")
 
 

@@ -121,8 +121,8 @@ def check(where: Path) -> Package:
     return Package(where, sizes, sums, header, hashlib.sha256(listing).hexdigest())
 
 
-def read_document(package: Package) -> dict:
-    """recipe.json as a dictionary whose every field has been checked."""
+def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.Rule]]) -> dict:
+    """recipe.json as a dictionary whose every field has been checked; detectors: as for `fields.check`."""
     with refusing(package.where, f"{RECIPE} is not valid JSON"):
         document = json.loads(package.read(RECIPE), parse_constant=_refuse_constant)
     if not isinstance(document, dict):
@@ -134,7 +134,7 @@ def read_document(package: Package) -> dict:
             "open it with the version that wrote it"
         )
     with refusing(package.where, "a field is damaged"):
-        fields.check(document)
+        fields.check(document, detectors)
     return document
 
 

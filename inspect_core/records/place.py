@@ -4,6 +4,7 @@ import os
 import stat
 from pathlib import Path
 
+from inspect_core.methods.table import FIELDS
 from inspect_core.package import manifest
 from inspect_core.package.manifest import RecipeError
 from inspect_core.runtime import workspace
@@ -53,7 +54,7 @@ def _is_recipe(place: Path) -> bool:
     if not (stat.S_ISREG(mode) if place.suffix == ".zip" else stat.S_ISDIR(mode)):
         return False
     try:
-        manifest.read_document(manifest.check(place))
+        manifest.read_document(manifest.check(place), FIELDS)
     except (RecipeError, OSError):
         return False
     return True

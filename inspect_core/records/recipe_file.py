@@ -17,7 +17,8 @@ from torch import Tensor
 from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.guard.model import Guard
 from inspect_core.judge.checks import as_finite_number
-from inspect_core.methods.table import METHODS
+from inspect_core.methods.method import Method
+from inspect_core.methods.table import FIELDS, METHODS
 from inspect_core.package import arrays as recipe_arrays
 from inspect_core.package import manifest
 from inspect_core.package.fields import DIRECTION, RESIZE_RULE
@@ -65,10 +66,11 @@ def load(path: str | Path) -> Recipe:
     """
     path = Path(path)
     package = manifest.check(path)
-    document = manifest.read_document(package)
+    document = manifest.read_document(package, FIELDS)
+    method = METHODS[document["detector"]["name"]]
     with refusing(path, "its parts do not fit together"):
-        lengths = recipe_arrays.check(document, package.header)
-        recipe = _recipe_of(document, _arrays(package, document), _calibration(package), package)
+        lengths = recipe_arrays.check(document, package.header, method.arrays)
+        recipe = _recipe_of(document, _arrays(package, document, method), _calibration(package), package)
     prove(recipe, path, width=lengths["k"], embedding=lengths.get("e"))
     return recipe
 
@@ -140,9 +142,9 @@ def _to_numpy(value: Tensor | np.ndarray) -> np.ndarray:
     return value.detach().cpu().numpy() if isinstance(value, Tensor) else np.asarray(value)
 
 
-def _arrays(package: manifest.Package, document: dict) -> dict[str, np.ndarray]:
+def _arrays(package: manifest.Package, document: dict, method: Method) -> dict[str, np.ndarray]:
     arrays = safetensors.numpy.load(package.read(manifest.ARRAYS))
-    recipe_arrays.check_values(document, arrays)
+    recipe_arrays.check_values(document, arrays, method.arrays)
     for name in TRIANGLES:
         if name in arrays:
             arrays[name] = manifest.unpack_triangle(arrays[name])

@@ -10,6 +10,7 @@ from inspect_core.judge.limits import Counts, count_parts, in_parts
 from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc, fpr_at_tpr
 from inspect_core.study.scored_photos import ScoredPhotos
+from inspect_core.study.study import Study
 from inspect_core.verdict import Limits
 
 
@@ -44,17 +45,21 @@ def truth_masks(scored: ScoredPhotos) -> list[np.ndarray | None]:
     return masks
 
 
-def evaluate(scored: ScoredPhotos, limits: Limits, masks: list[np.ndarray | None], **live: int) -> Evaluation:
-    """Figures of the judge photos under the live parameter and limits in force."""
+def evaluate(study: Study, limits: Limits, masks: list[np.ndarray | None], **live: int) -> Evaluation:
+    """Figures of the judge photos under limits and any value of the live parameter, kept or computed anew.
+
+    masks: as `truth_masks` gives them. Raises ValueError for a value outside the fit.
+    """
+    scored = study.scored
     chosen = scored.of_subset("judge")
-    scores = scored.scores(**live)[chosen]
+    scores = study.scores(**live)[chosen]
     defect = scored.good_and_defect()[1][chosen]
-    known = [i for i in np.flatnonzero(chosen) if masks[i] is not None]
+    known = [i for i in np.flatnonzero(chosen).tolist() if masks[i] is not None]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         pixel_auroc, overlap = float("nan"), float("nan")
         if known:
-            maps = scored.maps(known, **live)
+            maps = np.stack([study.map(i, **live) for i in known])
             true = np.stack([masks[i] for i in known])
             pixel_auroc, overlap = auroc(maps.ravel(), true.ravel()), aupro(maps, true)
         return Evaluation(

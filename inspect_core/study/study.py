@@ -181,8 +181,7 @@ class Study:
         scored = self._fitted()
         if self._kept(live):
             return scored.map(image, **live)
-        path = scored.photos[scored.index(image)].path
-        patches = self.preparation.features(read(path).pixels)
+        patches = self.features(scored.photos[scored.index(image)])
         return to_pixels(map_patches(self.method, scored.detector, patches, live), scored.size, sigma=SIGMA)
 
     def calibration_scores(self, **live: int) -> np.ndarray:

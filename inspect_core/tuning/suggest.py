@@ -71,11 +71,13 @@ def fit_as_suggested(
 ) -> tuple[Study, Suggestion | None]:
     """Extract, suggest, fit: the fitted study, beginning with the suggested values, and the suggestion.
 
-    fixed: parameters that the user has chosen; they are kept. None for a method that has nothing to suggest.
+    fixed: parameters that the user has chosen; they are kept. None for a method that has nothing to suggest, and when
+    the user has chosen all there is to suggest.
     """
-    if METHODS[study.method].live is None:
+    method = METHODS[study.method]
+    if method.live is None or (method.one_fit and method.live in fixed):
         return study.fit(progress, cancelled), None
-    if METHODS[study.method].one_fit:
+    if method.one_fit:
         study.fit(stage(progress, 0.0, 0.9), cancelled)
         suggestion = suggest(study, progress=stage(progress, 0.9, 1.0), cancelled=cancelled)
     else:
@@ -83,7 +85,7 @@ def fit_as_suggested(
         suggestion = suggest(study, fixed=fixed, progress=stage(progress, 0.5, 0.75), cancelled=cancelled)
         study = study.with_parameters(suggestion.parameters).fit(stage(progress, 0.75, 1.0), cancelled)
     study.begin_with(**suggestion.live)
-    started = {name: study.parameters[name] for name in METHODS[study.method].refits}
+    started = {name: study.parameters[name] for name in method.refits}
     return study, replace(suggestion, parameters=started | dict(suggestion.parameters), live=study.live)
 
 

@@ -1,4 +1,5 @@
 import csv
+import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -97,6 +98,17 @@ def test_evaluate_measures_every_value_asked_for(product, tmp_path, capsys):
     said = capsys.readouterr().out
     assert "image AUROC" in said
     assert '"k": 2' in out.read_text()
+
+
+def test_evaluate_measures_a_value_that_is_not_kept(product, tmp_path):
+    """Of 100 values of k the scored photos keep 64; 37 is none of them."""
+    out = tmp_path / "figures.json"
+    command = ["evaluate", str(product), "--size", "128", "--grid", "8", "--device", "cpu", "--k", "100"]
+    assert main([*command, "--ks", "36", "37", "--json", str(out)]) == 0
+    kept, between = json.loads(out.read_text())
+    assert between["live"] == {"k": 37}
+    assert abs(between["pixel_auroc"] - kept["pixel_auroc"]) < 0.05
+    assert between["pixel_auroc"] != kept["pixel_auroc"]
 
 
 def test_weights_are_fetched_by_the_flag_alone(taught, product, tmp_path, monkeypatch, capsys):

@@ -14,6 +14,7 @@ import pytest
 
 from inspect_core.cli import commands
 from inspect_core.images import archives
+from inspect_core.methods.table import FIELDS
 from inspect_core.package import manifest
 from inspect_core.records.place import PlaceError, check_place
 from inspect_core.records.recipe_file import load, save
@@ -220,7 +221,7 @@ def test_killed_at_any_touch_of_a_file_the_old_or_the_new_is_there(recipe, tmp_p
         assert [path.name for path in place.parent.iterdir()] in ([name], [] if not replaced else [name]), step
         assert not list(workspace.glob("unfinished/*")), step
         if place.exists():
-            seen.add(manifest.read_document(manifest.check(place))["product"])
+            seen.add(manifest.read_document(manifest.check(place), FIELDS)["product"])
         if "new" in seen and place.exists():
             save(recipe, place) if replaced else _remove(place)
         step += 1
@@ -254,7 +255,7 @@ def started(code: str) -> subprocess.Popen:
     )  # fmt: skip
 
 
-HOLDING = "from inspect_core import unfinished; print(unfinished.process_folder(), flush=True); input()"
+HOLDING = "from inspect_core.runtime import unfinished; print(unfinished.process_folder(), flush=True); input()"
 
 
 def test_what_a_living_process_holds_stays_until_it_is_gone(workspace):

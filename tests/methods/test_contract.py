@@ -100,6 +100,16 @@ def test_saved_and_loaded_scores_are_equal_to_the_bit(name, method):
 
 
 @every_method
+def test_a_recipe_may_hold_what_a_fit_gives(name, method):
+    detector, _ = fitted(method)
+    assert detector.params().keys() == method.fields.keys()
+    assert all(method.fields[field].holds(value) for field, value in detector.params().items())
+    assert detector.arrays().keys() == method.arrays.keys()
+    for key, values in detector.arrays().items():
+        assert method.arrays[key].low <= values.min() <= values.max() <= method.arrays[key].high, key
+
+
+@every_method
 def test_a_stranger_scores_above_the_good(name, method):
     detector, features = fitted(method)
     value = method.start(detector) if method.live else None
@@ -156,6 +166,7 @@ def test_every_control_is_described(name, method):
     assert moving == set(method.controls)
     for parameter, control in method.controls.items():
         assert all(getattr(control, field.name).strip() for field in fields(Control)), parameter
+        assert control.label.startswith(f"{control.sign}: ")
     assert method.title
     assert method.when.endswith(".")
     assert set(method.refits) <= set(method.defaults)
@@ -180,16 +191,16 @@ def test_the_forecast_grows_as_the_fit_does(name, method):
 
     def seconds(features: torch.Tensor) -> float:
         took = []
-        for _ in range(3):
+        for _ in range(2):
             began = time.process_time()
-            detector, projected = fitted(method, features, patches=600, k=24)
+            detector, projected = fitted(method, features, patches=300, k=24)
             for photo in projected:
                 method.sweep(detector, photo[None], (method.top(detector),))
             took.append(time.process_time() - began)
         return min(took)
 
     few, many = (photos(count, grid=(12, 12), width=32) for count in (20, 60))
-    chosen = parameters(method, patches=600, k=24)
+    chosen = parameters(method, patches=300, k=24)
     forecasts = [method.costs(Workload(len(f), len(f), 144, 32), chosen) for f in (few, many)]
     assert all(np.isfinite(cost.seconds) and cost.seconds > 0 and cost.memory > 0 for cost in forecasts)
     assert forecasts[1].seconds >= forecasts[0].seconds

@@ -1,4 +1,5 @@
 import io
+import json
 import os
 import shutil
 import time
@@ -9,6 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from inspect_core.cli.commands import main
+from inspect_core.package import manifest
+from inspect_core.records.recipe_file import save
 from inspect_core.ui import shell, taught_part
 from inspect_core.ui.teach import teaching
 
@@ -37,6 +41,16 @@ def finish_job(app):
     return app.run()
 
 
+def files_of(recipe: Path) -> dict:
+    """What a recipe's files hold, but for who saved it, when and why."""
+    document = json.loads((recipe / manifest.RECIPE).read_text())
+    for name in ("created", "author", "reason"):
+        del document[name]
+    return {"document": document} | {
+        name: (recipe / name).read_bytes() for name in (manifest.ARRAYS, manifest.CALIBRATION)
+    }
+
+
 def test_the_sample_is_ready_to_be_taught(open_app, monkeypatch):
     app = open_app("pages/teach.py")
     assert "80 good, 20 defects of 5 kinds" in " ".join(element.value for element in app.markdown)
@@ -58,6 +72,25 @@ def test_a_folder_is_taught_and_lies_in_hand(open_app, no_first_start, exported,
     taught = taught_part._shelf().items
     assert [item.product for item in taught.values()] == ["flange"]
     assert next(iter(taught.values())).guard is not None
+
+
+@pytest.mark.parametrize("method", ["mahalanobis", "cop"])
+def test_the_command_line_teaches_the_same_recipe(open_app, no_first_start, exported, product, tmp_path, method):
+    app = choose_folder(open_app("pages/teach.py"), product)
+    app.select_slider(key="size").set_value(128)
+    app.select_slider(key="grid").set_value(16)
+    app.number_input(key="split_seed").set_value(7)
+    app.radio(key="method").set_value(method).run()
+    finish_job(app.button(key="teach").click().run())
+    assert shell.jobs().current.error == ""
+    taught = taught_part.find(shell.jobs().current.result)
+    live = taught.scored.live
+    recipe = taught.study.recipe(taught.suggested_limits(live), product=taught.product, guard=taught.guard, **live)
+    save(recipe, tmp_path / "page")
+    command = ["fit", str(product), "--out", str(tmp_path / "line"), "--size", "128", "--grid", "16"]
+    assert main([*command, "--seed", "7", "--detector", method]) == 0
+    page, line = (files_of(tmp_path / name) for name in ("page", "line"))
+    assert page == line
 
 
 def test_a_damaged_photo_is_listed_and_the_others_can_be_taught(

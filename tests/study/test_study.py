@@ -71,7 +71,7 @@ def test_app_recipe_and_reloaded_recipe_score_alike_to_the_bit(study, backbone, 
 
 
 def test_defects_stand_out_where_they_are(study):
-    figures = evaluate(study.scored, study.default_limits(), truth_masks(study.scored))
+    figures = evaluate(study, study.default_limits(), truth_masks(study.scored))
     assert figures.image_auroc > 0.8
     assert figures.pixel_auroc > 0.9
     assert figures.counts.defects_total == 3

@@ -66,7 +66,7 @@ def test_the_suggested_setting_finds_true_defects_better_than_a_degenerate_one(m
     masks = truth_masks(study.scored)
     degenerate = {"corp": {"gamma": 1e3}, "kernel_pca": {"sigma": 1e-2}}.get(method, {"explained_variance": 0.05})
     worse = study.with_parameters(degenerate).fit()
-    found, lost = (evaluate(one.scored, one.default_limits(), masks, **one.live) for one in (study, worse))
+    found, lost = (evaluate(one, one.default_limits(), masks, **one.live) for one in (study, worse))
     assert found.pixel_auroc > 0.8
     assert found.pixel_auroc > lost.pixel_auroc
     assert suggestion.live == study.live
@@ -90,6 +90,10 @@ def test_what_the_user_chose_is_kept(make):
     study, suggestion = fit_as_suggested(make("kernel_pca", q=30), fixed=("q", "patches"))
     assert study.live == {"q": 30}
     assert suggestion.live == {"q": 30}
+    with pytest.warns(UserWarning, match="N = 11"):
+        study, suggestion = fit_as_suggested(make("mahalanobis"), fixed=("k",))
+    assert study.live == {"k": 16}
+    assert suggestion is None
 
 
 def test_a_study_begins_with_the_suggested_k_and_keeps_every_other(make):

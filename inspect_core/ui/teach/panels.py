@@ -30,6 +30,7 @@ from inspect_core.methods.quadrics import MOST as QUADRICS
 from inspect_core.methods.table import METHODS, OFFERED
 from inspect_core.runtime import workspace
 from inspect_core.tuning.forecast import Forecast, forecast
+from inspect_core.tuning.teaching import Order
 from inspect_core.ui import shell, uploads, weights_panel
 from inspect_core.ui.teach import teaching
 
@@ -91,8 +92,11 @@ def look(source: Source) -> Samples | None:
     return samples
 
 
-def choose_split(samples: Samples) -> tuple[Split, tuple[str, ...]]:
-    """Which good photos to learn from, which set the limit, which judge it; groups stay together."""
+def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]]:
+    """Which good photos to learn from, which set the limit, which judge it; groups stay together.
+
+    Also the seed, of the split and of the fit, and notes on the photos.
+    """
     grouping = propose_groups(samples)
     found = grouping.count < len(samples.good)
     with st.expander("How the good photos are used", expanded=found):
@@ -105,17 +109,17 @@ def choose_split(samples: Samples) -> tuple[Split, tuple[str, ...]]:
             help="The limit is set on good parts that were not learned from. With none kept, it is set on the good "
             "parts of the test folder, and the sentence says so.",
         )  # fmt: skip
-        seed = st.number_input("Random seed", 0, 9999, 0, key="split_seed", help="Another number draws another split.")
+        seed = st.number_input("Random seed", 0, 9999, 0, key="split_seed", help="Of the split and of the fit.")
         parts = split(samples, seed=int(seed), groups=grouping, calibrate=fraction / 100)
         st.caption(
             f"{len(parts.fit)} to learn from, {len(parts.calibrate)} to set the limit, {len(parts.judge)} to judge it."
         )
         for note in parts.notes:
             st.caption(shell.plain(note))
-    return parts, (*samples.warnings, *parts.notes)
+    return parts, int(seed), (*samples.warnings, *parts.notes)
 
 
-def choose_settings(product: str, photos: Split, notes: tuple[str, ...]) -> teaching.Order | None:
+def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ...]) -> Order | None:
     """Name, detector, backbone and detail. The defaults suit most parts; None when a choice cannot be used."""
     st.subheader("Detector")
     name = st.text_input("Name of the part", value=product, max_chars=60, key=f"product-{product}")
@@ -152,13 +156,13 @@ def choose_settings(product: str, photos: Split, notes: tuple[str, ...]) -> teac
     if not name.strip():
         st.error("The part has no name; type one above.", icon=":material/error:")
         return None
-    return teaching.Order(
+    return Order(
         name.strip(), photos, backbone, taps, (size, size), (grid, grid), method, parameters,
-        notes=notes, fused_guard=guard_scores == FUSED,
+        seed=seed, notes=notes, fused_guard=guard_scores == FUSED,
     )  # fmt: skip
 
 
-def show_forecast(order: teaching.Order) -> None:
+def show_forecast(order: Order) -> None:
     """How long teaching will take and what it will need, before it starts."""
     try:
         expected = _forecast(order.backbone, order.taps, order.size, order.grid, order.method,

@@ -1,38 +1,16 @@
-"""Teaching as a background job: from the photos chosen to a part in hand."""
+"""Teaching as a background job: from the photos chosen to a taught part on the shelf."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from inspect_core.features.backbones import shared
-from inspect_core.features.store import Store
-from inspect_core.guard.training import train_guard
-from inspect_core.images.folders import Split, scan, split
-from inspect_core.runtime import workspace
-from inspect_core.runtime.jobs import Job, device_lock
-from inspect_core.study.study import Study
-from inspect_core.tuning.suggest import fit_as_suggested
+from inspect_core.images.folders import scan, split
+from inspect_core.runtime.jobs import Job
+from inspect_core.runtime.progress import Report
+from inspect_core.tuning import teaching
+from inspect_core.tuning.teaching import Order, feature_store
 from inspect_core.ui import shell, taught_part
 
 SAMPLES = Path(__file__).resolve().parents[3] / "sample_data"
 FIRST_SAMPLE = "flange"
-
-
-@dataclass(frozen=True)
-class Order:
-    """What to teach: the photos as split, and every choice of the Teach page."""
-
-    product: str
-    photos: Split
-    backbone: str = "efficientnet_lite0"
-    taps: str = "expansions"
-    size: tuple[int, int] = (256, 256)
-    grid: tuple[int, int] = (32, 32)
-    method: str = "mahalanobis"
-    parameters: Mapping[str, float] = field(default_factory=dict)
-    seed: int = 0
-    notes: tuple[str, ...] = ()
-    fused_guard: bool = False
 
 
 def start(order: Order) -> None:
@@ -56,38 +34,7 @@ def samples() -> tuple[str, ...]:
     return tuple(sorted(path.name for path in SAMPLES.iterdir() if path.is_dir())) if SAMPLES.exists() else ()
 
 
-def teach(order: Order, report: Callable[[float, str], None]) -> taught_part.TaughtPart:
-    """Load, extract, find values to begin with, fit; holds the device all the while.
-
-    Raises ValueError in words the page can show.
-    """
-    report(0.0, "loading the backbone")
-    backbone = shared(order.backbone, taps=order.taps, size=order.size)
-    study = Study(
-        order.photos,
-        backbone,
-        feature_store(),
-        method=order.method,
-        parameters=order.parameters,
-        grid=order.grid,
-        seed=order.seed,
-    )
-    with device_lock(backbone.device):
-        study, suggestion = fit_as_suggested(
-            study, fixed=order.parameters, progress=lambda fraction, step: report(0.8 * fraction, step)
-        )
-        guard = train_guard(
-            study.preparation.backbone,
-            study.split.fit,
-            study.split.calibrate,
-            seed=study.seed,
-            fused=order.fused_guard,
-            report=lambda fraction, step: report(0.8 + 0.2 * fraction, step),
-        )
-    skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
-    return taught_part.of_study(order.product, study, order.notes + skipped, guard, suggestion)
-
-
-def feature_store() -> Store:
-    """The store of extracted features in the workspace, bounded."""
-    return Store(workspace.features_folder(), limit=workspace.FEATURE_BYTES)
+def teach(order: Order, report: Report) -> taught_part.TaughtPart:
+    """The taught part of an order. Raises ValueError in words the page can show."""
+    taught = teaching.teach(order, feature_store(), report)
+    return taught_part.of_study(order.product, taught.study, taught.notes, taught.guard, taught.suggestion)
