@@ -36,7 +36,7 @@ OURS = {
     },
     "explore/patch_map": {"explore.view_in_words(taught.scored.method, whole=points == PHOTOS)", "lots"},
     "inspect/live_parameters": {
-        "CONTROLS[name].label", "control.effect", "control.help", "control.label", "control.unit",
+        "CONTROLS[name].label", "control.effect", "control.help", "control.label", "control.story", "control.unit",
         "_percent", "in_force[name]", "live[name]", "stop", "value",
     },
     "inspect/panels": {"run.done", "saved.digest[:8]", "taught.suggestion.basis", "words.get"},
