@@ -95,6 +95,7 @@ class ScoredPhotos:
         self.start = row.start(detector)
         self.stops = tuple(sorted({*stops_up_to(row.top(detector)), self.start})) if row.live else (0,)
         self.photos: tuple[ScoredPhoto, ...] = ()
+        self._scores: dict[int, np.ndarray] = {}
         self._blocks, self._rows = _Blocks((len(self.stops), *grid)), np.zeros(0, int)
 
     @property
@@ -107,6 +108,7 @@ class ScoredPhotos:
         errors = METHODS[self.method].sweep(self.detector, patches, self.stops)
         row = self._blocks.append(errors.reshape(len(self.stops), *self.grid).cpu().numpy())
         more = copy.copy(self)
+        more._scores = {}
         more.photos, more._rows = (*self.photos, photo), np.append(self._rows, row)
         return more
 
@@ -126,11 +128,19 @@ class ScoredPhotos:
         return to_pixels(self._errors(self.index(image), self._stop(live)), self.size, sigma=SIGMA)
 
     def scores(self, **live: int) -> np.ndarray:
-        """(photos,) float32 image scores: equal to the bit to what `inspect` gives."""
-        stop, scores = self._stop(live), [np.zeros(0, np.float32)]
-        for i in range(0, len(self.photos), BLOCK):
-            scores.append(image_score(to_pixels(self._errors(slice(i, i + BLOCK), stop), self.size, sigma=SIGMA)))
-        return np.concatenate(scores)
+        """(photos,) float32 image scores, read-only: equal to the bit to what `inspect` gives.
+
+        Each stop is computed once: a move asks for its scores, its limits and the limits before it.
+        """
+        stop = self._stop(live)
+        if stop not in self._scores:
+            blocks = [np.zeros(0, np.float32)]
+            for i in range(0, len(self.photos), BLOCK):
+                blocks.append(image_score(to_pixels(self._errors(slice(i, i + BLOCK), stop), self.size, sigma=SIGMA)))
+            scores = np.concatenate(blocks)
+            scores.flags.writeable = False
+            self._scores[stop] = scores
+        return self._scores[stop]
 
     def index(self, image: int | str) -> int:
         """Position of a photo given its position or its name. Raises ValueError for a name not on the tray."""

@@ -43,7 +43,6 @@ class _Memo:
     def __init__(self) -> None:
         self.foreign: dict[tuple[str, bool], float] = {}
         self.read: tuple[Path, np.ndarray] | None = None
-        self.scores: tuple[ScoredPhotos, dict[str, int], np.ndarray] | None = None
         self.sample: PatchSample | None = None
         self.sampling = threading.Lock()
 
@@ -96,11 +95,8 @@ class TaughtPart:
         return self.study.default_limits(**live) if self.study is not None else self.recipe.limits
 
     def scores(self, live: dict[str, int]) -> np.ndarray:
-        """Scores of the whole tray; the last ones are kept, since a move of the limit asks for the same again."""
-        held = self._memo.scores
-        if held is None or held[:2] != (self.scored, live):
-            held = self._memo.scores = self.scored, dict(live), self.scored.scores(**live)
-        return held[2]
+        """Scores of all photos, in their order."""
+        return self.scored.scores(**live)
 
     def calm(self, live: dict[str, int]) -> float:
         """The median patch score of good photos, where colour begins; of all photos when none is known to be good."""
