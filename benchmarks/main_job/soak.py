@@ -28,9 +28,10 @@ from inspect_core.methods.table import METHODS
 FULL_AFTER = 3
 EVERY_S = 60
 PATIENCE_S = 300
+STUCK_AFTER_S = 60
 ADDED = 8
 MOVES = {"mahalanobis": ("k",), "corp": ("q", "γ", "M")}
-PAGES = ("Teach", "Inspect", "Explore", "DefectTypes", "Recipes")
+PAGES = ("Teach", "Inspect", "Explore", "Defect types", "Recipes")
 
 
 def figures(*, teachings: int, photos: int, browsers: int, minutes: float, method: str) -> dict:
@@ -97,6 +98,8 @@ def _use(
     """Samples of every minute while `count` browsers are used in turn, and how often each thing was done or failed."""
     chance, samples, done = random.Random(0), [], Counter()
     pages = [_open(browser, address) for _ in range(count)]
+    for page in pages:
+        page.set_default_timeout(1000 * STUCK_AFTER_S)
     things: dict[str, Callable[[Page], None]] = {
         "move": lambda page: _move(page, chance.choice(moves), chance.randint(1, 4)),
         "limit": lambda page: _move(page, "limit", chance.randint(1, 4)),
@@ -151,7 +154,7 @@ def _move(page: Page, sign: str, steps: int = 1) -> None:
 
 
 def _add(page: Page, photo: Path) -> None:
-    page.get_by_role("button", name="Add photos to inspect").click(timeout=30_000)
+    page.get_by_role("button", name="Add photos").click(timeout=30_000)
     page.locator("input[type=file]").first.set_input_files(photo)
     page.wait_for_timeout(500)
     page.wait_for_function(FINISHED)

@@ -28,7 +28,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 PATIENCE_S = 300
 FINISHED = """() => {
   const app = document.querySelector('[data-testid="stApp"]');
-  return app && app.dataset.testScriptState === 'notRunning' && app.querySelector('h1');
+  return app && app.dataset.testScriptState === 'notRunning' && app.querySelector('h1, [data-testid="stSlider"]');
 }"""
 ON_THE_BENCH = '[role="listbox"] [role="option"]'
 
