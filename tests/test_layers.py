@@ -1,6 +1,7 @@
 """Imports go down the list of rooms only; below the line neither torch nor Streamlit is loaded."""
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -73,3 +74,12 @@ def test_a_fresh_process_does_not_load(forbidden: str, rooms: set[str]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_nothing_of_ours_begins_a_store_of_telemetry(tmp_path: Path) -> None:
+    """ONNX Runtime does on import, in the user's home, unless it is told not to before."""
+    environment = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    environment.pop("ORT_DISABLE_TELEMETRY", None)
+    code = "import inspect_core.features.onnx_graph"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True)
+    assert [path for path in tmp_path.rglob("*onnxruntime*")] == []

@@ -111,7 +111,7 @@ def test_q_gamma_and_m_with_apply_and_the_way_back(bench):
     page.get_by_role("button", name="Apply", exact=True).click()
     applied = wait_for(page, lambda seen: seen.note == "" and seen.score != of_q.score)
     assert applied.followed(of_q)
-    expect(page.get_by_text(re.compile("^In force 256 · suggested 128 ·"))).to_be_visible()
+    expect(page.get_by_text(re.compile("^Current: 256 · suggested 128 ·"))).to_be_visible()
 
     page.get_by_role("button", name="Back to suggested").click()
     back = wait_for(page, lambda seen: finished(seen) and f"γ {gamma}, M 128" in seen.note)
@@ -134,7 +134,7 @@ def test_sigma_of_the_exact_kernel_gives_what_its_preview_showed(bench):
 
 def test_a_photo_of_another_product_is_told_of_above_the_verdict_and_stopped(bench):
     page = bench("kernel_pca")
-    page.get_by_role("button", name="Add photos to inspect").click()
+    page.get_by_role("button", name="Add photos").click()
     page.locator("input[type=file]").set_input_files(ANOTHER)
     alarm, verdict = page.get_by_role("alert").filter(has_text="does not look like"), page.locator(".card .word")
     expect(alarm).to_contain_text("so do not rely on the verdict")

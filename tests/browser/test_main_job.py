@@ -87,7 +87,7 @@ def test_the_whole_job(address, open_page, workspace_folder):
 
     page.get_by_role("button", name="Open", exact=True).click()
     expect(page.get_by_text("No photos on the bench yet")).to_be_visible()
-    page.get_by_role("button", name="Add photos to inspect").click()
+    page.get_by_role("button", name="Add photos").click()
     photo = next((ROOT / "sample_data/flange/test/dent").iterdir())
     page.locator("input[type=file]").set_input_files(photo)
     expect(page.get_by_text(photo.name).first).to_be_visible()

@@ -17,7 +17,7 @@ def address(serve, sample_workspace) -> str:
 
 
 def drop(page: Page, photo: Path) -> None:
-    page.get_by_role("button", name="Add photos to inspect").click()
+    page.get_by_role("button", name="Add photos").click()
     page.locator('input[type="file"]').set_input_files(str(photo))
     expect(page.locator(".bench .title")).to_have_text(photo.name)
     page.keyboard.press("Escape")
