@@ -42,6 +42,5 @@ if part is None or part.scored.method != taught.scored.method:
     taught_part.take(taught_part.shelve(taught))
     st.rerun()
 shell.sidebar()
-part = panels.add_photos(part)
 panels.hand_over_thumbnails(part)
 panels.bench_with_parameters(part)
