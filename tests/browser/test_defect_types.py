@@ -32,7 +32,7 @@ def kind_buttons(page: Page, kind: str):
 def test_from_labels_to_a_named_defect_and_an_unknown_one(address, open_page):
     page = open_page(address)
     expect(page.get_by_role("slider", name=re.compile("limit", re.IGNORECASE)).first).to_be_visible(timeout=WORK)
-    page.get_by_role("link", name="DefectTypes").click()
+    page.get_by_role("link", name="Defect types").click()
     expect(page.get_by_role("heading", name="Examples")).to_be_visible()
     show(page, "misdrilled")
     expect(kind_buttons(page, "misdrilled")).to_have_count(4)

@@ -159,7 +159,6 @@ def test_whatever_lies_in_an_entrys_place_is_a_miss(tmp_path, what):
         store.put(str(number), SOUND)
     assert np.array_equal(store.get("9", SHAPE), SOUND)
     assert store.bytes_used() <= 2_000
-    store.clear()
     assert store.would_fit(2_000)
     if what == "a full folder":
         assert (path / "notes.txt").read_text() == "mine"

@@ -20,6 +20,7 @@ from inspect_core.images.listing import MAX_DEPTH, photos_in
 from inspect_core.package.manifest import RecipeError
 from inspect_core.records.recipe_file import load, save
 from inspect_core.runtime.workspace import usable
+from inspect_core.tuning import teaching
 from inspect_core.ui.teach import panels
 
 SECONDS = 60
@@ -81,7 +82,8 @@ ODD = {
 def refused(capsys, monkeypatch, tmp_path):
     """refused(*arguments) is the one line that a verb ends with; it must end with exit code 2 and change nothing."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(commands, "load", lambda *_, **__: pytest.fail("a backbone was loaded"))
+    for name in ("load", "shared"):
+        monkeypatch.setattr(teaching, name, lambda *_, **__: pytest.fail("a backbone was loaded"))
     monkeypatch.setattr(commands, "loaded_backbone", lambda *_: SimpleNamespace(engine="nothing"))
 
     def run(*arguments) -> str:
