@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import in_own_process, own_peak_mb, write
+from inspect_core.methods.table import METHODS
 from inspect_core.package import arrays, manifest
 from inspect_core.records import recipe_file
 
@@ -104,7 +105,7 @@ def header_of(kind: Kind, document: dict, n: int) -> arrays.Header:
             "F32" if name in single else "F64" if "F64" in array.types else array.types[0],
             tuple(length(word, name) for word in array.shape),
         )
-        for name, array in arrays.expected(document, ()).items()
+        for name, array in arrays.expected(document, (), METHODS[kind.method].arrays).items()
     }
 
 
@@ -112,7 +113,7 @@ def fits(kind: Kind, n: int) -> bool:
     """Whether a recipe of size n is allowed."""
     document = document_of(kind, n)
     try:
-        arrays.check(document, header_of(kind, document, n))
+        arrays.check(document, header_of(kind, document, n), METHODS[kind.method].arrays)
     except ValueError:
         return False
     return len(json.dumps(document)) < manifest.BYTE_CAPS[manifest.RECIPE]

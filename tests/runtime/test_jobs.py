@@ -1,6 +1,9 @@
+import ctypes
 import threading
 import time
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from inspect_core.runtime.jobs import Busy, Jobs, State, device_lock
@@ -83,3 +86,35 @@ def test_report_raises_only_after_cancel():
     job.cancel()
     with pytest.raises(Cancelled):
         job.report(0.4)
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="a C library other than glibc")
+def test_memory_that_a_job_freed_goes_back_to_the_system():
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+    def work(job):
+        blocks = [np.ones(8_000) for _ in range(4_000)]  # each below what malloc maps apart, 256 MB together
+        last = np.ones(8_000)
+        del blocks
+        job.report(1.0)
+        return last.size
+
+    before, jobs = resident(), Jobs()
+    job = ended(jobs.submit("Fit", work))
+    limit = time.monotonic() + 5
+    while resident() - before > 64 << 20 and time.monotonic() < limit:
+        time.sleep(0.05)
+    assert job.result == 8_000
+    assert resident() - before < 64 << 20
+
+
+def test_a_callback_cancels_the_job_of_its_id_alone():
+    jobs, release = Jobs(), threading.Event()
+    job = jobs.submit("Fit", lambda job: release.wait(5))
+    jobs.cancel("another")
+    assert not job.cancelling
+    jobs.cancel(job.id)
+    assert job.cancelling
+    release.set()
+    ended(job)
