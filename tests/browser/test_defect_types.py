@@ -37,7 +37,7 @@ def test_from_labels_to_a_named_defect_and_an_unknown_one(address, open_page):
     show(page, "misdrilled")
     expect(kind_buttons(page, "misdrilled")).to_have_count(4)
 
-    page.get_by_role("combobox", name="Kind to give").fill("wrong hole")
+    page.get_by_role("combobox", name="Type to give").fill("wrong hole")
     page.keyboard.press("Enter")
     idle(page)
     for left in (3, 2, 1, 0):
