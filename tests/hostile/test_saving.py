@@ -68,7 +68,6 @@ FOREIGN = {
     "photo folder": lambda tmp, recipe: photos_of(tmp / "others"),
     "empty folder": lambda tmp, recipe: (tmp / "empty").mkdir() or tmp / "empty",
     "folder above": lambda tmp, recipe: tmp,
-    "root": lambda tmp, recipe: Path("/"),
     "here": lambda tmp, recipe: Path("."),
     "file": lambda tmp, recipe: written(tmp / "notes.txt"),
     "empty file": lambda tmp, recipe: written(tmp / "nothing", b""),
