@@ -104,7 +104,7 @@ class ScoredPhotos:
         return {self.live_name: self.start} if self.live_name else {}
 
     def with_photo(self, photo: ScoredPhoto, patches: Tensor) -> "ScoredPhotos":
-        """This tray with one photo more at its end, given its (1, h, w, k) patch features."""
+        """These with one photo more at its end, given its (1, h, w, k) patch features."""
         errors = METHODS[self.method].sweep(self.detector, patches, self.stops)
         row = self._blocks.append(errors.reshape(len(self.stops), *self.grid).cpu().numpy())
         more = copy.copy(self)

@@ -35,7 +35,7 @@ class Study:
     samples: what `scan` found (split here by `seed`), or a Split; method: a name in METHODS; parameters: what the
     method takes at the fit (k, ridge, gamma, M, sigma, q, m), its defaults otherwise. Photos that turn out damaged
     are left out and listed in `skipped` as (name, reason). nearest: repeat coarse taps instead of interpolating; None
-    does as the backbone was published. After `fit`, `tray` holds the calibrate and judge photos.
+    does as the backbone was published. After `fit`, `scored` holds the calibrate and judge photos.
     Raises ValueError for no photo to learn from, an unknown method or parameter, and more memory than a fit may take.
     """
 
@@ -86,7 +86,7 @@ class Study:
         return self
 
     def fit(self, progress: Report | None = None, cancelled: Cancel | None = None) -> "Study":
-        """Fit the detector on the good photos and put the calibrate and judge photos on the tray.
+        """Fit the detector on the good photos and put the calibrate and judge photos among the scored photos.
 
         Extracts first what was not extracted. Same seed, same machine: the same model to the bit.
         """

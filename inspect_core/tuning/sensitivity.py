@@ -68,7 +68,7 @@ def over_refits(
 ) -> list[Reading]:
     """Figures at values of a parameter that needs a fit each, such as γ, M or σ.
 
-    fit_at(value) -> a detector of the tray's method; features_of(position) -> (1, h, w, k); share: of the variance,
+    fit_at(value) -> a detector of the tray's method; features_of(position) -> (1, h, w, k); fraction: of the variance,
     which decides q of every detector. A value whose fit raises ValueError reads NaN.
     """
     readings, top, photos = [], METHODS[scored.method].top, len(scored.photos)

@@ -1,4 +1,4 @@
-"""What the engineer has in hand: one taught part with its tray, shared by all pages of a session.
+"""What the engineer has in hand: one taught part with its scored photos, shared by all pages of a session.
 
 Parts live on a small shelf of the process, so a closed tab loses nothing: the next session finds the part used last.
 Sessions, callbacks, fragments and jobs hold ids and look the part up when they need it: what leaves the shelf is gone.

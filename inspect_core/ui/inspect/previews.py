@@ -27,7 +27,7 @@ class Run:
 
     number: no two are alike. parameters: those of the move. photos: all to be scored, in the order of the gallery.
     begin: the live value to begin with, None for the share of variance in force. live: the live parameter it begins
-    with, None until the fit is there. tray: the photos scored so
+    with, None until the fit is there. scored: the photos scored so
     far, in the order they were. error: the sentence to show when it failed.
     """
 
