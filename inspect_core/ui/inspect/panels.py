@@ -87,7 +87,7 @@ def add_photos(taught: TaughtPart) -> TaughtPart:
                 st.rerun()
             taught = added
             settings["position"] = taught.position_of(picture.digest)
-        except (ImageError, OSError) as error:
+        except (ValueError, OSError) as error:  # a damaged photo, or one without a finite score
             settings["problems"].append(str(error))
         _let_go(file)
     for problem in settings["problems"]:  # a run more follows an added photo, and still shows them
