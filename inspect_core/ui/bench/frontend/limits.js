@@ -15,6 +15,11 @@ class LimitBoxes {
     for (const [role, box] of Object.entries(this.boxes)) {
       box.addEventListener("change", () => this.onScore(role, box));
     }
+    for (const box of [...Object.values(this.boxes), this.overkill]) {
+      box.addEventListener("input", () => (this.typedIn = box));
+      box.addEventListener("blur", () => (this.typedIn = null));
+      box.addEventListener("keydown", (event) => event.key === "Enter" && (this.typedIn = null));
+    }
     this.overkill.addEventListener("change", () => this.onOverkill());
     this.suggest.addEventListener("click", () => this.set({ ...this.suggested }));
     this.band.addEventListener("change", () => this.onBand());
@@ -34,12 +39,16 @@ class LimitBoxes {
     this.rejectLabel.textContent = two ? "Reject above" : "Limit";
     this.band.checked = two;
     for (const [role, box] of Object.entries(this.boxes)) {
-      // The box in which she types is left alone.
-      if (box.getRootNode().activeElement !== box) box.value = limits[role].toFixed(this.decimals);
+      this.show(box, limits[role].toFixed(this.decimals));
     }
-    if (this.overkillLimit !== limits.reject) this.overkill.value = "";
+    if (this.overkillLimit !== limits.reject) this.show(this.overkill, "");
     this.suggest.textContent = `Suggested ${this.suggested.reject.toFixed(this.decimals)}`;
     this.suggest.disabled = sameLimits(limits, this.suggested);
+  }
+
+  /** A reply of the server does not wipe out a number that is being typed. */
+  show(box, text) {
+    if (this.typedIn !== box) box.value = text;
   }
 
   onScore(role, box) {
