@@ -11,11 +11,11 @@ from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.backbones import Backbone, shared
 from inspect_core.features.extraction import Preparation
 from inspect_core.guard.model import Guard
-from inspect_core.judge.anomaly_map import SIGMA, image_score, to_pixels
-from inspect_core.methods.method import Detector
-from inspect_core.methods.table import METHODS
+from inspect_core.judge.anomaly_map import AREA, SIGMA, to_pixels
+from inspect_core.methods.table import JOIN
 from inspect_core.similar.known_cases import KnownCases
 from inspect_core.verdict import Limits, Verdict, assemble
+from inspect_core.view import View, joined_errors
 
 
 @dataclass(frozen=True)
@@ -55,19 +55,16 @@ class Calibrated:
 class Recipe:
     """Everything needed to inspect.
 
-    projection: (d, k) float32 or None; method: a name in METHODS; live: the value in force of the method's live
-    parameter, by its name; guard, gallery, defect_types: the product check, known cases and classifier, if taught;
-    digest: identity of the saved recipe, None before it is saved.
+    views: fitted detectors whose maps are added; live: the values in force of their live parameters and of the area,
+    the pixels of the map that have to exceed a limit, by name; guard, gallery, defect_types: the product check, known
+    cases and classifier, if taught; digest: identity of the saved recipe, None before it is saved.
     """
 
     product: str
     backbone: BackboneChoice
     grid: tuple[int, int]
-    pool: int
     nearest: bool
-    projection: np.ndarray | None
-    method: str
-    detector: Detector
+    views: tuple[View, ...]
     live: Mapping[str, int]
     limits: Limits
     calibration: tuple[Calibrated, ...]
@@ -77,9 +74,14 @@ class Recipe:
     defect_types: DefectTypes | None = None
     digest: str | None = None
 
+    @property
+    def method(self) -> str:
+        """What its detector is called: the names of the methods, joined."""
+        return JOIN.join(view.method for view in self.views)
+
     def prepare(self, backbone: Backbone) -> Preparation:
         """How this recipe turns a photo into patch features on a loaded backbone."""
-        return Preparation(backbone, self.grid, self.projection, self.pool, self.nearest)
+        return Preparation(backbone, self.grid, tuple(view.look for view in self.views), self.nearest)
 
     def revised(
         self,
@@ -117,25 +119,14 @@ def inspect(image: np.ndarray, recipe: Recipe, *, device: str = "auto", backbone
     preparation, guard, types = recipe.prepare(backbone), recipe.guard, recipe.defect_types
     check = embedding = None
     if (guard is not None and guard.is_on) or (types is not None and not types.by_region):
-        patches, embedding, logits = preparation.describe(image)
+        features, embedding, logits = preparation.describe(image)
         if guard is not None:
             check = guard.check(embedding, logits)
     else:
-        patches = preparation.features(image)
-    pixel_map = to_pixels(
-        map_patches(recipe.method, recipe.detector, patches, recipe.live), recipe.backbone.size, sigma=SIGMA
-    )
+        features = preparation.features(image)
+    pixel_map = to_pixels(joined_errors(recipe.views, features, recipe.live), recipe.backbone.size, sigma=SIGMA)
     name = None if types is None else lambda found: types.name(image, found, backbone, embedding)
-    return assemble(
-        float(image_score(pixel_map)), pixel_map, recipe.limits, image.shape[:2], check=check, name_type=name
-    )
-
-
-def map_patches(method: str, detector: Detector, patches, live: Mapping[str, int]) -> np.ndarray:
-    """(1, h, w, k) features of one photo -> (h, w) float32 scores under the live parameter in force."""
-    row = METHODS[method]
-    scores = row.score(detector, patches, live.get(row.live) if row.live else None)
-    return scores[0].to("cpu").float().numpy()
+    return assemble(pixel_map, recipe.limits, image.shape[:2], area=recipe.live[AREA], check=check, name_type=name)
 
 
 @lru_cache(maxsize=4)

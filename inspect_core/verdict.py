@@ -1,12 +1,12 @@
 """What Loupe says of one part: the score, the word, the map and where on it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from inspect_core.judge.anomaly_map import Region, regions, scale_region
+from inspect_core.judge.anomaly_map import Region, area_above, image_score, regions, scale_region
 from inspect_core.judge.checks import as_finite_number
 
 __all__ = ["OTHER_PRODUCT", "Limits", "ProductCheck", "Region", "Verdict", "Word", "assemble"]
@@ -61,9 +61,10 @@ class ProductCheck:
 class Verdict:
     """The finding on one image.
 
-    score: raw, in the detector's unit, the maximum of the map. verdict: the word. anomaly_map: (H, W) float32 at the
-    network's input size. regions: above the limit for review, so that an accepted part has none and
-    every other part of the product has one; highest peak first, in pixels of the original image. guard: what the
+    score: what `area` pixels of the map reach. verdict: the word. anomaly_map: (H, W) float32 at the network's input
+    size. regions: above the limit for review, so that an accepted part has none and every other part of the
+    product has one; highest peak first, in pixels of the original image. area: the smallest that counts, and above: how
+    many lie above the limit for review, both in pixels of the map. guard: what the
     product check says of the image, None when it is off. kind: the defect type and its probability, None when none
     was asked for or none was likely enough, which of_unknown_type tells apart. reason: OTHER_PRODUCT when the product
     check stopped the photo.
@@ -73,6 +74,8 @@ class Verdict:
     verdict: Word
     anomaly_map: np.ndarray
     regions: tuple[Region, ...] = ()
+    area: int = 1
+    above: int = 0
     guard: str | None = None
     kind: tuple[str, float] | None = None
     of_unknown_type: bool = False
@@ -80,26 +83,32 @@ class Verdict:
 
 
 def assemble(
-    score: float,
     anomaly_map: np.ndarray,
     limits: Limits,
     size: tuple[int, int],
     *,
+    area: int = 1,
     check: ProductCheck | None = None,
     name_type: Callable[[tuple[Region, ...]], tuple[str, float] | None] | None = None,
 ) -> Verdict:
     """The one place where a verdict is made of its findings, for the page, the command line and the recipe.
 
-    score: that of `anomaly_map`, (H, W) float32; size: (H, W) of the original image. name_type gives (type,
-    probability) or None for the regions found; it is asked only for a part that is neither accepted nor stopped.
-    Raises ValueError when the score is not finite.
+    anomaly_map: (H, W) float32; size: (H, W) of the original image; area: the smallest that counts, in pixels of the
+    map. name_type gives (type, probability) or None for the regions found; it is asked only for a part that is neither
+    accepted nor stopped. Raises ValueError when the score is not finite.
     """
-    found = tuple(scale_region(region, anomaly_map.shape, size) for region in regions(anomaly_map, limits.review))
-    guard = check.sentence if check is not None else None
+    score = float(image_score(anomaly_map, area=area))
     word = limits.verdict(score)
+    found = tuple(
+        scale_region(region, anomaly_map.shape, size) for region in regions(anomaly_map, limits.review, area=area)
+    )
+    verdict = Verdict(
+        score, word, anomaly_map, found, area, area_above(anomaly_map, limits.review),
+        guard=check.sentence if check is not None else None,
+    )  # fmt: skip
     if check is not None and check.stops:
-        return Verdict(score, "reject", anomaly_map, found, guard, reason=OTHER_PRODUCT)
+        return replace(verdict, verdict="reject", reason=OTHER_PRODUCT)
     if name_type is None or word == "accept":
-        return Verdict(score, word, anomaly_map, found, guard)
+        return verdict
     kind = name_type(found)
-    return Verdict(score, word, anomaly_map, found, guard, kind, of_unknown_type=kind is None)
+    return replace(verdict, kind=kind, of_unknown_type=kind is None)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,6 +13,7 @@ from inspect_core.methods.cop import COSINE_WORDS
 from inspect_core.methods.table import METHODS
 from inspect_core.runtime.progress import Report
 from inspect_core.study.scored_photos import UNKNOWN, ScoredPhotos
+from inspect_core.view import View
 
 WHOLE = -1
 
@@ -108,24 +108,24 @@ def whole_photos(
     return Points(np.concatenate(rows), np.arange(photos), place, scores, scores, truth)
 
 
-def seen_by(method: str, detector: Any, points: Points, live: int | None = None) -> Points:
-    """The points as the detector sees them: whole photos as the product check does, patches by the method's map."""
+def seen_by(view: View, points: Points, live: Mapping[str, int]) -> Points:
+    """The points as a view sees them: whole photos as the product check does, patches by the method's map."""
     if points.whole:
         return replace(points, features=cosine(torch.from_numpy(points.features)).numpy())
-    view = METHODS[method].view
-    if view is None:
+    space = view.row.space
+    if space is None:
         return points
-    return replace(
-        points, features=view.apply(detector, torch.from_numpy(points.features), points.place, live).cpu().numpy()
-    )
+    patches = torch.from_numpy(points.features)
+    value = view.value(live) if view.live else None
+    return replace(points, features=space.apply(view.detector, patches, points.place, value).cpu().numpy())
 
 
 def view_in_words(method: str, *, whole: bool) -> str:
     """What `seen_by` does to the features, for the reader of a plot."""
     if whole:
         return f"As the product check does: {COSINE_WORDS[0].lower()}{COSINE_WORDS[1:]}"
-    view = METHODS[method].view
-    return "This detector takes the features as they are." if view is None else view.words
+    space = METHODS[method].space
+    return "This detector takes the features as they are." if space is None else space.words
 
 
 def _draw(marked: np.ndarray, fraction: int, rng: np.random.Generator) -> np.ndarray:

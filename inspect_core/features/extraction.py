@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.patch_grid import POOLING, join
@@ -20,55 +21,75 @@ def published_with_nearest(backbone: str) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Preparation:
-    """Everything between the pixels of one photo and its patch features.
+class Look:
+    """What one detector sees of a patch.
 
-    grid: (h, w) patches; projection: (d, k) float32 columns applied to the d joined channels, None keeps all d;
-    pool: side of the neighbourhood that is averaged, 1 or 3; nearest: repeat coarse taps instead of interpolating.
+    taps: names of the network's taps; projection: (d, k) float32 columns applied to their d joined channels, None keeps
+    all d; pool: side of the neighbourhood that is averaged, 1 or 3.
+    """
+
+    taps: tuple[str, ...]
+    projection: np.ndarray | None = None
+    pool: int = 1
+
+    @cached_property
+    def digest(self) -> str:
+        """Of everything in it."""
+        parts = hashlib.sha256(repr((self.taps, self.pool)).encode())
+        if self.projection is not None:
+            parts.update(np.ascontiguousarray(self.projection, np.float32).tobytes())
+        return parts.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """Everything between the pixels of one photo and its patch features, for all detectors in one run of the network.
+
+    grid: (h, w) patches; looks: one for each detector; nearest: repeat coarse taps instead of interpolating.
     One photo goes through at a time, so its features never depend on its neighbours.
     """
 
     backbone: Backbone
-    grid: tuple[int, int] = (32, 32)
-    projection: np.ndarray | None = None
-    pool: int = 1
+    grid: tuple[int, int]
+    looks: tuple[Look, ...]
     nearest: bool = False
 
-    @property
-    def width(self) -> int:
-        """Features of one patch."""
-        return sum(self.backbone.tap_channels) if self.projection is None else self.projection.shape[1]
-
-    @property
-    def shape(self) -> tuple[int, int, int, int]:
-        """(1, h, w, k): the patch features of one photo."""
-        return (1, *self.grid, self.width)
+    @cached_property
+    def shapes(self) -> tuple[tuple[int, int, int, int], ...]:
+        """(1, h, w, k) for each look: the patch features of one photo."""
+        channels = dict(zip(self.backbone.taps, self.backbone.tap_channels, strict=True))
+        return tuple(
+            (
+                1,
+                *self.grid,
+                sum(channels[tap] for tap in look.taps) if look.projection is None else look.projection.shape[1],
+            )
+            for look in self.looks
+        )
 
     @property
     def bytes_per_photo(self) -> int:
         """Size of the patch features of one photo in float32."""
-        return 4 * math.prod(self.shape)
+        return 4 * sum(map(math.prod, self.shapes))
 
     @property
     def work_bytes(self) -> int:
-        """Memory that one photo takes on its way through the network and the detector."""
-        return photo_bytes(self.backbone.size, self.grid, self.width)
+        """Memory that one photo takes on its way through the network and the detectors."""
+        return photo_bytes(self.backbone.size, self.grid, sum(shape[-1] for shape in self.shapes))
 
     @cached_property
-    def key(self) -> str:
-        """A digest of everything that decides the features, to key stored ones."""
+    def keys(self) -> tuple[str, ...]:
+        """For each look a digest of everything that decides its features, to key stored ones."""
         backbone = self.backbone
-        parts = (backbone.name, backbone.taps, backbone.weight_digest, backbone.size, backbone.engine)
-        shape = hashlib.sha256(repr((parts, self.grid, self.pool, POOLING, self.nearest)).encode())
-        if self.projection is not None:
-            shape.update(np.ascontiguousarray(self.projection, np.float32).tobytes())
-        return shape.hexdigest()
+        run = (backbone.name, backbone.taps, backbone.weight_digest, backbone.size, backbone.engine)
+        shared = repr((run, self.grid, POOLING, self.nearest))
+        return tuple(hashlib.sha256(f"{shared} {look.digest}".encode()).hexdigest() for look in self.looks)
 
-    def features(self, pixels: np.ndarray) -> torch.Tensor:
-        """(H, W, 3) uint8 RGB of any size -> (1, h, w, k) float32 on the backbone's device."""
+    def features(self, pixels: np.ndarray) -> tuple[Tensor, ...]:
+        """(H, W, 3) uint8 RGB of any size -> (1, h, w, k) float32 for each look, on the backbone's device."""
         return self._join(self.backbone.tap_maps(squash(pixels, self.backbone.size)[None]))
 
-    def describe(self, pixels: np.ndarray) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def describe(self, pixels: np.ndarray) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
         """(`features`, embedding (1, d), logits (1, c)) of one photo in one run of the network.
 
         The features are equal to the bit to those of `features`, which stops at the last tap and is quicker. Raises
@@ -77,11 +98,24 @@ class Preparation:
         maps, embedding, logits = self.backbone.describe(squash(pixels, self.backbone.size)[None])
         return self._join(maps), embedding, logits
 
-    def _join(self, maps: tuple[torch.Tensor, ...]) -> torch.Tensor:
-        return join(maps, grid=self.grid, projection=self._columns, pool=self.pool, nearest=self.nearest)
+    def _join(self, maps: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        by_tap = dict(zip(self.backbone.taps, maps, strict=True))
+        return tuple(
+            join(
+                [by_tap[tap] for tap in look.taps],
+                grid=self.grid,
+                projection=columns,
+                pool=look.pool,
+                nearest=self.nearest,
+            )
+            for look, columns in zip(self.looks, self._columns, strict=True)
+        )
 
     @cached_property
-    def _columns(self) -> torch.Tensor | None:
-        if self.projection is None:
-            return None
-        return torch.from_numpy(np.ascontiguousarray(self.projection, np.float32)).to(self.backbone.device)
+    def _columns(self) -> tuple[Tensor | None, ...]:
+        return tuple(
+            None
+            if look.projection is None
+            else torch.from_numpy(np.ascontiguousarray(look.projection, np.float32)).to(self.backbone.device)
+            for look in self.looks
+        )

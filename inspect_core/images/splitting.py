@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -10,26 +10,41 @@ from inspect_core.images.grouping import propose_groups
 from inspect_core.images.samples import Sample, Samples, counted
 
 JUDGE_FRACTION = 0.2
+KNOWN = 10
+CROSSED = 3
+MOST_CROSSED = 200
 
 
 @dataclass(frozen=True)
 class Split:
     """Disjoint sets, each sorted by name: to fit, to set limits, to report. All defects are in `judge`.
 
-    Unpacks as `fit, calibrate, judge`. notes: sentences on what the numbers did not allow.
+    Unpacks as `fit, calibrate, judge`. choose: defects to choose settings by, of which no figure is shown; notes:
+    sentences on what the numbers did not allow; groups: image name -> group, of good images not alone in theirs.
     """
 
     fit: tuple[Sample, ...]
     calibrate: tuple[Sample, ...]
     judge: tuple[Sample, ...]
     notes: tuple[str, ...] = ()
+    groups: Mapping[str, str] = field(default_factory=dict)
+    choose: tuple[Sample, ...] = ()
 
     def __iter__(self) -> Iterator[tuple[Sample, ...]]:
         return iter((self.fit, self.calibrate, self.judge))
 
 
-def split(samples: Samples, *, seed: int, groups: Mapping[str, str] | None = None, calibrate: float = 0.2) -> Split:
+def split(
+    samples: Samples,
+    *,
+    seed: int,
+    groups: Mapping[str, str] | None = None,
+    calibrate: float = 0.2,
+    blind: bool = True,
+) -> Split:
     """Split the good images 60 / 20 / 20 by group; where there is a test/, that is the judge set, and the rest 80 / 20.
+
+    blind: judge by all defects; else, of KNOWN or more, a half is for choosing settings, drawn by kind and group.
 
     groups: image name (`Sample.name`, or the bare file name) -> group, for every good image; None takes
     `propose_groups`, and `ungrouped(samples)` keeps none together. A group with an image in test/ is judged as a whole.
@@ -60,10 +75,49 @@ def split(samples: Samples, *, seed: int, groups: Mapping[str, str] | None = Non
         for part in range(3)
     )
     tested = [sample for sample in good if labels[sample.name] in judged]
-    judge = [*parts[2], *tested, *samples.defects]
+    choose = [] if blind else _to_choose_by(samples.defects, seed)
+    judge = [*parts[2], *tested, *(sample for sample in samples.defects if sample not in choose)]
     moved = sum(sample.part_of != "test" for sample in tested)
     notes = _notes(parts, fractions, len(members), moved)
-    return Split(*(tuple(sorted(part, key=lambda sample: sample.name)) for part in (*parts[:2], judge)), notes)
+    sizes = Counter(labels.values())
+    together = {name: label for name, label in labels.items() if sizes[label] > 1}
+    by_name = [tuple(sorted(part, key=lambda sample: sample.name)) for part in (*parts[:2], judge, choose)]
+    return Split(*by_name[:3], notes, together, by_name[3])
+
+
+def _to_choose_by(defects: Sequence[Sample], seed: int) -> list[Sample]:
+    """Half of the defects when there are KNOWN or more: in every kind, every second group in a drawn order."""
+    if len(defects) < KNOWN:
+        return []
+    members: dict[str, dict[str, list[Sample]]] = defaultdict(lambda: defaultdict(list))
+    for sample in sorted(defects, key=lambda sample: sample.name):
+        members[sample.kind][sample.group or sample.name].append(sample)
+    rng = np.random.default_rng(seed)
+    drawn = [groups[name] for _, groups in sorted(members.items()) for name in rng.permutation(sorted(groups))]
+    return [sample for group in drawn[::2] for sample in group]
+
+
+def crossed(
+    samples: Sequence[Sample], groups: Mapping[str, str], *, seed: int
+) -> list[tuple[list[Sample], list[Sample]]]:
+    """(fold, all but the fold) for each of CROSSED folds that no group crosses; none with fewer groups than folds.
+
+    Of many samples every second, third, ... stands in its fold, so that all folds together hold about MOST_CROSSED.
+    """
+    labels = [groups.get(sample.name, sample.name) for sample in samples]
+    names = sorted(set(labels))
+    if len(names) < CROSSED:
+        return []
+    fold_of = {
+        names[row]: place % CROSSED for place, row in enumerate(np.random.default_rng(seed).permutation(len(names)))
+    }
+    sides = [fold_of[label] for label in labels]
+    pairs = []
+    for fold in range(CROSSED):
+        inside = [sample for sample, side in zip(samples, sides, strict=True) if side == fold]
+        others = [sample for sample, side in zip(samples, sides, strict=True) if side != fold]
+        pairs.append((inside[:: max(1, -(-len(samples) // MOST_CROSSED))], others))
+    return pairs
 
 
 def _labels(good: Sequence[Sample], groups: Mapping[str, str]) -> dict[str, str]:

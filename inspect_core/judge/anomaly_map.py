@@ -7,7 +7,6 @@ as for a hundred.
 Convention: sizes are (height, width) in pixels; boxes are (x0, y0, x1, y1) in pixels, half-open: x0 <= x < x1.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,6 +17,12 @@ from scipy import ndimage
 EIGHT_CONNECTED = np.ones((3, 3), dtype=bool)
 SIGMA = 4.0
 """Pixels, at the size of the network's input."""
+AREA = "area"
+"""Name of the live parameter that every detector has: pixels of the map that have to exceed the limit."""
+AREA_SHARE = 0.002
+"""Of the map: the smallest area that counts, unless chosen otherwise."""
+LARGEST_AREA_SHARE = 0.05
+"""Of the map: the largest that the smallest area that counts can be."""
 
 
 @dataclass(frozen=True)
@@ -117,22 +122,32 @@ def image_score(pixel_map: np.ndarray, *, area: int = 1) -> np.ndarray:
     pixels do, wherever they lie. A map that is not finite scores its maximum, which no verdict takes.
     Raises ValueError for another number of axes and for an area outside 1..H W.
     """
-    return scores_at_areas(pixel_map, [area])[0]
-
-
-def scores_at_areas(pixel_map: np.ndarray, areas: Iterable[int]) -> np.ndarray:
-    """`image_score` for several areas from one partial sort: (len(areas),) or (len(areas), n), in the map's dtype."""
     pixel_map = np.asarray(pixel_map)
     if pixel_map.ndim not in (2, 3) or 0 in pixel_map.shape[-2:]:
         raise ValueError(f"pixel_map has shape {pixel_map.shape}; give (H, W) or (n, H, W)")
     values = pixel_map.reshape(*pixel_map.shape[:-2], -1)
-    pixels = values.shape[-1]
-    places = [pixels - _whole_area(area, pixels) for area in areas]
+    place = values.shape[-1] - _whole_area(area, values.shape[-1])
     largest = values.max(axis=-1)
-    if places == [pixels - 1]:
-        return largest[None]
-    ranked = np.moveaxis(np.partition(values, sorted(set(places)), axis=-1)[..., places], -1, 0)
-    return np.where(np.isfinite(largest), ranked, largest)
+    if area == 1:
+        return largest
+    return np.where(np.isfinite(largest), np.partition(values, place, axis=-1)[..., place], largest)
+
+
+def largest_values(pixel_maps: np.ndarray, count: int) -> np.ndarray:
+    """(n, H, W) -> (n, count), the largest first: column N - 1 is the image score for the area N, in the same dtype."""
+    values = pixel_maps.reshape(len(pixel_maps), -1)
+    first = values.shape[1] - _whole_area(count, values.shape[1])
+    return np.sort(np.partition(values, first, axis=1)[:, first:], axis=1)[:, ::-1]
+
+
+def default_area(size: tuple[int, int]) -> int:
+    """Pixels of a map of `size` (H, W) that have to exceed the limit unless chosen otherwise: 131 of 256 x 256."""
+    return max(1, round(AREA_SHARE * size[0] * size[1]))
+
+
+def largest_area(size: tuple[int, int]) -> int:
+    """The largest area that can be chosen for maps of `size` (H, W)."""
+    return max(1, int(LARGEST_AREA_SHARE * size[0] * size[1]))
 
 
 def area_above(pixel_map: np.ndarray, limit: float) -> int:

@@ -39,6 +39,8 @@ SMOOTHING = 8.0
 """Standard deviation, in pixels of the map, with which the variances (and means) of places are smoothed."""
 BORDER = 16
 """Pixels from the border of the map within which places have a level of their own."""
+SMALLEST = 1e-12
+"""Of a spread: photos that are alike but for rounding do not stretch the next one beyond bounds."""
 FEW = 8
 """Photos whose evidence on the variance of a place weighs as much as the mean over all places."""
 
@@ -164,7 +166,9 @@ class GoodMaps:
             return LocalScale(np.full(cells, level, np.float32), np.ones(cells, np.float32), float(level), 1.0)
         gain = np.sqrt(total / (variance + FLOOR**2 * total))
         spread = np.sqrt((gain**2 * (self.scatter / self.count + (self.mean - centre) ** 2)).mean())
-        return LocalScale(centre.astype(np.float32), gain.astype(np.float32), float(level), float(spread))
+        return LocalScale(
+            centre.astype(np.float32), gain.astype(np.float32), float(level), max(float(spread), SMALLEST)
+        )
 
     def _levels(self, size: tuple[int, int]) -> np.ndarray:
         """(h, w): the mean over all cells of a class, a class being those as far from the nearest two sides."""
@@ -177,9 +181,21 @@ class GoodMaps:
         return (sums / np.maximum(np.bincount(classes.ravel()), 1))[classes]
 
 
-def fused(errors: Sequence[ArrayLike], scales: Sequence[LocalScale]) -> np.ndarray:
-    """Sum over detectors of their standardised errors: (h, w) or (n, h, w) each -> one float32 of that shape.
+def joined(errors: Sequence[ArrayLike], scales: Sequence[LocalScale | None]) -> np.ndarray:
+    """The errors of all detectors as one map: (h, w) or (n, h, w) each -> one float32 of that shape.
 
-    A good part is about 0 everywhere; 1 is the spread of one detector's good errors.
+    One detector keeps its unit: calibrated by its scale, as they are without one. Of several the standardised errors
+    are added: a good part is about 0 everywhere, and 1 is the spread of one detector's good errors.
+    Raises ValueError for several detectors of which one has no scale.
     """
-    return np.sum([scale.standardised(own) for own, scale in zip(errors, scales, strict=True)], axis=0)
+    if len(errors) == 1:
+        return np.asarray(errors[0], np.float32) if scales[0] is None else scales[0].apply(errors[0])
+    total = np.float32(0)
+    for own, scale in zip(errors, scales, strict=True):
+        if scale is None:
+            raise ValueError(
+                "a detector has no local scale, so its map cannot be added to another's; keep good photos "
+                "to learn it from"
+            )
+        total = total + scale.standardised(own)
+    return total

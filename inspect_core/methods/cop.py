@@ -7,7 +7,7 @@ from torch import Tensor
 from inspect_core.detectors.cop_corp.feature_maps import cosine_map
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap
 from inspect_core.methods import corp
-from inspect_core.methods.method import Parameters, Patches, View
+from inspect_core.methods.method import Parameters, Patches, Space
 from inspect_core.methods.pooled import Q, stream_covariance
 from inspect_core.package import arrays, fields
 
@@ -31,6 +31,6 @@ METHOD = replace(
     refits=(),
     refit_values=lambda detector: {},
     controls={"q": Q},
-    view=View(COSINE_WORDS, corp.explicit),
+    space=Space(COSINE_WORDS, corp.explicit),
     settings=lambda sample, seed: [{}],
 )

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from inspect_core.detectors.cop_corp.feature_maps import cosine, cosine_fourier_map
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap
-from inspect_core.methods.method import Control, Method, Parameters, Patches, View
+from inspect_core.methods.method import Control, Method, Parameters, Patches, Space
 from inspect_core.methods.pooled import (
     KERNEL_VALUES,
     Q,
@@ -68,7 +68,7 @@ METHOD = Method(
             "The kernel's error falls as 1/√M. Scores of different M are of different scales.",
         ),
     },
-    view=View("Cosine map, then random Fourier features: the curved space that CoRP fits a plane to.", explicit),
+    space=Space("Cosine map, then random Fourier features: the curved space that CoRP fits a plane to.", explicit),
     settings=_gammas,
     trial_stops=variance_stops,
 )

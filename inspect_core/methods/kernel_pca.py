@@ -6,7 +6,7 @@ import numpy as np
 from torch import Tensor
 
 from inspect_core.detectors import kernel_pca
-from inspect_core.methods.method import Control, Method, Parameters, Patches, View
+from inspect_core.methods.method import Control, Method, Parameters, Patches, Space
 from inspect_core.methods.pooled import KERNEL_VALUES, Q, at_most_widest, median_square, sample_costs
 from inspect_core.package import arrays, fields
 
@@ -81,7 +81,7 @@ METHOD = Method(
             "Kernel exp(-d² / 2σ²) between patches (Hoffmann 2007).",
         ),
     },
-    view=View(
+    space=Space(
         "Coordinates on the q principal components in kernel space; patches unlike any good one fall together there.",
         _in_kernel_space,
     ),

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from inspect_core.detectors import mahalanobis
-from inspect_core.methods.method import Control, Costs, Method, Parameters, Patches, View, Workload, one_fit_stops
+from inspect_core.methods.method import Control, Costs, Method, Parameters, Patches, Space, Workload, one_fit_stops
 from inspect_core.package import arrays, fields
 
 _ROWS = 256
@@ -65,6 +65,7 @@ METHOD = Method(
         "cholesky": arrays.floats("h w tri(k)", types=arrays.HALVES),
     },
     fields={"ridge": fields.ANY, "images": fields.whole(1), "storage": fields.one_of("float32", "float16")},
+    taps="expansions",
     pool=1,
     live="k",
     score=lambda detector, patches, k: detector.score_projected(patches, k=k),
@@ -80,7 +81,7 @@ METHOD = Method(
             "Every value comes from the same fit (Kim et al. 2021).",
         )
     },
-    view=View(
+    space=Space(
         "Whitened at its own place: how far a patch is from the good ones there, in standard deviations, in each of k "
         "directions. The length of this vector is the patch's score.",
         _whitened,

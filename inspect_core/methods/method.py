@@ -103,8 +103,8 @@ class Control:
 
 
 @dataclass(frozen=True)
-class View:
-    """How a detector sees patches before it scores them.
+class Space:
+    """Where a detector sees patches before it scores them.
 
     words: for the reader of a plot; apply(detector, features (n, d), places (n, 2) row and column, live) -> (n, D).
     """
@@ -123,7 +123,8 @@ class Method:
 
     title and when: the words of the Teach page; reference: the paper; rank: place in the table; offered: whether the
     Teach page offers it, the others are there to be compared with; defaults: parameters of the fit.
-    project(d, seed, parameters): the columns applied to the joined channels; pool: side of the neighbourhood averaged
+    taps: the preset of taps it works best on, where a backbone has several; project(d, seed, parameters): the columns
+    applied to the joined channels; pool: side of the neighbourhood averaged
     before; fit(patches, columns, seed, parameters) -> detector; costs: what a fit takes beyond the backbone.
     arrays, fields: what the detector's arrays and parameters may be in a recipe, built with `package.arrays` and
     `package.fields`; a recipe that says otherwise is refused.
@@ -131,7 +132,7 @@ class Method:
     sweep(detector, patches, stops) take (1, h, w, d); top(detector): its largest legal value; start(detector): the
     value to begin with.
     refits: parameters that a preview on a patch sample follows; refit_values(detector): theirs of a fitted detector.
-    controls: how live and refit parameters are shown, by name; view: how the detector sees patches, None: as they are.
+    controls: how live and refit parameters are shown, by name; space: where the detector sees patches, None: as is.
     settings(sample, seed): parameters of the fit worth trying on a sample of good patches; trial_stops(detector,
     parameters, fixed): live values worth trying -> what the fit must be given to begin there;
     one_fit: whether every setting worth trying comes from the one full fit.
@@ -148,6 +149,7 @@ class Method:
     from_arrays: Callable[[Mapping[str, Tensor], Mapping], Detector]
     arrays: Mapping[str, Array]
     fields: Mapping[str, Rule] = field(default_factory=dict)
+    taps: str = "outputs"
     pool: int = 3
     offered: bool = True
     live: str | None = None
@@ -158,7 +160,7 @@ class Method:
     refits: tuple[str, ...] = ()
     refit_values: Callable[[Any], dict[str, float]] = lambda detector: {}
     controls: Mapping[str, Control] = field(default_factory=dict)
-    view: View | None = None
+    space: Space | None = None
     settings: Callable[[Tensor, int], list[dict[str, float]]] = lambda sample, seed: [{}]
     trial_stops: Callable[[Any, Parameters, Collection[str]], dict[int, dict[str, float]]] = (
         lambda detector, parameters, fixed: {}

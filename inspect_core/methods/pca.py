@@ -26,5 +26,5 @@ METHOD = replace(
     fit=_fit,
     arrays=arrays.subspace("k", mean=fields.LARGEST),
     fields=fields.COSINE | {"cosine": fields.one_of(False)},
-    view=None,
+    space=None,
 )

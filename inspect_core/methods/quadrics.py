@@ -43,6 +43,7 @@ METHOD = Method(
     when="Textures whose look bends and varies: learns curved surfaces that the good patches lie on.",
     reference="Quadric hypersurface intersection (Pavutnitskiy et al. 2022)",
     rank=5,
+    taps="expansions",
     defaults={"m": None, "components": 48, "robust": 0, "patches": 16_384},
     project=at_most_widest,
     fit=_fit,

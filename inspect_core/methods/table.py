@@ -22,15 +22,44 @@ OFFERED = tuple(name for name, method in METHODS.items() if method.offered)
 """What the Teach page offers; the others are there to be compared with."""
 FIELDS = {name: method.fields for name, method in METHODS.items()}
 """What recipe.json may say of each method's detector."""
+ARRAYS = {name: method.arrays for name, method in METHODS.items()}
+"""What the arrays of each method's detector may be in a recipe."""
 CONTROLS: dict[str, Control] = {name: control for row in METHODS.values() for name, control in row.controls.items()}
 
 
-def parameters_of(method: str, given: Parameters) -> dict[str, float | None]:
-    """The method's defaults overlaid with what was given. Raises ValueError for a name the method does not know."""
-    if method not in METHODS:
-        raise ValueError(f"detector is {method!r}; choose one of {', '.join(METHODS)}")
-    defaults = METHODS[method].defaults
-    unknown = sorted(set(given) - set(defaults))
+JOIN = "+"
+"""Between the methods of a detector that adds their maps: "mahalanobis+quadrics"."""
+
+
+def methods_of(detector: str) -> tuple[str, ...]:
+    """The methods whose maps a detector adds, most often one.
+
+    Raises ValueError for a name that is no method, and for methods that move the same live parameter.
+    """
+    names = tuple(detector.split(JOIN))
+    for name in names:
+        if name not in METHODS:
+            raise ValueError(f"detector is {detector!r}; choose one of {', '.join(METHODS)}, or two joined by {JOIN!r}")
+    live = [METHODS[name].live for name in names if METHODS[name].live]
+    if len(set(live)) < len(live) or len(set(names)) < len(names):
+        raise ValueError(f"detector is {detector!r}, whose methods move the same parameter; join methods that differ")
+    return names
+
+
+def parameters_of(detector: str, given: Parameters) -> tuple[dict[str, float | None], ...]:
+    """Of each of the detector's methods, its defaults overlaid with what was given.
+
+    Raises ValueError for a name that none of them knows.
+    """
+    defaults = [METHODS[name].defaults for name in methods_of(detector)]
+    known = {name for own in defaults for name in own}
+    unknown = sorted(set(given) - known)
     if unknown:
-        raise ValueError(f"{method} has no parameter {unknown[0]!r}; it takes {', '.join(defaults) or 'none'}")
-    return {**defaults, **given}
+        raise ValueError(f"{detector} has no parameter {unknown[0]!r}; it takes {', '.join(sorted(known)) or 'none'}")
+    return tuple({name: given.get(name, value) for name, value in own.items()} for own in defaults)
+
+
+def title_of(detector: str) -> str:
+    """What a detector is called on the pages."""
+    names = methods_of(detector)
+    return " + ".join(METHODS[name].title for name in names)

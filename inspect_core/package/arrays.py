@@ -1,9 +1,9 @@
 """What the arrays of a recipe may be: type, shape and range of every one, and the memory that using them takes.
 
 Types and shapes are those of the array file's header, so all of this but the ranges is known before a number is read.
-Shapes are written in lengths by name; a length is the same wherever its name stands: h, w, d, k and e all over the
-recipe, any other within its part. Every detector names k, the features of a patch; n and D are samples and mapped
-features that each patch is compared with, which takes memory. tri(k) is k(k+1)/2, a lower triangle packed row by row.
+Shapes are written in lengths by name; a length is the same wherever its name stands: h, w and e all over the recipe,
+any other within its part. Every detector names k, the features of a patch; n and D are samples and mapped features
+that each patch is compared with, which takes memory. tri(k) is k(k+1)/2, a lower triangle packed row by row.
 """
 
 import math
@@ -19,7 +19,7 @@ Header = Mapping[str, tuple[str, tuple[int, ...]]]
 
 BYTES = {"F16": 2, "F32": 4, "F64": 8, "I32": 4, "I64": 8, "U8": 1, "BOOL": 1}
 FLOATS, HALVES = ("F32", "F64"), ("F16", "F32")
-SHARED = ("h", "w", "d", "k", "e")
+SHARED = ("h", "w", "e")
 MAY_BE_NONE = ("r", "cases", "vouched")
 """Lengths that a fit can leave at 0: components of samples that do not vary, cases that were taken out."""
 
@@ -39,6 +39,9 @@ class Array:
     shape: tuple[str, ...]
     low: float
     high: float
+
+
+Detectors = Mapping[str, Mapping[str, Array]]
 
 
 def floats(shape: str, low: float = -LARGEST, high: float = LARGEST, types: tuple[str, ...] = FLOATS) -> Array:
@@ -87,6 +90,12 @@ def quadrics(width: str) -> dict[str, Array]:
     }
 
 
+_SCALES = {
+    "scale_centre": floats("s h w"),
+    "scale_gain": floats("s h w", SMALLEST),
+    "scale_level": floats("s"),
+    "scale_spread": floats("s", SMALLEST),
+}
 _GALLERY = {
     "embeddings": floats("cases e"),
     "outlier_scores": floats("cases", 0),
@@ -113,16 +122,24 @@ _FOREST = {
 }
 
 
-def expected(document: Mapping, names: Collection[str], detector: Mapping[str, Array]) -> dict[str, Array]:
+def view(number: int) -> str:
+    """The part that the arrays of a view belong to."""
+    return f"view{number}"
+
+
+def expected(document: Mapping, names: Collection[str], detectors: Detectors) -> dict[str, Array]:
     """The arrays of a recipe with these fields.
 
-    names: those it has, which say whether it mixes channels and how deep its net is; detector: the arrays of its
-    method's detector.
+    names: those it has, which say whether it mixes channels and how deep its net is; detectors: the arrays of the
+    detector of every method, by its name.
     """
     guard, defect_types = document["guard"], document["kinds"]
-    arrays = _under("detector", detector)
-    if "detector.projection" not in arrays and "features.projection" in names:
-        arrays["features.projection"] = unit("d k")
+    arrays: dict[str, Array] = {}
+    for number, part in enumerate(document["views"]):
+        own = detectors[part["name"]] | (_SCALES if part["scales"] else {})
+        if "projection" not in own and f"{view(number)}.columns" in names:
+            own |= {"columns": unit("d k")}
+        arrays |= _under(view(number), own)
     if guard is not None:
         alone = guard["detector"]["gamma"] is None
         arrays |= _under("guard", subspace("e", 1.01) if alone else fourier("e"))
@@ -134,18 +151,19 @@ def expected(document: Mapping, names: Collection[str], detector: Mapping[str, A
     return arrays
 
 
-def check(document: Mapping, header: Header, detector: Mapping[str, Array]) -> dict[str, int]:
-    """The lengths of a recipe's arrays by name, a shared one (h, w, d, k, e) bare, any other as "part.name".
+def check(document: Mapping, header: Header, detectors: Detectors) -> dict[str, int]:
+    """The lengths of a recipe's arrays by name, a shared one (h, w, e) bare, any other as "part.name".
 
-    detector: as for `expected`.
+    detectors: as for `expected`.
     Raises ValueError naming the array that is missing, unknown, or of another type or shape than the fields and the
     other arrays ask for, and when reading and using them would take more than LARGEST_RECIPE, with the sum.
     """
-    arrays = expected(document, header, detector)
+    arrays = expected(document, header, detectors)
     odd = sorted(set(arrays) ^ set(header))
     if odd:
         raise ValueError(f"array {odd[0]} is missing" if odd[0] in arrays else f"array {odd[0]} is unknown")
     lengths = dict(zip(("h", "w"), document["geometry"]["grid"], strict=True))
+    lengths |= {f"{view(number)}.s": len(part["scales"]) for number, part in enumerate(document["views"])}
     if document["kinds"] is not None:
         lengths["kinds.classes"] = len(document["kinds"]["classifier"]["classes"])
     for name, array in arrays.items():
@@ -163,12 +181,12 @@ def check(document: Mapping, header: Header, detector: Mapping[str, Array]) -> d
     return lengths
 
 
-def check_values(document: Mapping, arrays: Mapping[str, np.ndarray], detector: Mapping[str, Array]) -> None:
+def check_values(document: Mapping, arrays: Mapping[str, np.ndarray], detectors: Detectors) -> None:
     """Raises ValueError naming the first array that holds a value no fit gives, NaN and infinity among them.
 
-    arrays: as read, with triangles packed; detector: as for `expected`. The header has been checked.
+    arrays: as read, with triangles packed; detectors: as for `expected`. The header has been checked.
     """
-    for name, array in expected(document, arrays, detector).items():
+    for name, array in expected(document, arrays, detectors).items():
         values = arrays[name]
         if values.size and not (array.low <= values.min() and values.max() <= array.high):
             raise ValueError(f"array {name} holds values outside {array.low:g} to {array.high:g}")
@@ -208,7 +226,8 @@ def _fits(length: int, word: str, name: str, lengths: dict[str, int]) -> bool:
     if word.isdecimal():
         return length == int(word)
     if word == "tri(k)":
-        return length == lengths["k"] * (lengths["k"] + 1) // 2
+        k = lengths[_key("k", name)]
+        return length == k * (k + 1) // 2
     return lengths.setdefault(_key(word, name), length) == length and (length > 0 or word in MAY_BE_NONE)
 
 
@@ -222,16 +241,19 @@ def _needed(document: Mapping, header: Header, lengths: Mapping[str, int]) -> di
     counts = {name: math.prod(shape) for name, (_, shape) in header.items()}
     used = {name: BYTES[kind] * counts[name] for name, (kind, _) in header.items()}
     copies = {name: 8 * counts[name] if kind in FLOATS else used[name] for name, (kind, _) in header.items()}
-    name, k = "detector.cholesky", lengths.get("k", 0)
-    if name in header:
-        square = lengths["h"] * lengths["w"] * k * k
-        used[name], copies[name] = BYTES[header[name][0]] * square, 4 * square
-    widest = max(lengths.get(f"{part}.{word}", 0) for part in ("detector", "guard") for word in ("n", "D"))
+    widths = [lengths[f"{view(number)}.k"] for number in range(len(document["views"]))]
+    for number, k in enumerate(widths):
+        name = f"{view(number)}.cholesky"
+        if name in header:
+            square = lengths["h"] * lengths["w"] * k * k
+            used[name], copies[name] = BYTES[header[name][0]] * square, 4 * square
+    parts = ["guard", *(view(number) for number in range(len(widths)))]
+    widest = max(lengths.get(f"{part}.{word}", 0) for part in parts for word in ("n", "D"))
     geometry = document["geometry"]
     return {
         "file": sum(BYTES[kind] * counts[name] for name, (kind, _) in header.items()),
         "arrays": sum(used.values()),
         "copies": sum(copies.values()),
-        "photo": photo_bytes(geometry["size"], geometry["grid"], k),
-        "blocks": ROW_BYTES * max(widest, k) + 32 * k * k,
+        "photo": photo_bytes(geometry["size"], geometry["grid"], sum(widths)),
+        "blocks": ROW_BYTES * max(widest, *widths) + 32 * max(widths) ** 2,
     }

@@ -91,11 +91,11 @@ FIELDS = {
         "grid": _pair(whole(1)),
         "resize": one_of(RESIZE_RULE),
         "colour_order": one_of("RGB"),
-        "pool": one_of(1, 3),
         "nearest": FLAG,
         "sigma": number(0, LARGEST),
     },
-    "detector": {"name": _TEXT, "params": _TABLE, "live": _table_of(whole(0))},
+    "views": _list_of(_TABLE, least=1),
+    "live": _table_of(whole(0)),
     "limits": {"review": _FINITE, "reject": _FINITE},
     "score_direction": one_of(DIRECTION),
     "calibration": {"good": whole(0), "note": _TEXT},
@@ -105,6 +105,15 @@ FIELDS = {
     "gallery": _OPTIONAL_TABLE,
     "kinds": _OPTIONAL_TABLE,
 }
+
+VIEW = {
+    "name": _TEXT,
+    "params": _TABLE,
+    "taps": _list_of(_TEXT, least=1),
+    "pool": one_of(1, 3),
+    "scales": _list_of(whole(0)),
+}
+"""One of the views: a method, its detector's parameters, what it sees, the live values it has local scales for."""
 
 # Of detectors that several parts of a recipe share: subspaces after a cosine map, with or without Fourier features.
 COSINE = {"cosine": one_of(True), "gamma": one_of(None), "explained_variance": number(SMALLEST, 1)}
@@ -144,9 +153,10 @@ def check(document: object, detectors: Mapping[str, Mapping[str, Rule]]) -> None
     detectors: the parameters of each method's detector, by the method's name.
     """
     _check(document, FIELDS, "")
-    detector = document["detector"]
-    _check(detector["name"], one_of(*detectors), "detector.name")
-    _check(detector["params"], detectors[detector["name"]], "detector.params")
+    for number, view in enumerate(document["views"]):
+        _check(view, VIEW, f"views.{number}")
+        _check(view["name"], one_of(*detectors), f"views.{number}.name")
+        _check(view["params"], detectors[view["name"]], f"views.{number}.params")
     for name, fields in (("guard", GUARD), ("gallery", GALLERY), ("kinds", KINDS)):
         if document[name] is not None:
             _check(document[name], fields, name)

@@ -14,7 +14,7 @@ import stat
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
@@ -22,8 +22,8 @@ import numpy as np
 
 from inspect_core.package import fields
 from inspect_core.package.arrays import BYTES, Header
+from inspect_core.package.conversion import SCHEMAS, converted, names_of
 
-SCHEMA = 2
 RECIPE, ARRAYS, CALIBRATION, SUMS = "recipe.json", "arrays.safetensors", "calibration.csv", "SHA256SUMS"
 REQUIRED = (RECIPE, ARRAYS, CALIBRATION, SUMS)
 
@@ -70,7 +70,8 @@ class Package:
     """A recipe package whose names and sizes have been checked and whose digests have been compared.
 
     where: path as the user knows it; sizes: bytes of every file by name; sums: SHA-256 of every file but SHA256SUMS;
-    header: type and shape of every array; digest: SHA-256 of the SHA256SUMS file, which stands for the whole recipe.
+    header: type and shape of every array by its name in the file; names: from that to the present name; digest: SHA-256
+    of the SHA256SUMS file, which stands for the whole recipe.
     """
 
     where: Path
@@ -78,6 +79,7 @@ class Package:
     sums: Mapping[str, str]
     header: Header
     digest: str
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def read(self, name: str) -> bytes:
         """All bytes of one file, compared once more with the digest that was verified."""
@@ -121,21 +123,25 @@ def check(where: Path) -> Package:
     return Package(where, sizes, sums, header, hashlib.sha256(listing).hexdigest())
 
 
-def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.Rule]]) -> dict:
-    """recipe.json as a dictionary whose every field has been checked; detectors: as for `fields.check`."""
+def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.Rule]]) -> tuple[dict, Package]:
+    """recipe.json as a dictionary whose every field has been checked, and the package with its arrays' present names.
+
+    A recipe of an earlier schema comes as the current one says the same. detectors: as for `fields.check`.
+    """
     with refusing(package.where, f"{RECIPE} is not valid JSON"):
         document = json.loads(package.read(RECIPE), parse_constant=_refuse_constant)
     if not isinstance(document, dict):
         raise RecipeError(f"{package.where.name}: {RECIPE} is not a table of fields; get a fresh copy")
     version = document.get("schema")
-    if version != SCHEMA:
+    if type(version) is not int or version not in SCHEMAS:
         raise RecipeError(
-            f"{package.where.name}: schema version is {version!r:.20}, this Loupe reads version {SCHEMA}; "
+            f"{package.where.name}: schema version is {version!r:.20}, this Loupe reads up to {SCHEMAS[-1]}; "
             "open it with the version that wrote it"
         )
     with refusing(package.where, "a field is damaged"):
+        document = converted(document)
         fields.check(document, detectors)
-    return document
+    return document, replace(package, names={name: names_of(version)(name) for name in package.header})
 
 
 def listing_of(sums: Mapping[str, str]) -> bytes:

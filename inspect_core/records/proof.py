@@ -5,7 +5,9 @@ what is finite on vectors of all lengths that networks give, and beyond, stays f
 photo gets an error and no verdict.
 """
 
+from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +15,9 @@ import torch
 
 from inspect_core.judge.anomaly_map import SIGMA, image_score, to_pixels
 from inspect_core.judge.checks import as_finite
-from inspect_core.methods.table import METHODS
 from inspect_core.package.manifest import refusing
 from inspect_core.recipe import Recipe
+from inspect_core.view import joined_errors
 
 PARTS = {
     "detector": "the detector",
@@ -28,18 +30,20 @@ SHORTEST, LONGEST = -3, 6
 """Powers of ten that the made-up vectors are scaled by."""
 
 
-def prove(recipe: Recipe, where: Path, *, width: int, embedding: int | None) -> None:
+def prove(recipe: Recipe, where: Path, *, widths: Sequence[int], embedding: int | None) -> None:
     """Score one patch grid with the detector, and some photos with the product check, gallery and kinds.
 
-    width: features of a patch; embedding: width of the penultimate features, None when no part looks at them.
+    widths: features of a patch for each view; embedding: width of the penultimate features, None when no part looks
+    at them.
     What the detector derives from its arrays on the way is not kept.
     Raises RecipeError naming recipe, part and reason when a part cannot score them, or gives what is not finite.
     """
     rng = np.random.default_rng(0)
-    patches, photos = _vectors(rng, *recipe.grid, width)[None], _vectors(rng, PHOTOS, embedding or 0)
+    patches = [torch.from_numpy(_vectors(rng, *recipe.grid, width)[None]) for width in widths]
+    photos = _vectors(rng, PHOTOS, embedding or 0)
     with np.errstate(all="ignore"):
         with refusing(where, f"{PARTS['detector']} cannot be used"):
-            _prove_detector(recipe, torch.from_numpy(patches))
+            _prove_detector(recipe, patches)
         if recipe.guard is not None:
             with refusing(where, f"{PARTS['guard']} cannot be used"):
                 logits = _vectors(rng, PHOTOS, CLASSES) if recipe.guard.fused else None
@@ -54,12 +58,13 @@ def prove(recipe: Recipe, where: Path, *, width: int, embedding: int | None) -> 
                     recipe.defect_types.of_embedding(photo)
 
 
-def _prove_detector(recipe: Recipe, patches: torch.Tensor) -> None:
-    """Maps of (1, h, w, k) features at the live parameter in force, at the one to begin with, and at the end of it."""
-    row, detector = METHODS[recipe.method], copy(recipe.detector)
-    stops = (*recipe.live.values(), row.start(detector), row.top(detector)) if row.live else (0,)
-    errors = row.sweep(detector, patches, stops).reshape(len(stops), *recipe.grid).cpu().float().numpy()
-    as_finite(image_score(to_pixels(errors, recipe.backbone.size, sigma=SIGMA)), name="its score")
+def _prove_detector(recipe: Recipe, patches: Sequence[torch.Tensor]) -> None:
+    """The map of (1, h, w, k) features at the live values in force, and each view's at its first and its last."""
+    views = [replace(view, detector=copy(view.detector)) for view in recipe.views]
+    errors = [joined_errors(views, patches, recipe.live)]
+    for view, own in zip(views, patches, strict=True):
+        errors += list(view.sweep(own, (view.start, view.row.top(view.detector)) if view.live else (0,)))
+    as_finite(image_score(to_pixels(np.stack(errors), recipe.backbone.size, sigma=SIGMA)), name="its score")
 
 
 def _vectors(rng: np.random.Generator, *shape: int) -> np.ndarray:

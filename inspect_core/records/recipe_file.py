@@ -15,12 +15,15 @@ import torch
 from torch import Tensor
 
 from inspect_core.defect_types.classifier import DefectTypes
+from inspect_core.features.extraction import Look
 from inspect_core.guard.model import Guard
+from inspect_core.judge.anomaly_map import AREA, largest_area
 from inspect_core.judge.checks import as_finite_number
-from inspect_core.methods.method import Method
-from inspect_core.methods.table import FIELDS, METHODS
+from inspect_core.judge.local_scale import LocalScale
+from inspect_core.methods.table import ARRAYS, FIELDS, METHODS
 from inspect_core.package import arrays as recipe_arrays
 from inspect_core.package import manifest
+from inspect_core.package.conversion import SCHEMAS
 from inspect_core.package.fields import DIRECTION, RESIZE_RULE
 from inspect_core.package.manifest import refusing
 from inspect_core.recipe import SIGMA, BackboneChoice, Calibrated, Provenance, Recipe
@@ -29,8 +32,9 @@ from inspect_core.records.proof import PARTS, prove
 from inspect_core.runtime.unfinished import replacing
 from inspect_core.similar.known_cases import KnownCases
 from inspect_core.verdict import Limits
+from inspect_core.view import View
 
-TRIANGLES = ("detector.cholesky",)
+TRIANGLE = ".cholesky"
 EXTRAS = {"guard": ("guard", Guard), "gallery": ("gallery", KnownCases), "kinds": ("defect_types", DefectTypes)}
 """Parts of a recipe that may be missing: name in recipe.json -> field of Recipe, and its class."""
 
@@ -65,20 +69,20 @@ def load(path: str | Path) -> Recipe:
     Raises RecipeError, naming file, reason and remedy, for anything damaged, oversized or unexpected, and nothing else.
     """
     path = Path(path)
-    package = manifest.check(path)
-    document = manifest.read_document(package, FIELDS)
-    method = METHODS[document["detector"]["name"]]
+    document, package = manifest.read_document(manifest.check(path), FIELDS)
     with refusing(path, "its parts do not fit together"):
-        lengths = recipe_arrays.check(document, package.header, method.arrays)
-        recipe = _recipe_of(document, _arrays(package, document, method), _calibration(package), package)
-    prove(recipe, path, width=lengths["k"], embedding=lengths.get("e"))
+        header = {package.names[name]: entry for name, entry in package.header.items()}
+        lengths = recipe_arrays.check(document, header, ARRAYS)
+        recipe = _recipe_of(document, _arrays(package, document), _calibration(package), package)
+    widths = [lengths[f"{recipe_arrays.view(number)}.k"] for number in range(len(recipe.views))]
+    prove(recipe, path, widths=widths, embedding=lengths.get("e"))
     return recipe
 
 
 def _files_of(recipe: Recipe) -> dict[str, bytes]:
     backbone, provenance = recipe.backbone, recipe.provenance
     document = {
-        "schema": manifest.SCHEMA,
+        "schema": SCHEMAS[-1],
         "product": recipe.product,
         "created": provenance.created,
         "author": provenance.author,
@@ -91,11 +95,20 @@ def _files_of(recipe: Recipe) -> dict[str, bytes]:
             "grid": list(recipe.grid),
             "resize": RESIZE_RULE,
             "colour_order": "RGB",
-            "pool": recipe.pool,
             "nearest": recipe.nearest,
             "sigma": SIGMA,
         },
-        "detector": {"name": recipe.method, "params": recipe.detector.params(), "live": dict(recipe.live)},
+        "views": [
+            {
+                "name": view.method,
+                "params": view.detector.params(),
+                "taps": list(view.look.taps),
+                "pool": view.look.pool,
+                "scales": list(view.scales),
+            }
+            for view in recipe.views
+        ],
+        "live": dict(recipe.live),
         "limits": {"review": recipe.limits.review, "reject": recipe.limits.reject},
         "score_direction": DIRECTION,
         "calibration": {"good": len(recipe.calibration), "note": provenance.calibration_note},
@@ -115,15 +128,30 @@ def _files_of(recipe: Recipe) -> dict[str, bytes]:
 
 
 def _packed(recipe: Recipe) -> dict[str, np.ndarray]:
-    arrays = {f"detector.{name}": _to_numpy(value) for name, value in recipe.detector.arrays().items()}
+    arrays: dict[str, np.ndarray] = {}
+    for number, view in enumerate(recipe.views):
+        own = {name: _to_numpy(value) for name, value in view.detector.arrays().items()} | _scale_arrays(view)
+        if view.look.projection is not None and "projection" not in own:
+            own["columns"] = view.look.projection
+        arrays |= {f"{recipe_arrays.view(number)}.{name}": value for name, value in own.items()}
     for prefix, part in _extras(recipe).items():
         arrays |= {f"{prefix}.{name}": _to_numpy(value) for name, value in (part.arrays() if part else {}).items()}
-    if recipe.projection is not None and "detector.projection" not in arrays:
-        arrays["features.projection"] = recipe.projection
-    for name in TRIANGLES:
-        if name in arrays:
-            arrays[name] = manifest.pack_triangle(arrays[name])
-    return {name: np.ascontiguousarray(value) for name, value in arrays.items()}
+    return {
+        name: np.ascontiguousarray(manifest.pack_triangle(value) if name.endswith(TRIANGLE) else value)
+        for name, value in arrays.items()
+    }
+
+
+def _scale_arrays(view: View) -> dict[str, np.ndarray]:
+    """The local scales of a view, one row for each live value; nothing for a raw map."""
+    scales = list(view.scales.values())
+    if not scales:
+        return {}
+    maps = {name: [scale.arrays()[name] for scale in scales] for name in ("centre", "gain")}
+    numbers = {name: [scale.params()[name] for scale in scales] for name in ("level", "spread")}
+    return {f"scale_{name}": np.array(rows, np.float32) for name, rows in maps.items()} | {
+        f"scale_{name}": np.array(row, np.float64) for name, row in numbers.items()
+    }
 
 
 def _extras(recipe: Recipe) -> dict[str, Guard | KnownCases | DefectTypes | None]:
@@ -142,13 +170,13 @@ def _to_numpy(value: Tensor | np.ndarray) -> np.ndarray:
     return value.detach().cpu().numpy() if isinstance(value, Tensor) else np.asarray(value)
 
 
-def _arrays(package: manifest.Package, document: dict, method: Method) -> dict[str, np.ndarray]:
-    arrays = safetensors.numpy.load(package.read(manifest.ARRAYS))
-    recipe_arrays.check_values(document, arrays, method.arrays)
-    for name in TRIANGLES:
-        if name in arrays:
-            arrays[name] = manifest.unpack_triangle(arrays[name])
-    return arrays
+def _arrays(package: manifest.Package, document: dict) -> dict[str, np.ndarray]:
+    loaded = safetensors.numpy.load(package.read(manifest.ARRAYS))
+    arrays = {package.names[name]: value for name, value in loaded.items()}
+    recipe_arrays.check_values(document, arrays, ARRAYS)
+    return {
+        name: manifest.unpack_triangle(value) if name.endswith(TRIANGLE) else value for name, value in arrays.items()
+    }
 
 
 def _calibration(package: manifest.Package) -> tuple[Calibrated, ...]:
@@ -161,19 +189,23 @@ def _calibration(package: manifest.Package) -> tuple[Calibrated, ...]:
 
 
 def _recipe_of(document: dict, arrays: dict, calibration: tuple[Calibrated, ...], package: manifest.Package) -> Recipe:
-    geometry, chosen, detector = document["geometry"], document["backbone"], document["detector"]
+    geometry, chosen, live = document["geometry"], document["backbone"], document["live"]
     if geometry["sigma"] != SIGMA:
         raise ValueError(f"geometry.sigma is {geometry['sigma']}, and this version smooths with {SIGMA}")
     if len(calibration) != document["calibration"]["good"]:
         raise ValueError("the calibration table is not as long as recipe.json says")
-    method, live = METHODS[detector["name"]], detector["live"]
-    projection = arrays.get("features.projection", arrays.get("detector.projection"))
-    with refusing(package.where, f"{PARTS['detector']} cannot be used"):
-        fitted = method.from_arrays(_of("detector", arrays), detector["params"])
-    if set(live) != ({method.live} if method.live else set()):
-        raise ValueError(f"live parameters {sorted(live)} are not those of {detector['name']}")
-    if method.live and live[method.live] > method.top(fitted):
-        raise ValueError(f"detector.live.{method.live} is {live[method.live]}, above {method.top(fitted)} of the fit")
+    views = tuple(_view_of(number, part, arrays, package.where) for number, part in enumerate(document["views"]))
+    if set(live) != {AREA, *(view.live for view in views if view.live)}:
+        raise ValueError(
+            f"live parameters {sorted(live)} are not those of {' and '.join(view.method for view in views)}"
+        )
+    for view in views:
+        if view.live and live[view.live] > view.row.top(view.detector):
+            raise ValueError(f"live.{view.live} is {live[view.live]}, above {view.row.top(view.detector)} of the fit")
+    if not 1 <= live[AREA] <= largest_area(geometry["size"]):
+        raise ValueError(f"live.area is {live[AREA]}, outside 1..{largest_area(geometry['size'])} pixels of the map")
+    if not set(chosen["taps"]) >= {tap for view in views for tap in view.look.taps}:
+        raise ValueError("a view looks at a tap that the backbone does not give")
     extras = {}
     for name, (field, kind) in EXTRAS.items():
         with refusing(package.where, f"{PARTS[name]} cannot be used"):
@@ -184,11 +216,8 @@ def _recipe_of(document: dict, arrays: dict, calibration: tuple[Calibrated, ...]
             chosen["name"], tuple(chosen["taps"]), chosen["weight_digest"], tuple(geometry["size"])
         ),
         grid=tuple(geometry["grid"]),
-        pool=geometry["pool"],
         nearest=geometry["nearest"],
-        projection=projection,
-        method=detector["name"],
-        detector=fitted,
+        views=views,
         live=live,
         limits=Limits(document["limits"]["review"], document["limits"]["reject"]),
         calibration=calibration,
@@ -205,6 +234,22 @@ def _recipe_of(document: dict, arrays: dict, calibration: tuple[Calibrated, ...]
         **extras,
         digest=package.digest,
     )
+
+
+def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], where: Path) -> View:
+    own = {name: value for name, value in _of(recipe_arrays.view(number), arrays).items()}
+    projection = own.get("columns", own.get("projection"))
+    with refusing(where, f"{PARTS['detector']} cannot be used"):
+        detector = METHODS[part["name"]].from_arrays(own, part["params"])
+    scales = {
+        value: LocalScale(
+            own["scale_centre"][row].numpy(), own["scale_gain"][row].numpy(),
+            float(own["scale_level"][row]), float(own["scale_spread"][row]),
+        )
+        for row, value in enumerate(part["scales"])
+    }  # fmt: skip
+    look = Look(tuple(part["taps"]), None if projection is None else projection.numpy(), part["pool"])
+    return View(part["name"], detector, look, scales)
 
 
 def _write_zip(files: dict[str, bytes], path: Path) -> None:

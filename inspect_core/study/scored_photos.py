@@ -10,7 +10,8 @@ import mmap
 import tempfile
 import threading
 import weakref
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,11 +19,15 @@ import numpy as np
 from torch import Tensor
 
 from inspect_core.images.samples import Sample
-from inspect_core.judge.anomaly_map import SIGMA, image_score, to_pixels
-from inspect_core.methods.method import Detector, stops_up_to
-from inspect_core.methods.table import METHODS
+from inspect_core.judge.anomaly_map import AREA, SIGMA, default_area, largest_area, largest_values, to_pixels
+from inspect_core.judge.local_scale import GoodMaps, LocalScale, joined
+from inspect_core.package.fields import LARGEST
+from inspect_core.view import View
 
 BLOCK = 32
+RANKINGS = 6
+"""Kept of those computed last: a move asks for scores, for those that set the limit, and for both before it."""
+Which = int | slice | np.ndarray | list[int]
 UNKNOWN = "unknown"
 
 
@@ -31,7 +36,8 @@ class ScoredPhoto:
     """One photo: what it is called, its content digest and size (height, width), and what is known of it.
 
     kind: "good", a kind of defect, or "unknown"; part: "calibrate", "judge" or "added"; path: where its pixels are;
-    mask: where its true mask is, if it has one; group: its lot, if known.
+    mask: where its true mask is, if it has one; group: its lot, if known; split_group: the group of the split it is in,
+    None when it stands alone.
     """
 
     name: str
@@ -42,6 +48,7 @@ class ScoredPhoto:
     path: Path
     mask: Path | None = None
     group: str | None = None
+    split_group: str | None = None
 
     @property
     def sample(self) -> Sample:
@@ -81,75 +88,133 @@ class _Blocks:
 
 
 class ScoredPhotos:
-    """Photos with their grid errors under one detector.
+    """Photos with their grid errors under a detector of one or more views.
 
-    method: a name in METHODS; size: (H, W) of the anomaly maps; stops: the values of the live parameter at which
-    errors are kept, (0,) when the method has none; start: the one to begin with. A photo more makes another tray,
-    which has it at its end: who reads one while photos are added sees the same photos all through.
+    size: (H, W) of the anomaly maps; live: the live parameters at the values to begin with, by name, `area` among them.
+    A view without scales of its own learns them from the good calibrate photos; with none of these its map stays raw.
+    A photo more makes another value of this class, with it at the end: who reads one while photos are added sees the
+    same photos all through.
     """
 
-    def __init__(self, method: str, detector: Detector, grid: tuple[int, int], size: tuple[int, int]):
-        row = METHODS[method]
-        self.method, self.detector, self.grid, self.size = method, detector, grid, size
-        self.live_name = row.live
-        self.start = row.start(detector)
-        self.stops = tuple(sorted({*stops_up_to(row.top(detector)), self.start})) if row.live else (0,)
+    def __init__(self, views: Sequence[View], grid: tuple[int, int], size: tuple[int, int], *, area: int | None = None):
+        self.views, self.grid, self.size = tuple(views), grid, size
+        self.live = {view.live: view.start for view in self.views if view.live}
+        self.live[AREA] = default_area(size) if area is None else area
         self.photos: tuple[ScoredPhoto, ...] = ()
-        self._scores: dict[int, np.ndarray] = {}
-        self._blocks, self._rows = _Blocks((len(self.stops), *grid)), np.zeros(0, int)
+        self._first = np.cumsum([0, *(len(view.stops) for view in self.views)])
+        self._blocks, self._rows = _Blocks((int(self._first[-1]), *grid)), np.zeros(0, int)
+        self._scales: dict[tuple[int, int], LocalScale | None] = {}
+        self._rankings: OrderedDict[tuple, np.ndarray] = OrderedDict()
 
-    @property
-    def live(self) -> dict[str, int]:
-        """The live parameter at the value to begin with, by name; empty when the method has none."""
-        return {self.live_name: self.start} if self.live_name else {}
+    def with_photo(self, photo: ScoredPhoto, features: Sequence[Tensor], views: Sequence[View] = ()) -> "ScoredPhotos":
+        """These with one photo more at its end, given its (1, h, w, k) features for each view.
 
-    def with_photo(self, photo: ScoredPhoto, patches: Tensor) -> "ScoredPhotos":
-        """These with one photo more at its end, given its (1, h, w, k) patch features."""
-        errors = METHODS[self.method].sweep(self.detector, patches, self.stops)
-        row = self._blocks.append(errors.reshape(len(self.stops), *self.grid).cpu().numpy())
+        views: fitted without this photo, to score it instead. Raises ValueError naming the photo when an error is not
+        finite.
+        """
+        errors = [
+            (other or view).sweep(own, [min(stop, other.stops[-1]) for stop in view.stops] if other else view.stops)
+            for view, other, own in zip(self.views, views or [None] * len(self.views), features, strict=True)
+        ]
+        block = np.concatenate(errors)
+        if not (np.abs(block) <= LARGEST).all():
+            raise ValueError(f"{photo.name} has no finite score; look at the photo, or teach again")
         more = copy.copy(self)
-        more._scores = {}
-        more.photos, more._rows = (*self.photos, photo), np.append(self._rows, row)
+        more._scales, more._rankings = {}, OrderedDict()
+        more.photos, more._rows = (*self.photos, photo), np.append(self._rows, self._blocks.append(block))
         return more
 
+    def stops(self, name: str) -> tuple[int, ...]:
+        """The values of a live parameter at which errors are kept, ascending. Raises ValueError for another name."""
+        for view in self.views:
+            if view.live == name:
+                return view.stops
+        raise ValueError(f"there is no live parameter {name!r}; there is {', '.join(self.live)}")
+
+    def stop_of(self, name: str, value: int) -> int:
+        """The largest stop not above `value`, else the first."""
+        stops = self.stops(name)
+        return stops[max(int(np.searchsorted(stops, value, side="right")) - 1, 0)]
+
+    def has(self, live: Mapping[str, int]) -> bool:
+        """Whether errors are kept at these values; at any other they have to be computed anew."""
+        return all(view.live not in live or live[view.live] in view.stops for view in self.views)
+
     def grid_errors(self, **live: int) -> np.ndarray:
-        """(photos, h, w) float32 scores of the patch grid at the nearest stop not above the live value given.
+        """(photos, h, w) float32 calibrated errors of the patch grid, all views together.
 
-        Raises ValueError for a parameter that does not move live here, or a value outside the fit.
+        Raises ValueError for a parameter that does not move live here, or a value that is not kept.
         """
-        return self._errors(slice(None), self._stop(live))
+        return self._joined(slice(None), self._chosen(live)[0])
 
-    def maps(self, which: slice | np.ndarray | list[int] = slice(None), **live: int) -> np.ndarray:
-        """(photos, H, W) float32 anomaly maps of all photos, or of those at the given positions."""
-        return to_pixels(self._errors(which, self._stop(live)), self.size, sigma=SIGMA)
+    def maps(
+        self, which: slice | np.ndarray | list[int] = slice(None), *, view: int | None = None, **live: int
+    ) -> np.ndarray:
+        """(photos, H, W) float32 anomaly maps of all photos, or of those at the given positions.
 
-    def map(self, image: int | str, **live: int) -> np.ndarray:
-        """(H, W) float32 anomaly map of one photo, by position or name."""
-        return to_pixels(self._errors(self.index(image), self._stop(live)), self.size, sigma=SIGMA)
+        view: position of the one whose own map is wanted, calibrated, in its own unit; None: all of them together.
+        """
+        return to_pixels(self._joined(which, self._chosen(live)[0], view), self.size, sigma=SIGMA)
+
+    def map(self, image: int | str, *, view: int | None = None, **live: int) -> np.ndarray:
+        """(H, W) float32 anomaly map of one photo, by position or name; otherwise as `maps`."""
+        return self.maps(self.index(image), view=view, **live)
 
     def scores(self, **live: int) -> np.ndarray:
         """(photos,) float32 image scores, read-only: equal to the bit to what `inspect` gives.
 
-        Each stop is computed once: a move asks for its scores, its limits and the limits before it.
+        The largest values of each map are ranked once for the values of the views, so that a move of the area or of
+        the limit computes no map.
         """
-        stop = self._stop(live)
-        if stop not in self._scores:
-            blocks = [np.zeros(0, np.float32)]
-            for i in range(0, len(self.photos), BLOCK):
-                blocks.append(image_score(to_pixels(self._errors(slice(i, i + BLOCK), stop), self.size, sigma=SIGMA)))
-            scores = np.concatenate(blocks)
-            scores.flags.writeable = False
-            self._scores[stop] = scores
-        return self._scores[stop]
+        stops, area = self._chosen(live)
+        ranked = self._ranked(("all", *stops), lambda: self._joined(slice(None), stops))
+        return ranked[:, area - 1]
+
+    def calibration_scores(self, **live: int) -> np.ndarray:
+        """(n,) float32 scores of the good photos that set limits, in their order: each as a photo to come would score.
+
+        Those are the calibrate photos, each under a scale that its group had no share in; with none of them the judge
+        photos.
+        """
+        setters = np.flatnonzero(self.setters())
+        stops, area = self._chosen(live)
+        if not self._learns_scales():
+            return self.scores(**live)[setters]
+        ranked = self._ranked(("left out", *stops), lambda: self._left_out(setters, stops))
+        return ranked[:, area - 1]
+
+    def setters(self) -> np.ndarray:
+        """(photos,) bool: the good photos that set limits, the calibrate photos or else the judge photos."""
+        good, _ = self.good_and_defect()
+        kept = good & self.of_subset("calibrate")
+        return kept if kept.any() else good & self.of_subset("judge")
+
+    def scale(self, view: int, stop: int) -> LocalScale | None:
+        """The local scale of a view at a kept value of its live parameter; None for a raw map."""
+        own = self.views[view]
+        if own.scales or not self._learns_scales():
+            return own.scales.get(stop)
+        if (view, stop) not in self._scales:
+            self._scales[view, stop] = self.scale_from(self._errors(self.setters(), view, stop))
+        return self._scales[view, stop]
+
+    def scales(self, view: int, stops: Iterable[int]) -> dict[int, LocalScale]:
+        """The local scales of a view by value, none for a raw map."""
+        found = {stop: self.scale(view, stop) for stop in stops}
+        return {stop: scale for stop, scale in found.items() if scale is not None}
+
+    def scale_from(self, errors: np.ndarray) -> LocalScale | None:
+        """A scale from (n, h, w) errors of the setting photos at a value that is not kept; None for a raw map."""
+        return GoodMaps.of(errors).finish(self.size) if self._learns_scales() else None
 
     def index(self, image: int | str) -> int:
-        """Position of a photo given its position or its name. Raises ValueError for a name not on the tray."""
+        """Position of a photo given its position or its name. Raises ValueError for a name that is not here."""
         if isinstance(image, int):
             return image
         for position, photo in enumerate(self.photos):
             if photo.name == image:
                 return position
-        raise ValueError(f"{image!r} is not on the tray; it holds {len(self.photos)} photos")
+        raise ValueError(f"{image!r} is not among the {len(self.photos)} scored photos")
 
     def of_subset(self, *parts: str) -> np.ndarray:
         """(photos,) bool: which belong to one of the named parts."""
@@ -160,22 +225,58 @@ class ScoredPhotos:
         good = np.array([photo.kind == "good" for photo in self.photos], dtype=bool)
         return good, np.array([photo.is_defect for photo in self.photos], dtype=bool)
 
-    def stop_of(self, value: int) -> int:
-        """The largest stop not above `value`."""
-        return self.stops[int(np.searchsorted(self.stops, value, side="right")) - 1]
+    def _learns_scales(self) -> bool:
+        return any(photo.part == "calibrate" and photo.kind == "good" for photo in self.photos)
 
-    def _errors(self, which: int | slice | np.ndarray | list[int], stop: int) -> np.ndarray:
-        """A copy of the grid errors at these positions and this stop, (h, w) for one and (n, h, w) for several."""
-        return np.array(self._blocks.read()[self._rows[which], stop])
+    def _errors(self, which: Which, view: int, stop: int) -> np.ndarray:
+        """A copy of a view's grid errors at these positions and this stop, (h, w) for one and (n, h, w) for several."""
+        return np.array(self._blocks.read()[self._rows[which], self._first[view] + self.views[view].stops.index(stop)])
 
-    def _stop(self, live: Mapping[str, int]) -> int:
-        unknown = sorted(set(live) - {self.live_name})
+    def _joined(self, which: Which, stops: Sequence[int], view: int | None = None) -> np.ndarray:
+        chosen = range(len(self.views)) if view is None else (view,)
+        return joined([self._errors(which, i, stops[i]) for i in chosen], [self.scale(i, stops[i]) for i in chosen])
+
+    def _left_out(self, setters: np.ndarray, stops: Sequence[int]) -> np.ndarray:
+        """(n, h, w) calibrated errors of the setting photos, each under scales that its group had no share in."""
+        groups = np.array([self.photos[i].split_group or f"alone {i}" for i in setters])
+        errors = [self._errors(setters, view, stop) for view, stop in enumerate(stops)]
+        if len(set(groups)) == 1:
+            return self._joined(setters, stops)
+        good = [GoodMaps.of(own) for own in errors]
+        found = np.empty_like(errors[0])
+        for group in dict.fromkeys(groups):
+            here = groups == group
+            scales = [maps.without(own[here]).finish(self.size) for maps, own in zip(good, errors, strict=True)]
+            found[here] = joined([own[here] for own in errors], scales)
+        return found
+
+    def _ranked(self, key: tuple, errors_of: Callable[[], np.ndarray]) -> np.ndarray:
+        """The (n, m) m largest values of each map of (n, h, w) grid errors, the largest first; computed once a key."""
+        ranked = self._rankings.pop(key, None)
+        if ranked is None:
+            count, errors = largest_area(self.size), errors_of()
+            rows = [np.zeros((0, count), np.float32)]
+            for i in range(0, len(errors), BLOCK):
+                rows.append(largest_values(to_pixels(errors[i : i + BLOCK], self.size, sigma=SIGMA), count))
+            ranked = np.concatenate(rows)
+            ranked.flags.writeable = False
+        self._rankings[key] = ranked
+        while len(self._rankings) > RANKINGS:
+            self._rankings.popitem(last=False)
+        return ranked
+
+    def _chosen(self, live: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
+        """(stop of each view, area) at these values, those to begin with where none is given."""
+        unknown = sorted(set(live) - set(self.live))
         if unknown:
-            raise ValueError(f"{self.method} has no live parameter {unknown[0]!r}; it has {self.live_name or 'none'}")
-        value = live.get(self.live_name, self.start) if self.live_name else 0
-        if value not in self.stops:
-            raise ValueError(
-                f"{self.live_name} is {value}, not one of the kept stops from {self.stops[0]} to {self.stops[-1]}; "
-                f"use {self.stop_of(value) if value >= self.stops[0] else self.stops[0]}"
-            )
-        return self.stops.index(value)
+            raise ValueError(f"there is no live parameter {unknown[0]!r}; there is {', '.join(self.live)}")
+        values = self.live | dict(live)
+        for view in self.views:
+            if view.live and values[view.live] not in view.stops:
+                raise ValueError(
+                    f"{view.live} is {values[view.live]}, not one of the kept stops from {view.stops[0]} to "
+                    f"{view.stops[-1]}; use {self.stop_of(view.live, values[view.live])}"
+                )
+        if not 1 <= values[AREA] <= largest_area(self.size):
+            raise ValueError(f"area is {values[AREA]}, outside 1..{largest_area(self.size)} pixels of the map")
+        return tuple(values[view.live] if view.live else 0 for view in self.views), values[AREA]

@@ -1,6 +1,7 @@
 """A study: photos, their stored features and one fit, from which parameters and limits are moved live."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -14,16 +15,18 @@ from inspect_core.features.store import Store
 from inspect_core.guard.model import Guard
 from inspect_core.images.folders import Sample, Samples, Split, split
 from inspect_core.images.read import ImageError, read
-from inspect_core.judge.anomaly_map import SIGMA, to_pixels
-from inspect_core.judge.limits import DEFAULT_OVERKILL, limit_for_overkill
-from inspect_core.methods.method import Patches, Workload
-from inspect_core.methods.table import METHODS, parameters_of
-from inspect_core.recipe import BackboneChoice, Calibrated, Provenance, Recipe, map_patches
+from inspect_core.images.splitting import crossed
+from inspect_core.judge.anomaly_map import AREA
+from inspect_core.judge.limits import limits_from_good
+from inspect_core.methods.method import Patches
+from inspect_core.methods.table import METHODS, methods_of, parameters_of
+from inspect_core.recipe import BackboneChoice, Calibrated, Provenance, Recipe
 from inspect_core.runtime.progress import Cancel, Report, stage, tell
 from inspect_core.runtime.versions import library_versions
 from inspect_core.similar.known_cases import KnownCases
 from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
 from inspect_core.verdict import Limits
+from inspect_core.view import View, costs_of, looks_of
 
 SAMPLING_FRACTION = 0.1
 """Of the progress of a fit that draws a sample of the patches first."""
@@ -32,10 +35,12 @@ SAMPLING_FRACTION = 0.1
 class Study:
     """Photos and a backbone, one detector fitted on the good ones, and every score that follows.
 
-    samples: what `scan` found (split here by `seed`), or a Split; method: a name in METHODS; parameters: what the
-    method takes at the fit (k, ridge, gamma, M, sigma, q, m), its defaults otherwise. Photos that turn out damaged
-    are left out and listed in `skipped` as (name, reason). nearest: repeat coarse taps instead of interpolating; None
-    does as the backbone was published. After `fit`, `scored` holds the calibrate and judge photos.
+    samples: what `scan` found (split here by `seed`), or a Split; method: a name in METHODS, or several joined by "+",
+    whose maps are added; parameters: what the methods take at the fit (k, ridge, gamma, M, sigma, q, m), their defaults
+    otherwise; taps: for each method those of the backbone's taps that it sees, None: all of them see all. area: the
+    smallest that counts, in pixels of the map. Photos that turn out damaged are left out and listed in `skipped` as
+    (name, reason). nearest: repeat coarse taps instead of interpolating; None does as the backbone was published.
+    After `fit`, `scored` holds the calibrate and judge photos.
     Raises ValueError for no photo to learn from, an unknown method or parameter, and more memory than a fit may take.
     """
 
@@ -46,29 +51,28 @@ class Study:
         store: Store,
         *,
         method: str = "mahalanobis",
-        parameters: Mapping[str, float] | None = None,
+        parameters: Mapping[str, float | None] | None = None,
         grid: tuple[int, int] = (32, 32),
+        taps: Sequence[tuple[str, ...]] | None = None,
         nearest: bool | None = None,
+        area: int | None = None,
         seed: int = 0,
     ):
         self.split = samples if isinstance(samples, Split) else split(samples, seed=seed)
         if not self.split.fit:
             raise ValueError("there is no good photo to learn from; add photos of good parts")
-        self.method, self.seed, self.store = method, seed, store
-        self.parameters = parameters_of(method, parameters or {})
-        columns = METHODS[method].project(sum(backbone.tap_channels), seed, self.parameters)
-        self.preparation = Preparation(
-            backbone,
-            grid,
-            None if columns is None else columns.cpu().numpy(),
-            METHODS[method].pool,
-            published_with_nearest(backbone.name) if nearest is None else nearest,
-        )
-        shown = len(self.split.calibrate) + len(self.split.judge)
-        work = Workload(len(self.split.fit), shown, grid[0] * grid[1], self.preparation.width)
-        METHODS[method].costs(work, self.parameters).with_photos(self.preparation.work_bytes)
+        self.method, self.seed, self.store, self.area = method, seed, store, area
+        self.methods, self.given = methods_of(method), dict(parameters or {})
+        self.parameters = parameters_of(method, self.given)
+        nearest = published_with_nearest(backbone.name) if nearest is None else nearest
+        looks = looks_of(self.methods, self.parameters, backbone, taps, seed)
+        self.preparation = Preparation(backbone, grid, looks, nearest)
+        shown = len(self.split.calibrate) + len(self.split.choose) + len(self.split.judge)
+        costs_of(self.methods, self.parameters, self.preparation, fit=len(self.split.fit), shown=shown)
         self.skipped: list[tuple[str, str]] = []
         self.scored: ScoredPhotos | None = None
+        self._exact: tuple[dict[str, int], ScoredPhotos] | None = None
+        self._left_out: dict[str, tuple[View, ...]] = {}
         self._seen: dict[str, tuple[str, tuple[int, int]]] = {}
         self._keep_all = store.would_fit(self.preparation.bytes_per_photo * (len(self.split.fit) + shown))
         self._streamed = frozenset() if self._keep_all else frozenset(sample.name for sample in self.split.fit)
@@ -79,37 +83,40 @@ class Study:
         The photos to fit are kept too when all fit into the store, else they stream through at the fit.
         progress(share, step) is called after each photo. Raises Cancelled when `cancelled` returns True.
         """
-        to_do = [*self.split.calibrate, *self.split.judge, *(self.split.fit if self._keep_all else ())]
+        to_do = [
+            *self.split.calibrate,
+            *self.split.choose,
+            *self.split.judge,
+            *(self.split.fit if self._keep_all else ()),
+        ]
         for done, sample in enumerate(to_do, start=1):
             self._features(sample)
             tell(progress, cancelled, done / len(to_do), f"reading photo {done} of {len(to_do)}")
         return self
 
     def fit(self, progress: Report | None = None, cancelled: Cancel | None = None) -> "Study":
-        """Fit the detector on the good photos and put the calibrate and judge photos among the scored photos.
+        """Fit the detector on the good photos and score the calibrate and judge photos.
 
-        Extracts first what was not extracted. Same seed, same machine: the same model to the bit.
+        Extracts first what was not extracted. Without calibrate photos, photos of the fit stand in for them, each
+        scored by a detector fitted without the third of the photos that it belongs to.
+        Same seed, same machine: the same model to the bit.
         """
         if not self._seen:
             self.extract(stage(progress, 0.0, 0.7), cancelled)
-        method, learning = METHODS[self.method], stage(progress, 0.7, 0.85)
-        columns = self.preparation.projection
-        detector = method.fit(
-            self._patches(lambda fraction: tell(learning, cancelled, fraction, "learning what good looks like")),
-            None if columns is None else torch.from_numpy(columns).to(self.preparation.backbone.device),
-            self.seed,
-            self.parameters,
-        )
-        scored = ScoredPhotos(self.method, detector, self.preparation.grid, self.preparation.backbone.size)
-        shown = [("calibrate", s) for s in self.split.calibrate] + [("judge", s) for s in self.split.judge]
+        learning = stage(progress, 0.7, 0.85)
+        stand_ins = () if self.split.calibrate else crossed(self.split.fit, self.split.groups, seed=self.seed)
+        fits = 1 + len(stand_ins)
+        views = self._views(self.split.fit, stage(learning, 0, 1 / fits), cancelled)
+        for number, (fold, others) in enumerate(stand_ins, start=1):
+            left_out = self._views(others, stage(learning, number / fits, (number + 1) / fits), cancelled)
+            self._left_out |= {sample.name: left_out for sample in fold}
+        shown = [("calibrate", s) for s in self.split.calibrate or [s for fold, _ in stand_ins for s in fold]]
+        shown += [("choose", s) for s in self.split.choose] + [("judge", s) for s in self.split.judge]
+        scored = ScoredPhotos(views, self.preparation.grid, self.preparation.backbone.size, area=self.area)
         scoring = stage(progress, 0.85, 1.0)
         for done, (part, sample) in enumerate(shown, start=1):
-            if (features := self._features(sample)) is not None:
-                digest, size = self._seen[sample.name]
-                photo = ScoredPhoto(
-                    sample.name, digest, size, sample.kind, part, sample.path, sample.mask, sample.group
-                )
-                scored = scored.with_photo(photo, features)
+            if (found := self.scored_photo(sample, part)) is not None:
+                scored = scored.with_photo(*found, self._left_out.get(sample.name, ()))
             tell(scoring, cancelled, done / len(shown), f"scoring photo {done} of {len(shown)}")
         self.scored = scored
         return self
@@ -117,47 +124,56 @@ class Study:
     def with_parameters(self, parameters: Mapping[str, float | None]) -> "Study":
         """An unfitted study of the same photos and features with other parameters of the fit; nothing is read again.
 
-        Raises ValueError for a parameter that decides the features (k), or one the method does not know.
+        Raises ValueError for a parameter that decides the features (k), or one the methods do not know.
         """
         other = Study(
             self.split,
             self.preparation.backbone,
             self.store,
             method=self.method,
-            parameters=self.parameters | dict(parameters),
+            parameters=self.given | dict(parameters),
             grid=self.preparation.grid,
+            taps=[look.taps for look in self.preparation.looks],
             nearest=self.preparation.nearest,
+            area=self.area,
             seed=self.seed,
         )
-        if other.preparation.key != self.preparation.key:
+        if other.preparation.keys != self.preparation.keys:
             raise ValueError(f"parameters {dict(parameters)} need other features; make a new study of the photos")
         other._seen, other.skipped = dict(self._seen), list(self.skipped)
         return other
 
-    def patch_sample(self, count: int, cancelled: Cancel | None = None) -> Tensor:
-        """(n, k) patches of the photos to fit, drawn evenly over them with the study's seed; n is `count` or all.
+    def patch_sample(self, count: int, cancelled: Cancel | None = None, *, view: int = 0) -> Tensor:
+        """(n, k) patches of the photos to fit as one view sees them, drawn evenly over the photos with the seed.
 
-        A smaller count is a part of a larger one. Raises Cancelled when `cancelled` returns True.
+        n is `count` or all. A smaller count is a part of a larger one. Raises Cancelled when `cancelled` returns True.
         """
-        return self._patches(lambda fraction: tell(None, cancelled, fraction, "")).sample(count)
+        patches = self._patches(self.split.fit, view, lambda fraction: tell(None, cancelled, fraction, ""))
+        return patches.sample(count)
 
-    def features(self, photo: ScoredPhoto) -> Tensor:
-        """(1, h, w, k) patch features of a photo on a tray, from the store when it is there, else from the network."""
-        stored = self.store.get(f"{photo.digest}-{self.preparation.key}", self.preparation.shape)
-        if stored is None:
-            return self.preparation.features(read(photo.path).pixels)
-        return torch.from_numpy(stored).to(self.preparation.backbone.device)
+    def scored_photo(self, sample: Sample, part: str) -> tuple[ScoredPhoto, tuple[Tensor, ...]] | None:
+        """A photo of the study as one to score, and its (1, h, w, k) features for each view; None for a damaged one."""
+        features = self._features(sample)
+        if features is None:
+            return None
+        digest, size = self._seen[sample.name]
+        group = self.split.groups.get(sample.name)
+        photo = ScoredPhoto(sample.name, digest, size, sample.kind, part, sample.path, sample.mask, sample.group, group)
+        return photo, features
+
+    def features(self, photo: ScoredPhoto) -> tuple[Tensor, ...]:
+        """(1, h, w, k) patch features of a photo for each view, from the store when there, else from the network."""
+        stored = self._stored(photo.digest)
+        return self.preparation.features(read(photo.path).pixels) if stored is None else stored
 
     def begin_with(self, **live: int) -> None:
-        """Have the live parameter begin at this value, or at the next smaller one the tray keeps.
+        """Have live parameters begin at these values, or at the next smaller one that is kept.
 
-        Raises ValueError for a parameter that does not move live in this method.
+        Raises ValueError for a parameter that does not move live in this detector.
         """
         scored = self._fitted()
         for name, value in live.items():
-            if name != scored.live_name:
-                raise ValueError(f"{self.method} has no live parameter {name!r}; it has {scored.live_name or 'none'}")
-            scored.start = scored.stop_of(max(int(value), scored.stops[0]))
+            scored.live[name] = int(value) if name == AREA else scored.stop_of(name, int(value))
 
     @property
     def photos(self) -> tuple[ScoredPhoto, ...]:
@@ -166,38 +182,49 @@ class Study:
 
     @property
     def live(self) -> dict[str, int]:
-        """The live parameter at its value to begin with, by name; empty when the method has none."""
-        return self._fitted().live
+        """The live parameters at their values to begin with, by name."""
+        return dict(self._fitted().live)
 
     def scores(self, **live: int) -> np.ndarray:
         """(photos,) image scores in the order of `photos`: equal to the bit to what `inspect` gives."""
-        scored = self._fitted()
-        if self._kept(live):
-            return scored.scores(**live)
-        return np.array([self.map(i, **live).max() for i in range(len(scored.photos))], np.float32)
+        return self.at(live).scores(**live)
 
     def map(self, image: int | str, **live: int) -> np.ndarray:
         """(H, W) float32 anomaly map of one study photo, by position or name."""
+        return self.at(live).map(image, **live)
+
+    def at(self, live: Mapping[str, int]) -> ScoredPhotos:
+        """The scored photos with these live values among those kept; values that are not are computed anew.
+
+        Raises ValueError for a value outside the fit.
+        """
         scored = self._fitted()
-        if self._kept(live):
-            return scored.map(image, **live)
-        patches = self.features(scored.photos[scored.index(image)])
-        return to_pixels(map_patches(self.method, scored.detector, patches, live), scored.size, sigma=SIGMA)
+        if scored.has(live):
+            return scored
+        wanted = scored.live | dict(live)
+        if self._exact is None or self._exact[0] != wanted:
+
+            def chosen(views: Sequence[View]) -> list[View]:
+                return [replace(view, only=(view.value(wanted),)) for view in views]
+
+            anew = ScoredPhotos(chosen(scored.views), scored.grid, scored.size)
+            anew.live = wanted
+            for photo in scored.photos:
+                left_out = chosen(self._left_out.get(photo.name, ()))
+                anew = anew.with_photo(photo, self.features(photo), left_out)
+            self._exact = wanted, anew
+        return self._exact[1]
 
     def calibration_scores(self, **live: int) -> np.ndarray:
-        """Scores of the good photos that set limits; those of `judge` when no photo was kept for calibration."""
-        scored = self._fitted()
-        good, _ = scored.good_and_defect()
-        kept = good & scored.of_subset("calibrate")
-        return self.scores(**live)[kept if kept.any() else good & scored.of_subset("judge")]
+        """Scores of the good photos that set limits, as `ScoredPhotos.calibration_scores`."""
+        return self.at(live).calibration_scores(**live)
 
     def default_limits(self, **live: int) -> Limits:
-        """One limit from good photos alone: 1 % overkill, or none rejected with fewer than 100 of them."""
+        """Limits from good photos alone: about 5 in 100 of the next good parts to review or beyond, 1 to rejection."""
         good = self.calibration_scores(**live)
         if not len(good):
             raise ValueError("no good photo was kept to set the limit; keep some with a calibrate share above 0")
-        limit = limit_for_overkill(good, rate=DEFAULT_OVERKILL)
-        return Limits(limit, limit)
+        return Limits(*limits_from_good(good))
 
     def recipe(
         self,
@@ -213,19 +240,20 @@ class Study:
         **live: int,
     ) -> Recipe:
         """The recipe with the limits and live parameter in force; default limits when none are given."""
-        scored, preparation = self._fitted(), self.preparation
-        in_force = scored.live | live
-        backbone = preparation.backbone
-        rows = zip(scored.photos, self.scores(**in_force), strict=True)
+        preparation, in_force = self.preparation, self._fitted().live | live
+        backbone, scored = preparation.backbone, self.at(in_force)
+        setters = [photo for photo, sets in zip(scored.photos, scored.setters(), strict=True) if sets]
+        rows = zip(setters, self.calibration_scores(**in_force), strict=True)
+        views = tuple(
+            replace(view, scales=self._fitted().scales(i, view.stops) | scored.scales(i, [view.value(in_force)]))
+            for i, view in enumerate(self._fitted().views)
+        )
         return Recipe(
             product=product,
             backbone=BackboneChoice(backbone.name, tuple(backbone.taps), backbone.weight_digest, tuple(backbone.size)),
             grid=preparation.grid,
-            pool=preparation.pool,
             nearest=preparation.nearest,
-            projection=preparation.projection,
-            method=self.method,
-            detector=scored.detector,
+            views=views,
             live=in_force,
             limits=limits or self.default_limits(**in_force),
             calibration=tuple(
@@ -245,22 +273,35 @@ class Study:
             ),
         )
 
-    def _kept(self, live: Mapping[str, int]) -> bool:
-        """Whether the tray keeps errors at this value of the live parameter; any other is computed anew."""
-        scored = self._fitted()
-        return set(live) != {scored.live_name} or live[scored.live_name] in scored.stops
-
     def _fitted(self) -> ScoredPhotos:
         if self.scored is None:
             raise ValueError("nothing has been fitted yet; call fit first")
         return self.scored
 
-    def _features(self, sample: Sample) -> Tensor | None:
-        """(1, h, w, k), from the store when it is there, else from the network; None for a damaged photo."""
-        if sample.name in self._seen:
-            stored = self.store.get(self._key(sample.name), self.preparation.shape)
-            if stored is not None:
-                return torch.from_numpy(stored).to(self.preparation.backbone.device)
+    def _views(self, samples: Sequence[Sample], progress: Report | None, cancelled: Cancel | None) -> tuple[View, ...]:
+        """Each method fitted on these photos."""
+        views = []
+        for i, (name, look) in enumerate(zip(self.methods, self.preparation.looks, strict=True)):
+            learning = stage(progress, i / len(self.methods), (i + 1) / len(self.methods))
+
+            def report(fraction: float, learning: Report | None = learning) -> None:
+                tell(learning, cancelled, fraction, "learning what good looks like")
+
+            columns = None if look.projection is None else torch.from_numpy(look.projection)
+            device = self.preparation.backbone.device
+            detector = METHODS[name].fit(
+                self._patches(samples, i, report),
+                None if columns is None else columns.to(device),
+                self.seed,
+                self.parameters[i],
+            )
+            views.append(View(name, detector, look))
+        return tuple(views)
+
+    def _features(self, sample: Sample) -> tuple[Tensor, ...] | None:
+        """(1, h, w, k) for each view, from the store when there, else from the network; None for a damaged photo."""
+        if sample.name in self._seen and (stored := self._stored(self._seen[sample.name][0])) is not None:
+            return stored
         try:
             picture = read(sample.path)
         except ImageError as error:
@@ -268,25 +309,33 @@ class Study:
                 self.skipped.append((sample.name, str(error)))
             return None
         self._seen[sample.name] = picture.digest, picture.pixels.shape[:2]
-        stored = self.store.get(self._key(sample.name), self.preparation.shape)
-        if stored is not None:
-            return torch.from_numpy(stored).to(self.preparation.backbone.device)
+        if (stored := self._stored(picture.digest)) is not None:
+            return stored
         features = self.preparation.features(picture.pixels)
         if sample.name not in self._streamed:
-            self.store.put(self._key(sample.name), features.cpu().numpy())
+            for key, own in zip(self.preparation.keys, features, strict=True):
+                self.store.put(f"{picture.digest}-{key}", own.cpu().numpy())
         return features
 
-    def _key(self, name: str) -> str:
-        return f"{self._seen[name][0]}-{self.preparation.key}"
+    def _stored(self, digest: str) -> tuple[Tensor, ...] | None:
+        """The features of a photo of this content for each view; None when one of them is not in the store."""
+        found = []
+        for key, shape in zip(self.preparation.keys, self.preparation.shapes, strict=True):
+            stored = self.store.get(f"{digest}-{key}", shape)
+            if stored is None:
+                return None
+            found.append(torch.from_numpy(stored).to(self.preparation.backbone.device))
+        return tuple(found)
 
-    def _patches(self, report: Callable[[float], None]) -> Patches:
-        samples, preparation = self.split.fit, self.preparation
-        places = preparation.grid[0] * preparation.grid[1]
+    def _patches(self, samples: Sequence[Sample], view: int, report: Callable[[float], None]) -> Patches:
+        """The patches of these photos as one view sees them."""
+        _, height, width, channels = self.preparation.shapes[view]
+        places = height * width
 
         def stream(whole: float = 1.0) -> Iterator[Tensor]:
             for done, sample in enumerate(samples, start=1):
                 if (features := self._features(sample)) is not None:
-                    yield features
+                    yield features[view]
                 report(whole * done / len(samples))
 
         def sample(count: int) -> Tensor:
@@ -300,4 +349,4 @@ class Study:
         def learned(fraction: float) -> None:
             report(SAMPLING_FRACTION + (1 - SAMPLING_FRACTION) * fraction)
 
-        return Patches(len(samples), preparation.grid, preparation.width, stream, sample, learned)
+        return Patches(len(samples), (height, width), channels, stream, sample, learned)

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inspect_core.features.backbones import shared
 from inspect_core.features.extraction import Preparation
 from inspect_core.features.store import Store
-from inspect_core.methods.method import Workload
-from inspect_core.methods.table import METHODS, parameters_of
+from inspect_core.methods.table import METHODS, methods_of, parameters_of
+from inspect_core.view import costs_of, looks_of, with_taps
 
 READING = 0.006
 SUGGESTING = 10.0
@@ -31,7 +30,7 @@ class Forecast:
 def forecast(
     backbone: str,
     *,
-    taps: str,
+    taps: str | tuple[str, ...] | None,
     size: tuple[int, int],
     grid: tuple[int, int],
     method: str,
@@ -47,12 +46,10 @@ def forecast(
     Raises ValueError when the backbone cannot be loaded, a parameter is unknown, or teaching would take more memory
     than LARGEST_FIT.
     """
-    loaded, row = shared(backbone, taps=taps, size=size), METHODS[method]
-    chosen = parameters_of(method, parameters)
-    columns = row.project(sum(loaded.tap_channels), 0, chosen)
-    preparation = Preparation(loaded, grid, None if columns is None else columns.cpu().numpy(), row.pool)
-    costs = row.costs(Workload(fit, shown, grid[0] * grid[1], preparation.width), chosen)
-    costs = costs.with_photos(preparation.work_bytes)
+    methods, chosen = methods_of(method), parameters_of(method, parameters)
+    loaded, seen = with_taps(methods, backbone, taps=taps, size=size)
+    preparation = Preparation(loaded, grid, looks_of(methods, chosen, loaded, seen, 0))
+    costs = costs_of(methods, chosen, preparation, fit=fit, shown=shown)
     grey = np.full((*size, 3), 128, np.uint8)
     preparation.features(grey)
     began = time.perf_counter()
@@ -60,6 +57,6 @@ def forecast(
     per_photo = READING + time.perf_counter() - began
     disk = preparation.bytes_per_photo * (fit + shown)
     fits = store.would_fit(disk)
-    suggesting = SUGGESTING if row.live == "q" else 0.0
+    suggesting = SUGGESTING if len(methods) == 1 and METHODS[method].live == "q" else 0.0
     seconds = (fit + shown + fit) * per_photo + suggesting + costs.seconds
     return Forecast(seconds, RUNNING_APP + costs.memory, disk, loaded.engine, fits)

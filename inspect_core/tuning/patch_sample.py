@@ -23,28 +23,33 @@ _ROWS = 2048
 
 @dataclass(frozen=True, eq=False)
 class PatchSample:
-    """A study's patches to fit previews on: (n, k), drawn evenly over the photos to fit with the study's seed."""
+    """A study's patches to fit previews of one view on.
+
+    patches: (n, k), drawn evenly over the photos to fit with the study's seed; view: its position.
+    """
 
     study: Study
     patches: Tensor
+    view: int = 0
 
     @classmethod
-    def of(cls, study: Study, cancelled: Callable[[], bool] | None = None) -> "PatchSample":
+    def of(cls, study: Study, cancelled: Callable[[], bool] | None = None, *, view: int = 0) -> "PatchSample":
         """The sample of an extracted study: what the method's own fit draws, else max(16384, 50 q) for the fitted q.
 
         Needs no network when the store kept the photos. Raises Cancelled when `cancelled` returns True.
         """
         components = study.live.get("q", 0) if study.scored is not None else 0
-        own = study.parameters.get("patches")
+        own = study.parameters[view].get("patches")
         count = int(own or max(LEAST_PATCHES, PATCHES_A_COMPONENT * components))
-        return cls(study, study.patch_sample(count, cancelled))
+        return cls(study, study.patch_sample(count, cancelled, view=view), view)
 
     def fit(self, parameters: Mapping[str, float | None], cancelled: Callable[[], bool] | None = None) -> Detector:
-        """The study's method fitted on the sample, with `parameters` over those of the study.
+        """The view's method fitted on the sample, with `parameters` over those of the study.
 
         Raises ValueError as the method's fit does, and Cancelled when `cancelled` returns True between two blocks.
         """
-        study, preparation = self.study, self.study.preparation
+        study, view = self.study, self.view
+        _, height, width, channels = study.preparation.shapes[view]
 
         def report(fraction: float) -> None:
             if cancelled is not None and cancelled():
@@ -55,10 +60,8 @@ class PatchSample:
                 report(0.0)
                 yield block
 
-        sample = Patches(
-            len(study.split.fit), preparation.grid, preparation.width, stream, lambda n: self.patches[:n], report
-        )
-        return METHODS[study.method].fit(sample, None, study.seed, study.parameters | dict(parameters))
+        sample = Patches(len(study.split.fit), (height, width), channels, stream, lambda n: self.patches[:n], report)
+        return METHODS[study.methods[view]].fit(sample, None, study.seed, study.parameters[view] | dict(parameters))
 
 
 def explained(detector: Detector, stops: Sequence[int]) -> np.ndarray:

@@ -2,17 +2,14 @@
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from torch import Tensor
 
-from inspect_core.judge.anomaly_map import SIGMA, image_score, to_pixels
 from inspect_core.judge.metrics import aupro, auroc, fpr_at_tpr
-from inspect_core.methods.method import Detector, stops_up_to
-from inspect_core.methods.table import METHODS
-from inspect_core.recipe import map_patches
+from inspect_core.methods.method import Detector
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import stop_explaining
 
@@ -34,25 +31,28 @@ class Reading:
     spread: float
 
 
-def chosen_stops(scored: ScoredPhotos, value: int, count: int = 10) -> tuple[int, ...]:
-    """At most count + 1 of the tray's stops, about evenly spaced on a log scale, with the value in force among them."""
-    wanted = np.geomspace(max(scored.stops[0], 1), scored.stops[-1], count)
-    nearest = {min(scored.stops, key=lambda stop: abs(stop - target)) for target in wanted}
-    return tuple(sorted(nearest | {scored.stop_of(value)}))
+def chosen_stops(scored: ScoredPhotos, name: str, value: int, count: int = 10) -> tuple[int, ...]:
+    """At most count + 1 of a live parameter's stops, evenly spaced on a log scale, the one in force among them."""
+    stops = scored.stops(name)
+    wanted = np.geomspace(max(stops[0], 1), stops[-1], count)
+    nearest = {min(stops, key=lambda stop: abs(stop - target)) for target in wanted}
+    return tuple(sorted(nearest | {scored.stop_of(name, value)}))
 
 
 def over_live(
     scored: ScoredPhotos,
     masks: list[np.ndarray | None],
+    name: str,
     stops: Sequence[int],
+    live: Mapping[str, int],
     report: Report | None = None,
 ) -> list[Reading]:
-    """Figures at values of the live parameter, from the errors the tray keeps: no network and no fit."""
+    """Figures at values of one live parameter, the others as in `live`, from the errors kept: no network and no fit."""
     readings = []
     for done, stop in enumerate(stops):
         if report is not None:
-            report(done / len(stops), f"{scored.live_name} = {stop}, {done + 1} of {len(stops)}")
-        readings.append(read_figures(scored, stop, scored.maps(**{scored.live_name: stop}), masks))
+            report(done / len(stops), f"{name} = {stop}, {done + 1} of {len(stops)}")
+        readings.append(read_figures(scored, stop, masks, **(dict(live) | {name: stop})))
     return readings
 
 
@@ -61,17 +61,20 @@ def over_refits(
     masks: list[np.ndarray | None],
     values: Sequence[float],
     fit_at: Callable[[float], Detector],
-    features_of: Callable[[int], Tensor],
+    features_of: Callable[[int], Sequence[Tensor]],
+    live: Mapping[str, int],
     *,
+    view: int,
     fraction: float,
     report: Report | None = None,
 ) -> list[Reading]:
     """Figures at values of a parameter that needs a fit each, such as γ, M or σ.
 
-    fit_at(value) -> a detector of the tray's method; features_of(position) -> (1, h, w, k); fraction: of the variance,
-    which decides q of every detector. A value whose fit raises ValueError reads NaN.
+    fit_at(value) -> a detector for the view at that position; features_of(position) -> (1, h, w, k) for each view;
+    live: values of the other live parameters; fraction: of the variance, which decides q of every detector. A value
+    whose fit raises ValueError reads NaN.
     """
-    readings, top, photos = [], METHODS[scored.method].top, len(scored.photos)
+    readings, photos = [], len(scored.photos)
     for done, value in enumerate(values):
 
         def tell(fraction: float, *, value: float = value, done: int = done) -> None:
@@ -80,38 +83,35 @@ def over_refits(
 
         tell(0.0)
         try:
-            detector = fit_at(value)
+            refit = replace(scored.views[view], detector=fit_at(value))
         except ValueError:
             readings.append(Reading(value, math.nan, math.nan, math.nan, math.nan))
             continue
-        live = {scored.live_name: stop_explaining(detector, stops_up_to(top(detector)), fraction)}
-        maps = np.empty((photos, *scored.size), np.float32)
-        for i in range(photos):
-            maps[i] = to_pixels(map_patches(scored.method, detector, features_of(i), live), scored.size, sigma=SIGMA)
+        chosen = dict(live) | {refit.live: stop_explaining(refit.detector, refit.stops, fraction)}
+        views = [*scored.views[:view], refit, *scored.views[view + 1 :]]
+        other = ScoredPhotos([replace(own, only=(own.value(chosen),)) for own in views], scored.grid, scored.size)
+        for i, photo in enumerate(scored.photos):
+            other = other.with_photo(photo, features_of(i))
             tell((i + 1) / photos)
-        readings.append(read_figures(scored, value, maps, masks))
+        readings.append(read_figures(other, value, masks, **chosen))
     return readings
 
 
-def read_figures(scored: ScoredPhotos, value: float, maps: np.ndarray, masks: list[np.ndarray | None]) -> Reading:
-    """The figures of the tray's photos given their (photos, H, W) anomaly maps."""
+def read_figures(scored: ScoredPhotos, value: float, masks: list[np.ndarray | None], **live: int) -> Reading:
+    """The figures of the photos under these live values; `value` is the one that the reading is of."""
     good, defect = scored.good_and_defect()
-    judge, scores = scored.of_subset("judge"), np.asarray(image_score(maps))
-    known = [i for i in np.flatnonzero(judge) if masks[i] is not None]
-    told = judge & (good | defect)
+    judge, scores = scored.of_subset("judge"), scored.scores(**live)
+    known = [i for i in np.flatnonzero(judge).tolist() if masks[i] is not None]
+    counted = judge & (good | defect)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # one kind of photo alone: NaN says it
-        overlap = aupro(maps[known], np.stack([masks[i] for i in known])) if known else math.nan
+        overlap = aupro(scored.maps(known, **live), np.stack([masks[i] for i in known])) if known else math.nan
         return Reading(
             value,
-            auroc(scores[told], defect[told]),
+            auroc(scores[counted], defect[counted]),
             overlap,
-            fpr_at_tpr(scores[told], defect[told]),
-            spread(
-                scores[
-                    good & (scored.of_subset("calibrate") if (good & scored.of_subset("calibrate")).any() else judge)
-                ]
-            ),
+            fpr_at_tpr(scores[counted], defect[counted]),
+            spread(scored.calibration_scores(**live)),
         )
 
 

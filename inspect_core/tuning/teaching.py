@@ -4,16 +4,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from inspect_core.features.backbones import load, shared
 from inspect_core.features.store import Store
 from inspect_core.guard.model import OFF, WARN, Guard
 from inspect_core.guard.training import train_guard
 from inspect_core.images.folders import Split
+from inspect_core.methods.table import methods_of
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.study import Study
 from inspect_core.tuning.suggest import Suggestion, fit_as_suggested
+from inspect_core.view import with_taps
 
 
 @dataclass(frozen=True)
@@ -21,19 +22,22 @@ class Order:
     """What to teach: the photos as split, and every choice; the defaults are those of the page and the command line.
 
     parameters: of the fit; a live one among them is the largest value that can be tried. fixed: names of parameters
-    that the user has chosen and no suggestion changes, a live one included. weights: a file to use instead of the one
-    found on this machine. guard: its mode, "off" for none. notes: sentences on the photos, handed through.
+    that the user has chosen and no suggestion changes, a live one included. taps: for all methods, None: those each
+    works best on. area: the smallest that counts, in pixels of the map, None: .2 % of it. weights: a file to use
+    instead of the one found on this machine. guard: its mode, "off" for none. notes: sentences on the photos, handed
+    through.
     """
 
     product: str
     photos: Split
     backbone: str = "efficientnet_lite0"
-    taps: str | tuple[str, ...] | None = "expansions"
+    taps: str | tuple[str, ...] | None = None
     size: tuple[int, int] = (256, 256)
     grid: tuple[int, int] = (32, 32)
     method: str = "mahalanobis"
     parameters: Mapping[str, float] = field(default_factory=dict)
     fixed: Collection[str] = ()
+    area: int | None = None
     seed: int = 0
     guard: str = WARN
     fused_guard: bool = False
@@ -67,11 +71,10 @@ def teach(order: Order, store: Store, report: Report) -> Taught:
     Raises ValueError for a choice or photos that cannot be used, and whatever `report` raises to stop.
     """
     report(0.0, "loading the backbone")
-    chosen = {"taps": order.taps, "size": order.size, "device": order.device}
-    if order.weights is None:
-        backbone = shared(order.backbone, **chosen)
-    else:
-        backbone = load(order.backbone, weights=order.weights, **chosen)
+    backbone, seen = with_taps(
+        methods_of(order.method), order.backbone,
+        taps=order.taps, size=order.size, device=order.device, weights=order.weights,
+    )  # fmt: skip
     study = Study(
         order.photos,
         backbone,
@@ -79,6 +82,8 @@ def teach(order: Order, store: Store, report: Report) -> Taught:
         method=order.method,
         parameters=order.parameters,
         grid=order.grid,
+        taps=seen,
+        area=order.area,
         seed=order.seed,
     )
     with device_lock(backbone.device):

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
 
-from inspect_core.judge.local_scale import FEW, GoodMaps, LocalScale, fused
+from inspect_core.judge.local_scale import FEW, GoodMaps, LocalScale, joined
 
 SIZE = (256, 256)
 
@@ -123,7 +123,7 @@ def test_views_of_different_units_weigh_the_same():
     one, two = scales[0].standardised(good), scales[1].standardised(other)
     assert one.std() == pytest.approx(1, abs=0.02)
     assert two.std() == pytest.approx(1, abs=0.02)
-    np.testing.assert_array_equal(fused([good, other], scales), one + two)
+    np.testing.assert_array_equal(joined([good, other], scales), one + two)
 
 
 @pytest.mark.parametrize(

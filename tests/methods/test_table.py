@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspect_core.methods.method import stops_up_to
-from inspect_core.methods.table import METHODS, parameters_of
+from inspect_core.methods.table import METHODS, methods_of, parameters_of
 
 
 @given(st.integers(1, 20_000))
@@ -22,11 +22,19 @@ def test_stops_hold_the_round_values_people_ask_for():
 
 
 def test_parameters_are_defaults_overlaid():
-    assert parameters_of("mahalanobis", {"k": 20}) == {"k": 20, "ridge": 0.01}
+    assert parameters_of("mahalanobis", {"k": 20}) == ({"k": 20, "ridge": 0.01},)
+    first, second = parameters_of("mahalanobis+quadrics", {"k": 20, "components": 8})
+    assert (first["k"], second["components"], set(first) & set(second)) == (20, 8, set())
     assert METHODS["mahalanobis"].defaults["k"] == 100
 
 
-@pytest.mark.parametrize(("method", "given"), [("nonsense", {}), ("mahalanobis", {"gamma": 1.0})])
+@pytest.mark.parametrize(("method", "given"), [("nonsense", {}), ("mahalanobis", {"gamma": 1.0}), ("mahalanobis+nonsense", {})])
 def test_unknown_names_are_refused_by_name(method, given):
     with pytest.raises(ValueError, match=r"nonsense|gamma"):
         parameters_of(method, given)
+
+
+@pytest.mark.parametrize("detector", ["corp+cop", "mahalanobis+sampled", "nearest+nearest"])
+def test_methods_that_move_the_same_parameter_are_not_joined(detector):
+    with pytest.raises(ValueError, match="same parameter"):
+        methods_of(detector)

@@ -1,0 +1,123 @@
+"""A trial: how well settings, or whole detectors, set defects off from the good surface, photo by photo.
+
+The defects are made up and pasted into good photos, and when enough real ones are known, those kept to choose by (the
+half that no figure is shown of). Qualities come photo by photo, so that two settings are compared in pairs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+from torch import Tensor
+
+from inspect_core.images.folders import Sample
+from inspect_core.images.pasted_defects import KINDS
+from inspect_core.images.read import ImageError, read, read_mask, squash
+from inspect_core.judge.masks import mask_at
+from inspect_core.judge.metrics import aupro, auroc
+from inspect_core.runtime.progress import Cancel, Report, tell
+from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
+from inspect_core.study.study import Study
+from inspect_core.view import View
+
+PASTED = 24
+MOST_GOOD = 60
+CONFIDENCE = 0.95
+SHRINK = 4
+"""Maps are read at every fourth pixel: they are smooth, and hundreds of them are compared."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """photos: good ones first, then defects, with their features for each view and the mask of a defect, (h, w) bool,
+    where it is known; pasted: how many of the defects are made up; held_out: whether the good photos were kept out of
+    the fit.
+    """
+
+    photos: tuple[tuple[ScoredPhoto, tuple[Tensor, ...], np.ndarray | None], ...]
+    grid: tuple[int, int]
+    size: tuple[int, int]
+    pasted: int
+    held_out: bool
+
+    @property
+    def basis(self) -> str:
+        """What it rests on, in words: "36 synthetic defects in good photos and 20 known ones"."""
+        known = sum(photo.is_defect for photo, _, _ in self.photos) - self.pasted
+        made = f"{self.pasted} good photos with synthetic defects pasted in"
+        return made if not known else f"{made} and {known} known defects"
+
+    def scored(self, views: Sequence[View], looks: Sequence[int] | None = None) -> ScoredPhotos:
+        """Its photos under a detector. looks: positions among the features of what each view sees; None: in order."""
+        scored = ScoredPhotos(views, self.grid, self.size)
+        for photo, features, _ in self.photos:
+            scored = scored.with_photo(photo, features if looks is None else [features[look] for look in looks])
+        return scored
+
+    def qualities(self, scored: ScoredPhotos, **live: int) -> np.ndarray:
+        """(defects,) from 0 to 1: the mean, as far as known, of three shares for each photo with a defect.
+
+        How many good photos it scores above, how often a pixel of the defect scores above one beside it, and AUPRO.
+        """
+        good = np.sort(scored.calibration_scores(**live))
+        scores, found = scored.scores(**live), []
+        for i, (photo, _, mask) in enumerate(self.photos):
+            if not photo.is_defect:
+                continue
+            sides = [np.searchsorted(good, scores[i], side=side) / len(good) for side in ("left", "right")]
+            shares = [float(np.mean(sides))]
+            if mask is not None:
+                pixels = scored.map(i, **live)[SHRINK // 2 :: SHRINK, SHRINK // 2 :: SHRINK][None]
+                shares += [auroc(pixels, mask[None]), aupro(pixels, mask[None])]
+            found.append(float(np.mean(shares)))
+        return np.array(found)
+
+
+def is_better(qualities: np.ndarray, than: np.ndarray) -> bool:
+    """Whether the first is better on the same photos: a one-sided paired t-test at CONFIDENCE."""
+    difference = qualities - than
+    if len(difference) < 2 or not difference.std():
+        return False
+    error = difference.std(ddof=1) / np.sqrt(len(difference))
+    return bool(difference.mean() > stats.t.ppf(CONFIDENCE, len(difference) - 1) * error)
+
+
+def make_trial(study: Study, progress: Report | None = None, cancelled: Cancel | None = None) -> Trial:
+    """The trial of an extracted study. Raises ValueError when none of the good photos can be read any more."""
+    pool = study.split.calibrate or study.split.fit
+    good = [pool[i] for i in np.unique(np.linspace(0, len(pool) - 1, MOST_GOOD).astype(int))]
+    size, photos, made = study.preparation.backbone.size, [], 0
+    for sample in good:
+        if (found := study.scored_photo(sample, "calibrate")) is not None:
+            photos.append((*found, None))
+    for number in range(PASTED):
+        tell(progress, cancelled, number / PASTED, "making synthetic defects")
+        sample = good[number * len(good) // PASTED if len(good) >= PASTED else number % len(good)]
+        try:
+            pixels = squash(read(sample.path).pixels, size)
+        except ImageError:
+            continue
+        rng = np.random.default_rng([study.seed, number])
+        pixels, mask = KINDS[number % len(KINDS)](pixels, rng)
+        photo = ScoredPhoto(f"pasted {number}", f"pasted {number}", size, "pasted", "choose", sample.path)
+        photos.append((photo, study.preparation.features(pixels), mask_at(mask, _small(size))))
+        made += 1
+    if not made:
+        raise ValueError("none of the good photos can be read any more; check that they are still there")
+    for sample in study.split.choose:
+        if (found := study.scored_photo(sample, "choose")) is not None:
+            photos.append((*found, _mask(sample, size)))
+    return Trial(tuple(photos), study.preparation.grid, size, made, bool(study.split.calibrate))
+
+
+def _mask(sample: Sample, size: tuple[int, int]) -> np.ndarray | None:
+    try:
+        known = sample.mask and read_mask(sample.mask, sample.size)
+    except ImageError:
+        return None
+    return None if known is None else mask_at(known, _small(size))
+
+
+def _small(size: tuple[int, int]) -> tuple[int, int]:
+    return (-(-(size[0] - SHRINK // 2) // SHRINK), -(-(size[1] - SHRINK // 2) // SHRINK))

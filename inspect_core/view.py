@@ -1,0 +1,127 @@
+"""A view: one fitted detector, what it sees of a patch, and how its errors are brought to a common scale."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from inspect_core.features.backbone_catalogue import spec_of
+from inspect_core.features.backbones import Backbone, load, shared
+from inspect_core.features.extraction import Look, Preparation
+from inspect_core.judge.local_scale import LocalScale, joined
+from inspect_core.methods.method import Costs, Detector, Method, Parameters, Workload, stops_up_to
+from inspect_core.methods.table import METHODS
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """method: a name in METHODS; scales: local scales by value of the live parameter, none for a raw map; only: the
+    values of the live parameter that are asked of it, None for all that the bench offers.
+    """
+
+    method: str
+    detector: Detector
+    look: Look
+    scales: Mapping[int, LocalScale] = field(default_factory=dict)
+    only: tuple[int, ...] | None = None
+
+    @property
+    def row(self) -> Method:
+        """The method's row in the table."""
+        return METHODS[self.method]
+
+    @property
+    def live(self) -> str | None:
+        """Name of the parameter whose every value comes from this fit; None when there is none."""
+        return self.row.live
+
+    @cached_property
+    def start(self) -> int:
+        """The value of the live parameter to begin with; 0 when there is none."""
+        return self.row.start(self.detector) if self.live else 0
+
+    @cached_property
+    def stops(self) -> tuple[int, ...]:
+        """The values of the live parameter at which errors are kept, ascending; (0,) when there is none."""
+        if self.live is None:
+            return (0,)
+        if self.only is not None:
+            return self.only
+        return tuple(sorted({*stops_up_to(self.row.top(self.detector)), self.start, *self.scales}))
+
+    def value(self, live: Mapping[str, int]) -> int:
+        """Its own live value among those given, else the one to begin with."""
+        return live.get(self.live, self.start) if self.live else 0
+
+    def sweep(self, patches: Tensor, stops: Sequence[int]) -> np.ndarray:
+        """(stops, h, w) float32 errors of one photo's (1, h, w, k) patches."""
+        errors = self.row.sweep(self.detector, patches, tuple(stops))
+        return errors.reshape(len(stops), *patches.shape[1:3]).to("cpu").float().numpy()
+
+    def errors(self, patches: Tensor, value: int) -> np.ndarray:
+        """(h, w) float32 errors of one photo at one live value, equal to the bit to those of `sweep`."""
+        scores = self.row.score(self.detector, patches, value if self.live else None)
+        return scores[0].to("cpu").float().numpy()
+
+
+def joined_errors(views: Sequence[View], features: Sequence[Tensor], live: Mapping[str, int]) -> np.ndarray:
+    """(h, w) float32: the calibrated errors of one photo, those of several views added.
+
+    features: (1, h, w, k) for each view. Raises ValueError for views of which one has no scale at its live value.
+    """
+    values = [view.value(live) for view in views]
+    errors = [view.errors(own, value) for view, own, value in zip(views, features, values, strict=True)]
+    return joined(errors, [view.scales.get(value) for view, value in zip(views, values, strict=True)])
+
+
+def with_taps(
+    methods: Sequence[str], backbone: str, *, taps: str | tuple[str, ...] | None = None, **chosen: Any
+) -> tuple[Backbone, list[tuple[str, ...]]]:
+    """A backbone that gives all taps that the methods see, and those of each.
+
+    taps: a preset or names of taps for all methods; None: of the backbone's presets the one each method works best on,
+    where it has that. chosen: as for `shared`, or with `weights` as for `load`.
+    """
+    load_it = load if chosen.get("weights") is not None else shared
+    if chosen.get("weights") is None:
+        chosen.pop("weights", None)
+    presets = spec_of(backbone, has_weights="weights" in chosen).presets
+    if taps is None:
+        wanted = [presets.get(METHODS[name].taps, next(iter(presets.values()), None)) for name in methods]
+        taps = None if None in wanted else tuple(dict.fromkeys(tap for own in wanted for tap in own))
+        network = load_it(backbone, taps=taps, **chosen)
+        return network, [own or network.taps for own in wanted]
+    network = load_it(backbone, taps=taps, **chosen)
+    return network, [network.taps] * len(methods)
+
+
+def looks_of(
+    methods: Sequence[str],
+    parameters: Sequence[Parameters],
+    backbone: Backbone,
+    taps: Sequence[tuple[str, ...]] | None,
+    seed: int,
+) -> tuple[Look, ...]:
+    """What each method sees of a patch; taps: of the backbone's, those of each method, None: all for all."""
+    channels = dict(zip(backbone.taps, backbone.tap_channels, strict=True))
+    looks = []
+    for name, own, seen in zip(methods, parameters, taps or [backbone.taps] * len(methods), strict=True):
+        columns = METHODS[name].project(sum(channels[tap] for tap in seen), seed, own)
+        looks.append(Look(tuple(seen), None if columns is None else columns.cpu().numpy(), METHODS[name].pool))
+    return tuple(looks)
+
+
+def costs_of(
+    methods: Sequence[str], parameters: Sequence[Parameters], preparation: Preparation, *, fit: int, shown: int
+) -> Costs:
+    """What fitting the methods one after another takes. Raises ValueError for more memory than a fit may take."""
+    places = preparation.grid[0] * preparation.grid[1]
+    each = [
+        METHODS[name].costs(Workload(fit, shown, places, shape[-1]), own)
+        for name, own, shape in zip(methods, parameters, preparation.shapes, strict=True)
+    ]
+    total = Costs(sum(costs.seconds for costs in each), sum(costs.memory for costs in each))
+    return total.with_photos(preparation.work_bytes)
