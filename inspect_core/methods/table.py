@@ -1,6 +1,7 @@
 """Every method by name: each other file of this folder that holds a METHOD is a row."""
 
 import pkgutil
+from collections.abc import Sequence
 from importlib import import_module
 
 from inspect_core import methods
@@ -46,16 +47,23 @@ def methods_of(detector: str) -> tuple[str, ...]:
     return names
 
 
-def parameters_of(detector: str, given: Parameters) -> tuple[dict[str, float | None], ...]:
-    """Of each of the detector's methods, its defaults overlaid with what was given.
+def known_parameters(detector: str) -> set[str]:
+    """Names of the parameters that the detector's methods take at the fit."""
+    return {name for method in methods_of(detector) for name in METHODS[method].defaults}
+
+
+def parameters_of(methods: Sequence[str], given: Parameters) -> tuple[dict[str, float | None], ...]:
+    """Of each of the methods, its defaults overlaid with what was given.
 
     Raises ValueError for a name that none of them knows.
     """
-    defaults = [METHODS[name].defaults for name in methods_of(detector)]
+    defaults = [METHODS[name].defaults for name in methods]
     known = {name for own in defaults for name in own}
     unknown = sorted(set(given) - known)
     if unknown:
-        raise ValueError(f"{detector} has no parameter {unknown[0]!r}; it takes {', '.join(sorted(known)) or 'none'}")
+        raise ValueError(
+            f"{JOIN.join(methods)} has no parameter {unknown[0]!r}; it takes {', '.join(sorted(known)) or 'none'}"
+        )
     return tuple({name: given.get(name, value) for name, value in own.items()} for own in defaults)
 
 

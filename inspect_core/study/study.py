@@ -36,11 +36,12 @@ class Study:
     """Photos and a backbone, one detector fitted on the good ones, and every score that follows.
 
     samples: what `scan` found (split here by `seed`), or a Split; method: a name in METHODS, or several joined by "+",
-    whose maps are added; parameters: what the methods take at the fit (k, ridge, gamma, M, sigma, q, m), their defaults
-    otherwise; taps: for each method those of the backbone's taps that it sees, None: all of them see all. area: the
-    smallest that counts, in pixels of the map. Photos that turn out damaged are left out and listed in `skipped` as
-    (name, reason). nearest: repeat coarse taps instead of interpolating; None does as the backbone was published.
-    After `fit`, `scored` holds the calibrate and judge photos.
+    whose maps are added (a tuple: methods that are fitted one by one, to be compared); parameters: what the methods
+    take at the fit (k, ridge, gamma, M, sigma, q, m), their defaults otherwise; taps: for each method those of the
+    backbone's taps that it sees, None: all of them see all. area: the smallest that counts, in pixels of the map.
+    Photos that turn out damaged are left out and listed in `skipped` as (name, reason). nearest: repeat coarse taps
+    instead of interpolating; None does as the backbone was published. After `fit`, `scored` holds the calibrate, choose
+    and judge photos.
     Raises ValueError for no photo to learn from, an unknown method or parameter, and more memory than a fit may take.
     """
 
@@ -50,7 +51,7 @@ class Study:
         backbone: Backbone,
         store: Store,
         *,
-        method: str = "mahalanobis",
+        method: str | tuple[str, ...] = "mahalanobis",
         parameters: Mapping[str, float | None] | None = None,
         grid: tuple[int, int] = (32, 32),
         taps: Sequence[tuple[str, ...]] | None = None,
@@ -62,8 +63,9 @@ class Study:
         if not self.split.fit:
             raise ValueError("there is no good photo to learn from; add photos of good parts")
         self.method, self.seed, self.store, self.area = method, seed, store, area
-        self.methods, self.given = methods_of(method), dict(parameters or {})
-        self.parameters = parameters_of(method, self.given)
+        self.methods = methods_of(method) if isinstance(method, str) else method
+        self.given = dict(parameters or {})
+        self.parameters = parameters_of(self.methods, self.given)
         nearest = published_with_nearest(backbone.name) if nearest is None else nearest
         looks = looks_of(self.methods, self.parameters, backbone, taps, seed)
         self.preparation = Preparation(backbone, grid, looks, nearest)
@@ -120,6 +122,29 @@ class Study:
             tell(scoring, cancelled, done / len(shown), f"scoring photo {done} of {len(shown)}")
         self.scored = scored
         return self
+
+    def fit_view(
+        self,
+        number: int,
+        progress: Report | None = None,
+        cancelled: Cancel | None = None,
+        *,
+        samples: Sequence[Sample] | None = None,
+    ) -> View:
+        """The method at this position alone, fitted on these photos, by default those to fit."""
+        look = self.preparation.looks[number]
+        columns = None if look.projection is None else torch.from_numpy(look.projection)
+        detector = METHODS[self.methods[number]].fit(
+            self._patches(
+                self.split.fit if samples is None else samples,
+                number,
+                lambda fraction: tell(progress, cancelled, fraction, "learning what good looks like"),
+            ),
+            None if columns is None else columns.to(self.preparation.backbone.device),
+            self.seed,
+            self.parameters[number],
+        )
+        return View(self.methods[number], detector, look)
 
     def with_parameters(self, parameters: Mapping[str, float | None]) -> "Study":
         """An unfitted study of the same photos and features with other parameters of the fit; nothing is read again.
@@ -280,23 +305,11 @@ class Study:
 
     def _views(self, samples: Sequence[Sample], progress: Report | None, cancelled: Cancel | None) -> tuple[View, ...]:
         """Each method fitted on these photos."""
-        views = []
-        for i, (name, look) in enumerate(zip(self.methods, self.preparation.looks, strict=True)):
-            learning = stage(progress, i / len(self.methods), (i + 1) / len(self.methods))
-
-            def report(fraction: float, learning: Report | None = learning) -> None:
-                tell(learning, cancelled, fraction, "learning what good looks like")
-
-            columns = None if look.projection is None else torch.from_numpy(look.projection)
-            device = self.preparation.backbone.device
-            detector = METHODS[name].fit(
-                self._patches(samples, i, report),
-                None if columns is None else columns.to(device),
-                self.seed,
-                self.parameters[i],
-            )
-            views.append(View(name, detector, look))
-        return tuple(views)
+        count = len(self.methods)
+        return tuple(
+            self.fit_view(i, stage(progress, i / count, (i + 1) / count), cancelled, samples=samples)
+            for i in range(count)
+        )
 
     def _features(self, sample: Sample) -> tuple[Tensor, ...] | None:
         """(1, h, w, k) for each view, from the store when there, else from the network; None for a damaged photo."""

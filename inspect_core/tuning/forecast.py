@@ -46,7 +46,7 @@ def forecast(
     Raises ValueError when the backbone cannot be loaded, a parameter is unknown, or teaching would take more memory
     than LARGEST_FIT.
     """
-    methods, chosen = methods_of(method), parameters_of(method, parameters)
+    methods, chosen = methods_of(method), parameters_of(methods_of(method), parameters)
     loaded, seen = with_taps(methods, backbone, taps=taps, size=size)
     preparation = Preparation(loaded, grid, looks_of(methods, chosen, loaded, seen, 0))
     costs = costs_of(methods, chosen, preparation, fit=fit, shown=shown)

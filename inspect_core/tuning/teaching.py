@@ -1,59 +1,36 @@
 """Teaching, the same for the page and the command line: photos and choices in, a fitted study and a guard out."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 from inspect_core.features.store import Store
-from inspect_core.guard.model import OFF, WARN, Guard
+from inspect_core.guard.model import OFF, Guard
 from inspect_core.guard.training import train_guard
-from inspect_core.images.folders import Split
-from inspect_core.methods.table import methods_of
+from inspect_core.images.splitting import crossed
+from inspect_core.methods.table import known_parameters, methods_of
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.study import Study
+from inspect_core.tuning.compare import CHEAP, SLOWEST, compare
+from inspect_core.tuning.order import Order
 from inspect_core.tuning.suggest import Suggestion, fit_as_suggested
 from inspect_core.view import with_taps
 
-
-@dataclass(frozen=True)
-class Order:
-    """What to teach: the photos as split, and every choice; the defaults are those of the page and the command line.
-
-    parameters: of the fit; a live one among them is the largest value that can be tried. fixed: names of parameters
-    that the user has chosen and no suggestion changes, a live one included. taps: for all methods, None: those each
-    works best on. area: the smallest that counts, in pixels of the map, None: .2 % of it. weights: a file to use
-    instead of the one found on this machine. guard: its mode, "off" for none. notes: sentences on the photos, handed
-    through.
-    """
-
-    product: str
-    photos: Split
-    backbone: str = "efficientnet_lite0"
-    taps: str | tuple[str, ...] | None = None
-    size: tuple[int, int] = (256, 256)
-    grid: tuple[int, int] = (32, 32)
-    method: str = "mahalanobis"
-    parameters: Mapping[str, float] = field(default_factory=dict)
-    fixed: Collection[str] = ()
-    area: int | None = None
-    seed: int = 0
-    guard: str = WARN
-    fused_guard: bool = False
-    weights: Path | None = None
-    device: str = "auto"
-    notes: tuple[str, ...] = ()
+ALONE = "mahalanobis"
+MOST_COMPARED = 300
+"""Photos that the candidates for a new folder are fitted on."""
 
 
 @dataclass(frozen=True, eq=False)
 class Taught:
     """What was learned.
 
-    suggestion: None where there was nothing to suggest; notes: those of the order, then a sentence a skipped photo.
+    choice: why this detector, None when the order named it; suggestion: None where there was nothing to
+    suggest; notes: those of the order, then a sentence a skipped photo.
     """
 
     study: Study
+    choice: str | None
     suggestion: Suggestion | None
     guard: Guard | None
     notes: tuple[str, ...]
@@ -71,6 +48,8 @@ def teach(order: Order, store: Store, report: Report) -> Taught:
     Raises ValueError for a choice or photos that cannot be used, and whatever `report` raises to stop.
     """
     report(0.0, "loading the backbone")
+    order, choice = _with_detector(order, store, stage(report, 0.0, 0.4))
+    report = report if choice is None else stage(report, 0.4, 1.0)
     backbone, seen = with_taps(
         methods_of(order.method), order.backbone,
         taps=order.taps, size=order.size, device=order.device, weights=order.weights,
@@ -100,4 +79,20 @@ def teach(order: Order, store: Store, report: Report) -> Taught:
                 report=stage(report, 0.8, 1.0),
             )
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
-    return Taught(study, suggestion, guard, order.notes + skipped)
+    return Taught(study, choice, suggestion, guard, order.notes + skipped)
+
+
+def _with_detector(order: Order, store: Store, report: Report) -> tuple[Order, str | None]:
+    """The order with a detector named, and why it is that one; None when it was named before."""
+    if order.method is not None:
+        return order, None
+    photos = order.photos
+    if not photos.calibrate and not crossed(photos.fit, photos.groups, seed=order.seed):
+        return replace(order, method=ALONE), "Too few photos to compare detectors; the localized one needs fewest."
+    fitting = [name for name in CHEAP if all(given in known_parameters(name) for given in order.parameters)]
+    if len(fitting) < 2:
+        return replace(order, method=(fitting or CHEAP)[0]), None
+    step = -(-len(photos.fit) // MOST_COMPARED)
+    fewer = replace(order, photos=replace(photos, fit=photos.fit[::step]), parameters={})
+    comparison = compare(fewer, store, report, fitting, judged=False, slowest=SLOWEST)
+    return replace(order, method=comparison.chosen().detector), comparison.reason()

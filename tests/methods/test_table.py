@@ -22,16 +22,18 @@ def test_stops_hold_the_round_values_people_ask_for():
 
 
 def test_parameters_are_defaults_overlaid():
-    assert parameters_of("mahalanobis", {"k": 20}) == ({"k": 20, "ridge": 0.01},)
-    first, second = parameters_of("mahalanobis+quadrics", {"k": 20, "components": 8})
+    assert parameters_of(methods_of("mahalanobis"), {"k": 20}) == ({"k": 20, "ridge": 0.01},)
+    first, second = parameters_of(methods_of("mahalanobis+quadrics"), {"k": 20, "components": 8})
     assert (first["k"], second["components"], set(first) & set(second)) == (20, 8, set())
     assert METHODS["mahalanobis"].defaults["k"] == 100
 
 
-@pytest.mark.parametrize(("method", "given"), [("nonsense", {}), ("mahalanobis", {"gamma": 1.0}), ("mahalanobis+nonsense", {})])
+@pytest.mark.parametrize(
+    ("method", "given"), [("nonsense", {}), ("mahalanobis", {"gamma": 1}), ("mahalanobis+nonsense", {})]
+)
 def test_unknown_names_are_refused_by_name(method, given):
     with pytest.raises(ValueError, match=r"nonsense|gamma"):
-        parameters_of(method, given)
+        parameters_of(methods_of(method), given)
 
 
 @pytest.mark.parametrize("detector", ["corp+cop", "mahalanobis+sampled", "nearest+nearest"])

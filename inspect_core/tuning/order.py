@@ -1,0 +1,37 @@
+"""What to teach, as the page and the command line order it."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from inspect_core.guard.model import WARN
+from inspect_core.images.folders import Split
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to teach: the photos as split, and every choice; the defaults are those of the page and the command line.
+
+    method: a detector, None: the one that a comparison of the quick ones chooses. parameters: of the fit; a live one
+    among them is the largest value that can be tried. fixed: names of parameters that the user has chosen and no
+    suggestion changes, a live one included. taps: for all methods, None: those each works best on. area: the smallest
+    that counts, in pixels of the map, None: .2 % of it. weights: a file to use instead of the one found on this
+    machine. guard: its mode, "off" for none. notes: sentences on the photos, handed through.
+    """
+
+    product: str
+    photos: Split
+    backbone: str = "efficientnet_lite0"
+    taps: str | tuple[str, ...] | None = None
+    size: tuple[int, int] = (256, 256)
+    grid: tuple[int, int] = (32, 32)
+    method: str | None = None
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    fixed: Collection[str] = ()
+    area: int | None = None
+    seed: int = 0
+    guard: str = WARN
+    fused_guard: bool = False
+    weights: Path | None = None
+    device: str = "auto"
+    notes: tuple[str, ...] = ()
