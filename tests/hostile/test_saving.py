@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from inspect_core.cli import commands
+from inspect_core.cli import commands, teaching
 from inspect_core.images import archives
 from inspect_core.methods.table import FIELDS
 from inspect_core.package import manifest
@@ -121,7 +121,7 @@ ABOUT_THE_PHOTOS = {
 @pytest.fixture(autouse=True)
 def nothing_is_read(monkeypatch, tmp_path):
     """Refusals come before a photo is read; and whatever a relative path names lies in the test's own folder."""
-    monkeypatch.setattr(commands, "scan", lambda folder: pytest.fail("photos were read"))
+    monkeypatch.setattr(teaching, "scan", lambda folder: pytest.fail("photos were read"))
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 

@@ -1,11 +1,10 @@
 """Sample products drawn by computer, with exact masks of their defects, in the layout of MVTec AD.
 
-`python -m inspect_core.images.synthetic.command [--out sample_data]` writes them all. A part is built as a height
+`python -m inspect_core synthetic [--out sample_data]` writes them all. A part is built as a height
 field with materials (`flange`, `linen`, `board`), lit (`scene`) and photographed (`camera`). A defect is
 put into the scene before light, lens and noise.
 """
 
-import argparse
 from pathlib import Path
 from types import ModuleType
 
@@ -112,18 +111,3 @@ def _mask(good: np.ndarray, image: np.ndarray, touched: np.ndarray) -> np.ndarra
     source = touched.reshape(SIZE, 2, SIZE, 2).any(axis=(1, 3))
     meets = np.bincount(regions[source], minlength=count + 1) > 0
     return ((labels > 0) & meets & (area >= max(_SMALLEST, 0.02 * area[1:].max(initial=0))))[regions]
-
-
-def main() -> None:
-    """Write the sample products from the command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m inspect_core.images.synthetic.command", description="Write the sample images."
-    )
-    parser.add_argument("--out", default="sample_data", help="folder to write to (default: sample_data)")
-    parser.add_argument("--seed", type=int, default=0, help="another seed gives other parts (default: 0)")
-    arguments = parser.parse_args()
-    write(arguments.out, seed=arguments.seed)
-
-
-if __name__ == "__main__":
-    main()
