@@ -66,5 +66,5 @@ def run(options: argparse.Namespace) -> int:
     if options.csv:
         write_table(options.csv, rows)
     accepted = sum(row[3] == "accept" for row in rows)
-    say(f"Accepted {accepted} of {len(rows)}; recipe {recipe.product} {recipe.digest[:12]}, {backbone.engine}.")
+    say(f"Accepted {accepted} of {len(rows)}; recipe {recipe.product} {str(recipe.digest)[:12]}, {backbone.engine}.")
     return outcome

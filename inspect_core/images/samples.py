@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+Side = Literal["train", "test"]
 GOOD = "good"
 
 
@@ -29,7 +30,7 @@ class Sample:
     kind: str
     size: tuple[int, int]
     mask: Path | None = None
-    part_of: Literal["train", "test"] | None = None
+    part_of: Side | None = None
     group: str | None = None
 
 

@@ -12,18 +12,17 @@ import functools
 import os
 import secrets
 import shutil
+import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import BinaryIO
 
 from inspect_core.runtime import workspace
 
-try:
+if sys.platform == "win32":
+    import msvcrt
+else:
     import fcntl
-except ImportError:
-    import msvcrt  # Windows
-
-    fcntl = None
 
 ASIDE = "old"
 _PAST_THE_END = 1 << 30  # msvcrt's locks keep others from reading what is locked
@@ -121,19 +120,19 @@ def _new_record() -> tuple[Path, BinaryIO]:
 def _lock(file: BinaryIO, *, wait: bool) -> bool:
     """Lock an open file until it is closed; False when another holds it, or the file system has no locks."""
     try:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        else:
+        if sys.platform == "win32":
             file.seek(_PAST_THE_END)
             msvcrt.locking(file.fileno(), msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
             file.seek(0)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
     return True
 
 
 def _remove(record: Path, file: BinaryIO) -> None:
-    if fcntl is None:  # Windows removes no open file
+    if sys.platform == "win32":  # which removes no open file
         file.close()
     record.unlink(missing_ok=True)
 

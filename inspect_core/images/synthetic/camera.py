@@ -37,7 +37,7 @@ def photograph(radiance: np.ndarray, depth: np.ndarray, camera: Camera, rng: np.
     light = 0.965 * light + 0.035 * veil
     axis = np.linspace(-1, 1, SIZE, dtype=np.float32)
     off_axis = (axis[:, None] ** 2 + axis[None, :] ** 2) / 2
-    light *= (1 - camera.vignette * off_axis) * np.float32(camera.exposure)[:, None, None]
+    light *= (1 - camera.vignette * off_axis) * np.asarray(camera.exposure, np.float32)[:, None, None]
 
     draw = rng.standard_normal((2, 3, SIZE, SIZE)).astype(np.float32)
     # Demosaicing leaves the sensor's noise correlated between neighbours, more in colour than in brightness.

@@ -7,6 +7,7 @@ put into the scene before light, lens and noise.
 
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -22,7 +23,7 @@ PRODUCTS = tuple(_MODULES)
 KINDS = {product: module.KINDS for product, module in _MODULES.items()}
 
 TRAIN_GOOD, TEST_GOOD, TEST_EACH_KIND = 60, 20, 4
-JPEG = {"quality": 92, "subsampling": "4:2:0"}
+JPEG: dict[str, Any] = {"quality": 92, "subsampling": "4:2:0"}
 VISIBLE = 8
 _SMALLEST = 5
 _GOLDEN = (5**0.5 - 1) / 2
