@@ -111,9 +111,7 @@ def arrange(paths: Sequence[PurePosixPath]) -> Layout:
         if place is not None:
             images[path] = place
         elif side == "test":
-            refused[path] = (
-                "it is in test/ itself, neither good nor a kind of defect; move it into test/good/ or another"
-            )
+            refused[path] = "it is in test/ itself, neither good nor a defect type; move it into test/good/ or another"
         else:
             refused[path] = "it lies beside the folder of good parts; move it into that folder, or into one of defects"
     matched = _match(masks, images)
@@ -142,7 +140,7 @@ def is_side(folder: str) -> bool:
 
 
 def looks_like_lot(folder: str) -> bool:
-    """Whether a folder's name looks like a lot, a date, a serial number or a view rather than a kind of defect."""
+    """Whether a folder's name looks like a lot, a date, a serial number or a view rather than a defect type."""
     tokens = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", folder)
     if len(tokens) > 1 and tokens[0].casefold() in (*LOT_WORDS, *VIEW_WORDS, "part"):
         return True

@@ -20,7 +20,7 @@ class ScanError(ValueError):
 class Sample:
     """One image on disk.
 
-    name: unique POSIX path below `Samples.root`. kind: `GOOD` or the kind of defect. size: (height, width) in pixels,
+    name: unique POSIX path below `Samples.root`. kind: `GOOD` or the defect type. size: (height, width) in pixels,
     upright. mask: a file of the same size marking the defect. part_of: the side a layout with train/ and test/ puts it
     on. group: the folders between its kind and the file, such as a lot.
     """
@@ -61,7 +61,7 @@ class Samples:
     warnings: tuple[str, ...] = ()
 
     def table(self) -> list[Row]:
-        """Return the pre-flight table: good, each kind of defect, masks, and what was skipped by reason."""
+        """Return the pre-flight table: good, each defect type, masks, and what was skipped by reason."""
         rows = [Row(GOOD, len(self.good), self._sides())]
         masks = Counter(sample.kind for sample in self.defects if sample.mask)
         for kind, count in sorted(Counter(sample.kind for sample in self.defects).items()):

@@ -15,7 +15,7 @@ class Camera:
     """One exposure.
 
     exposure: gain per colour, (3,). blur: standard deviation of the focused spot in picture pixels. defocus: further
-    blur at unit depth. vignette: share of light lost in the corners. electrons: full well, which sets the shot noise.
+    blur at unit depth. vignette: fraction of light lost in the corners. electrons: full well; sets the shot noise.
     """
 
     exposure: tuple[float, float, float]

@@ -80,7 +80,7 @@ def save(folder: str | Path, product: str, index: int, place: str, defect: str |
 def plan(product: str) -> list[tuple[int, str, str | None]]:
     """Return (index, path of the image within the product's folder, defect) of every image that `write` writes.
 
-    Parts are numbered through: 0 to 59 are good to fit, 60 to 79 good to test, from 80 on four of each kind of defect.
+    Parts are numbered through: 0 to 59 are good to fit, 60 to 79 good to test, from 80 on four of each defect type.
     """
     defect_types = [kind for kind in KINDS[product] for _ in range(TEST_EACH_KIND)]
     rows = [("train/good", None)] * TRAIN_GOOD + [("test/good", None)] * TEST_GOOD

@@ -76,7 +76,7 @@ class Scene:
 
     tilt: `(2, S, S)` slopes (x, y) too fine or too steep for the height field, such as grooves and the walls of holes.
     rough: `(2, S, S)` standard deviation of the unresolved slopes along and across the `grain` (radians).
-    opening: share of the surroundings that a point sees. depth: 0 in focus, 1 as far out of it as the lens blurs.
+    opening: fraction of the surroundings that a point sees. depth: 0 in focus, 1 as far out of it as the lens blurs.
     """
 
     height: np.ndarray
