@@ -38,7 +38,7 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks
 
 sample: $(APP)
-	$(BIN)/python -m inspect_core.images.synthetic.command
+	$(BIN)/python -m inspect_core synthetic
 
 $(APP): requirements.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

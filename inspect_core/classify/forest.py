@@ -63,8 +63,8 @@ class Forest:
         nodes, inner = len(forest.feature), (forest.left >= 0) | (forest.right >= 0)
         children = np.stack([forest.left[inner], forest.right[inner]])
         onward = (children > np.flatnonzero(inner)).all() and (children < nodes).all()
-        asked = forest.feature[inner]
-        if not (onward and (asked >= 0).all() and (asked < width).all() and (forest.roots < nodes).all()):
+        tested = forest.feature[inner]
+        if not (onward and (tested >= 0).all() and (tested < width).all() and (forest.roots < nodes).all()):
             raise ValueError("a tree leads outside itself or the features; the arrays are damaged, train again")
         return forest
 

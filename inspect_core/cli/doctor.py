@@ -1,11 +1,13 @@
-"""What this machine has: versions, device, weights, workspace; and what is missing, with its remedy."""
+"""`doctor`: what this machine has (versions, device, weights, workspace) and what is missing, with its remedy."""
 
+import argparse
 import platform
 import shutil
 from importlib.metadata import PackageNotFoundError, version
 
 import torch
 
+from inspect_core.cli.console import ACCEPTED, say
 from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import weights_found
 from inspect_core.features.weights import weights_folder
@@ -14,9 +16,15 @@ from inspect_core.runtime import workspace
 PACKAGES = ("torch", "torchvision", "timm", "onnxruntime", "numpy", "scipy", "scikit-learn", "pillow", "streamlit")
 
 
-def report() -> list[str]:
-    """Lines to print, one fact each; every missing thing says how to get it."""
-    return [*_versions(), _device(), *_weights(), *_workspace()]
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """It takes none."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print lines of one fact each; every missing thing says how to get it."""
+    for line in [*_versions(), _device(), *_weights(), *_workspace()]:
+        say(line)
+    return ACCEPTED
 
 
 def _versions() -> list[str]:

@@ -64,14 +64,14 @@ def write_table(path: Path, rows: Iterable[Sequence[str | float]]) -> None:
         writer.writerows([_cell(value) for value in row] for row in rows)
 
 
-def table_row(name: str, digest: str, verdict: Verdict, recipe: Recipe, *, seconds: float) -> tuple[str | float, ...]:
-    """One row of the table. The kind is empty when none was asked for (see `assemble`), its probability without one."""
+def table_row(name: str, digest: str, verdict: Verdict, recipe: Recipe, *, seconds: float) -> list[str | float]:
+    """One row of the table. No defect type is named for an accepted or a stopped part (see `assemble`)."""
     named = verdict.kind or (UNKNOWN_TYPE if verdict.of_unknown_type else "", "")
     largest = max((region.area for region in verdict.regions), default=0)
-    return (
+    return [
         name, digest, verdict.score, verdict.verdict, verdict.reason or "", len(verdict.regions), largest,
-        recipe.limits.reject, verdict.guard or "", recipe.digest, *named, round(1000 * seconds, 1),
-    )  # fmt: skip
+        recipe.limits.reject, verdict.guard or "", recipe.digest or "", *named, round(1000 * seconds, 1),
+    ]  # fmt: skip
 
 
 def write_figures(path: Path, figures: list[dict]) -> None:

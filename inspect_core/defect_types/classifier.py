@@ -1,4 +1,4 @@
-"""Which kind of defect is it: a name, and a confidence that falls to the prior on anything never seen.
+"""Which type of defect is it: a name, and a confidence that falls to the prior on anything never seen.
 
 A kernel density forest or network (Dey et al. 2025) on embeddings of whole parts, or of the region that stands out.
 """
@@ -39,13 +39,13 @@ class DefectTypes:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The kinds, in the order of every column."""
+        """The defect types, in the order of every column."""
         return tuple(str(name) for name in self.classifier.classes)
 
     def name(
         self, image: np.ndarray, regions: Sequence[Region], backbone: Backbone, whole: Tensor | None = None
     ) -> tuple[str, float] | None:
-        """(kind, probability) of one part, (H, W, 3) uint8, or None when it is unknown defect type.
+        """(defect type, probability) of one part, (H, W, 3) uint8, or None when its type is unknown.
 
         regions: what stands out on it, in its pixels; with none, a classifier of regions looks at the whole part.
         whole: the (1, d) embedding of the whole part when it is at hand, which spares a run of the network.
@@ -59,24 +59,24 @@ class DefectTypes:
         return max(regions, key=lambda region: region.area).box if self.by_region and regions else None
 
     def of_embedding(self, embedding: np.ndarray) -> tuple[str, float] | None:
-        """(kind, probability) for a (d,) embedding, or None when no kind is likely enough."""
+        """(defect type, probability) for a (d,) embedding, or None when no type is likely enough."""
         posterior = self.classifier.predict_proba(embedding[None])[0]
         best = int(posterior.argmax())
         return (self.names[best], float(posterior[best])) if posterior[best] >= self.minimum_confidence else None
 
     def with_limit(self, minimum_confidence: float) -> "DefectTypes":
-        """The same kinds, named from another probability on. Raises ValueError outside 0 to 1."""
+        """The same defect types, named from another probability on. Raises ValueError outside 0 to 1."""
         return replace(self, minimum_confidence=float(minimum_confidence))
 
     def renamed(self, old: str, new: str) -> "DefectTypes":
-        """The same kinds with another word for one of them; nothing is learned anew.
+        """The same defect types with another word for one of them; nothing is learned anew.
 
-        Raises ValueError when `old` is no kind here, or `new` already is: joining two kinds takes training.
+        Raises ValueError when `old` is no type here, or `new` already is: joining two types takes training.
         """
         if old not in self.names:
-            raise ValueError(f"old is {old!r}, which is not one of the kinds {', '.join(self.names)}")
+            raise ValueError(f"old is {old!r}, which is not one of the defect types {', '.join(self.names)}")
         if new != old and new in self.names:
-            raise ValueError(f"new is {new!r}, which is a kind already; to join the two, label them alike and train")
+            raise ValueError(f"new is {new!r}, already a defect type; to join them, label them alike and train")
         words = np.array([new if name == old else name for name in self.names], dtype=object)
         return replace(self, classifier=replace(self.classifier, classes=words))
 
@@ -96,7 +96,7 @@ class DefectTypes:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Tensor], params: Mapping) -> "DefectTypes":
-        """The kinds of a recipe; their posteriors are equal to the bit."""
+        """The defect types of a recipe; their posteriors are equal to the bit."""
         own = {name: value.numpy().copy() for name, value in arrays.items()}
         for value in own.values():
             if value.dtype == np.float64:

@@ -16,15 +16,15 @@ POWERS = tuple(0.25 * 2 ** (half / 2) for half in range(15))
 LAM = 1e-3
 FOLDS = 5
 OUTLYING = 0.02
-"""Share of unseen examples that may be less dense than ten times the constant: one stray crop must not set it alone."""
+"""Fraction of unseen examples that may be less dense than ten times the constant: no stray crop must set it alone."""
 _SHUFFLES = 100
 
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
-    """What models that had not seen them found for n examples of C kinds, before power and constant are chosen.
+    """What models that had not seen them found for n examples of C types, before power and constant are chosen.
 
-    y: (n,) columns of the true kinds; fold: (n,); log_density: (P, n, C) at each of `POWERS`; prior: (n, C) of the
+    y: (n,) columns of the true types; fold: (n,); log_density: (P, n, C) at each of `POWERS`; prior: (n, C) of the
     model that judged the example; parent: (n, C), the posterior of its forest or net.
     """
 
@@ -93,17 +93,17 @@ def cross_validate(
 ) -> CrossValidation:  # fmt: skip
     """Each of n examples judged by a classifier fitted on the other folds.
 
-    points: (n, d); numbers: (n,) kinds from 0, named by classes, (C,); groups: (n,) group numbers from 0, kept whole;
-    fit: `fit_kdf` or `fit_kdn`. Raises ValueError when the groups cannot be dealt so that every kind is judged.
+    points: (n, d); numbers: (n,) types from 0, named by classes, (C,); groups: (n,) group numbers from 0, kept whole;
+    fit: `fit_kdf` or `fit_kdn`. Raises ValueError when the groups cannot be dealt so that every type is judged.
     """
     n, c = len(points), len(classes)
     fold = deal_folds(numbers, groups, folds=min(FOLDS, groups.max() + 1), seed=seed)
     log_density = np.empty((len(POWERS), n, c))
     prior, from_parent = np.empty((n, c)), np.empty((n, c))
-    for done, held in enumerate(np.unique(fold)):
+    for done, number in enumerate(np.unique(fold)):
         step = f"judging examples it has not seen, round {done + 1} of {fold.max() + 1}"
         tell(report, None, done / (FOLDS + 1), step)
-        own = fold == held
+        own = fold == number
         model = fit(points[~own], numbers[~own], power=1.0, lam=LAM, log_b=-np.inf, seed=seed)
         log_density[:, own] = _at_powers(model, points[~own], numbers[~own], points[own])
         prior[own], from_parent[own] = model.prior, model.parent_proba(points[own])
@@ -111,9 +111,9 @@ def cross_validate(
 
 
 def deal_folds(numbers: np.ndarray, groups: np.ndarray, *, folds: int, seed: int) -> np.ndarray:
-    """The fold of every example, (n,): groups stay whole and every kind is spread over at least two folds.
+    """The fold of every example, (n,): groups stay whole and every type is spread over at least two folds.
 
-    numbers: (n,) kinds, groups: (n,) group numbers, both from 0. Raises ValueError when a kind cannot be spread.
+    numbers: (n,) defect types, groups: (n,) group numbers, both from 0. Raises ValueError when a type cannot be spread.
     """
     rng = np.random.default_rng(seed)
     counts = np.zeros((groups.max() + 1, numbers.max() + 1), int)
@@ -122,7 +122,7 @@ def deal_folds(numbers: np.ndarray, groups: np.ndarray, *, folds: int, seed: int
     for _ in range(_SHUFFLES):
         dealt = np.zeros((folds, counts.shape[1]), int)
         fold_of = np.empty(len(counts), int)
-        # Groups with the rarest kinds choose first, so that a rare kind is not left with one fold.
+        # Groups with the rarest types choose first, so that a rare type is not left with one fold.
         shuffled = rng.permutation(len(counts))
         rarest = np.where(counts[shuffled] > 0, rare, np.inf).min(axis=1)
         for group in shuffled[np.argsort(rarest, kind="stable")]:
@@ -132,7 +132,7 @@ def deal_folds(numbers: np.ndarray, groups: np.ndarray, *, folds: int, seed: int
             dealt[fold] += counts[group]
         if ((dealt > 0).sum(axis=0) > 1).all():
             return fold_of[groups]
-    raise ValueError("groups hold the same kinds together, so none can be judged alone; label parts of other groups")
+    raise ValueError("groups hold the same types together, so none can be judged alone; label parts of other groups")
 
 
 def _at_powers(model: KernelDensityClassifier, x: np.ndarray, y: np.ndarray, new: np.ndarray) -> np.ndarray:
@@ -146,7 +146,7 @@ def _at_powers(model: KernelDensityClassifier, x: np.ndarray, y: np.ndarray, new
 
 
 def _constant(log_density: np.ndarray) -> float:
-    """log(b / log n): a tenth of the density that all but `OUTLYING` of the examples reach under their likeliest kind.
+    """log(b / log n): a tenth of the density that all but `OUTLYING` of the examples reach under their likeliest type.
 
     log_density: (n, C). The method takes the least density instead; one odd crop then lets everything through.
     """

@@ -1,4 +1,4 @@
-"""From labelled photos to examples of kinds: which crop of which photo, how many there are, which belong together."""
+"""From labelled photos to examples of defect types: which crop of which photo, how many, which belong together."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,14 +13,14 @@ from inspect_core.images.samples import Sample, Samples
 from inspect_core.judge.anomaly_map import regions
 
 LEAST, ENOUGH = 2, 5
-"""Parts of a kind that it takes to learn it at all, and before its probability is worth trusting."""
+"""Parts of a type that it takes to learn it at all, and before its probability is worth trusting."""
 SPECKS = 0.1
-"""Pieces of a true mask smaller than this share of its largest are no examples."""
+"""Pieces of a true mask smaller than this fraction of its largest are no examples."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """A crop to learn from: position of the photo, the box to crop around (None: the whole part), its kind.
+    """A crop to learn from: position of the photo, the box to crop around (None: the whole part), its type.
 
     as_inspected: whether inspection would look at this very crop; the others only help to learn.
     """
@@ -42,8 +42,8 @@ def examples_of(
 ) -> tuple[Example, ...]:
     """One example for every labelled photo, and with `by_region` one more for each piece of its true mask.
 
-    labels: kind by position; found: box of the largest region that the detector shows, where it shows one; true: boxes
-    of the pieces of the true mask, where it is known. A photo without a found region is judged by its largest true
+    labels: defect type by position; found: box of the largest region that the detector shows, if any; true: boxes of
+    the pieces of the true mask, where it is known. A photo without a found region is judged by its largest true
     piece, or as a whole.
     """
     if not by_region:
@@ -63,13 +63,13 @@ def groups_of(photos: Sequence[Sample]) -> dict[str, str]:
 
 
 def learnable(labels: Mapping[int, str], groups: Sequence[str]) -> tuple[str, ...]:
-    """Kinds with examples of at least `LEAST` groups, sorted; groups: of every photo, by position."""
+    """Defect types with examples of at least `LEAST` groups, sorted; groups: of every photo, by position."""
     owners = {(kind, groups[position]) for position, kind in labels.items()}
     return tuple(sorted(kind for kind, count in Counter(kind for kind, _ in owners).items() if count >= LEAST))
 
 
 def advice(labels: Mapping[int, str], groups: Sequence[str]) -> list[tuple[str, int, str]]:
-    """(kind, labelled photos, what more would help) for every kind, sorted by name."""
+    """(defect type, labelled photos, what more would help) for every type, sorted by name."""
     rows, ready = [], learnable(labels, groups)
     for kind, count in sorted(Counter(labels.values()).items()):
         if kind not in ready:

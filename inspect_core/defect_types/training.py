@@ -1,4 +1,4 @@
-"""Learning kinds from few examples: every example is judged once by a model that had not seen it or its group.
+"""Learning defect types from few examples: every example is judged once by a model that had not seen it or its group.
 
 These judgements choose the kernel's power and the constant of the density, set the limit to begin with, and are the
 figures shown. The method by itself holds out one random fifth and takes the power of the least calibration error on it:
@@ -23,16 +23,16 @@ from inspect_core.runtime.progress import Report, tell
 FOREST, NETWORK = "forest", "network"
 FITS: dict[str, Callable[..., KernelDensityClassifier]] = {
     FOREST: fit_kdf,
-    # The hidden units alone hardly tell kinds apart on embeddings this wide.
+    # The hidden units alone hardly tell types apart on embeddings this wide.
     NETWORK: partial(fit_kdn, include_output=True),
 }
 KEPT_NAMES = 0.9
-"""Share of the rightly named examples that the suggested limit goes on naming."""
+"""Fraction of the rightly named examples that the suggested limit goes on naming."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """Kinds and how the examples were judged before they all went into them."""
+    """Defect types and how the examples were judged before they all went into them."""
 
     defect_types: DefectTypes
     unseen: CrossValidation
@@ -49,12 +49,12 @@ def fit(
     seed: int = 0,
     report: Report | None = None,
 ) -> Trained:
-    """Learn kinds from (n, d) embeddings, their labels and the groups (parts, lots) that must stay together.
+    """Learn defect types from (n, d) embeddings, their labels and the groups (parts, lots) that must stay together.
 
     groups: None takes every example as a group of its own. judged: which examples are as inspection sees them; only
     these choose and are counted, the others help to learn; None takes all.
-    Raises ValueError for an unknown parent, fewer than two kinds, a kind without examples of two groups, embeddings
-    that are all alike or not finite, a kind of which no example is judged, and lists of unequal length.
+    Raises ValueError for an unknown parent, fewer than two types, a type without examples of two groups, embeddings
+    that are all alike or not finite, a type of which no example is judged, and lists of unequal length.
     """
     if parent not in FITS:
         raise ValueError(f"parent is {parent!r}; choose one of {', '.join(FITS)}")
@@ -92,7 +92,7 @@ def _checked(embeddings: np.ndarray, labels: Sequence[str], groups: Sequence[Has
     if len(owners) != len(points):
         raise ValueError(f"groups has {len(owners)} entries for {len(points)} examples; give one for each, or None")
     if len(classes) < 2:
-        raise ValueError(f"labels hold the one kind {classes[0]!r}; label examples of a second kind")
+        raise ValueError(f"labels hold the one defect type {str(classes[0])!r}; label examples of a second one")
     order = {owner: number for number, owner in enumerate(dict.fromkeys(owners))}
     group = np.array([order[owner] for owner in owners])
     alone = [str(name) for i, name in enumerate(classes) if len(np.unique(group[numbers == i])) < 2]
@@ -102,7 +102,7 @@ def _checked(embeddings: np.ndarray, labels: Sequence[str], groups: Sequence[Has
             "label one more part with it, or leave it out"
         )
     if (points == points[0]).all():
-        raise ValueError("embeddings are all alike, so no kind can be told from another; label different photos")
+        raise ValueError("embeddings are all alike, so no defect type can be told from another; label different photos")
     return points, numbers, classes, group
 
 
@@ -112,7 +112,7 @@ def _as_rows(judged: Sequence[bool] | None, numbers: np.ndarray, classes: np.nda
         raise ValueError(f"judged has {len(rows)} entries for {len(numbers)} examples; give one for each, or None")
     absent = np.setdiff1d(np.arange(len(classes)), numbers[rows])
     if absent.size:
-        raise ValueError(f"judged leaves out every example of {classes[absent[0]]!r}; have at least one judged")
+        raise ValueError(f"judged leaves out every example of {str(classes[absent[0]])!r}; have at least one judged")
     return rows
 
 

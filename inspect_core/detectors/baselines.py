@@ -136,7 +136,7 @@ class OneClassMachine:
 def fit_pca(x: Tensor | np.ndarray, *, explained_variance: float = 0.9) -> KernelPCAMap:
     """Reconstruction error of plain PCA, in units of the features.
 
-    x: (..., d). Raises ValueError for non-finite or empty features, or a share outside (0, 1].
+    x: (..., d). Raises ValueError for non-finite or empty features, or a fraction outside (0, 1].
     """
     return covariance.fit(x, identity_map(x.shape[-1]), explained_variance=explained_variance)
 
@@ -166,12 +166,12 @@ def fit_parzen(x: Tensor | np.ndarray, *, sigma: float) -> ParzenWindow:
 def fit_one_class_svm(x: Tensor | np.ndarray, *, sigma: float, nu: float) -> OneClassMachine:
     """One-class SVM (Schölkopf et al. 2001) with the kernel exp(-‖a - b‖² / (2 σ²)), solved by scikit-learn.
 
-    x: (..., d), a few thousand rows at most. nu: upper bound on the share of training samples outside, in (0, 1).
+    x: (..., d), a few thousand rows at most. nu: upper bound on the fraction of training samples outside, in (0, 1).
     Raises ValueError for non-finite or empty features, sigma not positive, or nu not between 0 and 1.
     """
     require_positive(sigma, name="sigma", cure=_WIDTH_CURE)
     if not 0.0 < nu < 1.0:
-        raise ValueError(f"nu is {nu}; give the share of training samples that may lie outside, between 0 and 1")
+        raise ValueError(f"nu is {nu}; give the fraction of training samples that may lie outside, between 0 and 1")
     rows = _rows(x, torch.float64)
     from sklearn.svm import OneClassSVM
 

@@ -164,12 +164,12 @@ def suggest_sigma(x: Tensor | np.ndarray, *, seed: int = 0) -> float:
 
 
 def suggest_q(eigenvalues: Tensor | np.ndarray, *, fraction: float = 0.9999) -> int:
-    """The smallest number of components whose eigenvalues reach `share` of their sum; 0 for an empty spectrum.
+    """The smallest number of components whose eigenvalues reach `fraction` of their sum; 0 for an empty spectrum.
 
-    eigenvalues: (rank,) largest first. Raises ValueError when share is not in (0, 1].
+    eigenvalues: (rank,) largest first. Raises ValueError when fraction is not in (0, 1].
     """
     if not 0.0 < fraction <= 1.0:
-        raise ValueError(f"share is {fraction}; give a share in (0, 1], such as 0.9999")
+        raise ValueError(f"fraction is {fraction}; give one in (0, 1], such as 0.9999")
     sums = torch.as_tensor(eigenvalues, dtype=torch.float64).cumsum(0)
     return int((sums < (fraction - 1e-12) * sums[-1]).sum()) + 1 if len(sums) else 0
 

@@ -22,9 +22,9 @@ WHOLE = -1
 class Points:
     """The rows of a scatter and where each comes from.
 
-    features: (n, d) float32; photo: (n,) position on the tray; place: (n, 2) row and column on the patch grid, WHOLE
-    for a whole photo; score: (n,) float32, of the patch grid or of the photo; peak: (n,) float32, the largest value of
-    the anomaly map inside it; truth: (n,) of str, "good", the kind of the defect it shows, or "unknown".
+    features: (n, d) float32; photo: (n,) position among the scored photos; place: (n, 2) row and column on the patch
+    grid, WHOLE for a whole photo; score: (n,) float32, of the patch grid or of the photo; peak: (n,) float32, the
+    largest value of the anomaly map inside it; truth: (n,) of str, "good", the type of defect it shows, or "unknown".
     """
 
     features: np.ndarray
@@ -59,10 +59,10 @@ def sample_patches(
     report: Report | None = None,
     **live: int,
 ) -> Points:
-    """At most `count` patches drawn evenly over the photos of a tray, with the live parameter in force.
+    """At most `count` patches drawn evenly over the scored photos, with the live parameter in force.
 
     features_of: position -> (1, h, w, k); masks: as `truth_masks` gives them. A patch that touches a true mask shows
-    the photo's kind of defect, any other of a photo with a mask is good. Up to half of a photo's share is drawn from
+    the photo's defect type, any other of a photo with a mask is good. Up to half of a photo's share is drawn from
     its patches under the mask or above `limit`, which chance would hardly ever meet: a scatter of these points shows
     where defects lie, not how frequent they are.
     Raises ValueError for a count below the number of photos, or no photos.
@@ -94,7 +94,7 @@ def sample_patches(
 def whole_photos(
     scored: ScoredPhotos, embed: Callable[[int], Tensor], report: Report | None = None, **live: int
 ) -> Points:
-    """Every photo of a tray as one point. embed: position -> (1, d) penultimate features of the backbone."""
+    """Every scored photo as one point. embed: position -> (1, d) penultimate features of the backbone."""
     photos, rows = len(scored.photos), []
     for i in range(photos):
         rows.append(embed(i).cpu().float().numpy())

@@ -47,12 +47,12 @@ class LocalSpectrum:
         return (self.values > above).sum(axis=-1)
 
     def fraction(self, above: float = COLLAPSED) -> float:
-        """Mean over locations of the rank as a share of the possible one; 1 is no collapse, NaN for one photo."""
+        """Mean over locations of the rank as a fraction of the possible one; 1 is no collapse, NaN for one photo."""
         return float(self.rank_map(above).mean() / self.possible) if self.possible else math.nan
 
 
 def variance_fractions(detector: KernelPCAMap | KernelPCA) -> np.ndarray:
-    """(r,) float64 share of the variance along each principal component, largest first; empty when nothing varied."""
+    """(r,) float64 fraction of variance along each principal component, largest first; empty when nothing varied."""
     values = detector.eigenvalues.double().cpu().numpy()
     return values / values.sum() if values.sum() > 0 else values[:0]
 

@@ -10,6 +10,7 @@ import hashlib
 import io
 import math
 import os
+import secrets
 import shutil
 import threading
 import time
@@ -20,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from inspect_core.runtime import workspace
-from inspect_core.runtime.unfinished import replacing
+from inspect_core.runtime.unfinished import process_folder
 
 GIGABYTE = 10**9
 CHECK_BYTES = 4
@@ -125,9 +126,13 @@ class Store:
 
     def _write(self, path: Path, content: bytes) -> None:
         try:
-            with replacing(path) as new:
+            new = process_folder(self.folder) / secrets.token_hex(8)
+            try:
                 new.write_bytes(content)
                 _touch(new)
+                os.replace(new, path)
+            finally:
+                new.unlink(missing_ok=True)
         except OSError as error:
             self._bytes = self._scan_total()
             raise OSError(

@@ -28,7 +28,8 @@ def find_weights(spec: Spec) -> Path | None:
     too, any weights of the user's own as `<name>.safetensors` or `<name>.pth`.
     """
     package = importlib.util.find_spec(spec.package) if spec.package else None
-    packaged = [Path(place) / "models" / spec.file for place in package.submodule_search_locations] if package else []
+    folders = package.submodule_search_locations if package else None
+    packaged = [Path(place) / "models" / spec.file for place in folders or ()]
     own = spec.name.removeprefix(TIMM_PREFIX)
     named = [weights_folder() / name for name in (spec.file, f"{own}.safetensors", f"{own}.pth")]
     return next((path for path in packaged + named if path.is_file()), None)

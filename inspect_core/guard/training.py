@@ -63,7 +63,7 @@ def _describe(sample: Sample, backbone: Backbone) -> tuple[np.ndarray, np.ndarra
     return embedding[0].cpu().numpy().copy(), logits[0].cpu().numpy().copy()
 
 
-def _columns(rows: Sequence[tuple[np.ndarray, np.ndarray]], *, like: Sequence) -> tuple[np.ndarray, np.ndarray]:
+def _columns(rows: Sequence[tuple[np.ndarray, np.ndarray]], *, like: Sequence) -> tuple[np.ndarray, ...]:
     if not rows:
         return tuple(np.zeros((0, len(values)), np.float32) for values in like[0])
     return tuple(np.stack(column) for column in zip(*rows, strict=True))

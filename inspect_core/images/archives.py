@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from inspect_core.images.listing import MAX_DEPTH
 from inspect_core.images.samples import ScanError
+from inspect_core.runtime import workspace
 from inspect_core.runtime.unfinished import process_folder
 
 MAX_MEMBERS = 50_000
@@ -31,7 +32,7 @@ def unpacked(path: Path) -> Path:
     with _unpacking:
         facts = path.stat()
         identity = b"%s|%d|%d" % (os.fsencode(os.path.realpath(path)), facts.st_size, facts.st_mtime_ns)
-        folder = process_folder() / hashlib.sha256(identity).hexdigest()[:24] / path.name
+        folder = process_folder(workspace.root() / "unpacked") / hashlib.sha256(identity).hexdigest()[:24] / path.name
         return folder if folder.exists() else extract(path, folder)
 
 

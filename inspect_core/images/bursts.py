@@ -9,7 +9,6 @@ arrivals do, by the Bayesian information criterion (Schwarz, Ann. Stat. 6, 1978)
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import logsumexp
 
 FEWEST_GAPS = 5
 LEAST_CONTRAST = 10.0  # typical gap between bursts over typical gap within
@@ -30,7 +29,7 @@ def burst_gap(gaps: Sequence[int]) -> int | None:
     # Rate of independent arrivals: exponential gaps of the same mean, as a density over log gaps.
     scale = np.exp(log_gaps).mean()
     arrivals = (log_gaps - np.exp(log_gaps) / scale - np.log(scale)).sum()
-    heaps = logsumexp(_log_densities(log_gaps, weight, mean, sd), axis=1).sum()
+    heaps = np.logaddexp.reduce(_log_densities(log_gaps, weight, mean, sd), axis=1).sum()
     more_parameters = 4
     if heaps - arrivals <= more_parameters / 2 * np.log(len(gaps)) or mean[1] - mean[0] < np.log(LEAST_CONTRAST):
         return None
@@ -48,7 +47,7 @@ def _two_heaps(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     weight, sd = np.full(2, 0.5), np.full(2, max(x.std(), _NARROWEST))
     for _ in range(_ROUNDS):
         log_density = _log_densities(x, weight, mean, sd)
-        fraction = np.exp(log_density - logsumexp(log_density, axis=1, keepdims=True))
+        fraction = np.exp(log_density - np.logaddexp.reduce(log_density, axis=1, keepdims=True))
         total = np.maximum(fraction.sum(axis=0), 1e-12)
         weight, mean = total / len(x), fraction.T @ x / total
         variance = (fraction * (x[:, None] - mean) ** 2).sum(axis=0) / total

@@ -132,7 +132,7 @@ def _scan(root: Path) -> Samples:
 def _descend(root: Path, *, archive: bool) -> Path:
     """Go down while a folder holds just one folder, as archives do, but not into one whose name says what it holds.
 
-    A folder with images alone may be one kind of defect: it is entered in an archive only, where a wrapping is usual.
+    A folder with images alone may be one defect type: it is entered in an archive only, where a wrapping is usual.
     """
     for _ in range(MAX_DEPTH):
         folders, images = _content(root)

@@ -5,7 +5,7 @@ import math
 import os
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,7 +149,7 @@ def open_header(file: SparingFile | SparingBytes, name: str) -> ImageFile.ImageF
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[SparingFile]:
+def opened(path: Path) -> Generator[SparingFile]:
     """Open a photo to read. Raises ImageError when it is missing, would block a reader (a pipe), or cannot be read."""
     try:
         if not path.exists():

@@ -11,9 +11,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Literal
 
-from inspect_core.images.samples import GOOD
+from inspect_core.images.samples import GOOD, Side
 
 GOOD_WORDS = frozenset(
     {"good", "ok", "okay", "pass", "passed", "normal", "fine", "reference", "golden"}
@@ -80,7 +79,7 @@ class Place:
     """What the folders say of one image; the fields are those of `Sample`."""
 
     kind: str
-    part_of: Literal["train", "test"] | None
+    part_of: Side | None
     group: str | None
 
 
@@ -112,9 +111,7 @@ def arrange(paths: Sequence[PurePosixPath]) -> Layout:
         if place is not None:
             images[path] = place
         elif side == "test":
-            refused[path] = (
-                "it is in test/ itself, neither good nor a kind of defect; move it into test/good/ or another"
-            )
+            refused[path] = "it is in test/ itself, neither good nor a defect type; move it into test/good/ or another"
         else:
             refused[path] = "it lies beside the folder of good parts; move it into that folder, or into one of defects"
     matched = _match(masks, images)
@@ -143,7 +140,7 @@ def is_side(folder: str) -> bool:
 
 
 def looks_like_lot(folder: str) -> bool:
-    """Whether a folder's name looks like a lot, a date, a serial number or a view rather than a kind of defect."""
+    """Whether a folder's name looks like a lot, a date, a serial number or a view rather than a defect type."""
     tokens = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", folder)
     if len(tokens) > 1 and tokens[0].casefold() in (*LOT_WORDS, *VIEW_WORDS, "part"):
         return True
@@ -154,7 +151,7 @@ def _letters(folder: str) -> str:
     return re.sub(r"[\W\d_]+", "", folder.casefold())
 
 
-def _side(path: PurePosixPath) -> Literal["train", "test"] | None:
+def _side(path: PurePosixPath) -> Side | None:
     first = _letters(path.parts[0]) if len(path.parts) > 1 else ""
     if first in TRAIN_WORDS:
         return "train"
@@ -166,7 +163,7 @@ def _folders(path: PurePosixPath) -> tuple[str, ...]:
     return path.parts[1:-1] if _side(path) else path.parts[:-1]
 
 
-def _place(folders: tuple[str, ...], side: str | None, *, labelled: bool) -> Place | None:
+def _place(folders: tuple[str, ...], side: Side | None, *, labelled: bool) -> Place | None:
     """Return what the folders of one image say, or None when they do not say it.
 
     labelled: some folder of the tree is named good.

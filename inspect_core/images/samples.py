@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+Side = Literal["train", "test"]
 GOOD = "good"
 
 
@@ -19,7 +20,7 @@ class ScanError(ValueError):
 class Sample:
     """One image on disk.
 
-    name: unique POSIX path below `Samples.root`. kind: `GOOD` or the kind of defect. size: (height, width) in pixels,
+    name: unique POSIX path below `Samples.root`. kind: `GOOD` or the defect type. size: (height, width) in pixels,
     upright. mask: a file of the same size marking the defect. part_of: the side a layout with train/ and test/ puts it
     on. group: the folders between its kind and the file, such as a lot.
     """
@@ -29,7 +30,7 @@ class Sample:
     kind: str
     size: tuple[int, int]
     mask: Path | None = None
-    part_of: Literal["train", "test"] | None = None
+    part_of: Side | None = None
     group: str | None = None
 
 
@@ -60,7 +61,7 @@ class Samples:
     warnings: tuple[str, ...] = ()
 
     def table(self) -> list[Row]:
-        """Return the pre-flight table: good, each kind of defect, masks, and what was skipped by reason."""
+        """Return the pre-flight table: good, each defect type, masks, and what was skipped by reason."""
         rows = [Row(GOOD, len(self.good), self._sides())]
         masks = Counter(sample.kind for sample in self.defects if sample.mask)
         for kind, count in sorted(Counter(sample.kind for sample in self.defects).items()):

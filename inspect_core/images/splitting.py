@@ -48,12 +48,12 @@ def split(
 
     groups: image name (`Sample.name`, or the bare file name) -> group, for every good image; None takes
     `propose_groups`, and `ungrouped(samples)` keeps none together. A group with an image in test/ is judged as a whole.
-    calibrate: share of the good images that sets the limit, 0 to 0.5; 0 fits all that is not in test/.
+    calibrate: fraction of the good images that sets the limit, 0 to 0.5; 0 fits all that is not in test/.
     The result depends on the names, the groups and the seed, not on the order of the samples.
-    Raises ValueError for a share out of range, a good image without a group, or groups that leave nothing to fit.
+    Raises ValueError for a fraction out of range, a good image without a group, or groups that leave nothing to fit.
     """
     if not 0 <= calibrate <= 0.5:
-        raise ValueError(f"calibrate is {calibrate}; give the share of good images that sets the limit, 0 to 0.5")
+        raise ValueError(f"calibrate is {calibrate}; give the fraction of good images that sets the limit, 0 to 0.5")
     good = sorted(samples.good, key=lambda sample: sample.name)
     labels = _labels(good, propose_groups(samples) if groups is None else groups)
     judged = {labels[sample.name] for sample in good if sample.part_of == "test"}

@@ -12,11 +12,11 @@ import operator
 import re
 import stat
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import IO
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class RecipeError(ValueError):
 
 
 @contextmanager
-def refusing(where: Path, what: str) -> Iterator[None]:
+def refusing(where: Path, what: str) -> Generator[None]:
     """Whatever is raised inside becomes a RecipeError: the name of the recipe, `what` is wrong, the reason, a remedy.
 
     Every exception, since what stands in a foreign file goes through unpackers, parsers and solvers that promise
@@ -186,7 +186,7 @@ class _Folder:
             _check_entry(name, found[name], len(found), self.root.name)
         return found
 
-    def open(self, name: str) -> BinaryIO:
+    def open(self, name: str) -> IO[bytes]:
         return (self.root / name).open("rb")
 
 
@@ -210,12 +210,12 @@ class _Zip:
             _check_entry(name, entry.file_size, len(found), self.path.name)
         return found
 
-    def open(self, name: str) -> BinaryIO:
+    def open(self, name: str) -> IO[bytes]:
         return self.archive.open(name)
 
 
 @contextmanager
-def _opened(where: Path) -> Iterator[_Folder | _Zip]:
+def _opened(where: Path) -> Generator[_Folder | _Zip]:
     if where.is_dir():
         with refusing(where, "not a recipe folder"):
             yield _Folder(where)
@@ -247,7 +247,7 @@ def _parse_sums(listing: bytes, where: Path) -> dict[str, str]:
     return sums
 
 
-def _stream_digest(file: BinaryIO, size: int, where: Path, name: str) -> str:
+def _stream_digest(file: IO[bytes], size: int, where: Path, name: str) -> str:
     digest, seen = hashlib.sha256(), 0
     while chunk := file.read(MEGABYTE):
         seen += len(chunk)
@@ -257,7 +257,7 @@ def _stream_digest(file: BinaryIO, size: int, where: Path, name: str) -> str:
     return digest.hexdigest()
 
 
-def _read_array_header(file: BinaryIO, size: int, where: Path) -> Header:
+def _read_array_header(file: IO[bytes], size: int, where: Path) -> Header:
     """Type and shape of every array, once they are known to fill the file. Raises RecipeError when they do not."""
     prefix = file.read(8)
     length = int.from_bytes(prefix, "little")

@@ -1,4 +1,4 @@
-"""Figures on naming kinds: what is taken for what, does a stated probability hold, how far does it reach."""
+"""Plots on naming defect types: what is taken for what, does a stated probability hold, how far does it reach."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +13,7 @@ DOUBLINGS = (0.5, 1, 2, 4, 8)
 
 
 def confusion(counts: np.ndarray, names: Sequence[str], look: Look) -> go.Figure:
-    """(C, C + 1) counts, rows true kinds, columns what they were called; the last column is "unknown defect type"."""
+    """(C, C + 1) counts, rows true types, columns what they were called; the last column is "unknown defect type"."""
     figure = blank(look, height=120 + 44 * len(names))
     names = [as_text(name) for name in names]
     called = [*names, "not known"]
@@ -44,9 +44,9 @@ def confusion(counts: np.ndarray, names: Sequence[str], look: Look) -> go.Figure
 
 
 def reliability(curves: Mapping[str, ReliabilityCurve], look: Look) -> go.Figure:
-    """Share named rightly against stated probability, a mark for every bin as large as its count; the first is bold.
+    """Fraction named rightly against stated probability, a mark for every bin as large as its count; the first is bold.
 
-    Lines lead through bins of `FEW_IN_BIN` examples or more only: the share of fewer is chance.
+    Lines lead through bins of `FEW_IN_BIN` examples or more only: the fraction of fewer is chance.
     """
     figure = blank(look, height=380)
     figure.add_scatter(
@@ -58,17 +58,17 @@ def reliability(curves: Mapping[str, ReliabilityCurve], look: Look) -> go.Figure
     for number, ((name, curve), colour) in enumerate(
         zip(curves.items(), (look.good, *look.defect_types), strict=False)
     ):
-        held, firm = curve.count > 0, curve.count >= FEW_IN_BIN
+        filled, firm = curve.count > 0, curve.count >= FEW_IN_BIN
         figure.add_scatter(
             x=curve.confidence[firm], y=curve.accuracy[firm], mode="lines", hoverinfo="skip", showlegend=False,
             line={"color": colour, "width": 1 if number else 2}, opacity=0.7 if number else 1.0,
         )  # fmt: skip
         figure.add_scatter(
-            x=curve.confidence[held], y=curve.accuracy[held], mode="markers", name=name,
-            customdata=curve.count[held],
+            x=curve.confidence[filled], y=curve.accuracy[filled], mode="markers", name=name,
+            customdata=curve.count[filled],
             marker={
-                "size": 5 + 14 * np.sqrt(curve.count[held] / curve.count.max()), "color": colour,
-                "opacity": np.where(firm[held], 0.7 if number else 1.0, 0.3), "line": {"width": 0},
+                "size": 5 + 14 * np.sqrt(curve.count[filled] / curve.count.max()), "color": colour,
+                "opacity": np.where(firm[filled], 0.7 if number else 1.0, 0.3), "line": {"width": 0},
             },
             hovertemplate="says %{x:.0%}, right %{y:.0%} of %{customdata}<extra>" + name + "</extra>",
         )  # fmt: skip

@@ -48,9 +48,9 @@ def overlay(pixels: np.ndarray, anomaly_map: np.ndarray, limit: float, *, calm: 
 
 def thumbnail(pixels: np.ndarray, *, side: int = 96) -> bytes:
     """A small WebP of the photo at its own aspect, at most `side` pixels: for finding, never for judging."""
-    held = io.BytesIO()
-    Image.fromarray(reduced(pixels, side)).save(held, "WEBP", quality=80)
-    return held.getvalue()
+    buffer = io.BytesIO()
+    Image.fromarray(reduced(pixels, side)).save(buffer, "WEBP", quality=80)
+    return buffer.getvalue()
 
 
 def _ramp(colours: tuple[tuple[int, int, int], ...], alpha: tuple[int, int]) -> np.ndarray:

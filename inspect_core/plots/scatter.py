@@ -21,7 +21,7 @@ class Marks:
 
 
 def type_colours(defect_types: Iterable[str], look: Look) -> dict[str, str]:
-    """Kind -> colour: good and unknown have their own, a lone kind of defect that of defects, several one each."""
+    """Kind -> colour: good and unknown have their own, a lone defect type that of defects, several one each."""
     others = sorted(set(defect_types) - {"good", "unknown"})
     several = {kind: look.defect_types[i % len(look.defect_types)] for i, kind in enumerate(others)}
     return {"unknown": look.unknown, "good": look.good} | ({others[0]: look.defect} if len(others) == 1 else several)
@@ -65,8 +65,8 @@ def scatter_of_values(
     low, high = float(values.min()), float(values.max())
     scale = "Viridis" if limit is None else _turning_hot(low, high, limit)
     cloud.marker.update(colorscale=scale, cmin=low, cmax=high)
-    told = title if limit is None else f"{title}, limit {limit:.3g}"
-    cloud.marker.colorbar = {"title": {"text": told, "side": "right"}, "thickness": 10, "outlinewidth": 0}
+    caption = title if limit is None else f"{title}, limit {limit:.3g}"
+    cloud.marker.colorbar = {"title": {"text": caption, "side": "right"}, "thickness": 10, "outlinewidth": 0}
     figure.add_trace(cloud)
     return figure
 
@@ -91,14 +91,14 @@ def _cloud(
     positions: np.ndarray, at: np.ndarray, marks: Marks, hover: Sequence[str], look: Look, *,
     name: str, colour: str | np.ndarray,
 ) -> go.Scatter:  # fmt: skip
-    told, size = marks.diamonds[at] | marks.rings[at], 6 if len(marks.rings) > CROWD else 10
+    marked, size = marks.diamonds[at] | marks.rings[at], 6 if len(marks.rings) > CROWD else 10
     return go.Scatter(
         x=positions[at, 0], y=positions[at, 1], mode="markers", name=name,
         customdata=at, text=[hover[i] for i in at], hovertemplate="%{text}<extra></extra>",
         marker={
             "color": colour,
-            "opacity": np.where(told, 1.0, 0.5),
-            "size": np.where(told, size + 3, size),
+            "opacity": np.where(marked, 1.0, 0.5),
+            "size": np.where(marked, size + 3, size),
             "symbol": np.where(marks.diamonds[at], "diamond", "circle"),
             "line": {"color": look.ink, "width": np.where(marks.rings[at], 1.5, 0.0)},
         },

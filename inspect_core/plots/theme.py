@@ -15,9 +15,9 @@ FONT = "-apple-system, BlinkMacSystemFont, 'Segoe UI', Roboto, 'Helvetica Neue',
 
 @dataclass(frozen=True)
 class Look:
-    """Colours of one page theme: text, faint lines, good parts, defects, what is unknown, and kinds one by one.
+    """Colours of one page theme: text, faint lines, good parts, defects, what is unknown, and defect types one by one.
 
-    The kinds follow Okabe and Ito's palette without what stands for good and defect, apart for colour-blind eyes.
+    The last follow Okabe and Ito's palette without what stands for good and defect, apart for colour-blind eyes.
     """
 
     ink: str

@@ -34,7 +34,7 @@ class State(Enum):
 class Job:
     """One piece of long work. Read its fields from any thread; write none from outside.
 
-    title: what the user asked for; step: what it is doing now; share: done part, 0 to 1; result: what the work
+    title: what the user asked for; step: what it is doing now; fraction: done so far, 0 to 1; result: what the work
     returned, never anything large, for who looks at a job may hold it long after its end: the work keeps what it made
     where it belongs and returns the id; error: the sentence to show when it failed.
     """
@@ -52,7 +52,7 @@ class Job:
     _cancel: threading.Event = field(default_factory=threading.Event)
 
     def report(self, fraction: float, step: str | None = None) -> None:
-        """Called by the work: how far it is. Raises Cancelled once the user has asked to stop."""
+        """Called by the work: how far it is. Raises Cancelled after `cancel`."""
         self.fraction = min(max(fraction, 0.0), 1.0)
         if step is not None:
             self.step = step
@@ -125,8 +125,11 @@ _locks: dict[str, threading.RLock] = {}
 _locks_guard = threading.Lock()
 
 
-def device_lock(device: str) -> threading.RLock:
-    """The one lock of an accelerator (or of the CPU): hold it while the network or a fit runs there."""
+def device_lock(device: object) -> threading.RLock:
+    """The one lock of an accelerator (or of the CPU): hold it while the network or a fit runs there.
+
+    device: its name, or what prints as it, such as a `torch.device`.
+    """
     with _locks_guard:
         return _locks.setdefault(str(device), threading.RLock())
 

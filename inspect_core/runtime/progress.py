@@ -1,15 +1,15 @@
-"""Progress of long work: told in one call, which raises when the user has asked to stop."""
+"""Progress of long work: one call says how far it is, and raises when the user wants to stop."""
 
 from collections.abc import Callable
 
 Report = Callable[[float, str], None]
-"""report(fraction done, 0 to 1, what is being done now); raises Cancelled once the user has asked to stop."""
+"""report(fraction done, 0 to 1, what is being done now); raises Cancelled once the user wants to stop."""
 Cancel = Callable[[], bool]
-"""Whether the user has asked to stop."""
+"""Whether the user wants to stop."""
 
 
 class Cancelled(Exception):
-    """The user asked to stop; whatever was unfinished has been dropped."""
+    """The user wanted to stop; whatever was unfinished has been dropped."""
 
 
 def stage(progress: Report | None, start: float, end: float) -> Report | None:
@@ -18,7 +18,7 @@ def stage(progress: Report | None, start: float, end: float) -> Report | None:
 
 
 def tell(progress: Report | None, cancelled: Cancel | None, fraction: float, step: str) -> None:
-    """Say how far the work is. Raises Cancelled when the user has asked to stop."""
+    """Say how far the work is. Raises Cancelled when the user wants to stop."""
     if cancelled is not None and cancelled():
         raise Cancelled
     if progress is not None:

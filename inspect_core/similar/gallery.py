@@ -54,7 +54,7 @@ def outlier_limit(scores: np.ndarray, *, quantile: float = 0.99) -> float:
 
 @dataclass(frozen=True)
 class Match:
-    """A known part like the one asked about; similarity is the cosine, above 0 to 1, and index its gallery row."""
+    """A known part like the one in question; similarity is the cosine, above 0 to 1, and index its gallery row."""
 
     index: int
     name: str
@@ -65,7 +65,7 @@ class Match:
 
 @dataclass(frozen=True, eq=False)
 class Gallery:
-    """Known parts, good ones and labelled defects, and what was said of them: n rows, in the order they were added.
+    """Known parts, good ones and labelled defects, and notes on them: n rows, in the order they were added.
 
     embeddings: (n, d) float32, not normalised. outlier_scores: (n,) float64, from the same model as the queries'.
     names, kinds, notes: n texts each. Raises ValueError when the counts differ or a number is not finite.

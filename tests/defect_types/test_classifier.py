@@ -43,9 +43,9 @@ def test_the_limit_decides_what_is_named(defect_types):
 
 def test_a_kind_can_be_renamed_but_not_joined(defect_types):
     assert defect_types.renamed("dent", "bump").names == ("bump", "scratch", "stain")
-    with pytest.raises(ValueError, match="is a kind already"):
+    with pytest.raises(ValueError, match="already a defect type"):
         defect_types.renamed("dent", "stain")
-    with pytest.raises(ValueError, match="not one of the kinds"):
+    with pytest.raises(ValueError, match="not one of the defect types"):
         defect_types.renamed("rust", "stain")
 
 
@@ -66,7 +66,11 @@ def test_the_same_examples_give_the_same_kinds_to_the_bit(defect_types):
 
 @pytest.mark.parametrize(
     ("labels", "parent", "words"),
-    [(["a"] * 6, "forest", "kind"), (["a"] * 5 + ["b"], "forest", "b"), (["a", "b"] * 3, "oracle", "oracle")],
+    [
+        (["a"] * 6, "forest", "one defect type 'a'"),
+        (["a"] * 5 + ["b"], "forest", "b"),
+        (["a", "b"] * 3, "oracle", "oracle"),
+    ],
 )
 def test_what_cannot_be_learned_is_named(labels, parent, words):
     with pytest.raises(ValueError, match=words):

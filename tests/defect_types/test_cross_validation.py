@@ -18,7 +18,7 @@ def test_groups_stay_whole_and_every_kind_is_spread():
 
 
 def test_kinds_that_share_their_only_groups_cannot_be_dealt():
-    with pytest.raises(ValueError, match="groups hold the same kinds together"):
+    with pytest.raises(ValueError, match="groups hold the same types together"):
         deal_folds(np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1]), folds=2, seed=0)
 
 

@@ -267,7 +267,7 @@ def test_errors_name_argument_and_value(monkeypatch):
         fit(x[:0], sigma=1.0, q=2)
     with pytest.raises(ValueError, match="expects 3"):
         fit(x, sigma=1.0, q=2).score(features(4, 5))
-    with pytest.raises(ValueError, match="share is 0"):
+    with pytest.raises(ValueError, match="fraction is 0"):
         suggest_q(np.ones(3), fraction=0.0)
     for few in (x[:1], np.ones((9, 3))):
         with pytest.raises(ValueError, match="or sigma itself"):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from inspect_core.cli import commands
+from inspect_core.cli import inspect as inspect_verb
 from inspect_core.cli.outputs import CSV_COLUMNS, output_names, write_figures
 from inspect_core.records.recipe_file import save
 from inspect_core.verdict import Verdict
@@ -34,8 +35,8 @@ def line(recipe, tmp_path, monkeypatch):
         score = float(pixels.mean()) - 100
         return Verdict(score, recipe.limits.verdict(score), np.full((4, 6), score, np.float32), (), guard="=1+1")
 
-    monkeypatch.setattr(commands, "loaded_backbone", lambda choice, device: SimpleNamespace(engine="nothing"))
-    monkeypatch.setattr(commands, "inspect", inspect)
+    monkeypatch.setattr(inspect_verb, "loaded_backbone", lambda choice, device: SimpleNamespace(engine="nothing"))
+    monkeypatch.setattr(inspect_verb, "inspect", inspect)
     save(recipe, tmp_path / "recipe.zip")
     monkeypatch.chdir(tmp_path)
 
@@ -286,14 +287,14 @@ def test_what_fit_passes_over_inspect_passes_over(line, tmp_path):
 
 
 def test_a_photo_that_cannot_be_judged_is_named_and_the_rest_is_judged(line, tmp_path, monkeypatch, capsys):
-    judge = commands.inspect
+    judge = inspect_verb.inspect
 
     def fail(pixels, recipe, backbone):
         if pixels[0, 0, 0] == 1:
             raise ValueError("score is not finite")
         return judge(pixels, recipe, backbone)
 
-    monkeypatch.setattr(commands, "inspect", fail)
+    monkeypatch.setattr(inspect_verb, "inspect", fail)
     for level in range(3):
         photo(tmp_path / "photos" / f"{level}.png", level)
     assert line(tmp_path / "photos") == 2

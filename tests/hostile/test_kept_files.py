@@ -139,7 +139,7 @@ PLACED = {
 def entry(folder):
     """The path of the only entry of a store, and its content; removed."""
     Store(folder).put("part", SOUND)
-    (path,) = folder.iterdir()
+    (path,) = folder.glob("*.npy")
     content = path.read_bytes()
     path.unlink()
     return path, content

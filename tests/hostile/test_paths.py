@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from inspect_core.cli import commands
+from inspect_core.cli import inspect as inspect_verb
 from inspect_core.features.weights import read_weights
 from inspect_core.images.folders import ScanError, inside, scan
 from inspect_core.images.listing import MAX_DEPTH, photos_in
@@ -84,7 +85,7 @@ def refused(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     for name in ("load", "shared"):
         monkeypatch.setattr(teaching, name, lambda *_, **__: pytest.fail("a backbone was loaded"))
-    monkeypatch.setattr(commands, "loaded_backbone", lambda *_: SimpleNamespace(engine="nothing"))
+    monkeypatch.setattr(inspect_verb, "loaded_backbone", lambda *_: SimpleNamespace(engine="nothing"))
 
     def run(*arguments) -> str:
         try:

@@ -10,9 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from inspect_core.cli import commands
+from inspect_core.cli import commands, teaching
+from inspect_core.features.store import Store
 from inspect_core.images import archives
 from inspect_core.methods.table import FIELDS
 from inspect_core.package import manifest
@@ -121,7 +123,7 @@ ABOUT_THE_PHOTOS = {
 @pytest.fixture(autouse=True)
 def nothing_is_read(monkeypatch, tmp_path):
     """Refusals come before a photo is read; and whatever a relative path names lies in the test's own folder."""
-    monkeypatch.setattr(commands, "scan", lambda folder: pytest.fail("photos were read"))
+    monkeypatch.setattr(teaching, "scan", lambda folder: pytest.fail("photos were read"))
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 
@@ -254,7 +256,22 @@ def started(code: str) -> subprocess.Popen:
     )  # fmt: skip
 
 
-HOLDING = "from inspect_core.runtime import unfinished; print(unfinished.process_folder(), flush=True); input()"
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
+def test_killed_while_storing_features_no_rest_stays_after_the_next_start(tmp_path):
+    store, array, step = Store(tmp_path / "store"), np.ones(8, np.float32), 0
+    while killed_at(step, lambda: store.put("a", array)):
+        unfinished.clear()
+        assert [path.suffix for path in store.folder.iterdir()] in ([], [".npy"])
+        (found := store.get("a", (8,))) is None or np.testing.assert_array_equal(found, array)
+        step += 1
+    assert step > 5
+
+
+HOLDING = """
+from inspect_core.runtime import unfinished, workspace
+print(unfinished.process_folder(workspace.root() / "unpacked"), flush=True)
+input()
+"""
 
 
 def test_what_a_living_process_holds_stays_until_it_is_gone(workspace):

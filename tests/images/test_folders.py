@@ -232,7 +232,7 @@ def test_copies_contradictions_and_near_duplicates_are_pointed_out(tmp_path):
     sizes, copies, near = scan(tmp_path).warnings
     assert sizes.startswith("23 of 24 images are 48 × 40 px, but not good/3 again.jpg.")
     assert copies.startswith("2 files copied from another (good/1.png (good) = scratch/1.png (scratch))")
-    assert "1 of them under two kinds" in copies
+    assert "1 of them under two defect types" in copies
     assert near.startswith("4 good images are nearly the same as another (such as good/2.png and good/copy.png)")
 
 

@@ -128,11 +128,6 @@ def drawn_map(drawn: tuple[Tensor, Tensor], *, gamma: float, M: int, cosine: boo
     return FeatureMap(w0.shape[1], cosine, w0[:M].float(), u[:M].float(), float(gamma))
 
 
-def default_dimension(m: int) -> int:
-    """A starting M for features of width m: min(2 m, 4096), in steps of 64, at least 256."""
-    return max(256, 64 * round(min(2 * m, 4096) / 64))
-
-
 def _require_dimensions(m: int, M: int) -> None:
     if m < 1:
         raise ValueError(f"m is {m}; give the width of the features, at least 1")

@@ -12,20 +12,14 @@ import numpy as np
 from torch import Tensor
 
 from inspect_core.detectors.cop_corp import covariance
-from inspect_core.detectors.cop_corp.feature_maps import (
-    FeatureMap,
-    cosine_map,
-    draw,
-    drawn_map,
-    identity_map,
-)
+from inspect_core.detectors.cop_corp.feature_maps import cosine_map, draw, drawn_map, identity_map
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap
 
 
 def fit_cop(x: Tensor | np.ndarray, *, explained_variance: float = 0.9) -> KernelPCAMap:
     """CoP: PCA of the features divided by their length.
 
-    x: (..., m) good samples. Raises ValueError for non-finite or empty features, or a share outside (0, 1].
+    x: (..., m) good samples. Raises ValueError for non-finite or empty features, or a fraction outside (0, 1].
     """
     return covariance.fit(x, cosine_map(x.shape[-1]), explained_variance=explained_variance)
 
@@ -44,12 +38,10 @@ def fit_corp(
     x: (..., m) good samples. gamma: of the kernel exp(-γ d²). drawn: the (w0, u) of `draw`, of which the first M are
     used in place of a new draw from `seed`: one draw serves every γ and M of a study. More patches than fit in memory
     go through `MappedCovariance(cosine_fourier_map(...))` batch by batch.
-    Raises ValueError for non-finite or empty features, gamma not positive, M < 2 or above the draw, or a share outside
-    (0, 1].
+    Raises ValueError for non-finite or empty features, gamma not positive, M < 2 or above the draw, or a fraction
+    outside (0, 1].
     """
-    return covariance.fit(
-        x, _fourier(x, gamma=gamma, M=M, seed=seed, drawn=drawn, normalised=True), explained_variance=explained_variance
-    )
+    return _fit_fourier(x, gamma, M, explained_variance, seed, drawn, cosine=True)
 
 
 def fit_without_map(x: Tensor | np.ndarray, *, explained_variance: float = 0.9) -> KernelPCAMap:
@@ -70,14 +62,19 @@ def fit_fourier_without_cosine(
 
     x: (..., m). Arguments and errors as `fit_corp`; gamma is now in units of the features.
     """
-    return covariance.fit(
-        x,
-        _fourier(x, gamma=gamma, M=M, seed=seed, drawn=drawn, normalised=False),
-        explained_variance=explained_variance,
-    )
+    return _fit_fourier(x, gamma, M, explained_variance, seed, drawn, cosine=False)
 
 
-def _fourier(
-    x: Tensor | np.ndarray, *, gamma: float, M: int, seed: int, drawn: tuple[Tensor, Tensor] | None, normalised: bool
-) -> FeatureMap:
-    return drawn_map(draw(x.shape[-1], M, seed=seed) if drawn is None else drawn, gamma=gamma, M=M, cosine=normalised)
+def _fit_fourier(
+    x: Tensor | np.ndarray,
+    gamma: float,
+    M: int,
+    explained_variance: float,
+    seed: int,
+    drawn: tuple[Tensor, Tensor] | None,
+    *,
+    cosine: bool,
+) -> KernelPCAMap:
+    drawn = draw(x.shape[-1], M, seed=seed) if drawn is None else drawn
+    feature_map = drawn_map(drawn, gamma=gamma, M=M, cosine=cosine)
+    return covariance.fit(x, feature_map, explained_variance=explained_variance)

@@ -13,7 +13,7 @@ from inspect_core.detectors.cop_corp.feature_maps import precision_of
 
 
 def regularised_error(error: Tensor | np.ndarray, z: Tensor | np.ndarray) -> Tensor:
-    """The PCA error as a share of the feature's length, e / ‖z‖; larger = more anomalous.
+    """The PCA error as a fraction of the feature's length, e / ‖z‖; larger = more anomalous.
 
     error: (...) of plain PCA; z: (..., m) the features before centring -> (...). A zero feature gives +inf.
     Source: Guan et al., "Revisit PCA-based technique for out-of-distribution detection".

@@ -22,7 +22,7 @@ class KernelPCAMap:
 
     feature_map: Φ. mean: (D,). components: (D, r) orthonormal columns, largest eigenvalue first, all that the training
     samples determine: r = D, or the rank when there were few samples. eigenvalues: (r,) float64, variance along each.
-    explained_variance: the share that decides q when a call names none.
+    explained_variance: the fraction that decides q when a call names none.
     Scores and arrays are float64 when the features of the fit were float64, float32 otherwise.
     """
 
@@ -34,7 +34,7 @@ class KernelPCAMap:
 
     @property
     def explained_variance_ratio(self) -> Tensor:
-        """(r,) share of the variance along each component, largest first; empty when nothing varied in training."""
+        """(r,) fraction of the variance along each component, largest first; empty when nothing varied in training."""
         return self.eigenvalues / self.eigenvalues.sum()
 
     def components_for(self, explained_variance: float) -> int:
@@ -51,10 +51,10 @@ class KernelPCAMap:
     def score(self, x: Tensor | np.ndarray, *, q: int | None = None, explained_variance: float | None = None) -> Tensor:
         """e(z) = ‖(I - U_q U_qᵀ)(Φ(z) - μ)‖, the distance itself, not its square. Higher is more anomalous.
 
-        x: (..., m) -> (...). Give q or explained_variance, or neither for the share of the fit. Beyond the r
+        x: (..., m) -> (...). Give q or explained_variance, or neither for the fraction of the fit. Beyond the r
         components that the training samples determine q is taken as r; with q = D the error is 0 everywhere.
         Both are warned of. Bit-equal to the same q of any `sweep`.
-        Raises ValueError for non-finite features, a wrong width, q outside 1 .. D, a share outside (0, 1], or both.
+        Raises ValueError for non-finite features, a wrong width, q outside 1 .. D, a fraction outside (0, 1], or both.
         Source: Fang et al., reconstruction error of CoP and CoRP.
         """
         if q is not None and explained_variance is not None:
@@ -137,7 +137,7 @@ class KernelPCAMap:
 def require_fraction(explained_variance: float) -> None:
     """Raises ValueError unless explained_variance is in (0, 1]."""
     if not 0.0 < explained_variance <= 1.0:
-        raise ValueError(f"explained_variance is {explained_variance}; give a share in (0, 1], such as 0.9")
+        raise ValueError(f"explained_variance is {explained_variance}; give a fraction in (0, 1], such as 0.9")
 
 
 def _warn_of_count(q: int, *, kept: int, D: int) -> None:

@@ -16,7 +16,7 @@ from torch import Tensor
 # The eigenvectors of a matrix of 4,000 monomials take tens of seconds and its moments 130 MB; d = 88 has 3,916.
 LARGEST_MONOMIALS = 4000
 ROWS_PER_BLOCK = 1024
-# Below this share of the largest, a singular value of the linear moments is rounding (a constant feature), not data.
+# Below this fraction of the largest, a singular value of the linear moments is rounding (a constant feature), not data.
 RANK_TOLERANCE = 1e-12
 
 NumpyCoefficients = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -30,7 +30,7 @@ def monomial_count(d: int) -> int:
 def monomial_moments(x: Tensor, *, report: Callable[[float], None] | None = None) -> np.ndarray:
     """(1/n) sum z z' with z = (x_i x_j for i <= j, x, 1), float64, (p, p), for x (n, d).
 
-    `report` is called with the share done and may raise.
+    `report` is called with the fraction done and may raise.
     """
     n, d = x.shape
     rows, columns = np.triu_indices(d)

@@ -62,7 +62,7 @@ def fit(
     m: 1 to r(r+1)/2 quadrics; by default r minus the number of principal components that hold 95 % of the variance.
     penalty: weight of the orthonormality, positive. What it left is in `penalty_value`; above 0.01 a warning says so.
     components: reduce to that many principal components (r) first; the variance they keep is in `kept_variance`.
-    progress: told the fraction done, 0 to 1, now and then; what it raises ends the fit.
+    progress: called with the fraction done, 0 to 1, now and then; what it raises ends the fit.
 
     The start is the closed form `fit_algebraic_hs` where it is feasible (r up to 88), else random, with a warning.
     Small problems run L-BFGS on all points in float64, large ones 4,000 mini-batch steps in float32, whose time does

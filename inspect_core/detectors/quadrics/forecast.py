@@ -1,4 +1,4 @@
-"""How long a fit of quadrics will take, told before it starts: arithmetic to do over the rate this machine does it at.
+"""How long a fit of quadrics will take, before it starts: arithmetic to do over the rate this machine does it at.
 
 No clock here: the caller times `trial_steps`, divides what it returns by the seconds, and passes on the rate.
 """

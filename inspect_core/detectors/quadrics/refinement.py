@@ -34,7 +34,7 @@ STEPS_BETWEEN_REPORTS = 20
 def refine_lbfgs(start: Coefficients, x: Tensor, *, penalty: float, report: Callable[[float], None]) -> Coefficients:
     """The coefficients L-BFGS reaches from `start` on all points at once, in float64.
 
-    x: (n, d), centred and scaled. Memory about 3 n m d float64. `report` is called with the share done and may raise.
+    x: (n, d), centred and scaled. Memory about 3 n m d float64. `report` gets the fraction done and may raise.
     It stops when the loss changes by less than 1e-10 of itself, or after LBFGS_ITERATIONS iterations.
     """
     shapes = [part.shape for part in start]
@@ -84,8 +84,8 @@ def refine_sgd(
     x: (n, d), centred and scaled to root mean squared norm sqrt(d). The gradients of each A_k, b_k and c_k are divided
     by the root mean square of their lengths so far: near a singular point of a quadric (all of a subspace where f is a
     product of two planes) the distance has unbounded gradients, and steps of fixed rate then diverge. The schedule is
-    the stop rule: the last steps vanish, and the time does not grow with n. `report` is told the share done and may
-    raise.
+    the stop rule: the last steps vanish, and the time does not grow with n. `report` gets the fraction
+    done and may raise.
     """
     x = x.float()
     A, b, c = (part.to(x.dtype, copy=True) for part in start)

@@ -15,7 +15,7 @@ class Camera:
     """One exposure.
 
     exposure: gain per colour, (3,). blur: standard deviation of the focused spot in picture pixels. defocus: further
-    blur at unit depth. vignette: share of light lost in the corners. electrons: full well, which sets the shot noise.
+    blur at unit depth. vignette: fraction of light lost in the corners. electrons: full well; sets the shot noise.
     """
 
     exposure: tuple[float, float, float]
@@ -37,7 +37,7 @@ def photograph(radiance: np.ndarray, depth: np.ndarray, camera: Camera, rng: np.
     light = 0.965 * light + 0.035 * veil
     axis = np.linspace(-1, 1, SIZE, dtype=np.float32)
     off_axis = (axis[:, None] ** 2 + axis[None, :] ** 2) / 2
-    light *= (1 - camera.vignette * off_axis) * np.float32(camera.exposure)[:, None, None]
+    light *= (1 - camera.vignette * off_axis) * np.asarray(camera.exposure, np.float32)[:, None, None]
 
     draw = rng.standard_normal((2, 3, SIZE, SIZE)).astype(np.float32)
     # Demosaicing leaves the sensor's noise correlated between neighbours, more in colour than in brightness.

@@ -5,7 +5,7 @@
 """
 
 import numpy as np
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from inspect_core.images.synthetic.scene import Pose, Scene, ramp, smooth_noise
 
@@ -27,7 +27,7 @@ def stroke(pose: Pose, path: np.ndarray, reach: float) -> tuple[tuple[slice, sli
     middle = (dense.max(axis=0) + dense.min(axis=0)) / 2
     where = pose.window(*middle, float(np.hypot(*(dense - middle).T).max()) + reach)
     x, y = pose.grid(where)
-    distance, nearest = cKDTree(dense).query(
+    distance, nearest = KDTree(dense).query(
         np.stack([x.ravel(), y.ravel()], axis=1), distance_upper_bound=reach, workers=1
     )
     place = np.minimum(nearest, len(dense) - 1) / (len(dense) - 1)

@@ -76,7 +76,7 @@ class Scene:
 
     tilt: `(2, S, S)` slopes (x, y) too fine or too steep for the height field, such as grooves and the walls of holes.
     rough: `(2, S, S)` standard deviation of the unresolved slopes along and across the `grain` (radians).
-    opening: share of the surroundings that a point sees. depth: 0 in focus, 1 as far out of it as the lens blurs.
+    opening: fraction of the surroundings that a point sees. depth: 0 in focus, 1 as far out of it as the lens blurs.
     """
 
     height: np.ndarray
@@ -123,7 +123,7 @@ class Scene:
                 part = layer[(slice(None), *where)]
                 part += cover * (_colour(rgb) - part)
         if rough is not None:
-            for layer, value in zip(self.rough, np.broadcast_to(np.float32(rough), 2), strict=True):
+            for layer, value in zip(self.rough, np.broadcast_to(np.asarray(rough, np.float32), 2), strict=True):
                 layer[where] += cover * (value - layer[where])
 
     def differs(self, other: "Scene") -> np.ndarray:
@@ -192,7 +192,7 @@ def radiance(scene: Scene, pose: Pose, lights: tuple[Light, ...], sky: tuple[flo
 
 
 def _colour(rgb: tuple[float, float, float]) -> np.ndarray:
-    return np.float32(rgb)[:, None, None]
+    return np.asarray(rgb, np.float32)[:, None, None]
 
 
 def _openness(height: np.ndarray, pitch: float) -> np.ndarray:

@@ -8,7 +8,6 @@ from inspect_core.detectors.cop_corp.feature_maps import (
     cosine,
     cosine_fourier_map,
     cosine_map,
-    default_dimension,
     draw,
     drawn_map,
     identity_map,
@@ -114,11 +113,6 @@ def test_matching_asks_for_one_draw_and_one_gamma():
         cosine_map(32),
     ]
     assert not any(corp.matches(other) or other.matches(corp) for other in others)
-
-
-@pytest.mark.parametrize(("m", "M"), [(10, 256), (200, 384), (300, 576), (1056, 2112), (5000, 4096)])
-def test_default_dimension_is_a_multiple_of_64_in_its_range(m, M):
-    assert default_dimension(m) == M
 
 
 def test_precision_follows_float64_only():

@@ -1,13 +1,13 @@
 """Sample products drawn by computer, with exact masks of their defects, in the layout of MVTec AD.
 
-`python -m inspect_core.images.synthetic.command [--out sample_data]` writes them all. A part is built as a height
+`python -m inspect_core synthetic [--out sample_data]` writes them all. A part is built as a height
 field with materials (`flange`, `linen`, `board`), lit (`scene`) and photographed (`camera`). A defect is
 put into the scene before light, lens and noise.
 """
 
-import argparse
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -23,7 +23,7 @@ PRODUCTS = tuple(_MODULES)
 KINDS = {product: module.KINDS for product, module in _MODULES.items()}
 
 TRAIN_GOOD, TEST_GOOD, TEST_EACH_KIND = 60, 20, 4
-JPEG = {"quality": 92, "subsampling": "4:2:0"}
+JPEG: dict[str, Any] = {"quality": 92, "subsampling": "4:2:0"}
 VISIBLE = 8
 _SMALLEST = 5
 _GOLDEN = (5**0.5 - 1) / 2
@@ -80,7 +80,7 @@ def save(folder: str | Path, product: str, index: int, place: str, defect: str |
 def plan(product: str) -> list[tuple[int, str, str | None]]:
     """Return (index, path of the image within the product's folder, defect) of every image that `write` writes.
 
-    Parts are numbered through: 0 to 59 are good to fit, 60 to 79 good to test, from 80 on four of each kind of defect.
+    Parts are numbered through: 0 to 59 are good to fit, 60 to 79 good to test, from 80 on four of each defect type.
     """
     defect_types = [kind for kind in KINDS[product] for _ in range(TEST_EACH_KIND)]
     rows = [("train/good", None)] * TRAIN_GOOD + [("test/good", None)] * TEST_GOOD
@@ -112,18 +112,3 @@ def _mask(good: np.ndarray, image: np.ndarray, touched: np.ndarray) -> np.ndarra
     source = touched.reshape(SIZE, 2, SIZE, 2).any(axis=(1, 3))
     meets = np.bincount(regions[source], minlength=count + 1) > 0
     return ((labels > 0) & meets & (area >= max(_SMALLEST, 0.02 * area[1:].max(initial=0))))[regions]
-
-
-def main() -> None:
-    """Write the sample products from the command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m inspect_core.images.synthetic.command", description="Write the sample images."
-    )
-    parser.add_argument("--out", default="sample_data", help="folder to write to (default: sample_data)")
-    parser.add_argument("--seed", type=int, default=0, help="another seed gives other parts (default: 0)")
-    arguments = parser.parse_args()
-    write(arguments.out, seed=arguments.seed)
-
-
-if __name__ == "__main__":
-    main()

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from inspect_core.images.synthetic import command
+from inspect_core.images.synthetic import products
 
 BUNDLED = Path(__file__).parents[3] / "sample_data"
-DEFECTS = [(product, kind) for product in command.PRODUCTS for kind in command.KINDS[product]]
+DEFECTS = [(product, kind) for product in products.PRODUCTS for kind in products.KINDS[product]]
 pytestmark = pytest.mark.slow
 
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 def good_part_shot_once():
     """Drawing a part takes a second; the good one of a pair stays in memory for the next defect on it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(command, "_shoot", lru_cache(maxsize=2)(command._shoot))
+        patch.setattr(products, "_shoot", lru_cache(maxsize=2)(products._shoot))
         yield
 
 
@@ -28,27 +28,27 @@ def drawn_at_random(monkeypatch):
 
     def render(product: str, index: int, *, seed: int = 0, defect: str | None = None):
         rng = np.random.default_rng([index, seed, *f"{product} {defect}".encode()])
-        image = rng.integers(0, 256, (command.SIZE, command.SIZE, 3), dtype=np.uint8)
+        image = rng.integers(0, 256, (products.SIZE, products.SIZE, 3), dtype=np.uint8)
         return image, rng.random(image.shape[:2]) < (0 if defect is None else 0.1)
 
-    monkeypatch.setattr(command, "render", render)
+    monkeypatch.setattr(products, "render", render)
 
 
-@pytest.mark.parametrize("product", command.PRODUCTS)
+@pytest.mark.parametrize("product", products.PRODUCTS)
 def test_a_part_depends_on_its_seed_and_index_alone(product):
-    first, _ = command.render(product, 3, seed=5)
-    command._shoot.cache_clear()
-    again, _ = command.render(product, 3, seed=5)
+    first, _ = products.render(product, 3, seed=5)
+    products._shoot.cache_clear()
+    again, _ = products.render(product, 3, seed=5)
     np.testing.assert_array_equal(first, again)
     for other in ({"index": 4, "seed": 5}, {"index": 3, "seed": 6}):
-        assert (first != command.render(product, **other)[0]).mean() > 0.5
+        assert (first != products.render(product, **other)[0]).mean() > 0.5
 
 
 @settings(max_examples=4, deadline=None)
-@given(product=st.sampled_from(command.PRODUCTS), index=st.integers(0, 10_000))
+@given(product=st.sampled_from(products.PRODUCTS), index=st.integers(0, 10_000))
 def test_a_good_part_has_an_empty_mask_and_uses_the_range_of_grey(product, index):
-    image, mask = command.render(product, index)
-    assert image.shape == (command.SIZE, command.SIZE, 3)
+    image, mask = products.render(product, index)
+    assert image.shape == (products.SIZE, products.SIZE, 3)
     assert image.dtype == np.uint8
     assert mask.shape == image.shape[:2]
     assert mask.dtype == bool
@@ -60,10 +60,10 @@ def test_a_good_part_has_an_empty_mask_and_uses_the_range_of_grey(product, index
 
 @pytest.mark.parametrize(("product", "defect"), DEFECTS)
 def test_the_mask_is_where_the_pair_differs(product, defect):
-    good, _ = command.render(product, 82)
-    image, mask = command.render(product, 82, defect=defect)
+    good, _ = products.render(product, 82)
+    image, mask = products.render(product, 82, defect=defect)
     difference = np.abs(image.astype(int) - good).max(axis=2)
-    visible = difference >= command.VISIBLE
+    visible = difference >= products.VISIBLE
     assert mask.any()
     # Closing and filling may add what a person would outline, yet most of the mask must itself have changed ...
     assert (visible & mask).sum() > 0.5 * mask.sum()
@@ -79,25 +79,25 @@ def test_the_mask_is_where_the_pair_differs(product, defect):
 @given(which=st.sampled_from(DEFECTS), index=st.integers(100, 10_000))
 def test_every_defect_is_visible_wherever_it_falls(which, index):
     product, defect = which
-    _, mask = command.render(product, index, defect=defect)
+    _, mask = products.render(product, index, defect=defect)
     assert 10 <= mask.sum() < 0.2 * mask.size
 
 
 def test_neighbouring_parts_span_subtle_to_plain():
     masks = sorted((BUNDLED / "flange/ground_truth/stain").iterdir())
     areas = [np.count_nonzero(Image.open(mask)) for mask in masks]
-    assert len(areas) == command.TEST_EACH_KIND
+    assert len(areas) == products.TEST_EACH_KIND
     assert max(areas) > 3 * min(areas)
 
 
 def test_plan_numbers_the_parts_through():
-    for product in command.PRODUCTS:
-        rows = command.plan(product)
+    for product in products.PRODUCTS:
+        rows = products.plan(product)
         assert [index for index, _, _ in rows] == list(range(100))
         assert sum(place.startswith("train/good/") for _, place, _ in rows) == 60
         assert sum(place.startswith("test/good/") for _, place, _ in rows) == 20
         assert sum(defect is not None for _, _, defect in rows) == 20
-        assert {defect for _, _, defect in rows if defect} == set(command.KINDS[product])
+        assert {defect for _, _, defect in rows if defect} == set(products.KINDS[product])
 
 
 @pytest.mark.parametrize(
@@ -111,13 +111,13 @@ def test_plan_numbers_the_parts_through():
 )
 def test_wrong_arguments_are_named(arguments, keywords, message):
     with pytest.raises(ValueError, match=message):
-        command.render(*arguments, **keywords)
+        products.render(*arguments, **keywords)
 
 
 def test_saving_twice_gives_the_same_bytes(drawn_at_random, tmp_path):
-    index, place, defect = command.plan("board")[85]
+    index, place, defect = products.plan("board")[85]
     for run in ("first", "second"):
-        command.save(tmp_path / run, "board", index, place, defect)
+        products.save(tmp_path / run, "board", index, place, defect)
     first = {path.relative_to(tmp_path / "first"): path.read_bytes() for path in (tmp_path / "first").rglob("*.*")}
     second = {path.relative_to(tmp_path / "second"): path.read_bytes() for path in (tmp_path / "second").rglob("*.*")}
     assert sorted(map(str, first)) == [
@@ -128,9 +128,9 @@ def test_saving_twice_gives_the_same_bytes(drawn_at_random, tmp_path):
 
 
 def test_write_follows_the_plan(drawn_at_random, tmp_path, monkeypatch):
-    rows = command.plan("flange")
-    monkeypatch.setattr(command, "plan", lambda product: [rows[0], rows[60], rows[99]])
-    command.write(tmp_path, products=("flange",), seed=4)
+    rows = products.plan("flange")
+    monkeypatch.setattr(products, "plan", lambda product: [rows[0], rows[60], rows[99]])
+    products.write(tmp_path, products=("flange",), seed=4)
     assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*")) == [
         "flange/ground_truth/stain/part_099_mask.png",
         "flange/test/good/part_060.jpg",
@@ -138,13 +138,13 @@ def test_write_follows_the_plan(drawn_at_random, tmp_path, monkeypatch):
         "flange/train/good/part_000.jpg",
     ]
     stored = np.asarray(Image.open(tmp_path / "flange/ground_truth/stain/part_099_mask.png"))
-    np.testing.assert_array_equal(stored == 255, command.render("flange", 99, seed=4, defect="stain")[1])
+    np.testing.assert_array_equal(stored == 255, products.render("flange", 99, seed=4, defect="stain")[1])
 
 
 def test_bundled_folder_is_complete_and_small():
     expected = {"README.md"}
-    for product in command.PRODUCTS:
-        for index, place, defect in command.plan(product):
+    for product in products.PRODUCTS:
+        for index, place, defect in products.plan(product):
             expected.add(f"{product}/{place}")
             if defect is not None:
                 expected.add(f"{product}/ground_truth/{defect}/part_{index:03d}_mask.png")
@@ -154,18 +154,18 @@ def test_bundled_folder_is_complete_and_small():
     for path in files:
         if path.suffix == ".jpg":
             with Image.open(path) as image:
-                assert (image.size, image.mode) == ((command.SIZE, command.SIZE), "RGB")
+                assert (image.size, image.mode) == ((products.SIZE, products.SIZE), "RGB")
         elif path.suffix == ".png":
             with Image.open(path) as image:
-                assert (image.size, image.mode) == ((command.SIZE, command.SIZE), "L")
+                assert (image.size, image.mode) == ((products.SIZE, products.SIZE), "L")
                 assert set(np.unique(np.asarray(image))) == {0, 255}
 
 
-@pytest.mark.parametrize("product", command.PRODUCTS)
+@pytest.mark.parametrize("product", products.PRODUCTS)
 def test_bundled_files_are_what_the_command_writes(product, tmp_path):
     # Decoded and compared closely: another processor's vector units may round a few pixels the other way.
-    index, place, defect = command.plan(product)[91]
-    command.save(tmp_path, product, index, place, defect)
+    index, place, defect = products.plan(product)[91]
+    products.save(tmp_path, product, index, place, defect)
     fresh = np.asarray(Image.open(tmp_path / product / place)).astype(int)
     stored = np.asarray(Image.open(BUNDLED / product / place)).astype(int)
     assert np.abs(fresh - stored).mean() < 0.1

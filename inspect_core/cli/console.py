@@ -1,0 +1,52 @@
+"""What the verbs share on the terminal: exit codes, lines, a bar of progress, arguments that are paths or sizes."""
+
+import argparse
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from tqdm import tqdm
+
+from inspect_core.images.samples import shown
+from inspect_core.runtime import workspace
+from inspect_core.runtime.progress import Report
+
+ACCEPTED, NOT_ACCEPTED, COULD_NOT_RUN = 0, 1, 2
+
+
+def say(line: str, file: TextIO | None = None) -> None:
+    """Print one line, on standard output by default; no name in it can begin another or steer the terminal."""
+    tqdm.write(shown(line), file=file or sys.stdout)
+
+
+@contextmanager
+def bar() -> Generator[Report]:
+    """A report(fraction, step) that draws a bar with the time left on a terminal."""
+    with tqdm(total=1000, disable=not sys.stderr.isatty(), bar_format="{desc:32.32} {bar} {remaining}") as drawn:
+
+        def report(fraction: float, step: str) -> None:
+            drawn.set_description_str(shown(step))
+            drawn.update(int(1000 * fraction) - drawn.n)
+
+        yield report
+
+
+def path_argument(text: str) -> Path:
+    """A path as an argument. Raises ArgumentTypeError for one that the system cannot look up."""
+    try:
+        return workspace.usable(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def size_argument(text: str) -> tuple[int, int]:
+    """(height, width) as an argument: 256 or 256x320. Raises ArgumentTypeError for anything else."""
+    try:
+        numbers = [int(part) for part in text.lower().split("x")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 2) or min(numbers) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size; write 256 or 256x320")
+    return numbers[0], numbers[-1]

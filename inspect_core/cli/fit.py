@@ -1,0 +1,56 @@
+"""`fit`: learn a folder of good parts and save a recipe."""
+
+import argparse
+
+from inspect_core.cli import teaching
+from inspect_core.cli.console import ACCEPTED, path_argument, say
+from inspect_core.guard.model import ALONE, FUSED, MODES
+from inspect_core.images.samples import shown
+from inspect_core.judge.limits import limit_for_overkill
+from inspect_core.records.place import check_place
+from inspect_core.records.recipe_file import save
+from inspect_core.study.evaluation import in_parts_of
+from inspect_core.study.study import Study
+from inspect_core.tuning.teaching import Order
+from inspect_core.verdict import Limits
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    teaching.add_options(parser)
+    parser.add_argument(
+        "--out", type=path_argument, required=True,
+        help="recipe to write: a folder, or a file ending in .zip; replaces nothing but a recipe of Loupe's",
+    )  # fmt: skip
+    parser.add_argument("--product", help="name of the product; the folder's name otherwise")
+    parser.add_argument(
+        "--overkill", type=float, help="fraction of good calibrate parts the limit may reject (default 0.01)"
+    )
+    parser.add_argument("--limit", type=float, help="the limit itself, as a raw score")
+    parser.add_argument(
+        "--guard", choices=MODES, default=Order.guard, help="what to do with a photo of another product"
+    )
+    parser.add_argument(
+        "--guard-scores", choices=(ALONE, FUSED), default=ALONE,
+        help="the guard's score: the photo's features alone, or fused with the network's own class scores",
+    )  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    check_place(options.out, photos=options.folder)
+    taught = teaching.taught(options, guard=options.guard, fused_guard=options.guard_scores == FUSED)
+    study = taught.study
+    limits = _limits(study, options)
+    product = shown(options.product or options.folder.resolve().stem)
+    recipe = save(study.recipe(limits, product=product, guard=taught.guard), options.out)
+    say(f"Limit {limits.reject:.4g}. {in_parts_of(study.scored, study.scores(), limits)}")
+    say(f"Saved {options.out} (recipe {recipe.digest[:12]}).")
+    return ACCEPTED
+
+
+def _limits(study: Study, options: argparse.Namespace) -> Limits:
+    if options.limit is not None:
+        return Limits(options.limit, options.limit)
+    if options.overkill is not None:
+        limit = limit_for_overkill(study.calibration_scores(), rate=options.overkill)
+        return Limits(limit, limit)
+    return study.default_limits()

@@ -1,0 +1,79 @@
+"""What `fit` and `evaluate` share: the options of a fit, and teaching a folder as the page would."""
+
+import argparse
+
+from inspect_core.cli.console import bar, path_argument, say, size_argument
+from inspect_core.features.backbone_catalogue import spec_of
+from inspect_core.features.backbones import available
+from inspect_core.features.weights import download_weights
+from inspect_core.images.folders import scan, split
+from inspect_core.methods.table import METHODS
+from inspect_core.tuning.teaching import Order, Taught, feature_store, teach
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the folder and the options that decide what is fitted to it."""
+    parser.add_argument("folder", type=path_argument, help="photos in any layout, or a zip of them")
+    parser.add_argument("--backbone", default=Order.backbone, help=f"one of {', '.join(available())}")
+    parser.add_argument("--weights", type=path_argument, help="weights file of the backbone, when it is not built in")
+    parser.add_argument("--taps", help="a preset (expansions, outputs) or layer names separated by commas")
+    parser.add_argument("--size", type=size_argument, default=Order.size, help="input size: 256 or HEIGHTxWIDTH")
+    parser.add_argument("--grid", type=size_argument, default=Order.grid, help="patch grid: 32 or HEIGHTxWIDTH")
+    parser.add_argument("--detector", default=Order.method, choices=METHODS)
+    parser.add_argument("--k", type=int, help="features kept at every place")
+    parser.add_argument("--gamma", type=float, help="sharpness of the random-Fourier kernel")
+    parser.add_argument("--M", type=int, help="number of random-Fourier features")
+    parser.add_argument("--sigma", type=float, help="width of the Gaussian kernel")
+    parser.add_argument("--q", type=int, help="components kept")
+    parser.add_argument("--m", type=int, help="number of quadrics")
+    parser.add_argument("--components", type=int, help="principal components that quadrics are fitted in")
+    parser.add_argument("--robust", type=int, choices=(0, 1), help="quadrics: 1 refines the closed form robustly")
+    parser.add_argument("--seed", type=int, default=Order.seed)
+    parser.add_argument("--calibrate", type=float, default=0.2, help="fraction of the good photos that sets limits")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--download", action="store_true", help="fetch the backbone's weights when there are none")
+
+
+def taught(options: argparse.Namespace, *, guard: str, fused_guard: bool = False) -> Taught:
+    """What the folder teaches, as the page would; guard, fused_guard: fields of the order."""
+    samples = scan(options.folder)
+    for row in samples.table():
+        say(f"{row.what:>16} {row.count:5}  {row.remark}")
+    for note in samples.warnings:
+        say(f"Note: {note}")
+    parts = split(samples, seed=options.seed, calibrate=options.calibrate)
+    for note in parts.notes:
+        say(f"Note: {note}")
+    if options.download and options.weights is None:
+        download_weights(spec_of(options.backbone, has_weights=False))
+    names = ("k", "gamma", "M", "sigma", "q", "m", "components", "robust")
+    given = {name: value for name in names if (value := getattr(options, name)) is not None}
+    order = Order(
+        options.folder.resolve().stem,
+        parts,
+        backbone=options.backbone,
+        taps=_taps(options.taps),
+        size=options.size,
+        grid=options.grid,
+        method=options.detector,
+        parameters=given,
+        fixed=given,
+        seed=options.seed,
+        guard=guard,
+        fused_guard=fused_guard,
+        weights=options.weights,
+        device=options.device,
+    )
+    with bar() as report:
+        found = teach(order, feature_store(), report)
+    backbone = found.study.preparation.backbone
+    say(f"Used {backbone.name} with {backbone.engine}.")
+    if found.suggestion is not None:
+        say(found.suggestion.basis)
+    for note in found.notes:
+        say(f"Note: {note}")
+    return found
+
+
+def _taps(text: str | None) -> str | tuple[str, ...] | None:
+    return tuple(text.split(",")) if text and ("." in text or "," in text) else text

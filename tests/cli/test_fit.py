@@ -1,0 +1,32 @@
+import pytest
+
+from inspect_core.cli.commands import main
+from inspect_core.records.recipe_file import load
+
+pytestmark = pytest.mark.slow
+
+
+def test_fit_says_what_it_found_and_what_the_limit_does(teach, tmp_path, capsys):
+    assert teach("fit", "--out", tmp_path / "r", "--limit", "5", "--guard", "off") == 0
+    printed = capsys.readouterr().out
+    assert "18  14 in train/, 4 in test/" in printed
+    assert "of 4 good (at most" in printed
+    recipe = load(tmp_path / "r")
+    assert recipe.limits.reject == 5.0
+    assert recipe.guard is None
+
+
+def test_the_guard_can_be_fused_with_the_class_scores(teach, taught, tmp_path):
+    assert not load(taught).guard.fused
+    assert teach("fit", "--out", tmp_path / "r", "--guard-scores", "fused") == 0
+    fused = load(tmp_path / "r").guard
+    assert fused.fused
+    assert fused.limit < 0, "minus the paper's score, which is larger for the product"
+
+
+@pytest.mark.parametrize("size", ["0", "axb", "1x2x3", ""])
+def test_a_size_that_is_none(size, capsys, tmp_path):
+    with pytest.raises(SystemExit) as stop:
+        main(["fit", str(tmp_path), "--out", "x", "--size", size])
+    assert stop.value.code == 2
+    assert "size" in capsys.readouterr().err

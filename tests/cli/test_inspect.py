@@ -1,0 +1,110 @@
+import csv
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from inspect_core.classify.kernel_density import fit_kdf
+from inspect_core.cli.commands import main
+from inspect_core.cli.outputs import CSV_COLUMNS
+from inspect_core.defect_types.classifier import UNKNOWN_TYPE, embed
+from inspect_core.defect_types.training import FITS, FOREST
+from inspect_core.defect_types.training import fit as learn_types
+from inspect_core.images.read import read
+from inspect_core.recipe import inspect, loaded_backbone
+from inspect_core.records.recipe_file import load, save
+
+pytestmark = pytest.mark.slow
+
+
+def rows_of(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def defect_types(backbone, product):
+    """Defect types that know little: noise about the embedding of one defect."""
+    rng, photo = np.random.default_rng(0), next((product / "test/dent").iterdir())
+    points = embed(read(photo).pixels, None, backbone) + rng.normal(size=(8, 1280))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(FITS, FOREST, partial(fit_kdf, trees=20))
+        return learn_types(points.astype(np.float32), ["dent", "stain"] * 4).defect_types
+
+
+def test_inspect_writes_the_columns_and_the_maps(taught, product, tmp_path):
+    table, maps = tmp_path / "out" / "v.csv", tmp_path / "maps"
+    assert main(["inspect", str(taught), str(product), "--csv", str(table), "--maps", str(maps)]) == 1
+    rows = rows_of(table)
+    assert list(rows[0])[:4] == ["name", "digest", "score", "verdict"]
+    assert list(rows[0])[-1] == "milliseconds"
+    assert len(rows) == 21, "masks are not parts"
+    assert not any("ground_truth" in row["name"] for row in rows)
+    recipe = load(taught)
+    backbone = loaded_backbone(recipe.backbone, "cpu")
+    for row in rows[:3]:
+        verdict = inspect(read(product / row["name"]).pixels, recipe, backbone=backbone)
+        assert float(row["score"]) == verdict.score
+        assert row["verdict"] == verdict.verdict
+        raw = np.load(maps / row["name"].replace(".jpg", ".npy"))
+        assert np.array_equal(raw, verdict.anomaly_map)
+        assert Image.open(maps / row["name"].replace(".jpg", ".png")).size == Image.open(product / row["name"]).size
+
+
+def test_exit_codes(taught, product, tmp_path, capsys):
+    rows = tmp_path / "rows.csv"
+    main(["inspect", str(taught), str(product / "train"), "--csv", str(rows)])
+    calm = next(row["name"] for row in rows_of(rows) if row["verdict"] == "accept")
+    assert main(["inspect", str(taught), str(product / "train" / calm)]) == 0
+    assert main(["inspect", str(taught), str(product / "test/scratch")]) == 1
+    broken = tmp_path / "broken.zip"
+    broken.write_bytes(taught.read_bytes()[:5000])
+    assert main(["inspect", str(broken), str(product)]) == 2
+    assert "broken.zip" in capsys.readouterr().err
+    assert main(["inspect", str(taught), str(tmp_path / "gone")]) == 2
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert main(["inspect", str(taught), str(empty)]) == 2
+    assert main(["fit", str(empty), "--out", str(tmp_path / "x")]) == 2
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_damaged_photo_is_named_and_the_rest_is_inspected(taught, product, tmp_path, capsys):
+    (tmp_path / "a.png").write_bytes(b"not a picture")
+    good = next((product / "train/good").iterdir())
+    (tmp_path / "b.jpg").write_bytes(good.read_bytes())
+    assert main(["inspect", str(taught), str(tmp_path), "--csv", str(tmp_path / "v.csv")]) == 2
+    assert "a.png" in capsys.readouterr().err
+    assert [row["name"] for row in rows_of(tmp_path / "v.csv")] == ["b.jpg"]
+
+
+@pytest.mark.parametrize(("minimum_confidence", "named"), [(0.0, {"dent", "stain"}), (1.0, {UNKNOWN_TYPE})])
+def test_the_defect_type_of_a_part_stands_in_the_table(
+    taught, defect_types, product, tmp_path, minimum_confidence, named
+):
+    recipe = save(
+        replace(load(taught), defect_types=defect_types.with_limit(minimum_confidence), digest=None), tmp_path / "k.zip"
+    )
+    assert main(["inspect", str(tmp_path / "k.zip"), str(product / "test"), "--csv", str(tmp_path / "v.csv")]) == 1
+    rows = rows_of(tmp_path / "v.csv")
+    assert list(rows[0])[-3:] == ["kind", "kind_probability", "milliseconds"]
+    assert {row["kind"] for row in rows if row["verdict"] != "accept"} <= named
+    assert {row["kind"] for row in rows if row["verdict"] == "accept"} <= {""}
+    row = next(row for row in rows if row["verdict"] != "accept")
+    verdict = inspect(read(product / "test" / row["name"]).pixels, recipe)
+    assert (row["kind"], row["kind_probability"]) == (
+        (verdict.kind[0], repr(verdict.kind[1])) if verdict.kind else (UNKNOWN_TYPE, "")
+    )
+
+
+def test_without_defect_types_their_columns_are_empty(taught, product, tmp_path):
+    main(["inspect", str(taught), str(product / "test"), "--csv", str(tmp_path / "v.csv")])
+    assert {(row["kind"], row["kind_probability"]) for row in rows_of(tmp_path / "v.csv")} == {("", "")}
+
+
+def test_the_readme_names_every_column():
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert [column for column in CSV_COLUMNS if f"`{column}`" not in readme] == []
