@@ -85,8 +85,8 @@ def test_a_click_leads_to_the_part_the_patch_and_the_bench(open_app, map_in_hand
     assert f"row {row + 1}, column {column + 1}" in words(app)
     app.button(key="to_bench").click().run()
     assert not app.exception, app.exception
-    assert app.session_state[f"settings-{part.id}"]["position"] == points.photo[chosen]
-    shown = app.session_state[f"settings-{part.id}"]["patch"]
+    assert app.session_state[f"settings-{part.id}"].position == points.photo[chosen]
+    shown = app.session_state[f"settings-{part.id}"].patch
     assert shown == (points.photo[chosen], (row, column))
 
 
@@ -103,7 +103,7 @@ def test_other_colours_cost_no_new_map(open_app, map_in_hand, colour):
 def test_moving_the_limit_rings_others_on_the_same_map(open_app, map_in_hand):
     app = open_app(PAGE)
     before = words(app)
-    app.session_state[f"settings-{map_in_hand.id}"]["limits"] = Limits(0.0, 0.0)
+    app.session_state[f"settings-{map_in_hand.id}"].limits = Limits(0.0, 0.0)
     app.run()
     assert len(charts(app)) == 1
     assert "Ringed: 200 above the limit" not in before

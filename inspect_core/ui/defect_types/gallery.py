@@ -13,7 +13,7 @@ from inspect_core.images.samples import counted
 from inspect_core.ui import crops, shell, taught_part
 from inspect_core.ui.defect_types import labels as kinds_labels
 from inspect_core.ui.defect_types import training
-from inspect_core.ui.explore import panels
+from inspect_core.ui.session import in_force
 from inspect_core.ui.taught_part import TaughtPart
 
 ON_A_PAGE, CELL, PICTURE = 18, 148, 240
@@ -56,13 +56,13 @@ def gallery(taught: TaughtPart, by_region: bool) -> None:
 
 def crop_of(taught: TaughtPart, position: int) -> Box | None:
     """The region a photo is learned from: the largest above the limit, else of its true mask; None for neither."""
-    live, limits = panels.in_force(taught)
+    live, limits = in_force(taught)
     found = crops.found_box(taught, position, live, limits) if limits is not None else None
     return found or crops.true_box(taught, position)
 
 
 def _candidates(taught: TaughtPart, labels: dict[int, str]) -> list[int]:
-    live, limits = panels.in_force(taught)
+    live, limits = in_force(taught)
     scores = taught.scores(live)
     return [
         position

@@ -11,7 +11,7 @@ from inspect_core.ui.defect_types import labels as kinds_labels
 from inspect_core.ui.defect_types import training
 from inspect_core.ui.defect_types.results import PARENTS
 from inspect_core.ui.defect_types.training import Order
-from inspect_core.ui.explore import panels
+from inspect_core.ui.session import in_force
 from inspect_core.ui.taught_part import TaughtPart
 
 COUNTS_WIDTH, ORDER_WIDTH = 430, 470
@@ -132,7 +132,7 @@ def _learnable(taught: TaughtPart, groups: dict[str, str]) -> dict[int, str]:
 def _examples(taught: TaughtPart, by_region: bool, labels: dict[int, str]) -> tuple[Example, ...]:
     if not by_region:
         return examples_of(labels, by_region=False, found={}, true={})
-    live, limits = panels.in_force(taught)
+    live, limits = in_force(taught)
     found, true = {}, {position: crops.true_boxes(taught, position) for position in labels}
     if limits is not None:
         boxes = {position: crops.found_box(taught, position, live, limits) for position in labels}

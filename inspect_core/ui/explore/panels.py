@@ -16,9 +16,8 @@ from inspect_core.tuning.sensitivity import Reading
 from inspect_core.ui import shell
 from inspect_core.ui.explore import jobs
 from inspect_core.ui.inspect import live_parameters
-from inspect_core.ui.session import settings_of
+from inspect_core.ui.session import in_force
 from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.verdict import Limits
 
 GLOSS = {
     "image AUROC": "Image AUROC: the chance that a defect scores above a good part; 50 % is guessing.",
@@ -207,16 +206,6 @@ def _curves(taught: TaughtPart, name: str, value: float, readings: list[Reading]
         )
     with st.expander("The numbers"):
         st.dataframe({label: values, **lines, "strangest good part": spread["strangest good part"]}, hide_index=True)
-
-
-def in_force(taught: TaughtPart) -> tuple[dict[str, int], Limits | None]:
-    """The live value and the limits of this session; no limits when there is nothing to set them on."""
-    settings = settings_of(taught)
-    live = settings["live"]
-    try:
-        return live, settings["limits"] or taught.suggested_limits(live)
-    except ValueError:
-        return live, None
 
 
 def look() -> Look:

@@ -15,7 +15,7 @@ from inspect_core.plots.theme import Look, as_text
 from inspect_core.ui import shell, taught_part
 from inspect_core.ui.explore import jobs, panels
 from inspect_core.ui.explore.jobs import DrawnMap, MapOrder
-from inspect_core.ui.session import show_on_bench
+from inspect_core.ui.session import in_force, show_on_bench
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
 
@@ -32,7 +32,7 @@ def patch_map(taught: TaughtPart) -> None:
     if not taught.scored.photos:
         st.info("There are no photos on the bench yet. Add some on Inspect, and they appear here.")
         return
-    live, limits = panels.in_force(taught)
+    live, limits = in_force(taught)
     order, colour = _choose(taught)
     key = map_key(taught, order, live)
     drawn = jobs.kept().get(key)
