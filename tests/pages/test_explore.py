@@ -150,7 +150,7 @@ def test_a_curve_follows_k_without_the_network(open_app, in_the_hand, monkeypatc
     numbers = app.dataframe[0].value
     assert numbers["k"].iloc[[0, -1]].tolist() == [1, 8]
     assert (numbers["image AUROC"] >= 0).all()
-    assert (numbers["strangest good part"] >= 0).all()
+    assert (numbers["highest-scoring good part"] >= 0).all()
 
 
 def test_a_failed_job_says_why(open_app, in_the_hand, monkeypatch):
@@ -200,7 +200,7 @@ def test_an_opened_recipe_without_photos_says_what_is_missing(open_app, opened_r
     assert "Needs the good photos" in words(app)
     app.segmented_control(key="explore_view").set_value("Sensitivity").run()
     assert not app.exception, app.exception
-    assert "at least two photos known to be good" in app.info[0].value
+    assert "at least two photos of good parts" in app.info[0].value
 
 
 def test_photos_added_to_an_opened_recipe_are_mapped_with_their_truth_unknown(open_app, opened_recipe, product):

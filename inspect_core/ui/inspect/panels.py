@@ -45,7 +45,8 @@ def first_start() -> None:
     job = shell.jobs().current
     if job is not None and job.active:
         st.info(
-            "Nothing has been taught yet, so Loupe is learning the sample part. This page fills when it is done.",
+            "Nothing has been taught yet, so Loupe is learning the sample part. "
+            "This page updates when training finishes.",
             icon=":material/hourglass_top:",
         )
         shell.watch_in_page()
@@ -57,7 +58,7 @@ def first_start() -> None:
 
 
 def headline(taught: TaughtPart) -> None:
-    """The part in hand and what the engineer should know of the photos it was taught with."""
+    """The running job, and what the engineer should know of the photos it was taught with."""
     shell.show_running("This page updates when training finishes.")
     if not taught.notes:
         return
@@ -168,8 +169,8 @@ def preview_buttons(taught: TaughtPart, run: Run, position: int) -> None:
     what = live_parameters.describe(run.parameters)
     if left.button(
         "Apply", key=f"apply-{taught.id}", type="primary", icon=":material/check:", disabled=run.live is None,
-        width="stretch", help="Learns from all good photos with these values, in the background. Only then do they "
-        "set limits and enter a recipe.",
+        width="stretch", help="Learns from all good photos with these values, in the background. Only then do "
+        "they set limits and go into a recipe.",
     ):  # fmt: skip
         try:
             shell.start(f"Applying {what}", lambda job: previews.apply(taught, run, job.report))
@@ -203,8 +204,8 @@ def product_check(taught: TaughtPart, settings: Settings) -> None:
     words = {OFF: "Off", WARN: "Warn", STOP: "Stop"}
     chosen = st.segmented_control(
         "Product check", list(words), default=settings.mode, format_func=words.get, required=True,
-        key=f"guard-{taught.id}", help="Is this the product that was taught? Warn: a sentence above the verdict. Stop: "
-        "the recipe rejects a photo of anything else, whatever its score. The check compares the whole photo with "
+        key=f"guard-{taught.id}", help="Is this the product that was taught? Warn: a warning above the verdict. Stop: "
+        "a photo of anything else is rejected, whatever its score. The check compares the whole photo with "
         f"the good ones (CoP on the network's last features{FUSION if taught.guard.fused else ''}, Fang et al. 2024); "
         "its limit comes from good photos.",
     )  # fmt: skip

@@ -48,7 +48,7 @@ def of_preview(taught: TaughtPart, position: int, run: Run, model: View) -> View
     """
     what = describe(run.parameters)
     if not run.ready(position):
-        return replace(model, note=f"The preview of {what} is being computed; this is still the model in force.")
+        return replace(model, note=f"The preview of {what} is being computed; the current model is still shown.")
     pixel_map = run.map(position, run.live)
     if not run.complete:
         fraction = _ratio(float(np.median(pixel_map)), float(np.median(model.pixel_map)))
@@ -58,7 +58,7 @@ def of_preview(taught: TaughtPart, position: int, run: Run, model: View) -> View
             scores, pixel_map, _scaled(model.limits, fraction), _scaled(model.suggested, fraction),
             model.calm * fraction, model.sentence,
         )  # fmt: skip
-        return replace(scaled, note=f"Preview of {what}, not applied. The gallery and the counts follow.")
+        return replace(scaled, note=f"Preview of {what}, not applied. Gallery and counts will follow.")
     scores = run.scores(run.live)
     suggested = default_limits(run.photos, scores)
     limits = run.limits or _scaled(suggested, _ratio(model.limits.reject, model.suggested.reject))
