@@ -113,7 +113,7 @@ def arrange(paths: Sequence[PurePosixPath]) -> Layout:
             images[path] = place
         elif side == "test":
             refused[path] = (
-                "it is in test/ itself, neither good nor a kind of defect; move it into test/good/ or another"
+                "it is in test/ itself, neither good nor a defect type; move it into test/good/ or another"
             )
         else:
             refused[path] = "it lies beside the folder of good parts; move it into that folder, or into one of defects"

@@ -86,7 +86,7 @@ def _copies(samples: Sequence[Sample], file_digests: Sequence[bytes]) -> str | N
     count = sum(len(group) - 1 for group in groups)
     sentence = f"{counted(count, 'file')} copied from another ({twins}); delete the copies, or results look too good."
     if contradictory:
-        sentence += f" {len(contradictory)} of them under two kinds: decide which is right."
+        sentence += f" {len(contradictory)} of them under two defect types: decide which is right."
     return sentence
 
 

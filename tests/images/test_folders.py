@@ -65,7 +65,7 @@ def test_mvtec_layout(mvtec):
         ("good", 14), ("crack", 3), ("dent", 2), ("masks", 4), ("skipped", 1)
     ]  # fmt: skip
     assert samples.table()[0].remark == "10 in train/, 4 in test/"
-    assert samples.summary() == "14 good, 5 defects of 2 kinds, 4 masks, 1 skipped"
+    assert samples.summary() == "14 good, 5 defects of 2 types, 4 masks, 1 skipped"
 
 
 def test_a_flat_folder_is_good(tmp_path):
@@ -232,7 +232,7 @@ def test_copies_contradictions_and_near_duplicates_are_pointed_out(tmp_path):
     sizes, copies, near = scan(tmp_path).warnings
     assert sizes.startswith("23 of 24 images are 48 × 40 px, but not good/3 again.jpg.")
     assert copies.startswith("2 files copied from another (good/1.png (good) = scratch/1.png (scratch))")
-    assert "1 of them under two kinds" in copies
+    assert "1 of them under two defect types" in copies
     assert near.startswith("4 good images are nearly the same as another (such as good/2.png and good/copy.png)")
 
 

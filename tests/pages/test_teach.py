@@ -53,14 +53,14 @@ def files_of(recipe: Path) -> dict:
 
 def test_the_sample_is_ready_to_be_taught(open_app, monkeypatch):
     app = open_app("pages/teach.py")
-    assert "80 good, 20 defects of 5 kinds" in " ".join(element.value for element in app.markdown)
+    assert "80 good, 20 defects of 5 types" in " ".join(element.value for element in app.markdown)
     assert app.button(key="teach").label == "Teach"
     assert "Training takes about" in " ".join(element.value for element in app.caption)
 
 
 def test_a_folder_is_taught_and_lies_in_hand(open_app, no_first_start, exported, product):
     app = choose_folder(open_app("pages/teach.py"), product)
-    assert "18 good, 3 defects of 2 kinds" in " ".join(element.value for element in app.markdown)
+    assert "18 good, 3 defects of 2 types" in " ".join(element.value for element in app.markdown)
     make_small(app)
     app.button(key="teach").click().run()
     assert shell.jobs().current.title == "Teaching flange"

@@ -57,9 +57,8 @@ def first_start() -> None:
         st.switch_page("pages/teach.py")
 
 
-def headline(taught: TaughtPart) -> None:
-    """The running job, and what the engineer should know of the photos it was taught with."""
-    shell.show_running("This page updates when training finishes.")
+def notes(taught: TaughtPart) -> None:
+    """What the engineer should know of the photos the part was taught with."""
     if not taught.notes:
         return
     with st.expander(f"{len(taught.notes)} {'note' if len(taught.notes) == 1 else 'notes'} on the photos"):
