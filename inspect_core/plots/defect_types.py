@@ -16,7 +16,7 @@ def confusion(counts: np.ndarray, names: Sequence[str], look: Look) -> go.Figure
     """(C, C + 1) counts, rows true kinds, columns what they were called; the last column is "unknown defect type"."""
     figure = blank(look, height=120 + 44 * len(names))
     names = [as_text(name) for name in names]
-    called = [*names, "not known"]
+    called = [*names, "unknown"]
     fractions = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     diagonal = np.eye(*counts.shape, dtype=bool)
     figure.add_heatmap(

@@ -94,7 +94,7 @@ def show_running(then: str) -> None:
     """The running job in the page itself, with what happens after; nothing when none runs."""
     job = jobs().current
     if job is not None and job.active:
-        st.info(f"{plain(job.title)} is running. {then}", icon=":material/hourglass_top:")
+        st.info(f"In progress: {plain(job.title)}. {then}", icon=":material/hourglass_top:")
     if problem := st.session_state.get("job_problem"):
         st.error(plain(problem), icon=":material/error:")
         if st.button("Dismiss", key="dismiss_problem"):

@@ -48,7 +48,7 @@ def learn(taught: TaughtPart) -> bool:
             )
         st.caption(
             f"A defect type takes at least {LEAST} photos, of different parts: one to learn from and one to check "
-            f"with. From {ENOUGH} on, its probability is worth something."
+            f"with. From {ENOUGH} on, its probability becomes useful."
         )
         _keep_together(taught)
     with row.container(width=ORDER_WIDTH):

@@ -126,7 +126,7 @@ def _trust(taught: TaughtPart, learned: Taught) -> None:
             "Larger dot, more parts."
         )
     with row.container(width=CURVE_WIDTH):
-        st.markdown("**Does it know where its knowledge ends?**")
+        st.markdown("**Does it recognise the unknown?**")
         lines = dict(zip(stated, (learned.away_kernel, learned.away_parent), strict=True))
         prior = float(taught.defect_types.classifier.prior.max())
         st.plotly_chart(
@@ -134,7 +134,7 @@ def _trust(taught: TaughtPart, learned: Taught) -> None:
             theme=None, key="falling", config=NO_BAR,
             alt="Mean probability against distance from the examples; the one in use falls to guessing.",
         )  # fmt: skip
-        st.caption("Far from every example, the one in use falls to guessing and nothing gets a name.")
+        st.caption("Far from every example, the one in use falls to guessing, and nothing is named.")
     with st.expander("Compared with the model alone and with standard calibration"):
         rows = stated | {f"{parent}, isotonic": learned.isotonic, f"{parent}, sigmoid": learned.sigmoid}
         st.dataframe(

@@ -73,7 +73,7 @@ def _local_variance(taught: TaughtPart, live: dict[str, int]) -> None:
         local = jobs.local_spectrum(taught)
     width = local.values.shape[-1]
     above = st.segmented_control(
-        "Count a direction from a variance of", THRESHOLDS, default=1e-2, required=True, key="rank_above",
+        "Count directions with a variance of at least", THRESHOLDS, default=1e-2, required=True, key="rank_above",
         format_func=lambda value: f"{value:g}",
         help="At the ridge, 0.01 as a rule, a direction is half noise. 0.0001 is the bound of Kim et al. (2021).",
     )  # fmt: skip

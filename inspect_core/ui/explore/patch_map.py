@@ -21,7 +21,7 @@ from inspect_core.verdict import Limits
 
 PATCHES, PHOTOS = "Patches", "Whole photos"
 BEFORE, AFTER = "As the network gives them", "As the detector sees them"
-KIND, SCORE, PHOTO, LOT = "Good or defect", "Score", "Photo", "Lot"
+KIND, SCORE, PHOTO, LOT = "Defect type", "Score", "Photo", "Lot"
 PICKED_SIDE, NEAR_SIDE = 512, 128
 FRAME = (194, 65, 12)
 

@@ -112,7 +112,8 @@ def _describe(path: Path, recipe: Recipe) -> None:
 def _defect_types(recipe: Recipe) -> str:
     if recipe.defect_types is None:
         return "none"
-    return f"{', '.join(recipe.defect_types.names)}; minimum confidence {recipe.defect_types.minimum_confidence:.0%}"
+    least = 100 * recipe.defect_types.minimum_confidence
+    return f"{', '.join(recipe.defect_types.names)}; minimum confidence {least:.0f} %"
 
 
 def _open(recipe: Recipe) -> None:
