@@ -112,9 +112,7 @@ def arrange(paths: Sequence[PurePosixPath]) -> Layout:
         if place is not None:
             images[path] = place
         elif side == "test":
-            refused[path] = (
-                "it is in test/ itself, neither good nor a defect type; move it into test/good/ or another"
-            )
+            refused[path] = "it is in test/ itself, neither good nor a defect type; move it into test/good/ or another"
         else:
             refused[path] = "it lies beside the folder of good parts; move it into that folder, or into one of defects"
     matched = _match(masks, images)
