@@ -13,6 +13,8 @@ LAYOUT = """
 .stAppHeader { height: 2.25rem; min-height: 0; background: transparent; pointer-events: none; }
 .stAppHeader * { pointer-events: auto; }
 .stSidebarHeader { height: 2.25rem; }
+/* White on the dark theme's bright accent can hardly be read. */
+[data-testid="stBaseButton-primary"]:enabled { color: light-dark(white, #10171a); }
 </style>
 """
 

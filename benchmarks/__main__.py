@@ -23,7 +23,10 @@ README = Path(__file__).resolve().parent.parent / "README.md"
 
 MAIN_JOB: dict[str, tuple[ModuleType, str]] = {
     "inspection": (inspection, "one image: decode, backbone, detector, map, verdict, and the ratio to the backbone"),
-    "moving": (moving, "a move of k, q or the limit with 100 photos, and previews of γ and σ"),
+    "moving": (
+        moving,
+        "a move of k, q or the limit with 100 photos, on the page and in a browser; previews of γ and σ",
+    ),
     "teaching": (teaching, "the fit alone, extraction, and teaching a sample part"),
     "recipe_size": (recipe_size, "recipes on disk, and what 16-bit storage does to scores"),
     "start": (start, "from the command to the first page"),

@@ -8,11 +8,13 @@ from inspect_core.ui.defect_types import gallery, panels, results
 shell.gate("pages/defect_types.py")
 
 st.title("Defect types")
-st.caption("Which defect is it? From a few labelled examples Loupe names the kind, or says that it knows no such kind.")
+st.caption(
+    "Which defect is it? Loupe learns defect types from a few labelled examples and says when it does not know one."
+)
 
 taught = taught_part.current()
 if taught is None:
-    shell.nothing_taught("Defect types names the defects of a taught part.")
+    shell.nothing_taught("This page names the defects of a taught part.")
     st.stop()
 if taught.defect_types is not None:
     results.results(taught)

@@ -18,7 +18,7 @@ st.caption("Why does it think so? What the network and the detector see in your 
 
 taught = taught_part.current()
 if taught is None:
-    shell.nothing_taught("Explore shows what a taught part looks like from inside.")
+    shell.nothing_taught("This page shows what the network and the detector see in a taught part.")
     st.stop()
 view = st.segmented_control(
     "Look at", list(VIEWS), default=next(iter(VIEWS)), required=True, key="explore_view", label_visibility="collapsed"

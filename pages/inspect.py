@@ -11,6 +11,7 @@ taught = taught_part.current()
 if taught is None:
     panels.first_start()
     st.stop()
-panels.headline(taught)
+shell.show_running("This page updates when it finishes.")
 panels.hand_over_thumbnails(taught)
 panels.bench_with_parameters(taught)
+panels.notes(taught)

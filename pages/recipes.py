@@ -8,11 +8,11 @@ from inspect_core.ui.recipes import panels
 shell.gate("pages/recipes.py")
 
 st.title("Recipes")
-st.markdown("A recipe holds everything needed to inspect a part: data only, no program. Give it to the line as it is.")
+st.markdown("A recipe holds everything needed to inspect a part: data only, no code. It runs on the line as it is.")
 panels.add_from_file()
 paths = panels.saved()
 if not paths:
-    st.info("No recipe has been saved yet. Teach a part, set the limit on Inspect, and save it there.")
+    st.info("No recipe has been saved yet. Teach a part, set the limit on Inspect, then save the recipe there.")
     if st.button("Go to Inspect", type="primary", key="to_inspect"):
         st.switch_page("pages/inspect.py")
 for path in paths:

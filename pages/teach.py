@@ -30,4 +30,4 @@ if order is not None:
             st.rerun()
         except Busy as error:
             st.warning(shell.plain(error))
-    shell.show_running("When it is done, the part lies on Inspect; you can go on looking around meanwhile.")
+    shell.show_running("The part appears on Inspect when training finishes; you can use the other pages meanwhile.")

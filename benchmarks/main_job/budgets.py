@@ -44,6 +44,8 @@ ROWS = (
     Row("move of the limit, 100 photos", "moving", "32x32.limit", "ms", 150),
     Row("move of q (CoRP), 100 photos", "moving", "corp.q", "ms", 150),
     Row("move of q (kernel PCA), 100 photos", "moving", "kernel_pca.q", "ms", 150),
+    Row("move of k, all that the page computes, limit set by hand", "moving", "page.limit_by_hand", "ms", 150),
+    Row("key press on the limit to its overlay, in Chromium", "moving", "key_to_overlay", "ms", 60),
     Row("preview of γ, shown photo", "moving", "corp.preview_shown", "s", 1),
     Row("preview of γ, 100 photos", "moving", "corp.preview_all", "s", 10),
     Row("preview of σ, shown photo", "moving", "kernel_pca.preview_shown", "s", 1),

@@ -1,28 +1,55 @@
-"""Moves on the bench with 100 photos: every score and the shown heatmap after a move of k, q or the limit; previews.
+"""Moves on the bench with 100 photos: every score and the shown heatmap after a move of k, q or the limit; previews;
+all that the page computes at a move of k; and, in Chromium, the time from a key press on the limit to its overlay.
 
-The core's part alone, without the page. Every move goes to another value than the one before.
+Every move goes to a value whose scores are not there yet.
 """
 
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import cycle
+from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import torch
 
-from benchmarks.main_job.setting import Setting, all_shown, study
+from benchmarks.main_job.setting import QUICK, Setting, all_shown, study
+from benchmarks.main_job.start import FINISHED, ON_THE_BENCH, PATIENCE_S, open_browser, served
 from benchmarks.measure import Stopwatch, spread, timed
 from inspect_core.features.store import Store
+from inspect_core.guard.model import OFF
 from inspect_core.judge.anomaly_map import regions
+from inspect_core.study import scored_photos
 from inspect_core.study.evaluation import in_parts_of
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample
+from inspect_core.ui import taught_part
+from inspect_core.ui.bench import payload, pixels
+from inspect_core.ui.inspect import views
+from inspect_core.ui.session import Settings
 from inspect_core.verdict import Limits
 
 PREVIEWS = {"corp": {"gamma": 2.0}, "kernel_pca": {"sigma": 1.5}}
 """Method -> what its parameter moves to: a value, or for σ a multiple of the fitted one."""
+BETWEEN_KEYS_MS, WARM_UP = 400, 2
+# Resolves to milliseconds from the key event to the end of the first frame in which a pixel of the overlay differs.
+KEY_TO_OVERLAY = """overlay => new Promise(resolve => {
+  const pixels = () => {
+    const { width, height } = overlay;
+    return new Uint32Array(overlay.getContext("2d").getImageData(0, 0, width, height).data.buffer);
+  };
+  const before = pixels();
+  window.addEventListener("keydown", event => {
+    const look = () => requestAnimationFrame(() => setTimeout(() => {
+      const now = performance.now();
+      if (pixels().some((pixel, i) => pixel !== before[i])) resolve(now - event.timeStamp);
+      else look();
+    }));
+    look();
+  }, { capture: true, once: true });
+})"""
 
 
 def figures(setting: Setting) -> dict:
@@ -34,22 +61,86 @@ def figures(setting: Setting) -> dict:
                 "k": move_live(fitted.scored, setting.repeats),
                 "limit": move_limit(fitted.scored, setting.repeats),
             }
+            if side == setting.sides[0]:
+                found["page"] = {
+                    "suggested_limit": move_on_page(fitted, setting.repeats, by_hand=False),
+                    "limit_by_hand": move_on_page(fitted, setting.repeats, by_hand=True),
+                }
     for method in PREVIEWS:
         with _fitted(setting, setting.sides[0], method) as fitted:
             found[method] = {"q": move_live(fitted.scored, setting.repeats)} | preview(fitted, setting.runs)
-    return found
+    return found | ({} if setting == QUICK else in_browser(setting.repeats))
 
 
 def move_live(scored: ScoredPhotos, repeats: int) -> dict:
     """All image scores and the shown photo's map at another stop of the live parameter."""
-    stops = cycle(scored.stops[:: max(1, len(scored.stops) // 16)])
+    stops = _other_stops(scored)
 
     def move() -> None:
         live = {scored.live_name: next(stops)}
         scored.scores(**live)
         scored.map(0, **live)
 
-    return timed(move, repeats=repeats)
+    return timed(move, repeats=min(repeats, len(scored.stops) - 1 - WARM_UP), warm_up=WARM_UP)
+
+
+def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
+    """All that Inspect computes when the live parameter moves: limits, scores, verdicts, map, and what is sent.
+
+    by_hand: whether the limit was set by hand, so that it is carried over. scoring_passes: how often a move computes
+    each photo's score.
+    """
+    part = taught_part.of_study("flange", fitted)
+    scored, stops = part.scored, _other_stops(part.scored)
+    scored._scores.clear()
+    limits = part.suggested_limits(scored.live)
+    settings = Settings(scored.live, limits if by_hand else None, 0, OFF)
+    heat, passes, image_score = np.zeros((512, 4), np.uint8), [], scored_photos.image_score
+
+    def counted(maps: np.ndarray) -> np.ndarray:
+        passes.append(len(maps))
+        return image_score(maps)
+
+    def move() -> None:
+        settings.move_live(part, next(stops))
+        view = views.of_model(part, 0, settings.live, settings.limits)
+        verdict = views.verdict_of(part, 0, view, settings.guard(part), preview=False, gone=False)
+        parts = [
+            payload.Part(photo.name, photo.kind, photo.part, photo.group, float(score))
+            for photo, score in zip(scored.photos, view.scores, strict=True)
+        ]
+        shown = payload.Shown(0, part.pixels(0), view.pixel_map, guard=verdict.guard)
+        payload.check(parts, shown, heat)
+        payload.payload(parts, shown, view.limits, calm=view.calm, suggested=view.suggested, sentence=view.sentence)
+        pixels.planes(view.pixel_map, None)
+
+    moves = min(repeats, len(scored.stops) - 1 - WARM_UP)
+    with patch.object(scored_photos, "image_score", counted):
+        found = timed(move, repeats=moves, warm_up=WARM_UP)
+    return found | {"scoring_passes": sum(passes) / len(scored.photos) / (moves + WARM_UP)}
+
+
+def in_browser(presses: int) -> dict:
+    """Milliseconds from a key press on the limit's slider to a changed pixel of its overlay; empty without Chromium."""
+    with tempfile.TemporaryDirectory(prefix="loupe-moving-") as folder, open_browser() as browser:
+        if browser is None:
+            return {}
+        with served(Path(folder)) as (address, _):
+            page = browser.new_page(viewport={"width": 1440, "height": 900})
+            page.set_default_timeout(1000 * PATIENCE_S)
+            page.goto(address)
+            page.wait_for_selector(ON_THE_BENCH)
+            page.wait_for_function(FINISHED)
+            page.wait_for_selector(".bench:not(.waiting):not(.empty)")
+            overlay, limit = page.locator(".bench .marks"), page.locator(".bench .handle.reject")
+            limit.focus()
+            took = []
+            for press in range(presses + WARM_UP):
+                answer = overlay.evaluate_handle(f"overlay => ({{ took: ({KEY_TO_OVERLAY})(overlay) }})")
+                page.keyboard.press("ArrowRight" if press % 8 < 4 else "ArrowLeft")
+                took.append(answer.evaluate("answer => answer.took"))
+                page.wait_for_timeout(BETWEEN_KEYS_MS)
+            return {"browser": f"Chromium {browser.version}", "key_to_overlay": spread(took[WARM_UP:], "ms")}
 
 
 def move_limit(scored: ScoredPhotos, repeats: int) -> dict:
@@ -96,6 +187,11 @@ def preview(fitted: Study, runs: int) -> dict:
         "preview_shown": spread(shown.tolist(), "s"),
         "preview_all": spread((shown + took["others"]).tolist(), "s"),
     }
+
+
+def _other_stops(scored: ScoredPhotos) -> Iterator[int]:
+    """Every stop but the one to begin with, each once: a score once computed is not computed again."""
+    return (stop for stop in scored.stops if stop != scored.start)
 
 
 def _moved(fitted: Study) -> dict[str, float]:

@@ -74,9 +74,9 @@ def advice(labels: Mapping[int, str], groups: Sequence[str]) -> list[tuple[str, 
     for kind, count in sorted(Counter(labels.values()).items()):
         if kind not in ready:
             remark = (
-                f"{LEAST - count} more to be learned" if count < LEAST else "all of one part: add one of another part"
+                f"{LEAST - count} more to be learned" if count < LEAST else "all of one part: add a photo of another"
             )
         else:
-            remark = f"{ENOUGH - count} more for a probability to trust" if count < ENOUGH else "enough"
+            remark = f"{ENOUGH - count} more for a useful probability" if count < ENOUGH else "enough"
         rows.append((kind, count, remark))
     return rows

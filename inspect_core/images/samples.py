@@ -78,7 +78,7 @@ class Samples:
         defect_types = len({sample.kind for sample in self.defects})
         masks = sum(sample.mask is not None for sample in self.defects)
         return (
-            f"{len(self.good)} good, {len(self.defects)} defects of {counted(defect_types, 'kind')}, "
+            f"{len(self.good)} good, {len(self.defects)} defects of {counted(defect_types, 'type')}, "
             f"{counted(masks, 'mask')}, {len(self.skipped)} skipped"
         )
 

@@ -24,7 +24,7 @@ def eigenvalues(fractions: np.ndarray, q: int, held: float, look: Look) -> go.Fi
     figure.update_xaxes(
         title="component, largest first", type="log", dtick=1, range=[0, np.log10(len(fractions)) + 0.02]
     )
-    figure.update_yaxes(title="share of the variance", type="log", dtick=1, exponentformat="power")
+    figure.update_yaxes(title="fraction of the variance", type="log", dtick=1, exponentformat="power")
     mark_value(figure, max(q, 1), f"q = {q} keeps {held:.1%}; what lies right of it is scored", look)
     return figure
 
@@ -119,7 +119,7 @@ def curves(
     if fractions:
         figure.update_yaxes(range=[-0.02, 1.02], tickformat=".0%")
     if in_force is not None:
-        mark_value(figure, in_force, f"in force: {_figure(in_force)}", look)
+        mark_value(figure, in_force, f"current: {_figure(in_force)}", look)
     return figure
 
 

@@ -16,7 +16,7 @@ def confusion(counts: np.ndarray, names: Sequence[str], look: Look) -> go.Figure
     """(C, C + 1) counts, rows true types, columns what they were called; the last column is "unknown defect type"."""
     figure = blank(look, height=120 + 44 * len(names))
     names = [as_text(name) for name in names]
-    called = [*names, "not known"]
+    called = [*names, "unknown"]
     fractions = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     diagonal = np.eye(*counts.shape, dtype=bool)
     figure.add_heatmap(
@@ -38,13 +38,13 @@ def confusion(counts: np.ndarray, names: Sequence[str], look: Look) -> go.Figure
                     font={"size": 15, "color": look.ink},
                 )  # fmt: skip
     figure.update_xaxes(title="named as", side="top", showline=False, ticks="", type="category", tickangle=0)
-    figure.update_yaxes(title="true kind", autorange="reversed", showline=False, ticks="", type="category")
+    figure.update_yaxes(title="true type", autorange="reversed", showline=False, ticks="", type="category")
     figure.update_layout(margin={"t": 60})
     return figure
 
 
 def reliability(curves: Mapping[str, ReliabilityCurve], look: Look) -> go.Figure:
-    """Fraction named rightly against stated probability, a mark for every bin as large as its count; the first is bold.
+    """Fraction named correctly against stated probability; marks are as large as their bins' counts, the first is bold.
 
     Lines lead through bins of `FEW_IN_BIN` examples or more only: the fraction of fewer is chance.
     """
@@ -53,7 +53,13 @@ def reliability(curves: Mapping[str, ReliabilityCurve], look: Look) -> go.Figure
         x=[0, 1], y=[0, 1], mode="lines", line={"color": look.faint, "width": 2}, hoverinfo="skip", showlegend=False
     )
     figure.add_annotation(
-        x=0.12, y=0.12, text="as it says", showarrow=False, yshift=-14, xanchor="left", font={"color": look.unknown}
+        x=0.12,
+        y=0.12,
+        text="well calibrated",
+        showarrow=False,
+        yshift=-14,
+        xanchor="left",
+        font={"color": look.unknown},
     )
     for number, ((name, curve), colour) in enumerate(
         zip(curves.items(), (look.good, *look.defect_types), strict=False)
@@ -70,10 +76,10 @@ def reliability(curves: Mapping[str, ReliabilityCurve], look: Look) -> go.Figure
                 "size": 5 + 14 * np.sqrt(curve.count[filled] / curve.count.max()), "color": colour,
                 "opacity": np.where(firm[filled], 0.7 if number else 1.0, 0.3), "line": {"width": 0},
             },
-            hovertemplate="says %{x:.0%}, right %{y:.0%} of %{customdata}<extra>" + name + "</extra>",
+            hovertemplate="states %{x:.0%}, right for %{y:.0%} of %{customdata}<extra>" + name + "</extra>",
         )  # fmt: skip
-    figure.update_xaxes(title="probability it states", range=[0, 1.03], tickformat=".0%", dtick=0.2)
-    figure.update_yaxes(title="share named rightly", range=[-0.05, 1.05], tickformat=".0%", dtick=0.2)
+    figure.update_xaxes(title="stated probability", range=[0, 1.03], tickformat=".0%", dtick=0.2)
+    figure.update_yaxes(title="fraction named correctly", range=[-0.05, 1.05], tickformat=".0%", dtick=0.2)
     figure.update_layout(showlegend=True, margin={"t": 52}, legend={"y": 1.06})
     return figure
 

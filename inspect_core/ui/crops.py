@@ -1,6 +1,6 @@
 """What is looked at on a photo of the tray: the boxes of what stands out or is known to be there, and their features.
 
-Kinds are learned from these crops and known cases are compared by them, so both see what inspection sees.
+Defect types are learned from these crops and known cases are compared by them, so both see what inspection sees.
 """
 
 import contextlib

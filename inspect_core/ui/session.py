@@ -1,56 +1,87 @@
-"""What this session has set for the part in hand: the bench, Explore and Kinds read it here."""
+"""What this session has set for the part in hand: every page reads it here."""
+
+from dataclasses import dataclass, field
 
 import streamlit as st
 
+from inspect_core.guard.model import OFF, Guard
 from inspect_core.ui import taught_part
+from inspect_core.ui.inspect.previews import Run
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
 
 
-def settings_of(taught: TaughtPart) -> dict:
-    """This session's settings for a part; those of parts that were put away go.
+@dataclass
+class Settings:
+    """What one session has set for one taught part; nothing of it is kept anywhere else.
 
-    live values; limits (None: as suggested); position of the photo shown; patch framed on it: (position, (row, column))
-    or None; added: ids of the files added; problems: why the last ones could not be; preview: the run at hand, or None;
-    film: token of the thumbnails handed over, or None.
+    live: the live parameter in force, by name; limits: set by hand, None for the suggested ones; position: of the photo
+    shown; mode: of the product check; patch: framed on a photo, (position, (row, column)); added: ids of the files
+    added; problems: why the last ones could not be; preview: the run at hand; begin: the live value that a button wants
+    the next preview to begin with; film: token of the thumbnails handed over.
     """
+
+    live: dict[str, int]
+    limits: Limits | None
+    position: int
+    mode: str
+    patch: tuple[int, tuple[int, int]] | None = None
+    added: set[str] = field(default_factory=set)
+    problems: list[str] = field(default_factory=list)
+    preview: Run | None = None
+    begin: int | None = None
+    film: str | None = None
+
+    def move_live(self, taught: TaughtPart, value: int) -> None:
+        """Another live value is another scale of scores: a limit set by hand keeps its ratio to the suggested one."""
+        live = {taught.scored.live_name: value}
+        if self.limits is not None:
+            before, after = taught.suggested_limits(self.live), taught.suggested_limits(live)
+            ratio = after.reject / before.reject if before.reject else 1.0
+            self.limits = Limits(self.limits.review * ratio, self.limits.reject * ratio)
+        self.live = live
+
+    def guard(self, taught: TaughtPart) -> Guard | None:
+        """The part's product check in this session's mode; None without one."""
+        return taught.guard and taught.guard.with_mode(self.mode)
+
+
+def settings_of(taught: TaughtPart) -> Settings:
+    """This session's settings for a part; those of parts that were put away go."""
     if _key(taught.id) not in st.session_state:
-        live = dict(taught.recipe.live) if taught.study is None and taught.recipe else taught.scored.live
+        opened = taught.recipe if taught.study is None else None
+        live = dict(opened.live) if opened else taught.scored.live
         before = settings_at(taught.follows)
-        st.session_state[_key(taught.id)] = {
-            "live": live,
-            "limits": taught.recipe.limits if taught.study is None and taught.recipe else None,
-            "position": before["position"] if before else _strangest(taught, live),
-            "patch": None,
-            "added": set(),
-            "problems": [],
-            "preview": None,
-            "film": None,
-        }
+        st.session_state[_key(taught.id)] = Settings(
+            live,
+            opened and opened.limits,
+            before.position if before else _strangest(taught, live),
+            before.mode if before else taught.guard.mode if taught.guard else OFF,
+        )
         for key in [key for key in st.session_state if str(key).startswith(_key(""))]:
             if taught_part.find(key.removeprefix(_key(""))) is None:
                 del st.session_state[key]
     return st.session_state[_key(taught.id)]
 
 
-def settings_at(taught_id: str | None) -> dict | None:
-    """This session's settings for the part of this id, as `settings_of` keeps them; None without any."""
+def settings_at(taught_id: str | None) -> Settings | None:
+    """This session's settings for the part of this id; None without any."""
     return st.session_state.get(_key(taught_id))
 
 
-def carry_limits(taught: TaughtPart, settings: dict, live: dict[str, int]) -> None:
-    """Another live value is another scale of scores: a limit set by hand keeps its ratio to the suggested one."""
-    if settings["limits"] is not None:
-        before, after = taught.suggested_limits(settings["live"]), taught.suggested_limits(live)
-        ratio = after.reject / before.reject if before.reject else 1.0
-        settings["limits"] = Limits(settings["limits"].review * ratio, settings["limits"].reject * ratio)
-    settings["live"] = live
+def in_force(taught: TaughtPart) -> tuple[dict[str, int], Limits | None]:
+    """The live value and the limits this session works with; limits None while no photo can set them."""
+    settings = settings_of(taught)
+    try:
+        return settings.live, settings.limits or taught.suggested_limits(settings.live)
+    except ValueError:
+        return settings.live, None
 
 
 def show_on_bench(taught: TaughtPart, position: int, place: tuple[int, int] | None) -> None:
     """Go to Inspect with this photo on the bench and the patch in this row and column of the grid framed."""
-    settings_of(taught)["position"] = position
-    settings_of(taught)["patch"] = None if place is None else (position, place)
+    settings = settings_of(taught)
+    settings.position, settings.patch = position, None if place is None else (position, place)
     st.switch_page("pages/inspect.py")
 
 

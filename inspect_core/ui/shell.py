@@ -94,7 +94,7 @@ def show_running(then: str) -> None:
     """The running job in the page itself, with what happens after; nothing when none runs."""
     job = jobs().current
     if job is not None and job.active:
-        st.info(f"{plain(job.title)} is running. {then}", icon=":material/hourglass_top:")
+        st.info(f"In progress: {plain(job.title)}. {then}", icon=":material/hourglass_top:")
     if problem := st.session_state.get("job_problem"):
         st.error(plain(problem), icon=":material/error:")
         if st.button("Dismiss", key="dismiss_problem"):
@@ -107,7 +107,7 @@ def nothing_taught(words: str) -> None:
     if say_if_put_away():
         return
     st.info(f"Nothing has been taught yet. {words}", icon=":material/info:")
-    show_running("This page fills when it is done.")
+    show_running("This page updates when training finishes.")
     if st.button("Teach a part", type="primary", icon=":material/school:", key="to_teach"):
         st.switch_page("pages/teach.py")
 
@@ -118,11 +118,11 @@ def say_if_put_away() -> bool:
     if other is None:
         return False
     st.info(
-        f"The part you had on the bench was put away: the last {taught_part.SHELF_SIZE} that were used, in this window "
+        f"The part you were working on was put away: only the last {taught_part.SHELF_SIZE} parts used, in this window "
         "or another, are kept in memory. Open its recipe, or teach it again.",
         icon=":material/inventory_2:",
     )
-    st.button(f"Go on with {plain(other.product)}", key="to_last_used", on_click=taught_part.take, args=(other.id,))
+    st.button(f"Continue with {plain(other.product)}", key="to_last_used", on_click=taught_part.take, args=(other.id,))
     return True
 
 

@@ -7,29 +7,29 @@ Sessions, callbacks, fragments and jobs hold ids and look the part up when they 
 import threading
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
 
 import numpy as np
 import streamlit as st
-from PIL import Image
 from torch import Tensor
 
 from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.extraction import Preparation
 from inspect_core.guard.model import Guard
 from inspect_core.images.read import Picture, read
+from inspect_core.judge.limits import DEFAULT_OVERKILL, limit_for_overkill
 from inspect_core.plots import heatmap
 from inspect_core.recipe import Recipe
 from inspect_core.runtime import workspace
-from inspect_core.runtime.unfinished import replacing
 from inspect_core.similar.known_cases import KnownCases
 from inspect_core.study.scored_photos import UNKNOWN, ScoredPhoto, ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.tuning.suggest import Suggestion
+from inspect_core.ui import uploads
 from inspect_core.verdict import Limits, ProductCheck
 
 SHELF_SIZE = 3
@@ -91,8 +91,8 @@ class TaughtPart:
         return held[1]
 
     def suggested_limits(self, live: dict[str, int]) -> Limits:
-        """The default limit at this value of the live parameter; an opened recipe's own."""
-        return self.study.default_limits(**live) if self.study is not None else self.recipe.limits
+        """The default limits at this live value; an opened recipe's own. Raises as `default_limits`."""
+        return self.recipe.limits if self.study is None else default_limits(self.scored.photos, self.scores(live))
 
     def scores(self, live: dict[str, int]) -> np.ndarray:
         """Scores of all photos, in their order."""
@@ -105,18 +105,18 @@ class TaughtPart:
         chosen = errors[good] if good.any() else errors
         return float(np.median(chosen)) if chosen.size else 0.0
 
-    def product_check(self, position: int, *, ask: bool = True) -> ProductCheck | None:
-        """What the guard says of one photo on the tray; None when there is no guard or it is off.
+    def product_check(self, position: int, guard: Guard | None, *, ask: bool = True) -> ProductCheck | None:
+        """What the part's guard, in the mode of the session that asks, says of one photo; None when it is None or off.
 
         ask False: None too while the guard was not asked about the photo, which takes a run of the network. Raises
         ImageError for a photo that can no longer be read.
         """
-        if self.guard is None or not self.guard.is_on:
+        if guard is None or not guard.is_on:
             return None
         digest, known = self.scored.photos[position].digest, self._memo.foreign
-        if ask and (digest, self.guard.fused) not in known:
+        if ask and (digest, guard.fused) not in known:
             self.look(self.pixels(position), digest)
-        return self.guard.judge(known[digest, self.guard.fused]) if (digest, self.guard.fused) in known else None
+        return guard.judge(known[digest, guard.fused]) if (digest, guard.fused) in known else None
 
     def look(self, pixels: np.ndarray, digest: str) -> Tensor:
         """(1, h, w, k) patch features of a photo of this content; what the guard finds in the same run is kept."""
@@ -145,13 +145,17 @@ class TaughtPart:
         return replace(self, scored=scored, thumbnails=(*self.thumbnails, thumbnail))
 
 
-def keep_upload(picture: Picture) -> Path:
-    """The picture as a PNG in the workspace, named by its digest; the path."""
-    path = workspace.uploads_folder() / f"{picture.digest[:32]}.png"
-    if not path.exists():
-        with replacing(path) as new:
-            Image.fromarray(picture.pixels).save(new, "PNG")
-    return path
+def default_limits(photos: Sequence[ScoredPhoto], scores: np.ndarray) -> Limits:
+    """The limits of `Study.default_limits` from the scores of its photos, (photos,), and of any added on the bench.
+
+    Raises ValueError when there is no good photo to set them.
+    """
+    for part in ("calibrate", "judge"):
+        good = np.array([photo.kind == "good" and photo.part == part for photo in photos], bool)
+        if good.any():
+            limit = limit_for_overkill(scores[good], rate=DEFAULT_OVERKILL)
+            return Limits(limit, limit)
+    raise ValueError("No good photo was kept to set the limit; on Teach, keep some to set it, then teach again.")
 
 
 def of_study(
@@ -246,7 +250,7 @@ def add(taught: TaughtPart, picture: Picture) -> TaughtPart | None:
     """The part with an uploaded photo on its tray, kept losslessly in the workspace; None when it was put away."""
     if taught.position_of(picture.digest) is not None:
         return taught
-    path = keep_upload(picture)
+    path = uploads.keep_picture(picture, workspace.uploads_folder())
     photo = ScoredPhoto(picture.name, picture.digest, picture.pixels.shape[:2], UNKNOWN, ADDED, path)
     patches, thumbnail = taught.look(picture.pixels, picture.digest), heatmap.thumbnail(picture.pixels)
     taught._memo.read = path, picture.pixels

@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
+from PIL import Image
+
+from inspect_core.images.read import Picture
 from inspect_core.runtime.unfinished import replacing
 from inspect_core.runtime.workspace import NAME_BYTES
 
@@ -34,6 +37,15 @@ def keep(files: Sequence[tuple[str, bytes | memoryview]], below: Path) -> Path:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
     return folder
+
+
+def keep_picture(picture: Picture, below: Path) -> Path:
+    """The picture as a PNG in `below`, named by its digest; the path. Raises OSError as `keep` does."""
+    path = below / f"{picture.digest[:32]}.png"
+    if not path.exists():
+        with replacing(path) as new:
+            Image.fromarray(picture.pixels).save(new, "PNG")
+    return path
 
 
 def paths_of(names: Sequence[str], *, windows: bool = WINDOWS) -> list[str]:

@@ -218,11 +218,11 @@ def test_the_gallery_chooses_filters_and_shows_names_as_they_are(open_page, addr
     expect(page.get_by_text(f"at {order[3]}")).to_be_visible()
     expect(page.locator(".title")).to_have_text(parts[order[3]].name)
     expect(page.get_by_role("img", name=re.compile("Reject, score"))).to_be_visible()
-    page.get_by_label("Kind").select_option("dent")
+    page.get_by_label("Defect type").select_option("dent")
     dents = [i for i in order if parts[i].kind == "dent"]
     assert [int(each.get_attribute("data-position")) for each in page.locator(".part:visible").all()] == dents
     page.get_by_role("button", name="Accepted").click()
-    expect(page.get_by_text("No part fits.")).to_be_visible()
+    expect(page.get_by_text("No part matches.")).to_be_visible()
     page.get_by_role("button", name="Show all").click()
     page.locator(".plot").scroll_into_view_if_needed()
     dot = page.locator(".plot .dot.defect").last

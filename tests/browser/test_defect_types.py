@@ -1,4 +1,4 @@
-"""Kinds in a real browser: kinds given by clicks, learned, then a known defect named on Inspect and a stranger not."""
+"""Defect types in a real browser: given by clicks, learned; then a known defect is named on Inspect, an unknown not."""
 
 import re
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_from_labels_to_a_named_defect_and_an_unknown_one(address, open_page):
     show(page, "misdrilled")
     expect(kind_buttons(page, "misdrilled")).to_have_count(4)
 
-    page.get_by_role("combobox", name="Type to give").fill("wrong hole")
+    page.get_by_role("combobox", name="Defect type", exact=True).fill("wrong hole")
     page.keyboard.press("Enter")
     idle(page)
     for left in (3, 2, 1, 0):
@@ -47,8 +47,8 @@ def test_from_labels_to_a_named_defect_and_an_unknown_one(address, open_page):
     show(page, "wrong hole")
     expect(kind_buttons(page, "wrong hole")).to_have_count(4)
 
-    page.get_by_role("button", name="Learn the kinds").click()
-    expect(page.get_by_text("The likeliest kind is the right one for")).to_be_visible(timeout=WORK)
+    page.get_by_role("button", name="Learn the defect types").click()
+    expect(page.get_by_text("The most likely defect type is right for")).to_be_visible(timeout=WORK)
     idle(page)
     expect(page.get_by_text("of 20 examples")).to_be_visible()
     expect(page.get_by_role("slider", name="Minimum confidence")).to_be_visible()

@@ -123,7 +123,7 @@ def test_no_page_is_led_astray(serve, open_page, hostile):
     untouched(page)
     folder.fill(str(photos))
     folder.press("Enter")
-    expect(page.get_by_text("18 good, 2 defects of 1 kind")).to_be_visible()
+    expect(page.get_by_text("18 good, 2 defects of 1 type")).to_be_visible()
     page.get_by_text("1 skipped: which, and why").click()
     untouched(page)
     page.get_by_role("button", name="Teach").click()

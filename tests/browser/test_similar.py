@@ -33,7 +33,7 @@ def test_a_known_defect_a_foreign_object_and_the_same_again(address, open_page):
     drop(page, first)
     expect(page.get_by_text("Nothing like this in the gallery.")).to_be_visible()
     page.get_by_role("button", name="Add to the gallery").click()
-    page.get_by_test_id("stSelectbox").get_by_role("combobox", name="Kind").fill("wrong product")
+    page.get_by_test_id("stSelectbox").get_by_role("combobox", name="Defect type").fill("wrong product")
     page.keyboard.press("Enter")
     page.get_by_label("Note").fill("a piece of linen")
     page.get_by_role("button", name="Add", exact=True).click()

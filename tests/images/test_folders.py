@@ -65,7 +65,7 @@ def test_mvtec_layout(mvtec):
         ("good", 14), ("crack", 3), ("dent", 2), ("masks", 4), ("skipped", 1)
     ]  # fmt: skip
     assert samples.table()[0].remark == "10 in train/, 4 in test/"
-    assert samples.summary() == "14 good, 5 defects of 2 kinds, 4 masks, 1 skipped"
+    assert samples.summary() == "14 good, 5 defects of 2 types, 4 masks, 1 skipped"
 
 
 def test_a_flat_folder_is_good(tmp_path):

@@ -29,7 +29,7 @@ def quick(monkeypatch, no_first_start):
 
 @pytest.fixture
 def part(in_the_hand):
-    """The taught part with two dents and two scratches: one dent is a good part that she calls so."""
+    """The taught part with two dents and two scratches: one dent is a good part labelled so."""
     return in_the_hand
 
 
@@ -92,10 +92,10 @@ def test_with_nothing_taught_it_says_what_to_do(open_app):
 def test_folders_give_kinds_and_a_lone_example_is_too_few(open_app, part):
     app = open_app(PAGE)
     table = app.dataframe[0].value
-    assert table["kind"].tolist() == ["dent", "scratch"]
+    assert table["defect type"].tolist() == ["dent", "scratch"]
     assert table["photos"].tolist() == [1, 2]
     assert table["more"][0] == "1 more to be learned"
-    assert "To tell kinds apart takes two of them" in words(app)
+    assert "Learning takes at least two defect types" in words(app)
     assert app.button(key="learn_kinds").disabled
 
 
@@ -104,12 +104,12 @@ def test_a_click_gives_a_kind_and_another_takes_it_away(open_app, part):
     app, key = open_app(PAGE), f"kind-{part.id}-{scratch.digest}"
     app.button(key=key).click().run()
     assert kinds_shown(app, part)[scratch.name] == "scratch"
-    assert "Choose or type the kind to give first" in app.toast[0].value
+    assert "Choose or enter a defect type" in app.toast[0].value
     app.selectbox(key=f"brush-{part.id}").set_value("dent").run()
     app.button(key=key).click().run()
     assert kinds_shown(app, part)[scratch.name] == "dent"
     app.button(key=key).click().run()
-    assert kinds_shown(app, part)[scratch.name] == "no kind"
+    assert kinds_shown(app, part)[scratch.name] == "no defect type"
     assert not app.exception
 
 
@@ -134,8 +134,8 @@ def test_a_photo_that_is_gone_is_named_in_its_place(open_app, part, monkeypatch)
 def test_learning_leads_to_figures_and_a_limit(open_app, learned):
     app = open_ready(open_app, learned)
     assert now(learned).defect_types.names == ("dent", "scratch")
-    assert "The likeliest kind is the right one for" in words(app)
-    assert "of 4** known defects get a name" in words(app)
+    assert "The most likely defect type is right for" in words(app)
+    assert "of 4** known defects are named" in words(app)
     assert len(app.get("plotly_chart")) == 3
     assert app.dataframe[0].value["model"].tolist() == [
         "kernel density forest (in use)",
@@ -162,7 +162,7 @@ def test_the_limit_is_live(open_app, learned):
     assert slider.value == round(100 * now(learned).defect_types.minimum_confidence)
     slider.set_value(100).run()
     assert now(learned).defect_types.minimum_confidence == 1.0
-    assert "**0 of 4** known defects get a name" in words(app)
+    assert "**0 of 4** known defects are named" in words(app)
     counts = results.confusion(kinds_training.last(now(learned)), now(learned).defect_types.minimum_confidence)
     assert counts[:, :2].sum() == 0
     assert counts[:, 2].sum() == 4
@@ -194,7 +194,7 @@ def test_a_kind_renamed_needs_no_learning_and_joining_two_does(open_app, learned
     assert "Learn again to use them" not in words(app)
     app.selectbox(key=f"old-{learned.id}").set_value("dimple").run()
     app.text_input(key=f"new-{learned.id}").set_value("scratch").run()
-    assert "the two become one kind" in words(app)
+    assert "the two are merged" in words(app)
     app.button(key=f"rename-{learned.id}").click().run()
     assert now(learned).defect_types.names == ("dimple", "scratch")
     assert "Learn again to use them" in words(app)
@@ -206,9 +206,9 @@ def test_a_kind_taken_away_leaves_its_photos_in_the_gallery(open_app, learned):
     app.selectbox(key=f"old-{learned.id}").set_value("scratch").run()
     app.button(key=f"remove-{learned.id}").click().run()
     shown = kinds_shown(app, learned)
-    assert {shown[photo.name] for photo in learned.scored.photos if photo.kind == "scratch"} == {"no kind"}
+    assert {shown[photo.name] for photo in learned.scored.photos if photo.kind == "scratch"} == {"no defect type"}
     assert list(shown.values()).count("dent") == 2
-    assert "To tell kinds apart takes two of them" in words(app)
+    assert "Learning takes at least two defect types" in words(app)
     assert now(learned).defect_types.names == ("dent", "scratch")
 
 
@@ -239,11 +239,11 @@ def on_page_and_line(part, recipe):
     for position, photo in enumerate(part.scored.photos):
         ours = inspect(read(photo.path).pixels, recipe, backbone=part.preparation.backbone)
         view = views.of_model(now(part), position, dict(recipe.live), recipe.limits)
-        page = views.verdict_of(now(part), position, view, preview=False, gone=False)
+        page = views.verdict_of(now(part), position, view, recipe.guard, preview=False, gone=False)
         assert np.array_equal(page.anomaly_map, ours.anomaly_map)
         names = [field.name for field in fields(ours) if field.name != "anomaly_map"]
         assert [getattr(page, name) for name in names] == [getattr(ours, name) for name in names], photo.name
-        preview = views.verdict_of(now(part), position, view, preview=True, gone=False)
+        preview = views.verdict_of(now(part), position, view, recipe.guard, preview=True, gone=False)
         assert (preview.verdict, preview.kind, preview.of_unknown_type) == (ours.verdict, None, False)
         found.append(ours)
     return found
@@ -294,4 +294,4 @@ def test_an_opened_recipe_brings_its_kinds(open_app, learned, exported, workspac
     app.switch_page(PAGE).run()
     assert not app.exception, app.exception
     assert "Knows **dent, scratch**" in words(app)
-    assert "There is no defect to name yet" in words(app)
+    assert "There is no defect to label yet" in words(app)

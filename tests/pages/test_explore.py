@@ -85,8 +85,8 @@ def test_a_click_leads_to_the_part_the_patch_and_the_bench(open_app, map_in_hand
     assert f"row {row + 1}, column {column + 1}" in words(app)
     app.button(key="to_bench").click().run()
     assert not app.exception, app.exception
-    assert app.session_state[f"settings-{part.id}"]["position"] == points.photo[chosen]
-    shown = app.session_state[f"settings-{part.id}"]["patch"]
+    assert app.session_state[f"settings-{part.id}"].position == points.photo[chosen]
+    shown = app.session_state[f"settings-{part.id}"].patch
     assert shown == (points.photo[chosen], (row, column))
 
 
@@ -103,7 +103,7 @@ def test_other_colours_cost_no_new_map(open_app, map_in_hand, colour):
 def test_moving_the_limit_rings_others_on_the_same_map(open_app, map_in_hand):
     app = open_app(PAGE)
     before = words(app)
-    app.session_state[f"settings-{map_in_hand.id}"]["limits"] = Limits(0.0, 0.0)
+    app.session_state[f"settings-{map_in_hand.id}"].limits = Limits(0.0, 0.0)
     app.run()
     assert len(charts(app)) == 1
     assert "Ringed: 200 above the limit" not in before
@@ -150,7 +150,7 @@ def test_a_curve_follows_k_without_the_network(open_app, in_the_hand, monkeypatc
     numbers = app.dataframe[0].value
     assert numbers["k"].iloc[[0, -1]].tolist() == [1, 8]
     assert (numbers["image AUROC"] >= 0).all()
-    assert (numbers["strangest good part"] >= 0).all()
+    assert (numbers["highest-scoring good part"] >= 0).all()
 
 
 def test_a_failed_job_says_why(open_app, in_the_hand, monkeypatch):
@@ -200,7 +200,7 @@ def test_an_opened_recipe_without_photos_says_what_is_missing(open_app, opened_r
     assert "Needs the good photos" in words(app)
     app.segmented_control(key="explore_view").set_value("Sensitivity").run()
     assert not app.exception, app.exception
-    assert "at least two photos known to be good" in app.info[0].value
+    assert "at least two photos of good parts" in app.info[0].value
 
 
 def test_photos_added_to_an_opened_recipe_are_mapped_with_their_truth_unknown(open_app, opened_recipe, product):

@@ -30,17 +30,10 @@ def test_without_samples_it_says_what_to_do(open_app, no_first_start):
 def test_the_taught_part_lies_on_the_bench(open_app, in_the_hand):
     app = open_app()
     settings = app.session_state[f"settings-{in_the_hand.id}"]
-    assert settings["limits"] is None
-    scores = in_the_hand.scores(settings["live"])
-    assert settings["position"] == int(scores.argmax())
+    assert settings.limits is None
+    scores = in_the_hand.scores(settings.live)
+    assert settings.position == int(scores.argmax())
     assert app.segmented_control(key=f"guard-{in_the_hand.id}").value == "warn"
-
-
-def test_the_product_check_is_kept_with_the_part(open_app, in_the_hand):
-    app = open_app()
-    app.segmented_control(key=f"guard-{in_the_hand.id}").set_value("stop").run()
-    assert not app.exception
-    assert taught_part.find(in_the_hand.id).guard.mode == "stop"
 
 
 def test_a_recipe_is_saved_with_what_is_in_force(open_app, in_the_hand, workspace):
@@ -103,11 +96,11 @@ def test_a_photo_of_another_product_is_known_as_soon_as_it_is_added(open_app, in
     taught = taught_part.find(in_the_hand.id)
     *others, added = range(len(taught.scored.photos))
     assert taught.scored.photos[added].name == "x.jpg"
-    known = [taught.product_check(position, ask=False) for position in others]
+    known = [taught.product_check(position, taught.guard, ask=False) for position in others]
     assert not any(check.foreign for check in known if check is not None)
-    assert "does not look like" in taught.product_check(added, ask=False).sentence
+    assert "does not look like" in taught.product_check(added, taught.guard, ask=False).sentence
     refitted = taught_part.refitted(taught, taught.study.with_parameters({}).fit())
-    assert refitted.product_check(added, ask=False).foreign, "the check is the same one"
+    assert refitted.product_check(added, taught.guard, ask=False).foreign, "the check is the same one"
 
 
 def test_a_photo_that_is_gone_is_named_and_the_bench_goes_on(open_app, in_the_hand, monkeypatch):
@@ -116,11 +109,11 @@ def test_a_photo_that_is_gone_is_named_and_the_bench_goes_on(open_app, in_the_ha
     photos = (*in_the_hand.scored.photos[:lost], photo, *in_the_hand.scored.photos[lost + 1 :])
     monkeypatch.setattr(in_the_hand.scored, "photos", photos)
     app = open_app()
-    app.session_state[f"settings-{in_the_hand.id}"]["position"] = lost
+    app.session_state[f"settings-{in_the_hand.id}"].position = lost
     app.run()
     assert not app.exception
     assert "away.png" in app.error[0].value
-    app.session_state[f"settings-{in_the_hand.id}"]["position"] = lost + 1
+    app.session_state[f"settings-{in_the_hand.id}"].position = lost + 1
     app.run()
     assert not app.error
 

@@ -1,15 +1,22 @@
+import copy
 import threading
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
+from inspect_core.images.read import read
+from inspect_core.study import scored_photos
 from inspect_core.study.study import Study
 from inspect_core.tuning.suggest import fit_as_suggested
 from inspect_core.ui import shell, taught_part
 from inspect_core.ui.inspect import previews
+from inspect_core.ui.session import Settings
+from inspect_core.verdict import Limits
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +41,7 @@ def corp_in_hand(corp, fresh_process_state):
     return corp
 
 
-def settings(app, taught) -> dict:
+def settings(app, taught) -> Settings:
     return app.session_state[f"settings-{taught.id}"]
 
 
@@ -47,7 +54,7 @@ def captions(app) -> str:
 
 
 def preview_done(app, taught) -> previews.Run:
-    run = settings(app, taught)["preview"]
+    run = settings(app, taught).preview
     assert run.ended.wait(60)
     assert run.error == ""
     return run
@@ -66,8 +73,28 @@ def test_m_of_quadrics_moves_at_once(open_app, product, backbone, store, fresh_p
     assert [element.label for element in app.select_slider] == ["m: surfaces"]
     slider(app, "m", taught).set_value(5).run()
     assert not app.exception
-    assert settings(app, taught)["live"] == {"m": 5}
+    assert settings(app, taught).live == {"m": 5}
     assert "Current: 5" in captions(app)
+
+
+def test_a_move_computes_each_score_once(open_app, taught, fresh_process_state, monkeypatch):
+    part = replace(taught, id="counted", scored=copy.copy(taught.scored), _memo=taught_part._Memo())
+    part.scored._scores = {}
+    monkeypatch.setattr(part.study, "scored", part.scored)
+    taught_part.shelve(part)
+    photo = Path(__file__).resolve().parents[2] / "sample_data/linen/test/good/part_060.jpg"
+    added = taught_part.add(part, read(photo))
+    app = open_app("pages/inspect.py")
+    before = added.suggested_limits(settings(app, part).live)
+    settings(app, part).limits = Limits(before.review * 1.5, before.reject * 2)
+    stop, scored, maxima = added.scored.stops[1], [], scored_photos.image_score
+    monkeypatch.setattr(scored_photos, "image_score", lambda maps: scored.append(len(maps)) or maxima(maps))
+    slider(app, "k", part).set_value(stop).run()
+    assert not app.exception
+    assert sum(scored) == len(added.scored.photos) == len(part.study.photos) + 1
+    after = part.study.default_limits(k=stop)
+    assert added.suggested_limits({"k": stop}) == after
+    assert settings(app, part).limits.reject == pytest.approx(2 * after.reject)
 
 
 def test_corp_shows_its_values_with_what_was_suggested_and_why(open_app, corp_in_hand):
@@ -84,9 +111,9 @@ def test_a_move_of_q_is_instant_and_in_force(open_app, corp_in_hand):
     app = open_app("pages/inspect.py")
     slider(app, "q", corp_in_hand).set_value(5).run()
     assert not app.exception
-    assert settings(app, corp_in_hand)["live"] == {"q": 5}
+    assert settings(app, corp_in_hand).live == {"q": 5}
     assert "Current: 5 ·" in captions(app)
-    assert settings(app, corp_in_hand)["preview"] is None
+    assert settings(app, corp_in_hand).preview is None
 
 
 def test_a_preview_changes_nothing_until_it_is_applied(open_app, corp_in_hand):
@@ -101,7 +128,7 @@ def test_a_preview_changes_nothing_until_it_is_applied(open_app, corp_in_hand):
     assert run.complete
     assert float(sharper) == pytest.approx(run.parameters["gamma"], rel=0.01)
     assert corp_in_hand.scored is before
-    assert settings(app, corp_in_hand)["live"] == corp_in_hand.scored.live
+    assert settings(app, corp_in_hand).live == corp_in_hand.scored.live
     assert f"save-{corp_in_hand.id}" not in [button.key for button in app.button], "a preview is not to be saved"
 
     app.button(key=f"apply-{corp_in_hand.id}").click().run()
@@ -114,7 +141,7 @@ def test_a_preview_changes_nothing_until_it_is_applied(open_app, corp_in_hand):
     assert applied.study.recipe().detector is applied.scored.detector
     assert [photo.name for photo in applied.scored.photos] == [photo.name for photo in before.photos]
     assert slider(app, "gamma", applied).value == run.parameters["gamma"]
-    assert settings(app, applied)["position"] == settings(app, corp_in_hand)["position"]
+    assert settings(app, applied).position == settings(app, corp_in_hand).position
 
 
 def test_leaving_the_preview_stops_it(open_app, corp_in_hand, monkeypatch):
@@ -127,13 +154,13 @@ def test_leaving_the_preview_stops_it(open_app, corp_in_hand, monkeypatch):
     monkeypatch.setattr(Study, "features", held_back)
     app = open_app("pages/inspect.py")
     slider(app, "M", corp_in_hand).set_value(512).run()
-    run = settings(app, corp_in_hand)["preview"]
+    run = settings(app, corp_in_hand).preview
     app.button(key=f"leave-{corp_in_hand.id}").click().run()
     left.set()
     assert not app.exception
     assert run.ended.wait(60)
     assert run.done <= 1 < len(run.photos), "the photo in work is the last"
-    assert settings(app, corp_in_hand)["preview"] is None
+    assert settings(app, corp_in_hand).preview is None
     assert slider(app, "M", corp_in_hand).value == 128
 
 
@@ -143,7 +170,7 @@ def test_back_to_the_suggested_values(open_app, corp_in_hand):
     app.button(key=f"suggested-{corp_in_hand.id}").click().run()
     assert not app.exception
     assert slider(app, "q", corp_in_hand).value == corp_in_hand.suggestion.live["q"]
-    assert settings(app, corp_in_hand)["live"] == dict(corp_in_hand.suggestion.live)
+    assert settings(app, corp_in_hand).live == dict(corp_in_hand.suggestion.live)
 
 
 def test_back_to_the_suggested_values_from_a_preview_takes_all_of_them_along(open_app, corp_in_hand):
@@ -176,7 +203,7 @@ def test_back_to_the_suggested_values_from_a_preview_takes_all_of_them_along(ope
 
     app.button(key=f"leave-{applied.id}").click().run()
     assert not app.exception
-    assert settings(app, applied)["live"] == applied.scored.live, "a preview that was left changed nothing"
+    assert settings(app, applied).live == applied.scored.live, "a preview that was left changed nothing"
 
 
 def test_the_width_of_the_exact_kernel_has_a_preview_too(open_app, product, backbone, store, fresh_process_state):

@@ -121,7 +121,7 @@ def test_a_preview_is_held_by_its_session_alone_and_the_study_by_none(open_app, 
     taught_part.shelve(part)
     app = open_app("pages/inspect.py")
     app.select_slider(key=f"M-{part.id}").set_value(128).run()
-    run = app.session_state[f"settings-{part.id}"]["preview"]
+    run = app.session_state[f"settings-{part.id}"].preview
     assert run.ended.wait(60)
     app.run()
     assert f"apply-{part.id}" in [button.key for button in app.button]

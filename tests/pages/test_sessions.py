@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from inspect_core.images.read import Picture
-from inspect_core.ui import shell, taught_part
+from inspect_core.records.recipe_file import load
+from inspect_core.ui import shell, taught_part, uploads
+from inspect_core.ui.bench import bench
 from inspect_core.ui.inspect import views
 from inspect_core.ui.teach import panels, teaching
 
@@ -119,7 +121,33 @@ def test_a_part_in_use_stays_when_others_are_taught(open_app, taught, in_the_han
         taught_part.shelve(another(taught))
         app.run()
     assert "was put away" not in words(app)
-    assert app.session_state[f"settings-{in_the_hand.id}"]["live"] == in_the_hand.scored.live
+    assert app.session_state[f"settings-{in_the_hand.id}"].live == in_the_hand.scored.live
+
+
+def test_each_session_has_its_own_mode_of_the_product_check(open_app, taught, in_the_hand, monkeypatch, workspace):
+    assert not in_the_hand.product_check(0, in_the_hand.guard).foreign
+    strict = taught_part.change(in_the_hand.id, lambda held: replace(held, guard=replace(held.guard, limit=-1.0)))
+    drawn = []
+    draw = bench.bench
+    monkeypatch.setattr(
+        bench,
+        "bench",
+        lambda key, parts, shown, *rest, **more: drawn.append((parts, shown)) or draw(key, parts, shown, *rest, **more),
+    )
+    here, there = open_app("pages/inspect.py"), open_app("pages/inspect.py")
+    here.segmented_control(key=f"guard-{strict.id}").set_value("stop").run()
+    parts, shown = drawn[-1]
+    assert parts[shown.position].stopped
+    assert "rejects it" in shown.guard
+    there.run()
+    parts, shown = drawn[-1]
+    assert not parts[shown.position].stopped
+    assert "do not rely on the verdict" in shown.guard
+    assert there.segmented_control(key=f"guard-{strict.id}").value == "warn"
+    there.button(key=f"save-{strict.id}").click().run()
+    here.button(key=f"save-{strict.id}").click().run()
+    saved = [load(workspace / "recipes" / name).guard.mode for name in ("flange.zip", "flange-2.zip")]
+    assert saved == ["warn", "stop"]
 
 
 def test_a_photo_added_while_another_session_draws(open_app, in_the_hand, monkeypatch):
@@ -168,7 +196,7 @@ def test_no_change_is_lost_and_no_drawing_sees_half_of_one(in_the_hand):
 def test_the_same_photo_uploaded_by_several_at_once_is_kept_whole(workspace):
     large = Picture("large.png", np.random.default_rng(0).integers(0, 256, (600, 800, 3), dtype=np.uint8), "a" * 64)
     with ThreadPoolExecutor(8) as threads:
-        paths = set(threads.map(lambda _: taught_part.keep_upload(large), range(16)))
+        paths = set(threads.map(lambda _: uploads.keep_picture(large, workspace / "uploads"), range(16)))
     (path,) = paths
     assert np.array_equal(taught_part.read(path).pixels, large.pixels)
     assert list(path.parent.iterdir()) == [path]

@@ -46,7 +46,7 @@ def words(app) -> str:
 
 
 def choose(app, taught, position):
-    app.session_state[f"settings-{taught.id}"]["position"] = position
+    app.session_state[f"settings-{taught.id}"].position = position
     app.run()
     assert not app.exception
     return app

@@ -53,14 +53,14 @@ def files_of(recipe: Path) -> dict:
 
 def test_the_sample_is_ready_to_be_taught(open_app, monkeypatch):
     app = open_app("pages/teach.py")
-    assert "80 good, 20 defects of 5 kinds" in " ".join(element.value for element in app.markdown)
+    assert "80 good, 20 defects of 5 types" in " ".join(element.value for element in app.markdown)
     assert app.button(key="teach").label == "Teach"
-    assert "Takes about" in " ".join(element.value for element in app.caption)
+    assert "Training takes about" in " ".join(element.value for element in app.caption)
 
 
 def test_a_folder_is_taught_and_lies_in_hand(open_app, no_first_start, exported, product):
     app = choose_folder(open_app("pages/teach.py"), product)
-    assert "18 good, 3 defects of 2 kinds" in " ".join(element.value for element in app.markdown)
+    assert "18 good, 3 defects of 2 types" in " ".join(element.value for element in app.markdown)
     make_small(app)
     app.button(key="teach").click().run()
     assert shell.jobs().current.title == "Teaching flange"
@@ -253,10 +253,10 @@ def test_quadrics_are_ordered_with_their_settings_and_a_robust_fit_takes_longer(
     monkeypatch.setattr(teaching, "start", orders.append)
     app = choose_folder(open_app("pages/teach.py"), product)
     app.radio(key="method").set_value("quadrics").run()
-    quick = next(element.value for element in app.caption if "Takes about" in element.value)
+    quick = next(element.value for element in app.caption if "Training takes about" in element.value)
     app.slider(key="fit_components").set_value(88).run()
     app.toggle(key="fit_robust").set_value(True).run()
-    slow = next(element.value for element in app.caption if "Takes about" in element.value)
+    slow = next(element.value for element in app.caption if "Training takes about" in element.value)
     assert "min" in slow
     assert slow != quick
     app.button(key="teach").click().run()

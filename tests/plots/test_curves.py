@@ -27,7 +27,7 @@ def test_the_value_in_force_stands_at_its_place_on_a_log_axis():
     line, label = figure.layout.shapes[0], figure.layout.annotations[0]
     assert line.x0 == line.x1 == 10, "a shape takes data"
     assert label.x == pytest.approx(1.0), "an annotation on a log axis takes the exponent"
-    assert label.text == "in force: 10"
+    assert label.text == "current: 10"
 
 
 def test_a_curve_without_a_number_is_left_out_and_gaps_stay():

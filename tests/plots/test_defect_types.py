@@ -28,7 +28,7 @@ def test_every_count_but_nought_is_written_in_its_cell():
     figure = confusion(np.array([[8, 0, 1], [0, 0, 0]]), ["dent", "scratch"], LIGHT)
     assert {(note.y, note.x, note.text) for note in figure.layout.annotations} == {
         ("dent", "dent", "8"),
-        ("dent", "not known", "1"),
+        ("dent", "unknown", "1"),
     }
 
 

@@ -37,7 +37,7 @@ OURS = {
     "explore/patch_map": {"explore.view_in_words(taught.scored.method, whole=points == PHOTOS)", "lots"},
     "inspect/live_parameters": {
         "CONTROLS[name].label", "control.effect", "control.help", "control.label", "control.story", "control.unit",
-        "_percent", "in_force[name]", "live[name]", "stop", "value",
+        "_percent", "settings.live[name]", "stop",
     },
     "inspect/panels": {"run.done", "saved.digest[:8]", "taught.suggestion.basis", "words.get"},
     "recipes/panels": {"METHODS[recipe.method].title", "file", "list(rows)", "name", "recipe.digest[:12]", "value"},

@@ -44,7 +44,7 @@ _FILM = st.components.v2.component("loupe_film", js=_text("film_shelf.js", "film
 
 @dataclass(frozen=True)
 class BenchResult:
-    """What the engineer has set: the limits, and the position of the part she looks at."""
+    """What the engineer has set: the limits, and the position of the part shown."""
 
     limits: Limits
     position: int

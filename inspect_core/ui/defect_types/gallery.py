@@ -1,4 +1,4 @@
-"""Photos that are no good parts, each as it would be learned from: a click gives it a kind."""
+"""Photos of parts that are not good, each as it would be learned from: a click gives it a defect type."""
 
 import io
 from pathlib import Path
@@ -13,30 +13,30 @@ from inspect_core.images.samples import counted
 from inspect_core.ui import crops, shell, taught_part
 from inspect_core.ui.defect_types import labels as kinds_labels
 from inspect_core.ui.defect_types import training
-from inspect_core.ui.explore import panels
+from inspect_core.ui.session import in_force
 from inspect_core.ui.taught_part import TaughtPart
 
 ON_A_PAGE, CELL, PICTURE = 18, 148, 240
-WITHOUT = "without a kind"
+WITHOUT = "no defect type"
 
 
 def gallery(taught: TaughtPart, by_region: bool) -> None:
-    """The strangest first: all that have a kind, are known defects, or exceed the limit."""
+    """The highest score first: all that have a type, are known defects, or exceed the limit."""
     labels = kinds_labels.labels_of(taught)
     shown = _candidates(taught, labels)
     if not shown:
         st.info(
-            "There is no defect to name yet: no photo is known as one or exceeds the limit. Add photos on Inspect.",
+            "There is no defect to label yet: no photo is a known defect or exceeds the limit. Add photos on Inspect.",
             icon=":material/label:",
         )
         return
     defect_types = sorted(set(labels.values()))
     tools, brush = st.container(horizontal=True, vertical_alignment="bottom", gap="medium"), f"brush-{taught.id}"
     tools.selectbox(
-        "Type to give", defect_types, index=None, key=brush, placeholder="choose or type one", accept_new_options=True,
+        "Defect type", defect_types, index=None, key=brush, placeholder="choose or enter one", accept_new_options=True,
         width=250,
-        help="Choose a kind, or type a new one and press Enter. Then click the button under a part to give it that "
-        "kind; a second click takes it away.",
+        help="Choose a defect type, or enter a new one and press Enter. Then click the button under a part to label "
+        "it; a second click removes the label.",
     )  # fmt: skip
     options = [WITHOUT, *defect_types] if defect_types else []
     wanted = tools.pills("Show", options, key=f"show-{taught.id}", format_func=shell.plain) if options else None
@@ -56,13 +56,13 @@ def gallery(taught: TaughtPart, by_region: bool) -> None:
 
 def crop_of(taught: TaughtPart, position: int) -> Box | None:
     """The region a photo is learned from: the largest above the limit, else of its true mask; None for neither."""
-    live, limits = panels.in_force(taught)
+    live, limits = in_force(taught)
     found = crops.found_box(taught, position, live, limits) if limits is not None else None
     return found or crops.true_box(taught, position)
 
 
 def _candidates(taught: TaughtPart, labels: dict[int, str]) -> list[int]:
-    live, limits = panels.in_force(taught)
+    live, limits = in_force(taught)
     scores = taught.scores(live)
     return [
         position
@@ -84,7 +84,7 @@ def _cell(taught: TaughtPart, position: int, kind: str | None, by_region: bool, 
     except ImageError as error:
         st.caption(f":material/broken_image: {shell.plain(error)}")
     st.button(
-        shell.plain(kind) if kind else "no kind", key=f"kind-{taught.id}-{photo.digest}", width="stretch",
+        shell.plain(kind or WITHOUT), key=f"kind-{taught.id}-{photo.digest}", width="stretch",
         help=shell.plain(photo.name), type="secondary" if kind else "tertiary", on_click=_give,
         args=(taught.id, position, kind, brush),
     )  # fmt: skip
@@ -93,7 +93,7 @@ def _cell(taught: TaughtPart, position: int, kind: str | None, by_region: bool, 
 def _give(taught_id: str, position: int, kind: str | None, brush: str) -> None:
     word = kinds_labels.as_word(st.session_state[brush] or "")
     if not word:
-        st.toast("Choose or type the kind to give first, above the parts.", icon=":material/label:")
+        st.toast("Choose or enter a defect type above the parts first.", icon=":material/label:")
         return
     _keep(taught_id, [position], "" if word == kind else word)
 
@@ -101,20 +101,20 @@ def _give(taught_id: str, position: int, kind: str | None, brush: str) -> None:
 def _rename_or_remove(taught: TaughtPart, labels: dict[int, str]) -> None:
     defect_types = sorted(set(labels.values()))
     with st.popover("Rename or remove", icon=":material/edit:", disabled=not defect_types):
-        kind = st.selectbox("Kind", defect_types, key=f"old-{taught.id}")
-        word = kinds_labels.as_word(st.text_input("New word", key=f"new-{taught.id}", max_chars=kinds_labels.LONGEST))
+        kind = st.selectbox("Defect type", defect_types, key=f"old-{taught.id}")
+        word = kinds_labels.as_word(st.text_input("New name", key=f"new-{taught.id}", max_chars=kinds_labels.LONGEST))
         own = [position for position, label in labels.items() if label == kind]
         joins = word in defect_types and word != kind
         if joins:
-            st.caption(f"“{shell.plain(word)}” is there already: the two become one kind, to be learned again.")
+            st.caption(f"“{shell.plain(word)}” exists already: the two are merged and have to be learned again.")
         st.button(
             "Rename", key=f"rename-{taught.id}", disabled=not word, on_click=_rename,
             args=(taught.id, own, kind, word, joins),
         )  # fmt: skip
         st.button(
-            f"Take it from {counted(len(own), 'photo')}", key=f"remove-{taught.id}", icon=":material/label_off:",
+            f"Remove from {counted(len(own), 'photo')}", key=f"remove-{taught.id}", icon=":material/label_off:",
             on_click=_keep, args=(taught.id, own, ""), disabled=kind is None,
-            help="The photos stay, without a kind. What was learned keeps the name until you learn again.",
+            help="The photos stay, without a defect type. What was learned keeps the name until you learn again.",
         )  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def _keep(taught_id: str, positions: list[int], kind: str) -> None:
         if taught is not None:
             kinds_labels.set_kind(taught, positions, kind)
     except OSError as error:
-        st.toast(f"The kind could not be kept: {shell.plain(error.strerror or error)}", icon=":material/error:")
+        st.toast(f"The defect type could not be saved: {shell.plain(error.strerror or error)}", icon=":material/error:")
 
 
 @st.cache_data(max_entries=512, show_spinner=False)

@@ -1,6 +1,6 @@
-"""Which photo shows which kind: the folder's word unless the engineer said otherwise; what she said is kept on disk.
+"""Which photo shows which defect type: the folder's unless the engineer chose another; the choices are kept on disk.
 
-Words are kept by the content of the photo, so they outlive a fit and a change of the product's name.
+Choices are kept by the content of the photo, so they outlive a fit and a change of the product's name.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The kind of the part on the bench, and the live limit from which a kind is named."""
+"""The defect type of the part on the bench, and the live limit from which one is named."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,15 +29,15 @@ def in_words(verdict: Verdict) -> str | None:
 
 
 def limit_slider(taught: TaughtPart, page: str) -> None:
-    """The probability from which a kind is named, live; nothing while no kinds are taught."""
+    """The probability from which a defect type is named, live; nothing while none was learned."""
     if taught.defect_types is None:
         return
     key = f"minimum_confidence-{page}-{taught.id}"
     st.session_state[key] = round(100 * taught.defect_types.minimum_confidence)
     st.slider(
         "Minimum confidence", 0, 100, format="%d %%", key=key, on_change=_set_limit, args=(taught.id, key),
-        help="A part whose likeliest kind is less likely than this is “unknown defect type”. Moved to the right, fewer "
-        "strangers get a name, and fewer known ones.",
+        help="A part whose most likely defect type is less probable than this is “unknown defect type”. Further right, "
+        "fewer unknown defects are named by mistake, and fewer known ones are named.",
     )  # fmt: skip
 
 

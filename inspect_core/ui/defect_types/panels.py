@@ -1,4 +1,4 @@
-"""The parts of the Kinds page but its gallery and results: what there is to learn from, and learning it."""
+"""The parts of the Defect types page but its gallery and results: what there is to learn from, and learning it."""
 
 import streamlit as st
 
@@ -11,14 +11,14 @@ from inspect_core.ui.defect_types import labels as kinds_labels
 from inspect_core.ui.defect_types import training
 from inspect_core.ui.defect_types.results import PARENTS
 from inspect_core.ui.defect_types.training import Order
-from inspect_core.ui.explore import panels
+from inspect_core.ui.session import in_force
 from inspect_core.ui.taught_part import TaughtPart
 
 COUNTS_WIDTH, ORDER_WIDTH = 430, 470
 
 
 def say_if_changed(taught: TaughtPart) -> None:
-    """The labels or the crops are no longer those that the kinds in hand were learned from."""
+    """The labels or the crops are no longer those that the defect types in hand were learned from."""
     learned = training.last(taught)
     if learned is None:
         return
@@ -38,30 +38,31 @@ def learn(taught: TaughtPart) -> bool:
     with row.container(width=COUNTS_WIDTH):
         if rows:
             st.dataframe(
-                dict(zip(("kind", "photos", "more"), zip(*rows, strict=True), strict=True)),
+                dict(zip(("defect type", "photos", "more"), zip(*rows, strict=True), strict=True)),
                 hide_index=True, column_config={"more": st.column_config.TextColumn("what helps", width="medium")},
             )  # fmt: skip
         else:
             st.info(
-                "No photo has a kind yet. Type a kind below and click the parts that show it.", icon=":material/label:"
+                "No photo has a defect type yet. Enter one below and click the parts that show it.",
+                icon=":material/label:",
             )
         st.caption(
-            f"{LEAST} photos of a kind, of different parts, let Loupe learn it: one to learn from and one to check "
-            f"with. From {ENOUGH} on its probability means much."
+            f"A defect type takes at least {LEAST} photos, of different parts: one to learn from and one to check "
+            f"with. From {ENOUGH} on, its probability becomes useful."
         )
         _keep_together(taught)
     with row.container(width=ORDER_WIDTH):
         look_at = st.segmented_control(
             "Look at", [REGION, WHOLE], default=REGION, required=True, key=f"look_at-{taught.id}",
             help="The region is the square around the largest region above the limit, as Inspect finds it; true masks "
-            "help to learn. The whole part suits kinds that show everywhere, such as a wrong colour.",
+            "help to learn. The whole part suits defects that show everywhere, such as a wrong colour.",
         )  # fmt: skip
         with st.expander("Settings"):
             parent = st.radio(
-                "Learns by", list(PARENTS), format_func=PARENTS.get, key=f"parent-{taught.id}", horizontal=True,
-                captions=["steady with few examples", "can be better with many"],
-                help="Both are closed with a Gaussian around every example, so that the probability falls where "
-                "nothing was seen: kernel density forest and network (Dey et al. 2025).",
+                "Model", list(PARENTS), format_func=PARENTS.get, key=f"parent-{taught.id}", horizontal=True,
+                captions=["robust with few examples", "can be better with many"],
+                help="Both put a Gaussian around every example, so that the probability falls where nothing was seen: "
+                "kernel density forest and network (Dey et al. 2025).",
             )  # fmt: skip
             seed = st.number_input(
                 "Random seed",
@@ -69,7 +70,7 @@ def learn(taught: TaughtPart) -> bool:
                 9999,
                 0,
                 key=f"kinds_seed-{taught.id}",
-                help="Another seed, another draw of the chance in training.",
+                help="Another seed gives another random draw in training.",
             )
         _learn_button(taught, groups, look_at == REGION, parent, int(seed))
     return look_at == REGION
@@ -83,14 +84,14 @@ def _keep_together(taught: TaughtPart) -> None:
         st.session_state.setdefault(key, True)
         st.toggle(
             "Keep photos of one part or lot together", key=key, persist_state="session",
-            help=f"By their names, the {len(taught.scored.photos)} photos are of {counted(count, 'part')} or lots. A "
-            "type learned from one photo of a part would know the next too well. Turn this off if each "
-            "shows another part.",
+            help=f"By their names, the {len(taught.scored.photos)} photos are of {counted(count, 'part')} or lots. If "
+            "one photo of a part were learned from and another judged, the result would look too good. Turn this off "
+            "if each photo shows another part.",
         )  # fmt: skip
 
 
 def _groups(taught: TaughtPart) -> dict[str, str]:
-    """Group of each photo by its name; each its own when she says so."""
+    """Group of each photo by its name; each its own when the toggle says so."""
     if not st.session_state.get(f"together-{taught.id}", True):
         return {photo.name: photo.name for photo in taught.scored.photos}
     return groups_of([photo.sample for photo in taught.scored.photos])
@@ -102,14 +103,16 @@ def _learn_button(taught: TaughtPart, groups: dict[str, str], by_region: bool, p
     few = len(set(labels.values())) < 2
     if few:
         st.warning(
-            f"To tell kinds apart takes two of them, each on {LEAST} parts or more. Label more photos below.",
+            f"Learning takes at least two defect types with {LEAST} parts each. Label more photos below.",
             icon=":material/label:",
         )
     elif left_out:
-        st.caption(f"Not learned yet, for lack of examples: {shell.plain(', '.join(left_out))}.")
+        st.caption(f"Not learned, for lack of examples: {shell.plain(', '.join(left_out))}.")
     job = shell.jobs().current
     busy = job is not None and job.active
-    if st.button("Learn the kinds", type="primary", icon=":material/school:", disabled=busy or few, key="learn_kinds"):
+    if st.button(
+        "Learn the defect types", type="primary", icon=":material/school:", disabled=busy or few, key="learn_kinds"
+    ):
         examples = _examples(taught, by_region, labels)
         owners = tuple(groups[taught.scored.photos[example.position].name] for example in examples)
         try:
@@ -117,13 +120,13 @@ def _learn_button(taught: TaughtPart, groups: dict[str, str], by_region: bool, p
             st.rerun()
         except Busy as error:
             st.warning(shell.plain(error))
-    shell.show_running("The result appears here when it is done.")
+    shell.show_running("The result appears here when training finishes.")
     if busy:
         shell.watch_in_page()
 
 
 def _learnable(taught: TaughtPart, groups: dict[str, str]) -> dict[int, str]:
-    """Labels of the kinds that have enough examples to be learned."""
+    """Labels of the types that have enough examples to be learned."""
     labels = kinds_labels.labels_of(taught)
     ready = learnable(labels, [groups[photo.name] for photo in taught.scored.photos])
     return {position: kind for position, kind in labels.items() if kind in ready}
@@ -132,7 +135,7 @@ def _learnable(taught: TaughtPart, groups: dict[str, str]) -> dict[int, str]:
 def _examples(taught: TaughtPart, by_region: bool, labels: dict[int, str]) -> tuple[Example, ...]:
     if not by_region:
         return examples_of(labels, by_region=False, found={}, true={})
-    live, limits = panels.in_force(taught)
+    live, limits = in_force(taught)
     found, true = {}, {position: crops.true_boxes(taught, position) for position in labels}
     if limits is not None:
         boxes = {position: crops.found_box(taught, position, live, limits) for position in labels}

@@ -28,19 +28,19 @@ def results(taught: TaughtPart) -> None:
     learned = training.last(taught)
     if learned is None:
         st.markdown(
-            f"Knows **{shell.plain(', '.join(taught.defect_types.names))}**. Learn again to see how far to trust it."
+            f"Knows **{shell.plain(', '.join(taught.defect_types.names))}**. Learn again to see how reliable this is."
         )
         naming.limit_slider(taught, "kinds")
         return
     right, surer = in_words(learned)
     st.markdown(f"### {right}")
     st.markdown(
-        f"{surer} Every example was judged once by a model that had not seen it, nor another photo of its group."
+        f"{surer} Every example was judged once, by a model that had seen neither it nor another photo of its group."
     )
     if is_guessing(learned):
         st.warning(
-            "That is hardly better than guessing, so these names are worth little. Label more photos of every kind, or "
-            "choose below to look at the other of region and whole part.",
+            "That is hardly better than guessing, so these names are worth little. Label more photos of every defect "
+            "type, or look at the whole part instead of the region, or the other way round.",
             icon=":material/casino:",
         )
     row = st.container(horizontal=True, gap="medium", vertical_alignment="center")
@@ -48,13 +48,13 @@ def results(taught: TaughtPart) -> None:
         naming.limit_slider(taught, "kinds")
         for line in at_limit(learned, taught.defect_types):
             st.markdown(line)
-        st.caption("Inspect and the recipe name kinds from this limit on.")
+        st.caption("Inspect and the recipe name defect types from this limit on.")
     known = taught.defect_types
     with row.container(width=CONFUSION_WIDTH):
         st.plotly_chart(
             defect_types.confusion(confusion(learned, known.minimum_confidence), known.names, panels.look()),
             theme=None, key="confusion", config=NO_BAR,
-            alt="Counts of true kinds in rows by what they were named as in columns.",
+            alt="Counts of true defect types in rows by what they were named as in columns.",
         )  # fmt: skip
     _trust(taught, learned)
 
@@ -65,14 +65,14 @@ def in_words(learned: Taught) -> tuple[str, str]:
     right = learned.posterior.argmax(axis=1) == learned.unseen.y
     surer = np.argsort(-stated, kind="stable")[: -(-len(stated) // 2)]
     return (
-        f"The likeliest kind is the right one for {right.sum()} of {len(right)} examples",
-        f"For the {counted(len(surer), 'example')} it is surest of, it states {100 * stated[surer].mean():.0f} % on "
-        f"average and is right for {right[surer].sum()}.",
+        f"The most likely defect type is right for {right.sum()} of {len(right)} examples",
+        f"For the {counted(len(surer), 'example')} it is most certain of, it states {100 * stated[surer].mean():.0f} % "
+        f"on average and is right for {right[surer].sum()}.",
     )
 
 
 def is_guessing(learned: Taught) -> bool:
-    """Whether always naming the most frequent kind could well have got as many right: within two standard errors."""
+    """Whether always naming the most frequent type could well have got as many right: within two standard errors."""
     y = learned.unseen.y
     chance = np.bincount(y).max() / len(y)
     fraction = float((learned.posterior.argmax(axis=1) == y).mean())
@@ -80,14 +80,14 @@ def is_guessing(learned: Taught) -> bool:
 
 
 def at_limit(learned: Taught, defect_types: DefectTypes) -> list[str]:
-    """What the limit does, in counts: known kinds, kinds left out, other products."""
+    """What the limit does, in counts: known types, types left out, other products."""
     stated = learned.posterior.max(axis=1)
     named = stated >= defect_types.minimum_confidence
     right = named & (learned.posterior.argmax(axis=1) == learned.unseen.y)
-    lines = [f"**{named.sum()} of {len(named)}** known defects get a name, {right.sum()} of them the right one."]
+    lines = [f"**{named.sum()} of {len(named)}** known defects are named, {right.sum()} of them correctly."]
     for sure, what in (
-        (learned.left_out, "defects, each of a kind left out of the learning,"),
-        (learned.foreign, "defects of quite other products"),
+        (learned.left_out, "defects of a type left out of training"),
+        (learned.foreign, "defects of other products"),
     ):
         if len(sure):
             lines.append(
@@ -97,7 +97,7 @@ def at_limit(learned: Taught, defect_types: DefectTypes) -> list[str]:
 
 
 def confusion(learned: Taught, minimum_confidence: float) -> np.ndarray:
-    """(C, C + 1) counts of true kinds by names given; the last column is for those without a name."""
+    """(C, C + 1) counts of true types by names given; the last column is for those without a name."""
     defect_types = learned.posterior.shape[1]
     given = np.where(
         learned.posterior.max(axis=1) >= minimum_confidence, learned.posterior.argmax(axis=1), defect_types
@@ -114,16 +114,19 @@ def _trust(taught: TaughtPart, learned: Taught) -> None:
     stated = {f"{kernel} (in use)": learned.posterior, f"{parent} alone": learned.unseen.parent}
     y = learned.unseen.y
     with row.container(width=CURVE_WIDTH):
-        st.markdown("**Does the probability hold?**")
+        st.markdown("**Is the probability right?**")
         bins = int(np.clip(len(y) // PER_BIN, 5, 10))
         curves = {name: reliability_curve(proba, y, bins=bins) for name, proba in stated.items()}
         st.plotly_chart(
             defect_types.reliability(curves, panels.look()), theme=None, key="reliability", config=NO_BAR,
-            alt="Share named rightly against the probability stated; on the diagonal it means what it says.",
+            alt="Fraction named correctly against the probability stated; on the diagonal the two agree.",
         )  # fmt: skip
-        st.caption("On the diagonal, 80 % means right 8 times of 10; below it, it is too sure. Larger dot, more parts.")
+        st.caption(
+            "On the diagonal, 80 % means right 8 times out of 10; below it, the model is overconfident. "
+            "Larger dot, more parts."
+        )
     with row.container(width=CURVE_WIDTH):
-        st.markdown("**Does it know where its knowledge ends?**")
+        st.markdown("**Does it recognise the unknown?**")
         lines = dict(zip(stated, (learned.away_kernel, learned.away_parent), strict=True))
         prior = float(taught.defect_types.classifier.prior.max())
         st.plotly_chart(
@@ -131,21 +134,21 @@ def _trust(taught: TaughtPart, learned: Taught) -> None:
             theme=None, key="falling", config=NO_BAR,
             alt="Mean probability against distance from the examples; the one in use falls to guessing.",
         )  # fmt: skip
-        st.caption("Far from every example, the one in use falls to guessing and nothing gets a name.")
-    with st.expander("Compared with the model alone and with usual ways of correcting it"):
+        st.caption("Far from every example, the one in use falls to guessing, and nothing is named.")
+    with st.expander("Compared with the model alone and with standard calibration"):
         rows = stated | {f"{parent}, isotonic": learned.isotonic, f"{parent}, sigmoid": learned.sigmoid}
         st.dataframe(
             {
                 "model": list(rows),
-                "named rightly": [f"{round(accuracy(p, y) * len(y))} of {len(y)}" for p in rows.values()],
+                "named correctly": [f"{round(accuracy(p, y) * len(y))} of {len(y)}" for p in rows.values()],
                 "mean probability stated": [f"{100 * p.max(axis=1).mean():.0f} %" for p in rows.values()],
                 "calibration error (ECE)": [f"{100 * expected_calibration_error(p, y):.1f} %" for p in rows.values()],
             },
             hide_index=True,
         )
         st.caption(
-            "Calibration error: by how much the stated probability misses the share named rightly, over 20 bins; with "
-            "few examples much of it is chance. Isotonic and sigmoid curves correct the model where there are "
-            "examples, and leave it sure of itself elsewhere. Method: kernel density forests and networks "
+            "Calibration error: by how much the stated probability misses the fraction named correctly, over 20 bins; "
+            "with few examples much of it is chance. Isotonic and sigmoid curves correct the model where there are "
+            "examples and leave it overconfident elsewhere. Method: kernel density forests and networks "
             "(Dey et al. 2025)."
         )

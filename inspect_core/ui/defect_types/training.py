@@ -1,4 +1,4 @@
-"""Learning kinds as a background job: crops, embeddings, the fit, and what it says of what it never saw."""
+"""Learning defect types as a background job: crops, embeddings, the fit, and what it says of what it never saw."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -34,10 +34,10 @@ class Order:
 
 @dataclass(frozen=True, eq=False)
 class Taught:
-    """How well the kinds in hand were learned.
+    """How well the defect types in hand were learned.
 
     unseen: judgements of the examples as inspected, in their order; left_out: (n,) how sure it is of each with its
-    kind left out, empty with two kinds; foreign: (m,) how sure it is of other products' defects; away_kernel,
+    type left out, empty with two types; foreign: (m,) how sure it is of other products' defects; away_kernel,
     away_parent: mean probability at the distances `AWAY`.
     """
 
@@ -63,18 +63,18 @@ class Taught:
 
 
 def start(taught: TaughtPart, order: Order) -> None:
-    """Learn in the background; the kinds then lie in hand. Raises Busy while another job runs."""
-    jobs.start(f"Learning kinds of {taught.product}", _key(taught), lambda job: _learn(taught, order, job))
+    """Learn in the background; they then lie in hand. Raises Busy while another job runs."""
+    jobs.start(f"Learning the defect types of {taught.product}", _key(taught), lambda job: _learn(taught, order, job))
 
 
 def last(taught: TaughtPart) -> Taught | None:
-    """How the kinds in hand were learned; None when they were not learned here."""
+    """How the defect types in hand were learned; None when they were not learned here."""
     found = jobs.kept().get(_key(taught))
     return found if found is not None and taught.defect_types is not None else None
 
 
 def rename(taught_id: str, old: str, new: str) -> None:
-    """Another word for one of the kinds in hand, if it is one; what was learned stays as it is."""
+    """Another name for one of the defect types in hand, if it is one; what was learned stays as it is."""
     taught = taught_part.find(taught_id)
     if (
         taught is None

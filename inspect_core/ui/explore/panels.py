@@ -16,14 +16,13 @@ from inspect_core.tuning.sensitivity import Reading
 from inspect_core.ui import shell
 from inspect_core.ui.explore import jobs
 from inspect_core.ui.inspect import live_parameters
-from inspect_core.ui.session import settings_of
+from inspect_core.ui.session import in_force
 from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.verdict import Limits
 
 GLOSS = {
     "image AUROC": "Image AUROC: the chance that a defect scores above a good part; 50 % is guessing.",
     "AUPRO": "AUPRO: how much of the true defect areas the heatmap covers, to 30 % false alarms per pixel.",
-    "FPR95": "FPR95: share of good parts rejected when 95 % of the defects are caught; lower is better.",
+    "FPR95": "FPR95: fraction of good parts rejected when 95 % of the defects are caught; lower is better.",
 }
 THRESHOLDS = (spectra.COLLAPSED, 1e-3, 1e-2, 1e-1)
 CURVE_WIDTH, SPECTRUM_WIDTH, PLACES_WIDTH = 460, 540, 380
@@ -60,11 +59,11 @@ def _one_spectrum(taught: TaughtPart, live: dict[str, int]) -> None:
     )
     st.plotly_chart(
         curves.eigenvalues(fractions, q, held, look()), theme=None, key="eigenvalues", config=NO_BAR,
-        alt=f"Share of variance of each component on a log scale; the first {q} hold {held:.1%}.",
+        alt=f"Fraction of variance of each component on a log scale; the first {q} hold {held:.1%}.",
     )  # fmt: skip
     st.caption(
-        "A steep fall says that good patches are alike and few directions describe them. A flat curve right of the cut "
-        "is noise: a defect has to stand out from all of it."
+        "A steep fall means that good patches are alike and few directions describe them. A flat curve right of the "
+        "cut is noise: a defect has to stand out from it."
     )
 
 
@@ -74,7 +73,7 @@ def _local_variance(taught: TaughtPart, live: dict[str, int]) -> None:
         local = jobs.local_spectrum(taught)
     width = local.values.shape[-1]
     above = st.segmented_control(
-        "Count a direction from a variance of", THRESHOLDS, default=1e-2, required=True, key="rank_above",
+        "Count directions with a variance of at least", THRESHOLDS, default=1e-2, required=True, key="rank_above",
         format_func=lambda value: f"{value:g}",
         help="At the ridge, 0.01 as a rule, a direction is half noise. 0.0001 is the bound of Kim et al. (2021).",
     )  # fmt: skip
@@ -115,7 +114,7 @@ def _rank_collapse(taught: TaughtPart, above: float) -> None:
         offer(
             "Compare on my photos", "Comparing mixed and sampled channels", key,
             lambda job: jobs.compare_embeddings(taught, job),
-            "Picking channels at random keeps duplicates and silent ones; mixing them (semi-orthogonal) does not. "
+            "Sampling channels at random keeps redundant and inactive ones; mixing them (semi-orthogonal) does not. "
             f"Reads up to {jobs.LEARNED_FROM} good photos through the backbone once more.",
         )  # fmt: skip
         return
@@ -129,7 +128,7 @@ def _rank_collapse(taught: TaughtPart, above: float) -> None:
         curves.local_spectra({"mixed (semi-orthogonal)": mixed.band, "sampled": sampled.band}, look(),
                                level=(f"counted from {above:g}", above)),
         theme=None, key="rank_collapse", config=NO_BAR,
-        alt="Spectra of mixed and of sampled channels; the sampled fall off earlier.",
+        alt="Spectra of mixed and of sampled channels; the sampled ones fall off earlier.",
     )  # fmt: skip
 
 
@@ -141,7 +140,9 @@ def sensitivity(taught: TaughtPart) -> None:
         st.info("This detector has no live parameter to follow.")
         return
     if sum(photo.kind == "good" for photo in taught.scored.photos) < 2:
-        st.info("A curve needs at least two photos known to be good on the bench; teach the part to have them there.")
+        st.info(
+            "A curve needs at least two photos of good parts on the bench; teach the part again to have them there."
+        )
         return
     name = offered[0]
     if len(offered) > 1:
@@ -157,12 +158,12 @@ def sensitivity(taught: TaughtPart) -> None:
         _curves(taught, name, known[name], readings)
     elif name == taught.scored.live_name:
         offer("Draw the curve", title, key, lambda job: jobs.follow_live(taught, live, job),
-              "One fit holds every value; takes seconds, up to a minute with hundreds of photos.")  # fmt: skip
+              "One fit holds every value; takes seconds, or up to a minute with hundreds of photos.")  # fmt: skip
     else:
         fits = len(jobs.values_about(name, known[name]))
         took = shell.duration(fits * (FIT_SECONDS + PHOTO_SECONDS * len(taught.scored.photos)))
         offer("Draw the curve", title, key, lambda job: jobs.follow_refits(taught, name, known[name], live, job),
-              f"Fits {fits} values anew on a sample of good patches; takes {took} or so.")  # fmt: skip
+              f"Refits {fits} values on a sample of good patches; takes about {took}.")  # fmt: skip
 
 
 def _curves(taught: TaughtPart, name: str, value: float, readings: list[Reading]) -> None:
@@ -182,41 +183,31 @@ def _curves(taught: TaughtPart, name: str, value: float, readings: list[Reading]
     row = st.container(horizontal=True, gap="medium")
     if has_defects:
         with row.container(width=CURVE_WIDTH):
-            st.markdown("**Good against defect**", help=" ".join(GLOSS.values()))
+            st.markdown("**Good versus defect**", help=" ".join(GLOSS.values()))
             st.plotly_chart(
-                curves.curves(values, lines, look(), parameter=label, in_force=value, title="share", notes=notes),
+                curves.curves(values, lines, look(), parameter=label, in_force=value, title="fraction", notes=notes),
                 theme=None, key="figures_curve", config=NO_BAR, alt=f"Image AUROC, AUPRO and FPR95 against {label}.",
             )  # fmt: skip
     with row.container(width=CURVE_WIDTH):
         st.markdown(
             "**Good parts alone**",
-            help="How far the strangest good part lies above the middle one, as a share of the middle. The limit has "
-            "to lie above it, so a lower curve leaves more room to see small defects. Needs no defects.",
+            help="How far the highest score of a good part lies above their median, relative to it. The limit has to "
+            "lie above it, so a lower curve leaves more room to see small defects. Needs no defects.",
         )
-        spread = {"strangest good part": [reading.spread for reading in readings]}
+        spread = {"highest-scoring good part": [reading.spread for reading in readings]}
         st.plotly_chart(
             curves.curves(
                 values, spread, look(), parameter=label, in_force=value, notes=notes, fractions=False,
-                title="above the middle one, × its score",
+                title="above the median, × the median",
             ),
             theme=None, key="spread_curve", config=NO_BAR, alt=f"Spread of good scores against {label}.",
         )  # fmt: skip
     if not has_defects:
-        st.caption(
-            "With photos of known defects in the test folder, this page also shows how well they are told apart."
-        )
+        st.caption("With photos of known defects in the test folder, this page also shows how well they are separated.")
     with st.expander("The numbers"):
-        st.dataframe({label: values, **lines, "strangest good part": spread["strangest good part"]}, hide_index=True)
-
-
-def in_force(taught: TaughtPart) -> tuple[dict[str, int], Limits | None]:
-    """The live value and the limits of this session; no limits when there is nothing to set them on."""
-    settings = settings_of(taught)
-    live = settings["live"]
-    try:
-        return live, settings["limits"] or taught.suggested_limits(live)
-    except ValueError:
-        return live, None
+        st.dataframe(
+            {label: values, **lines, "highest-scoring good part": spread["highest-scoring good part"]}, hide_index=True
+        )
 
 
 def look() -> Look:

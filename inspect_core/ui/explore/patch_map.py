@@ -15,13 +15,13 @@ from inspect_core.plots.theme import Look, as_text
 from inspect_core.ui import shell, taught_part
 from inspect_core.ui.explore import jobs, panels
 from inspect_core.ui.explore.jobs import DrawnMap, MapOrder
-from inspect_core.ui.session import show_on_bench
+from inspect_core.ui.session import in_force, show_on_bench
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
 
 PATCHES, PHOTOS = "Patches", "Whole photos"
 BEFORE, AFTER = "As the network gives them", "As the detector sees them"
-KIND, SCORE, PHOTO, LOT = "Good or defect", "Score", "Photo", "Lot"
+KIND, SCORE, PHOTO, LOT = "Defect type", "Score", "Photo", "Lot"
 PICKED_SIDE, NEAR_SIDE = 512, 128
 FRAME = (194, 65, 12)
 
@@ -32,7 +32,7 @@ def patch_map(taught: TaughtPart) -> None:
     if not taught.scored.photos:
         st.info("There are no photos on the bench yet. Add some on Inspect, and they appear here.")
         return
-    live, limits = panels.in_force(taught)
+    live, limits = in_force(taught)
     order, colour = _choose(taught)
     key = map_key(taught, order, live)
     drawn = jobs.kept().get(key)
@@ -43,7 +43,7 @@ def patch_map(taught: TaughtPart) -> None:
     panels.offer(
         "Draw the map", f"Drawing the map of {'photos' if order.whole else 'patches'}", key,
         lambda job: jobs.draw_map(taught, order, live, limit, job),
-        "Puts points that look alike side by side (t-SNE). Takes ten seconds or so on a free machine.",
+        "Puts points that look alike side by side (t-SNE). Takes about ten seconds on an idle machine.",
     )  # fmt: skip
 
 
@@ -105,7 +105,7 @@ def _coloured_scatter(taught: TaughtPart, drawn: DrawnMap, colour: str, limits: 
         )
     if colour == PHOTO:
         return scatter.scatter_of_values(
-            drawn.positions, points.photo.astype(float), marks, hover, look, title="number of the photo"
+            drawn.positions, points.photo.astype(float), marks, hover, look, title="photo number"
         )
     if colour == LOT:
         words = [photos[i].group or "no lot" for i in points.photo]
@@ -174,11 +174,11 @@ def _how_to_read(points: explore.Points, limits: Limits | None) -> str:
     defect = int(points.defect.sum())
     above = int((points.peak > limits.review).sum()) if limits is not None else 0
     what = "photos" if points.whole else f"patches of {len(np.unique(points.photo))} photos"
-    shown = "" if points.whole else " Striking patches are drawn more often than they occur."
+    shown = "" if points.whole else " Anomalous patches are drawn more often than they occur."
     return (
         f"{len(points)} {what}. Diamonds: {defect} {'defects' if points.whole else 'under a true mask'}. "
         f"Ringed: {above} above the limit.{shown} "
-        "Neighbours look alike; sizes of groups and the gaps between them mean nothing."
+        "Neighbours look alike; the sizes of groups and the gaps between them mean nothing."
     )
 
 

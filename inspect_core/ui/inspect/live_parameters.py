@@ -5,7 +5,6 @@ nowhere, until it is applied by a full pass in the background.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import streamlit as st
 
@@ -15,56 +14,51 @@ from inspect_core.tuning.patch_sample import explained
 from inspect_core.ui import taught_part
 from inspect_core.ui.inspect import previews
 from inspect_core.ui.inspect.previews import Run
+from inspect_core.ui.session import Settings, settings_at
 from inspect_core.ui.taught_part import TaughtPart
 
 HALF_OCTAVES = 8
 POWERS_OF_M = (128, 256, 512, 1024, 2048)
 
 
-@dataclass(frozen=True)
-class InForce:
-    """What the bench shows: the live value, and the preview it belongs to; None for the model in force."""
+def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> Run | None:
+    """Draw the controls; the preview that a refit control asks for, None for the model in force.
 
-    live: dict[str, int]
-    run: Run | None = None
-
-
-def choose(taught: TaughtPart, live: dict[str, int], held: Run | None, *, shown: int, busy: bool) -> InForce:
-    """Draw the controls and say what is on: the values in force, or the preview that a refit control asks for.
-
-    live: in force so far; held: the preview of the last drawing, if any; shown: position of the photo on the bench;
     busy: a job runs, so that nothing is refitted.
     """
     scored = taught.scored
     if scored.live_name is None:
-        return InForce(live)
+        return None
     if taught.study is None:
         name = scored.live_name
-        st.caption(f"{CONTROLS[name].label} {live[name]}, as the recipe says. Teach again to change it.")
-        return InForce(live)
+        st.caption(f"{CONTROLS[name].label}: {settings.live[name]}, fixed by the recipe. Teach again to change it.")
+        return None
     at_once, *refits = st.columns(1 + len(METHODS[scored.method].refits))
     wanted = {}
     for column, name in zip(refits, METHODS[scored.method].refits, strict=True):
         with column:
             wanted[name] = _refit_control(taught, name, disabled=busy)
     with at_once:
-        begin = st.session_state.pop(_begin_key(taught), None)
+        begin, settings.begin = settings.begin, None
         if busy or wanted == fitted(taught):
-            if held is not None:
-                held.cancel()
-            return InForce(_live_control(taught, scored, live, key=f"{scored.live_name}-{taught.id}"))
-        fraction = float(explained(scored.detector, [live["q"]])[0])
-        run = previews.ask(
-            taught.patch_sample, held, wanted, scored.photos, first=shown, fraction=fraction, begin=begin
-        )
-        run.want(shown)
+            if settings.preview is not None:
+                settings.preview.cancel()
+            settings.preview = None
+            _live_control(taught, settings, scored, settings.live)
+            return None
+        fraction = float(explained(scored.detector, [settings.live["q"]])[0])
+        run = settings.preview = previews.ask(
+            taught.patch_sample, settings.preview, wanted, scored.photos, first=settings.position, fraction=fraction,
+            begin=begin,
+        )  # fmt: skip
+        run.want(settings.position)
         if run.live is None:
-            _live_control(taught, scored, live, in_force=live, key=f"q-{taught.id}-waiting", disabled=True)
-            return InForce(live, run)
-        key = f"q-{taught.id}-{run.number}"
+            _live_control(taught, settings, scored, settings.live, disabled=True)
+            return run
         if begin is not None:
-            st.session_state[key] = run.scored.stop_of(begin)
-        return InForce(_live_control(taught, run.scored, run.live, in_force=live, key=key), run)
+            run.live = {run.scored.live_name: run.scored.stop_of(begin)}
+        _live_control(taught, settings, run.scored, run.live)
+        return run
 
 
 def fitted(taught: TaughtPart) -> dict[str, float]:
@@ -83,7 +77,7 @@ def suggested(taught: TaughtPart) -> dict[str, float]:
 
 def set_to(taught_id: str, values: Mapping[str, float]) -> None:
     """Move the controls to these values at the next run: for the callbacks of buttons."""
-    taught = taught_part.find(taught_id)
+    taught, settings = taught_part.find(taught_id), settings_at(taught_id)
     if taught is None:
         return
     held, of_model = st.session_state, fitted(taught)
@@ -93,19 +87,14 @@ def set_to(taught_id: str, values: Mapping[str, float]) -> None:
     if live not in values:
         return
     if all(held.get(f"{name}-{taught.id}", value) == value for name, value in of_model.items()):
-        held[f"{live}-{taught.id}"] = taught.scored.stop_of(int(values[live]))
+        settings.move_live(taught, taught.scored.stop_of(int(values[live])))
     else:
-        held[_begin_key(taught)] = int(values[live])
+        settings.begin = int(values[live])
 
 
 def describe(values: Mapping[str, float]) -> str:
     """Values by their signs: "γ 0.5, M 1024"."""
     return ", ".join(f"{CONTROLS[name].sign} {_figure(value)}" for name, value in values.items())
-
-
-def _begin_key(taught: TaughtPart) -> str:
-    """Where a button leaves the live value that the preview it asks for is to begin with."""
-    return f"begin-{taught.id}"
 
 
 def _refit_control(taught: TaughtPart, name: str, *, disabled: bool) -> float:
@@ -119,25 +108,31 @@ def _refit_control(taught: TaughtPart, name: str, *, disabled: bool) -> float:
 
 
 def _live_control(
-    taught: TaughtPart,
-    scored: ScoredPhotos,
-    live: dict[str, int],
-    *,
-    key: str,
-    in_force: dict[str, int] | None = None,
-    disabled: bool = False,
-) -> dict[str, int]:
-    """The live value chosen. in_force: the model's own beside a preview; None where a move is in force at once."""
+    taught: TaughtPart, settings: Settings, scored: ScoredPhotos, live: dict[str, int], *, disabled: bool = False
+) -> None:
+    """The slider of the live value, of the model in force or of a preview; a move is written where the value lives."""
     name = scored.live_name
+    key = f"{name}-{taught.id}" + (f"-{settings.preview.number}" if settings.preview is not None else "")
     control, fractions = CONTROLS[name], {}
     if name == "q":
         fractions = dict(zip(scored.stops, explained(scored.detector, scored.stops), strict=True))
-    value = st.select_slider(
-        control.label, scored.stops, scored.stop_of(live[name]), key=key, help=control.story, disabled=disabled,
+    st.session_state[key] = scored.stop_of(live[name])
+    st.select_slider(
+        control.label, scored.stops, key=key, help=control.story, disabled=disabled,
         format_func=lambda stop: f"{stop} · {_percent(fractions[stop])}" if fractions else f"{stop}",
+        on_change=_move, args=(taught.id, key),
     )  # fmt: skip
-    _explain(taught, name, f"{in_force[name] if in_force else value}")
-    return {name: value}
+    _explain(taught, name, f"{settings.live[name]}")
+
+
+def _move(taught_id: str, key: str) -> None:
+    taught, settings = taught_part.find(taught_id), settings_at(taught_id)
+    if taught is None:
+        return
+    if settings.preview is None:
+        settings.move_live(taught, st.session_state[key])
+    else:
+        settings.preview.live = {taught.scored.live_name: st.session_state[key]}
 
 
 def _explain(taught: TaughtPart, name: str, in_force: str) -> None:

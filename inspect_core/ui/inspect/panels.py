@@ -22,7 +22,7 @@ from inspect_core.ui.defect_types import naming
 from inspect_core.ui.inspect import live_parameters, previews, views
 from inspect_core.ui.inspect.previews import Run
 from inspect_core.ui.inspect.views import View
-from inspect_core.ui.session import carry_limits, settings_at, settings_of
+from inspect_core.ui.session import Settings, settings_at, settings_of
 from inspect_core.ui.similar import panels
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.ui.teach import teaching
@@ -45,7 +45,8 @@ def first_start() -> None:
     job = shell.jobs().current
     if job is not None and job.active:
         st.info(
-            "Nothing has been taught yet, so Loupe is learning the sample part. This page fills when it is done.",
+            "Nothing has been taught yet, so Loupe is learning the sample part. "
+            "This page updates when training finishes.",
             icon=":material/hourglass_top:",
         )
         shell.watch_in_page()
@@ -56,9 +57,8 @@ def first_start() -> None:
         st.switch_page("pages/teach.py")
 
 
-def headline(taught: TaughtPart) -> None:
-    """The part in hand and what the engineer should know of the photos it was taught with."""
-    shell.show_running("This page updates when training finishes.")
+def notes(taught: TaughtPart) -> None:
+    """What the engineer should know of the photos the part was taught with."""
     if not taught.notes:
         return
     with st.expander(f"{len(taught.notes)} {'note' if len(taught.notes) == 1 else 'notes'} on the photos"):
@@ -74,11 +74,11 @@ def add_photos(taught: TaughtPart) -> TaughtPart:
             accept_multiple_files=True, key=f"added-{taught.id}",
         )  # fmt: skip
     settings = settings_of(taught)
-    fresh = [file for file in files or [] if file.file_id not in settings["added"]]
+    fresh = [file for file in files or [] if file.file_id not in settings.added]
     if fresh:
-        settings["problems"] = []
+        settings.problems.clear()
     for file in fresh:
-        settings["added"].add(file.file_id)
+        settings.added.add(file.file_id)
         try:
             picture = read_bytes(file.getvalue(), file.name)
             with device_lock(taught.preparation.backbone.device):
@@ -86,18 +86,18 @@ def add_photos(taught: TaughtPart) -> TaughtPart:
             if added is None:  # put away since this run began
                 st.rerun()
             taught = added
-            settings["position"] = taught.position_of(picture.digest)
+            settings.position = taught.position_of(picture.digest)
         except (ValueError, OSError) as error:  # a damaged photo, or one without a finite score
-            settings["problems"].append(str(error))
+            settings.problems.append(str(error))
         _let_go(file)
-    for problem in settings["problems"]:  # a run more follows an added photo, and still shows them
+    for problem in settings.problems:  # a run more follows an added photo, and still shows them
         st.error(shell.plain(problem), icon=":material/broken_image:")
     return taught
 
 
 def hand_over_thumbnails(taught: TaughtPart) -> None:
     """The gallery's pictures, sent once and not again when a parameter moves."""
-    settings_of(taught)["film"] = _token(taught)
+    settings_of(taught).film = _token(taught)
     bench.film(f"film-{taught.id}", _token(taught), taught.thumbnails)
 
 
@@ -110,42 +110,39 @@ def bench_with_parameters(taught: TaughtPart) -> None:
     adding, moving = st.columns([1, 4], gap="medium")
     with adding:
         taught = add_photos(taught)
-    position, above, below = settings["position"], st.container(), st.container()
+    position, above, below = settings.position, st.container(), st.container()
     with moving:
-        shown = live_parameters.choose(taught, settings["live"], settings["preview"], shown=position, busy=busy)
-    settings["preview"] = shown.run
-    if shown.run is None and shown.live != settings["live"]:
-        carry_limits(taught, settings, shown.live)
-    if settings["film"] != _token(taught):  # a photo was added, here or by another session
+        run = live_parameters.choose(taught, settings, busy=busy)
+    if settings.film != _token(taught):  # a photo was added, here or by another session
         st.rerun()
     with above:
         if not taught.scored.photos:
             st.info("No photos on the bench yet. Add photos above.", icon=":material/add_photo_alternate:")
             return
-        view, moved = views.of_model(taught, position, settings["live"], settings["limits"]), "limits"
-        if shown.run is not None:
-            moved = f"limits of preview {shown.run.number}"
-            view = views.of_preview(taught, position, shown.live, shown.run, view, settings.get(moved))
         pixels, gone = _pixels(taught, position)
         try:
-            verdict = views.verdict_of(taught, position, view, preview=shown.run is not None, gone=gone)
+            view = views.of_model(taught, position, settings.live, settings.limits)
+            if run is not None:
+                view = views.of_preview(taught, position, run, view)
+            guard = settings.guard(taught)
+            verdict = views.verdict_of(taught, position, view, guard, preview=run is not None, gone=gone)
             result = _draw(taught, position, view, pixels, verdict)
-        except ValueError as error:  # a score that is not finite: nothing is judged on it
+        except ValueError as error:  # no limit, or a score that is not finite: nothing is judged on it
             st.error(shell.plain(error), icon=":material/error:")
             return
     with below:
-        if shown.run is None:
+        if run is None:
             parameter_buttons(taught, busy=busy)
-            product_check(taught)
+            product_check(taught, settings)
             naming.limit_slider(taught, "inspect")
-            save_recipe(taught, view.limits, settings["live"])
+            save_recipe(taught, view.limits, settings)
             if not gone:
-                panels.seen_before(taught, position, settings["live"], view.limits, busy=busy)
+                panels.seen_before(taught, position, settings.live, view.limits, busy=busy)
         else:
-            preview_buttons(taught, shown.run, shown.live, position)
+            preview_buttons(taught, run, position)
     if result.position != position or result.limits != view.limits:
-        settings["position"] = result.position
-        settings[moved] = None if result.limits == view.suggested else result.limits
+        settings.position = result.position
+        (settings if run is None else run).limits = None if result.limits == view.suggested else result.limits
         st.rerun()
 
 
@@ -161,7 +158,7 @@ def parameter_buttons(taught: TaughtPart, *, busy: bool) -> None:
     st.caption(taught.suggestion.basis)
 
 
-def preview_buttons(taught: TaughtPart, run: Run, live: dict[str, int], position: int) -> None:
+def preview_buttons(taught: TaughtPart, run: Run, position: int) -> None:
     """What a preview can lead to: applied by a full pass, or left. Only an applied model sets limits or is saved."""
     if run.error:
         st.error(shell.plain(run.error), icon=":material/error:")
@@ -171,11 +168,11 @@ def preview_buttons(taught: TaughtPart, run: Run, live: dict[str, int], position
     what = live_parameters.describe(run.parameters)
     if left.button(
         "Apply", key=f"apply-{taught.id}", type="primary", icon=":material/check:", disabled=run.live is None,
-        width="stretch", help="Learns from all good photos with these values, in the background. Only then do they "
-        "set limits and enter a recipe.",
+        width="stretch", help="Learns from all good photos with these values, in the background. Only then do "
+        "they set limits and go into a recipe.",
     ):  # fmt: skip
         try:
-            shell.start(f"Applying {what}", lambda job: previews.apply(taught, run, live, job.report))
+            shell.start(f"Applying {what}", lambda job: previews.apply(taught, run, job.report))
             st.rerun()
         except Busy as error:
             st.warning(shell.plain(error))
@@ -193,30 +190,30 @@ def preview_buttons(taught: TaughtPart, run: Run, live: dict[str, int], position
 @st.fragment(run_every=PREVIEW_POLL_SECONDS)
 def follow_preview(taught_id: str, position: int, drawn: bool) -> None:
     """How far a preview is; the page is drawn anew when the shown photo is there and when all are."""
-    run = settings_at(taught_id)["preview"]
+    run = settings_at(taught_id).preview
     if run is None or run.ended.is_set() or run.ready(position) != drawn:
         st.rerun()
     st.progress(run.done / max(len(run.photos), 1), text=f"Preview: {run.done} of {len(run.photos)} photos")
 
 
-def product_check(taught: TaughtPart) -> None:
+def product_check(taught: TaughtPart, settings: Settings) -> None:
     """What happens when a photo does not show the product that was taught."""
     if taught.guard is None:
         return
     words = {OFF: "Off", WARN: "Warn", STOP: "Stop"}
     chosen = st.segmented_control(
-        "Product check", list(words), default=taught.guard.mode, format_func=words.get, required=True,
-        key=f"guard-{taught.id}", help="Is this the product that was taught? Warn: a sentence above the verdict. Stop: "
-        "the recipe rejects a photo of anything else, whatever its score. The check compares the whole photo with "
+        "Product check", list(words), default=settings.mode, format_func=words.get, required=True,
+        key=f"guard-{taught.id}", help="Is this the product that was taught? Warn: a warning above the verdict. Stop: "
+        "a photo of anything else is rejected, whatever its score. The check compares the whole photo with "
         f"the good ones (CoP on the network's last features{FUSION if taught.guard.fused else ''}, Fang et al. 2024); "
         "its limit comes from good photos.",
     )  # fmt: skip
-    if chosen != taught.guard.mode:
-        taught_part.change(taught.id, lambda held: replace(held, guard=held.guard.with_mode(chosen)))
+    if chosen != settings.mode:
+        settings.mode = chosen
         st.rerun()
 
 
-def save_recipe(taught: TaughtPart, limits: Limits, live: dict[str, int]) -> None:
+def save_recipe(taught: TaughtPart, limits: Limits, settings: Settings) -> None:
     """Keep what is in force as a recipe in the workspace; of an opened recipe, a revised one with it as its parent."""
     if taught.study is None and taught.recipe is None:
         return
@@ -228,14 +225,16 @@ def save_recipe(taught: TaughtPart, limits: Limits, live: dict[str, int]) -> Non
                 "product": name.strip(),
                 "author": shell.current_user(),
                 "reason": reason,
-                "guard": taught.guard,
+                "guard": settings.guard(taught),
                 "gallery": taught.cases,
                 "defect_types": taught.defect_types,
             }
             if taught.study is None:
                 recipe = taught.recipe.revised(limits, **said)
             else:
-                recipe = taught.study.recipe(limits, parent=taught.recipe and taught.recipe.digest, **said, **live)
+                recipe = taught.study.recipe(
+                    limits, parent=taught.recipe and taught.recipe.digest, **said, **settings.live
+                )
             path = _free_path(name.strip())
             try:
                 saved = recipe_file.save(recipe, path)
@@ -261,10 +260,11 @@ def _draw(taught: TaughtPart, position: int, view: View, pixels: np.ndarray, ver
     if photo.mask is not None:
         with contextlib.suppress(ImageError):
             mask = mask_at(read_mask(photo.mask, photo.size), taught.scored.size)
-    note, box, kind = view.note, None, naming.in_words(verdict)
-    checks = [taught.product_check(i, ask=False) for i in range(len(taught.scored.photos))]
+    settings, note, box, kind = settings_of(taught), view.note, None, naming.in_words(verdict)
+    guard = settings.guard(taught)
+    checks = [taught.product_check(i, guard, ask=False) for i in range(len(taught.scored.photos))]
     foreign = checks[position] is not None and checks[position].foreign
-    if (patch := settings_of(taught)["patch"]) is not None and patch[0] == position:
+    if (patch := settings.patch) is not None and patch[0] == position:
         box = boxes.patch_box(patch[1], taught.scored.grid, pixels.shape[:2])
         note = " ".join(filter(None, [note, "Framed: the patch chosen on Explore."]))
     return bench.bench(
@@ -287,10 +287,6 @@ def _let_go(file: UploadedFile) -> None:
     """Streamlit keeps an upload in memory until its session ends; this one is on disk by now, or cannot be used."""
     if (context := get_script_run_ctx()) is not None:
         context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
-
-
-def _strangest(taught: TaughtPart, live: dict[str, int]) -> int:
-    return int(taught.scores(live).argmax()) if taught.scored.photos else 0
 
 
 def _token(taught: TaughtPart) -> str:

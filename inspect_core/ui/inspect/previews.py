@@ -10,7 +10,6 @@ from itertools import count
 
 import numpy as np
 
-from inspect_core.judge.limits import DEFAULT_OVERKILL, limit_for_overkill
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
@@ -23,12 +22,13 @@ _numbers = count(1)
 
 
 class Run:
-    """One move of γ, M or σ and what is there of it so far. Read from any thread; write nothing from outside.
+    """One move of γ, M or σ and what is there of it so far. Read from any thread.
 
     number: no two are alike. parameters: those of the move. photos: all to be scored, in the order of the gallery.
-    begin: the live value to begin with, None for the share of variance in force. live: the live parameter it begins
-    with, None until the fit is there. scored: the photos scored so
-    far, in the order they were. error: the sentence to show when it failed.
+    begin: the live value to begin with, None for the share of variance in force. live: the live parameter, None until
+    the fit is there; from then on its session moves it. limits: set by hand on this preview, for looking; written by
+    its session alone. scored: the photos scored so far, in the order they were. error: the sentence to show when it
+    failed.
     """
 
     def __init__(
@@ -37,6 +37,7 @@ class Run:
         self.number = next(_numbers)
         self.parameters, self.photos, self.begin = dict(parameters), photos, begin
         self.live: dict[str, int] | None = None
+        self.limits: Limits | None = None
         self.error = ""
         self.scored: ScoredPhotos | None = None
         self._order: list[int] = []
@@ -78,16 +79,6 @@ class Run:
         """(photos, h, w) in the order of the gallery, once complete."""
         return self.scored.grid_errors(**live)[np.argsort(self._order)]
 
-    def limits(self, live: Mapping[str, int]) -> Limits | None:
-        """The default limit on the good photos that set one, once complete: for looking; None without such photos."""
-        scores = self.scores(live)
-        for part in ("calibrate", "judge"):
-            good = [photo.kind == "good" and photo.part == part for photo in self.photos]
-            if any(good):
-                limit = limit_for_overkill(scores[good], rate=DEFAULT_OVERKILL)
-                return Limits(limit, limit)
-        return None
-
     def work(self, sample: PatchSample, fraction: float) -> None:
         """Fit, then score photo by photo until all are done or it is cancelled; holds the device for each step."""
         study = sample.study
@@ -127,7 +118,7 @@ def ask(
 ) -> Run:
     """The run of these parameters over these photos: the one at hand, or else a new one, which stops that.
 
-    draw: gives the patches to fit it on; held: the run at hand, if any; share, begin: what decides its live value at
+    draw: gives the patches to fit it on; held: the run at hand, if any; fraction, begin: what decides its live value at
     first: the share of variance, or the value itself unless None.
     """
     if held is not None:
@@ -150,16 +141,16 @@ def _work(run: Run, draw: Callable[[], PatchSample], fraction: float) -> None:
     run.work(sample, fraction)
 
 
-def apply(taught: TaughtPart, run: Run, live: Mapping[str, int], report: Callable[[float, str], None]) -> str:
+def apply(taught: TaughtPart, run: Run, report: Callable[[float, str], None]) -> str:
     """The full pass with the parameters of a preview, beginning at its share of variance; the id of the part it makes.
 
     Holds the device all along. Nothing is read from the network again. The part in hand stays as it is.
     """
-    fraction = float(explained(run.scored.detector, [live[run.scored.live_name]])[0])
+    fraction = float(explained(run.scored.detector, [run.live[run.scored.live_name]])[0])
     study = taught.study.with_parameters(run.parameters)
     with device_lock(study.preparation.backbone.device):
         study.fit(report)
     scored = study.scored
     study.begin_with(**{scored.live_name: stop_explaining(scored.detector, scored.stops, fraction)})
-    latest = taught_part.find(taught.id) or taught  # photos may have been added and kinds learned meanwhile
+    latest = taught_part.find(taught.id) or taught  # photos may have been added and types learned meanwhile
     return taught_part.shelve(taught_part.refitted(latest, study))

@@ -1,16 +1,16 @@
 """What the bench draws: the model in force, or a preview as far as it has come."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
+from inspect_core.guard.model import Guard
 from inspect_core.study.evaluation import in_parts_of
 from inspect_core.ui.defect_types import naming
 from inspect_core.ui.inspect.live_parameters import describe
 from inspect_core.ui.inspect.previews import Run
-from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui.taught_part import TaughtPart, default_limits
 from inspect_core.verdict import Limits, Verdict, assemble
 
 
@@ -39,19 +39,17 @@ def of_model(taught: TaughtPart, position: int, live: dict[str, int], limits: Li
     return View(scores, pixel_map, limits, suggested, taught.calm(live), in_parts_of(taught.scored, scores, limits))
 
 
-def of_preview(
-    taught: TaughtPart, position: int, live: Mapping[str, int], run: Run, model: View, limits: Limits | None
-) -> View:
+def of_preview(taught: TaughtPart, position: int, run: Run, model: View) -> View:
     """The preview's map as soon as it is there, its scores and counts when all photos are done.
 
     Scores of two fits have no common scale. Until the good photos are scored, all figures of the model are therefore
-    brought to the preview's scale by the medians of the two maps shown, which leaves every verdict as it was.
-    limits: moved by hand on this preview, for looking; None carries the model's over.
+    brought to the preview's scale by the medians of the two maps shown, which leaves every verdict as it was. Without
+    limits set by hand on this preview, the model's are carried over.
     """
     what = describe(run.parameters)
     if not run.ready(position):
-        return replace(model, note=f"The preview of {what} is being computed; this is still the model in force.")
-    pixel_map = run.map(position, live)
+        return replace(model, note=f"The preview of {what} is being computed; the current model is still shown.")
+    pixel_map = run.map(position, run.live)
     if not run.complete:
         fraction = _ratio(float(np.median(pixel_map)), float(np.median(model.pixel_map)))
         scores = model.scores * fraction
@@ -60,28 +58,30 @@ def of_preview(
             scores, pixel_map, _scaled(model.limits, fraction), _scaled(model.suggested, fraction),
             model.calm * fraction, model.sentence,
         )  # fmt: skip
-        return replace(scaled, note=f"Preview of {what}, not applied. The gallery and the counts follow.")
-    scores = run.scores(live)
-    suggested = run.limits(live) or model.suggested
-    if limits is None:
-        limits = _scaled(suggested, _ratio(model.limits.reject, model.suggested.reject))
+        return replace(scaled, note=f"Preview of {what}, not applied. Gallery and counts will follow.")
+    scores = run.scores(run.live)
+    suggested = default_limits(run.photos, scores)
+    limits = run.limits or _scaled(suggested, _ratio(model.limits.reject, model.suggested.reject))
     good, _ = taught.scored.good_and_defect()
-    errors = run.grid_errors(live)
+    errors = run.grid_errors(run.live)
     calm = float(np.median(errors[good] if good.any() else errors))
     sentence = in_parts_of(taught.scored, scores, limits)
     return View(scores, pixel_map, limits, suggested, calm, sentence, f"Preview of {what}, not applied.")
 
 
-def verdict_of(taught: TaughtPart, position: int, view: View, *, preview: bool, gone: bool) -> Verdict:
+def verdict_of(
+    taught: TaughtPart, position: int, view: View, guard: Guard | None, *, preview: bool, gone: bool
+) -> Verdict:
     """What is said of the photo shown in this view, as the recipe says it.
 
-    No defect type is named on a preview. A photo that is gone has neither a type nor a product check that was not made
-    before. Raises ValueError for a score that is not finite, and ImageError for a photo that went just now.
+    guard: the part's, in the mode of the session. No defect type is named on a preview. A photo that is gone has
+    neither a type nor a product check that was not made before. Raises ValueError for a score that is not finite, and
+    ImageError for a photo that went just now.
     """
     named = taught.defect_types is not None and not preview and not gone
     return assemble(
         float(view.scores[position]), view.pixel_map, view.limits, taught.scored.photos[position].size,
-        check=taught.product_check(position, ask=not gone),
+        check=taught.product_check(position, guard, ask=not gone),
         name_type=partial(naming.name_type, taught, position) if named else None,
     )  # fmt: skip
 

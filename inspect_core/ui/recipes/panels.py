@@ -65,7 +65,9 @@ def add_from_file() -> None:
                 temporary.write_bytes(file.getbuffer())
                 recipe_file.load(temporary)
                 if os.path.lexists(target):
-                    raise RecipeError(f"{target.name}: one of that name is here already; rename it or delete the other")
+                    raise RecipeError(
+                        f"{target.name}: a recipe of that name exists already; rename the file or delete that recipe"
+                    )
                 temporary.replace(target)
         except Exception as error:  # as on a card
             st.error(shell.plain(_reason(target, error)), icon=":material/error:")
@@ -82,7 +84,7 @@ def _describe(path: Path, recipe: Recipe) -> None:
         limit = f"review above {recipe.limits.review:.4g}, reject above {recipe.limits.reject:.4g}"
     st.markdown(
         f"{METHODS[recipe.method].title}{', ' + live if live else ''} · {limit} · "
-        f"{len(recipe.calibration)} good parts set it"
+        f"{len(recipe.calibration)} good parts set the limit"
     )
     st.caption(
         f"{recipe.digest[:12]} · {shell.plain(recipe.provenance.state)} · made {shell.plain(made)} UTC "
@@ -99,9 +101,9 @@ def _describe(path: Path, recipe: Recipe) -> None:
             "Image size": f"{size[1]} × {size[0]} px",
             "Patch grid": f"{grid[1]} × {grid[0]}",
             "Product check": recipe.guard.mode if recipe.guard else "none",
-            "Kinds of defect": _defect_types(recipe),
-            "Known cases": f"{len(recipe.gallery.gallery.names)} parts" if recipe.gallery else "none",
-            "Learned": recipe.provenance.calibration_note,
+            "Defect types": _defect_types(recipe),
+            "Gallery": f"{len(recipe.gallery.gallery.names)} parts" if recipe.gallery else "none",
+            "Training": recipe.provenance.calibration_note,
             "Versions": ", ".join(f"{name} {number}" for name, number in recipe.provenance.versions.items()),
         }
         st.table({"": list(rows), "Value": [shell.plain(value) for value in rows.values()]}, hide_index=True)
@@ -110,7 +112,8 @@ def _describe(path: Path, recipe: Recipe) -> None:
 def _defect_types(recipe: Recipe) -> str:
     if recipe.defect_types is None:
         return "none"
-    return f"{', '.join(recipe.defect_types.names)}; named from {recipe.defect_types.minimum_confidence:.0%} on"
+    least = 100 * recipe.defect_types.minimum_confidence
+    return f"{', '.join(recipe.defect_types.names)}; minimum confidence {least:.0f} %"
 
 
 def _open(recipe: Recipe) -> None:
@@ -136,7 +139,7 @@ def _open(recipe: Recipe) -> None:
 
 def _delete(path: Path) -> None:
     with st.popover("Delete", icon=":material/delete:"):
-        st.markdown(f"Delete **{shell.plain(path.name)}** for good? Verdicts made with it stay as they are.")
+        st.markdown(f"Delete **{shell.plain(path.name)}** permanently? Verdicts made with it stay as they are.")
         name = path.name if path.name.isprintable() else os.fsencode(path.name).hex()
         if st.button("Yes, delete it", key=f"delete-{name}"):
             try:

@@ -47,9 +47,9 @@ def start(taught: TaughtPart, order: Order) -> None:
 
 
 def box_of(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits, *, known: bool) -> Box:
-    """What to look at on a photo: its largest region, else its strangest spot.
+    """What to look at on a photo: its largest region, else its highest score.
 
-    known: for a part whose defect is known, whose true mask comes before the strangest spot.
+    known: for a part whose defect is known, whose true mask comes before the highest score.
     """
     found = crops.found_box(taught, position, live, limits)
     if found is None and known:

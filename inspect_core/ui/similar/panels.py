@@ -24,8 +24,8 @@ SHOWN = 5
 MOST_REGIONS = 8
 PICTURE = 112
 HOW = (
-    "The parts of the gallery whose look is closest (cosine of the network's last features). A part that is far from "
-    "everything known is similar to nothing, however its numbers fall (quadric hypersurface intersection, "
+    "The parts of the gallery that look most alike (cosine of the network's last features). A part that is far from "
+    "everything known matches none of them, however alike they look (quadric hypersurface intersection, "
     "Pavutnitskiy et al. 2022)."
 )
 
@@ -64,10 +64,13 @@ def _offer(taught: TaughtPart, live: dict[str, int], limits: Limits, *, busy: bo
     defect_types = gathering.known_types(taught)
     good = sum(kind == "good" for kind in defect_types.values())
     if len(defect_types) < LEAST:
-        st.caption(f"A gallery answers whether a part was seen before. It takes {LEAST} parts whose kind is known.")
+        st.caption(
+            f"A gallery shows whether a part like this was seen before. It takes {LEAST} parts "
+            "known to be good or labelled."
+        )
         return
     st.caption(
-        f"A gallery of known parts answers whether this one was seen before. On the bench are "
+        f"A gallery of known parts shows whether one like this was seen before. On the bench are "
         f"{counted(good, 'good part')} and {counted(len(defect_types) - good, 'labelled defect')}."
     )
     _build(taught, defect_types, live, limits, words="Build the gallery", look_at=REGION, busy=busy)
@@ -87,7 +90,7 @@ def _build(
     look_at = st.segmented_control(
         "Look at", [REGION, WHOLE], default=look_at, required=True, key=f"similar_look_at-{taught.id}",
         help="The region is the square around the largest region above the limit; on an accepted part, around its "
-        "strangest spot. The whole part suits defects that show everywhere.",
+        "highest score. The whole part suits defects that show everywhere.",
     )  # fmt: skip
     if st.button(words, icon=":material/photo_library:", key=f"build_gallery-{taught.id}", disabled=busy):
         try:
@@ -100,7 +103,7 @@ def _build(
 def _looked_at(
     taught: TaughtPart, cases: KnownCases, position: int, live: dict[str, int], limits: Limits
 ) -> Box | None:
-    """The box that is compared: of the largest region, or of another one she chose; None for the whole part."""
+    """The box that is compared: of the largest region, or of another one chosen; None for the whole part."""
     if not cases.by_region:
         return None
     boxes = crops.found_boxes(taught, position, live, limits)[:MOST_REGIONS]
@@ -125,7 +128,7 @@ def _novelty(cases: KnownCases, embedding: np.ndarray) -> str:
 
 
 def _add(taught: TaughtPart, cases: KnownCases, case: Case, position: int, *, busy: bool) -> None:
-    """The part shown becomes a known case, with a kind and a note, or is taken out again.
+    """The part shown becomes a known case, with a defect type and a note, or is taken out again.
 
     busy: a job runs; it may be building a gallery, in which a change made meanwhile would be lost.
     """
@@ -138,18 +141,18 @@ def _add(taught: TaughtPart, cases: KnownCases, case: Case, position: int, *, bu
     with st.popover("Add to the gallery", icon=":material/add:"):
         known = sorted(set(cases.gallery.defect_types))
         kind = st.selectbox(
-            "Kind", known, index=None, accept_new_options=True, key=f"case_kind-{taught.id}-{position}",
-            placeholder="choose one, or type a new word",
+            "Defect type", known, index=None, accept_new_options=True, key=f"case_kind-{taught.id}-{position}",
+            placeholder="choose or enter one",
         )  # fmt: skip
         note = st.text_input(
-            "Note", key=f"case_note-{taught.id}-{position}", max_chars=120, placeholder="cause, machine, what was done"
+            "Note", key=f"case_note-{taught.id}-{position}", max_chars=120, placeholder="cause, machine, action taken"
         )
         nameless = not (kind or "").strip()
         if st.button("Add", type="primary", disabled=busy or nameless, key=f"add_case-{taught.id}-{position}"):
             known_case = replace(case, kind=kind.strip(), note=note.strip())
             taught_part.change(taught.id, lambda held: replace(held, cases=held.cases.add(known_case)))
             st.toast(
-                f"{shell.plain(case.name)} is in the gallery. Save the recipe to take it to the line.",
+                f"{shell.plain(case.name)} is in the gallery. Save the recipe to use it on the line.",
                 icon=":material/check:",
             )
             st.rerun()
@@ -164,7 +167,7 @@ def _take_out(taught_id: str, digest: str) -> None:
 
 
 def _settings(taught: TaughtPart, cases: KnownCases, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
-    """The limit of what counts as known, and building the gallery anew."""
+    """The limit of what counts as known, and rebuilding the gallery."""
     with st.popover("Gallery", icon=":material/photo_library:"):
         defect_types, suggested, key = cases.gallery.defect_types, cases.suggested, f"similar_limit-{taught.id}"
         st.caption(
@@ -175,14 +178,14 @@ def _settings(taught: TaughtPart, cases: KnownCases, live: dict[str, int], limit
         st.slider(
             "Novelty threshold", 0.0, max(1.5, 2 * suggested, cases.limit), step=0.01, key=key,
             on_change=_set_limit, args=(taught.id, key),
-            help="Strangeness is the distance from everything known, in units of the features' length. From this value "
-            "on a part is like nothing. Good parts that took no part in the learning set the suggested value.",
+            help="The novelty score is the distance from everything known, in units of the features' length. A part "
+            "above the threshold matches nothing. Good parts left out of training set the suggested value.",
         )  # fmt: skip
-        st.caption(f"Suggested {suggested:.2f}, from good parts that took no part in the learning.")
+        st.caption(f"Suggested {suggested:.2f}, from good parts left out of training.")
         if taught.study is not None:
             known, look_at = gathering.known_types(taught), REGION if cases.by_region else WHOLE
             _build(taught, known, live, limits, words="Rebuild", look_at=look_at, busy=busy)
-            st.caption("Takes the labels and regions as they are now; parts added by hand are added again by hand.")
+            st.caption("Uses the labels and regions as they are now; parts added by hand have to be added again.")
 
 
 def _set_limit(taught_id: str, key: str) -> None:

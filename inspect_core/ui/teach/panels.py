@@ -73,7 +73,7 @@ def look(source: Source) -> Samples | None:
     rows = samples.table()
     st.dataframe(
         {
-            "What": [row.what.capitalize() for row in rows],
+            "What": [row.what.replace("_", " ").capitalize() for row in rows],
             "Photos": [row.count for row in rows],
             "Remark": [row.remark for row in rows],
         },
@@ -101,15 +101,15 @@ def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]]:
     found = grouping.count < len(samples.good)
     with st.expander("How the good photos are used", expanded=found):
         st.markdown(shell.plain(grouping.reason))
-        if found and not st.toggle("Keep the photos of one group together", value=True, key="use_groups"):
-            st.warning("The same part may now be learned from and judged: results can look better than they are.")
+        if found and not st.toggle("Keep photos of one group together", value=True, key="use_groups"):
+            st.warning("The same part may now be both learned from and judged: results can look better than they are.")
             grouping = ungrouped(samples)
         fraction = st.slider(
             "Good photos kept to set the limit", 0, 50, 20, step=5, format="%d %%", key="calibrate_share",
             help="The limit is set on good parts that were not learned from. With none kept, it is set on the good "
-            "parts of the test folder, and the sentence says so.",
+            "parts of the test folder, and Inspect says so.",
         )  # fmt: skip
-        seed = st.number_input("Random seed", 0, 9999, 0, key="split_seed", help="Of the split and of the fit.")
+        seed = st.number_input("Random seed", 0, 9999, 0, key="split_seed", help="For the split and the fit.")
         parts = split(samples, seed=int(seed), groups=grouping, calibrate=fraction / 100)
         st.caption(
             f"{len(parts.fit)} to learn from, {len(parts.calibrate)} to set the limit, {len(parts.judge)} to judge it."
@@ -132,24 +132,25 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         left, right = st.columns(2)
         backbone = left.selectbox(
             "Backbone", available(), key="backbone",
-            help="The network that describes each patch of the photo. EfficientNet-Lite0 is built in and quick.",
+            help="The network that describes each patch of the photo. EfficientNet-Lite0 is built in and fast.",
         )  # fmt: skip
         taps = right.selectbox(
             "Feature layers", list(CATALOGUE[backbone].presets), key=f"taps-{backbone}",
-            help="Where the network is read. Expansions are wider and see finer changes; outputs are quicker.",
+            help="The layers that features are taken from. Expansions are wider and see finer changes; "
+            "outputs are faster.",
         )  # fmt: skip
         size = left.select_slider(
             "Image size", [128, 192, 256, 320, 384, 448, 512], 256, key="size", format_func=_pixels
         )
         grid = right.select_slider(
             "Patch grid", [16, 32, 64], 32, key="grid", format_func=lambda n: f"{n} × {n} patches",
-            help="A finer grid shows smaller defects and takes four times the memory at each step.",
+            help="A finer grid shows smaller defects; each step takes four times the memory.",
         )  # fmt: skip
         parameters = _parameters(method)
         guard_scores = st.segmented_control(
             "Product check", GUARD_SCORES, default=ALONE, format_func=GUARD_SCORES.get, required=True,
             key="guard_scores", help="Is this the product that was taught? Judged by the features of the whole photo, "
-            "or by these and how sure the network is of its own classes (Fang et al. 2024, fused score).",
+            "alone or with how certain the network is of its own classes (Fang et al. 2024, fused score).",
         )  # fmt: skip
     if weights_panel.offer_missing(backbone):
         return None
@@ -172,11 +173,11 @@ def show_forecast(order: Order) -> None:
         st.error(shell.plain(error), icon=":material/error:")
         st.stop()
     st.caption(
-        f"Takes about {shell.duration(expected.seconds)} on this machine ({expected.engine}), up to "
+        f"Training takes about {shell.duration(expected.seconds)} on this machine ({expected.engine}), up to "
         f"{expected.memory / 2**20:.0f} MB of memory and {expected.disk / 2**20:.0f} MB on disk."
     )
     if not expected.fits_store:
-        st.caption("The features of all photos do not fit into the store; photos to learn from are read as a stream.")
+        st.caption("The features of all photos do not fit into the store; photos to learn from are read one by one.")
 
 
 def _parameters(method: str) -> dict[str, float]:
@@ -191,19 +192,19 @@ def _parameters(method: str) -> dict[str, float]:
         left, right = st.columns(2)
         components = left.slider(
             "Components", 16, 88, int(defaults["components"]), step=8, key="fit_components",
-            help="Main directions in which the good patches vary; the surfaces are fitted in these. More see finer "
-            "changes, and the time to learn grows with their square and beyond.",
+            help="Main directions in which the good patches vary; the surfaces are fitted in these. More components "
+            "see finer changes, and training time grows at least with their square.",
         )  # fmt: skip
         chosen["components"] = components
         chosen["m"] = right.slider(
             "m, at most", 10, min(300, monomial_count(components) // 10 * 10), QUADRICS, step=10, key="fit_m",
-            help="Curved surfaces fitted to the good patches. Every smaller m can be tried live afterwards. The time "
-            "to learn grows with m.",
+            help="Curved surfaces fitted to the good patches. Every smaller m can be tried live afterwards. Training "
+            "time grows with m.",
         )  # fmt: skip
         chosen["robust"] = int(st.toggle(
             "Robust fit", value=bool(defaults["robust"]), key="fit_robust",
-            help="Off: the closed form, in seconds; on real parts it has found more defects. On: refined so that "
-            "single bad patches among the good ones weigh little (the published method); takes minutes.",
+            help="Off: the closed form, in seconds; it has found more defects on real parts. On: refined so that "
+            "a few bad patches among the good ones count for little (the published method); takes minutes.",
         ))  # fmt: skip
     return chosen
 
@@ -220,7 +221,7 @@ def _choose_sample() -> Source | None:
 def _choose_folder() -> Source | None:
     text = st.text_input(
         "Folder or zip", key="folder", placeholder="/home/you/photos/part-17", persist_state="session",
-        help="Any layout: only good photos; sub-folders good and one for each kind of defect; or the MVTec AD layout.",
+        help="Any layout: only good photos; sub-folders good and one for each defect type; or the MVTec AD layout.",
     )  # fmt: skip
     if not text.strip():
         return None

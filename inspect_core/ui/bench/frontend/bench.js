@@ -37,7 +37,7 @@ class Bench {
     clearTimeout(this.sending);
   }
 
-  /** Python's word: figures at once, the picture when it is decoded. What she has set since is not undone by it. */
+  /** Python's word: figures at once, the picture when it is decoded. What was set since is not undone by it. */
   async receive(data, send) {
     this.send = send;
     this.data = data;
@@ -109,7 +109,7 @@ class Bench {
     this.root.classList.remove("waiting", "empty");
     this.title.textContent = part.name;
     this.title.title = part.name;
-    this.truth.textContent = part.truth === "unknown" ? "truth not known" : kindInWords(part.kind);
+    this.truth.textContent = part.truth === "unknown" ? "truth unknown" : kindInWords(part.kind);
     this.truth.dataset.truth = part.truth;
     this.place.textContent = `${this.gallery.order.indexOf(part.position) + 1} of ${this.data.names.length}`;
     this.histogram.mark(part.position);

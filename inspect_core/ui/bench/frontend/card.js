@@ -2,7 +2,7 @@
 const MOST_REGIONS = 12;
 
 class VerdictCard {
-  /** zoomTo(box) is called with a region's box in pixels of the original when she clicks it. */
+  /** zoomTo(box) is called with a region's box in pixels of the original when it is clicked. */
   constructor(find, zoomTo) {
     this.zoomTo = zoomTo;
     this.card = find(".card");
@@ -71,7 +71,7 @@ class VerdictCard {
       row.size.textContent = `${x1 - x0} × ${y1 - y0} px`;
       row.peak.textContent = `peak ${region.peak.toFixed(decimals)}`;
       row.bar.style.setProperty("--share", highest > 0 ? (region.peak - limits.review) / highest : 1);
-      row.button.title = `${region.area} px above the limit. Show it large.`;
+      row.button.title = `${region.area} px above the limit. Zoom in.`;
     });
     const left = regions.length - MOST_REGIONS;
     setOrHide(this.more, left > 0 ? `and ${left} more` : null);

@@ -1,6 +1,6 @@
 /** The gallery: a picture of every part, the highest score first, with its verdict and filters. */
 class Gallery {
-  /** choose(position) is called when she picks a part. */
+  /** choose(position) is called when a part is picked. */
   constructor(find, choose) {
     this.choose = choose;
     this.list = find(".parts");
@@ -39,7 +39,7 @@ class Gallery {
       this.order = order;
       this.list.replaceChildren(...order.map((i) => this.items[i].element));
     }
-    this.fillSelect("kind", "All kinds", parts.kinds);
+    this.fillSelect("kind", "All defect types", parts.kinds);
     const lots = parts.groups.filter((group) => group !== null);
     this.fillSelect("group", "All lots", lots);
   }
@@ -186,7 +186,7 @@ class Gallery {
   }
 }
 
-/** What is known of a part, as she says it. */
+/** What is known of a part, in words. */
 function kindInWords(kind) {
-  return kind === "unknown" ? "not known" : kind.replaceAll("_", " ");
+  return kind === "unknown" ? "unknown" : kind.replaceAll("_", " ");
 }
