@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 ROOMS = (
-    "__main__", "cli", "ui", "tuning", "explore", "study", "records", "recipe", "defect_types", "similar", "guard",
+    "__main__", "cli", "ui", "tuning", "explore", "study", "records", "recipe", "view", "defect_types", "similar", "guard",
     "methods", "features", "plots", "detectors", "classify", "package", "verdict", "judge", "images", "runtime",
 )  # fmt: skip
 CLOSED = {"detectors", "classify", "judge"}

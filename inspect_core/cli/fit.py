@@ -11,7 +11,7 @@ from inspect_core.records.place import check_place
 from inspect_core.records.recipe_file import save
 from inspect_core.study.evaluation import in_parts_of
 from inspect_core.study.study import Study
-from inspect_core.tuning.teaching import Order
+from inspect_core.tuning.order import Order
 from inspect_core.verdict import Limits
 
 
@@ -23,7 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--product", help="name of the product; the folder's name otherwise")
     parser.add_argument(
-        "--overkill", type=float, help="fraction of good calibrate parts the limit may reject (default 0.01)"
+        "--overkill",
+        type=float,
+        help="fraction of good calibrate parts that one limit may reject, instead of a review band",
     )
     parser.add_argument("--limit", type=float, help="the limit itself, as a raw score")
     parser.add_argument(
@@ -42,7 +44,8 @@ def run(options: argparse.Namespace) -> int:
     limits = _limits(study, options)
     product = shown(options.product or options.folder.resolve().stem)
     recipe = save(study.recipe(limits, product=product, guard=taught.guard), options.out)
-    say(f"Limit {limits.reject:.4g}. {in_parts_of(study.scored, study.scores(), limits)}")
+    band = "" if limits.review == limits.reject else f", review from {limits.review:.4g}"
+    say(f"Limit {limits.reject:.4g}{band}. {in_parts_of(study.scored, study.scores(), limits)}")
     say(f"Saved {options.out} (recipe {recipe.digest[:12]}).")
     return ACCEPTED
 

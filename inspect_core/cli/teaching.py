@@ -7,8 +7,9 @@ from inspect_core.features.backbone_catalogue import spec_of
 from inspect_core.features.backbones import available
 from inspect_core.features.weights import download_weights
 from inspect_core.images.folders import scan, split
-from inspect_core.methods.table import METHODS
-from inspect_core.tuning.teaching import Order, Taught, feature_store, teach
+from inspect_core.methods.table import JOIN, METHODS, methods_of
+from inspect_core.tuning.order import Order
+from inspect_core.tuning.teaching import Taught, feature_store, teach
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +20,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--taps", help="a preset (expansions, outputs) or layer names separated by commas")
     parser.add_argument("--size", type=size_argument, default=Order.size, help="input size: 256 or HEIGHTxWIDTH")
     parser.add_argument("--grid", type=size_argument, default=Order.grid, help="patch grid: 32 or HEIGHTxWIDTH")
-    parser.add_argument("--detector", default=Order.method, choices=METHODS)
+    parser.add_argument(
+        "--detector", type=detector_argument,
+        help=f"one of {', '.join(METHODS)}, or two joined by {JOIN}, whose maps are added; without it, the quick ones are "
+        "compared on the photos",
+    )  # fmt: skip
     parser.add_argument("--k", type=int, help="features kept at every place")
     parser.add_argument("--gamma", type=float, help="sharpness of the random-Fourier kernel")
     parser.add_argument("--M", type=int, help="number of random-Fourier features")
@@ -28,6 +33,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--m", type=int, help="number of quadrics")
     parser.add_argument("--components", type=int, help="principal components that quadrics are fitted in")
     parser.add_argument("--robust", type=int, choices=(0, 1), help="quadrics: 1 refines the closed form robustly")
+    parser.add_argument(
+        "--area", type=int, help="pixels of the map above the limit that reject a part (default 0.2 %% of the map)"
+    )
+    parser.add_argument(
+        "--blind", action="store_true", help="choose settings without a look at known defects, and judge by all of them"
+    )
     parser.add_argument("--seed", type=int, default=Order.seed)
     parser.add_argument("--calibrate", type=float, default=0.2, help="fraction of the good photos that sets limits")
     parser.add_argument("--device", default="auto")
@@ -41,7 +52,7 @@ def taught(options: argparse.Namespace, *, guard: str, fused_guard: bool = False
         say(f"{row.what:>16} {row.count:5}  {row.remark}")
     for note in samples.warnings:
         say(f"Note: {note}")
-    parts = split(samples, seed=options.seed, calibrate=options.calibrate)
+    parts = split(samples, seed=options.seed, calibrate=options.calibrate, blind=options.blind)
     for note in parts.notes:
         say(f"Note: {note}")
     if options.download and options.weights is None:
@@ -58,6 +69,7 @@ def taught(options: argparse.Namespace, *, guard: str, fused_guard: bool = False
         method=options.detector,
         parameters=given,
         fixed=given,
+        area=options.area,
         seed=options.seed,
         guard=guard,
         fused_guard=fused_guard,
@@ -68,11 +80,22 @@ def taught(options: argparse.Namespace, *, guard: str, fused_guard: bool = False
         found = teach(order, feature_store(), report)
     backbone = found.study.preparation.backbone
     say(f"Used {backbone.name} with {backbone.engine}.")
+    if found.choice is not None:
+        say(found.choice)
     if found.suggestion is not None:
         say(found.suggestion.basis)
     for note in found.notes:
         say(f"Note: {note}")
     return found
+
+
+def detector_argument(text: str) -> str:
+    """A detector by name. Raises ArgumentTypeError with the methods there are."""
+    try:
+        methods_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return text
 
 
 def _taps(text: str | None) -> str | tuple[str, ...] | None:
