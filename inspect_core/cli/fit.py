@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--overkill",
         type=float,
-        help="fraction of good calibrate parts that one limit may reject, instead of a review band",
+        help="fraction of good calibrate parts that a single limit may reject",
     )
     parser.add_argument("--limit", type=float, help="the limit itself, as a raw score")
     parser.add_argument(

@@ -1,6 +1,7 @@
 """How well a fitted detector tells good from defect on photos whose truth is known."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,11 +30,13 @@ class Evaluation:
     counts: Counts
 
 
-def truth_masks(scored: ScoredPhotos) -> list[np.ndarray | None]:
-    """For every tray photo its true mask at the input size: all False for a good part, None where it is unknown."""
-    size = scored.size
+def truth_masks(scored: ScoredPhotos, which: Sequence[int] | None = None) -> list[np.ndarray | None]:
+    """For every photo, or those at the given positions, its true mask at the input size: all False for a good part,
+    None where it is unknown.
+    """
+    size, photos = scored.size, scored.photos if which is None else [scored.photos[i] for i in which]
     masks: list[np.ndarray | None] = []
-    for photo in scored.photos:
+    for photo in photos:
         if photo.kind == "good":
             masks.append(np.zeros(size, bool))
             continue
@@ -72,14 +75,16 @@ def evaluate(study: Study, limits: Limits, masks: list[np.ndarray | None], **liv
 
 
 def in_parts_of(scored: ScoredPhotos, scores: np.ndarray, limits: Limits) -> str:
-    """What the limits do to the tray's photos, in parts.
+    """What the limits do to the photos, in parts.
 
     Good parts are those of `judge`; when there are none, those of `calibrate`, and the sentence says that the limit
-    was set on them. Photos whose truth is unknown do not count.
+    was set on them. Photos whose truth is unknown do not count, nor do defects that settings were chosen by.
     """
     good, defect = scored.good_and_defect()
     judge, calibrate = scored.of_subset("judge"), scored.of_subset("calibrate")
     own = not (good & judge).any() or not (good & calibrate).any()
     shown = good & (judge if (good & judge).any() else calibrate)
-    counts = count_parts(scores[shown], scores[defect], review=limits.review, reject=limits.reject)
+    counts = count_parts(
+        scores[shown], scores[defect & ~scored.of_subset("choose")], review=limits.review, reject=limits.reject
+    )
     return in_parts(counts, limit_set_on_these=own)

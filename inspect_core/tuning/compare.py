@@ -30,7 +30,7 @@ SLOWEST = 0.02
 """Seconds that the methods of a candidate for a new folder may take a photo, by their forecast: with them a verdict
 takes about 3.5 times the smallest backbone alone. By a forecast, so that the same photos choose the same detector."""
 MARGIN = 0.05
-"""Of quality, from 0 to 1: a smaller lead on made-up defects did not carry over to true ones (magnetic tile: +.02 there,
+"""Of quality, from 0 to 1: a smaller lead on made-up defects did not carry over to true ones (magnetic tile: .02 there,
 -.02 in image AUROC)."""
 DRAWS = 500
 AUPRO_DRAWS = 30
@@ -78,21 +78,23 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """rows: one a detector, as asked for; basis: what the trial rests on, in words; backbone_ms: of the network alone;
+    """rows: one a detector, as asked for; basis: what the trial rests on, in words; backbone_ms: of the network alone; known:
+    whether known defects are part of it;
     slow: titles of candidates left out because their verdict takes too long.
     """
 
     rows: tuple[Row, ...]
     basis: str
     backbone_ms: float
+    known: bool = False
     slow: tuple[str, ...] = ()
 
     def chosen(self) -> Row:
-        """The first row, unless another is better on the same photos by MARGIN and beyond chance; then the best one."""
-        first = self.rows[0]
+        """The first row, unless another is better on the same photos beyond chance, with MARGIN on made-up defects; then the best one."""
+        first, margin = self.rows[0], 0.0 if self.known else MARGIN
         better = [
             row for row in self.rows[1:]
-            if row.quality.value >= first.quality.value + MARGIN and is_better(row.qualities, first.qualities)
+            if row.quality.value >= first.quality.value + margin and is_better(row.qualities, first.qualities)
         ]  # fmt: skip
         return max(better, key=lambda row: row.quality.value, default=first)
 
@@ -155,7 +157,7 @@ def compare(
         rows.append(
             _row(detector, qualities, scored, masks, sum(seconds[name] for name in methods_of(detector)), took, chosen)
         )
-    return Comparison(tuple(rows), trial.basis, alone, tuple(map(title_of, slow)))
+    return Comparison(tuple(rows), trial.basis, alone, bool(order.photos.choose), tuple(map(title_of, slow)))
 
 
 def _seconds(detector: str, grid: tuple[int, int]) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from inspect_core.features.extraction import Preparation
 from inspect_core.features.store import Store
 from inspect_core.methods.table import METHODS, methods_of, parameters_of
+from inspect_core.tuning.compare import DEFAULT
 from inspect_core.view import costs_of, looks_of, with_taps
 
 READING = 0.006
@@ -33,7 +34,7 @@ def forecast(
     taps: str | tuple[str, ...] | None,
     size: tuple[int, int],
     grid: tuple[int, int],
-    method: str,
+    method: str | None,
     parameters: Mapping[str, float | None],
     fit: int,
     shown: int,
@@ -41,11 +42,12 @@ def forecast(
 ) -> Forecast:
     """The cost of teaching `fit` photos and scoring `shown` ones, from timing one grey photo on this machine.
 
-    The photos to fit go through the network twice: for their patches, and as a whole for the product check.
-
+    The photos to fit go through the network twice: for their patches, and as a whole for the product check. method
+    None: the detector is first chosen by a comparison, which fits each candidate once.
     Raises ValueError when the backbone cannot be loaded, a parameter is unknown, or teaching would take more memory
     than LARGEST_FIT.
     """
+    compared, method = method is None, method or DEFAULT
     methods, chosen = methods_of(method), parameters_of(methods_of(method), parameters)
     loaded, seen = with_taps(methods, backbone, taps=taps, size=size)
     preparation = Preparation(loaded, grid, looks_of(methods, chosen, loaded, seen, 0))
@@ -58,5 +60,6 @@ def forecast(
     disk = preparation.bytes_per_photo * (fit + shown)
     fits = store.would_fit(disk)
     suggesting = SUGGESTING if len(methods) == 1 and METHODS[method].live == "q" else 0.0
-    seconds = (fit + shown + fit) * per_photo + suggesting + costs.seconds
+    teaching = (fit + shown) * per_photo + suggesting + costs.seconds
+    seconds = teaching * (2 if compared else 1) + fit * per_photo
     return Forecast(seconds, RUNNING_APP + costs.memory, disk, loaded.engine, fits)

@@ -1,5 +1,6 @@
 """What this session has set for the part in hand: every page reads it here."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -15,10 +16,10 @@ from inspect_core.verdict import Limits
 class Settings:
     """What one session has set for one taught part; nothing of it is kept anywhere else.
 
-    live: the live parameter in force, by name; limits: set by hand, None for the suggested ones; position: of the photo
-    shown; mode: of the product check; patch: framed on a photo, (position, (row, column)); added: ids of the files
-    added; problems: why the last ones could not be; preview: the run at hand; begin: the live value that a button wants
-    the next preview to begin with; film: token of the thumbnails handed over.
+    live: the live parameters in force by name, the area among them; limits: set by hand, None for the suggested ones;
+    position: of the photo shown; mode: of the product check; patch: framed on a photo, (position, (row, column)); added:
+    ids of the files added; problems: why the last ones could not be; preview: the run at hand; begin: the live value
+    that a button wants the next preview to begin with; film: token of the thumbnails handed over.
     """
 
     live: dict[str, int]
@@ -32,12 +33,12 @@ class Settings:
     begin: int | None = None
     film: str | None = None
 
-    def move_live(self, taught: TaughtPart, value: int) -> None:
-        """Another live value is another scale of scores: a limit set by hand keeps its ratio to the suggested one."""
-        live = {taught.scored.live_name: value}
+    def move_live(self, taught: TaughtPart, values: Mapping[str, int]) -> None:
+        """Other live values are another scale of scores: limits set by hand keep their ratio to the suggested one."""
+        live = self.live | dict(values)
         if self.limits is not None:
-            before, after = taught.suggested_limits(self.live), taught.suggested_limits(live)
-            ratio = after.reject / before.reject if before.reject else 1.0
+            before, after = (taught.suggested_limits(at).reject for at in (self.live, live))
+            ratio = after / before if before > 0 and after > 0 else 1.0
             self.limits = Limits(self.limits.review * ratio, self.limits.reject * ratio)
         self.live = live
 

@@ -7,7 +7,7 @@ Sessions, callbacks, fragments and jobs hold ids and look the part up when they 
 import threading
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
@@ -20,11 +20,12 @@ from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.extraction import Preparation
 from inspect_core.guard.model import Guard
 from inspect_core.images.read import Picture, read
-from inspect_core.judge.limits import DEFAULT_OVERKILL, limit_for_overkill
+from inspect_core.judge.limits import limits_from_good
 from inspect_core.plots import heatmap
 from inspect_core.recipe import Recipe
 from inspect_core.runtime import workspace
 from inspect_core.similar.known_cases import KnownCases
+from inspect_core.study.evaluation import truth_masks
 from inspect_core.study.scored_photos import UNKNOWN, ScoredPhoto, ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample
@@ -44,6 +45,7 @@ class _Memo:
         self.foreign: dict[tuple[str, bool], float] = {}
         self.read: tuple[Path, np.ndarray] | None = None
         self.sample: PatchSample | None = None
+        self.areas: np.ndarray | None = None
         self.sampling = threading.Lock()
 
 
@@ -54,8 +56,9 @@ class TaughtPart:
     Sessions and jobs share it, so it never changes: `change` puts a changed copy of the same id in its place, and who
     began with one copy draws or works with that one to the end.
 
-    thumbnails: small WebP pictures in the order of the tray; notes: sentences the engineer should see; suggestion:
-    where the parameters began; follows: id of the part in hand that this one is a refit of.
+    thumbnails: small WebP pictures in the order of the gallery; notes: sentences the engineer should see; suggestion:
+    where the parameters began; choice: why this detector, in a sentence; follows: id of the part in hand that
+    this one is a refit of.
     """
 
     product: str
@@ -68,6 +71,7 @@ class TaughtPart:
     defect_types: DefectTypes | None = None
     cases: KnownCases | None = None
     suggestion: Suggestion | None = None
+    choice: str | None = None
     follows: str | None = None
     thumbnails: tuple[bytes, ...] = ()
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
@@ -80,7 +84,7 @@ class TaughtPart:
         return f"recipe {self.recipe.digest[:8]} · {self.recipe.provenance.state}"
 
     def pixels(self, position: int) -> np.ndarray:
-        """(H, W, 3) uint8 of one photo on the tray, read from where it lies; the last one is kept for the next asking.
+        """(H, W, 3) uint8 of one photo on the bench, read from where it lies; the last one is kept for the next asking.
 
         Raises ImageError for a photo that can no longer be read.
         """
@@ -91,8 +95,8 @@ class TaughtPart:
         return held[1]
 
     def suggested_limits(self, live: dict[str, int]) -> Limits:
-        """The default limits at this live value; an opened recipe's own. Raises as `default_limits`."""
-        return self.recipe.limits if self.study is None else default_limits(self.scored.photos, self.scores(live))
+        """The default limits at these live values; an opened recipe's own. Raises as `default_limits`."""
+        return self.recipe.limits if self.study is None else default_limits(self.scored, live)
 
     def scores(self, live: dict[str, int]) -> np.ndarray:
         """Scores of all photos, in their order."""
@@ -118,44 +122,52 @@ class TaughtPart:
             self.look(self.pixels(position), digest)
         return guard.judge(known[digest, guard.fused]) if (digest, guard.fused) in known else None
 
-    def look(self, pixels: np.ndarray, digest: str) -> Tensor:
-        """(1, h, w, k) patch features of a photo of this content; what the guard finds in the same run is kept."""
+    def look(self, pixels: np.ndarray, digest: str) -> tuple[Tensor, ...]:
+        """(1, h, w, k) patch features of a photo for each view; what the guard finds in the same run is kept."""
         if self.guard is None:
             return self.preparation.features(pixels)
-        patches, embedding, logits = self.preparation.describe(pixels)
+        features, embedding, logits = self.preparation.describe(pixels)
         self._memo.foreign[digest, self.guard.fused] = float(self.guard.score(embedding, logits)[0])
-        return patches
+        return features
+
+    @property
+    def refit_view(self) -> int | None:
+        """Position of the view whose method has parameters that need a fit each (γ, M, σ); None without one."""
+        views = self.scored.views if self.study is not None else ()
+        return next((i for i, view in enumerate(views) if view.row.refits), None)
+
+    def defect_areas(self) -> np.ndarray:
+        """(n,) pixels of the map that each known defect with a mask covers, read once."""
+        if self._memo.areas is None:
+            defects = [i for i, photo in enumerate(self.scored.photos) if photo.is_defect]
+            masks = truth_masks(self.scored, defects)
+            self._memo.areas = np.array([int(mask.sum()) for mask in masks if mask is not None], int)
+        return self._memo.areas
 
     def patch_sample(self) -> PatchSample:
         """Patches of the good photos that previews are fitted on; who asks while they are drawn waits for the same."""
         with self._memo.sampling:
             if self._memo.sample is None:
-                self._memo.sample = PatchSample.of(self.study)
+                self._memo.sample = PatchSample.of(self.study, view=self.refit_view)
             return self._memo.sample
 
     def position_of(self, digest: str) -> int | None:
-        """Where the photo of this content is on the tray; None when it is not there."""
+        """Where the photo of this content is on the bench; None when it is not there."""
         return next((i for i, photo in enumerate(self.scored.photos) if photo.digest == digest), None)
 
-    def with_photo(self, photo: ScoredPhoto, patches: Tensor, thumbnail: bytes) -> "TaughtPart":
-        """With one photo more at the end of the tray, (1, h, w, k) patches given; as it is when the photo is there."""
+    def with_photo(self, photo: ScoredPhoto, features: Sequence[Tensor], thumbnail: bytes) -> "TaughtPart":
+        """With one photo more at the end, its features for each view given; as it is when the photo is there."""
         if self.position_of(photo.digest) is not None:
             return self
-        scored = self.scored.with_photo(photo, patches)
+        scored = self.scored.with_photo(photo, features)
         return replace(self, scored=scored, thumbnails=(*self.thumbnails, thumbnail))
 
 
-def default_limits(photos: Sequence[ScoredPhoto], scores: np.ndarray) -> Limits:
-    """The limits of `Study.default_limits` from the scores of its photos, (photos,), and of any added on the bench.
-
-    Raises ValueError when there is no good photo to set them.
-    """
-    for part in ("calibrate", "judge"):
-        good = np.array([photo.kind == "good" and photo.part == part for photo in photos], bool)
-        if good.any():
-            limit = limit_for_overkill(scores[good], rate=DEFAULT_OVERKILL)
-            return Limits(limit, limit)
-    raise ValueError("No good photo was kept to set the limit; on Teach, keep some to set it, then teach again.")
+def default_limits(scored: ScoredPhotos, live: Mapping[str, int]) -> Limits:
+    """The limits of `Study.default_limits`. Raises ValueError when there is no good photo to set them."""
+    if not scored.setters().any():
+        raise ValueError("No good photo was kept to set the limit; on Teach, keep some to set it, then teach again.")
+    return Limits(*limits_from_good(scored.calibration_scores(**live)))
 
 
 def of_study(
@@ -164,10 +176,18 @@ def of_study(
     notes: tuple[str, ...] = (),
     guard: Guard | None = None,
     suggestion: Suggestion | None = None,
+    choice: str | None = None,
 ) -> TaughtPart:
     """What a finished fit puts in hand."""
     taught = TaughtPart(
-        product, study.scored, study.preparation, study=study, notes=notes, guard=guard, suggestion=suggestion
+        product,
+        study.scored,
+        study.preparation,
+        study=study,
+        notes=notes,
+        guard=guard,
+        suggestion=suggestion,
+        choice=choice,
     )
     return replace(
         taught, thumbnails=tuple(heatmap.thumbnail(taught.pixels(i)) for i in range(len(study.scored.photos)))
@@ -185,7 +205,7 @@ def refitted(taught: TaughtPart, study: Study) -> TaughtPart:
     return TaughtPart(
         taught.product, scored, study.preparation, study=study, notes=taught.notes, guard=taught.guard,
         defect_types=taught.defect_types, cases=taught.cases,
-        suggestion=taught.suggestion, follows=taught.id, thumbnails=taught.thumbnails, _memo=memo,
+        suggestion=taught.suggestion, choice=taught.choice, follows=taught.id, thumbnails=taught.thumbnails, _memo=memo,
     )  # fmt: skip
 
 
@@ -252,9 +272,9 @@ def add(taught: TaughtPart, picture: Picture) -> TaughtPart | None:
         return taught
     path = uploads.keep_picture(picture, workspace.uploads_folder())
     photo = ScoredPhoto(picture.name, picture.digest, picture.pixels.shape[:2], UNKNOWN, ADDED, path)
-    patches, thumbnail = taught.look(picture.pixels, picture.digest), heatmap.thumbnail(picture.pixels)
+    features, thumbnail = taught.look(picture.pixels, picture.digest), heatmap.thumbnail(picture.pixels)
     taught._memo.read = path, picture.pixels
-    return change(taught.id, lambda held: held.with_photo(photo, patches, thumbnail))
+    return change(taught.id, lambda held: held.with_photo(photo, features, thumbnail))
 
 
 def take(taught_id: str) -> None:

@@ -16,7 +16,6 @@ from inspect_core.explore.points import Points
 from inspect_core.explore.spectra import LocalSpectrum
 from inspect_core.explore.tsne import arrange
 from inspect_core.images.read import ImageError, read, squash
-from inspect_core.methods.table import METHODS
 from inspect_core.runtime.jobs import Job, device_lock
 from inspect_core.study.evaluation import truth_masks
 from inspect_core.tuning import sensitivity
@@ -34,10 +33,11 @@ STEPS_OF_TWO = (-3, -2, -1, 0, 1, 2, 3)
 
 @dataclass(frozen=True)
 class MapOrder:
-    """A map to draw: of whole photos or of patches, before or after the detector's own mapping."""
+    """A map to draw: of whole photos or of patches as one view sees them, before or after its detector's own mapping."""
 
     whole: bool
     mapped: bool
+    view: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,38 +89,38 @@ def draw_map(taught: TaughtPart, order: MapOrder, live: dict[str, int], limit: f
             points = explore.whole_photos(taught.scored, lambda i: _embedding(taught, i), looking, **live)
         else:
             points = explore.sample_patches(
-                taught.scored, lambda i: features(taught, i), truth_masks(taught.scored),
+                taught.scored, lambda i: features(taught, i)[order.view], truth_masks(taught.scored),
                 limit=limit, count=max(PATCHES, len(taught.scored.photos)), report=looking, **live,
             )  # fmt: skip
     if order.mapped:
-        points = explore.seen_by(
-            taught.scored.method, taught.scored.detector, points, live.get(taught.scored.live_name or "")
-        )
+        points = explore.seen_by(taught.scored.views[order.view], points, live)
     positions = arrange(
         points, teaching.feature_store(), report=lambda fraction, step: job.report(0.3 + 0.7 * fraction, step)
     )
     return DrawnMap(points, positions)
 
 
-def follow_live(taught: TaughtPart, live: dict[str, int], job: Job) -> list[Reading]:
-    """The figures at stops of the live parameter, the one in force among them."""
-    stops = sensitivity.chosen_stops(taught.scored, live[taught.scored.live_name])
-    return sensitivity.over_live(taught.scored, truth_masks(taught.scored), stops, job.report)
+def follow_live(taught: TaughtPart, name: str, live: dict[str, int], job: Job) -> list[Reading]:
+    """The figures at stops of a live parameter, the one in force among them."""
+    stops = sensitivity.chosen_stops(taught.scored, name, live[name])
+    return sensitivity.over_live(taught.scored, truth_masks(taught.scored), name, stops, live, job.report)
 
 
 def follow_refits(taught: TaughtPart, name: str, in_force: float, live: dict[str, int], job: Job) -> list[Reading]:
     """The figures at values of γ, M or σ about the one in force, each fitted on the patch sample of previews."""
     job.report(0.0, "drawing a sample of good patches")
+    position = taught.refit_view
+    view = taught.scored.views[position]
     with device_lock(taught.preparation.backbone.device):
-        sample = PatchSample.of(taught.study, lambda: job.cancelling)
+        sample = PatchSample.of(taught.study, lambda: job.cancelling, view=position)
 
         def fit_at(value: float) -> Any:
             return sample.fit({name: value}, lambda: job.cancelling)
 
         return sensitivity.over_refits(
             taught.scored, truth_masks(taught.scored), values_about(name, in_force), fit_at,
-            lambda i: features(taught, i),
-            fraction=float(explained(taught.scored.detector, [live[taught.scored.live_name]])[0]), report=job.report,
+            lambda i: features(taught, i), live, view=position,
+            fraction=float(explained(view.detector, [live[view.live]])[0]), report=job.report,
         )  # fmt: skip
 
 
@@ -131,16 +131,16 @@ def values_about(name: str, in_force: float) -> tuple[float, ...]:
     return tuple(in_force * 2.0**step for step in STEPS_OF_TWO)
 
 
-def local_spectrum(taught: TaughtPart) -> LocalSpectrum:
+def local_spectrum(taught: TaughtPart, detector: Any) -> LocalSpectrum:
     """The spectra of the fitted Gaussians, worked out once a fit."""
     key = ("spectrum", taught.id)
     if (found := kept().get(key)) is None:
-        found = LocalSpectrum(taught.scored.detector.spectrum().cpu().numpy(), taught.scored.detector.images)
+        found = LocalSpectrum(detector.spectrum().cpu().numpy(), detector.images)
         kept().put(key, found)
     return found
 
 
-def compare_embeddings(taught: TaughtPart, job: Job) -> tuple[LocalSpectrum, LocalSpectrum]:
+def compare_embeddings(taught: TaughtPart, width: int, job: Job) -> tuple[LocalSpectrum, LocalSpectrum]:
     """Spectra of good photos under mixed (semi-orthogonal) and under sampled channels, as wide as the fitted ones."""
     paths = [sample.path for sample in taught.study.split.fit][:LEARNED_FROM]
 
@@ -156,21 +156,16 @@ def compare_embeddings(taught: TaughtPart, job: Job) -> tuple[LocalSpectrum, Loc
     preparation = taught.preparation
     with device_lock(preparation.backbone.device):
         return spectra.compare_embeddings(
-            photos(), preparation.backbone, k=preparation.width, grid=preparation.grid, nearest=preparation.nearest,
+            photos(), preparation.backbone, k=width, grid=preparation.grid, nearest=preparation.nearest,
             seed=taught.study.seed,
         )  # fmt: skip
 
 
-def features(taught: TaughtPart, position: int) -> Tensor:
-    """(1, h, w, k) patch features of a photo on the tray, from the store when it has them."""
+def features(taught: TaughtPart, position: int) -> tuple[Tensor, ...]:
+    """(1, h, w, k) patch features of a photo for each view, from the store when it has them."""
     if taught.study is not None:
         return taught.study.features(taught.scored.photos[position])
     return taught.preparation.features(taught.pixels(position))
-
-
-def refits(taught: TaughtPart) -> tuple[str, ...]:
-    """Parameters that a curve can follow by refitting: those of the method, when its photos are at hand."""
-    return METHODS[taught.scored.method].refits if taught.study is not None else ()
 
 
 def _embedding(taught: TaughtPart, position: int) -> Tensor:

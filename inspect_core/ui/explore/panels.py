@@ -18,6 +18,7 @@ from inspect_core.ui.explore import jobs
 from inspect_core.ui.inspect import live_parameters
 from inspect_core.ui.session import in_force
 from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.view import View
 
 GLOSS = {
     "image AUROC": "Image AUROC: the chance that a defect scores above a good part; 50 % is guessing.",
@@ -30,15 +31,26 @@ FIT_SECONDS, PHOTO_SECONDS = 3.0, 0.06  # of one value of γ, M or σ, measured 
 NO_BAR = {"displayModeBar": False}
 
 
+def chosen_view(taught: TaughtPart) -> int:
+    """Position of the view to look through, asked for where the detector adds several."""
+    views = taught.scored.views
+    if len(views) < 2:
+        return 0
+    return st.segmented_control(
+        "Detector", range(len(views)), default=0, required=True, key=f"explored-{taught.id}",
+        format_func=lambda i: views[i].row.title,
+    )  # fmt: skip
+
+
 def variance(taught: TaughtPart) -> None:
     """Where the variance of good patches goes: eigenvalues, and what is left of the rank at every place."""
-    method, live = taught.scored.method, in_force(taught)[0]
-    if method in ("mahalanobis", "sampled"):
-        _local_variance(taught, live)
-    elif method in ("cop", "corp", "pca", "kernel_pca"):
-        _one_spectrum(taught, live)
-    elif method == "quadrics":
-        fitted = taught.scored.detector
+    view, live = taught.scored.views[chosen_view(taught)], in_force(taught)[0]
+    if view.method in ("mahalanobis", "sampled"):
+        _local_variance(taught, view, live)
+    elif view.method in ("cop", "corp", "pca", "kernel_pca"):
+        _one_spectrum(view, live)
+    elif view.method == "quadrics":
+        fitted = view.detector
         st.info(
             f"{len(fitted.c)} curved surfaces were fitted in {fitted.A.shape[1]} components, which hold "
             f"{fitted.kept_variance:.1%} of the variance of the good patches."
@@ -47,12 +59,12 @@ def variance(taught: TaughtPart) -> None:
         st.info("This detector does not rest on variances, so it has no spectrum to show.")
 
 
-def _one_spectrum(taught: TaughtPart, live: dict[str, int]) -> None:
-    fractions, q = spectra.variance_fractions(taught.scored.detector), live[taught.scored.live_name]
+def _one_spectrum(view: View, live: dict[str, int]) -> None:
+    fractions, q = spectra.variance_fractions(view.detector), live[view.live]
     if not len(fractions):
         st.info("The good patches do not vary at all, so there is no spectrum to show.")
         return
-    held = float(explained(taught.scored.detector, [q])[0])
+    held = float(explained(view.detector, [q])[0])
     st.markdown(
         f"Good patches vary in {len(fractions)} directions. The first **{q}** hold **{held:.1%}** of it and count as "
         "normal; a new patch is scored by what it has in the others."
@@ -67,10 +79,10 @@ def _one_spectrum(taught: TaughtPart, live: dict[str, int]) -> None:
     )
 
 
-def _local_variance(taught: TaughtPart, live: dict[str, int]) -> None:
-    detector, k = taught.scored.detector, live["k"]
+def _local_variance(taught: TaughtPart, view: View, live: dict[str, int]) -> None:
+    detector, k = view.detector, live["k"]
     with st.spinner("Working out the spectra of all places…"):
-        local = jobs.local_spectrum(taught)
+        local = jobs.local_spectrum(taught, detector)
     width = local.values.shape[-1]
     above = st.segmented_control(
         "Count directions with a variance of at least", THRESHOLDS, default=1e-2, required=True, key="rank_above",
@@ -100,10 +112,10 @@ def _local_variance(taught: TaughtPart, live: dict[str, int]) -> None:
             curves.location_map(counts, local.possible, look()), theme=None, key="rank_map", config=NO_BAR,
             alt=f"Number of eigenvalues above {above:g} at each place, from {counts.min()} to {counts.max()}.",
         )  # fmt: skip
-    _rank_collapse(taught, above)
+    _rank_collapse(taught, width, above)
 
 
-def _rank_collapse(taught: TaughtPart, above: float) -> None:
+def _rank_collapse(taught: TaughtPart, width: int, above: float) -> None:
     st.markdown("**Mixed or sampled channels?**")
     if taught.study is None:
         st.caption("Needs the good photos; teach the part again to compare.")
@@ -113,7 +125,7 @@ def _rank_collapse(taught: TaughtPart, above: float) -> None:
     if found is None:
         offer(
             "Compare on my photos", "Comparing mixed and sampled channels", key,
-            lambda job: jobs.compare_embeddings(taught, job),
+            lambda job: jobs.compare_embeddings(taught, width, job),
             "Sampling channels at random keeps redundant and inactive ones; mixing them (semi-orthogonal) does not. "
             f"Reads up to {jobs.LEARNED_FROM} good photos through the backbone once more.",
         )  # fmt: skip
@@ -135,7 +147,8 @@ def _rank_collapse(taught: TaughtPart, above: float) -> None:
 def sensitivity(taught: TaughtPart) -> None:
     """How the figures follow a parameter, with the value in force marked; readable without defects."""
     live, _ = in_force(taught)
-    offered = ([taught.scored.live_name] if taught.scored.live_name else []) + list(jobs.refits(taught))
+    at_once = [view.live for view in taught.scored.views if view.live]
+    offered = [*at_once, *live_parameters.fitted(taught)]
     if not offered:
         st.info("This detector has no live parameter to follow.")
         return
@@ -147,7 +160,7 @@ def sensitivity(taught: TaughtPart) -> None:
     name = offered[0]
     if len(offered) > 1:
         name = st.segmented_control(
-            "Parameter", offered, default=name, required=True, key=f"followed-{taught.scored.method}",
+            "Parameter", offered, default=name, required=True, key=f"followed-{taught.id}",
             format_func=lambda name: CONTROLS[name].label,
         )  # fmt: skip
     known = live | live_parameters.fitted(taught)
@@ -156,8 +169,8 @@ def sensitivity(taught: TaughtPart) -> None:
     title = f"Following {CONTROLS[name].label.split(':')[0]}"
     if readings is not None:
         _curves(taught, name, known[name], readings)
-    elif name == taught.scored.live_name:
-        offer("Draw the curve", title, key, lambda job: jobs.follow_live(taught, live, job),
+    elif name in at_once:
+        offer("Draw the curve", title, key, lambda job: jobs.follow_live(taught, name, live, job),
               "One fit holds every value; takes seconds, or up to a minute with hundreds of photos.")  # fmt: skip
     else:
         fits = len(jobs.values_about(name, known[name]))
@@ -169,10 +182,8 @@ def sensitivity(taught: TaughtPart) -> None:
 def _curves(taught: TaughtPart, name: str, value: float, readings: list[Reading]) -> None:
     values, notes = [reading.value for reading in readings], None
     if name == "q":
-        notes = [
-            f" ({fraction:.1%} of the variance)"
-            for fraction in explained(taught.scored.detector, [int(v) for v in values])
-        ]
+        detector = next(view.detector for view in taught.scored.views if view.live == name)
+        notes = [f" ({fraction:.1%} of the variance)" for fraction in explained(detector, [int(v) for v in values])]
     lines = {
         "image AUROC": [reading.image_auroc for reading in readings],
         "AUPRO": [reading.aupro for reading in readings],

@@ -49,7 +49,7 @@ def patch_map(taught: TaughtPart) -> None:
 
 def map_key(taught: TaughtPart, order: MapOrder, live: dict[str, int]) -> tuple:
     """What a drawn map is kept under: all that decides it. The limit in force does not, so moving it draws nothing."""
-    return "map", taught.id, len(taught.scored.photos), order.whole, order.mapped, *live.values()
+    return "map", taught.id, len(taught.scored.photos), order.whole, order.mapped, order.view, *live.values()
 
 
 def chart_name(key: tuple) -> str:
@@ -60,17 +60,18 @@ def chart_name(key: tuple) -> str:
 def _choose(taught: TaughtPart) -> tuple[MapOrder, str]:
     lots = any(photo.group for photo in taught.scored.photos)
     with st.container(horizontal=True, gap="medium"):
+        view = panels.chosen_view(taught)
         points = st.segmented_control("Points are", [PATCHES, PHOTOS], default=PATCHES, required=True, key="map_of")
         colour = st.segmented_control(
             "Colour by", [KIND, SCORE, PHOTO, *([LOT] if lots else [])], default=KIND, required=True, key="map_colour"
         )
-        words = explore.view_in_words(taught.scored.method, whole=points == PHOTOS)
+        words = explore.view_in_words(taught.scored.views[view].method, whole=points == PHOTOS)
         seen = st.segmented_control(
             "Features", [BEFORE, AFTER], default=BEFORE, required=True, key="map_features", help=f"{AFTER}: {words}"
         )
     if seen == AFTER:
         st.caption(words)
-    return MapOrder(points == PHOTOS, seen == AFTER), colour
+    return MapOrder(points == PHOTOS, seen == AFTER, view), colour
 
 
 def _show(

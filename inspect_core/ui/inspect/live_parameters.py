@@ -1,14 +1,17 @@
 """The controls under the bench: exactly the parameters of the detector in use that move live.
 
-k, or q with the share of variance it stands for, moves at once. γ, M and σ start a preview: shown on the bench, kept
-nowhere, until it is applied by a full pass in the background.
+k, m, q with the share of variance it stands for, and the smallest area N move at once. γ, M and σ start a preview:
+shown on the bench, kept nowhere, until it is applied by a full pass in the background.
 """
 
+import math
 from collections.abc import Mapping
 
+import numpy as np
 import streamlit as st
 
-from inspect_core.methods.table import CONTROLS, METHODS
+from inspect_core.judge.anomaly_map import AREA, default_area, largest_area
+from inspect_core.methods.table import CONTROLS
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import explained
 from inspect_core.ui import taught_part
@@ -18,6 +21,7 @@ from inspect_core.ui.session import Settings, settings_at
 from inspect_core.ui.taught_part import TaughtPart
 
 HALF_OCTAVES = 8
+AREAS = 24
 POWERS_OF_M = (128, 256, 512, 1024, 2048)
 
 
@@ -27,51 +31,57 @@ def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> Run | None:
     busy: a job runs, so that nothing is refitted.
     """
     scored = taught.scored
-    if scored.live_name is None:
-        return None
+    names = [view.live for view in scored.views if view.live]
     if taught.study is None:
-        name = scored.live_name
-        st.caption(f"{CONTROLS[name].label}: {settings.live[name]}, fixed by the recipe. Teach again to change it.")
+        values = ", ".join(f"{CONTROLS[name].label}: {settings.live[name]}" for name in names)
+        area = f"smallest area {settings.live[AREA]} px of the map"
+        st.caption(f"{', '.join(filter(None, [values, area]))}, fixed by the recipe. Teach again to change it.")
         return None
-    at_once, *refits = st.columns(1 + len(METHODS[scored.method].refits))
+    refits = _refits(taught)
+    columns = dict(zip([*names, *refits, AREA], st.columns(len(names) + len(refits) + 1), strict=True))
     wanted = {}
-    for column, name in zip(refits, METHODS[scored.method].refits, strict=True):
-        with column:
+    for name in refits:
+        with columns[name]:
             wanted[name] = _refit_control(taught, name, disabled=busy)
-    with at_once:
-        begin, settings.begin = settings.begin, None
-        if busy or wanted == fitted(taught):
-            if settings.preview is not None:
-                settings.preview.cancel()
-            settings.preview = None
-            _live_control(taught, settings, scored, settings.live)
-            return None
-        fraction = float(explained(scored.detector, [settings.live["q"]])[0])
+    begin, settings.begin = settings.begin, None
+    if busy or wanted == fitted(taught):
+        if settings.preview is not None:
+            settings.preview.cancel()
+        settings.preview = None
+        run = None
+    else:
+        view = scored.views[taught.refit_view]
         run = settings.preview = previews.ask(
-            taught.patch_sample, settings.preview, wanted, scored.photos, first=settings.position, fraction=fraction,
-            begin=begin,
+            taught.patch_sample, settings.preview, wanted, scored.photos, settings.live, first=settings.position,
+            fraction=float(explained(view.detector, [settings.live[view.live]])[0]), begin=begin,
         )  # fmt: skip
         run.want(settings.position)
-        if run.live is None:
-            _live_control(taught, settings, scored, settings.live, disabled=True)
-            return run
-        if begin is not None:
-            run.live = {run.scored.live_name: run.scored.stop_of(begin)}
-        _live_control(taught, settings, run.scored, run.live)
-        return run
+        if run.live is not None and begin is not None:
+            run.live[view.live] = run.scored.stop_of(view.live, begin)
+    waiting = run is not None and run.live is None
+    drawn, live = (scored, settings.live) if run is None or waiting else (run.scored, run.live)
+    for name in names:
+        with columns[name]:
+            _live_control(taught, settings, drawn, live, name, disabled=waiting)
+    with columns[AREA]:
+        _area_control(taught, settings, live, disabled=waiting)
+    return run
 
 
 def fitted(taught: TaughtPart) -> dict[str, float]:
     """The refit parameters of the model in force by name, also where its method chose them."""
-    return METHODS[taught.scored.method].refit_values(taught.scored.detector)
+    if taught.refit_view is None:
+        return {}
+    view = taught.scored.views[taught.refit_view]
+    return view.row.refit_values(view.detector)
 
 
 def suggested(taught: TaughtPart) -> dict[str, float]:
     """What was suggested from the data for the controls shown, by name; empty when nothing was."""
     if taught.study is None or taught.suggestion is None:
         return {}
-    found = {name: taught.suggestion.parameters.get(name) for name in METHODS[taught.scored.method].refits}
-    live = {taught.scored.live_name: taught.suggestion.live.get(taught.scored.live_name)}
+    found = {name: taught.suggestion.parameters.get(name) for name in _refits(taught)}
+    live = dict(taught.suggestion.live)
     return {name: value for name, value in (found | live).items() if value is not None}
 
 
@@ -83,18 +93,24 @@ def set_to(taught_id: str, values: Mapping[str, float]) -> None:
     held, of_model = st.session_state, fitted(taught)
     for name in of_model.keys() & values.keys():
         held[f"{name}-{taught.id}"] = min(_stops(taught, name), key=lambda stop: abs(stop - values[name]))
-    live = taught.scored.live_name
-    if live not in values:
-        return
+    live = {
+        view.live: taught.scored.stop_of(view.live, int(values[view.live]))
+        for view in taught.scored.views
+        if view.live in values
+    }
     if all(held.get(f"{name}-{taught.id}", value) == value for name, value in of_model.items()):
-        settings.move_live(taught, taught.scored.stop_of(int(values[live])))
-    else:
-        settings.begin = int(values[live])
+        settings.move_live(taught, live)
+    elif (begin := values.get(taught.scored.views[taught.refit_view].live)) is not None:
+        settings.begin = int(begin)
 
 
 def describe(values: Mapping[str, float]) -> str:
     """Values by their signs: "γ 0.5, M 1024"."""
     return ", ".join(f"{CONTROLS[name].sign} {_figure(value)}" for name, value in values.items())
+
+
+def _refits(taught: TaughtPart) -> tuple[str, ...]:
+    return () if taught.refit_view is None else taught.scored.views[taught.refit_view].row.refits
 
 
 def _refit_control(taught: TaughtPart, name: str, *, disabled: bool) -> float:
@@ -108,31 +124,65 @@ def _refit_control(taught: TaughtPart, name: str, *, disabled: bool) -> float:
 
 
 def _live_control(
-    taught: TaughtPart, settings: Settings, scored: ScoredPhotos, live: dict[str, int], *, disabled: bool = False
+    taught: TaughtPart,
+    settings: Settings,
+    scored: ScoredPhotos,
+    live: Mapping[str, int],
+    name: str,
+    *,
+    disabled: bool = False,
 ) -> None:
-    """The slider of the live value, of the model in force or of a preview; a move is written where the value lives."""
-    name = scored.live_name
-    key = f"{name}-{taught.id}" + (f"-{settings.preview.number}" if settings.preview is not None else "")
+    """The slider of a live value, of the model in force or of a preview; a move is written where the value lives."""
+    key, stops = _key_of(taught, settings, name), scored.stops(name)
     control, fractions = CONTROLS[name], {}
     if name == "q":
-        fractions = dict(zip(scored.stops, explained(scored.detector, scored.stops), strict=True))
-    st.session_state[key] = scored.stop_of(live[name])
+        detector = next(view.detector for view in scored.views if view.live == name)
+        fractions = dict(zip(stops, explained(detector, stops), strict=True))
+    st.session_state[key] = scored.stop_of(name, live[name])
     st.select_slider(
-        control.label, scored.stops, key=key, help=control.story, disabled=disabled,
+        control.label, stops, key=key, help=control.story, disabled=disabled,
         format_func=lambda stop: f"{stop} · {_percent(fractions[stop])}" if fractions else f"{stop}",
-        on_change=_move, args=(taught.id, key),
+        on_change=_move, args=(taught.id, name, key),
     )  # fmt: skip
     _explain(taught, name, f"{settings.live[name]}")
 
 
-def _move(taught_id: str, key: str) -> None:
+def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int], *, disabled: bool) -> None:
+    """The slider of the smallest area that counts, in pixels of the map, told in those of the photo shown."""
+    key, size = _key_of(taught, settings, AREA), taught.scored.size
+    photo = taught.scored.photos[settings.position].size if taught.scored.photos else size
+    side = math.sqrt(math.prod(photo) / math.prod(size))
+    st.session_state[key] = live[AREA]
+    st.select_slider(
+        "N: smallest area", sorted({*_areas(size), live[AREA]}), key=key, disabled=disabled,
+        help="A part is rejected when at least N pixels of its heatmap lie above the limit. Higher ignores small "
+        "marks; 1 judges by the single highest pixel. The square on the picture shows the area at true size.",
+        format_func=lambda area: f"{area} · {side * math.sqrt(area):.0f} × {side * math.sqrt(area):.0f} px",
+        on_change=_move, args=(taught.id, AREA, key),
+    )  # fmt: skip
+    smaller, known = int((taught.defect_areas() < live[AREA]).sum()), len(taught.defect_areas())
+    hidden = f" · {smaller} of {known} known defects are smaller" if smaller else ""
+    st.caption(f"Current: {settings.live[AREA]} px of the map{hidden}")
+
+
+def _areas(size: tuple[int, int]) -> list[int]:
+    """Areas to choose from, evenly spaced on a log scale, from one pixel of the map to the largest."""
+    steps = np.geomspace(1, largest_area(size), AREAS)
+    return sorted({*np.round(steps).astype(int).tolist(), default_area(size)})
+
+
+def _key_of(taught: TaughtPart, settings: Settings, name: str) -> str:
+    return f"{name}-{taught.id}" + (f"-{settings.preview.number}" if settings.preview is not None else "")
+
+
+def _move(taught_id: str, name: str, key: str) -> None:
     taught, settings = taught_part.find(taught_id), settings_at(taught_id)
     if taught is None:
         return
     if settings.preview is None:
-        settings.move_live(taught, st.session_state[key])
+        settings.move_live(taught, {name: st.session_state[key]})
     else:
-        settings.preview.live = {taught.scored.live_name: st.session_state[key]}
+        settings.preview.live = settings.preview.live | {name: st.session_state[key]}
 
 
 def _explain(taught: TaughtPart, name: str, in_force: str) -> None:

@@ -1,6 +1,7 @@
 """The parts of the Inspect page: first start, adding photos, the bench with its live parameters, saving a recipe."""
 
 import contextlib
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -21,15 +22,15 @@ from inspect_core.ui.bench import bench
 from inspect_core.ui.defect_types import naming
 from inspect_core.ui.inspect import live_parameters, previews, views
 from inspect_core.ui.inspect.previews import Run
-from inspect_core.ui.inspect.views import View
+from inspect_core.ui.inspect.views import Drawn
 from inspect_core.ui.session import Settings, settings_at, settings_of
 from inspect_core.ui.similar import panels
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.ui.teach import teaching
 from inspect_core.verdict import Limits, Verdict
 
-MAX_NOTES = 3
 PREVIEW_POLL_SECONDS = 0.4
+OWN_MAP_SIDE = 480
 FUSION = ", fused with the energy of its class scores"
 
 
@@ -133,6 +134,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
     with below:
         if run is None:
             parameter_buttons(taught, busy=busy)
+            each_view(taught, position, settings.live, pixels)
             product_check(taught, settings)
             naming.limit_slider(taught, "inspect")
             save_recipe(taught, view.limits, settings)
@@ -147,7 +149,9 @@ def bench_with_parameters(taught: TaughtPart) -> None:
 
 
 def parameter_buttons(taught: TaughtPart, *, busy: bool) -> None:
-    """The way back to the suggested values, and what they rest on."""
+    """The way back to the suggested values, what they rest on, and why this detector."""
+    if taught.choice is not None:
+        st.caption(taught.choice)
     start = live_parameters.suggested(taught)
     if not start:
         return
@@ -156,6 +160,22 @@ def parameter_buttons(taught: TaughtPart, *, busy: bool) -> None:
         on_click=live_parameters.set_to, args=(taught.id, start),
     )  # fmt: skip
     st.caption(taught.suggestion.basis)
+
+
+def each_view(taught: TaughtPart, position: int, live: Mapping[str, int], pixels: np.ndarray) -> None:
+    """The map of every view by itself, where the detector adds several."""
+    views = taught.scored.views
+    if len(views) < 2:
+        return
+    with st.expander("Each view's own map"):
+        st.caption("The detector adds these maps. Colours run from a typical good place to the highest good score.")
+        for column, (i, view) in zip(st.columns(len(views)), enumerate(views), strict=True):
+            good = taught.scored.maps(np.flatnonzero(taught.scored.setters()), view=i, **live)
+            limit = float(good.max()) if good.size else float("inf")
+            shown = heatmap.overlay(
+                boxes.reduced(pixels, OWN_MAP_SIDE), taught.scored.map(position, view=i, **live), limit
+            )
+            column.image(shown, caption=view.row.title, width="stretch")
 
 
 def preview_buttons(taught: TaughtPart, run: Run, position: int) -> None:
@@ -255,7 +275,7 @@ def _pixels(taught: TaughtPart, position: int) -> tuple[np.ndarray, bool]:
         return np.zeros((*taught.scored.photos[position].size, 3), np.uint8), True
 
 
-def _draw(taught: TaughtPart, position: int, view: View, pixels: np.ndarray, verdict: Verdict) -> bench.BenchResult:
+def _draw(taught: TaughtPart, position: int, view: Drawn, pixels: np.ndarray, verdict: Verdict) -> bench.BenchResult:
     photo, mask = taught.scored.photos[position], None
     if photo.mask is not None:
         with contextlib.suppress(ImageError):
@@ -273,11 +293,12 @@ def _draw(taught: TaughtPart, position: int, view: View, pixels: np.ndarray, ver
             bench.Part(photo.name, photo.kind, photo.part, photo.group, float(score), check is not None and check.stops)
             for photo, score, check in zip(taught.scored.photos, view.scores, checks, strict=True)
         ],
-        bench.Shown(position, pixels, view.pixel_map, mask, verdict.guard, note, box, kind, foreign),
+        bench.Shown(position, pixels, view.pixel_map, mask, verdict.guard, note, box, kind, foreign, verdict.area),
         view.limits,
         calm=view.calm,
         suggested=view.suggested,
         sentence=view.sentence,
+        setting_scores=view.setting_scores,
         thumbs=_token(taught),
         heat=heatmap.heat_colours(),
     )

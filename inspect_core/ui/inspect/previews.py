@@ -17,31 +17,41 @@ from inspect_core.tuning.patch_sample import PatchSample, explained, stop_explai
 from inspect_core.ui import taught_part
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
+from inspect_core.view import View
 
 _numbers = count(1)
+LEAD = 8
+"""Good photos scored first: the local scale is learned from them until all are there."""
 
 
 class Run:
     """One move of γ, M or σ and what is there of it so far. Read from any thread.
 
     number: no two are alike. parameters: those of the move. photos: all to be scored, in the order of the gallery.
-    begin: the live value to begin with, None for the share of variance in force. live: the live parameter, None until
+    begin: the live value to begin with, None for the share of variance in force. live: the live parameters, None until
     the fit is there; from then on its session moves it. limits: set by hand on this preview, for looking; written by
     its session alone. scored: the photos scored so far, in the order they were. error: the sentence to show when it
     failed.
     """
 
     def __init__(
-        self, parameters: Mapping[str, float], photos: tuple[ScoredPhoto, ...], first: int, begin: int | None = None
+        self,
+        parameters: Mapping[str, float],
+        photos: tuple[ScoredPhoto, ...],
+        first: int,
+        model_live: Mapping[str, int],
+        begin: int | None = None,
     ):
-        self.number = next(_numbers)
+        self.number, self._model_live = next(_numbers), dict(model_live)
         self.parameters, self.photos, self.begin = dict(parameters), photos, begin
         self.live: dict[str, int] | None = None
         self.limits: Limits | None = None
         self.error = ""
         self.scored: ScoredPhotos | None = None
         self._order: list[int] = []
-        self._to_do = deque([first, *(i for i in range(len(photos)) if i != first)] if photos else [])
+        calibrate = [i for i, photo in enumerate(photos) if photo.part == "calibrate"]
+        self._lead = set(calibrate[:LEAD])
+        self._to_do = deque(dict.fromkeys([*self._lead, first, *range(len(photos))] if photos else []))
         self._stop = threading.Event()
         self.ended = threading.Event()
 
@@ -59,12 +69,12 @@ class Run:
         self._stop.set()
 
     def ready(self, position: int) -> bool:
-        """Whether the photo at this place of the gallery has its map."""
-        return position in self._order
+        """Whether the photo at this place of the gallery has its map, and some good ones theirs to scale it by."""
+        return position in self._order and self._lead <= set(self._order)
 
     def want(self, position: int) -> None:
         """Have this photo scored next."""
-        if not self.ready(position):
+        if position not in self._order:
             self._to_do.appendleft(position)
 
     def map(self, position: int, live: Mapping[str, int]) -> np.ndarray:
@@ -82,21 +92,22 @@ class Run:
     def work(self, sample: PatchSample, fraction: float) -> None:
         """Fit, then score photo by photo until all are done or it is cancelled; holds the device for each step."""
         study = sample.study
-        preparation, lock = study.preparation, device_lock(study.preparation.backbone.device)
+        lock = device_lock(study.preparation.backbone.device)
         try:
             with lock:
                 detector = sample.fit(self.parameters, self._stop.is_set)
-                scored = ScoredPhotos(study.method, detector, preparation.grid, preparation.backbone.size)
-            start = (
-                stop_explaining(detector, scored.stops, fraction) if self.begin is None else scored.stop_of(self.begin)
-            )
-            self.scored, self.live = scored, {scored.live_name: start}
+            view, fitted = sample.view, study.scored
+            refit = View(fitted.views[view].method, detector, fitted.views[view].look)
+            views = [*fitted.views[:view], refit, *fitted.views[view + 1 :]]
+            begin = self.begin if self.begin is not None else stop_explaining(detector, refit.stops, fraction)
+            self.scored = ScoredPhotos(views, fitted.grid, fitted.size)
+            self.live = self._model_live | {refit.live: self.scored.stop_of(refit.live, begin)}
             while self._to_do and not self._stop.is_set():
                 position = self._to_do.popleft()
-                if not self.ready(position):
+                if position not in self._order:
                     with lock:
-                        patches = study.features(self.photos[position])
-                        self.scored = self.scored.with_photo(self.photos[position], patches)
+                        features = study.features(self.photos[position])
+                        self.scored = self.scored.with_photo(self.photos[position], features)
                     self._order.append(position)
         except Cancelled:
             self.cancel()
@@ -111,6 +122,7 @@ def ask(
     held: Run | None,
     parameters: Mapping[str, float],
     photos: tuple[ScoredPhoto, ...],
+    live: Mapping[str, int],
     *,
     first: int,
     fraction: float,
@@ -119,14 +131,14 @@ def ask(
     """The run of these parameters over these photos: the one at hand, or else a new one, which stops that.
 
     draw: gives the patches to fit it on; held: the run at hand, if any; fraction, begin: what decides its live value at
-    first: the share of variance, or the value itself unless None.
+    first: the share of variance, or the value itself unless None; live: values of the live parameters in force.
     """
     if held is not None:
         same = (held.parameters, held.photos) == (dict(parameters), photos)
         if same and begin in (None, held.begin):
             return held
         held.cancel()
-    run = Run(parameters, photos, first, begin)
+    run = Run(parameters, photos, first, live, begin)
     threading.Thread(target=_work, args=(run, draw, fraction), name="loupe-preview", daemon=True).start()
     return run
 
@@ -146,11 +158,13 @@ def apply(taught: TaughtPart, run: Run, report: Callable[[float, str], None]) ->
 
     Holds the device all along. Nothing is read from the network again. The part in hand stays as it is.
     """
-    fraction = float(explained(run.scored.detector, [run.live[run.scored.live_name]])[0])
+    position = taught.refit_view
+    name = run.scored.views[position].live
+    fraction = float(explained(run.scored.views[position].detector, [run.live[name]])[0])
     study = taught.study.with_parameters(run.parameters)
     with device_lock(study.preparation.backbone.device):
         study.fit(report)
-    scored = study.scored
-    study.begin_with(**{scored.live_name: stop_explaining(scored.detector, scored.stops, fraction)})
+    view = study.scored.views[position]
+    study.begin_with(**run.live | {name: stop_explaining(view.detector, view.stops, fraction)})
     latest = taught_part.find(taught.id) or taught  # photos may have been added and types learned meanwhile
     return taught_part.shelve(taught_part.refitted(latest, study))

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 
 from inspect_core.guard.model import Guard
+from inspect_core.judge.anomaly_map import AREA, image_score
 from inspect_core.study.evaluation import in_parts_of
 from inspect_core.ui.defect_types import naming
 from inspect_core.ui.inspect.live_parameters import describe
@@ -15,11 +16,12 @@ from inspect_core.verdict import Limits, Verdict, assemble
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class Drawn:
     """Scores (photos,) in the order of the gallery, the (H, W) map of the photo shown, and what they are held against.
 
-    limits: in force on the bench; suggested: the default ones; calm: where colour begins; sentence: the limits in
-    parts; note: what the engineer must know of this view, or None.
+    limits: in force on the bench; suggested: the default ones; setting_scores: of the good photos that set limits;
+    calm: where colour begins; sentence: the limits in parts; area: the smallest that counts, in pixels of the map; note:
+    what the engineer must know of this view, or None.
     """
 
     scores: np.ndarray
@@ -28,18 +30,22 @@ class View:
     suggested: Limits
     calm: float
     sentence: str
+    setting_scores: np.ndarray
+    area: int
     note: str | None = None
 
 
-def of_model(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits | None) -> View:
+def of_model(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits | None) -> Drawn:
     """The fitted model at this live value; limits None: the suggested ones."""
     scores, suggested = taught.scores(live), taught.suggested_limits(live)
     limits = limits or suggested
     pixel_map = taught.scored.map(position, **live)
-    return View(scores, pixel_map, limits, suggested, taught.calm(live), in_parts_of(taught.scored, scores, limits))
+    sentence = in_parts_of(taught.scored, scores, limits)
+    setting = taught.scored.calibration_scores(**live)
+    return Drawn(scores, pixel_map, limits, suggested, taught.calm(live), sentence, setting, live[AREA])
 
 
-def of_preview(taught: TaughtPart, position: int, run: Run, model: View) -> View:
+def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Drawn:
     """The preview's map as soon as it is there, its scores and counts when all photos are done.
 
     Scores of two fits have no common scale. Until the good photos are scored, all figures of the model are therefore
@@ -53,24 +59,26 @@ def of_preview(taught: TaughtPart, position: int, run: Run, model: View) -> View
     if not run.complete:
         fraction = _ratio(float(np.median(pixel_map)), float(np.median(model.pixel_map)))
         scores = model.scores * fraction
-        scores[position] = pixel_map.max()
-        scaled = View(
+        scores[position] = image_score(pixel_map, area=model.area)
+        scaled = Drawn(
             scores, pixel_map, _scaled(model.limits, fraction), _scaled(model.suggested, fraction),
-            model.calm * fraction, model.sentence,
+            model.calm * fraction, model.sentence, model.setting_scores * fraction, model.area,
         )  # fmt: skip
         return replace(scaled, note=f"Preview of {what}, not applied. Gallery and counts will follow.")
     scores = run.scores(run.live)
-    suggested = default_limits(run.photos, scores)
+    suggested = default_limits(run.scored, run.live)
     limits = run.limits or _scaled(suggested, _ratio(model.limits.reject, model.suggested.reject))
     good, _ = taught.scored.good_and_defect()
     errors = run.grid_errors(run.live)
     calm = float(np.median(errors[good] if good.any() else errors))
     sentence = in_parts_of(taught.scored, scores, limits)
-    return View(scores, pixel_map, limits, suggested, calm, sentence, f"Preview of {what}, not applied.")
+    setting = run.scored.calibration_scores(**run.live)
+    note = f"Preview of {what}, not applied."
+    return Drawn(scores, pixel_map, limits, suggested, calm, sentence, setting, run.live[AREA], note)
 
 
 def verdict_of(
-    taught: TaughtPart, position: int, view: View, guard: Guard | None, *, preview: bool, gone: bool
+    taught: TaughtPart, position: int, view: Drawn, guard: Guard | None, *, preview: bool, gone: bool
 ) -> Verdict:
     """What is said of the photo shown in this view, as the recipe says it.
 
@@ -80,7 +88,8 @@ def verdict_of(
     """
     named = taught.defect_types is not None and not preview and not gone
     return assemble(
-        float(view.scores[position]), view.pixel_map, view.limits, taught.scored.photos[position].size,
+        view.pixel_map, view.limits, taught.scored.photos[position].size,
+        area=view.area,
         check=taught.product_check(position, guard, ask=not gone),
         name_type=partial(naming.name_type, taught, position) if named else None,
     )  # fmt: skip

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from inspect_core.methods.table import METHODS
+from inspect_core.methods.table import title_of
 from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import Recipe, loaded_backbone
 from inspect_core.records import recipe_file
@@ -83,7 +83,7 @@ def _describe(path: Path, recipe: Recipe) -> None:
     if recipe.limits.review < recipe.limits.reject:
         limit = f"review above {recipe.limits.review:.4g}, reject above {recipe.limits.reject:.4g}"
     st.markdown(
-        f"{METHODS[recipe.method].title}{', ' + live if live else ''} · {limit} · "
+        f"{title_of(recipe.method)}{', ' + live if live else ''} · {limit} · "
         f"{len(recipe.calibration)} good parts set the limit"
     )
     st.caption(
@@ -123,7 +123,7 @@ def _open(recipe: Recipe) -> None:
     except (ValueError, OSError) as error:
         st.error(shell.plain(error), icon=":material/error:")
         return
-    scored = ScoredPhotos(recipe.method, recipe.detector, recipe.grid, recipe.backbone.size)
+    scored = ScoredPhotos(recipe.views, recipe.grid, recipe.backbone.size, area=recipe.live[AREA])
     taught = taught_part.TaughtPart(
         recipe.product,
         scored,

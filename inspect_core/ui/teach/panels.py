@@ -27,15 +27,24 @@ from inspect_core.images.folders import (
 from inspect_core.images.listing import walk
 from inspect_core.images.read import EXTENSIONS
 from inspect_core.methods.quadrics import MOST as QUADRICS
-from inspect_core.methods.table import METHODS, OFFERED
+from inspect_core.methods.table import JOIN, METHODS, OFFERED, methods_of
 from inspect_core.runtime import workspace
 from inspect_core.tuning.forecast import Forecast, forecast
-from inspect_core.tuning.teaching import Order
+from inspect_core.tuning.order import Order
 from inspect_core.ui import shell, uploads, weights_panel
 from inspect_core.ui.teach import teaching
 
 SAMPLE, FOLDER, UPLOAD = "Sample part", "Folder on this computer", "Upload"
 MAX_LISTED = 12
+COMPARED, JOINED = "compared", "joined"
+DETECTORS = {
+    COMPARED: (
+        "Chosen for these photos",
+        "The quick detectors are compared on your photos, and the best one is taught.",
+    ),
+    JOINED: ("Position and surface", "Adds the map of position by position and that of a surface detector."),
+} | {name: (METHODS[name].title, METHODS[name].when) for name in OFFERED}
+SECOND_VIEWS = ("quadrics", "corp", "kernel_pca", "nearest")
 GUARD_SCORES = {ALONE: "Features of the photo", FUSED: "Fused with the network's own classes"}
 
 
@@ -110,9 +119,16 @@ def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]]:
             "parts of the test folder, and Inspect says so.",
         )  # fmt: skip
         seed = st.number_input("Random seed", 0, 9999, 0, key="split_seed", help="For the split and the fit.")
-        parts = split(samples, seed=int(seed), groups=grouping, calibrate=fraction / 100)
+        blind = not st.toggle(
+            "Choose settings by known defects too", value=True, key="choose_by_defects",
+            help="With ten or more known defects, half of them help to choose the detector and its settings. All "
+            "figures are then of the other half.",
+        )  # fmt: skip
+        parts = split(samples, seed=int(seed), groups=grouping, calibrate=fraction / 100, blind=blind)
+        chosen_by = f", {len(parts.choose)} defects to choose settings by" if parts.choose else ""
         st.caption(
-            f"{len(parts.fit)} to learn from, {len(parts.calibrate)} to set the limit, {len(parts.judge)} to judge it."
+            f"{len(parts.fit)} to learn from, {len(parts.calibrate)} to set the limit{chosen_by}, "
+            f"{len(parts.judge)} to judge it."
         )
         for note in parts.notes:
             st.caption(shell.plain(note))
@@ -123,11 +139,18 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
     """Name, detector, backbone and detail. The defaults suit most parts; None when a choice cannot be used."""
     st.subheader("Detector")
     name = st.text_input("Name of the part", value=product, max_chars=60, key=f"product-{product}")
-    method = st.radio(
-        "Detector", OFFERED, format_func=lambda key: METHODS[key].title, key="method",
-        captions=[METHODS[key].when for key in OFFERED], help="Each is a published method: "
+    chosen = st.radio(
+        "Detector", list(DETECTORS), format_func=lambda key: DETECTORS[key][0], key="method",
+        captions=[words for _, words in DETECTORS.values()], help="Each is a published method: "
         + "; ".join(f"{METHODS[key].title}: {METHODS[key].reference}" for key in OFFERED),
     )  # fmt: skip
+    method = None if chosen == COMPARED else chosen
+    if chosen == JOINED:
+        second = st.segmented_control(
+            "Surface by", SECOND_VIEWS, default=SECOND_VIEWS[0], required=True, key="second_view",
+            format_func=lambda key: METHODS[key].title,
+        )  # fmt: skip
+        method = f"mahalanobis{JOIN}{second}"
     with st.expander("Settings"):
         left, right = st.columns(2)
         backbone = left.selectbox(
@@ -135,7 +158,8 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
             help="The network that describes each patch of the photo. EfficientNet-Lite0 is built in and fast.",
         )  # fmt: skip
         taps = right.selectbox(
-            "Feature layers", list(CATALOGUE[backbone].presets), key=f"taps-{backbone}",
+            "Feature layers", [None, *CATALOGUE[backbone].presets], key=f"taps-{backbone}",
+            format_func=lambda preset: preset or "best for the detector",
             help="The layers that features are taken from. Expansions are wider and see finer changes; "
             "outputs are faster.",
         )  # fmt: skip
@@ -168,7 +192,7 @@ def show_forecast(order: Order) -> None:
     try:
         expected = _forecast(order.backbone, order.taps, order.size, order.grid, order.method,
                              tuple(sorted(order.parameters.items())), len(order.photos.fit),
-                             len(order.photos.calibrate) + len(order.photos.judge))  # fmt: skip
+                             len(order.photos.calibrate) + len(order.photos.choose) + len(order.photos.judge))  # fmt: skip
     except (ValueError, OSError) as error:
         st.error(shell.plain(error), icon=":material/error:")
         st.stop()
@@ -180,8 +204,11 @@ def show_forecast(order: Order) -> None:
         st.caption("The features of all photos do not fit into the store; photos to learn from are read one by one.")
 
 
-def _parameters(method: str) -> dict[str, float]:
-    defaults = METHODS[method].defaults
+def _parameters(method: str | None) -> dict[str, float]:
+    """The parameters of the fit that are asked for; none while the detector is still to be chosen."""
+    if method is None:
+        return {}
+    defaults = {name: value for own in methods_of(method) for name, value in METHODS[own].defaults.items()}
     chosen: dict[str, float] = {}
     if "k" in defaults:
         chosen["k"] = st.slider(
@@ -278,7 +305,7 @@ def _scan(path: str, fingerprint: str) -> Samples:
 
 
 @st.cache_data(max_entries=32, show_spinner="Timing one photo…")
-def _forecast(backbone: str, taps: str, size: tuple[int, int], grid: tuple[int, int], method: str,
+def _forecast(backbone: str, taps: str | None, size: tuple[int, int], grid: tuple[int, int], method: str | None,
               parameters: tuple, fit: int, shown: int) -> Forecast:  # fmt: skip
     return forecast(
         backbone, taps=taps, size=size, grid=grid, method=method, parameters=dict(parameters), fit=fit, shown=shown,

@@ -6,7 +6,8 @@ from inspect_core.images.folders import scan, split
 from inspect_core.runtime.jobs import Job
 from inspect_core.runtime.progress import Report
 from inspect_core.tuning import teaching
-from inspect_core.tuning.teaching import Order, feature_store
+from inspect_core.tuning.order import Order
+from inspect_core.tuning.teaching import feature_store
 from inspect_core.ui import shell, taught_part
 
 SAMPLES = Path(__file__).resolve().parents[3] / "sample_data"
@@ -23,7 +24,7 @@ def start_sample() -> None:
 
     def work(job: Job) -> str:
         job.report(0.0, "looking at the sample photos")
-        photos = split(scan(SAMPLES / FIRST_SAMPLE), seed=0)
+        photos = split(scan(SAMPLES / FIRST_SAMPLE), seed=0, blind=False)
         return taught_part.shelve(teach(Order(FIRST_SAMPLE, photos), job.report))
 
     shell.start("Teaching the sample part", work)
@@ -37,4 +38,6 @@ def samples() -> tuple[str, ...]:
 def teach(order: Order, report: Report) -> taught_part.TaughtPart:
     """The taught part of an order. Raises ValueError in words the page can show."""
     taught = teaching.teach(order, feature_store(), report)
-    return taught_part.of_study(order.product, taught.study, taught.notes, taught.guard, taught.suggestion)
+    return taught_part.of_study(
+        order.product, taught.study, taught.notes, taught.guard, taught.suggestion, taught.choice
+    )
