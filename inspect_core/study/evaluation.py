@@ -84,7 +84,6 @@ def in_parts_of(scored: ScoredPhotos, scores: np.ndarray, limits: Limits) -> str
     judge, calibrate = scored.of_subset("judge"), scored.of_subset("calibrate")
     own = not (good & judge).any() or not (good & calibrate).any()
     shown = good & (judge if (good & judge).any() else calibrate)
-    counts = count_parts(
-        scores[shown], scores[defect & ~scored.of_subset("choose")], review=limits.review, reject=limits.reject
-    )
+    found = scores[defect & ~scored.of_subset("choose")]
+    counts = count_parts(scores[shown], found, review=limits.review, reject=limits.reject)
     return in_parts(counts, limit_set_on_these=own)

@@ -78,9 +78,9 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """rows: one a detector, as asked for; basis: what the trial rests on, in words; backbone_ms: of the network alone; known:
-    whether known defects are part of it;
-    slow: titles of candidates left out because their verdict takes too long.
+    """rows: one a detector, as asked for; basis: what the trial rests on, in words; backbone_ms: of the network alone;
+    known: whether known defects are part of the trial; slow: titles of candidates left out because their verdict takes
+    too long.
     """
 
     rows: tuple[Row, ...]
@@ -90,7 +90,9 @@ class Comparison:
     slow: tuple[str, ...] = ()
 
     def chosen(self) -> Row:
-        """The first row, unless another is better on the same photos beyond chance, with MARGIN on made-up defects; then the best one."""
+        """The first row, unless another is better beyond chance on the same photos, and on made-up ones by MARGIN; then
+        the best one.
+        """
         first, margin = self.rows[0], 0.0 if self.known else MARGIN
         better = [
             row for row in self.rows[1:]

@@ -33,7 +33,7 @@ STEPS_OF_TWO = (-3, -2, -1, 0, 1, 2, 3)
 
 @dataclass(frozen=True)
 class MapOrder:
-    """A map to draw: of whole photos or of patches as one view sees them, before or after its detector's own mapping."""
+    """A map to draw: of whole photos or of patches as a view sees them, before or after its detector's mapping."""
 
     whole: bool
     mapped: bool

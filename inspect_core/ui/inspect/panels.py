@@ -172,9 +172,8 @@ def each_view(taught: TaughtPart, position: int, live: Mapping[str, int], pixels
         for column, (i, view) in zip(st.columns(len(views)), enumerate(views), strict=True):
             good = taught.scored.maps(np.flatnonzero(taught.scored.setters()), view=i, **live)
             limit = float(good.max()) if good.size else float("inf")
-            shown = heatmap.overlay(
-                boxes.reduced(pixels, OWN_MAP_SIDE), taught.scored.map(position, view=i, **live), limit
-            )
+            own = taught.scored.map(position, view=i, **live)
+            shown = heatmap.overlay(boxes.reduced(pixels, OWN_MAP_SIDE), own, limit)
             column.image(shown, caption=view.row.title, width="stretch")
 
 

@@ -20,8 +20,8 @@ class Drawn:
     """Scores (photos,) in the order of the gallery, the (H, W) map of the photo shown, and what they are held against.
 
     limits: in force on the bench; suggested: the default ones; setting_scores: of the good photos that set limits;
-    calm: where colour begins; sentence: the limits in parts; area: the smallest that counts, in pixels of the map; note:
-    what the engineer must know of this view, or None.
+    calm: where colour begins; sentence: the limits in parts; area: the smallest that counts, in pixels of the map;
+    note: what the engineer must know of this view, or None.
     """
 
     scores: np.ndarray

@@ -6,10 +6,12 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import streamlit as st
 
+from inspect_core.judge.anomaly_map import AREA
 from inspect_core.methods.table import title_of
 from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import Recipe, loaded_backbone
@@ -123,7 +125,8 @@ def _open(recipe: Recipe) -> None:
     except (ValueError, OSError) as error:
         st.error(shell.plain(error), icon=":material/error:")
         return
-    scored = ScoredPhotos(recipe.views, recipe.grid, recipe.backbone.size, area=recipe.live[AREA])
+    views = [replace(view, only=(view.value(recipe.live),)) for view in recipe.views]
+    scored = ScoredPhotos(views, recipe.grid, recipe.backbone.size, area=recipe.live[AREA])
     taught = taught_part.TaughtPart(
         recipe.product,
         scored,

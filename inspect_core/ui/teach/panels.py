@@ -40,7 +40,7 @@ COMPARED, JOINED = "compared", "joined"
 DETECTORS = {
     COMPARED: (
         "Chosen for these photos",
-        "The quick detectors are compared on your photos, and the best one is taught.",
+        "Compares the quick detectors on your photos and teaches the best.",
     ),
     JOINED: ("Position and surface", "Adds the map of position by position and that of a surface detector."),
 } | {name: (METHODS[name].title, METHODS[name].when) for name in OFFERED}
@@ -192,7 +192,7 @@ def show_forecast(order: Order) -> None:
     try:
         expected = _forecast(order.backbone, order.taps, order.size, order.grid, order.method,
                              tuple(sorted(order.parameters.items())), len(order.photos.fit),
-                             len(order.photos.calibrate) + len(order.photos.choose) + len(order.photos.judge))  # fmt: skip
+                             sum(map(len, (order.photos.calibrate, order.photos.choose, order.photos.judge))))  # fmt: skip
     except (ValueError, OSError) as error:
         st.error(shell.plain(error), icon=":material/error:")
         st.stop()
