@@ -18,8 +18,8 @@ class Settings:
 
     live: the live parameters in force by name, the area among them; limits: set by hand, None for the suggested ones;
     position: of the photo shown; mode: of the product check; patch: framed on a photo, (position, (row, column));
-    added: ids of the files added; problems: why the last ones could not be; preview: the run at hand; begin: the live value
-    that a button wants the next preview to begin with; film: token of the thumbnails handed over.
+    added: ids of the files added; problems: why the last ones could not be; preview: the run at hand; begin: the live
+    value that a button wants the next preview to begin with; film: token of the thumbnails handed over.
     """
 
     live: dict[str, int]

@@ -190,9 +190,10 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
 def show_forecast(order: Order) -> None:
     """How long teaching will take and what it will need, before it starts."""
     try:
+        photos = order.photos
         expected = _forecast(order.backbone, order.taps, order.size, order.grid, order.method,
-                             tuple(sorted(order.parameters.items())), len(order.photos.fit),
-                             sum(map(len, (order.photos.calibrate, order.photos.choose, order.photos.judge))))  # fmt: skip
+                             tuple(sorted(order.parameters.items())), len(photos.fit),
+                             len(photos.calibrate) + len(photos.choose) + len(photos.judge))  # fmt: skip
     except (ValueError, OSError) as error:
         st.error(shell.plain(error), icon=":material/error:")
         st.stop()
