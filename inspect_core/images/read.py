@@ -32,6 +32,7 @@ from inspect_core.images.header import (
     probe,
 )
 from inspect_core.images.memory import SparingBytes, SparingFile, bands, decoding_bytes
+from inspect_core.runtime.memory import return_memory
 
 __all__ = [
     "BACKGROUND",
@@ -171,7 +172,8 @@ def _upright(image: ImageFile.ImageFile, name: str, values: Callable[[Image.Imag
 
     values: of an image as stored, (rows, columns, ...), each of its own pixel alone: it is given a band at a time.
     """
-    with _one_at_a_time if decoding_bytes(image) > SMALL else nullcontext():
+    large = decoding_bytes(image) > SMALL
+    with _one_at_a_time if large else nullcontext():
         try:
             image.load()
             orientation = _orientation(image)
@@ -185,6 +187,8 @@ def _upright(image: ImageFile.ImageFile, name: str, values: Callable[[Image.Imag
         for rows in bands(height, width):
             stored[rows] = values(image.crop((0, rows.start, width, rows.stop)))
         image.close()
+        if large:
+            return_memory()
     return upright
 
 

@@ -3,9 +3,6 @@
 A job is plain Python and knows nothing of the page that shows it; pages poll its fields.
 """
 
-import contextlib
-import ctypes
-import sys
 import threading
 import time
 import uuid
@@ -15,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from inspect_core.runtime.memory import return_memory
 from inspect_core.runtime.progress import Cancelled
 
 
@@ -148,11 +146,4 @@ def _run(job: Job, work: Callable[[Job], Any]) -> None:
         raise
     finally:
         job._ended = time.monotonic()
-        _return_memory()
-
-
-def _return_memory() -> None:
-    """What was freed goes back to the system: glibc keeps it for its threads, 60 to 200 MB after a teaching."""
-    if sys.platform == "linux":
-        with contextlib.suppress(AttributeError):  # another C library
-            ctypes.CDLL(None).malloc_trim(0)
+        return_memory()
