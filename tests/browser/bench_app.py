@@ -1,7 +1,8 @@
 """A bench on made-up parts, for the browser tests: no network, no fit, every number from one seed.
 
-Query: parts (how many), band=1 (two limits). A button stands for a live parameter: it
-sends other maps and scores of the same parts.
+Query: parts (how many), band=1 (two limits), area (the smallest that counts, in pixels of the map), crossed=1 (limits
+are set on other scores than those shown). A button stands for a live parameter: it sends other maps and scores of the
+same parts.
 """
 
 import numpy as np
@@ -17,7 +18,7 @@ SIZE, ORIGINAL = (96, 96), (144, 192)
 
 
 @st.cache_resource
-def made_up(parts: int) -> tuple[list[bench.Part], np.ndarray]:
+def made_up(parts: int, area: int = 1) -> tuple[list[bench.Part], np.ndarray]:
     """Parts and their (parts, 12, 12) grids: three in four good, the others with a bright spot or two."""
     rng = np.random.default_rng(7)
     grids = rng.gamma(20, 0.4, size=(parts, 12, 12)).astype(np.float32)
@@ -27,11 +28,16 @@ def made_up(parts: int) -> tuple[list[bench.Part], np.ndarray]:
             for row, column in rng.integers(1, 11, size=(1 + i % 2, 2)):
                 grids[i, row : row + 2, column : column + 2] += rng.uniform(4, 16)
     where = ["judge" if kind != "good" or i % 2 else "calibrate" for i, kind in enumerate(defect_types)]
-    scores = image_score(to_pixels(grids, SIZE))
+    scores = image_score(to_pixels(grids, SIZE), area=area)
     return [
         bench.Part(f"part <i>{i:03d}</i>.png", kind, part, f"lot {i % 3}", float(score))
         for i, (kind, part, score) in enumerate(zip(defect_types, where, scores, strict=True))
     ], grids
+
+
+def crossed(parts: list[bench.Part]) -> list[float]:
+    """Scores of the parts that set the limit, as detectors that were not taught with them might give them."""
+    return [1.03 * part.score + 0.1 for part in parts if part.truth == "good" and part.part == "calibrate"]
 
 
 def photo(position: int) -> np.ndarray:
@@ -47,16 +53,16 @@ def photo(position: int) -> np.ndarray:
 def page() -> None:
     state = st.session_state
     gain = 1.0 + 0.25 * state.setdefault("moves", 0)
-    parts, grids = made_up(int(st.query_params.get("parts", 40)))
+    area = int(st.query_params.get("area", 1))
+    parts, grids = made_up(int(st.query_params.get("parts", 40)), area)
     parts = [bench.Part(p.name, p.kind, p.part, p.group, float(np.float32(p.score * gain))) for p in parts]
     grids = grids * np.float32(gain)
     scores = np.array([part.score for part in parts])
     good = np.array([part.truth == "good" for part in parts])
     judged = np.array([part.part == "judge" for part in parts])
     limit = limit_for_overkill(scores[good & ~judged], rate=0.01)
-    suggested = Limits(limit, limit)
-    start = Limits(0.97 * limit, 1.1 * limit) if st.query_params.get("band") else suggested
-    state.setdefault("limits", start)
+    suggested = Limits(0.97 * limit, 1.1 * limit) if st.query_params.get("band") else Limits(limit, limit)
+    state.setdefault("limits", suggested)
     state.setdefault("position", int(scores.argmax()))
     moved = bench.latest("bench", state["limits"], state["position"])
     limits = state["limits"] = moved.limits
@@ -67,13 +73,14 @@ def page() -> None:
     bench.bench(
         "bench",
         parts,
-        bench.Shown(position, photo(position), anomaly_map, mask, "This looks like the part that was taught."),
+        bench.Shown(position, photo(position), anomaly_map, mask, "This looks like the part taught.", area=area),
         limits,
         calm=float(np.median(grids)),
         suggested=suggested,
         sentence=in_parts(counts),
         thumbs=f"made-up-{len(parts)}",
         heat=heatmap.heat_colours(),
+        setting_scores=crossed(parts) if st.query_params.get("crossed") else None,
     )
     st.button("Move k", on_click=lambda: state.update(moves=state["moves"] + 1))
     st.text(f"In force: {limits.review!r} {limits.reject!r} at {position}")

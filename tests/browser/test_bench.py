@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inspect_core.judge.anomaly_map import regions, scale_region, to_pixels
+from inspect_core.judge.anomaly_map import area_above, image_score, regions, scale_region, to_pixels
 from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill
 from inspect_core.ui.bench.bench import Part
 from inspect_core.verdict import Limits
@@ -148,6 +148,69 @@ OUTLINE = """() => {
   const [left, top] = [(width - 192 * scale) / 2, (height - 144 * scale) / 2];
   return [(box[0] - left) / scale / 192, (box[1] - top) / scale / 144,
           (box[2] - left) / scale / 192, (box[3] - top) / scale / 144];
+}"""
+
+
+def test_less_than_the_smallest_area_is_dashed_and_no_region(open_page, address, app):
+    from playwright.sync_api import expect
+
+    area = 49
+    page = open_page(f"{address}/?area={area}&crossed=1")
+    on_bench(page)
+    parts, grids = app.made_up(40, area)
+    position = in_force(page)[1]
+    anomaly_map = to_pixels(grids[position], app.SIZE)
+    score = float(image_score(anomaly_map, area=area))
+    assert parts[position].score == score
+    page.get_by_label("Heatmap", exact=True).uncheck()
+    page.get_by_role("checkbox", name="Smallest area").uncheck()
+
+    def painted_at(limit: float) -> int:
+        page.get_by_label("Limit", exact=True).last.fill(repr(limit))
+        page.keyboard.press("Enter")
+        expect(page.get_by_text(f"In force: {limit!r} {limit!r}")).to_be_visible()
+        on_bench(page)
+        return page.evaluate(PAINTED)
+
+    below = float(np.nextafter(np.float32(score), np.float32(0)))
+    solid = painted_at(below)
+    expect(page.locator(".card .word")).to_have_text("✕ Reject")
+    assert len(region_rows(page)) == len(expected_rows(anomaly_map, below, app.ORIGINAL)) > 0
+    assert 0 < painted_at(score) < 0.7 * solid, "what lies above the limit of an accepted part is dashed"
+    expect(page.locator(".card .word")).to_have_text("✓ Accept")
+    assert region_rows(page) == []
+    scale = app.ORIGINAL[0] * app.ORIGINAL[1] / anomaly_map.size
+    counts = f"{round(scale * area_above(anomaly_map, score))} of {round(scale * area)} px"
+    expect(page.locator(".regions-heading")).to_have_text(f"Below the smallest area: {counts}")
+    expect(page.get_by_role("img", name=f"Below the smallest area: {counts}")).to_be_visible()
+
+    square = page.locator(".smallest")
+    expect(square).to_be_hidden()
+    page.get_by_role("checkbox", name="Smallest area").check()
+    expect(square).to_have_text("smallest area 14 × 10 px")
+    zooms = {100: page.locator(".smallest i").bounding_box()}
+    page.get_by_role("button", name="Zoom in").click()
+    zooms[150] = page.locator(".smallest i").bounding_box()
+    stage = page.locator(".stage").bounding_box()
+    fit = min(stage["width"] / app.ORIGINAL[1], stage["height"] / app.ORIGINAL[0])
+    for zoom, box in zooms.items():
+        assert [box["width"], box["height"]] == pytest.approx([14 * fit * zoom / 100, 10.5 * fit * zoom / 100], abs=0.1)
+
+    wanted = limit_for_overkill(app.crossed(parts), rate=0.25)
+    page.get_by_label("or overkill of").fill("25")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text(f"In force: {wanted!r} {wanted!r}")).to_be_visible()
+
+
+PAINTED = """() => {
+  const canvas = [...document.querySelectorAll('[data-testid="stBidiComponentIsolated"]')]
+    .map((host) => host.shadowRoot.querySelector('.marks')).find(Boolean);
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  let count = 0;
+  for (let at = 0; at < data.length; at += 4) {
+    if (data[at] >= 240 && data[at + 1] <= 130 && data[at + 2] <= 80) count += 1;
+  }
+  return count;
 }"""
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from inspect_core.judge.anomaly_map import regions, scale_region
+from inspect_core.judge.anomaly_map import area_above, regions, scale_region
 from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill, upper_bound
 from inspect_core.plots import heatmap
 from inspect_core.ui.bench import bench
@@ -50,13 +50,18 @@ READ_MAP = "const map = { ...it.map, values: Float32Array.from(it.map.values) };
 
 
 def test_regions_on_the_original(run) -> None:
-    cases = [(values, limit, (7 * i % 40 + 1, 11 * i % 50 + 1)) for i, (values, limit) in enumerate(random_maps())]
+    # One pixel, an area just reached and one just not.
+    cases = [
+        (values, limit, area, (7 * i % 40 + 1, 11 * i % 50 + 1))
+        for i, (values, limit) in enumerate(random_maps())
+        for area in {1, max(1, area_above(values, limit)), min(values.size, area_above(values, limit) + 1)}
+    ]
     found = run(
-        READ_MAP + "return regionsAbove(map, it.limit).map((region) => scaleRegion(region, map, it.size));",
-        [{"map": as_map(values), "limit": limit, "size": size} for values, limit, size in cases],
+        READ_MAP + "return regionsAbove(map, it.limit, it.area).map((region) => scaleRegion(region, map, it.size));",
+        [{"map": as_map(values), "limit": limit, "area": area, "size": size} for values, limit, area, size in cases],
     )
-    for (values, limit, size), ours in zip(cases, found, strict=True):
-        theirs = [scale_region(region, values.shape, size) for region in regions(values, limit)]
+    for (values, limit, area, size), ours in zip(cases, found, strict=True):
+        theirs = [scale_region(region, values.shape, size) for region in regions(values, limit, area=area)]
         assert [(each["area"], each["peak"], tuple(each["box"])) for each in ours] == [
             (each.area, each.peak, each.box) for each in theirs
         ]
@@ -135,9 +140,8 @@ def test_a_verdict_is_that_of_python_stopped_photos_included(run) -> None:
         "return verdictOf(it.score, it.limits, it.stopped);",
         [{"score": score, "limits": asdict(limits), "stopped": stopped} for score, limits, stopped in cases],
     )
-    nothing = np.zeros((2, 2), np.float32)
     assert said == [
-        assemble(score, nothing, limits, (2, 2), check=ProductCheck(stopped, stopped, "")).verdict
+        assemble(np.full((2, 2), score, np.float32), limits, (2, 2), check=ProductCheck(stopped, stopped, "")).verdict
         for score, limits, stopped in cases
     ]
 

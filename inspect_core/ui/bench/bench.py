@@ -69,17 +69,19 @@ def bench(
     sentence: str,
     thumbs: str,
     heat: np.ndarray,
+    setting_scores: Sequence[float] | None = None,
 ) -> BenchResult:
     """Draw the bench with `limits` and `shown` in force, and say what the engineer has set since.
 
     calm: the score at which colour begins. sentence: the limits in parts, as `judge.limits.in_parts` says it. thumbs:
-    the token given to `film`. heat: (512, 4) uint8 from `plots.heat_colours`.
+    the token given to `film`. heat: (512, 4) uint8 from `plots.heat_colours`. setting_scores: the scores a wanted
+    overkill is met on, where limits are set on others than the scores shown.
 
     A caller that asked `latest` first has nothing more to do. Another takes the result over and reruns; until what was
     set is in force the result stays, so that no move is lost when a rerun is cut short. Raises ValueError for arrays
-    of another shape, a map that is not finite, or a position outside the gallery.
+    of another shape, a map or score that is not finite, a position outside the gallery, or an area outside the map.
     """
-    check(parts, shown, heat)
+    check(parts, shown, heat, setting_scores)
     result = latest(key, limits, shown.position)
     if not 0 <= result.position < len(parts):
         result = BenchResult(result.limits, shown.position)
@@ -88,7 +90,9 @@ def bench(
         "photo": _hand_over(f"{key}-photo", [photo]),
         "map": _hand_over(f"{key}-map", pixels.planes(shown.anomaly_map, shown.mask)),
     }
-    data = payload(parts, shown, limits, calm=calm, suggested=suggested, sentence=sentence)
+    data = payload(
+        parts, shown, limits, calm=calm, suggested=suggested, sentence=sentence, setting_scores=setting_scores
+    )
     data |= {"key": key, "films": pictures | {"thumbs": thumbs}, "photo_size": size, "taken": _taken(key)}
     data["heat"] = np.ascontiguousarray(heat).ravel().tolist()
     _BENCH(key=key, data=data, on_limits_change=_noted, on_position_change=_noted)

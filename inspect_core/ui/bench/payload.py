@@ -38,7 +38,8 @@ class Shown:
     position: its place in the gallery; image: (H, W, 3) uint8, the original; anomaly_map: (h, w) float32, finite; mask:
     (h, w) bool, the true defect, or None; guard and note: plain sentences, or None; patch: (left, top, right, bottom)
     in pixels of the original, framed on the picture, or None; kind: the kind of defect in words, or None;
-    foreign: whether the guard says that this is another product.
+    foreign: whether the guard says that this is another product; area: the smallest that counts, in pixels of the map,
+    for which the scores of all parts were computed.
     """
 
     position: int
@@ -50,19 +51,27 @@ class Shown:
     patch: tuple[int, int, int, int] | None = None
     kind: str | None = None
     foreign: bool = False
+    area: int = 1
 
 
-def check(parts: Sequence[Part], shown: Shown, heat: np.ndarray) -> None:
-    """Raise ValueError when these cannot be drawn: a score or map that is not finite, another shape, no such part."""
+def check(parts: Sequence[Part], shown: Shown, heat: np.ndarray, setting_scores: Sequence[float] | None = None) -> None:
+    """Raise ValueError when these cannot be drawn.
+
+    That is: a score or map that is not finite, another shape, no such part, an area outside the map.
+    """
     for part in parts:
         if not np.isfinite(part.score):
             raise ValueError(f"{part.name} has the score {part.score}; leave parts without a score off the bench")
+    if setting_scores is not None and not np.isfinite(setting_scores).all():
+        raise ValueError("setting_scores are not all finite; give the scores that set the limits, or None")
     if not 0 <= shown.position < len(parts):
         raise ValueError(f"position is {shown.position}, outside a gallery of {len(parts)} parts")
     if shown.image.ndim != 3 or shown.image.shape[2] != 3 or shown.image.dtype != np.uint8:
         raise ValueError(f"image is {shown.image.shape} {shown.image.dtype}; give (H, W, 3) uint8")
     if shown.anomaly_map.ndim != 2 or not np.isfinite(shown.anomaly_map).all():
         raise ValueError(f"anomaly_map is {shown.anomaly_map.shape}; give one finite map, (h, w)")
+    if shown.area != int(shown.area) or not 1 <= shown.area <= shown.anomaly_map.size:
+        raise ValueError(f"area is {shown.area}, outside 1..{shown.anomaly_map.size}; give pixels of the map")
     if shown.mask is not None and shown.mask.shape != shown.anomaly_map.shape:
         raise ValueError(f"mask is {shown.mask.shape}, the map {shown.anomaly_map.shape}; bring it to the map's size")
     if heat.shape != (512, 4) or heat.dtype != np.uint8:
@@ -70,16 +79,23 @@ def check(parts: Sequence[Part], shown: Shown, heat: np.ndarray) -> None:
 
 
 def payload(
-    parts: Sequence[Part], shown: Shown, limits: Limits, *, calm: float, suggested: Limits, sentence: str
+    parts: Sequence[Part],
+    shown: Shown,
+    limits: Limits,
+    *,
+    calm: float,
+    suggested: Limits,
+    sentence: str,
+    setting_scores: Sequence[float] | None = None,
 ) -> dict:
     """The figures of the bench as JSON-able data; scores keep every bit.
 
     counted: per part "good" or "defect" where the sentence counts it, else ""; own: whether the limit was set on the
-    good parts it counts; setters: positions of the good parts a wanted overkill is met on; bounds: for every number of
-    good parts rejected, the largest share of overkill in percent, as the sentence prints it.
+    good parts it counts; setting_scores: the scores a wanted overkill is met on, when None those of the good parts
+    that set the limit; bounds: for every number of good parts rejected, the largest share of overkill in percent, as
+    the sentence prints it.
     """
     counted, own = counted_parts(parts)
-    setters = _setters(parts)
     return {
         "names": [part.name for part in parts],
         "kinds": [part.kind for part in parts],
@@ -88,11 +104,12 @@ def payload(
         "scores": [float(part.score) for part in parts],
         "counted": counted,
         "own": own,
-        "setters": setters,
+        "setting_scores": _setting_scores(parts) if setting_scores is None else [float(s) for s in setting_scores],
         "bounds": list(_bounds(counted.count("good"))),
         "position": shown.position,
         "image_size": list(shown.image.shape[:2]),
         "map_size": list(shown.anomaly_map.shape),
+        "area": int(shown.area),
         "guard": shown.guard,
         "foreign": shown.foreign,
         "stopped": [part.stopped for part in parts],
@@ -119,10 +136,10 @@ def counted_parts(parts: Sequence[Part]) -> tuple[list[str], bool]:
     return counted, not (any(good["judge"]) and any(good["calibrate"]))
 
 
-def _setters(parts: Sequence[Part]) -> list[int]:
-    """Positions of the good parts that set a limit: those kept to calibrate, else those to judge."""
+def _setting_scores(parts: Sequence[Part]) -> list[float]:
+    """Scores of the good parts that set a limit: those kept to calibrate, else those to judge."""
     for part in ("calibrate", "judge"):
-        if found := [i for i, p in enumerate(parts) if p.truth == "good" and p.part == part]:
+        if found := [float(p.score) for p in parts if p.truth == "good" and p.part == part]:
             return found
     return []
 

@@ -17,7 +17,7 @@ from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill
 from inspect_core.plots import heatmap
 from inspect_core.study.evaluation import in_parts_of
 from inspect_core.ui.bench import bench, pixels
-from inspect_core.ui.bench.payload import Part, Shown, counted_parts, payload
+from inspect_core.ui.bench.payload import Part, Shown, check, counted_parts, payload
 from inspect_core.verdict import Limits
 
 APP = Path(__file__).parents[2] / "browser" / "bench_app.py"
@@ -90,9 +90,28 @@ def test_another_product_and_the_patch_to_frame_reach_the_browser() -> None:
 def test_overkill_is_met_on_the_parts_that_set_the_limit() -> None:
     defect_types = ["good", "good", "unknown", "dent", "good"]
     parts = [Part(str(i), kind, "calibrate" if i else "judge", None, float(i)) for i, kind in enumerate(defect_types)]
-    assert figures(parts)["setters"] == [1, 4]
-    assert figures([parts[0], parts[3]])["setters"] == [0]
-    assert figures([parts[3]])["setters"] == []
+    assert figures(parts)["setting_scores"] == [1.0, 4.0]
+    assert figures([parts[0], parts[3]])["setting_scores"] == [0.0]
+    assert figures([parts[3]])["setting_scores"] == []
+
+
+def test_scores_that_set_the_limit_may_differ_from_those_shown() -> None:
+    parts = [Part("a", "good", "calibrate", None, 1.0)]
+    crossed = np.array([0.1, 0.7], np.float32)
+    sent = payload(parts, shown(), LIMITS, calm=1.0, suggested=LIMITS, sentence="", setting_scores=crossed)
+    data = json.loads(json.dumps(sent))
+    assert data["setting_scores"] == crossed.tolist()
+    assert data["scores"] == [1.0]
+    with pytest.raises(ValueError, match="setting_scores"):
+        check(parts, shown(), heatmap.heat_colours(), [1.0, float("nan")])
+
+
+def test_the_smallest_area_reaches_the_browser_in_pixels_of_the_map() -> None:
+    parts = [Part("a", "good", "judge", None, 1.0)]
+    sent = payload(parts, shown(area=np.int64(64)), LIMITS, calm=1.0, suggested=LIMITS, sentence="")
+    data = json.loads(json.dumps(sent))
+    assert (data["area"], data["map_size"]) == (64, [8, 8])
+    assert figures(parts)["area"] == 1
 
 
 def test_a_film_holds_its_header_and_every_byte() -> None:
@@ -122,6 +141,9 @@ def test_the_photo_is_sent_pixel_for_pixel_and_a_very_large_one_reduced() -> Non
         ({"image": np.zeros((4, 4), np.uint8)}, "image is"),
         ({"image": np.zeros((4, 4, 3), np.float32)}, "image is .* float32"),
         ({"anomaly_map": np.full((4, 4), np.nan, np.float32)}, "anomaly_map"),
+        ({"area": 0}, r"area is 0, outside 1\.\.64"),
+        ({"area": 65}, "area is 65"),
+        ({"area": 1.5}, "area is 1.5"),
         ({"mask": np.zeros((4, 4), bool)}, r"mask is \(4, 4\), the map \(8, 8\)"),
     ],
 )

@@ -51,8 +51,8 @@ class Bench {
     if (this.isTaken("position") || this.chosen >= scores.length) this.chosen = data.position;
     this.gallery.fill(this.parts);
     this.histogram.fill(this.parts, this.limits, data.suggested);
-    const setScores = data.setters.map((i) => scores[i]);
-    this.boxes.fill({ suggested: data.suggested, setScores, calm: data.calm, decimals: this.decimals });
+    const { suggested, setting_scores: setScores, calm } = data;
+    this.boxes.fill({ suggested, setScores, calm, decimals: this.decimals });
     this.gallery.judge(this.limits);
     this.gallery.select(this.chosen);
     this.followFigures();
@@ -89,6 +89,7 @@ class Bench {
       size: data.image_size,
       map: this.map,
       mask: this.mask,
+      area: data.area,
       patch: data.patch,
       score: data.scores[i],
       name: data.names[i],
@@ -186,10 +187,8 @@ class Bench {
   followPart() {
     const { part, limits, decimals } = this;
     this.stage.judge({ limits, calm: this.data.calm, colours: this.colours, decimals });
-    const { verdict, regions } = this.card.judge(part, limits, decimals);
-    const score = part.score.toFixed(decimals);
-    const count = regionsInWords(regions.length);
-    this.description = `${part.name}: ${VERDICTS[verdict].word}, score ${score}, ${count} above the limit`;
+    const { verdict, finding } = this.card.judge(part, limits, decimals);
+    this.description = `${part.name}: ${VERDICTS[verdict].word}, score ${part.score.toFixed(decimals)}. ${finding}.`;
     this.stage.describe(this.description);
   }
 }

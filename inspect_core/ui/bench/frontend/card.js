@@ -39,8 +39,8 @@ class VerdictCard {
   }
 
   /**
-   * part: {score, kind, truth, named, guard, foreign, stopped, note, map, size}; returns the verdict and the regions
-   * above the limit for review. What is said of another product stands above the verdict.
+   * part: {score, kind, truth, named, guard, foreign, stopped, note, map, size, area}; returns the verdict and, in
+   * words, what lies above the limit for review. What is said of another product stands above the verdict.
    */
   judge(part, limits, decimals) {
     const verdict = verdictOf(part.score, limits, part.stopped);
@@ -58,9 +58,12 @@ class VerdictCard {
     setOrHide(this.alarm, part.foreign ? part.guard : null);
     setOrHide(this.guard, part.foreign ? null : part.guard);
     setOrHide(this.note, part.note);
-    const regions = regionsAbove(part.map, limits.review).map((region) => scaleRegion(region, part.map, part.size));
+    const regions = regionsAbove(part.map, limits.review, part.area).map((region) =>
+      scaleRegion(region, part.map, part.size),
+    );
+    const finding = findingOn(part, regions, limits.review);
     this.list.hidden = regions.length === 0;
-    this.heading.textContent = regions.length === 0 ? "No region above the limit" : regionsInWords(regions.length);
+    this.heading.textContent = finding;
     const highest = regions[0]?.peak - limits.review;
     this.rows.forEach((row, i) => {
       const region = regions[i];
@@ -75,12 +78,19 @@ class VerdictCard {
     });
     const left = regions.length - MOST_REGIONS;
     setOrHide(this.more, left > 0 ? `and ${left} more` : null);
-    return { verdict, regions };
+    return { verdict, finding };
   }
 }
 
-function regionsInWords(count) {
-  return count === 1 ? "1 region" : `${count || "no"} regions`;
+/** What of a part lies above the limit, in pixels of the photo. */
+function findingOn({ map, size, area }, regions, limit) {
+  if (regions.length > 0) return `${regions.length} ${regions.length === 1 ? "region" : "regions"} above the limit`;
+  const above = areaAbove(map, limit);
+  if (above === 0) return "No region above the limit";
+  const smallest = scaleArea(area, map, size);
+  // On a photo smaller than the map both may round to the same number.
+  const reached = Math.min(scaleArea(above, map, size), smallest - 1);
+  return `Below the smallest area: ${reached} of ${smallest} px`;
 }
 
 /** Where verdict and truth disagree, in the words of the shop floor. */

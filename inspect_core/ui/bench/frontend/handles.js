@@ -11,7 +11,7 @@ class LimitHandles {
     this.plot = find(".plot");
     this.handles = { review: find(".handle.review"), reject: find(".handle.reject") };
     this.shades = { review: find(".shade.review"), reject: find(".shade.reject") };
-    this.suggestedMark = find(".suggested-mark");
+    this.suggestedMarks = { review: find(".suggested-mark.review"), reject: find(".suggested-mark.reject") };
     for (const [role, handle] of Object.entries(this.handles)) this.listen(role, handle);
   }
 
@@ -20,7 +20,7 @@ class LimitHandles {
     Object.assign(this, { axis, left, width });
     for (const handle of Object.values(this.handles)) handle.style.height = `${bottom}px`;
     for (const shade of Object.values(this.shades)) shade.style.height = `${bottom - top + 4}px`;
-    this.suggestedMark.style.top = `${bottom}px`;
+    for (const mark of Object.values(this.suggestedMarks)) mark.style.top = `${bottom}px`;
   }
 
   x(score) {
@@ -48,7 +48,8 @@ class LimitHandles {
       this.shades[role].style.left = `${x[role]}px`;
       this.shades[role].style.width = `${Math.max(0, end[role] - x[role])}px`;
     }
-    this.suggestedMark.style.left = `${this.x(suggested.reject)}px`;
+    this.suggestedMarks.review.hidden = !hasReviewBand(suggested);
+    for (const [role, mark] of Object.entries(this.suggestedMarks)) mark.style.left = `${this.x(suggested[role])}px`;
   }
 
   /** Two tags stand away from each other; a tag at the edge stands inwards. */

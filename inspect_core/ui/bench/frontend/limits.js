@@ -42,7 +42,8 @@ class LimitBoxes {
       this.show(box, limits[role].toFixed(this.decimals));
     }
     if (this.overkillLimit !== limits.reject) this.show(this.overkill, "");
-    this.suggest.textContent = `Suggested ${this.suggested.reject.toFixed(this.decimals)}`;
+    const [review, reject] = [this.suggested.review, this.suggested.reject].map((each) => each.toFixed(this.decimals));
+    this.suggest.textContent = `Suggested ${hasReviewBand(this.suggested) ? `${review} – ` : ""}${reject}`;
     this.suggest.disabled = sameLimits(limits, this.suggested);
   }
 

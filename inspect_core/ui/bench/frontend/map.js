@@ -3,11 +3,21 @@
  * A map is {values: Float32Array of height * width, row by row, height, width}.
  */
 
+/** How many pixels of a map lie strictly above the limit. */
+function areaAbove({ values }, limit) {
+  let count = 0;
+  for (const value of values) if (value > limit) count += 1;
+  return count;
+}
+
 /**
- * Connected regions of pixels strictly above the limit, as judge.anomaly_map.regions finds them: touching at a corner
- * connects; box [x0, y0, x1, y1] half-open in pixels of the map; highest peak first, then the largest.
+ * Connected regions of pixels strictly above the limit, as judge.anomaly_map.regions finds them: none with fewer than
+ * `area` pixels above it in the whole map; touching at a corner connects; box [x0, y0, x1, y1] half-open in pixels of
+ * the map; highest peak first, then the largest.
  */
-function regionsAbove({ values, height, width }, limit) {
+function regionsAbove(map, limit, area) {
+  if (areaAbove(map, limit) < area) return [];
+  const { values, height, width } = map;
   const seen = new Uint8Array(values.length);
   const stack = new Int32Array(values.length);
   const found = [];
@@ -43,9 +53,8 @@ function regionsAbove({ values, height, width }, limit) {
 /** The region of a map on a photo of another size, as judge.anomaly_map.scale_region: the covering whole-pixel box. */
 function scaleRegion(region, map, [toHeight, toWidth]) {
   const [x0, y0, x1, y1] = region.box;
-  const area = (region.area * (toHeight * toWidth)) / (map.height * map.width);
   return {
-    area: Math.max(1, roundHalfToEven(area)),
+    area: scaleArea(region.area, map, [toHeight, toWidth]),
     peak: region.peak,
     box: [
       Math.floor((x0 * toWidth) / map.width),
@@ -54,6 +63,11 @@ function scaleRegion(region, map, [toHeight, toWidth]) {
       Math.ceil((y1 * toHeight) / map.height),
     ],
   };
+}
+
+/** An area in pixels of a map in those of a photo of another size, at least 1. */
+function scaleArea(area, map, [toHeight, toWidth]) {
+  return Math.max(1, roundHalfToEven((area * (toHeight * toWidth)) / (map.height * map.width)));
 }
 
 /** Python's round: a half goes to the even neighbour. */

@@ -1,6 +1,6 @@
 /** The picture: the photo, the heatmap over it, the outlines, and the wipe that lays the photo bare. */
 
-const LOOK = { heatmap: true, opacity: 0.75, stretch: false, rainbow: false, wiping: false, wipe: 0.5 };
+const LOOK = { heatmap: true, opacity: 0.75, stretch: false, rainbow: false, smallest: true, wiping: false, wipe: 0.5 };
 const CANVAS_SIDE = 1024;
 const OUTLINES = {
   truth: { colour: "#f8fafc", dash: [5, 4], width: 1.5 },
@@ -8,6 +8,8 @@ const OUTLINES = {
   reject: { colour: "#ff5a1f", dash: [], width: 2 },
   patch: { colour: "#2dd4bf", dash: [], width: 2.5 },
 };
+/** Of what lies above a limit and is smaller than the smallest area that counts. */
+const BELOW_AREA = { dash: [2, 4], width: 1.5 };
 
 class Stage {
   /** memory: an object that keeps `look` and `view`, so that a bench that comes back looks as it was left. */
@@ -18,6 +20,8 @@ class Stage {
     this.marksCanvas = find(".stage .marks");
     this.wipe = find(".wipe");
     this.reading = find(".reading");
+    this.smallest = find(".smallest");
+    this.smallestLook = find(".smallest-look");
     this.zoomText = find(".zoom-value");
     this.legendTexts = find(".legend").querySelectorAll("span");
     this.legendBar = find(".legend canvas");
@@ -42,9 +46,9 @@ class Stage {
   }
 
   /**
-   * Take a part: {id, photo: ImageBitmap, size: [H, W] of the original, map, mask: map or null, patch: [left, top,
-   * right, bottom] of the original to frame, or null}. It is drawn when it is judged. A part with the same id keeps
-   * zoom and pan.
+   * Take a part: {id, photo: ImageBitmap, size: [H, W] of the original, map, mask: map or null, area: the smallest that
+   * counts, in pixels of the map, patch: [left, top, right, bottom] of the original to frame, or null}. It is drawn when
+   * it is judged. A part with the same id keeps zoom and pan.
    */
   show(part) {
     this.viewport.lookAt(part.id, part.size);
@@ -64,7 +68,11 @@ class Stage {
     this.judged = { limits, calm, colours, decimals };
     this.recolour();
     const roles = hasReviewBand(limits) ? ["review", "reject"] : ["reject"];
-    this.contours = roles.map((role) => ({ role, path: contourPath(this.part.map, limits[role]) }));
+    const { map, area } = this.part;
+    this.contours = roles.map((role) => ({
+      path: contourPath(map, limits[role]),
+      style: { ...OUTLINES[role], ...(areaAbove(map, limits[role]) < area && BELOW_AREA) },
+    }));
     if (this.bare) this.draw();
     else this.drawMarks();
   }
@@ -89,10 +97,11 @@ class Stage {
     new Uint32Array(bar.data.buffer).set(colours);
     this.legendBar.getContext("2d").putImageData(bar, 0, 0);
     const { low, middle, high } = this.range;
-    const { decimals } = this.judged;
+    const { decimals, limits } = this.judged;
+    const name = hasReviewBand(limits) ? "review" : "limit";
     const [least, most] = this.look.stretch ? ["least", "most"] : ["typical", "above limit"];
     this.legendTexts[0].textContent = `${least} ${low.toFixed(decimals)}`;
-    this.legendTexts[1].textContent = middle === null ? "" : `limit ${middle.toFixed(decimals)}`;
+    this.legendTexts[1].textContent = middle === null ? "" : `${name} ${middle.toFixed(decimals)}`;
     this.legendTexts[2].textContent = `${most} ${high.toFixed(decimals)}`;
   }
 
@@ -150,10 +159,25 @@ class Stage {
     draw.clip();
     const toFrame = new DOMMatrix([width / part.map.width, 0, 0, height / part.map.height, left, top]);
     if (this.truth) outline(draw, this.truth, toFrame, OUTLINES.truth);
-    for (const { role, path } of this.contours) outline(draw, path, toFrame, OUTLINES[role]);
+    for (const { path, style } of this.contours) outline(draw, path, toFrame, style);
     if (this.patch) outline(draw, this.patch, new DOMMatrix([width, 0, 0, height, left, top]), OUTLINES.patch);
     draw.restore();
     this.placeWipe();
+    this.placeSmallest();
+  }
+
+  /** The smallest area that counts as a square of the map, as large as it is on the photo. */
+  placeSmallest() {
+    const { map, size, area } = this.part;
+    this.smallestLook.hidden = !(area > 1);
+    this.smallest.hidden = this.smallestLook.hidden || !this.look.smallest;
+    const shares = [Math.sqrt(area) / map.width, Math.sqrt(area) / map.height];
+    const { width, height } = this.viewport.place();
+    const [box, words] = this.smallest.children;
+    box.style.width = `${shares[0] * width}px`;
+    box.style.height = `${shares[1] * height}px`;
+    const [across, down] = [roundHalfToEven(shares[0] * size[1]), roundHalfToEven(shares[1] * size[0])];
+    words.textContent = `smallest area ${across} × ${down} px`;
   }
 
   placeWipe() {
@@ -166,7 +190,7 @@ class Stage {
 
   listenToLooks(find) {
     const { look } = this;
-    for (const name of ["heatmap", "stretch", "rainbow", "wiping"]) {
+    for (const name of ["heatmap", "stretch", "rainbow", "smallest", "wiping"]) {
       const box = find(`input[name="${name}"]`);
       box.checked = look[name];
       box.addEventListener("change", () => {
