@@ -59,7 +59,7 @@ METHOD = Method(
     controls={
         "m": Control(
             "m: surfaces",
-            "curved surfaces, the best-fitting first",
+            "curved surfaces, best first",
             "More surfaces hold a patch from more sides and steady the picture; few leave ways to slip through.",
             "The score is the mean distance to the first m of the fitted quadrics (Pavutnitskiy et al. 2022), which is "
             "not quite a fit with m of them.",

@@ -12,10 +12,10 @@ from inspect_core.verdict import Limits
 
 @dataclass(frozen=True)
 class Part:
-    """One part of the gallery, in the order of the tray.
+    """One part of the gallery, in order.
 
-    kind: "good", a kind of defect, or "unknown"; part: "calibrate", "judge" or "added"; group: its lot, if known;
-    score: finite, in the detector's unit; stopped: rejected whatever its score, as it shows another product.
+    kind: "good", a defect type, or "unknown"; part: "calibrate", "choose", "judge" or "added"; group: its lot, if
+    known; score: finite, in the detector's unit; stopped: rejected whatever its score, as it shows another product.
     """
 
     name: str
@@ -131,7 +131,8 @@ def counted_parts(parts: Sequence[Part]) -> tuple[list[str], bool]:
     good = {part: [p.truth == "good" and p.part == part for p in parts] for part in ("judge", "calibrate")}
     shown = good["judge"] if any(good["judge"]) else good["calibrate"]
     counted = [
-        "defect" if part.truth == "defect" else "good" if here else "" for part, here in zip(parts, shown, strict=True)
+        ("good" if here else "defect" if part.truth == "defect" and part.part != "choose" else "")
+        for part, here in zip(parts, shown, strict=True)
     ]
     return counted, not (any(good["judge"]) and any(good["calibrate"]))
 

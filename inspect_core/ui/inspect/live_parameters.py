@@ -161,8 +161,8 @@ def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int
         on_change=_move, args=(taught.id, AREA, key),
     )  # fmt: skip
     smaller, known = int((taught.defect_areas() < live[AREA]).sum()), len(taught.defect_areas())
-    hidden = f" · {smaller} of {known} known defects are smaller" if smaller else ""
-    st.caption(f"Current: {settings.live[AREA]} px of the map{hidden}")
+    hidden = f"{smaller} of {known} known defects are smaller" if smaller else "pixels of the map"
+    st.caption(f"Current: {settings.live[AREA]} · {hidden}")
 
 
 def _areas(size: tuple[int, int]) -> list[int]:
