@@ -126,7 +126,7 @@ def test_regions_and_contour_are_those_of_python(open_page, address, app):
         ]
         boxes = np.array([region.box for region in regions(anomaly_map, limit)])
         wanted = np.array([*boxes[:, :2].min(0), *boxes[:, 2:].max(0)]) / anomaly_map.shape[0]
-        drawn = page.evaluate(OUTLINE)
+        drawn = page.evaluate(OUTLINE)["box"]
         np.testing.assert_allclose(drawn, wanted, atol=1.5 / anomaly_map.shape[0])
 
 
@@ -136,18 +136,20 @@ OUTLINE = """() => {
   const canvas = stage.querySelector('.marks');
   const { data, width, height } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
   const box = [Infinity, Infinity, -Infinity, -Infinity];
+  let pixels = 0;
   for (let y = 0; y < height; y += 1) {
     for (let x = 0; x < width; x += 1) {
       const at = 4 * (y * width + x);
       if (data[at] < 240 || data[at + 1] > 130 || data[at + 2] > 80) continue;
+      pixels += 1;
       box[0] = Math.min(box[0], x); box[1] = Math.min(box[1], y);
       box[2] = Math.max(box[2], x + 1); box[3] = Math.max(box[3], y + 1);
     }
   }
   const scale = Math.min(width / 192, height / 144);
   const [left, top] = [(width - 192 * scale) / 2, (height - 144 * scale) / 2];
-  return [(box[0] - left) / scale / 192, (box[1] - top) / scale / 144,
-          (box[2] - left) / scale / 192, (box[3] - top) / scale / 144];
+  return { pixels, box: [(box[0] - left) / scale / 192, (box[1] - top) / scale / 144,
+                         (box[2] - left) / scale / 192, (box[3] - top) / scale / 144] };
 }"""
 
 
@@ -170,7 +172,7 @@ def test_less_than_the_smallest_area_is_dashed_and_no_region(open_page, address,
         page.keyboard.press("Enter")
         expect(page.get_by_text(f"In force: {limit!r} {limit!r}")).to_be_visible()
         on_bench(page)
-        return page.evaluate(PAINTED)
+        return page.evaluate(OUTLINE)["pixels"]
 
     below = float(np.nextafter(np.float32(score), np.float32(0)))
     solid = painted_at(below)
@@ -202,16 +204,22 @@ def test_less_than_the_smallest_area_is_dashed_and_no_region(open_page, address,
     expect(page.get_by_text(f"In force: {wanted!r} {wanted!r}")).to_be_visible()
 
 
-PAINTED = """() => {
-  const canvas = [...document.querySelectorAll('[data-testid="stBidiComponentIsolated"]')]
-    .map((host) => host.shadowRoot.querySelector('.marks')).find(Boolean);
-  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-  let count = 0;
-  for (let at = 0; at < data.length; at += 4) {
-    if (data[at] >= 240 && data[at + 1] <= 130 && data[at + 2] <= 80) count += 1;
-  }
-  return count;
-}"""
+def test_two_suggested_limits_are_shown_and_their_tags_stay_apart(open_page, address):
+    from playwright.sync_api import expect
+
+    page = open_page(f"{address}/?band=1", width=1366, height=768)
+    on_bench(page)
+    review, reject = (page.locator(f".handle.{role} .tag") for role in ("review", "reject"))
+    suggested = [tag.inner_text().split()[1] for tag in (review, reject)]
+    expect(page.get_by_role("button", name="Suggested")).to_have_text("Suggested " + " – ".join(suggested))
+    expect(page.locator(".suggested-mark.review")).to_be_visible()
+    plot = page.locator(".plot").bounding_box()
+    for end in ("End", "Home"):
+        handle(page, "Limit for rejection").press(end)
+        handle(page, "Limit for review").press(end)
+        first, second = review.bounding_box(), reject.bounding_box()
+        assert plot["x"] <= first["x"] < first["x"] + first["width"] < second["x"]
+        assert second["x"] + second["width"] < plot["x"] + plot["width"] + 0.5
 
 
 def test_keys_and_boxes_set_the_limit(open_page, address, app):

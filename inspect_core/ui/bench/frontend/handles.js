@@ -2,7 +2,9 @@
 
 const FINE_STEPS = 200;
 const COARSE = 10;
-const TAG_ROOM = 70;
+const TAG_GAP = 2;
+/** In CSS pixels, as in histogram.css; a handle's limit is in its middle. */
+const HANDLE_WIDTH = 28;
 
 class LimitHandles {
   /** move(limits) follows a hand, release() ends it. Limits are {review, reject}; equal, they are one handle. */
@@ -10,6 +12,7 @@ class LimitHandles {
     Object.assign(this, { move, release });
     this.plot = find(".plot");
     this.handles = { review: find(".handle.review"), reject: find(".handle.reject") };
+    this.tags = { review: find(".handle.review .tag"), reject: find(".handle.reject .tag") };
     this.shades = { review: find(".shade.review"), reject: find(".shade.reject") };
     this.suggestedMarks = { review: find(".suggested-mark.review"), reject: find(".suggested-mark.reject") };
     for (const [role, handle] of Object.entries(this.handles)) this.listen(role, handle);
@@ -36,9 +39,7 @@ class LimitHandles {
     this.handles.review.hidden = !two;
     for (const [role, handle] of Object.entries(this.handles)) {
       const value = limits[role].toFixed(decimals);
-      const tag = handle.querySelector(".tag");
-      tag.textContent = `${two ? role : "limit"} ${value}`;
-      tag.dataset.side = this.tagSide(role, two, x);
+      this.tags[role].textContent = `${two ? role : "limit"} ${value}`;
       handle.style.left = `${x[role]}px`;
       handle.setAttribute("aria-label", names[role]);
       handle.setAttribute("aria-valuemin", this.axis.low);
@@ -48,16 +49,25 @@ class LimitHandles {
       this.shades[role].style.left = `${x[role]}px`;
       this.shades[role].style.width = `${Math.max(0, end[role] - x[role])}px`;
     }
+    this.placeTags(two, x);
     this.suggestedMarks.review.hidden = !hasReviewBand(suggested);
     for (const [role, mark] of Object.entries(this.suggestedMarks)) mark.style.left = `${this.x(suggested[role])}px`;
   }
 
-  /** Two tags stand away from each other; a tag at the edge stands inwards. */
-  tagSide(role, two, x) {
-    if (x[role] < this.left + TAG_ROOM / 2) return "right";
-    if (x[role] > this.left + this.width - TAG_ROOM / 2) return "left";
-    if (two && x.reject - x.review < 2 * TAG_ROOM) return role === "review" ? "left" : "right";
-    return "middle";
+  /** Tags stand over their limits, but side by side where they would overlap and never outside the plot. */
+  placeTags(two, x) {
+    const { review, reject } = this.tags;
+    const room = this.plot.clientWidth;
+    const [reviewWidth, rejectWidth] = [two ? review.offsetWidth + TAG_GAP : 0, reject.offsetWidth];
+    const within = (low, value, high) => Math.max(low, Math.min(high, value));
+    let rejectLeft = within(reviewWidth, x.reject - rejectWidth / 2, room - rejectWidth);
+    let reviewLeft = within(0, x.review - reviewWidth / 2, room - reviewWidth);
+    if (two && reviewLeft + reviewWidth > rejectLeft) {
+      rejectLeft = within(reviewWidth, (x.review + x.reject) / 2, room - rejectWidth);
+      reviewLeft = rejectLeft - reviewWidth;
+    }
+    reject.style.left = `${rejectLeft - x.reject + HANDLE_WIDTH / 2}px`;
+    review.style.left = `${reviewLeft - x.review + HANDLE_WIDTH / 2}px`;
   }
 
   listen(role, handle) {

@@ -3,13 +3,13 @@
 const LOOK = { heatmap: true, opacity: 0.75, stretch: false, rainbow: false, smallest: true, wiping: false, wipe: 0.5 };
 const CANVAS_SIDE = 1024;
 const OUTLINES = {
-  truth: { colour: "#f8fafc", dash: [5, 4], width: 1.5 },
+  truth: { colour: "#f8fafc", dash: [9, 4], width: 1.5 },
   review: { colour: "#fcd34d", dash: [], width: 2 },
   reject: { colour: "#ff5a1f", dash: [], width: 2 },
   patch: { colour: "#2dd4bf", dash: [], width: 2.5 },
 };
 /** Of what lies above a limit and is smaller than the smallest area that counts. */
-const BELOW_AREA = { dash: [2, 4], width: 1.5 };
+const BELOW_AREA = { dash: [3, 4] };
 
 class Stage {
   /** memory: an object that keeps `look` and `view`, so that a bench that comes back looks as it was left. */
@@ -264,12 +264,11 @@ function outline(draw, path, transform, { colour, dash, width }) {
   const line = new Path2D();
   line.addPath(path, transform);
   draw.lineJoin = "round";
+  draw.setLineDash(dash);
   draw.strokeStyle = "rgba(10, 16, 18, 0.65)";
   draw.lineWidth = width + 2;
-  draw.setLineDash([]);
   draw.stroke(line);
   draw.strokeStyle = colour;
   draw.lineWidth = width;
-  draw.setLineDash(dash);
   draw.stroke(line);
 }
