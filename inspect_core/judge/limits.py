@@ -95,6 +95,11 @@ def overkill_at(
     return Overkill(of * share, low, high, of)
 
 
+def least_promise(count: int, *, of: int = 100, confidence: float = 0.95) -> int:
+    """How many of the next `of` good parts no limit set by `count` good scores can promise to stay below."""
+    return int(betabinom.ppf(1 - (1 - confidence) / 2, of, 1, count))
+
+
 def _gumbel(scores: np.ndarray) -> tuple[float, float]:
     """Location and scale of the Gumbel distribution with the mean and the standard deviation of the scores."""
     scale = float(scores.std(ddof=1)) * math.sqrt(6) / math.pi if scores.size > 1 else 0.0

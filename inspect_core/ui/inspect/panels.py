@@ -20,7 +20,7 @@ from inspect_core.runtime.jobs import Busy, device_lock
 from inspect_core.ui import shell, taught_part
 from inspect_core.ui.bench import bench
 from inspect_core.ui.defect_types import naming
-from inspect_core.ui.inspect import live_parameters, previews, views
+from inspect_core.ui.inspect import limit_advice, live_parameters, previews, views
 from inspect_core.ui.inspect.previews import Run
 from inspect_core.ui.inspect.views import Drawn
 from inspect_core.ui.session import Settings, settings_at, settings_of
@@ -133,6 +133,8 @@ def bench_with_parameters(taught: TaughtPart) -> None:
             return
     with below:
         if run is None:
+            limit_advice.promise(taught, view)
+            limit_advice.from_known_defects(taught, view)
             parameter_buttons(taught, busy=busy)
             each_view(taught, position, settings.live, pixels)
             product_check(taught, settings)

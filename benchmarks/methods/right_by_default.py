@@ -1,0 +1,120 @@
+"""What Loupe says before anyone touches it, on whole sets of photos: as it was, and as it is.
+
+As it was: the raw map, its maximum, one limit at the largest good score plus half a gap. As it is: the calibrated map,
+the score of the smallest area, a review band from the fitted tail. For every detector, at its defaults: image AUROC,
+AUPRO, regret (balanced accuracy given away against the best limit there could be; review or reject counts as found) and
+overkill against what was stated. Sets: the sample parts, and folders named as NAME=FOLDER.
+"""
+
+import argparse
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.measure import write
+from inspect_core.features.store import Store
+from inspect_core.images.folders import scan, split
+from inspect_core.judge.limits import DEFAULT_OVERKILL, limit_for_overkill, limits_from_good, overkill_at
+from inspect_core.judge.metrics import aupro, auroc
+from inspect_core.methods.table import methods_of
+from inspect_core.study.evaluation import truth_masks
+from inspect_core.study.scored_photos import ScoredPhotos
+from inspect_core.study.study import Study
+from inspect_core.verdict import Limits
+from inspect_core.view import View, with_taps
+
+SAMPLES = Path(__file__).parents[2] / "sample_data"
+DETECTORS = ("mahalanobis", "quadrics", "nearest", "corp", "cop", "kernel_pca", "mahalanobis+quadrics",
+             "mahalanobis+corp", "mahalanobis+nearest")  # fmt: skip
+
+
+def figures(folder: Path, store: Store, detectors: Sequence[str]) -> dict[str, dict]:
+    """By detector: the figures as it was (none for joined ones) and as it is."""
+    methods = tuple(dict.fromkeys(name for detector in detectors for name in methods_of(detector)))
+    backbone, taps = with_taps(methods, "efficientnet_lite0")
+    study = Study(split(scan(folder), seed=0), backbone, store, method=methods, taps=taps).extract()
+    views = {name: study.fit_view(number) for number, name in enumerate(methods)}
+    shown = [("calibrate", sample) for sample in study.split.calibrate]
+    shown += [("judge", sample) for sample in study.split.judge]
+    found: dict[str, dict] = {}
+    for detector in detectors:
+        names = methods_of(detector)
+        looks = [methods.index(name) for name in names]
+        chosen = [replace(views[name], only=(views[name].start,)) for name in names]
+        found[detector] = {"new": _new(_scored(study, shown, chosen, looks, "calibrate"))}
+        if len(names) == 1:
+            found[detector]["old"] = _old(_scored(study, shown, chosen, looks, "spare"))
+    return found
+
+
+def _scored(study: Study, shown: list, views: list[View], looks: list[int], setting: str) -> ScoredPhotos:
+    """The photos shown; those that set the limit under that name, by which scales are learned from them or not."""
+    scored = ScoredPhotos(views, study.preparation.grid, study.preparation.backbone.size)
+    for part, sample in shown:
+        if (photo := study.scored_photo(sample, setting if part == "calibrate" else part)) is not None:
+            scored = scored.with_photo(photo[0], [photo[1][look] for look in looks])
+    return scored
+
+
+def _new(scored: ScoredPhotos) -> dict:
+    setting = scored.calibration_scores()
+    limits = Limits(*limits_from_good(setting))
+    stated = overkill_at(limits.review, setting)
+    return _figures(scored, scored.live["area"], limits) | {"stated_in_100": [stated.expected, stated.low, stated.high]}
+
+
+def _old(scored: ScoredPhotos) -> dict:
+    limit = limit_for_overkill(scored.scores(area=1)[scored.of_subset("spare")], rate=DEFAULT_OVERKILL)
+    return _figures(scored, 1, Limits(limit, limit))
+
+
+def _figures(scored: ScoredPhotos, area: int, limits: Limits) -> dict:
+    good, defect = scored.good_and_defect()
+    judge, scores = scored.of_subset("judge"), scored.scores(area=area).astype(float)
+    masks = truth_masks(scored)
+    known = [i for i in np.flatnonzero(judge).tolist() if masks[i] is not None]
+    has_masks = any(masks[i].any() for i in known)
+    fine, bad = scores[judge & good], scores[judge & defect]
+
+    def balanced(limit: float) -> float:
+        return ((fine <= limit).mean() + (bad > limit).mean()) / 2
+
+    best = max(balanced(limit) for limit in [-np.inf, *fine, *bad])
+    return {
+        "image_auroc": auroc(scores[judge], defect[judge]),
+        "aupro": aupro(scored.maps(known), np.stack([masks[i] for i in known])) if has_masks else None,
+        "regret": best - balanced(limits.review),
+        "overkill_percent": 100 * float((fine > limits.review).mean()),
+        "rejected_percent": 100 * float((fine > limits.reject).mean()),
+        "escapes_percent": 100 * float((bad <= limits.review).mean()),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="beside the sample parts")
+    parser.add_argument("--store", type=Path, required=True, help="folder for the features")
+    parser.add_argument("--detectors", default=",".join(DETECTORS))
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    folders = {path.name: path for path in sorted(SAMPLES.iterdir()) if path.is_dir()}
+    folders |= {name: Path(folder) for name, folder in (text.split("=", 1) for text in options.sets)}
+    store, found = Store(options.store, limit=20 << 30), {}
+    for name, folder in folders.items():
+        found[name] = figures(folder, store, options.detectors.split(","))
+        for detector, row in found[name].items():
+            for age, own in row.items():
+                numbers = {key: value for key, value in own.items() if isinstance(value, float)}
+                print(
+                    f"{name:8} {detector:22} {age}",
+                    *(f"{key} {value:.3f}" for key, value in numbers.items()),
+                    flush=True,
+                )
+        write("right_by_default", found)
+
+
+if __name__ == "__main__":
+    main()
