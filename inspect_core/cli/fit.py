@@ -9,7 +9,7 @@ from inspect_core.images.samples import shown
 from inspect_core.judge.limits import limit_for_overkill
 from inspect_core.records.place import check_place
 from inspect_core.records.recipe_file import save
-from inspect_core.study.evaluation import in_parts_of
+from inspect_core.study.evaluation import in_parts_of, promise
 from inspect_core.study.study import Study
 from inspect_core.tuning.order import Order
 from inspect_core.verdict import Limits
@@ -46,6 +46,7 @@ def run(options: argparse.Namespace) -> int:
     recipe = save(study.recipe(limits, product=product, guard=taught.guard), options.out)
     band = "" if limits.review == limits.reject else f", review from {limits.review:.4g}"
     say(f"Limit {limits.reject:.4g}{band}. {in_parts_of(study.scored, study.scores(), limits)}")
+    say(promise(study.scored, limits, study.calibration_scores()))
     say(f"Saved {options.out} (recipe {recipe.digest[:12]}).")
     return ACCEPTED
 

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from inspect_core.images.read import ImageError, read_mask
-from inspect_core.judge.limits import Counts, count_parts, in_parts
+from inspect_core.judge.limits import Counts, count_parts, in_parts, least_promise, overkill_at
 from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc, fpr_at_tpr
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.verdict import Limits
+
+STEADY = 60
+MORE = (20, 30, 60, 100, 200, 400)
+"""Good photos from which limits promise enough, and numbers that are proposed when there are fewer."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,31 @@ def evaluate(study: Study, limits: Limits, masks: list[np.ndarray | None], **liv
             fpr95=fpr_at_tpr(scores, defect),
             counts=count_parts(scores[~defect], scores[defect], review=limits.review, reject=limits.reject),
         )
+
+
+def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray) -> str:
+    """How many of the next 100 good parts the limits will stop, and what too few good photos cannot promise.
+
+    setting_scores: of the photos that set limits, as `calibration_scores` gives them; "" without any.
+    """
+    setters = [photo for photo, sets in zip(scored.photos, scored.setters(), strict=True) if sets]
+    if not setters:
+        return ""
+    groups = [photo.split_group or photo.name for photo in setters]
+    chosen = {"above the review limit": limits.review, "rejected": limits.reject}
+    if limits.review == limits.reject:
+        del chosen["above the review limit"]
+    found = {word: overkill_at(limit, setting_scores, groups=groups) for word, limit in chosen.items()}
+    words = ", ".join(f"{one.expected:.0f} {word} ({one.low} to {one.high})" for word, one in found.items())
+    sentence = f"Of the next 100 good parts, expect {words}; intervals at 95 %."
+    if (count := len(set(groups))) >= STEADY:
+        return sentence
+    least = least_promise(count)
+    more = next((number for number in MORE if least_promise(number) <= least / 2), MORE[-1])
+    return (
+        f"{sentence} No limit set by {count} good parts can promise fewer than {least} of 100; set by {more}, it could "
+        f"promise {least_promise(more)}."
+    )
 
 
 def in_parts_of(scored: ScoredPhotos, scores: np.ndarray, limits: Limits) -> str:

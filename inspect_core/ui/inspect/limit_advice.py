@@ -1,45 +1,16 @@
-"""What the limits in force promise for parts to come, and the limit that known defects suggest."""
+"""The limit that known defects suggest once an escape has a price."""
 
 import streamlit as st
 
 from inspect_core.judge.cost_limit import CostLimit, cost_limit
-from inspect_core.judge.limits import Overkill, in_parts, least_promise, overkill_at
+from inspect_core.judge.limits import in_parts
 from inspect_core.ui import taught_part
 from inspect_core.ui.inspect.views import Drawn
 from inspect_core.ui.session import settings_at
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
 
-STEADY = 60
-MORE = (20, 30, 60, 100, 200, 400)
 ESCAPE_COST = 20.0
-
-
-def promise(taught: TaughtPart, drawn: Drawn) -> None:
-    """How many of the next 100 good parts the limits will stop, and what too few good scores cannot promise."""
-    if not len(drawn.setting_scores):
-        return
-    scored = taught.scored
-    groups = [
-        photo.split_group or photo.name
-        for photo, sets in zip(scored.photos, scored.setters(), strict=True)
-        if sets
-    ]  # fmt: skip
-    limits, count = drawn.limits, len(set(groups))
-    rejected = overkill_at(limits.reject, drawn.setting_scores, groups=groups)
-    words = f"{_expected(rejected)} rejected"
-    if limits.review < limits.reject:
-        stopped = overkill_at(limits.review, drawn.setting_scores, groups=groups)
-        words = f"{_expected(stopped)} above the review limit, {words}"
-    few = ""
-    if count < STEADY:
-        least = least_promise(count)
-        more = next((number for number in MORE if least_promise(number) <= least / 2), MORE[-1])
-        few = (
-            f" {count} good parts cannot promise fewer than {least} of 100, whatever the limit; "
-            f"{more} could promise {least_promise(more)}."
-        )
-    st.caption(f"Of the next 100 good parts, expect {words} (95 % intervals).{few}")
 
 
 def from_known_defects(taught: TaughtPart, drawn: Drawn) -> None:
@@ -59,8 +30,8 @@ def from_known_defects(taught: TaughtPart, drawn: Drawn) -> None:
             st.info(str(error))
             return
         st.markdown(
-            f"**{found.limit:.4g}** costs least on the known parts. Judged by limits that a part's own group had no share "
-            f"in: {in_parts(found.counts)}"
+            f"**{found.limit:.4g}** costs least on the known parts. Each judged by a limit that its own group had no "
+            f"share in: {in_parts(found.counts)}"
         )
         st.caption("The suggested limits need good parts alone; this one trusts the known defects to stand for all.")
         st.button(
@@ -71,7 +42,7 @@ def from_known_defects(taught: TaughtPart, drawn: Drawn) -> None:
 def _suggest(taught: TaughtPart, drawn: Drawn, cost: float) -> CostLimit:
     """By the photos that no figure is shown of, where there are any: defects to choose by and good ones set aside."""
     scored = taught.scored
-    good, defect = scored.good_and_defect()
+    defect = scored.good_and_defect()[1]
     choose, setters = scored.of_subset("choose") & defect, scored.setters()
     chosen = choose if choose.any() else defect
     groups = [photo.split_group or photo.group or photo.name for photo in scored.photos]
@@ -86,7 +57,3 @@ def _use(taught_id: str, limit: float) -> None:
     settings = settings_at(taught_id)
     if settings is not None and taught_part.find(taught_id) is not None:
         settings.limits = Limits(limit, limit)
-
-
-def _expected(overkill: Overkill) -> str:
-    return f"{overkill.expected:.0f} ({overkill.low} to {overkill.high})"

@@ -17,6 +17,7 @@ from inspect_core.plots import heatmap
 from inspect_core.records import recipe_file
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Busy, device_lock
+from inspect_core.study.evaluation import promise
 from inspect_core.ui import shell, taught_part
 from inspect_core.ui.bench import bench
 from inspect_core.ui.defect_types import naming
@@ -133,7 +134,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
             return
     with below:
         if run is None:
-            limit_advice.promise(taught, view)
+            st.caption(promise(taught.scored, view.limits, view.setting_scores))
             limit_advice.from_known_defects(taught, view)
             parameter_buttons(taught, busy=busy)
             each_view(taught, position, settings.live, pixels)
