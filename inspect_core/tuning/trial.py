@@ -94,12 +94,13 @@ def make_trial(study: Study, progress: Report | None = None, cancelled: Cancel |
     for number in range(PASTED):
         tell(progress, cancelled, number / PASTED, "making synthetic defects")
         sample = good[number * len(good) // PASTED if len(good) >= PASTED else number % len(good)]
+        donor = good[(number + len(good) // 2) % len(good)]
         try:
-            pixels = squash(read(sample.path).pixels, size)
+            pixels, other = (squash(read(one.path).pixels, size) for one in (sample, donor))
         except ImageError:
             continue
         rng = np.random.default_rng([study.seed, number])
-        pixels, mask = KINDS[number % len(KINDS)](pixels, rng)
+        pixels, mask = KINDS[number % len(KINDS)](pixels, rng, other)
         photo = ScoredPhoto(f"pasted {number}", f"pasted {number}", size, "pasted", "choose", sample.path)
         photos.append((photo, study.preparation.features(pixels), mask_at(mask, _small(size))))
         made += 1
