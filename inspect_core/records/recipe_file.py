@@ -6,7 +6,7 @@ import io
 import json
 import os
 import zipfile
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -80,18 +80,15 @@ def load(path: str | Path) -> Recipe:
 
 
 def _files_of(recipe: Recipe) -> dict[str, bytes]:
-    backbone, provenance = recipe.backbone, recipe.provenance
+    backbone, provenance = asdict(recipe.backbone), asdict(recipe.provenance)
+    size, note = backbone.pop("size"), provenance.pop("calibration_note")
     document = {
         "schema": SCHEMAS[-1],
         "product": recipe.product,
-        "created": provenance.created,
-        "author": provenance.author,
-        "reason": provenance.reason,
-        "parent": provenance.parent,
-        "state": provenance.state,
-        "backbone": {"name": backbone.name, "taps": list(backbone.taps), "weight_digest": backbone.weight_digest},
+        **provenance,
+        "backbone": backbone,
         "geometry": {
-            "size": list(backbone.size),
+            "size": size,
             "grid": list(recipe.grid),
             "resize": RESIZE_RULE,
             "colour_order": "RGB",
@@ -109,11 +106,9 @@ def _files_of(recipe: Recipe) -> dict[str, bytes]:
             for view in recipe.views
         ],
         "live": dict(recipe.live),
-        "limits": {"review": recipe.limits.review, "reject": recipe.limits.reject},
+        "limits": asdict(recipe.limits),
         "score_direction": DIRECTION,
-        "calibration": {"good": len(recipe.calibration), "note": provenance.calibration_note},
-        "seeds": dict(provenance.seeds),
-        "versions": dict(provenance.versions),
+        "calibration": {"good": len(recipe.calibration), "note": note},
         **{name: part and part.params() for name, part in _extras(recipe).items()},
     }
     table = io.StringIO()
@@ -212,23 +207,15 @@ def _recipe_of(document: dict, arrays: dict, calibration: tuple[Calibrated, ...]
             extras[field] = document[name] and kind.from_arrays(_of(name, arrays), document[name])
     return Recipe(
         product=document["product"],
-        backbone=BackboneChoice(
-            chosen["name"], tuple(chosen["taps"]), chosen["weight_digest"], tuple(geometry["size"])
-        ),
+        backbone=BackboneChoice(**chosen | {"taps": tuple(chosen["taps"]), "size": tuple(geometry["size"])}),
         grid=tuple(geometry["grid"]),
         nearest=geometry["nearest"],
         views=views,
         live=live,
-        limits=Limits(document["limits"]["review"], document["limits"]["reject"]),
+        limits=Limits(**document["limits"]),
         calibration=calibration,
         provenance=Provenance(
-            created=document["created"],
-            author=document["author"],
-            reason=document["reason"],
-            parent=document["parent"],
-            state=document["state"],
-            seeds=document["seeds"],
-            versions=document["versions"],
+            **{part.name: document[part.name] for part in fields(Provenance) if part.name in document},
             calibration_note=document["calibration"]["note"],
         ),
         **extras,
@@ -237,7 +224,7 @@ def _recipe_of(document: dict, arrays: dict, calibration: tuple[Calibrated, ...]
 
 
 def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], where: Path) -> View:
-    own = {name: value for name, value in _of(recipe_arrays.view(number), arrays).items()}
+    own = _of(recipe_arrays.view(number), arrays)
     projection = own.get("columns", own.get("projection"))
     with refusing(where, f"{PARTS['detector']} cannot be used"):
         detector = METHODS[part["name"]].from_arrays(own, part["params"])

@@ -79,7 +79,13 @@ def teach(order: Order, store: Store, report: Report) -> Taught:
                 report=stage(report, 0.8, 1.0),
             )
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
-    return Taught(study, choice, suggestion, guard, order.notes + skipped)
+    setters = sum(photo.part == "calibrate" for photo in study.photos)
+    crossed_over = (
+        f"No good photo was kept to set the limit: it is set on {setters} of those learned from, each scored by a "
+        "detector that had not seen it.",
+    )
+    notes = order.notes + skipped + (crossed_over if setters and not order.photos.calibrate else ())
+    return Taught(study, choice, suggestion, guard, notes)
 
 
 def _with_detector(order: Order, store: Store, report: Report) -> tuple[Order, str | None]:
