@@ -81,8 +81,8 @@ def test_fitting_again_gives_the_same_model_to_the_bit(study, product, backbone,
     with pytest.warns(UserWarning, match="N = 11"):
         again = Study(scan(product), backbone, store, parameters={"k": 24}, grid=GRID).fit()
     assert network_calls == [], "every photo was in the store"
-    for name, array in study.scored.detector.arrays().items():
-        assert torch.equal(array, again.scored.detector.arrays()[name]), name
+    for name, array in study.scored.views[0].detector.arrays().items():
+        assert torch.equal(array, again.scored.views[0].detector.arrays()[name]), name
     assert np.array_equal(study.scores(), again.scores())
 
 
@@ -161,7 +161,7 @@ def test_progress_goes_from_nothing_to_all(product, backbone, store):
 
 
 def test_names_and_values_that_are_not_there(study):
-    with pytest.raises(ValueError, match="not on the tray"):
+    with pytest.raises(ValueError, match="not among"):
         study.map("gone.png")
     with pytest.raises(ValueError, match="live parameter"):
         study.scores(q=3)
@@ -177,7 +177,7 @@ def quadric_study(product, backbone, store) -> Study:
 def test_quadrics_score_alike_in_app_and_reloaded_recipe_to_the_bit(quadric_study, backbone, tmp_path, m):
     save(quadric_study.recipe(m=m, product="flange"), tmp_path / "q.zip")
     recipe = load(tmp_path / "q.zip")
-    assert recipe.live == {"m": m}
+    assert recipe.live == {"m": m, "area": 33}
     scores = quadric_study.scores(m=m)
     for position in (0, len(scores) - 1):
         verdict = inspect(read(quadric_study.photos[position].path).pixels, recipe, backbone=backbone)
@@ -185,7 +185,7 @@ def test_quadrics_score_alike_in_app_and_reloaded_recipe_to_the_bit(quadric_stud
 
 
 def test_quadrics_begin_with_all_of_them_and_never_with_more(quadric_study, product, backbone, store):
-    assert quadric_study.live == {"m": 12}
+    assert quadric_study.live == {"m": 12, "area": 33}
     with pytest.raises(ValueError, match="m is 99"):
         Study(scan(product), backbone, store, method="quadrics", parameters={"components": 8, "m": 99}, grid=GRID).fit()
 
@@ -207,8 +207,8 @@ def test_a_quadric_fit_can_be_cancelled_in_the_middle_and_leaves_nothing(product
 
 
 def test_quadrics_are_fitted_in_closed_form_unless_a_robust_fit_is_asked_for(quadric_study):
-    closed = quadric_study.with_parameters({"robust": 0}).fit().scored.detector
+    closed = quadric_study.with_parameters({"robust": 0}).fit().scored.views[0].detector
     assert closed.penalty_value < 1e-8
-    assert quadric_study.scored.detector.penalty_value > 1e-8
+    assert quadric_study.scored.views[0].detector.penalty_value > 1e-8
     sample = quadric_study.patch_sample(600).double()
-    assert quadric_study.scored.detector.score(sample).mean() < closed.score(sample).mean()
+    assert quadric_study.scored.views[0].detector.score(sample).mean() < closed.score(sample).mean()
