@@ -22,8 +22,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--grid", type=size_argument, default=Order.grid, help="patch grid: 32 or HEIGHTxWIDTH")
     parser.add_argument(
         "--detector", type=detector_argument,
-        help=f"one of {', '.join(METHODS)}, or two joined by {JOIN}, whose maps are added; without it, the quick ones are "
-        "compared on the photos",
+        help=f"one of {', '.join(METHODS)}, or two joined by {JOIN}, whose maps are added; without it, the quick ones "
+        "are compared on the photos",
     )  # fmt: skip
     parser.add_argument("--k", type=int, help="features kept at every place")
     parser.add_argument("--gamma", type=float, help="sharpness of the random-Fourier kernel")

@@ -96,9 +96,10 @@ def test_a_detector_that_overflows_accepts_nothing(recipes, network, method):
     arrays = view.detector.arrays()
     for name, array in arrays.items():
         for value in (torch.finfo(array.dtype).max, torch.inf, torch.nan):
+            overflowing = _of(view.detector, arrays | {name: torch.full_like(array, value)})
             broken = dataclasses.replace(
                 recipe, limits=Limits(1e9, 1e9), guard=None, defect_types=None,
-                views=(dataclasses.replace(view, detector=_of(view.detector, arrays | {name: torch.full_like(array, value)})),),
+                views=(dataclasses.replace(view, detector=overflowing),),
             )  # fmt: skip
             try:
                 verdict = inspect(PHOTO, broken, backbone=network)

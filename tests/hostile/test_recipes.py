@@ -199,7 +199,6 @@ def test_json_that_is_not_a_recipe(folder, text):
     ],
 )
 def test_a_live_value_outside_the_fit(folder, live, reason):
-    document = json.loads((folder / manifest.RECIPE).read_text())
     edit(folder, live=live)
     with pytest.raises(RecipeError, match=reason):
         load(folder)

@@ -70,7 +70,9 @@ def test_a_preview_is_the_published_fit_with_the_draw_of_the_full_one(corp):
 def test_of_all_patches_the_preview_is_the_full_fit(corp):
     detector = PatchSample.of(corp).fit({})
     photo = corp.features(corp.photos[0])[0]
-    torch.testing.assert_close(detector.score(photo, q=5), corp.scored.views[0].detector.score(photo, q=5), rtol=1e-3, atol=1e-5)
+    torch.testing.assert_close(
+        detector.score(photo, q=5), corp.scored.views[0].detector.score(photo, q=5), rtol=1e-3, atol=1e-5
+    )
 
 
 def test_the_exact_kernel_previews_on_the_sample_of_its_fit(hoffmann):
