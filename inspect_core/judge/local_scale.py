@@ -9,7 +9,8 @@ c(p) the level that good maps have there,
 
 so that the unit stays the detector's and a place that hardly ever varies is not blown up without bound. c(p) is one
 number, the mean over all places, except within 16 pixels of the border: there it is the mean over the cells that lie as
-far from the nearest two sides (and those cells do not count for the others). c outside the fraction is the mean over all places.
+far from the nearest two sides (and those cells do not count for the others). c alone is the mean over all places.
+The mean of every place itself would cost a part that moves more than it gives one that never does.
 
 It acts on the patch grid, before the map is made: on four sets that gave the figures of a scale per pixel to within
 .01, at a sixty-fourth of the numbers. Several detectors that are scaled so can be added cell by cell.
@@ -21,8 +22,7 @@ they show at a place is not that of new photos (magnetic tile, image AUROC: .800
 with photos kept out), most likely because the model has learned to expect the odd ones among them.
 """
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 

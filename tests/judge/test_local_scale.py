@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
 
-from inspect_core.judge.local_scale import FEW, GoodMaps, LocalScale, joined
+from inspect_core.judge.local_scale import FEW, GoodMaps, joined
 
 SIZE = (256, 256)
 
