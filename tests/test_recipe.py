@@ -11,7 +11,7 @@ from inspect_core.features import backbones
 from inspect_core.guard.model import OFF, STOP
 from inspect_core.images.read import read
 from inspect_core.recipe import inspect
-from inspect_core.records.recipe_file import load
+from inspect_core.records.recipe_file import load, save
 from inspect_core.runtime.versions import library_versions
 from inspect_core.verdict import OTHER_PRODUCT, Limits
 
@@ -55,6 +55,18 @@ def test_a_recipe_saved_before_gives_the_same_scores(stored, backbone, name, mod
     same = library_versions() == stored.provenance.versions
     same = same and torch.backends.cpu.get_cpu_capability() == STORED["cpu"]
     assert score == (STORED["scores"][name] if same else pytest.approx(STORED["scores"][name], rel=1e-6))
+
+
+@pytest.mark.parametrize("name", STORED["scores"])
+def test_a_recipe_saved_before_judges_by_the_largest_value_of_its_raw_map(stored, backbone, tmp_path, name):
+    save(stored, tmp_path / "again.zip")
+    pixels, again = read(PHOTOS / name).pixels, load(tmp_path / "again.zip")
+    first, second = (inspect(pixels, recipe, backbone=backbone) for recipe in (stored, again))
+    assert (stored.live["area"], [view.scales for view in stored.views]) == (1, [{}])
+    assert first.score == first.anomaly_map.max() == second.score
+    assert first.verdict == stored.limits.verdict(first.score) == second.verdict
+    assert np.array_equal(first.anomaly_map, second.anomaly_map)
+    assert [region.box for region in first.regions] == [region.box for region in second.regions]
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def test_a_verdict_is_assembled_by_one_set_of_rules(peak, limits, said, types):
         return ("dent", 0.9) if types == "named" else None
 
     limits = Limits(*limits)
-    found = assemble(peak, anomaly_map, limits, (8, 16), check=check, name_type=None if types is None else name_type)
+    found = assemble(anomaly_map, limits, (8, 16), check=check, name_type=None if types is None else name_type)
     stopped, accepted = said == (True, True), limits.verdict(peak) == "accept"
     assert found.verdict == ("reject" if stopped else limits.verdict(peak))
     assert found.reason == (OTHER_PRODUCT if stopped else None)

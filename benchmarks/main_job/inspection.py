@@ -23,8 +23,9 @@ from inspect_core.features.patch_grid import join
 from inspect_core.features.store import Store
 from inspect_core.guard.training import train_guard
 from inspect_core.images.read import read, squash
-from inspect_core.judge.anomaly_map import SIGMA, image_score, regions, to_pixels
-from inspect_core.recipe import Recipe, inspect, map_patches
+from inspect_core.judge.anomaly_map import AREA, SIGMA, image_score, regions, to_pixels
+from inspect_core.recipe import Recipe, inspect
+from inspect_core.view import joined_errors
 
 AFTER_BACKBONE = ("grid", "detector", "map")
 WHOLES = {"file_to_verdict": False, "file_to_verdict_by_region": True}
@@ -49,7 +50,6 @@ def figures(setting: Setting) -> dict:
 
 def on_grid(recipe: Recipe, backbone: Backbone, paths: list, repeats: int) -> dict:
     """`repeats` photos, after two that are not counted."""
-    columns = torch.from_numpy(recipe.projection)
     watch, whole = Stopwatch(), Stopwatch()
     wholes = {
         name: replace(recipe, defect_types=replace(recipe.defect_types, by_region=by_region))
@@ -57,7 +57,7 @@ def on_grid(recipe: Recipe, backbone: Backbone, paths: list, repeats: int) -> di
     }
     for number in range(repeats + 2):
         path = paths[number % len(paths)]
-        _one_photo(path, recipe, backbone, columns, watch)
+        _one_photo(path, recipe, backbone, watch)
         for name, complete in wholes.items():
             whole.start()
             inspect(read(path).pixels, complete, backbone=backbone)
@@ -81,7 +81,9 @@ def _in_turn(photos: tuple) -> list[Path]:
     return [path for pair in zip(good, defects, strict=False) for path in pair]
 
 
-def _one_photo(path, recipe: Recipe, backbone: Backbone, columns: torch.Tensor, watch: Stopwatch) -> None:
+def _one_photo(path, recipe: Recipe, backbone: Backbone, watch: Stopwatch) -> None:
+    (look,), area = (view.look for view in recipe.views), recipe.live[AREA]
+    columns = torch.from_numpy(look.projection)
     watch.start()
     pixels = read(path).pixels
     watch.lap("decode")
@@ -89,14 +91,14 @@ def _one_photo(path, recipe: Recipe, backbone: Backbone, columns: torch.Tensor, 
     watch.lap("resize")
     maps = backbone.tap_maps(image)
     watch.lap("backbone")
-    patches = join(maps, grid=recipe.grid, projection=columns, pool=recipe.pool, nearest=recipe.nearest)
+    patches = join(maps, grid=recipe.grid, projection=columns, pool=look.pool, nearest=recipe.nearest)
     watch.lap("grid")
-    grid_scores = map_patches(recipe.method, recipe.detector, patches, recipe.live)
+    grid_scores = joined_errors(recipe.views, [patches], recipe.live)
     watch.lap("detector")
     pixel_map = to_pixels(grid_scores, recipe.backbone.size, sigma=SIGMA)
-    image_score(pixel_map)
+    image_score(pixel_map, area=area)
     watch.lap("map")
-    regions(pixel_map, recipe.limits.review)
+    regions(pixel_map, recipe.limits.review, area=area)
     watch.lap("regions")
     backbone.tap_maps(image)
     watch.start()

@@ -7,6 +7,7 @@ Every move goes to a value whose scores are not there yet.
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 from unittest.mock import patch
@@ -77,11 +78,11 @@ def move_live(scored: ScoredPhotos, repeats: int) -> dict:
     stops = _other_stops(scored)
 
     def move() -> None:
-        live = {scored.live_name: next(stops)}
+        live = {scored.views[0].live: next(stops)}
         scored.scores(**live)
         scored.map(0, **live)
 
-    return timed(move, repeats=min(repeats, len(scored.stops) - 1 - WARM_UP), warm_up=WARM_UP)
+    return timed(move, repeats=min(repeats, len(scored.views[0].stops) - 1 - WARM_UP), warm_up=WARM_UP)
 
 
 def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
@@ -92,14 +93,14 @@ def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
     """
     part = taught_part.of_study("flange", fitted)
     scored, stops = part.scored, _other_stops(part.scored)
-    scored._scores.clear()
+    scored._rankings.clear()
     limits = part.suggested_limits(scored.live)
     settings = Settings(scored.live, limits if by_hand else None, 0, OFF)
-    heat, passes, image_score = np.zeros((512, 4), np.uint8), [], scored_photos.image_score
+    heat, passes, largest_values = np.zeros((512, 4), np.uint8), [], scored_photos.largest_values
 
-    def counted(maps: np.ndarray) -> np.ndarray:
+    def counted(maps: np.ndarray, count: int) -> np.ndarray:
         passes.append(len(maps))
-        return image_score(maps)
+        return largest_values(maps, count)
 
     def move() -> None:
         settings.move_live(part, next(stops))
@@ -114,8 +115,8 @@ def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
         payload.payload(parts, shown, view.limits, calm=view.calm, suggested=view.suggested, sentence=view.sentence)
         pixels.planes(view.pixel_map, None)
 
-    moves = min(repeats, len(scored.stops) - 1 - WARM_UP)
-    with patch.object(scored_photos, "image_score", counted):
+    moves = min(repeats, len(scored.views[0].stops) - 1 - WARM_UP)
+    with patch.object(scored_photos, "largest_values", counted):
         found = timed(move, repeats=moves, warm_up=WARM_UP)
     return found | {"scoring_passes": sum(passes) / len(scored.photos) / (moves + WARM_UP)}
 
@@ -170,7 +171,8 @@ def preview(fitted: Study, runs: int) -> dict:
         watch.start()
         detector = sample.fit(moved)
         watch.lap("refit")
-        scored = ScoredPhotos(fitted.method, detector, fitted.preparation.grid, fitted.preparation.backbone.size)
+        views = [replace(fitted.scored.views[0], detector=detector)]
+        scored = ScoredPhotos(views, fitted.preparation.grid, fitted.preparation.backbone.size)
         for photo in fitted.photos:
             scored = scored.with_photo(photo, fitted.features(photo))
             if len(scored.photos) == 1:
@@ -191,12 +193,12 @@ def preview(fitted: Study, runs: int) -> dict:
 
 def _other_stops(scored: ScoredPhotos) -> Iterator[int]:
     """Every stop but the one to begin with, each once: a score once computed is not computed again."""
-    return (stop for stop in scored.stops if stop != scored.start)
+    return (stop for stop in scored.views[0].stops if stop != scored.views[0].start)
 
 
 def _moved(fitted: Study) -> dict[str, float]:
     ((name, value),) = PREVIEWS[fitted.method].items()
-    return {name: value * fitted.scored.detector.kernel.sigma if name == "sigma" else value}
+    return {name: value * fitted.scored.views[0].detector.kernel.sigma if name == "sigma" else value}
 
 
 @contextmanager

@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import in_own_process, own_peak_mb, write
-from inspect_core.methods.table import METHODS
+from inspect_core.methods.table import ARRAYS
 from inspect_core.package import arrays, manifest
+from inspect_core.package.conversion import SCHEMAS
 from inspect_core.records import recipe_file
 
 MB = 2**20
@@ -33,20 +34,26 @@ class Kind:
     parts: tuple[str, ...] = ()
 
 
-_MIXED = {"d": 624, "k": 100}
-_WIDE = {"k": 256, "e": 1280}
-_COP = _WIDE | {"detector.r": 256}
+_MIXED = {"view0.d": 624, "view0.k": 100}
+
+
+def _by_k(n: int) -> dict[str, int]:
+    return {"view0.d": max(n, 624), "view0.k": n}
+
+
+_WIDE = {"view0.k": 256, "e": 1280}
+_COP = _WIDE | {"view0.r": 256}
 _CASES = {f"gallery.{name}": size for name, size in (("m", 20), ("n", 16), ("vouched", 1))}
 _CLASSES = {"kinds.classes": 5}
 KINDS = {
-    "mahalanobis, 32 x 32, by k": Kind("mahalanobis", lambda n: {"d": max(n, 624), "k": n}),
-    "mahalanobis, 64 x 64, by k": Kind("mahalanobis", lambda n: {"d": max(n, 624), "k": n}, lambda n: (64, 64)),
+    "mahalanobis, 32 x 32, by k": Kind("mahalanobis", _by_k),
+    "mahalanobis, 64 x 64, by k": Kind("mahalanobis", _by_k, lambda n: (64, 64)),
     "mahalanobis, k = 100, by grid": Kind("mahalanobis", lambda n: _MIXED, lambda n: (n, n)),
     "cop, by grid": Kind("cop", lambda n: _COP, lambda n: (n, n)),
-    "corp, by M": Kind("corp", lambda n: {"k": 256, "detector.D": n, "detector.r": n}),
-    "kernel_pca, by patches": Kind("kernel_pca", lambda n: {"k": 256, "detector.n": n, "detector.r": n}),
-    "nearest, by patches": Kind("nearest", lambda n: {"k": 256, "detector.n": n}),
-    "quadrics, 88 components, by m": Kind("quadrics", lambda n: {"k": 256, "detector.n": 88, "detector.m": n}),
+    "corp, by M": Kind("corp", lambda n: {"view0.k": 256, "view0.D": n, "view0.r": n}),
+    "kernel_pca, by patches": Kind("kernel_pca", lambda n: {"view0.k": 256, "view0.n": n, "view0.r": n}),
+    "nearest, by patches": Kind("nearest", lambda n: {"view0.k": 256, "view0.n": n}),
+    "quadrics, 88 components, by m": Kind("quadrics", lambda n: {"view0.k": 256, "view0.n": 88, "view0.m": n}),
     "gallery, by cases": Kind("cop", lambda n: _COP | _CASES | {"gallery.cases": n}, parts=("gallery",)),
     "forest of 500 trees, by examples": Kind(
         "cop",
@@ -73,13 +80,14 @@ def document_of(kind: Kind, n: int) -> dict:
     classifier = {"classes": list("abcde"), "power": 1.0, "lam": 1e-3, "euclidean": False, "parent": "forest"}
     live = {"mahalanobis": {"k": 1}, "nearest": {}, "quadrics": {"m": 1}}.get(kind.method, {"q": 1})
     return {
-        "schema": manifest.SCHEMA, "product": "large", "created": "", "author": "", "reason": "", "parent": None,
+        "schema": SCHEMAS[-1], "product": "large", "created": "", "author": "", "reason": "", "parent": None,
         "state": "draft", "backbone": {"name": "efficientnet_lite0", "taps": ["x"], "weight_digest": ""},
         "geometry": {
             "size": [256, 256], "grid": list(kind.grid(n)), "resize": recipe_file.RESIZE_RULE, "colour_order": "RGB",
-            "pool": 1, "nearest": False, "sigma": recipe_file.SIGMA,
+            "nearest": False, "sigma": recipe_file.SIGMA,
         },
-        "detector": {"name": kind.method, "params": params[kind.method], "live": live},
+        "views": [{"name": kind.method, "params": params[kind.method], "taps": ["x"], "pool": 1, "scales": []}],
+        "live": live | {"area": 1},
         "limits": {"review": 1.0, "reject": 1.0}, "score_direction": recipe_file.DIRECTION,
         "calibration": {"good": 0, "note": ""}, "seeds": {}, "versions": {}, "guard": None,
         "gallery": gallery if "gallery" in kind.parts else None,
@@ -92,20 +100,20 @@ _SURFACE = {"kept_variance": 1.0, "penalty_value": 0.0, "start": "closed form"}
 
 def header_of(kind: Kind, document: dict, n: int) -> arrays.Header:
     """Type and shape of every array at size n; F64 where the program keeps it."""
-    lengths, k = kind.lengths(n), kind.lengths(n)["k"]
+    lengths, k = kind.lengths(n), kind.lengths(n)["view0.k"]
     lengths = lengths | dict(zip("hw", kind.grid(n), strict=True)) | {"tri(k)": k * (k + 1) // 2}
 
     def length(word: str, name: str) -> int:
         return int(word) if word.isdecimal() else lengths.get(word) or lengths[f"{name.split('.')[0]}.{word}"]
 
-    single = ("detector.projection", "detector.mean", "detector.cholesky", "detector.components", "detector.w0",
-              "detector.u", "detector.bank", "gallery.embeddings")  # fmt: skip
+    single = ("view0.projection", "view0.mean", "view0.cholesky", "view0.components", "view0.w0",
+              "view0.u", "view0.bank", "gallery.embeddings")  # fmt: skip
     return {
         name: (
             "F32" if name in single else "F64" if "F64" in array.types else array.types[0],
             tuple(length(word, name) for word in array.shape),
         )
-        for name, array in arrays.expected(document, (), METHODS[kind.method].arrays).items()
+        for name, array in arrays.expected(document, (), ARRAYS).items()
     }
 
 
@@ -113,7 +121,7 @@ def fits(kind: Kind, n: int) -> bool:
     """Whether a recipe of size n is allowed."""
     document = document_of(kind, n)
     try:
-        arrays.check(document, header_of(kind, document, n), METHODS[kind.method].arrays)
+        arrays.check(document, header_of(kind, document, n), ARRAYS)
     except ValueError:
         return False
     return len(json.dumps(document)) < manifest.BYTE_CAPS[manifest.RECIPE]
@@ -156,7 +164,7 @@ def make(kind: Kind, n: int, folder: Path) -> int:
 
 def _filled(name: str, shape: tuple[int, ...], kind: type) -> np.ndarray:
     values = np.zeros(shape, kind)
-    if name == "detector.cholesky":
+    if name == "view0.cholesky":
         rows, columns = np.tril_indices(int(np.sqrt(2 * shape[-1])))
         values[...] = rows == columns
     elif name.endswith((".scale", ".var", ".share", ".prior")):
@@ -171,13 +179,14 @@ def use(path: Path) -> dict[str, float]:
     before = own_peak_mb()
     recipe = recipe_file.load(path)
     loaded = own_peak_mb() - before
-    recipe_file.prove(recipe, path, width=_width(recipe), embedding=1280)
+    recipe_file.prove(recipe, path, widths=[_width(recipe)], embedding=1280)
     return {"loading_mb": loaded, "using_mb": own_peak_mb() - before}
 
 
 def _width(recipe) -> int:
     """Features of a patch."""
-    return recipe.projection.shape[1] if recipe.projection is not None else 256
+    projection = recipe.views[0].look.projection
+    return projection.shape[1] if projection is not None else 256
 
 
 def figures() -> dict:

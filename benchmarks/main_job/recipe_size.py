@@ -5,6 +5,7 @@ and, as a harder test, under the limit of the float32 model.
 """
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -61,7 +62,8 @@ def _rounded(full: Study) -> Study:
     """The same study with its factors in 16 bits; every photo is scored anew."""
     other = full.with_parameters({})
     old = full.scored
-    other.scored = ScoredPhotos(old.method, old.detector.rounded(), old.grid, old.size)
+    views = [replace(view, detector=view.detector.rounded()) for view in old.views]
+    other.scored = ScoredPhotos(views, old.grid, old.size)
     for photo in old.photos:
         other.scored = other.scored.with_photo(photo, full.features(photo))
     return other

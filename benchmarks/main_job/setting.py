@@ -20,7 +20,7 @@ class Setting:
     """How large a measurement is.
 
     size: (H, W) pixels that enter the network; sides: of the square patch grids; k: embedded features; good: images
-    of the fit without a network; shown: photos on the tray; of_sample: photos taken of each part of the sample's
+    of the fit without a network; shown: photos on the bench; of_sample: photos taken of each part of the sample's
     split, None for all; repeats: of what takes milliseconds; runs: of what takes seconds; taught: numbers of photos
     whose peaks of memory are compared.
     """
@@ -54,9 +54,12 @@ def taught(setting: Setting) -> Split:
 
 
 def all_shown(setting: Setting) -> Split:
-    """The same photos to fit, and `shown` photos to show: the fitted ones are among them, so only time may be read."""
-    everything = sorted((*sample().good, *sample().defects), key=lambda photo: photo.name)
-    return Split(taught(setting).fit, (), _some(tuple(everything), setting.shown))
+    """The same photos to fit and to set limits, and `shown` on the bench: the fitted ones are among them, so only time
+    may be read.
+    """
+    fit, calibrate, _ = taught(setting)
+    others = sorted({*sample().good, *sample().defects} - {*calibrate}, key=lambda photo: photo.name)
+    return Split(fit, calibrate, _some(tuple(others), setting.shown - len(calibrate)))
 
 
 def network(setting: Setting) -> Backbone:

@@ -49,7 +49,7 @@ def _row(study: Study, **live: int) -> dict:
     study.begin_with(**live)
     found = evaluate(study, study.default_limits(), truth_masks(study.scored), **study.live)
     fractions = {name: getattr(found, name) for name in FIGURES}
-    return {"parameters": dict(study.parameters), "live": study.live, **fractions, "fit_seconds": seconds}
+    return {"parameters": study.parameters[0], "live": study.live, **fractions, "fit_seconds": seconds}
 
 
 def means(parts: dict[str, dict], detectors: tuple[str, ...]) -> dict[str, dict[str, dict[str, float]]]:

@@ -65,7 +65,7 @@ def table(folder: Path, backbone: Backbone, store: Store) -> list[dict]:
         found = evaluate(study, study.default_limits(**study.live), masks, **study.live)
         row = {"product": folder.name, "contamination": fraction, "fit": title}
         row |= {"image_auroc": found.image_auroc, "pixel_auroc": found.pixel_auroc, "aupro": found.aupro}
-        rows.append(row | {"fit_and_score_s": seconds, "kept_variance": study.scored.detector.kept_variance})
+        rows.append(row | {"fit_and_score_s": seconds, "kept_variance": study.scored.views[0].detector.kept_variance})
         print(*(f"{value:.3f}" if isinstance(value, float) else value for value in rows[-1].values()), flush=True)
     return rows
 

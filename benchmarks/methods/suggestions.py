@@ -21,7 +21,7 @@ from inspect_core.images.folders import Split, scan, split
 from inspect_core.judge.anomaly_map import to_pixels
 from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc
-from inspect_core.methods import table
+from inspect_core.methods import pooled
 from inspect_core.methods.table import METHODS
 from inspect_core.runtime import workspace
 from inspect_core.study.evaluation import evaluate, truth_masks
@@ -45,10 +45,10 @@ def oracle(study: Study, masks: list) -> tuple[dict[str, float], dict[str, int]]
     true = np.stack([mask_at(masks[i], SMALL) for i in known])
     best, method = (-1.0, {}, {}), METHODS[study.method]
     for _, parameters, detector in candidates(study, (), None):
-        tried = method.trial_stops(detector, study.parameters, ())
+        tried = method.trial_stops(detector, study.parameters[0], ())
         errors = np.stack(
             [
-                method.sweep(detector, study.features(study.photos[i]), tuple(tried))
+                method.sweep(detector, study.features(study.photos[i])[0], tuple(tried))
                 .reshape(len(tried), *study.preparation.grid)
                 .float()
                 .cpu()
@@ -71,7 +71,7 @@ def compare(photos: Split, backbone, store: Store, detector: str) -> dict:
     began, used = time.perf_counter(), time.process_time()
     suggestion = suggest(default)
     seconds = {"wall": time.perf_counter() - began, "processor": time.process_time() - used}
-    rows = {"default": _row(default, dict(default.parameters), masks)}
+    rows = {"default": _row(default, default.parameters[0], masks)}
     for name, (parameters, live) in (
         ("suggested", (suggestion.parameters, suggestion.live)),
         ("best", oracle(default, masks)),
@@ -94,10 +94,10 @@ def main() -> None:
     parser.add_argument("folders", nargs="*", type=Path, default=sorted(SAMPLES.iterdir()))
     parser.add_argument("--detectors", nargs="+", default=DETECTORS)
     parser.add_argument("--taps", default="expansions")
-    parser.add_argument("--width", type=int, default=table.WIDEST, help="mixed channels of pooled detectors at most")
+    parser.add_argument("--width", type=int, default=pooled.WIDEST, help="mixed channels of pooled detectors at most")
     parser.add_argument("--name", default="suggestions", help="of the file of results")
     options = parser.parse_args()
-    table.WIDEST = options.width
+    pooled.WIDEST = options.width
     warnings.simplefilter("ignore", UserWarning)
     backbone = load("efficientnet_lite0", taps=options.taps)
     store = Store(workspace.features_folder(), limit=12 << 30)

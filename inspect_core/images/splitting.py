@@ -86,12 +86,15 @@ def split(
 
 
 def _to_choose_by(defects: Sequence[Sample], seed: int) -> list[Sample]:
-    """Half of the defects when there are KNOWN or more: in every kind, every second group in a drawn order."""
+    """Half of the defects when there are KNOWN or more: in every kind, every second group in a drawn order, a
+    group being of the kind of its first photo."""
     if len(defects) < KNOWN:
         return []
     members: dict[str, dict[str, list[Sample]]] = defaultdict(lambda: defaultdict(list))
+    kinds: dict[str, str] = {}
     for sample in sorted(defects, key=lambda sample: sample.name):
-        members[sample.kind][sample.group or sample.name].append(sample)
+        group = sample.group or sample.name
+        members[kinds.setdefault(group, sample.kind)][group].append(sample)
     rng = np.random.default_rng(seed)
     drawn = [groups[name] for _, groups in sorted(members.items()) for name in rng.permutation(sorted(groups))]
     return [sample for group in drawn[::2] for sample in group]

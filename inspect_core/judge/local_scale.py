@@ -9,8 +9,8 @@ c(p) the level that good maps have there,
 
 so that the unit stays the detector's and a place that hardly ever varies is not blown up without bound. c(p) is one
 number, the mean over all places, except within 16 pixels of the border: there it is the mean over the cells that lie as
-far from the nearest two sides (and those cells do not count for the others). `finish(location_mean=True)` takes the
-smoothed mean of each place instead. c outside the fraction is the mean over all places.
+far from the nearest two sides (and those cells do not count for the others). c alone is the mean over all places.
+The mean of every place itself would cost a part that moves more than it gives one that never does.
 
 It acts on the patch grid, before the map is made: on four sets that gave the figures of a scale per pixel to within
 .01, at a sixty-fourth of the numbers. Several detectors that are scaled so can be added cell by cell.
@@ -22,8 +22,7 @@ they show at a place is not that of new photos (magnetic tile, image AUROC: .800
 with photos kept out), most likely because the model has learned to expect the odd ones among them.
 """
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -36,7 +35,7 @@ from inspect_core.judge.checks import require_shape
 FLOOR = 0.5
 """f: the least spread of a place, as a share of the spread over all places."""
 SMOOTHING = 8.0
-"""Standard deviation, in pixels of the map, with which the variances (and means) of places are smoothed."""
+"""Standard deviation, in pixels of the map, with which the variances of places are smoothed."""
 BORDER = 16
 """Pixels from the border of the map within which places have a level of their own."""
 SMALLEST = 1e-12
@@ -74,27 +73,6 @@ class LocalScale:
         """level and spread."""
         return {"level": self.level, "spread": self.spread}
 
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, ArrayLike], params: Mapping[str, float]) -> Self:
-        """The inverse of `arrays` and `params`, to the bit.
-
-        Raises ValueError when centre and gain are missing, not finite or of different shapes, when a gain or the
-        spread is not positive, or when level or spread is not finite.
-        """
-        if not {"centre", "gain", "level", "spread"} <= {*arrays, *params}:
-            raise ValueError(
-                f"the local scale has only {sorted({*arrays, *params})}; give what arrays and params returned"
-            )
-        centre, gain = (np.asarray(arrays[name], np.float32) for name in ("centre", "gain"))
-        level, spread = float(params["level"]), float(params["spread"])
-        if centre.ndim != 2 or centre.shape != gain.shape:
-            raise ValueError(f"centre {centre.shape} and gain {gain.shape} are not both (h, w); they are damaged")
-        if not (np.isfinite(centre).all() and np.isfinite(gain).all() and math.isfinite(level)):
-            raise ValueError("the local scale is not finite; its arrays are damaged, fit again")
-        if not ((gain > 0).all() and 0 < spread < math.inf):
-            raise ValueError("the local scale has a gain or a spread that is not positive; it is damaged, fit again")
-        return cls(centre, gain, level, spread)
-
     def _centred(self, errors: ArrayLike) -> np.ndarray:
         errors = np.asarray(errors, np.float32)
         require_shape(errors, (*errors.shape[:-2], *self.centre.shape), name="errors")
@@ -103,7 +81,7 @@ class LocalScale:
 
 @dataclass(frozen=True, eq=False)
 class GoodMaps:
-    """Count, mean and scatter of grid errors of good photos, place by place, in float64; parts can be merged.
+    """Count, mean and scatter of grid errors of good photos, place by place, in float64.
 
     mean, scatter: (h, w), scatter the sum of squares about the mean.
     """
@@ -124,18 +102,9 @@ class GoodMaps:
         mean = maps.mean(axis=0)
         return cls(len(maps), mean, ((maps - mean) ** 2).sum(axis=0))
 
-    def merge(self, other: "GoodMaps") -> "GoodMaps":
-        """The statistics of both together (Chan, Golub and LeVeque 1979). Raises ValueError for another grid."""
-        require_shape(other.mean, self.mean.shape, name="mean")
-        count, shift = self.count + other.count, other.mean - self.mean
-        return GoodMaps(
-            count,
-            self.mean + shift * (other.count / count),
-            self.scatter + other.scatter + shift**2 * (self.count * other.count / count),
-        )
-
     def without(self, errors: ArrayLike) -> "GoodMaps":
-        """The statistics less some of the photos (m, h, w) that they were made from, the inverse of `merge`.
+        """The statistics less some of the photos (m, h, w) that they were made from (Chan, Golub and LeVeque
+        1979).
 
         Raises ValueError for another grid, and when no photo would be left.
         """
@@ -148,11 +117,10 @@ class GoodMaps:
         between = (part.mean - mean) ** 2 * (part.count * count / self.count)
         return GoodMaps(count, mean, np.maximum(self.scatter - part.scatter - between, 0))
 
-    def finish(self, size: tuple[int, int], *, location_mean: bool = False) -> LocalScale:
+    def finish(self, size: tuple[int, int]) -> LocalScale:
         """The scale for maps of `size` (H, W) pixels made of these grid errors.
 
-        location_mean: take the level of every place from the good photos, for parts whose content never moves. With
-        few photos the variance of a place is drawn towards the mean over all places, weight FEW / (FEW + count).
+        With few photos the variance of a place is drawn towards the mean over all places, weight FEW / (FEW + count).
         Where good maps do not differ at all, they stay as they are.
         """
         cells = self.mean.shape
@@ -160,7 +128,7 @@ class GoodMaps:
         level = self.mean.mean()
         variance = ndimage.gaussian_filter(self.scatter / self.count, sigma, mode="reflect")
         variance = (self.count * variance + FEW * variance.mean()) / (self.count + FEW)
-        centre = ndimage.gaussian_filter(self.mean, sigma, mode="reflect") if location_mean else self._levels(size)
+        centre = self._levels(size)
         total = (self.scatter / self.count + (self.mean - centre) ** 2).mean()
         if total == 0:
             return LocalScale(np.full(cells, level, np.float32), np.ones(cells, np.float32), float(level), 1.0)

@@ -195,17 +195,14 @@ class ScoredPhotos:
         if own.scales or not self._learns_scales():
             return own.scales.get(stop)
         if (view, stop) not in self._scales:
-            self._scales[view, stop] = self.scale_from(self._errors(self.setters(), view, stop))
+            good = GoodMaps.of(self._errors(self.setters(), view, stop))
+            self._scales[view, stop] = good.finish(self.size)
         return self._scales[view, stop]
 
     def scales(self, view: int, stops: Iterable[int]) -> dict[int, LocalScale]:
         """The local scales of a view by value, none for a raw map."""
         found = {stop: self.scale(view, stop) for stop in stops}
         return {stop: scale for stop, scale in found.items() if scale is not None}
-
-    def scale_from(self, errors: np.ndarray) -> LocalScale | None:
-        """A scale from (n, h, w) errors of the setting photos at a value that is not kept; None for a raw map."""
-        return GoodMaps.of(errors).finish(self.size) if self._learns_scales() else None
 
     def index(self, image: int | str) -> int:
         """Position of a photo given its position or its name. Raises ValueError for a name that is not here."""

@@ -235,8 +235,7 @@ class Study:
             anew = ScoredPhotos(chosen(scored.views), scored.grid, scored.size)
             anew.live = wanted
             for photo in scored.photos:
-                left_out = chosen(self._left_out.get(photo.name, ()))
-                anew = anew.with_photo(photo, self.features(photo), left_out)
+                anew = anew.with_photo(photo, self.features(photo), self._left_out.get(photo.name, ()))
             self._exact = wanted, anew
         return self._exact[1]
 

@@ -18,6 +18,6 @@ def test_evaluate_measures_a_value_that_is_not_kept(teach, tmp_path):
     out = tmp_path / "figures.json"
     assert teach("evaluate", "--grid", "8", "--k", "100", "--ks", "36", "37", "--json", out) == 0
     kept, between = json.loads(out.read_text())
-    assert between["live"] == {"k": 37}
+    assert between["live"] == {"k": 37, "area": 33}
     assert abs(between["pixel_auroc"] - kept["pixel_auroc"]) < 0.05
     assert between["pixel_auroc"] != kept["pixel_auroc"]

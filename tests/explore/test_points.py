@@ -7,7 +7,9 @@ import torch
 from inspect_core.detectors import baselines, cop_corp, kernel_pca
 from inspect_core.explore import points as explore
 from inspect_core.explore.points import Points
+from inspect_core.features.extraction import Look
 from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
+from inspect_core.view import View
 
 KINDS = ("good", "scratch", "unknown", "good", "dent")
 SIZE, GRID = (64, 96), (4, 3)
@@ -19,9 +21,9 @@ def patches(i: int) -> torch.Tensor:
 
 @pytest.fixture
 def scored(recipe) -> ScoredPhotos:
-    scored = ScoredPhotos("mahalanobis", recipe.detector, GRID, SIZE)
+    scored = ScoredPhotos(recipe.views, GRID, SIZE)
     for i, kind in enumerate(KINDS):
-        scored = scored.with_photo(ScoredPhoto(f"p{i}", f"d{i}", SIZE, kind, "judge", Path(f"p{i}")), patches(i))
+        scored = scored.with_photo(ScoredPhoto(f"p{i}", f"d{i}", SIZE, kind, "judge", Path(f"p{i}")), [patches(i)])
     return scored
 
 
@@ -36,6 +38,10 @@ def masks() -> list[np.ndarray | None]:
 
 def sample(scored, masks, *, limit=np.inf, count=25, **options) -> Points:
     return explore.sample_patches(scored, patches, masks, limit=limit, count=count, **options)
+
+
+def view(method: str, detector) -> View:
+    return View(method, detector, Look(("made up",)))
 
 
 def rows_of(n: int, d: int = 5, seed: int = 0) -> Points:
@@ -107,20 +113,20 @@ def test_whole_photos_are_one_point_each(scored):
 
 def test_whole_photos_are_seen_by_their_direction():
     points = Points(np.array([[3.0, 4.0], [0, 0]], np.float32), np.arange(2), np.full((2, 2), -1), *[np.zeros(2)] * 3)
-    np.testing.assert_allclose(explore.seen_by("mahalanobis", None, points).features, [[0.6, 0.8], [0, 0]], atol=1e-6)
+    np.testing.assert_allclose(explore.seen_by(None, points, {}).features, [[0.6, 0.8], [0, 0]], atol=1e-6)
     assert "product check" in explore.view_in_words("mahalanobis", whole=True)
 
 
 @pytest.mark.parametrize("k", [1, 4, 5])
 def test_a_whitened_patch_is_as_long_as_its_score(recipe, k):
     points = rows_of(300)
-    seen = explore.seen_by("mahalanobis", recipe.detector, points, k).features
+    seen = explore.seen_by(recipe.views[0], points, {"k": k}).features
     assert seen.shape == (300, k)
     for i in range(0, 300, 29):
         whole = torch.zeros(1, *GRID, 5)
         row, column = points.place[i]
         whole[0, row, column] = torch.from_numpy(points.features[i])
-        expected = recipe.detector.score_projected(whole, k=k)[0, row, column]
+        expected = recipe.views[0].detector.score_projected(whole, k=k)[0, row, column]
         np.testing.assert_allclose(np.linalg.norm(seen[i]), expected, rtol=1e-5)
 
 
@@ -130,14 +136,14 @@ def test_corp_sees_its_random_fourier_features():
     angles = points.features / np.linalg.norm(points.features, axis=1, keepdims=True)
     w0, u = detector.feature_map.w0.numpy(), detector.feature_map.u.numpy()
     expected = np.sqrt(2 / 64) * np.cos(np.sqrt(1.4) * angles @ w0.T + u)
-    np.testing.assert_allclose(explore.seen_by("corp", detector, points, 3).features, expected, atol=1e-5)
+    np.testing.assert_allclose(explore.seen_by(view("corp", detector), points, {"q": 3}).features, expected, atol=1e-5)
 
 
 def test_kernel_pca_sees_coordinates_that_its_score_leaves_out():
     points = rows_of(40)
     detector = kernel_pca.fit(rows_of(60, seed=9).features, sigma=2.0)
     for q in (1, 7):
-        seen = explore.seen_by("kernel_pca", detector, points, q).features
+        seen = explore.seen_by(view("kernel_pca", detector), points, {"q": q}).features
         assert seen.shape == (40, q)
         removed = detector.score(points.features, q=0) - detector.score(points.features, q=q)
         np.testing.assert_allclose((seen.astype(float) ** 2).sum(axis=1), removed, rtol=1e-4, atol=1e-6)
@@ -146,5 +152,5 @@ def test_kernel_pca_sees_coordinates_that_its_score_leaves_out():
 def test_a_detector_without_a_map_sees_the_features_as_they_are():
     points = rows_of(10)
     detector = baselines.fit_nearest_neighbour(points.features)
-    assert explore.seen_by("nearest", detector, points) is points
+    assert explore.seen_by(view("nearest", detector), points, {}) is points
     assert "as they are" in explore.view_in_words("nearest", whole=False)

@@ -13,13 +13,14 @@ import torch
 
 from inspect_core.package import manifest
 
+JOINED = "mahalanobis+quadrics"
 CHANNELS, EMBEDDING, CLASSES, GRID, SIZE = 10, 8, 12, (4, 3), (64, 96)
 
 
 class MadeUpNetwork:
     """What `inspect` asks of a backbone, with features that depend on the photo."""
 
-    name, size, tap_channels, device = "made up", SIZE, (CHANNELS,), torch.device("cpu")
+    name, size, taps, tap_channels, device = "made up", SIZE, ("blocks.1.1",), (CHANNELS,), torch.device("cpu")
 
     def tap_maps(self, images):
         return (torch.from_numpy(self._drawn(images, len(images), *GRID, CHANNELS)),)
@@ -42,15 +43,19 @@ def network() -> MadeUpNetwork:
 
 
 @pytest.fixture(scope="session")
-def recipes(recipe) -> dict:
-    """A recipe of each method by its name; between them all parts: both product checks, gallery, forest and net."""
+def recipes(recipe, network) -> dict:
+    """A recipe of each method by its name, and of two joined; between them all parts: both product checks, gallery,
+    forest and net."""
     from inspect_core.classify.kernel_density import fit_kdf, fit_kdn
     from inspect_core.defect_types.classifier import DefectTypes
     from inspect_core.detectors.mahalanobis.projections import semi_orthogonal
+    from inspect_core.features.extraction import Look
     from inspect_core.guard import model
+    from inspect_core.judge.local_scale import GoodMaps
     from inspect_core.methods.method import Patches
     from inspect_core.methods.table import METHODS, parameters_of
     from inspect_core.similar.known_cases import Case, learn
+    from inspect_core.view import View
 
     rng = np.random.default_rng(8)
     photos = [torch.from_numpy(rng.normal(2, 1, (1, *GRID, CHANNELS)).astype(np.float32)) for _ in range(8)]
@@ -59,18 +64,24 @@ def recipes(recipe) -> dict:
         "quadrics": {"components": 4, "m": 3}, "nearest": {"patches": 20},
     }  # fmt: skip
 
-    def of_method(name: str):
-        row, parameters = METHODS[name], parameters_of(name, given.get(name, {}))
+    def view_of(name: str) -> View:
+        row, (parameters,) = METHODS[name], parameters_of([name], given.get(name, {}))
         columns = semi_orthogonal(CHANNELS, 6) if name == "nearest" else row.project(CHANNELS, 0, parameters)
         seen = photos if columns is None else [photo @ columns for photo in photos]
         rows = torch.cat(seen).flatten(0, 2)
         patches = Patches(len(seen), GRID, rows.shape[1], lambda: iter(seen), lambda n: rows[:n], lambda fraction: None)
         detector = row.fit(patches, columns, 0, parameters)
-        live = {row.live: row.start(detector)} if row.live else {}
-        return replace(
-            recipe, method=name, detector=detector, live=live, projection=None if columns is None else columns.numpy(),
-            pool=row.pool,
-        )  # fmt: skip
+        look = Look(network.taps, None if columns is None else columns.numpy(), row.pool)
+        return View(name, detector, look)
+
+    def scaled(view: View) -> View:
+        columns = None if view.look.projection is None else torch.from_numpy(view.look.projection)
+        seen = photos if columns is None else [photo @ columns for photo in photos]
+        errors = np.stack([view.sweep(patches, view.stops) for patches in seen])
+        return replace(view, scales={stop: GoodMaps.of(errors[:, i]).finish(SIZE) for i, stop in enumerate(view.stops)})
+
+    def of_views(*views: View):
+        return replace(recipe, views=views, live={view.live: view.start for view in views if view.live} | {"area": 12})
 
     embeddings, labels = rng.normal(2, 1, (18, EMBEDDING)).astype(np.float32), ["dent", "good", "hole"] * 6
     logits = rng.normal(5, 1, (18, CLASSES)).astype(np.float32)
@@ -80,7 +91,8 @@ def recipes(recipe) -> dict:
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        found = {name: of_method(name) for name in METHODS}
+        found = {name: of_views(view_of(name)) for name in METHODS}
+        found[JOINED] = of_views(*(scaled(view_of(name)) for name in JOINED.split("+")))
         forest, net = (
             DefectTypes(fit(embeddings, labels, power=1.0, **options), by_region=False, minimum_confidence=0.1)
             for fit, options in ((fit_kdf, {"trees": 4}), (fit_kdn, {"hidden": (5, 6), "include_output": True}))

@@ -92,12 +92,14 @@ def test_a_kind_of_defect_is_not_named_without_a_probability(density):
 def test_a_detector_that_overflows_accepts_nothing(recipes, network, method):
     """Every floating array of the detector at the end of its type: the score is no number, or above any limit."""
     recipe = recipes[method]
-    arrays = recipe.detector.arrays()
+    (view,) = recipe.views
+    arrays = view.detector.arrays()
     for name, array in arrays.items():
         for value in (torch.finfo(array.dtype).max, torch.inf, torch.nan):
+            overflowing = _of(view.detector, arrays | {name: torch.full_like(array, value)})
             broken = dataclasses.replace(
                 recipe, limits=Limits(1e9, 1e9), guard=None, defect_types=None,
-                detector=_of(recipe.detector, arrays | {name: torch.full_like(array, value)}),
+                views=(dataclasses.replace(view, detector=overflowing),),
             )  # fmt: skip
             try:
                 verdict = inspect(PHOTO, broken, backbone=network)

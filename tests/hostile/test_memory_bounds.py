@@ -11,7 +11,7 @@ from inspect_core.cli.commands import main
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
 from inspect_core.methods.method import LARGEST_FIT, Workload
-from inspect_core.methods.table import METHODS, parameters_of
+from inspect_core.methods.table import ARRAYS, METHODS, parameters_of
 from inspect_core.package import arrays
 from inspect_core.package.arrays import LARGEST_RECIPE, photo_bytes
 from inspect_core.package.manifest import RecipeError
@@ -23,19 +23,19 @@ MEGABYTE = 2**20
 
 
 def check(document: dict, header: dict) -> dict[str, int]:
-    return arrays.check(document, header, METHODS[document["detector"]["name"]].arrays)
+    return arrays.check(document, header, ARRAYS)
 
 
 def of_gaussians(grid: tuple[int, int], k: int, d: int = 400, size: tuple[int, int] = (256, 256)) -> tuple[dict, dict]:
     """Fields and header of a recipe of the first method."""
     document = {
         "geometry": {"grid": list(grid), "size": list(size)},
-        "detector": {"name": "mahalanobis"}, "guard": None, "gallery": None, "kinds": None,
+        "views": [{"name": "mahalanobis", "scales": []}], "guard": None, "gallery": None, "kinds": None,
     }  # fmt: skip
     header = {
-        "detector.projection": ("F32", (d, k)),
-        "detector.mean": ("F32", (*grid, k)),
-        "detector.cholesky": ("F32", (*grid, k * (k + 1) // 2)),
+        "view0.projection": ("F32", (d, k)),
+        "view0.mean": ("F32", (*grid, k)),
+        "view0.cholesky": ("F32", (*grid, k * (k + 1) // 2)),
     }
     return document, header
 
@@ -62,9 +62,9 @@ def test_a_header_that_asks_for_too_much(recipe):
 @pytest.mark.parametrize(
     ("method", "name", "shape"),
     [
-        ("nearest", "detector.bank", (100_000, 6)),
-        ("kernel_pca", "detector.x", (40_000, 10)),
-        ("corp", "detector.w0", (60_000, 10)),
+        ("nearest", "view0.bank", (100_000, 6)),
+        ("kernel_pca", "view0.x", (40_000, 10)),
+        ("corp", "view0.w0", (60_000, 10)),
         ("mahalanobis", "gallery.pictures", (200_000, 64, 64, 3)),
         ("kernel_pca", "kinds.mu", (30_000_000, 8)),
     ],
@@ -83,7 +83,7 @@ def test_long_arrays_that_ask_for_too_much(recipes, package, method, name, shape
         other: (kind, tuple(shape[0] if length == own and other.startswith(part) else length for length in old))
         for other, (kind, old) in header.items()
     }
-    assert lengths["k"] != own
+    assert lengths["view0.k"] != own
     with pytest.raises(ValueError, match=SUM):
         check(document, grown)
 
@@ -106,14 +106,14 @@ def test_what_the_page_can_teach_at_most_is_allowed():
     for method in METHODS:
         given = {"k": 200} if "k" in METHODS[method].defaults else {}
         given |= {"components": 88, "m": 300} if method == "quadrics" else {}
-        costs = METHODS[method].costs(Workload(1000, 500, 64 * 64, 256), parameters_of(method, given))
+        costs = METHODS[method].costs(Workload(1000, 500, 64 * 64, 256), parameters_of([method], given)[0])
         costs.with_photos(photo_bytes((512, 512), (64, 64), 256))
 
 
 def as_taught(method: str, grid: tuple[int, int], width: int, count: int, size: tuple[int, int]) -> tuple[dict, dict]:
     """Fields and header of the largest recipe that comes of a fit with `count` features or samples."""
     document, header = of_gaussians(grid, count, max(count, width), size)
-    document["detector"]["name"] = method
+    document["views"][0]["name"] = method
     if method == "corp":
         header = {"mean": (count,), "components": (count, count), "w0": (count, width), "u": (count,)}
     elif method == "kernel_pca":
@@ -121,10 +121,10 @@ def as_taught(method: str, grid: tuple[int, int], width: int, count: int, size: 
     else:
         return document, header
     kind = "F32" if method == "corp" else "F64"
-    header = {f"detector.{name}": (kind, shape) for name, shape in header.items()}
+    header = {f"view0.{name}": (kind, shape) for name, shape in header.items()}
     return document, header | {
-        "detector.eigenvalues": ("F64", (count,)),
-        "features.projection": ("F32", (width, width)),
+        "view0.eigenvalues": ("F64", (count,)),
+        "view0.columns": ("F32", (width, width)),
     }
 
 

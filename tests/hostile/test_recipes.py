@@ -81,7 +81,7 @@ def test_no_recipe_there(tmp_path):
         load(tmp_path / "gone")
 
 
-@pytest.mark.parametrize("version", [1, 3, "2", None])
+@pytest.mark.parametrize("version", [1, 4, "2", None])
 def test_a_wrong_schema_version(folder, version):
     edit(folder, schema=version)
     with pytest.raises(RecipeError, match="schema version"):
@@ -162,7 +162,7 @@ def test_an_array_file_that_lies(folder, data):
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"detector": {"name": "os.system", "params": {}, "live": {}}}, "os.system"),
+        ({"views": [{"name": "os.system", "params": {}, "taps": ["x"], "pool": 1, "scales": []}]}, "os.system"),
         ({"limits": {"review": 5.0, "reject": 1.0}}, "review"),
         ({"colour": "red"}, "unknown field 'colour'"),
         ({"product": 7}, "'product'"),
@@ -190,16 +190,16 @@ def test_json_that_is_not_a_recipe(folder, text):
     ("live", "reason"),
     [
         ({}, "live parameters"),
-        ({"k": 99}, r"detector\.live\.k is 99, above 5"),
-        ({"k": 0}, "k is 0, outside 1 to 5"),
-        ({"k": -1}, r"detector\.live"),
-        ({"k": 3.5}, r"detector\.live"),
+        ({"k": 3}, "live parameters"),
+        ({"k": 99, "area": 12}, r"live\.k is 99, above 5"),
+        ({"k": 0, "area": 12}, "k is 0, outside 1 to 5"),
+        ({"k": -1}, "live"),
+        ({"k": 3.5}, "live"),
         ({"q": 3}, "live parameters"),
     ],
 )
 def test_a_live_value_outside_the_fit(folder, live, reason):
-    document = json.loads((folder / manifest.RECIPE).read_text())
-    edit(folder, detector=document["detector"] | {"live": live})
+    edit(folder, live=live)
     with pytest.raises(RecipeError, match=reason):
         load(folder)
 
@@ -208,11 +208,11 @@ def test_a_live_value_outside_the_fit(folder, live, reason):
 def test_arrays_that_are_not_numbers_or_are_missing(folder):
     arrays = safetensors.numpy.load((folder / manifest.ARRAYS).read_bytes())
     broken = {name: value.copy() for name, value in arrays.items()}
-    broken["detector.mean"].flat[0] = float("nan")
+    broken["view0.mean"].flat[0] = float("nan")
     rewrite(folder, manifest.ARRAYS, safetensors.numpy.save(broken))
-    with pytest.raises(RecipeError, match=r"detector\.mean holds values outside"):
+    with pytest.raises(RecipeError, match=r"view0\.mean holds values outside"):
         load(folder)
-    del arrays["detector.mean"]
+    del arrays["view0.mean"]
     rewrite(folder, manifest.ARRAYS, safetensors.numpy.save(arrays))
-    with pytest.raises(RecipeError, match=r"detector\.mean is missing"):
+    with pytest.raises(RecipeError, match=r"view0\.mean is missing"):
         load(folder)

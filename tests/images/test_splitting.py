@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from inspect_core.images.grouping import ungrouped
 from inspect_core.images.samples import Sample, Samples
-from inspect_core.images.splitting import split
+from inspect_core.images.splitting import crossed, split
 
 
 def samples_of(good=0, defects=0, train=0, test=0):
@@ -125,6 +126,47 @@ def test_disjoint_complete_whole_groups_near_the_shares(group_sizes, seed, calib
         judged = 0 if has_test or calibrate == 0 else 0.2
         fractions = np.array(sizes(map(good_of, parts))) - [0, 0, 3 * has_test]
         assert np.abs(fractions - count * np.array([1 - calibrate - judged, calibrate, judged])).max() <= 2 * 9
+
+
+@given(st.lists(st.integers(1, 5), max_size=300), st.integers(0, 2**32))
+@settings(deadline=None, max_examples=50)
+def test_folds_that_no_group_crosses_hold_all_of_few_photos_and_about_200_of_many(group_sizes, seed):
+    samples = samples_of(sum(group_sizes)).good if group_sizes else ()
+    labels = np.repeat(np.arange(len(group_sizes)), group_sizes)
+    groups = {sample.name: f"g{label}" for sample, label in zip(samples, labels, strict=True) if label % 2}
+    folds = crossed(samples, groups, seed=seed)
+    if len({groups.get(sample.name, sample.name) for sample in samples}) < 3:
+        assert folds == []
+        return
+    for fold, others in folds:
+        assert fold
+        assert not {groups.get(s.name, s.name) for s in fold} & {groups.get(s.name, s.name) for s in others}
+    held = [sample for fold, _ in folds for sample in fold]
+    assert len(held) == len(set(held))
+    assert len(held) == len(samples) if len(samples) <= 200 else 60 < len(held) <= 200 + 3
+
+
+@given(st.integers(0, 40), st.integers(0, 99))
+@settings(deadline=None, max_examples=30)
+def test_half_of_ten_or_more_known_defects_are_to_choose_by_unless_blind(count, seed):
+    samples = samples_of(10, defects=count)
+    blind, seeing = (split(samples, seed=seed, blind=blind) for blind in (True, False))
+    assert (blind.fit, blind.calibrate, blind.choose) == (seeing.fit, seeing.calibrate, ())
+    assert not set(seeing.choose) & set(seeing.judge)
+    assert {*seeing.choose, *seeing.judge} == set(blind.judge)
+    assert len(seeing.choose) == (0 if count < 10 else -(-count // 2))
+    assert split(samples, seed=seed, blind=False) == seeing
+
+
+def test_defects_of_one_part_are_chosen_by_or_judged_together():
+    samples = samples_of(10, defects=24)
+    kinds = ("dent", "scratch")
+    lots = tuple(
+        replace(sample, kind=kinds[row % 2], group=f"lot {row // 4}") for row, sample in enumerate(samples.defects)
+    )
+    parts = split(replace(samples, defects=lots), seed=3, blind=False)
+    assert len(parts.choose) == 12
+    assert not {sample.group for sample in parts.choose} & {sample.group for sample in parts.judge if sample.group}
 
 
 def test_seeded_and_independent_of_order():

@@ -1,5 +1,6 @@
 """What every row of the table must keep, whoever adds it: a method that fails here is not ready to be used."""
 
+import warnings
 from dataclasses import fields
 
 import numpy as np
@@ -7,13 +8,19 @@ import pytest
 import safetensors.torch
 import torch
 
+from inspect_core.features.store import Store
+from inspect_core.images.folders import scan
 from inspect_core.methods.method import Control, Method, Patches, Workload, stops_up_to
 from inspect_core.methods.table import METHODS
+from inspect_core.records.recipe_file import load, save
 from inspect_core.runtime.progress import Cancelled
+from inspect_core.study.study import Study
+from inspect_core.view import joined_errors
 
 PHOTOS, GRID, WIDTH, SEED = 24, (4, 5), 12, 3
 SMALL = {"k": 6, "M": 64, "patches": 200, "components": 6}
 """Parameters of a quick fit, of those a method has."""
+JOINED = "mahalanobis+quadrics"
 
 every_method = pytest.mark.parametrize(("name", "method"), METHODS.items(), ids=list(METHODS))
 
@@ -56,6 +63,16 @@ def fitted(method: Method, features: torch.Tensor | None = None, **given):
     return method.fit(patches_of(projected), columns, SEED, chosen), projected
 
 
+@pytest.fixture(scope="module")
+def joined(product, backbone, tmp_path_factory):
+    """A study of a detector of two methods, fitted."""
+    given = {"k": 6, "components": 6, "m": 5, "patches": 300}
+    store = Store(tmp_path_factory.mktemp("features"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return Study(scan(product), backbone, store, method=JOINED, parameters=given, grid=(8, 8)).fit()
+
+
 def test_the_table_holds_each_of_its_files_in_order():
     assert list(METHODS)[:5] == ["mahalanobis", "corp", "cop", "kernel_pca", "quadrics"]
     ranks = [method.rank for method in METHODS.values()]
@@ -67,6 +84,25 @@ def test_refit_is_equal_to_the_bit(name, method):
     first, second = (fitted(method)[0].arrays() for _ in range(2))
     assert first.keys() == second.keys()
     assert all(torch.equal(first[key], second[key]) for key in first)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_refit_of_joined_methods_is_equal_to_the_bit(joined):
+    again = joined.with_parameters({}).fit()
+    for first, second in zip(joined.scored.views, again.scored.views, strict=True):
+        one, two = first.detector.arrays(), second.detector.arrays()
+        assert all(torch.equal(one[key], two[key]) for key in one)
+    assert np.array_equal(joined.scores(), again.scores())
+
+
+def test_joined_methods_saved_and_loaded_are_equal_to_the_bit_at_every_stop(joined, tmp_path):
+    save(joined.recipe(), tmp_path / "r.zip")
+    loaded = load(tmp_path / "r.zip")
+    assert loaded.method == JOINED
+    patches = joined.features(joined.photos[0])
+    for k, m in ((1, 5), (3, 1), (6, 5)):
+        live = {"k": k, "m": m}
+        assert np.array_equal(joined_errors(loaded.views, patches, live), joined.scored.grid_errors(**live)[0])
 
 
 @every_method

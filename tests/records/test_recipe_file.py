@@ -1,11 +1,16 @@
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
+from inspect_core.detectors import cop_corp
+from inspect_core.features.extraction import Look
+from inspect_core.judge.local_scale import GoodMaps
 from inspect_core.package import manifest
 from inspect_core.records.recipe_file import load, save
+from inspect_core.view import View, joined_errors
 
 
 @pytest.mark.parametrize("name", ["recipe", "recipe.zip"])
@@ -14,12 +19,37 @@ def test_everything_comes_back_and_scores_are_equal_to_the_bit(recipe, tmp_path,
     opened = load(tmp_path / name)
     features = torch.from_numpy(np.random.default_rng(0).normal(size=(2, 4, 3, 6)).astype(np.float32))
     for k in (1, 4, 5):
-        assert torch.equal(opened.detector.score(features, k=k), recipe.detector.score(features, k=k))
-    assert np.array_equal(opened.projection, recipe.projection)
-    for field in ("product", "backbone", "grid", "pool", "nearest", "method", "live", "limits", "calibration"):
+        assert torch.equal(opened.views[0].detector.score(features, k=k), recipe.views[0].detector.score(features, k=k))
+    (ours,), (theirs,) = opened.views, recipe.views
+    assert (ours.look.digest, ours.scales) == (theirs.look.digest, {})
+    for field in ("product", "backbone", "grid", "nearest", "method", "live", "limits", "calibration"):
         assert getattr(opened, field) == getattr(recipe, field), field
     assert opened.provenance == recipe.provenance
     assert opened.digest == saved.digest
+
+
+def test_two_views_come_back_to_the_bit_with_a_scale_for_every_stop(recipe, tmp_path):
+    rng = np.random.default_rng(5)
+    columns = np.linalg.qr(rng.normal(size=(6, 4)))[0].astype(np.float32)
+    cop = cop_corp.fit_cop(rng.normal(size=(300, 4)).astype(np.float32))
+    views = []
+    for view in (*recipe.views, View("cop", cop, Look(("blocks.1.1",), columns, pool=3))):
+        maps = rng.gamma(2, size=(len(view.stops), 9, *recipe.grid))
+        scales = {stop: GoodMaps.of(own).finish((64, 96)) for stop, own in zip(view.stops, maps, strict=True)}
+        views.append(replace(view, scales=scales))
+    joined = replace(recipe, views=tuple(views), live={"k": 3, "q": 2, "area": 40})
+    save(joined, tmp_path / "r.zip")
+    opened = load(tmp_path / "r.zip")
+    assert (opened.method, opened.live) == ("mahalanobis+cop", joined.live)
+    for ours, theirs in zip(opened.views, views, strict=True):
+        assert (ours.look.digest, ours.stops) == (theirs.look.digest, theirs.stops)
+        for stop, scale in theirs.scales.items():
+            assert ours.scales[stop].params() == scale.params()
+            assert all(np.array_equal(ours.scales[stop].arrays()[name], own) for name, own in scale.arrays().items())
+    seen = [torch.from_numpy(rng.normal(size=(1, 4, 3, width)).astype(np.float32)) for width in (5, 4)]
+    for k, q in ((1, 1), (3, 2), (5, 3)):
+        live = {"k": k, "q": q}
+        assert np.array_equal(joined_errors(opened.views, seen, live), joined_errors(views, seen, live))
 
 
 def test_folder_and_zip_hold_the_same_and_have_the_same_digest(recipe, tmp_path):
@@ -40,8 +70,6 @@ def test_the_triangle_is_packed_on_disk(recipe, tmp_path):
 @pytest.mark.parametrize("name", ["recipe", "recipe.zip"])
 def test_saving_again_replaces_the_old_one(recipe, tmp_path, name):
     first = save(recipe, tmp_path / name)
-    from dataclasses import replace
-
     second = save(replace(recipe, product="other"), tmp_path / name)
     assert first.digest != second.digest
     assert load(tmp_path / name).product == "other"

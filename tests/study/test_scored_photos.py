@@ -5,8 +5,16 @@ import numpy as np
 import pytest
 import torch
 
+from inspect_core.detectors import cop_corp
+from inspect_core.features.extraction import Look
 from inspect_core.judge.anomaly_map import image_score, to_pixels
+from inspect_core.judge.local_scale import GoodMaps
+from inspect_core.study import scored_photos
 from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
+from inspect_core.view import View, joined_errors
+
+GROUPS = ("a", "a", "b", None, "c", "c", None, None)
+"""Of the calibrate photos of `fused`; None for a photo that stands alone."""
 
 
 def photo(name: str, kind: str = "good", part: str = "judge") -> ScoredPhoto:
@@ -15,10 +23,10 @@ def photo(name: str, kind: str = "good", part: str = "judge") -> ScoredPhoto:
 
 @pytest.fixture
 def scored(recipe) -> ScoredPhotos:
-    scored = ScoredPhotos("mahalanobis", recipe.detector, recipe.grid, recipe.backbone.size)
+    scored = ScoredPhotos(recipe.views, recipe.grid, recipe.backbone.size)
     for i in range(5):
         scored = scored.with_photo(
-            photo(f"p{i}", "scratch" if i == 3 else "good", "calibrate" if i == 0 else "judge"), patches(i)
+            photo(f"p{i}", "scratch" if i == 3 else "good", "added" if i == 0 else "judge"), [patches(i)]
         )
     return scored
 
@@ -28,17 +36,18 @@ def patches(i: int) -> torch.Tensor:
 
 
 def test_every_stop_equals_the_detector_to_the_bit(scored, recipe):
-    for k in scored.stops:
+    for k in scored.stops("k"):
         for i in range(5):
-            grid = recipe.detector.score_projected(patches(i), k=k)[0].numpy()
+            grid = recipe.views[0].detector.score_projected(patches(i), k=k)[0].numpy()
             expected = to_pixels(grid, (64, 96))
             assert np.array_equal(scored.map(i, k=k), expected)
-            assert scored.scores(k=k)[i] == image_score(expected)
+            assert scored.scores(k=k)[i] == image_score(expected, area=12)
+            assert scored.scores(k=k, area=1)[i] == expected.max()
             assert np.array_equal(scored.maps([i], k=k)[0], expected)
 
 
 def test_it_begins_with_the_largest_value(scored):
-    assert scored.live == {"k": 5}
+    assert scored.live == {"k": 5, "area": 12}
     assert np.array_equal(scored.scores(), scored.scores(k=5))
 
 
@@ -46,12 +55,12 @@ def test_what_is_known_of_the_photos(scored):
     good, defect = scored.good_and_defect()
     assert good.tolist() == [True, True, True, False, True]
     assert defect.tolist() == [False, False, False, True, False]
-    assert scored.of_subset("calibrate").tolist() == [True, False, False, False, False]
+    assert scored.of_subset("added").tolist() == [True, False, False, False, False]
     assert scored.index("p3") == 3
 
 
 def test_a_photo_of_unknown_truth_is_neither_good_nor_defect(scored):
-    scored = scored.with_photo(photo("new", "unknown", "added"), patches(9))
+    scored = scored.with_photo(photo("new", "unknown", "added"), [patches(9)])
     good, defect = scored.good_and_defect()
     assert not good[-1]
     assert not defect[-1]
@@ -59,22 +68,22 @@ def test_a_photo_of_unknown_truth_is_neither_good_nor_defect(scored):
 
 
 def test_an_empty_tray_has_no_scores(recipe):
-    scored = ScoredPhotos("mahalanobis", recipe.detector, recipe.grid, recipe.backbone.size)
+    scored = ScoredPhotos(recipe.views, recipe.grid, recipe.backbone.size)
     assert scored.scores().shape == (0,)
     assert scored.maps().shape == (0, 64, 96)
 
 
-@pytest.mark.parametrize("live", [{"k": 0}, {"k": 6}, {"q": 1}])
+@pytest.mark.parametrize("live", [{"k": 0}, {"k": 6}, {"q": 1}, {"area": 0}, {"area": 308}])
 def test_values_that_were_not_kept_are_refused(scored, live):
-    with pytest.raises(ValueError, match=r"k is|live parameter"):
+    with pytest.raises(ValueError, match=r"k is|live parameter|area is"):
         scored.scores(**live)
-    with pytest.raises(ValueError, match="not on the tray"):
+    with pytest.raises(ValueError, match="not among"):
         scored.index("gone")
 
 
 def test_a_photo_more_leaves_the_tray_as_it_was(scored):
     before = scored.photos, scored.scores(), scored.map(4, k=2), scored.grid_errors(k=3)
-    more = scored.with_photo(photo("new"), patches(9))
+    more = scored.with_photo(photo("new"), [patches(9)])
     assert (len(scored.photos), len(more.photos)) == (5, 6)
     assert scored.photos is before[0]
     for now, then in zip((scored.scores(), scored.map(4, k=2), scored.grid_errors(k=3)), before[1:], strict=True):
@@ -84,8 +93,8 @@ def test_a_photo_more_leaves_the_tray_as_it_was(scored):
 
 def test_photos_added_at_once_from_several_threads_keep_their_own_errors(scored, recipe):
     def one_more(i: int) -> None:
-        more = scored.with_photo(photo(f"p{i}"), patches(i))
-        grid = recipe.detector.score_projected(patches(i), k=4)[0].numpy()
+        more = scored.with_photo(photo(f"p{i}"), [patches(i)])
+        grid = recipe.views[0].detector.score_projected(patches(i), k=4)[0].numpy()
         assert np.array_equal(more.grid_errors(k=4)[5], grid)
         assert np.array_equal(more.maps([5, 0], k=4), np.stack([to_pixels(grid, (64, 96)), scored.map(0, k=4)]))
         assert len(more.scores(k=4)) == len(more.photos) == 6
@@ -108,7 +117,90 @@ def test_a_block_cut_short_by_a_full_disk_leaves_the_next_one_whole(scored, monk
     with monkeypatch.context() as patched:
         patched.setattr(scored._blocks, "_file", Full())
         with pytest.raises(OSError, match="No space"):
-            scored.with_photo(photo("new"), patches(9))
-    other = scored.with_photo(photo("new"), patches(9))
-    grid = scored.detector.score_projected(patches(9), k=4)[0].numpy()
+            scored.with_photo(photo("new"), [patches(9)])
+    other = scored.with_photo(photo("new"), [patches(9)])
+    grid = scored.views[0].detector.score_projected(patches(9), k=4)[0].numpy()
     assert np.array_equal(other.grid_errors(k=4)[5], grid)
+
+
+@pytest.fixture
+def fused(recipe) -> ScoredPhotos:
+    """Two views, eight good calibrate photos in groups, then two judge photos."""
+    rows = np.random.default_rng(50).normal(size=(400, 5)).astype(np.float32)
+    second = View("cop", cop_corp.fit_cop(rows), Look(("made up",)))
+    scored = ScoredPhotos((*recipe.views, second), recipe.grid, recipe.backbone.size)
+    for i in range(10):
+        group = GROUPS[i] if i < 8 else None
+        part, name = ("calibrate", f"p{i}") if i < 8 else ("judge", f"p{i}")
+        known = ScoredPhoto(name, name, (64, 96), "good", part, Path(name), split_group=group)
+        scored = scored.with_photo(known, seen(i))
+    return scored
+
+
+def seen(i: int) -> list[torch.Tensor]:
+    """What each of the two views sees of a photo."""
+    return [patches(i), patches(100 + i)]
+
+
+def own_errors(scored: ScoredPhotos, k: int, q: int) -> list[np.ndarray]:
+    """(photos, h, w) raw errors of each view."""
+    return [
+        np.stack([view.errors(seen(i)[number], value) for i in range(len(scored.photos))])
+        for number, (view, value) in enumerate(zip(scored.views, (k, q), strict=True))
+    ]
+
+
+def added(errors: list[np.ndarray], scales: list) -> np.ndarray:
+    """The sum of standardised errors, in float64."""
+    return sum(
+        scale.gain.astype(float) * (own.astype(float) - scale.centre) / scale.spread
+        for own, scale in zip(errors, scales, strict=True)
+    )
+
+
+@pytest.mark.parametrize(("k", "q"), [(5, 2), (2, 1), (4, 3)])
+def test_errors_of_two_views_are_standardised_and_added(fused, k, q):
+    errors = own_errors(fused, k, q)
+    scales = [GoodMaps.of(own[:8]).finish(fused.size) for own in errors]
+    np.testing.assert_allclose(fused.grid_errors(k=k, q=q), added(errors, scales), rtol=1e-4, atol=1e-5)
+    for view in (0, 1):
+        own = to_pixels(scales[view].apply(errors[view]), fused.size)
+        np.testing.assert_allclose(fused.maps(view=view, k=k, q=q), own, rtol=1e-5)
+
+
+def test_a_photo_scores_the_same_whichever_way_it_is_asked_for(fused):
+    views = [
+        View(view.method, view.detector, view.look, fused.scales(i, view.stops)) for i, view in enumerate(fused.views)
+    ]
+    for live in ({"k": 5, "q": 2}, {"k": 1, "q": 4, "area": 307}):
+        for i in range(10):
+            expected = to_pixels(joined_errors(views, seen(i), live), fused.size)
+            assert np.array_equal(fused.map(i, **live), expected)
+            assert fused.scores(**live)[i] == image_score(expected, area=live.get("area", 12))
+
+
+@pytest.mark.parametrize("area", [1, 12])
+def test_a_setting_photo_is_scored_under_a_scale_that_its_group_had_no_share_in(fused, area):
+    errors = own_errors(fused, 3, 2)
+    expected = []
+    for i in range(8):
+        others = [j for j in range(8) if j != i and (GROUPS[j] is None or GROUPS[j] != GROUPS[i])]
+        scales = [GoodMaps.of(own[others]).finish(fused.size) for own in errors]
+        values = to_pixels(added([own[i] for own in errors], scales), fused.size)
+        expected.append(np.sort(values.ravel())[-area])
+    found = fused.calibration_scores(k=3, q=2, area=area)
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+    assert (found != fused.scores(k=3, q=2, area=area)[:8]).all()
+
+
+def test_without_calibrate_photos_maps_stay_raw_and_the_judged_set_limits(scored):
+    assert scored.scale(0, 5) is None
+    assert scored.setters().tolist() == [False, True, True, False, True]
+    assert np.array_equal(scored.calibration_scores(), scored.scores()[[1, 2, 4]])
+
+
+def test_a_move_of_the_area_computes_no_map(fused, monkeypatch):
+    first, left_out = fused.scores(), fused.calibration_scores()
+    monkeypatch.setattr(scored_photos, "to_pixels", lambda *_, **__: pytest.fail("a map was computed"))
+    assert (fused.scores(area=300) < first).all()
+    assert (fused.calibration_scores(area=1) > left_out).all()

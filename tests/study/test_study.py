@@ -6,8 +6,13 @@ import torch
 
 from inspect_core.features import backbones
 from inspect_core.features.store import Store
+from inspect_core.images import splitting
 from inspect_core.images.folders import scan, split
 from inspect_core.images.read import read
+from inspect_core.images.splitting import crossed
+from inspect_core.judge.anomaly_map import image_score, to_pixels
+from inspect_core.judge.limits import limits_from_good
+from inspect_core.judge.local_scale import GoodMaps, joined
 from inspect_core.recipe import inspect
 from inspect_core.records.recipe_file import load, save
 from inspect_core.runtime.progress import Cancelled
@@ -71,7 +76,7 @@ def test_app_recipe_and_reloaded_recipe_score_alike_to_the_bit(study, backbone, 
 
 
 def test_defects_stand_out_where_they_are(study):
-    figures = evaluate(study, study.default_limits(), truth_masks(study.scored))
+    figures = evaluate(study, study.default_limits(), truth_masks(study.scored), area=1)
     assert figures.image_auroc > 0.8
     assert figures.pixel_auroc > 0.9
     assert figures.counts.defects_total == 3
@@ -81,8 +86,8 @@ def test_fitting_again_gives_the_same_model_to_the_bit(study, product, backbone,
     with pytest.warns(UserWarning, match="N = 11"):
         again = Study(scan(product), backbone, store, parameters={"k": 24}, grid=GRID).fit()
     assert network_calls == [], "every photo was in the store"
-    for name, array in study.scored.detector.arrays().items():
-        assert torch.equal(array, again.scored.detector.arrays()[name]), name
+    for name, array in study.scored.views[0].detector.arrays().items():
+        assert torch.equal(array, again.scored.views[0].detector.arrays()[name]), name
     assert np.array_equal(study.scores(), again.scores())
 
 
@@ -99,15 +104,82 @@ def test_a_smaller_fit_is_the_prefix_of_a_larger_one(study, product, backbone, t
     np.testing.assert_allclose(small.scores(k=12), study.scores(k=12), rtol=1e-3)
 
 
-def test_a_value_between_the_stops_is_computed_all_the_same(study):
-    scored = study.scored
-    kept = scored.stops
-    try:
-        expected = scored.scores(k=7)
-        scored.stops = tuple(-stop if stop == 7 else stop for stop in kept)
-        assert np.array_equal(study.scores(k=7), expected)
-    finally:
-        scored.stops = kept
+def test_a_value_between_the_stops_equals_a_fresh_computation_to_the_bit(product, backbone, store):
+    with pytest.warns(UserWarning, match="N = 11"):
+        study = Study(scan(product), backbone, store, parameters={"k": 70}, grid=(8, 8)).fit()
+    (view,), size = study.scored.views, study.scored.size
+    assert 37 not in view.stops
+    errors = np.stack([view.errors(*study.features(photo), 37) for photo in study.photos])
+    setters = study.scored.setters()
+    scale = GoodMaps.of(errors[setters]).finish(size)
+    maps = to_pixels(joined([errors], [scale]), size)
+    assert np.array_equal(study.map(3, k=37), maps[3])
+    assert np.array_equal(study.scores(k=37, area=5), image_score(maps, area=5))
+    for i, found in enumerate(study.calibration_scores(k=37)):
+        others = GoodMaps.of(np.delete(errors[setters], i, axis=0)).finish(size)
+        assert found == pytest.approx(image_score(to_pixels(others.apply(errors[setters][i]), size), area=33), rel=1e-4)
+    recipe = study.recipe(k=37)
+    assert inspect(read(study.photos[3].path).pixels, recipe, backbone=backbone).score == study.scores(k=37)[3]
+    with pytest.raises(ValueError, match="k"):
+        study.scores(k=71)
+
+
+def test_two_views_score_alike_in_app_and_reloaded_recipe_to_the_bit(product, backbone, store, tmp_path):
+    given = {"k": 16, "components": 8, "m": 12, "patches": 600}
+    channels = dict(zip(backbone.taps, backbone.tap_channels, strict=True))
+    taps = [backbone.taps, backbone.taps[1:]]
+    with pytest.warns(UserWarning, match="N = 11"):
+        study = Study(
+            scan(product), backbone, store, method="mahalanobis+quadrics", parameters=given, grid=GRID, taps=taps
+        ).fit()
+    assert study.live == {"k": 16, "m": 12, "area": 33}
+    assert study.preparation.shapes[1][-1] == min(256, sum(channels[tap] for tap in taps[1]))
+    for live in (study.live, {"k": 5, "m": 3, "area": 200}):
+        recipe = study.recipe(product="flange", **live)
+        save(recipe, tmp_path / "r.zip")
+        reloaded = load(tmp_path / "r.zip")
+        assert [view.look.digest for view in reloaded.views] == [look.digest for look in study.preparation.looks]
+        for i in (0, len(study.photos) - 1):
+            pixels = read(study.photos[i].path).pixels
+            for source in (recipe, reloaded):
+                verdict = inspect(pixels, source, backbone=backbone)
+                assert verdict.score == study.scores(**live)[i]
+                assert np.array_equal(verdict.anomaly_map, study.map(i, **live))
+    again = study.with_parameters({})
+    with pytest.warns(UserWarning, match="N = 11"):
+        again.fit()
+    assert np.array_equal(again.scores(), study.scores())
+
+
+def test_with_no_photo_kept_for_limits_those_of_the_fit_stand_in_each_left_out(product, backbone, store):
+    photos = split(scan(product), seed=0, calibrate=0)
+    with pytest.warns(UserWarning, match="N = "):
+        study = Study(photos, backbone, store, parameters={"k": 8}, grid=GRID).fit()
+    folds = crossed(photos.fit, photos.groups, seed=0)
+    fold, others = folds[1]
+    view = study.fit_view(0, samples=others)
+    setters = study.scored.setters()
+    stand_ins = [photo.name for photo, sets in zip(study.photos, setters, strict=True) if sets]
+    assert sorted(stand_ins) == sorted(sample.name for fold, _ in folds for sample in fold)
+    errors = {photo.name: view.errors(*study.features(photo), 8) for photo in study.photos}
+    kept = study.scored._errors(slice(None), 0, 8)
+    for sample in fold:
+        assert np.array_equal(kept[study.scored.index(sample.name)], errors[sample.name])
+    limits = study.default_limits()
+    assert (limits.review, limits.reject) == limits_from_good(study.calibration_scores())
+    assert len(study.recipe().calibration) == len(photos.fit)
+
+
+def test_defects_to_choose_by_are_never_judged(product, backbone, store, monkeypatch):
+    monkeypatch.setattr(splitting, "KNOWN", 2)
+    photos = split(scan(product), seed=0, blind=False)
+    assert photos.choose
+    with pytest.warns(UserWarning, match="N = 11"):
+        study = Study(photos, backbone, store, parameters={"k": 8}, grid=GRID).fit()
+    figures = evaluate(study, study.default_limits(), truth_masks(study.scored))
+    assert figures.counts.defects_total == 3 - len(photos.choose)
+    chosen = study.scored.of_subset("choose")
+    assert {p.name for p, c in zip(study.photos, chosen, strict=True) if c} == {s.name for s in photos.choose}
 
 
 def test_a_damaged_photo_is_left_out_and_listed(product, backbone, store, tmp_path):
@@ -161,7 +233,7 @@ def test_progress_goes_from_nothing_to_all(product, backbone, store):
 
 
 def test_names_and_values_that_are_not_there(study):
-    with pytest.raises(ValueError, match="not on the tray"):
+    with pytest.raises(ValueError, match="not among"):
         study.map("gone.png")
     with pytest.raises(ValueError, match="live parameter"):
         study.scores(q=3)
@@ -177,7 +249,7 @@ def quadric_study(product, backbone, store) -> Study:
 def test_quadrics_score_alike_in_app_and_reloaded_recipe_to_the_bit(quadric_study, backbone, tmp_path, m):
     save(quadric_study.recipe(m=m, product="flange"), tmp_path / "q.zip")
     recipe = load(tmp_path / "q.zip")
-    assert recipe.live == {"m": m}
+    assert recipe.live == {"m": m, "area": 33}
     scores = quadric_study.scores(m=m)
     for position in (0, len(scores) - 1):
         verdict = inspect(read(quadric_study.photos[position].path).pixels, recipe, backbone=backbone)
@@ -185,7 +257,7 @@ def test_quadrics_score_alike_in_app_and_reloaded_recipe_to_the_bit(quadric_stud
 
 
 def test_quadrics_begin_with_all_of_them_and_never_with_more(quadric_study, product, backbone, store):
-    assert quadric_study.live == {"m": 12}
+    assert quadric_study.live == {"m": 12, "area": 33}
     with pytest.raises(ValueError, match="m is 99"):
         Study(scan(product), backbone, store, method="quadrics", parameters={"components": 8, "m": 99}, grid=GRID).fit()
 
@@ -207,8 +279,8 @@ def test_a_quadric_fit_can_be_cancelled_in_the_middle_and_leaves_nothing(product
 
 
 def test_quadrics_are_fitted_in_closed_form_unless_a_robust_fit_is_asked_for(quadric_study):
-    closed = quadric_study.with_parameters({"robust": 0}).fit().scored.detector
+    closed = quadric_study.with_parameters({"robust": 0}).fit().scored.views[0].detector
     assert closed.penalty_value < 1e-8
-    assert quadric_study.scored.detector.penalty_value > 1e-8
+    assert quadric_study.scored.views[0].detector.penalty_value > 1e-8
     sample = quadric_study.patch_sample(600).double()
-    assert quadric_study.scored.detector.score(sample).mean() < closed.score(sample).mean()
+    assert quadric_study.scored.views[0].detector.score(sample).mean() < closed.score(sample).mean()

@@ -40,7 +40,7 @@ def no_network(monkeypatch) -> None:
 
 def test_the_sample_is_drawn_evenly_from_the_store(corp, no_network):
     sample = corp.patch_sample(110)
-    rows = torch.cat([corp._features(photo).reshape(PLACES, -1) for photo in corp.split.fit])
+    rows = torch.cat([corp._features(photo)[0].reshape(PLACES, -1) for photo in corp.split.fit])
     photos = []
     for row in sample:
         found = (rows == row).all(dim=1).nonzero()
@@ -56,31 +56,33 @@ def test_all_patches_when_there_are_fewer_than_wanted(corp):
 
 def test_a_preview_is_the_published_fit_with_the_draw_of_the_full_one(corp):
     sample = PatchSample.of(corp)
-    drawn = cop_corp.draw(corp.preparation.width, 256, seed=corp.seed)
+    drawn = cop_corp.draw(corp.preparation.shapes[0][-1], 256, seed=corp.seed)
     for gamma, M in ((0.5, 32), (2.0, 96), (8.0, 128)):
         detector = sample.fit({"gamma": gamma, "M": M})
         expected = cop_corp.fit_corp(sample.patches, gamma=gamma, M=M, drawn=drawn)
         assert torch.equal(detector.feature_map.w0, expected.feature_map.w0)
         assert torch.equal(detector.feature_map.u, expected.feature_map.u)
         torch.testing.assert_close(detector.eigenvalues, expected.eigenvalues, rtol=1e-4, atol=1e-6)
-        photo = corp.features(corp.photos[0])
+        photo = corp.features(corp.photos[0])[0]
         torch.testing.assert_close(detector.score(photo, q=9), expected.score(photo, q=9), rtol=1e-3, atol=1e-5)
 
 
 def test_of_all_patches_the_preview_is_the_full_fit(corp):
     detector = PatchSample.of(corp).fit({})
-    photo = corp.features(corp.photos[0])
-    torch.testing.assert_close(detector.score(photo, q=5), corp.scored.detector.score(photo, q=5), rtol=1e-3, atol=1e-5)
+    photo = corp.features(corp.photos[0])[0]
+    torch.testing.assert_close(
+        detector.score(photo, q=5), corp.scored.views[0].detector.score(photo, q=5), rtol=1e-3, atol=1e-5
+    )
 
 
 def test_the_exact_kernel_previews_on_the_sample_of_its_fit(hoffmann):
     sample = PatchSample.of(hoffmann)
-    sigma = hoffmann.scored.detector.kernel.sigma
+    sigma = hoffmann.scored.views[0].detector.kernel.sigma
     preview = sample.fit({"sigma": 2 * sigma})
-    full = hoffmann.with_parameters({"sigma": 2 * sigma}).fit().scored.detector
+    full = hoffmann.with_parameters({"sigma": 2 * sigma}).fit().scored.views[0].detector
     assert len(sample.patches) == 150
     assert torch.equal(preview.x, full.x)
-    photo = hoffmann.features(hoffmann.photos[0])
+    photo = hoffmann.features(hoffmann.photos[0])[0]
     assert torch.equal(preview.score(photo, q=20), full.score(photo, q=20))
 
 
@@ -97,7 +99,7 @@ def test_values_out_of_range_are_refused_as_in_the_fit(corp):
 
 
 def test_the_share_that_q_stands_for(corp, hoffmann):
-    for detector in (corp.scored.detector, hoffmann.scored.detector):
+    for detector in (corp.scored.views[0].detector, hoffmann.scored.views[0].detector):
         eigenvalues = detector.eigenvalues.numpy()
         fractions = explained(detector, (1, 3, len(eigenvalues)))
         np.testing.assert_allclose(fractions, [eigenvalues[:q].sum() / eigenvalues.sum() for q in (1, 3, None)])
@@ -115,9 +117,9 @@ def test_features_that_vary_in_nothing_are_explained_by_nothing():
 
 def test_the_share_at_hand_starts_the_fit_it_belongs_to(corp):
     scored = corp.scored
-    q = scored.stops[10]
-    fraction = float(explained(scored.detector, [q])[0])
-    assert stop_explaining(scored.detector, scored.stops, fraction) == q
+    q, detector = scored.stops("q")[10], scored.views[0].detector
+    fraction = float(explained(detector, [q])[0])
+    assert stop_explaining(detector, scored.stops("q"), fraction) == q
 
 
 def drawn(study: Study):
@@ -130,7 +132,7 @@ def test_the_shown_photo_comes_first_and_all_follow(corp, no_network):
     assert run.error == ""
     assert run.complete
     assert run.scored.photos[0] is corp.photos[3]
-    scored = ScoredPhotos("corp", run.scored.detector, GRID, corp.scored.size)
+    scored = ScoredPhotos(run.scored.views, GRID, corp.scored.size)
     for photo in corp.photos:
         scored = scored.with_photo(photo, corp.features(photo))
     assert np.array_equal(run.scores(run.live), scored.scores(**run.live)), "in the order of the gallery"

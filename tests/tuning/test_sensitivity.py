@@ -6,11 +6,12 @@ import pytest
 import torch
 
 from inspect_core.detectors import cop_corp, mahalanobis
-from inspect_core.judge.anomaly_map import to_pixels
+from inspect_core.features.extraction import Look
 from inspect_core.judge.metrics import aupro, auroc, fpr_at_tpr
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
 from inspect_core.tuning import sensitivity
+from inspect_core.view import View
 
 SIZE, GRID = (64, 96), (4, 3)
 KINDS = ("good", "good", "good", "good", "good", "dent", "dent", "unknown")
@@ -24,15 +25,23 @@ def patches(i: int) -> torch.Tensor:
     return torch.from_numpy(rows)
 
 
+def features(i: int) -> list[torch.Tensor]:
+    return [patches(i)]
+
+
+def view(method: str, detector) -> View:
+    return View(method, detector, Look(("made up",)))
+
+
 def filled(scored: ScoredPhotos, defect_types=KINDS) -> ScoredPhotos:
     for i, (kind, part) in enumerate(zip(defect_types, PARTS, strict=True)):
-        scored = scored.with_photo(ScoredPhoto(f"p{i}", f"d{i}", SIZE, kind, part, Path(f"p{i}")), patches(i))
+        scored = scored.with_photo(ScoredPhoto(f"p{i}", f"d{i}", SIZE, kind, part, Path(f"p{i}")), [patches(i)])
     return scored
 
 
 @pytest.fixture
 def scored(recipe) -> ScoredPhotos:
-    return filled(ScoredPhotos("mahalanobis", recipe.detector, GRID, SIZE))
+    return filled(ScoredPhotos(recipe.views, GRID, SIZE))
 
 
 @pytest.fixture
@@ -43,7 +52,7 @@ def masks() -> list[np.ndarray | None]:
 
 
 def test_figures_of_every_stop_are_those_of_its_maps(scored, masks):
-    readings = sensitivity.over_live(scored, masks, (1, 3, 5))
+    readings = sensitivity.over_live(scored, masks, "k", (1, 3, 5), {})
     judge = slice(3, 7)
     for reading, k in zip(readings, (1, 3, 5), strict=True):
         scores, defect = scored.scores(k=k), np.array([False, False, True, True])
@@ -51,13 +60,14 @@ def test_figures_of_every_stop_are_those_of_its_maps(scored, masks):
         assert reading.image_auroc == auroc(scores[judge], defect)
         assert reading.fpr95 == fpr_at_tpr(scores[judge], defect)
         assert reading.aupro == aupro(scored.maps(k=k)[judge], np.stack(masks[judge]))
-        calibrate = scores[:3]
+        calibrate = scored.calibration_scores(k=k)
+        assert len(calibrate) == 3
         assert reading.spread == pytest.approx((calibrate.max() - np.median(calibrate)) / np.median(calibrate))
 
 
 def test_without_defects_the_spread_remains(recipe, masks):
-    scored = filled(ScoredPhotos("mahalanobis", recipe.detector, GRID, SIZE), defect_types=("good",) * 8)
-    (reading,) = sensitivity.over_live(scored, [np.zeros(SIZE, bool)] * 8, (5,))
+    scored = filled(ScoredPhotos(recipe.views, GRID, SIZE), defect_types=("good",) * 8)
+    (reading,) = sensitivity.over_live(scored, [np.zeros(SIZE, bool)] * 8, "k", (5,), {})
     assert math.isnan(reading.image_auroc)
     assert math.isnan(reading.aupro)
     assert math.isnan(reading.fpr95)
@@ -65,10 +75,10 @@ def test_without_defects_the_spread_remains(recipe, masks):
 
 
 def test_without_calibrate_photos_the_spread_is_that_of_the_judged(recipe):
-    scored = ScoredPhotos("mahalanobis", recipe.detector, GRID, SIZE)
+    scored = ScoredPhotos(recipe.views, GRID, SIZE)
     for i in range(3):
-        scored = scored.with_photo(ScoredPhoto(f"p{i}", f"d{i}", SIZE, "good", "judge", Path(f"p{i}")), patches(i))
-    (reading,) = sensitivity.over_live(scored, [None] * 3, (5,))
+        scored = scored.with_photo(ScoredPhoto(f"p{i}", f"d{i}", SIZE, "good", "judge", Path(f"p{i}")), [patches(i)])
+    (reading,) = sensitivity.over_live(scored, [None] * 3, "k", (5,), {})
     assert reading.spread == pytest.approx(sensitivity.spread(scored.scores()))
 
 
@@ -85,31 +95,31 @@ def test_spread_of_scores_that_have_none(scores):
 def test_stops_span_the_fit_and_hold_the_value_in_force():
     rng = np.random.default_rng(0)
     detector = mahalanobis.fit(rng.normal(size=(130, 1, 1, 100)).astype(np.float32), k=100)
-    scored = ScoredPhotos("mahalanobis", detector, (1, 1), (32, 32))
+    scored = ScoredPhotos([view("mahalanobis", detector)], (1, 1), (32, 32))
     for value in (1, 37, 100):
-        stops = sensitivity.chosen_stops(scored, value)
+        stops = sensitivity.chosen_stops(scored, "k", value)
         assert stops == tuple(sorted(set(stops)))
         assert (stops[0], stops[-1]) == (1, 100)
-        assert scored.stop_of(value) in stops
-        assert set(stops) <= set(scored.stops)
+        assert scored.stop_of("k", value) in stops
+        assert set(stops) <= set(scored.stops("k"))
         assert len(stops) <= 11
 
 
 @pytest.fixture
 def corp() -> tuple[ScoredPhotos, np.ndarray]:
     rows = np.random.default_rng(50).normal(size=(400, 5)).astype(np.float32)
-    return filled(ScoredPhotos("corp", cop_corp.fit_corp(rows, gamma=1.0, M=32), GRID, SIZE)), rows
+    return filled(ScoredPhotos([view("corp", cop_corp.fit_corp(rows, gamma=1.0, M=32))], GRID, SIZE)), rows
 
 
 def test_refits_are_read_at_the_same_share_of_variance(corp, masks):
     scored, rows = corp
     fitted = {gamma: cop_corp.fit_corp(rows, gamma=gamma, M=32) for gamma in (0.25, 2.0)}
-    readings = sensitivity.over_refits(scored, masks, (0.25, 2.0), fitted.get, patches, fraction=0.8)
+    readings = sensitivity.over_refits(scored, masks, (0.25, 2.0), fitted.get, features, {}, view=0, fraction=0.8)
     for reading, (gamma, detector) in zip(readings, fitted.items(), strict=True):
         q = detector.components_for(0.8)
-        maps = np.stack([to_pixels(detector.score(patches(i), q=q)[0].numpy(), SIZE) for i in range(8)])
+        refit = filled(ScoredPhotos([view("corp", detector)], GRID, SIZE))
         assert reading.value == gamma
-        assert reading == sensitivity.read_figures(scored, gamma, maps, masks)
+        assert reading == sensitivity.read_figures(refit, gamma, masks, q=q)
 
 
 def test_a_value_that_cannot_be_fitted_leaves_a_gap(corp, masks):
@@ -118,7 +128,7 @@ def test_a_value_that_cannot_be_fitted_leaves_a_gap(corp, masks):
     def fit_at(gamma: float):
         return cop_corp.fit_corp(rows, gamma=gamma, M=32)
 
-    broken, sound = sensitivity.over_refits(scored, masks, (-1.0, 1.0), fit_at, patches, fraction=0.9)
+    broken, sound = sensitivity.over_refits(scored, masks, (-1.0, 1.0), fit_at, features, {}, view=0, fraction=0.9)
     assert math.isnan(broken.image_auroc)
     assert math.isnan(broken.spread)
     assert math.isfinite(sound.image_auroc)
@@ -133,7 +143,9 @@ def test_progress_grows_and_can_stop_the_work(corp, masks):
         masks,
         (1.0, 2.0),
         lambda _: fitted,
-        patches,
+        features,
+        {},
+        view=0,
         fraction=0.9,
         report=lambda fraction, _: told.append(fraction),
     )
@@ -145,4 +157,4 @@ def test_progress_grows_and_can_stop_the_work(corp, masks):
         raise Cancelled
 
     with pytest.raises(Cancelled):
-        sensitivity.over_live(scored, masks, (1, 2), stop)
+        sensitivity.over_live(scored, masks, "q", (1, 2), {}, stop)

@@ -17,15 +17,10 @@ from torch import Tensor
 from inspect_core.detectors.checks import as_features, full_precision
 from inspect_core.detectors.mahalanobis.per_location import (
     grid_distances,
-    location_blocks,
     matrix_blocks,
-    prefix_ends,
     require_grid,
     whitening_blocks,
 )
-
-# Entries of the float64 matrices over the photos left out, all locations together: 16 MB.
-LEFT_OUT_ENTRIES = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,31 +63,6 @@ class Mahalanobis:
         z = as_features(projected, name="projected", width=self.mean.shape[-1])
         require_grid(z, (self.mean.shape[0], self.mean.shape[1]), name="projected")
         return grid_distances(z, self.mean, self._whitening, ks)
-
-    def sweep_left_out(self, projected: Tensor | np.ndarray, ks: Iterable[int]) -> Tensor:
-        """Distances (len(ks), m, h, w) of m photos this was learned from, as if learned without all m of them.
-
-        projected: their features (m, h, w, fitted k) times `projection`; photos of one part belong into one call.
-        Nothing is refitted and every k comes from one pass. Equal to a fit to the other n = images - m photos with
-        ridge * images / n, to 1e-5; with 5 photos or fewer to 1e-3 (features of standard deviation about 1). The cost
-        of a photo grows with m^2: leave out parts and small lots so, large ones by a fit without them.
-        Raises ValueError as `sweep_projected`, and for photos that this was not learned from.
-        """
-        z = as_features(projected, name="projected", width=self.mean.shape[-1])
-        m, (h, w, k) = len(z), self.mean.shape
-        require_grid(z, (h, w), name="projected")
-        if not 1 <= m < self.images:
-            raise ValueError(f"projected holds {m} of {self.images} photos; leave out one or more, not all")
-        last = prefix_ends(ks, k)
-        rows, mean = z.to(self.mean.device).reshape(m, h * w, k), self.mean.reshape(h * w, k)
-        distances = z.new_empty(len(last), m, h * w)
-        with full_precision():
-            for here in location_blocks(h * w, max(1, LEFT_OUT_ENTRIES // m**2)):
-                centred = (rows[:, here] - mean[here]).transpose(0, 1)
-                whitened = torch.cat([centred[..., : b.shape[1]] @ b[here] for b in self._whitening], dim=-1)
-                squared = left_out_squares(whitened.permute(2, 0, 1).double(), images=self.images)
-                distances[:, :, here] = squared[last.to(squared.device)].sqrt().permute(0, 2, 1).to(distances)
-        return distances.reshape(len(last), m, h, w)
 
     def spectrum(self) -> Tensor:
         """Eigenvalues (h, w, k) of each location's embedded covariance without the ridge, float32, descending.
@@ -155,28 +125,6 @@ class Mahalanobis:
     def _whitening(self) -> tuple[Tensor, ...]:
         h, w, k = self.mean.shape
         return whitening_blocks(self.cholesky.reshape(h * w, k, k))
-
-
-def left_out_squares(whitened: Tensor, *, images: int) -> Tensor:
-    """Squared distances (k, p, m) without the m photos themselves, in the first 1, ..., k dimensions, at p locations.
-
-    whitened: (k, p, m) float64, y = L^-1 (z - mean) of m of the `images` = N photos that gave mean and L. Without them
-    the scatter is N L L^T less Z (I + 11^T / n) Z^T, n = N - m, and the mean moves by Z 1 / n. The inversion lemma
-    makes of that d_i^2 = n (K_ii - 1 - 1/n), K = (I - 11^T / N - Y^T Y / N)^-1; a dimension is a rank-one update of K.
-    Raises ValueError when a photo cannot have been among the N.
-    """
-    p, m = whitened.shape[1:]
-    n = images - m
-    inverse = (torch.eye(m, dtype=whitened.dtype, device=whitened.device) + 1 / n).repeat(p, 1, 1)
-    squares = torch.empty_like(whitened)
-    for dimension, y in enumerate(whitened):
-        step = (inverse @ y[:, :, None])[:, :, 0]
-        left = images - (step * y).sum(-1)
-        if not (left > 0).all():
-            raise ValueError("projected holds a photo this was not learned from; score that one with sweep_projected")
-        inverse += step[:, :, None] * (step / left[:, None])[:, None, :]
-        squares[dimension] = n * (inverse.diagonal(dim1=-2, dim2=-1) - 1 - 1 / n)
-    return squares.clamp_min_(0)
 
 
 def project(features: Tensor, projection: Tensor) -> Tensor:

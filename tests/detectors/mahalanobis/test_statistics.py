@@ -91,32 +91,6 @@ def test_projected_features_score_as_features_do() -> None:
     assert torch.equal(model.sweep_projected(projected, [2, 9]), model.sweep(test, [2, 9]))
 
 
-@pytest.mark.filterwarnings("ignore:Learned from N")
-@pytest.mark.parametrize(
-    ("images", "group", "tolerance"),
-    [(2, [1], 1e-3), (5, [3], 1e-3), (25, [0], 1e-4), (60, [7, 2, 31], 1e-5), (60, range(40), 5e-5)],
-)
-def test_photos_left_out_score_as_under_a_fit_without_them(images: int, group, tolerance: float) -> None:
-    projected = torch.from_numpy(correlated(images, d=30))
-    others = [i for i in range(images) if i not in group]
-    ks, w = [1, 7, 29, 30], torch.eye(30)
-    found = fit(projected, projection=w, ridge=0.01).sweep_left_out(projected[list(group)], ks)
-    refitted = fit(projected[others], projection=w, ridge=0.01 * images / len(others))
-    np.testing.assert_allclose(found, refitted.sweep(projected[list(group)], ks), rtol=tolerance)
-
-
-def test_only_photos_learned_from_can_be_left_out() -> None:
-    train = torch.from_numpy(correlated(40, d=12))
-    model = fit(train, projection=torch.eye(12))
-    with pytest.raises(ValueError, match="a photo this was not learned from"):
-        model.sweep_left_out(train[:2] * 50, [12])
-    for photos in (train, train[:0]):
-        with pytest.raises(ValueError, match=f"projected holds {len(photos)} of 40 photos"):
-            model.sweep_left_out(photos, [12])
-    with pytest.raises(ValueError, match="k is 13"):
-        model.sweep_left_out(train[:1], [13])
-
-
 def test_a_batch_scores_as_its_rows_and_an_image_always_the_same() -> None:
     model = fit(correlated(60))
     batch = correlated(17, seed=4)
