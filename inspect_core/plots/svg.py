@@ -70,7 +70,7 @@ def _ticks(low: float, high: float) -> np.ndarray:
     raw = (high - low) / 5
     power = 10 ** np.floor(np.log10(raw))
     step = power * next(digit for digit in (1, 2, 5, 10) if digit * power >= raw)
-    return np.arange(np.ceil(low / step), np.floor(high / step + 1e-9) + 1) * step
+    return np.arange(np.ceil(low / step), np.floor(high / step + 1e-9) + 1) * step + 0.0  # no -0
 
 
 def _figure(value: float, form: str | None) -> str:

@@ -14,7 +14,7 @@ from inspect_core.judge.limits import limits_from_good
 from inspect_core.judge.metrics import aupro, auroc, pro_curve
 from inspect_core.methods.method import Workload
 from inspect_core.methods.pooled import WIDEST
-from inspect_core.methods.table import METHODS, methods_of, title_of
+from inspect_core.methods.table import METHODS, methods_in, methods_of, title_of
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.evaluation import evaluate_photos, truth_masks
@@ -86,11 +86,6 @@ def compare(
                 )
             )
     return Comparison(tuple(rows), trial.basis, alone, tuple(map(title_of, slow)))
-
-
-def methods_in(detectors: Iterable[str]) -> tuple[str, ...]:
-    """The methods of several detectors, each once."""
-    return tuple(dict.fromkeys(name for detector in detectors for name in methods_of(detector)))
 
 
 def _seconds(detector: str, grid: tuple[int, int]) -> float:

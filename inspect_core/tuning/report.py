@@ -215,10 +215,10 @@ def _drawn_curves(comparison: Comparison) -> list[str]:
     figures = []
     if roc := roc_lines(comparison):
         drawn = plots.rates(roc, LIGHT, x="good parts above the limit", y="defects above the limit")
-        figures.append(svg(drawn, LIGHT, width=600, height=340, legend=220))
+        figures.append(svg(drawn, LIGHT, width=660, height=340, legend=280))
     if pro := pro_lines(comparison):
         drawn = plots.rates(pro, LIGHT, x="good pixels above the limit", y="defect area covered", most=0.3)
-        figures.append(svg(drawn, LIGHT, width=600, height=340, legend=220))
+        figures.append(svg(drawn, LIGHT, width=660, height=340, legend=280))
     scores = [
         f"<figure>{svg(plots.scores(*judged_scores(row), _pair(row), LIGHT), LIGHT, width=380, height=220)}"
         f"<figcaption>{html.escape(row.title)}</figcaption></figure>"
