@@ -1,5 +1,5 @@
-import io
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -54,7 +54,7 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, photos_in_
     assert table["Overkill"].str.contains("of 4 good").all()
     assert "best" in " ".join(table["Synthetic defects"])
     assert len(app.get("plotly_chart")) == 2 + len(TWO)
-    assert len(app.get("imgs")) == len(TWO)
+    assert len(app.get("image")) == len(TWO)
     comparison = jobs.found(jobs.order_of(photos_in_hand))
     assert [row.detector for row in comparison.rows] == TWO
     ordered = []
@@ -68,12 +68,6 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, photos_in_
 
 
 def test_a_part_opened_from_a_recipe_has_no_photos_to_compare_on(open_app, photos_in_hand):
-    taught_part.change(photos_in_hand.id, lambda part: SimpleNamespace(**vars(part)) and _without_study(part))
+    taught_part.change(photos_in_hand.id, lambda part: replace(part, study=None))
     app = open_app(PAGE)
     assert "teach it again" in app.info[0].value
-
-
-def _without_study(part):
-    from dataclasses import replace
-
-    return replace(part, study=None)
