@@ -22,6 +22,6 @@ if taught.study is None:
 order = jobs.order_of(taught)
 comparison = jobs.found(order)
 if comparison is None:
-    panels.offer(order)
+    panels.start(order)
 else:
     panels.results(taught, order, comparison)

@@ -25,7 +25,7 @@ TELLING = 60
 """Photos offered to be looked at side by side."""
 
 
-def offer(order: Order) -> None:
+def start(order: Order) -> None:
     """Which detectors to compare, how long that takes, and the button that starts it, or its progress."""
     detectors = st.multiselect("Detectors", ALL, default=ALL, format_func=title_of, key="compare_detectors")
     job = shell.jobs().current
@@ -59,7 +59,7 @@ def results(taught: TaughtPart, order: Order, comparison: Comparison) -> None:
     _one_part(order)
     _scores(comparison)
     with st.expander("Compare again"):
-        offer(order)
+        start(order)
 
 
 def _table(taught: TaughtPart, comparison: Comparison) -> None:
