@@ -45,6 +45,7 @@ if __name__ == "__main__":  # run for a session
             ],
             "Understand": [
                 st.Page("pages/explore.py", title="Explore", icon=":material/scatter_plot:"),
+                st.Page("pages/compare.py", title="Compare", icon=":material/compare:"),
                 st.Page("pages/defect_types.py", title="Defect types", icon=":material/category:"),
             ],
             "Release": [

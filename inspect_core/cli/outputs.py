@@ -77,18 +77,23 @@ def table_row(name: str, digest: str, verdict: Verdict, recipe: Recipe, *, secon
 def write_figures(path: Path, figures: list[dict]) -> None:
     """Write rows of figures, of which each has "live" as its first field, as JSON. Raises as `write_table` does."""
     check_figures(path)
+    write_text(path, json.dumps(figures, indent=1))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write text in UTF-8 where nothing stands in the way. Raises OSError when the disk is full or not writable."""
     with replacing(path) as new:
-        new.write_text(json.dumps(figures, indent=1), encoding="utf-8")
+        new.write_text(text, encoding="utf-8", newline="")
 
 
 def check_table(path: Path) -> None:
     """Raise PlaceError, naming it, when something stands at `path` that does not begin as a table of verdicts does."""
-    _check_own(path, _TABLE_BEGINS, "a table of verdicts")
+    check_own(path, _TABLE_BEGINS, "a table of verdicts")
 
 
 def check_figures(path: Path) -> None:
     """Raise PlaceError, naming it, when something stands at `path` that does not begin as figures do."""
-    _check_own(path, _FIGURES_BEGIN, "a file of figures")
+    check_own(path, _FIGURES_BEGIN, "a file of figures")
 
 
 class Maps:
@@ -213,7 +218,8 @@ def _line(name: str, content: bytes) -> str:
     return f"{hashlib.sha256(content).hexdigest()}  {shown(name)}"
 
 
-def _check_own(path: Path, begins: bytes, what: str) -> None:
+def check_own(path: Path, begins: bytes, what: str) -> None:
+    """Raise PlaceError, naming it, when something stands at `path` that does not begin as `what` of Loupe's does."""
     check_folder(path)
     if not os.path.lexists(path):
         return

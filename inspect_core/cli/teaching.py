@@ -45,8 +45,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--download", action="store_true", help="fetch the backbone's weights when there are none")
 
 
-def taught(options: argparse.Namespace, *, guard: str, fused_guard: bool = False) -> Taught:
-    """What the folder teaches, as the page would; guard, fused_guard: fields of the order."""
+def order_of(options: argparse.Namespace, *, guard: str, fused_guard: bool = False) -> Order:
+    """What the options order, after a word on the folder; guard, fused_guard: fields of the order."""
     samples = scan(options.folder)
     for row in samples.table():
         say(f"{row.what:>16} {row.count:5}  {row.remark}")
@@ -59,7 +59,7 @@ def taught(options: argparse.Namespace, *, guard: str, fused_guard: bool = False
         download_weights(spec_of(options.backbone, has_weights=False))
     names = ("k", "gamma", "M", "sigma", "q", "m", "components", "robust")
     given = {name: value for name in names if (value := getattr(options, name)) is not None}
-    order = Order(
+    return Order(
         options.folder.resolve().stem,
         parts,
         backbone=options.backbone,
@@ -76,6 +76,11 @@ def taught(options: argparse.Namespace, *, guard: str, fused_guard: bool = False
         weights=options.weights,
         device=options.device,
     )
+
+
+def taught(options: argparse.Namespace, *, guard: str, fused_guard: bool = False) -> Taught:
+    """What the folder teaches, as the page would; otherwise as `order_of`."""
+    order = order_of(options, guard=guard, fused_guard=fused_guard)
     with bar() as report:
         found = teach(order, feature_store(), report)
     backbone = found.study.preparation.backbone

@@ -17,8 +17,8 @@ from inspect_core.judge.confidence import (
     reliability_curve,
 )
 from inspect_core.judge.identification import identification_rate, identification_threshold
-from inspect_core.judge.ranking import auroc, fpr95_of_foreign, fpr_at_tpr
-from inspect_core.judge.region_overlap import aupro, aupro_averaged_per_image
+from inspect_core.judge.ranking import auroc, fpr95_of_foreign, fpr_at_tpr, roc_curve
+from inspect_core.judge.region_overlap import aupro, aupro_averaged_per_image, pro_curve
 
 __all__ = [
     "ReliabilityCurve",
@@ -34,5 +34,7 @@ __all__ = [
     "identification_threshold",
     "mean_max_confidence",
     "ood_calibration_error",
+    "pro_curve",
     "reliability_curve",
+    "roc_curve",
 ]

@@ -47,6 +47,20 @@ def fpr_at_tpr(scores: ArrayLike, labels: ArrayLike, *, tpr: float = 0.95) -> fl
     return float((good >= threshold).mean())
 
 
+def roc_curve(scores: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """(false-positive rate, true-positive rate), each (t + 1,), from (0, 0) on at each of the t distinct scores.
+
+    A part is caught when its score is at least the threshold. Raises ValueError as `auroc`, and for a missing class.
+    """
+    good, defects = _by_class(scores, labels)
+    if not (good.size and defects.size):
+        raise ValueError(f"a ROC curve needs both classes; there are {good.size} good and {defects.size} defective")
+    thresholds = np.unique(np.concatenate([good, defects]))[::-1]
+    below = (np.searchsorted(np.sort(side), thresholds, side="left") / side.size for side in (good, defects))
+    fpr, tpr = (np.concatenate([[0.0], 1 - fraction]) for fraction in below)
+    return fpr, tpr
+
+
 def fpr95_of_foreign(good_scores: ArrayLike, foreign_scores: ArrayLike) -> float:
     """FPR95 of the out-of-distribution literature: share of foreign images accepted when 95 % of the good are.
 

@@ -41,6 +41,24 @@ def aupro(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> float:
     return _partial_area(above, at_least, weights, max_fpr)
 
 
+def pro_curve(
+    maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3, points: int = 61
+) -> tuple[np.ndarray, np.ndarray]:
+    """(FPR, PRO), each (points + 1,), from (0, 0) to max_fpr: the curve below which `aupro` measures, for a plot.
+
+    Raises ValueError as `aupro`, and when there is no region or no normal pixel.
+    """
+    maps, masks = _checked(maps, masks, max_fpr)
+    regions, normal = _region_pixels(maps, masks), np.sort(maps[~masks])
+    if not (regions and normal.size):
+        raise ValueError(f"a PRO curve needs a region and a normal pixel; there are {len(regions)} and {normal.size}")
+    at = np.ceil((1 - np.linspace(0, max_fpr, points)) * normal.size).astype(int) - 1
+    thresholds = normal[np.maximum(at, 0)]
+    fpr = 1 - np.searchsorted(normal, thresholds, side="right") / normal.size
+    pro = [1 - np.searchsorted(np.sort(own), thresholds, side="right") / own.size for _, own in regions]
+    return np.concatenate([[0.0], fpr]), np.concatenate([[0.0], np.mean(pro, axis=0)])
+
+
 def aupro_averaged_per_image(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> float:
     """PRO averaged per image and then over images, FPR averaged over images: for comparison with tables made so.
 

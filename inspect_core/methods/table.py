@@ -1,7 +1,7 @@
 """Every method by name: each other file of this folder that holds a METHOD is a row."""
 
 import pkgutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 
 from inspect_core import methods
@@ -45,6 +45,11 @@ def methods_of(detector: str) -> tuple[str, ...]:
     if len(set(live)) < len(live) or len(set(names)) < len(names):
         raise ValueError(f"detector is {detector!r}, whose methods move the same parameter; join methods that differ")
     return names
+
+
+def methods_in(detectors: Iterable[str]) -> tuple[str, ...]:
+    """The methods of several detectors, each once."""
+    return tuple(dict.fromkeys(name for detector in detectors for name in methods_of(detector)))
 
 
 def known_parameters(detector: str) -> set[str]:

@@ -57,16 +57,20 @@ def evaluate(study: Study, limits: Limits, masks: list[np.ndarray | None], **liv
 
     masks: as `truth_masks` gives them. Raises ValueError for a value outside the fit.
     """
-    scored = study.scored
+    return evaluate_photos(study.at(live), limits, masks, **live)
+
+
+def evaluate_photos(scored: ScoredPhotos, limits: Limits, masks: list[np.ndarray | None], **live: int) -> Evaluation:
+    """As `evaluate`, at a value that is kept."""
     chosen = scored.of_subset("judge")
-    scores = study.scores(**live)[chosen]
+    scores = scored.scores(**live)[chosen]
     defect = scored.good_and_defect()[1][chosen]
     known = [i for i in np.flatnonzero(chosen).tolist() if masks[i] is not None]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         pixel_auroc, overlap = float("nan"), float("nan")
         if known:
-            maps = np.stack([study.map(i, **live) for i in known])
+            maps = scored.maps(known, **live)
             true = np.stack([masks[i] for i in known])
             pixel_auroc, overlap = auroc(maps.ravel(), true.ravel()), aupro(maps, true)
         return Evaluation(

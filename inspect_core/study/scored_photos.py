@@ -116,6 +116,10 @@ class ScoredPhotos:
             (other or view).sweep(own, [min(stop, other.stops[-1]) for stop in view.stops] if other else view.stops)
             for view, other, own in zip(self.views, views or [None] * len(self.views), features, strict=True)
         ]
+        return self.with_errors(photo, errors)
+
+    def with_errors(self, photo: ScoredPhoto, errors: Sequence[np.ndarray]) -> "ScoredPhotos":
+        """These with one photo more, given its (stops, h, w) float32 errors for each view. Raises as `with_photo`."""
         block = np.concatenate(errors)
         if not (np.abs(block) <= LARGEST).all():
             raise ValueError(f"{photo.name} has no finite score; look at the photo, or teach again")

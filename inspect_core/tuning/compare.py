@@ -1,118 +1,37 @@
-"""Detectors side by side on the same photos and features, and the one to begin with on a new folder."""
+"""Runs detectors side by side on the same photos and features."""
 
+import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
+from torch import Tensor
 
 from inspect_core.features.store import Store
 from inspect_core.images.read import ImageError, read
-from inspect_core.judge.limits import Counts, count_parts, limits_from_good
-from inspect_core.judge.metrics import aupro, auroc
+from inspect_core.judge.limits import limits_from_good
+from inspect_core.judge.metrics import aupro, auroc, pro_curve
 from inspect_core.methods.method import Workload
 from inspect_core.methods.pooled import WIDEST
-from inspect_core.methods.table import JOIN, METHODS, methods_of, title_of
+from inspect_core.methods.table import METHODS, methods_in, methods_of, title_of
+from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
-from inspect_core.study.evaluation import truth_masks
+from inspect_core.study.evaluation import evaluate_photos, truth_masks
 from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
 from inspect_core.study.study import Study
+from inspect_core.tuning.comparison import ALL, Comparison, Estimate, Row
 from inspect_core.tuning.order import Order
-from inspect_core.tuning.trial import SHRINK, is_better, make_trial
+from inspect_core.tuning.trial import SHRINK, Trial, make_trial
 from inspect_core.verdict import Limits
 from inspect_core.view import View, with_taps
 
-DEFAULT = f"mahalanobis{JOIN}quadrics"
-CHEAP = (DEFAULT, "mahalanobis", f"mahalanobis{JOIN}corp", f"mahalanobis{JOIN}nearest")
-"""Candidates for a new folder, the preferred first."""
-ALL = (*CHEAP, f"mahalanobis{JOIN}kernel_pca", "corp", "cop", "kernel_pca", "quadrics", "nearest")
 SLOWEST = 0.02
 """Seconds that the methods of a candidate for a new folder may take a photo, by their forecast: with them a verdict
 takes about 3.5 times the smallest backbone alone. By a forecast, so that the same photos choose the same detector."""
-MARGIN = 0.05
-"""Of quality, from 0 to 1: a smaller lead on made-up defects did not carry over to true ones (magnetic tile: .02 there,
--.02 in image AUROC)."""
 DRAWS = 500
 AUPRO_DRAWS = 30
 RUNS = 5
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A figure with its 95 % interval; NaN where the photos cannot give it."""
-
-    value: float
-    low: float
-    high: float
-
-    def ties(self, other: "Estimate") -> bool:
-        """Whether either value lies in the other's interval."""
-        return self.low <= other.value <= self.high or other.low <= self.value <= other.high
-
-
-@dataclass(frozen=True, eq=False)
-class Row:
-    """One detector in a comparison.
-
-    quality: on the trial, photo by photo, 0 to 1; image_auroc, aupro: on the judge photos; limits, counts: the
-    suggested ones and what they do to the judge photos; fit_seconds, verdict_ms: of teaching without extraction, and
-    from file to map; arrays_mb: of the detector's arrays; scored: the photos, for maps and histograms; live: in force.
-    """
-
-    detector: str
-    qualities: np.ndarray
-    quality: Estimate
-    image_auroc: Estimate
-    aupro: Estimate
-    limits: Limits | None
-    counts: Counts
-    fit_seconds: float
-    verdict_ms: float
-    arrays_mb: float
-    scored: ScoredPhotos
-
-    @property
-    def title(self) -> str:
-        return title_of(self.detector)
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """rows: one a detector, as asked for; basis: what the trial rests on, in words; backbone_ms: of the network alone;
-    known: whether known defects are part of the trial; slow: titles of candidates left out because their verdict takes
-    too long.
-    """
-
-    rows: tuple[Row, ...]
-    basis: str
-    backbone_ms: float
-    known: bool = False
-    slow: tuple[str, ...] = ()
-
-    def chosen(self) -> Row:
-        """The first row, unless another is better beyond chance on the same photos, and on made-up ones by MARGIN; then
-        the best one.
-        """
-        first, margin = self.rows[0], 0.0 if self.known else MARGIN
-        better = [
-            row for row in self.rows[1:]
-            if row.quality.value >= first.quality.value + margin and is_better(row.qualities, first.qualities)
-        ]  # fmt: skip
-        return max(better, key=lambda row: row.quality.value, default=first)
-
-    def reason(self) -> str:
-        """Why the chosen one was chosen, a sentence."""
-        chosen, first = self.chosen(), self.rows[0]
-        left_out = f" Left out, as a verdict would take too long: {', '.join(self.slow)}." if self.slow else ""
-        if chosen is first:
-            return (
-                f"{first.title}, the default: on {self.basis}, none of {len(self.rows) - 1} others did clearly "
-                f"better.{left_out}"
-            )
-        return (
-            f"{chosen.title}: on {self.basis} it sets the defects off best, {100 * chosen.quality.value:.0f} of 100 "
-            f"against {100 * first.quality.value:.0f} for {first.title}.{left_out}"
-        )
 
 
 def compare(
@@ -124,41 +43,48 @@ def compare(
     judged: bool = True,
     slowest: float | None = None,
 ) -> Comparison:
-    """Every detector at its defaults on one extraction, each of their methods fitted once.
+    """Every detector on one extraction, each of their methods fitted once and asked once about a photo.
 
-    judged: whether the judge photos are scored; slowest: seconds a photo above which a detector is left out by its
-    forecast (the first never is). Raises ValueError as Study does, and whatever `report` raises to stop.
+    The methods begin at their defaults, but for the order's parameters. judged: whether the judge photos are scored;
+    slowest: seconds a photo above which a detector is left out by its forecast (the first never is). Holds the device
+    all the while. Raises ValueError as Study does, and whatever `report` raises to stop.
     """
     slow = () if slowest is None else tuple(name for name in detectors[1:] if _seconds(name, order.grid) > slowest)
     detectors = [name for name in detectors if name not in slow]
-    methods = tuple(dict.fromkeys(name for detector in detectors for name in methods_of(detector)))
+    methods = methods_in(detectors)
     backbone, taps = with_taps(
         methods, order.backbone, taps=order.taps, size=order.size, device=order.device, weights=order.weights
     )
-    study = Study(order.photos, backbone, store, method=methods, grid=order.grid, taps=taps, seed=order.seed)
-    study.extract(stage(report, 0.0, 0.3))
-    trial = make_trial(study, stage(report, 0.3, 0.4))
-    views, seconds, fitting = {}, {}, stage(report, 0.4, 0.7)
-    for number, name in enumerate(methods):
-        began = time.perf_counter()
-        views[name] = study.fit_view(number, stage(fitting, number / len(methods), (number + 1) / len(methods)))
-        seconds[name] = time.perf_counter() - began
-    photo = next(found for found, _, _ in trial.photos)
-    alone = _median_ms(lambda: backbone.tap_maps(np.zeros((1, *backbone.size, 3), np.uint8)))
-    rows: list[Row] = []
-    masks: list | None = None
-    for number, detector in enumerate(detectors):
-        report(0.7 + 0.3 * number / len(detectors), f"comparing: {title_of(detector)}")
-        looks = [methods.index(name) for name in methods_of(detector)]
-        chosen = [replace(views[name], only=(views[name].start,)) for name in methods_of(detector)]
-        took = _verdict_ms(study, photo, chosen, looks) if judged else float("nan")
-        tried = trial.scored(chosen, looks)
-        qualities = trial.qualities(tried)
-        scored = _scored(study, chosen, looks) if judged else tried
-        masks = truth_masks(scored) if judged and masks is None else masks
-        rows.append(
-            _row(detector, qualities, scored, masks, sum(seconds[name] for name in methods_of(detector)), took, chosen)
-        )
+    with device_lock(backbone.device):
+        study = Study(
+            order.photos, backbone, store, method=methods, parameters=order.parameters, grid=order.grid, taps=taps,
+            area=order.area, seed=order.seed,
+        )  # fmt: skip
+        study.extract(stage(report, 0.0, 0.2))
+        trial = make_trial(study, stage(report, 0.2, 0.25))
+        views, seconds = _fitted(study, stage(report, 0.25, 0.4))
+        tried = _scored(study, detectors, views, ((photo, own) for photo, own, _ in trial.photos))
+        scored, masks = tried, None
+        if judged:
+            scored = _scored(study, detectors, views, _judged(study, stage(report, 0.45, 0.85)))
+            masks = truth_masks(scored[detectors[0]])
+        photo = trial.photos[0][0]
+        alone = _median_ms(lambda: backbone.tap_maps(np.zeros((1, *backbone.size, 3), np.uint8)))
+        rows = []
+        for number, detector in enumerate(detectors):
+            report(0.85 + 0.15 * number / len(detectors), f"comparing: {title_of(detector)}")
+            own = {name: views[name] for name in methods_of(detector)}
+            rows.append(
+                Row(
+                    detector,
+                    **_of_trial(trial, tried[detector]),
+                    **_of_judged(scored[detector], masks),
+                    fit_seconds=sum(seconds[name] for name in own),
+                    verdict_ms=_verdict_ms(study, photo, own) if judged else math.nan,
+                    arrays_mb=sum(map(_megabytes, own.values())),
+                    scored=scored[detector],
+                )
+            )
     return Comparison(tuple(rows), trial.basis, alone, bool(order.photos.choose), tuple(map(title_of, slow)))
 
 
@@ -169,78 +95,115 @@ def _seconds(detector: str, grid: tuple[int, int]) -> float:
     return sum(row.costs(two, row.defaults).seconds - row.costs(one, row.defaults).seconds for row in rows)
 
 
-def _scored(study: Study, views: Sequence[View], looks: Sequence[int]) -> ScoredPhotos:
-    """The calibrate and judge photos under these views."""
-    scored = ScoredPhotos(views, study.preparation.grid, study.preparation.backbone.size)
+def _fitted(study: Study, report: Report) -> tuple[dict[str, View], dict[str, float]]:
+    """Each method fitted, at the live value it begins with, and the seconds that took."""
+    views, seconds = {}, {}
+    for number, name in enumerate(study.methods):
+        began = time.perf_counter()
+        share = (number / len(study.methods), (number + 1) / len(study.methods))
+        view = study.fit_view(number, stage(report, *share))
+        views[name], seconds[name] = replace(view, only=(view.start,)), time.perf_counter() - began
+    return views, seconds
+
+
+def _judged(study: Study, report: Report) -> Iterable[tuple[ScoredPhoto, tuple[Tensor, ...]]]:
+    """The calibrate and judge photos with their features."""
     shown = [("calibrate", s) for s in study.split.calibrate] + [("judge", s) for s in study.split.judge]
-    for part, sample in shown:
+    for done, (part, sample) in enumerate(shown, start=1):
+        report(done / len(shown), f"scoring photo {done} of {len(shown)}")
         if (found := study.scored_photo(sample, part)) is not None:
-            photo, features = found
-            scored = scored.with_photo(photo, [features[look] for look in looks])
-    return scored
+            yield found
 
 
-def _row(
-    detector: str,
-    qualities: np.ndarray,
-    scored: ScoredPhotos,
-    masks: list[np.ndarray | None] | None,
-    fit_seconds: float,
-    verdict_ms: float,
-    views: Sequence[View],
-) -> Row:
+def _scored(
+    study: Study,
+    detectors: Sequence[str],
+    views: Mapping[str, View],
+    photos: Iterable[tuple[ScoredPhoto, Sequence[Tensor]]],
+) -> dict[str, ScoredPhotos]:
+    """The photos under every detector; a method that is part of several looks at each photo once."""
+    grid, size = study.preparation.grid, study.preparation.backbone.size
+    found = {
+        detector: ScoredPhotos([views[name] for name in methods_of(detector)], grid, size, area=study.area)
+        for detector in detectors
+    }
+    for photo, features in photos:
+        errors = {name: view.sweep(own, view.stops) for (name, view), own in zip(views.items(), features, strict=True)}
+        for detector in detectors:
+            found[detector] = found[detector].with_errors(photo, [errors[name] for name in methods_of(detector)])
+    return found
+
+
+def _of_trial(trial: Trial, tried: ScoredPhotos) -> dict:
+    """The fields of a row that rest on the trial."""
+    qualities = trial.qualities(tried)
+    return {
+        "qualities": qualities,
+        "quality": _mean(qualities),
+        "synthetic": _mean(qualities[: trial.pasted]),
+        "known": _mean(qualities[trial.pasted :]),
+    }
+
+
+def _of_judged(scored: ScoredPhotos, masks: list[np.ndarray | None] | None) -> dict:
+    """The fields of a row that rest on the judge photos; masks: of `truth_masks`, None when these were not scored."""
     setting = scored.calibration_scores()
     limits = Limits(*limits_from_good(setting)) if len(setting) else None
-    good, defect = scored.good_and_defect()
-    judge, scores = scored.of_subset("judge"), scored.scores()
-    nothing = Estimate(float("nan"), float("nan"), float("nan"))
-    ranked = overlap = nothing
-    if masks is not None and (good & judge).any() and (defect & judge).any():
-        ranked = _bootstrapped(
-            lambda rows: auroc(scores[rows], defect[rows]), np.flatnonzero(judge & (good | defect)), defect, DRAWS
-        )
-        known = np.array([i for i in np.flatnonzero(judge) if masks[i] is not None], int)
-        if defect[known].any():
-            here = slice(SHRINK // 2, None, SHRINK)
-            maps = {i: scored.map(int(i))[here, here] for i in known}
-            small = {i: masks[i][here, here] for i in known}
-            overlap = _bootstrapped(
-                lambda rows: aupro(np.stack([maps[i] for i in rows]), np.stack([small[i] for i in rows])),
-                known, defect, AUPRO_DRAWS,
-            )  # fmt: skip
-    counts = Counts(0, 0, 0, 0)
-    if limits is not None:
-        counts = count_parts(scores[judge & good], scores[judge & defect], review=limits.review, reject=limits.reject)
-    spread = 1.96 * qualities.std(ddof=1) / np.sqrt(len(qualities))
-    quality = Estimate(float(qualities.mean()), float(qualities.mean() - spread), float(qualities.mean() + spread))
-    arrays = sum(value.nelement() * value.element_size() for view in views for value in view.detector.arrays().values())
-    return Row(
-        detector, qualities, quality, ranked, overlap, limits, counts, fit_seconds, verdict_ms, arrays / 1e6, scored
+    found = {"limits": limits, "evaluation": None, "image_auroc": Estimate(), "aupro": Estimate(), "pro": None}
+    if masks is None or limits is None:
+        return found
+    found["evaluation"] = evaluation = evaluate_photos(scored, limits, masks)
+    (good, defect), judge, scores = scored.good_and_defect(), scored.of_subset("judge"), scored.scores()
+    if not ((good & judge).any() and (defect & judge).any()):
+        return found
+    rows = np.flatnonzero(judge & (good | defect))
+    found["image_auroc"] = Estimate.of(
+        evaluation.image_auroc, _drawn(lambda rows: auroc(scores[rows], defect[rows]), rows, defect, DRAWS)
     )
+    known = np.array([i for i in np.flatnonzero(judge) if masks[i] is not None], int)
+    if defect[known].any():
+        here = slice(SHRINK // 2, None, SHRINK)
+        maps = {i: scored.map(int(i))[here, here] for i in known}
+        small = {i: masks[i][here, here] for i in known}
+
+        def covered(rows: np.ndarray) -> float:
+            return aupro(np.stack([maps[i] for i in rows]), np.stack([small[i] for i in rows]))
+
+        found["aupro"] = Estimate.of(evaluation.aupro, _drawn(covered, known, defect, AUPRO_DRAWS))
+        found["pro"] = pro_curve(np.stack(list(maps.values())), np.stack(list(small.values())))
+    return found
 
 
-def _bootstrapped(figure: Callable[[np.ndarray], float], rows: np.ndarray, defect: np.ndarray, draws: int) -> Estimate:
-    """A figure of these photos, and twice the spread it has over photos drawn anew, good and defective ones apart."""
-    rng, value = np.random.default_rng(0), figure(rows)
-    kinds = [rows[defect[rows]], rows[~defect[rows]]]
-    drawn = [figure(np.concatenate([rng.choice(kind, len(kind)) for kind in kinds if len(kind)])) for _ in range(draws)]
-    half = 1.96 * float(np.std(drawn))
-    return Estimate(value, max(value - half, 0.0), min(value + half, 1.0))
+def _mean(qualities: np.ndarray) -> Estimate:
+    if not len(qualities):
+        return Estimate()
+    drawn = np.random.default_rng(0).choice(qualities, (DRAWS, len(qualities))).mean(axis=1)
+    return Estimate.of(float(qualities.mean()), drawn)
 
 
-def _verdict_ms(study: Study, photo: ScoredPhoto, views: Sequence[View], looks: Sequence[int]) -> float:
+def _drawn(figure: Callable[[np.ndarray], float], rows: np.ndarray, defect: np.ndarray, draws: int) -> list[float]:
+    """A figure over photos drawn anew from these, good and defective ones apart."""
+    rng = np.random.default_rng(0)
+    kinds = [kind for kind in (rows[defect[rows]], rows[~defect[rows]]) if len(kind)]
+    return [figure(np.concatenate([rng.choice(kind, len(kind)) for kind in kinds])) for _ in range(draws)]
+
+
+def _megabytes(view: View) -> float:
+    return sum(value.nelement() * value.element_size() for value in view.detector.arrays().values()) / 1e6
+
+
+def _verdict_ms(study: Study, photo: ScoredPhoto, views: Mapping[str, View]) -> float:
     """From a photo's file to its grid errors, beside the other detectors' features, which are not counted."""
-    look_at = replace(study.preparation, looks=tuple(study.preparation.looks[look] for look in looks))
+    look_at = replace(study.preparation, looks=tuple(view.look for view in views.values()))
 
     def verdict() -> None:
-        raw = [replace(view, scales={}) for view in views]
-        for view, own in zip(raw, look_at.features(read(photo.path).pixels), strict=True):
+        for view, own in zip(views.values(), look_at.features(read(photo.path).pixels), strict=True):
             view.errors(own, view.start)
 
     try:
         return _median_ms(verdict)
     except ImageError:
-        return float("inf")
+        return math.inf
 
 
 def _median_ms(run: Callable[[], object]) -> float:

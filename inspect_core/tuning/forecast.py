@@ -1,20 +1,24 @@
 """What teaching will cost, said before it starts: measured on one photo here, then multiplied."""
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from inspect_core.features.extraction import Preparation
 from inspect_core.features.store import Store
-from inspect_core.methods.table import METHODS, methods_of, parameters_of
-from inspect_core.tuning.compare import DEFAULT
+from inspect_core.methods.method import Costs
+from inspect_core.methods.table import METHODS, methods_in, methods_of, parameters_of
+from inspect_core.tuning.comparison import CHEAP, DEFAULT
+from inspect_core.tuning.trial import MOST_GOOD, PASTED
 from inspect_core.view import costs_of, looks_of, with_taps
 
 READING = 0.006
 SUGGESTING = 10.0
 RUNNING_APP = 700 << 20
+JUDGING, JUDGING_PHOTO = 2.0, 0.01
+"""Seconds of a detector in a comparison, and of each photo it is judged by: figures, intervals, timing of verdicts."""
 
 
 @dataclass(frozen=True)
@@ -43,23 +47,50 @@ def forecast(
     """The cost of teaching `fit` photos and scoring `shown` ones, from timing one grey photo on this machine.
 
     The photos to fit go through the network twice: for their patches, and as a whole for the product check. method
-    None: the detector is first chosen by a comparison, which fits each candidate once.
+    None: a comparison of the quick detectors comes first.
+
     Raises ValueError when the backbone cannot be loaded, a parameter is unknown, or teaching would take more memory
     than LARGEST_FIT.
     """
-    compared, method = method is None, method or DEFAULT
+    if method is None:
+        first = forecast_comparison(backbone, CHEAP[:2], size=size, grid=grid, fit=fit, shown=0, store=store)
+        then = forecast(
+            backbone, taps=taps, size=size, grid=grid, method=DEFAULT, parameters=parameters, fit=fit, shown=shown,
+            store=store,
+        )  # fmt: skip
+        return replace(then, seconds=first.seconds + then.seconds, memory=max(first.memory, then.memory))
     methods, chosen = methods_of(method), parameters_of(methods_of(method), parameters)
     loaded, seen = with_taps(methods, backbone, taps=taps, size=size)
     preparation = Preparation(loaded, grid, looks_of(methods, chosen, loaded, seen, 0))
     costs = costs_of(methods, chosen, preparation, fit=fit, shown=shown)
-    grey = np.full((*size, 3), 128, np.uint8)
+    suggesting = SUGGESTING if len(methods) == 1 and METHODS[method].live == "q" else 0.0
+    return _forecast(preparation, costs, suggesting, photos=fit + shown, runs=2 * fit + shown, store=store)
+
+
+def forecast_comparison(
+    backbone: str, detectors: Sequence[str], *, size: tuple[int, int], grid: tuple[int, int], fit: int, shown: int,
+    store: Store,
+) -> Forecast:  # fmt: skip
+    """The cost of comparing detectors on `fit` photos and `shown` others; otherwise as `forecast`."""
+    methods = methods_in(detectors)
+    chosen = parameters_of(methods, {})
+    loaded, seen = with_taps(methods, backbone, size=size)
+    preparation = Preparation(loaded, grid, looks_of(methods, chosen, loaded, seen, 0))
+    tried = min(fit, MOST_GOOD) + PASTED
+    costs = costs_of(methods, chosen, preparation, fit=fit, shown=shown + tried)
+    judging = len(detectors) * (JUDGING + JUDGING_PHOTO * shown)
+    return _forecast(preparation, costs, judging, photos=fit + shown, runs=fit + shown + PASTED, store=store)
+
+
+def _forecast(
+    preparation: Preparation, costs: Costs, seconds: float, *, photos: int, runs: int, store: Store
+) -> Forecast:
+    """photos: whose features are kept; runs: of the network; seconds: what comes on top."""
+    grey = np.full((*preparation.backbone.size, 3), 128, np.uint8)
     preparation.features(grey)
     began = time.perf_counter()
     preparation.features(grey)
-    per_photo = READING + time.perf_counter() - began
-    disk = preparation.bytes_per_photo * (fit + shown)
-    fits = store.would_fit(disk)
-    suggesting = SUGGESTING if len(methods) == 1 and METHODS[method].live == "q" else 0.0
-    teaching = (fit + shown) * per_photo + suggesting + costs.seconds
-    seconds = teaching * (2 if compared else 1) + fit * per_photo
-    return Forecast(seconds, RUNNING_APP + costs.memory, disk, loaded.engine, fits)
+    seconds += costs.seconds + runs * (READING + time.perf_counter() - began)
+    disk = preparation.bytes_per_photo * photos
+    engine = preparation.backbone.engine
+    return Forecast(seconds, RUNNING_APP + costs.memory, disk, engine, store.would_fit(disk))

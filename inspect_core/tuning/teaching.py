@@ -11,7 +11,8 @@ from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.study import Study
-from inspect_core.tuning.compare import CHEAP, SLOWEST, compare
+from inspect_core.tuning.compare import SLOWEST, compare
+from inspect_core.tuning.comparison import CHEAP
 from inspect_core.tuning.order import Order
 from inspect_core.tuning.suggest import Suggestion, fit_as_suggested
 from inspect_core.view import with_taps

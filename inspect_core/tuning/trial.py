@@ -48,11 +48,11 @@ class Trial:
         made = f"{self.pasted} good photos with synthetic defects pasted in"
         return made if not known else f"{made} and {known} known defects"
 
-    def scored(self, views: Sequence[View], looks: Sequence[int] | None = None) -> ScoredPhotos:
-        """Its photos under a detector. looks: positions among the features of what each view sees; None: in order."""
+    def scored(self, views: Sequence[View]) -> ScoredPhotos:
+        """Its photos under a detector."""
         scored = ScoredPhotos(views, self.grid, self.size)
         for photo, features, _ in self.photos:
-            scored = scored.with_photo(photo, features if looks is None else [features[look] for look in looks])
+            scored = scored.with_photo(photo, features)
         return scored
 
     def qualities(self, scored: ScoredPhotos, **live: int) -> np.ndarray:

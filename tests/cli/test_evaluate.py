@@ -16,8 +16,38 @@ def test_evaluate_measures_every_value_asked_for(teach, tmp_path, capsys):
 def test_evaluate_measures_a_value_that_is_not_kept(teach, tmp_path):
     """Of 100 values of k the scored photos keep 64; 37 is none of them."""
     out = tmp_path / "figures.json"
-    assert teach("evaluate", "--grid", "8", "--k", "100", "--ks", "36", "37", "--json", out) == 0
+    values = ["--detector", "mahalanobis", "--grid", "8", "--k", "100", "--ks", "36", "37"]
+    assert teach("evaluate", *values, "--json", out) == 0
     kept, between = json.loads(out.read_text())
-    assert between["live"] == {"k": 37, "area": 33}
+    assert between["live"]["k"] == 37
     assert abs(between["pixel_auroc"] - kept["pixel_auroc"]) < 0.05
     assert between["pixel_auroc"] != kept["pixel_auroc"]
+
+
+def test_detectors_are_compared_and_nothing_else_is_replaced(teach, tmp_path, capsys):
+    out, table, page = tmp_path / "figures.json", tmp_path / "table.csv", tmp_path / "report.html"
+    files = ["--json", out, "--csv", table, "--report", page]
+    two = ["evaluate", "--compare", "--detectors", "mahalanobis,nearest"]
+    assert teach(*two, *files) == 0
+    assert "Nearest good patch" in capsys.readouterr().out
+    rows = json.loads(out.read_text())
+    contract = {"image_auroc", "pixel_auroc", "aupro", "fpr95", "live", "in_parts"}
+    ours = {"detector", "intervals", "fit_seconds", "verdict_ms", "arrays_mb"}
+    assert [row["detector"] for row in rows] == ["mahalanobis", "nearest"]
+    assert all(contract | ours <= set(row) for row in rows)
+    assert rows[0]["live"]["k"] == 8
+    assert table.read_text().splitlines()[2].startswith("nearest,Nearest good patch,")
+    assert "<svg" in page.read_text(encoding="utf-8")
+    for path in (out, table, page):
+        path.write_text("mine")
+        assert teach(*two, *files) == 2
+        assert path.read_text() == "mine"
+        assert "is not replaced" in capsys.readouterr().err
+        path.unlink()
+
+
+def test_options_of_a_comparison_need_it(teach, tmp_path, capsys):
+    assert teach("evaluate", "--csv", tmp_path / "table.csv") == 2
+    assert "--compare" in capsys.readouterr().err
+    assert teach("evaluate", "--compare", "--ks", "2") == 2
+    assert "--detectors" in capsys.readouterr().err

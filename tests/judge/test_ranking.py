@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn import metrics as sklearn_metrics
+from sklearn.metrics import roc_auc_score
 
-from inspect_core.judge.metrics import auroc, fpr95_of_foreign, fpr_at_tpr
+from inspect_core.judge.metrics import auroc, fpr95_of_foreign, fpr_at_tpr, roc_curve
 
 # Whole numbers: ties are frequent, and increasing functions of them are exact.
 tied_scores = st.lists(st.integers(-6, 6), min_size=1, max_size=25)
@@ -66,7 +67,7 @@ def test_fpr_at_tpr_agrees_with_scikit_learn():
     rng = np.random.default_rng(0)
     labels = rng.random(500) < 0.3
     scores = rng.standard_normal(500) + labels
-    false_rates, true_rates, _ = roc_curve(labels, scores, drop_intermediate=False)
+    false_rates, true_rates, _ = sklearn_metrics.roc_curve(labels, scores, drop_intermediate=False)
     assert fpr_at_tpr(scores, labels) == pytest.approx(false_rates[np.argmax(true_rates >= 0.95)])
 
 
@@ -126,3 +127,17 @@ def test_bad_input_is_named(scores, labels, message):
 def test_tpr_outside_its_range_is_refused(tpr):
     with pytest.raises(ValueError, match="tpr is"):
         fpr_at_tpr([1, 2], [True, False], tpr=tpr)
+
+
+@given(good=tied_scores, defects=tied_scores)
+def test_the_roc_curve_has_a_point_for_every_score_and_the_area_of_auroc(good, defects):
+    scores, labels = joined(good, defects)
+    fpr, tpr = roc_curve(scores, labels)
+    expected = sklearn_metrics.roc_curve(labels, scores, drop_intermediate=False)
+    np.testing.assert_allclose((fpr, tpr), expected[:2], atol=1e-12)
+    assert np.trapezoid(tpr, fpr) == pytest.approx(auroc(scores, labels))
+
+
+def test_a_roc_curve_needs_both_classes():
+    with pytest.raises(ValueError, match="2 good and 0 defective"):
+        roc_curve([1.0, 2.0], [False, False])

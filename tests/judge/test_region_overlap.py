@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import ndimage
 from sklearn.metrics import roc_auc_score
 
-from inspect_core.judge.metrics import aupro, aupro_averaged_per_image
+from inspect_core.judge.metrics import aupro, aupro_averaged_per_image, pro_curve
 
 
 def area_under(fprs, pros, max_fpr):
@@ -159,3 +159,18 @@ def test_undefined_is_nan_with_a_warning(measure, masks, message):
 def test_bad_input_is_named(measure, maps, masks, max_fpr, message):
     with pytest.raises(ValueError, match=message):
         measure(maps, masks, max_fpr=max_fpr)
+
+
+def test_the_pro_curve_rises_to_its_end_and_has_nearly_the_area_of_aupro():
+    rng = np.random.default_rng(0)
+    masks = np.zeros((4, 32, 32), bool)
+    masks[0, 3:9, 3:9] = masks[1, 20:28, 5:9] = masks[1, 2:5, 20:30] = True
+    maps = rng.normal(size=masks.shape) + 2 * masks
+    fpr, pro = pro_curve(maps, masks)
+    assert (fpr[0], pro[0]) == (0, 0)
+    assert fpr[-1] == pytest.approx(0.3, abs=1e-3)
+    assert (np.diff(fpr) >= 0).all()
+    assert (np.diff(pro) >= 0).all()
+    assert np.trapezoid(pro, fpr) / 0.3 == pytest.approx(aupro(maps, masks), abs=0.01)
+    with pytest.raises(ValueError, match="0 and 4096"):
+        pro_curve(maps, np.zeros_like(masks))

@@ -1,0 +1,81 @@
+"""A Plotly figure of lines and bars as a still SVG, for a report that opens anywhere."""
+
+import html
+from collections.abc import Iterator
+
+import numpy as np
+import plotly.graph_objects as go
+
+from inspect_core.plots.theme import FONT, Look
+
+LEFT, TOP, BOTTOM, ROW = 52, 26, 44, 18
+DASHES = {"solid": "none", "dash": "7 4", "dot": "2 3"}
+
+
+def svg(figure: go.Figure, look: Look, *, width: int, height: int, legend: int = 0) -> str:
+    """The lines, bars and upright marks of a figure whose x axis has a range; sizes in pixels.
+
+    legend: of the width, what the names of the lines take at its right; 0 for none.
+    """
+    across = figure.layout.xaxis
+    left, right = across.range
+    top = max(np.max(trace.y, initial=0.0) for trace in figure.data)
+    low, high = figure.layout.yaxis.range or (0.0, 1.05 * max(top, 1.0))
+    wide, high_px = width - LEFT - legend - 12, height - TOP - BOTTOM
+
+    def x(value: float) -> float:
+        return round(LEFT + wide * (float(value) - left) / (right - left), 1)
+
+    def y(value: float) -> float:
+        return round(TOP + high_px * (high - float(value)) / (high - low), 1)
+
+    def drawn() -> Iterator[str]:
+        floor = y(low)
+        yield f'<path d="M{LEFT} {TOP}V{floor}H{LEFT + wide}" fill="none" stroke="{look.faint}"/>'
+        for value in _ticks(left, right):
+            yield _text(x(value), floor + 16, _figure(value, across.tickformat), "middle", look.unknown)
+        for value in _ticks(low, high):
+            yield _text(LEFT - 6, y(value) + 4, _figure(value, figure.layout.yaxis.tickformat), "end", look.unknown)
+        yield _text(LEFT + wide / 2, height - 8, across.title.text, "middle", look.ink)
+        yield _text(4, 14, figure.layout.yaxis.title.text, "start", look.ink)
+        for number, trace in enumerate(figure.data):
+            if trace.type == "bar":
+                for at, count, thick in zip(trace.x, trace.y, trace.width, strict=True):
+                    if count:
+                        begin, end, up = x(at - thick / 2), x(at + thick / 2), y(count)
+                        box = f'x="{begin}" y="{up}" width="{end - begin:.1f}" height="{floor - up:.1f}"'
+                        yield f'<rect {box} fill="{trace.marker.color}" opacity="{trace.marker.opacity}"/>'
+                continue
+            points = " ".join(f"{x(a)},{y(b)}" for a, b in zip(trace.x, trace.y, strict=True) if left <= a <= right)
+            stroke = f'stroke="{trace.line.color}" stroke-width="2" stroke-dasharray="{DASHES[trace.line.dash]}"'
+            yield f'<polyline points="{points}" fill="none" {stroke}/>'
+            if legend:
+                at, row = LEFT + wide + 10, TOP + ROW * number + 8
+                yield f'<path d="M{at} {row}h18" {stroke}/>'
+                yield _text(at + 24, row + 4, html.unescape(trace.name), "start", look.ink)
+        for mark in figure.layout.shapes:
+            yield f'<path d="M{x(mark.x0)} {TOP}V{floor}" stroke="{look.ink}" stroke-dasharray="2 3"/>'
+        for note in figure.layout.annotations:
+            anchor = {"left": "start", "right": "end"}.get(note.xanchor, "middle")
+            yield _text(x(note.x), TOP - 6, note.text or "", anchor, look.ink)
+
+    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{FONT}" font-size="12">{"".join(drawn())}</svg>'
+    )
+
+
+def _ticks(low: float, high: float) -> np.ndarray:
+    """About five round numbers from low to high."""
+    raw = (high - low) / 5
+    power = 10 ** np.floor(np.log10(raw))
+    step = power * next(digit for digit in (1, 2, 5, 10) if digit * power >= raw)
+    return np.arange(np.ceil(low / step), np.floor(high / step + 1e-9) + 1) * step + 0.0  # no -0
+
+
+def _figure(value: float, form: str | None) -> str:
+    return format(value, form or ".3g")
+
+
+def _text(x: float, y: float, words: str, anchor: str, colour: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}">{html.escape(words)}</text>'

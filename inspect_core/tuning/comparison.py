@@ -1,0 +1,119 @@
+"""What a comparison found: a row a detector, which of them tie, and the one to begin with on a new folder."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from inspect_core.methods.table import JOIN, title_of
+from inspect_core.study.evaluation import Evaluation
+from inspect_core.study.scored_photos import ScoredPhotos
+from inspect_core.tuning.trial import is_better
+from inspect_core.verdict import Limits
+
+DEFAULT = f"mahalanobis{JOIN}quadrics"
+CHEAP = (DEFAULT, "mahalanobis", f"mahalanobis{JOIN}corp", f"mahalanobis{JOIN}nearest")
+"""Candidates for a new folder, the preferred first."""
+ALL = (*CHEAP, f"mahalanobis{JOIN}kernel_pca", "corp", "cop", "kernel_pca", "quadrics", "nearest")
+MARGIN = 0.05
+"""Of quality, from 0 to 1: a smaller lead on made-up defects did not carry over to true ones (magnetic tile: +.02
+there, -.02 in image AUROC)."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure with its 95 % interval; NaN where the photos cannot give it."""
+
+    value: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+
+    @classmethod
+    def of(cls, value: float, drawn: Sequence[float]) -> "Estimate":
+        """A share from 0 to 1, and twice the spread of what it is on photos drawn anew."""
+        half = 1.96 * float(np.std(drawn))
+        return cls(value, max(value - half, 0.0), min(value + half, 1.0))
+
+    def ties(self, other: "Estimate") -> bool:
+        """Whether either value lies in the other's interval."""
+        return self.low <= other.value <= self.high or other.low <= self.value <= other.high
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One detector in a comparison.
+
+    qualities: on the trial, photo by photo, 0 to 1; quality: their mean, synthetic and known that of either kind;
+    image_auroc, aupro: on the judge photos; limits: the suggested ones, None without a good photo to set them;
+    evaluation: of the judge photos under them, None when these were not scored; pro: (FPR, PRO) of its curve, or None;
+    fit_seconds: of teaching without extraction; verdict_ms: from file to grid errors; arrays_mb: of the detector's
+    arrays; scored: the photos at the values to begin with.
+    """
+
+    detector: str
+    qualities: np.ndarray
+    quality: Estimate
+    synthetic: Estimate
+    known: Estimate
+    image_auroc: Estimate
+    aupro: Estimate
+    limits: Limits | None
+    evaluation: Evaluation | None
+    pro: tuple[np.ndarray, np.ndarray] | None
+    fit_seconds: float
+    verdict_ms: float
+    arrays_mb: float
+    scored: ScoredPhotos
+
+    @property
+    def title(self) -> str:
+        return title_of(self.detector)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """rows: one a detector, as asked for; basis: what the trial rests on, in words; backbone_ms: of the network alone;
+    known: whether the trial holds known defects too; slow: titles of candidates left out because their verdict takes
+    too long.
+    """
+
+    rows: tuple[Row, ...]
+    basis: str
+    backbone_ms: float
+    known: bool = False
+    slow: tuple[str, ...] = ()
+
+    def chosen(self) -> Row:
+        """The first row, unless another is better beyond chance on the same photos, and on made-up defects alone by
+        MARGIN; then the best one.
+        """
+        first, margin = self.rows[0], 0.0 if self.known else MARGIN
+        better = [
+            row for row in self.rows[1:]
+            if row.quality.value >= first.quality.value + margin and is_better(row.qualities, first.qualities)
+        ]  # fmt: skip
+        return max(better, key=lambda row: row.quality.value, default=first)
+
+    def reason(self) -> str:
+        """Why the chosen one was chosen, a sentence."""
+        chosen, first = self.chosen(), self.rows[0]
+        left_out = f" Left out, as a verdict would take too long: {', '.join(self.slow)}." if self.slow else ""
+        if chosen is first:
+            default = ", the default" if first.detector == DEFAULT else ""
+            return (
+                f"{first.title}{default}: on {self.basis}, none of {len(self.rows) - 1} others did clearly "
+                f"better.{left_out}"
+            )
+        return (
+            f"{chosen.title}: on {self.basis} it sets the defects off best, {100 * chosen.quality.value:.0f} of 100 "
+            f"against {100 * first.quality.value:.0f} for {first.title}.{left_out}"
+        )
+
+    def standing(self, figure: str) -> tuple[str, ...]:
+        """For each row "best", "tie" for one within the interval of the best, or "", by a figure with an interval."""
+        found: list[Estimate] = [getattr(row, figure) for row in self.rows]
+        best = max((each for each in found if not math.isnan(each.value)), key=lambda each: each.value, default=None)
+        if best is None:
+            return ("",) * len(found)
+        return tuple("best" if each is best else "tie" if each.ties(best) else "" for each in found)

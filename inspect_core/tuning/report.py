@@ -1,0 +1,276 @@
+"""A comparison as rows of figures, as a table to read, as CSV, and as one HTML file that opens without a network."""
+
+import base64
+import csv
+import html
+import io
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from PIL import Image
+
+from inspect_core.images.boxes import reduced
+from inspect_core.images.read import ImageError, read
+from inspect_core.images.samples import shown
+from inspect_core.judge.limits import in_parts
+from inspect_core.judge.metrics import roc_curve
+from inspect_core.plots import comparison as plots
+from inspect_core.plots import heatmap
+from inspect_core.plots.svg import svg
+from inspect_core.plots.theme import LIGHT
+from inspect_core.tuning.comparison import Comparison, Estimate, Row
+from inspect_core.tuning.order import Order
+from inspect_core.verdict import Verdict, assemble
+
+CSV_BEGINS = "detector,title,chosen,"
+HTML_BEGINS = "<!doctype html>\n<!-- Detectors compared by Loupe -->\n"
+FIGURES = ("quality", "synthetic", "known", "image_auroc", "aupro")
+GLOSS = {
+    "Synthetic defects": "how clearly the detector sets synthetic defects off from the good photos they were pasted "
+    "into; 100 % is perfect",
+    "Known defects": "the same for the known defects kept to choose by, which no other figure is of",
+    "Image AUROC": "the chance that a defective part scores above a good one; 50 % is guessing",
+    "AUPRO": "how much of the true defect areas the heatmap covers, to 30 % false alarms per pixel",
+    "Overkill": "good parts rejected at the suggested limits",
+    "Escapes": "defective parts accepted at the suggested limits",
+    "Fit": "to learn, once the features of the photos are there",
+    "Verdict": "from the file of a photo to its errors",
+    "Size": "of what was learned, in the recipe",
+}
+"""What the columns of the table say; brackets hold 95 % intervals, and what lies inside the best one's is a tie."""
+PARTS, SIDE = 4, 240
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; color: #1b2524; max-width: 1240px; margin: 2rem auto; padding: 0 1rem }
+table { border-collapse: collapse; font-size: 14px } th, td { text-align: left; padding: 4px 10px 4px 0 }
+th, td { border-bottom: 1px solid #d9e0df; vertical-align: top }
+.row { display: flex; flex-wrap: wrap; gap: 16px } figure { margin: 0 } figcaption { font-size: 13px; max-width: 240px }
+dt { font-weight: 600 } dd { margin: 0 0 4px }
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """One part under one detector: its verdict, and the photo, reduced, with the heatmap tied to the row's limits."""
+
+    row: Row
+    verdict: Verdict
+    picture: Image.Image
+
+
+def figures_of(comparison: Comparison) -> list[dict]:
+    """The figures of every row as JSON can hold them, the live parameters first; None for what is not known."""
+    rows = []
+    for row in comparison.rows:
+        found = row.evaluation
+        plain = {name: _number(getattr(row, name).value) for name in FIGURES}
+        rows.append({
+            "live": row.scored.live,
+            "detector": row.detector,
+            "title": row.title,
+            "chosen": row is comparison.chosen(),
+            **plain,
+            "pixel_auroc": found and _number(found.pixel_auroc),
+            "fpr95": found and _number(found.fpr95),
+            "intervals": {name: _interval(getattr(row, name)) for name in FIGURES},
+            "limits": row.limits and {"review": row.limits.review, "reject": row.limits.reject},
+            "in_parts": found and in_parts(found.counts),
+            "fit_seconds": row.fit_seconds,
+            "verdict_ms": _number(row.verdict_ms),
+            "arrays_mb": row.arrays_mb,
+        })  # fmt: skip
+    return rows
+
+
+def csv_of(comparison: Comparison) -> str:
+    """A line a detector, the figures of `figures_of` in columns; empty for what is not known."""
+    lines = []
+    for row in figures_of(comparison):
+        ends = {
+            f"{name}_{end}": value
+            for name, interval in row["intervals"].items()
+            for end, value in zip(("low", "high"), interval, strict=True)
+        }
+        limits = row["limits"] or {"review": None, "reject": None}
+        flat = {name: value for name, value in row.items() if name not in ("live", "intervals", "limits")}
+        live = " ".join(f"{name}={value}" for name, value in row["live"].items())
+        lines.append(flat | ends | limits | {"live": live})
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, lines[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return text.getvalue()
+
+
+def table_of(comparison: Comparison) -> dict[str, list[str]]:
+    """The table to read: cells by column, in the order of the rows; a figure that no photo can give has no column."""
+    rows, table = comparison.rows, {"Detector": [row.title for row in comparison.rows]}
+    headings = zip(list(GLOSS)[:4], ("synthetic", "known", "image_auroc", "aupro"), strict=True)
+    for heading, name in headings:
+        estimates = [getattr(row, name) for row in rows]
+        if not all(math.isnan(estimate.value) for estimate in estimates):
+            table[heading] = list(map(_cell, estimates, comparison.standing(name)))
+    counts = [row.evaluation.counts for row in rows if row.evaluation is not None]
+    if counts and counts[0].good_total:
+        table["Overkill"] = [
+            f"{count.good_rejected} of {count.good_total} good{_review(count.good_reviewed)}" for count in counts
+        ]
+    if counts and counts[0].defects_total:
+        table["Escapes"] = [
+            f"{count.defects_missed} of {count.defects_total} defects{_review(count.defects_reviewed)}"
+            for count in counts
+        ]
+    table["Fit"] = [f"{row.fit_seconds:.1f} s" for row in rows]
+    table["Verdict"] = [f"{row.verdict_ms:.0f} ms" if math.isfinite(row.verdict_ms) else "" for row in rows]
+    table["Size"] = [f"{row.arrays_mb:.1f} MB" for row in rows]
+    return table
+
+
+def roc_lines(comparison: Comparison) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """(FPR, TPR) on the judge photos by the detector's title; empty without good photos and defects among them."""
+    lines = {}
+    for row in comparison.rows:
+        good, defects = judged_scores(row)
+        if len(good) and len(defects):
+            truth = np.repeat([False, True], [len(good), len(defects)])
+            lines[row.title] = roc_curve(np.concatenate([good, defects]), truth)
+    return lines
+
+
+def pro_lines(comparison: Comparison) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """(FPR, PRO) on the judge photos with masks by the detector's title; empty without any."""
+    return {row.title: row.pro for row in comparison.rows if row.pro is not None}
+
+
+def judged_scores(row: Row) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of the good and of the defective judge photos."""
+    scores, judge = row.scored.scores(), row.scored.of_subset("judge")
+    good, defect = row.scored.good_and_defect()
+    return scores[judge & good], scores[judge & defect]
+
+
+def most_telling(comparison: Comparison) -> list[int]:
+    """Positions of the judge photos: those first on which the detectors differ in their words, then defects."""
+    rows = [row for row in comparison.rows if row.limits is not None]
+    scored = comparison.rows[0].scored
+    scores = [row.scored.scores() for row in rows]
+    judge = np.flatnonzero(scored.of_subset("judge")).tolist()
+
+    def rank(i: int) -> tuple:
+        words = {row.limits.verdict(own[i]) for row, own in zip(rows, scores, strict=True)}
+        return -len(words), not scored.photos[i].is_defect, i
+
+    return sorted(judge, key=rank)
+
+
+def side_by_side(comparison: Comparison, position: int) -> list[Seen]:
+    """One photo under every detector with limits. Raises ImageError for a photo that can no longer be read."""
+    photo = comparison.rows[0].scored.photos[position]
+    pixels, found = reduced(read(photo.path).pixels, SIDE), []
+    for row in comparison.rows:
+        if row.limits is None:
+            continue
+        good, errors = row.scored.good_and_defect()[0], row.scored.grid_errors()
+        verdict = assemble(row.scored.map(position), row.limits, photo.size, area=row.scored.live["area"])
+        calm = min(float(np.median(errors[good] if good.any() else errors)), row.limits.review)
+        found.append(Seen(row, verdict, heatmap.overlay(pixels, verdict.anomaly_map, row.limits.review, calm=calm)))
+    return found
+
+
+def in_words(seen: Seen) -> str:
+    """The verdict with the score and the limits it was held against."""
+    review, reject = _pair(seen.row)
+    return f"{seen.verdict.verdict}: score {seen.verdict.score:.3g}, review {review:.3g}, reject {reject:.3g}"
+
+
+def html_of(comparison: Comparison, order: Order) -> str:
+    """The whole comparison as one page: pictures and figures are in it, names from outside only as text."""
+    table = table_of(comparison)
+    photos, title = order.photos, html.escape(f"Detectors compared on {shown(order.product)}")
+    made = (
+        f"{len(photos.fit)} good photos to learn from, {len(photos.calibrate)} to set limits, {len(photos.choose)} "
+        f"defects to choose by, {len(photos.judge)} photos to judge; {order.backbone}, input {order.size[0]} × "
+        f"{order.size[1]} px, grid {order.grid[0]} × {order.grid[1]}, seed {order.seed}. Trial: {comparison.basis}."
+    )
+    heads = "".join(f"<th>{html.escape(name)}</th>" for name in table)
+    lines = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
+        for cells in zip(*table.values(), strict=True)
+    )
+    glossary = "".join(f"<dt>{name}</dt><dd>{words}.</dd>" for name, words in GLOSS.items() if name in table)
+    sections = [
+        f"<p>{html.escape(comparison.reason())}</p><table><tr>{heads}</tr>{lines}</table>"
+        "<p>Brackets hold 95 % intervals. A tie lies within the interval of the best, or the best within its own.</p>"
+        f"<dl>{glossary}</dl>",
+        *_drawn_curves(comparison),
+        *_drawn_parts(comparison),
+    ]
+    return (
+        f'{HTML_BEGINS}<html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
+        f"<h1>{title}</h1><p>{html.escape(made)}</p>{''.join(sections)}</html>\n"
+    )
+
+
+def _drawn_curves(comparison: Comparison) -> list[str]:
+    figures = []
+    if roc := roc_lines(comparison):
+        drawn = plots.rates(roc, LIGHT, x="good parts above the limit", y="defects above the limit")
+        figures.append(svg(drawn, LIGHT, width=660, height=340, legend=280))
+    if pro := pro_lines(comparison):
+        drawn = plots.rates(pro, LIGHT, x="good pixels above the limit", y="defect area covered", most=0.3)
+        figures.append(svg(drawn, LIGHT, width=660, height=340, legend=280))
+    scores = [
+        f"<figure>{svg(plots.scores(*judged_scores(row), _pair(row), LIGHT), LIGHT, width=380, height=220)}"
+        f"<figcaption>{html.escape(row.title)}</figcaption></figure>"
+        for row in comparison.rows
+        if row.limits is not None and len(np.concatenate(judged_scores(row)))
+    ]
+    curves = f'<h2>ROC and PRO</h2><div class="row">{"".join(figures)}</div>' if figures else ""
+    return [curves, f'<h2>Scores</h2><div class="row">{"".join(scores)}</div>' if scores else ""]
+
+
+def _drawn_parts(comparison: Comparison) -> list[str]:
+    sections = []
+    for position in most_telling(comparison)[:PARTS]:
+        photo = comparison.rows[0].scored.photos[position]
+        try:
+            found = side_by_side(comparison, position)
+        except ImageError:
+            continue
+        pictures = "".join(
+            f'<figure><img alt="{html.escape(f"{seen.row.title}: {in_words(seen)}")}" src="{_data(seen.picture)}">'
+            f"<figcaption>{html.escape(seen.row.title)}<br>{html.escape(in_words(seen))}</figcaption></figure>"
+            for seen in found
+        )
+        name = html.escape(f"{shown(photo.name)} ({shown(photo.kind)})")
+        sections.append(f'<h3>{name}</h3><div class="row">{pictures}</div>')
+    return ["<h2>Parts on which the detectors differ most</h2>", *sections] if sections else []
+
+
+def _pair(row: Row) -> tuple[float, float]:
+    return row.limits.review, row.limits.reject
+
+
+def _data(picture: Image.Image) -> str:
+    content = io.BytesIO()
+    picture.save(content, "WEBP", quality=85)
+    return f"data:image/webp;base64,{base64.b64encode(content.getvalue()).decode()}"
+
+
+def _cell(estimate: Estimate, standing: str) -> str:
+    if math.isnan(estimate.value):
+        return ""
+    interval = f"{100 * estimate.value:.1f} % ({100 * estimate.low:.0f} to {100 * estimate.high:.0f})"
+    return f"{interval} {standing}".rstrip()
+
+
+def _review(count: int) -> str:
+    return f", {count} to review" if count else ""
+
+
+def _interval(estimate: Estimate) -> list[float | None]:
+    return [_number(estimate.low), _number(estimate.high)]
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,72 @@
+"""Comparisons in the background; the last one is kept for every session of this process, and no other."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from inspect_core.guard.model import OFF
+from inspect_core.runtime.jobs import Job
+from inspect_core.tuning.compare import compare
+from inspect_core.tuning.comparison import Comparison
+from inspect_core.tuning.order import Order
+from inspect_core.ui import shell
+from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui.teach import teaching
+
+
+class _Last:
+    """The last comparison and the order it is of."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: tuple[Order, Comparison] | None = None
+
+    def of(self, order: Order) -> Comparison | None:
+        with self._lock:
+            return self._held[1] if self._held is not None and self._held[0] == order else None
+
+    def hold(self, order: Order, comparison: Comparison) -> None:
+        with self._lock:
+            self._held = order, comparison
+
+    def drop(self) -> None:
+        with self._lock:
+            self._held = None
+
+
+@st.cache_resource(show_spinner=False)
+def _last() -> _Last:
+    return _Last()
+
+
+def order_of(taught: TaughtPart) -> Order:
+    """What a part was taught with, but for the detector: the same for every fit of these photos."""
+    study, backbone = taught.study, taught.preparation.backbone
+    return Order(
+        taught.product, study.split, backbone.name, size=backbone.size, grid=taught.preparation.grid,
+        area=study.area, seed=study.seed, guard=OFF, device=str(backbone.device),
+    )  # fmt: skip
+
+
+def start(order: Order, detectors: Sequence[str]) -> None:
+    """Compare in the background; the comparison before goes. Raises Busy while another job runs."""
+    last = _last()
+
+    def work(job: Job) -> None:
+        last.drop()
+        last.hold(order, compare(order, teaching.feature_store(), job.report, detectors))
+
+    shell.start("Comparing detectors", work)
+
+
+def found(order: Order) -> Comparison | None:
+    """The comparison of this order, if it was the last one made."""
+    return _last().of(order)
+
+
+def put_on_bench(taught: TaughtPart, detector: str) -> None:
+    """Teach the part's photos with this detector in the background. Raises Busy while another job runs."""
+    guard = {} if taught.guard is None else {"guard": taught.guard.mode, "fused_guard": taught.guard.fused}
+    teaching.start(replace(order_of(taught), method=detector, **guard))

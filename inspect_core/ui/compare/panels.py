@@ -1,0 +1,169 @@
+"""The parts of the Compare page: the forecast and the start, the table, curves and scores, one part side by side."""
+
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from inspect_core.images.read import ImageError
+from inspect_core.methods.table import title_of
+from inspect_core.plots import comparison as plots
+from inspect_core.runtime.jobs import Busy
+from inspect_core.tuning import report
+from inspect_core.tuning.comparison import ALL, Comparison
+from inspect_core.tuning.forecast import forecast_comparison
+from inspect_core.tuning.order import Order
+from inspect_core.ui import shell
+from inspect_core.ui.compare import jobs
+from inspect_core.ui.explore.panels import NO_BAR, look
+from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui.teach import teaching
+
+BENCH = "compare_bench"
+CURVE_WIDTH, SCORES_WIDTH = 620, 380
+TELLING = 60
+"""Photos offered to be looked at side by side."""
+
+
+def start(order: Order) -> None:
+    """Which detectors to compare, how long that takes, and the button that starts it, or its progress."""
+    detectors = st.multiselect("Detectors", ALL, default=ALL, format_func=title_of, key="compare_detectors")
+    job = shell.jobs().current
+    busy = job is not None and job.active
+    if detectors and not busy:
+        shown = len(order.photos.calibrate) + len(order.photos.choose) + len(order.photos.judge)
+        seconds = _forecast(order.backbone, order.size, order.grid, tuple(detectors), len(order.photos.fit), shown)
+        st.caption(
+            f"Takes about {shell.duration(seconds)} on this machine: every method is fitted once to "
+            f"{len(order.photos.fit)} good photos and scores {shown} others. You can go on meanwhile."
+        )
+    if st.button("Compare", type="primary", disabled=busy or not detectors, key="start-comparison"):
+        try:
+            jobs.start(order, detectors)
+            st.rerun()
+        except Busy as error:
+            st.warning(shell.plain(error))
+    if busy:
+        shell.watch_in_page()
+    else:
+        shell.show_running("")
+
+
+def results(taught: TaughtPart, order: Order, comparison: Comparison) -> None:
+    """Everything found, from the table down to single parts."""
+    st.markdown(f"To begin with: **{shell.plain(comparison.chosen().title)}**")
+    st.caption(shell.plain(comparison.reason()))
+    _table(taught, comparison)
+    _downloads(order)
+    _curves(comparison)
+    _one_part(order)
+    _scores(comparison)
+    with st.expander("Compare again"):
+        start(order)
+
+
+def _table(taught: TaughtPart, comparison: Comparison) -> None:
+    table = report.table_of(comparison)
+    columns = {
+        name: st.column_config.TextColumn(help=shell.plain(f"{words[0].upper()}{words[1:]}."))
+        for name, words in report.GLOSS.items()
+    }
+    columns["Detector"] = st.column_config.TextColumn(width=250, pinned=True)
+    columns["Bench"] = st.column_config.ButtonColumn(key=BENCH, help="Teach these photos with this detector.")
+    st.dataframe(
+        table | {"Bench": ["Put on the bench"] * len(comparison.rows)}, hide_index=True, column_config=columns,
+        height="content", key="compare_table", alt="Detectors side by side, a row each.",
+    )  # fmt: skip
+    st.caption(
+        "Brackets hold 95 % intervals: what lies inside the best one's, or holds the best, is a tie. Known defects are "
+        "judged by photos that chose nothing."
+    )
+    if (clicked := st.session_state.get(BENCH)) is not None:
+        try:
+            jobs.put_on_bench(taught, comparison.rows[clicked.row].detector)
+        except Busy as error:
+            st.warning(shell.plain(error))
+        else:
+            st.switch_page("pages/inspect.py")
+
+
+def _downloads(order: Order) -> None:
+    row = st.container(horizontal=True)
+    row.download_button(
+        "Table (CSV)", lambda: _made(order, report.csv_of), file_name="detectors.csv", mime="text/csv",
+        key="compare_csv", icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+    row.download_button(
+        "Report (HTML)", lambda: _made(order, partial(report.html_of, order=order)), file_name="detectors.html",
+        mime="text/html",
+        key="compare_report", icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+
+
+def _made(order: Order, write: Callable[[Comparison], str]) -> str:
+    comparison = jobs.found(order)
+    return "Another comparison has taken its place; compare again." if comparison is None else write(comparison)
+
+
+def _curves(comparison: Comparison) -> None:
+    row = st.container(horizontal=True, gap="medium")
+    if roc := report.roc_lines(comparison):
+        with row.container(width=CURVE_WIDTH):
+            st.markdown("**Parts: defects caught against good parts stopped**", help="The ROC curve, limit by limit.")
+            drawn = plots.rates(roc, look(), x="good parts above the limit", y="defects above the limit")
+            st.plotly_chart(drawn, theme=None, key="compare_roc", config=NO_BAR, alt="ROC curve of every detector.")
+    if pro := report.pro_lines(comparison):
+        with row.container(width=CURVE_WIDTH):
+            st.markdown("**Places: defect area covered against false alarms**", help="The PRO curve, limit by limit.")
+            drawn = plots.rates(pro, look(), x="good pixels above the limit", y="defect area covered", most=0.3)
+            st.plotly_chart(drawn, theme=None, key="compare_pro", config=NO_BAR, alt="PRO curve of every detector.")
+
+
+@st.fragment  # Streamlit keeps its argument, so it is given the order and not the comparison
+def _one_part(order: Order) -> None:
+    comparison = jobs.found(order)
+    if comparison is None:
+        st.rerun()
+    telling, photos = report.most_telling(comparison)[:TELLING], comparison.rows[0].scored.photos
+    if not telling:
+        return
+    st.markdown("**One part under every detector**", help="First those on which the detectors differ.")
+    position = st.selectbox(
+        "Part", telling, format_func=lambda i: f"{photos[i].name} ({photos[i].kind})", key="compare_part"
+    )
+    try:
+        seen = report.side_by_side(comparison, position)
+    except ImageError as error:
+        st.error(shell.plain(error), icon=":material/broken_image:")
+        return
+    row = st.container(horizontal=True, gap="medium")
+    for each in seen:
+        with row.container(width=report.SIDE):
+            words = report.in_words(each)
+            st.image(each.picture, caption=shell.plain(words), width="stretch")
+            st.caption(shell.plain(each.row.title))
+
+
+def _scores(comparison: Comparison) -> None:
+    rows = [row for row in comparison.rows if row.limits is not None and row.evaluation is not None]
+    if not rows:
+        return
+    with st.expander("Scores of every detector, with its limits"):
+        shelf = st.container(horizontal=True, gap="medium")
+        for row in rows:
+            with shelf.container(width=SCORES_WIDTH):
+                st.markdown(f"**{shell.plain(row.title)}**")
+                drawn = plots.scores(*report.judged_scores(row), (row.limits.review, row.limits.reject), look())
+                st.plotly_chart(
+                    drawn, theme=None, key=f"compare_scores_{row.detector}", config=NO_BAR,
+                    alt="Scores of good and defective parts.",
+                )  # fmt: skip
+
+
+@st.cache_data(max_entries=32, show_spinner="Timing one photo…")
+def _forecast(
+    backbone: str, size: tuple[int, int], grid: tuple[int, int], detectors: tuple[str, ...], fit: int, shown: int
+) -> float:
+    return forecast_comparison(
+        backbone, detectors, size=size, grid=grid, fit=fit, shown=shown, store=teaching.feature_store()
+    ).seconds

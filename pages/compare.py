@@ -1,0 +1,27 @@
+"""Which detector for my part? All of them on the same photos: one table, one picture row, one report."""
+
+import streamlit as st
+
+from inspect_core.ui import shell, taught_part
+from inspect_core.ui.compare import jobs, panels
+
+shell.gate("pages/compare.py")
+
+st.title("Compare")
+st.caption("Which detector suits your part? All of them on the same photos, each with its own limits.")
+
+taught = taught_part.current()
+if taught is None:
+    shell.nothing_taught("This page compares the detectors on the photos of a taught part.")
+    st.stop()
+if taught.study is None:
+    st.info("Comparing needs the photos that the part was taught with; teach it again.", icon=":material/info:")
+    if st.button("Teach a part", type="primary", icon=":material/school:", key="to_teach"):
+        st.switch_page("pages/teach.py")
+    st.stop()
+order = jobs.order_of(taught)
+comparison = jobs.found(order)
+if comparison is None:
+    panels.start(order)
+else:
+    panels.results(taught, order, comparison)

@@ -1,0 +1,73 @@
+import time
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from inspect_core.ui import shell, taught_part
+from inspect_core.ui.compare import jobs, panels
+from inspect_core.ui.teach import teaching
+
+PAGE = "pages/compare.py"
+TWO = ["mahalanobis+quadrics", "mahalanobis"]
+
+
+def finish(app):
+    """Wait for the job in the background and look again."""
+    limit = time.monotonic() + 120
+    while shell.jobs().current.active:
+        assert time.monotonic() < limit, "the job did not end"
+        time.sleep(0.05)
+    assert shell.jobs().current.error == ""
+    app.run()
+    assert not app.exception, app.exception
+    return app
+
+
+@pytest.fixture
+def photos_in_hand(product, backbone, tmp_path, monkeypatch, fresh_process_state):
+    """A part whose page needs no more than its photos and its network."""
+    from inspect_core.features.store import Store
+    from inspect_core.images.folders import scan
+    from inspect_core.study.study import Study
+
+    (tmp_path / "store").mkdir()
+    study = Study(scan(product), backbone, Store(tmp_path / "store"), parameters={"k": 8}, grid=(16, 16)).fit()
+    part = taught_part.TaughtPart("flange <b>", study.scored, study.preparation, study=study)
+    taught_part.shelve(part)
+    return part
+
+
+def test_with_nothing_taught_it_says_what_to_do(open_app, no_first_start):
+    app = open_app(PAGE)
+    assert "Nothing has been taught yet" in app.info[0].value
+    assert app.button(key="to_teach").label == "Teach a part"
+
+
+def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, photos_in_hand, exported, monkeypatch):
+    app = open_app(PAGE)
+    app.multiselect(key="compare_detectors").set_value(TWO).run()
+    assert any("Takes about" in caption.value for caption in app.caption)
+    finish(app.button(key="start-comparison").click().run())
+    table = app.dataframe[0].value
+    assert table["Detector"].tolist() == ["Position by position + Surface, curved", "Position by position"]
+    assert table["Overkill"].str.contains("of 4 good").all()
+    assert "best" in " ".join(table["Synthetic defects"])
+    assert len(app.get("plotly_chart")) == 2 + len(TWO)
+    assert len(app.get("image")) == len(TWO)
+    comparison = jobs.found(jobs.order_of(photos_in_hand))
+    assert [row.detector for row in comparison.rows] == TWO
+    ordered = []
+    monkeypatch.setattr(teaching, "start", ordered.append)
+    monkeypatch.setattr(panels.st, "switch_page", lambda page: ordered.append(page))
+    app.session_state[panels.BENCH] = SimpleNamespace(row=1)
+    app.run()
+    assert ordered[0].method == "mahalanobis"
+    assert ordered[0].photos == photos_in_hand.study.split
+    assert ordered[1] == "pages/inspect.py"
+
+
+def test_a_part_opened_from_a_recipe_has_no_photos_to_compare_on(open_app, photos_in_hand):
+    taught_part.change(photos_in_hand.id, lambda part: replace(part, study=None))
+    app = open_app(PAGE)
+    assert "teach it again" in app.info[0].value

@@ -1,0 +1,156 @@
+"""A comparison of detectors: what it finds, what it calls a tie, whom it chooses, and what is written of it."""
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from inspect_core.features.store import Store
+from inspect_core.images.folders import Split, scan, split
+from inspect_core.study.study import Study
+from inspect_core.tuning import compare as comparing
+from inspect_core.tuning import report
+from inspect_core.tuning.comparison import MARGIN, Comparison, Estimate, Row
+from inspect_core.tuning.order import Order
+
+JOINED, ALONE, NEAREST = "mahalanobis+quadrics", "mahalanobis", "nearest"
+PRODUCT = "<script>alert(1)</script>"
+
+
+def row(detector: str, qualities: Sequence[float], auroc: Estimate | None = None) -> Row:
+    """A row of which only the qualities and one figure are known."""
+    found = np.array(qualities)
+    quality = Estimate(float(found.mean()), float(found.mean()) - 0.01, float(found.mean()) + 0.01)
+    nothing = Estimate()
+    return Row(
+        detector, found, quality, quality, nothing, auroc or nothing, nothing, None, None, None, 1.0, 2.0, 3.0, None
+    )  # fmt: skip
+
+
+def test_a_tie_lies_in_the_interval_of_the_best_or_holds_it():
+    best, near, wide, far = (
+        Estimate(0.9, 0.85, 0.95), Estimate(0.86, 0.85, 0.87), Estimate(0.7, 0.5, 0.92), Estimate(0.7, 0.6, 0.8),
+    )  # fmt: skip
+    rows = tuple(row(ALONE, [0.5, 0.6], each) for each in (far, best, near, wide, Estimate()))
+    comparison = Comparison(rows, "trial", 1.0)
+    assert comparison.standing("image_auroc") == ("", "best", "tie", "tie", "")
+    assert comparison.standing("known") == ("",) * 5, "a figure that nobody has"
+
+
+@pytest.mark.parametrize(
+    ("gains", "chosen"),
+    [
+        ([MARGIN + 0.01] * 9 + [MARGIN + 0.02], NEAREST),
+        ([MARGIN - 0.02] * 9 + [MARGIN - 0.01], JOINED),  # certain, but small
+        ([2.0] + [-0.1] * 9, JOINED),  # large, but by one photo
+    ],
+)
+def test_the_first_is_left_only_for_one_better_by_the_margin_and_beyond_chance(gains, chosen):
+    first = np.linspace(0.5, 0.7, 10)
+    comparison = Comparison((row(JOINED, first), row(NEAREST, first + gains)), "24 photos", 1.0)
+    assert comparison.chosen().detector == chosen
+    assert comparison.reason().startswith(comparison.chosen().title)
+
+
+@pytest.fixture(scope="module")
+def run(product, tmp_path_factory):
+    """run(*detectors) compares them on the small product, with the order."""
+    samples, store = scan(product), Store(tmp_path_factory.mktemp("features"))
+    order = Order(PRODUCT, split(samples, seed=0), size=(128, 128), grid=(16, 16), parameters={"k": 8}, device="cpu")
+
+    def compared(*detectors: str, photos: Split = order.photos) -> tuple[Order, Comparison]:
+        own = replace(order, photos=photos)
+        return own, comparing.compare(own, store, lambda fraction, step: None, detectors)
+
+    return compared
+
+
+@pytest.fixture(scope="module")
+def compared(run, exported_once):
+    return run(JOINED, ALONE, NEAREST)
+
+
+@pytest.fixture(scope="module")
+def exported_once(tmp_path_factory):
+    """One workspace for this module: the network is exported once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOUPE_WORKSPACE", str(tmp_path_factory.mktemp("workspace")))
+        yield
+
+
+@pytest.mark.slow
+def test_a_row_is_what_a_study_of_that_detector_alone_gives(compared, backbone, tmp_path):
+    order, comparison = compared
+    alone = comparison.rows[1]
+    (tmp_path / "store").mkdir()
+    study = Study(
+        order.photos, backbone, Store(tmp_path / "store"), method=ALONE, parameters=order.parameters, grid=order.grid
+    ).fit()
+    assert [photo.name for photo in alone.scored.photos] == [photo.name for photo in study.photos]
+    np.testing.assert_allclose(alone.scored.scores(), study.scores(), rtol=0.05)
+    assert comparison.rows[0].scored.live["k"] == 8
+    assert alone.fit_seconds < comparison.rows[0].fit_seconds
+    assert alone.arrays_mb < comparison.rows[0].arrays_mb
+
+
+@pytest.mark.slow
+def test_the_same_photos_give_the_same_figures_to_the_bit(run, compared):
+    again = run(NEAREST, JOINED)[1]
+    _, first = compared
+    for one, other in ((first.rows[2], again.rows[0]), (first.rows[0], again.rows[1])):
+        assert np.array_equal(one.qualities, other.qualities)
+        assert np.array_equal(one.scored.scores(), other.scored.scores())
+        assert (one.quality, one.image_auroc, one.aupro) == (other.quality, other.image_auroc, other.aupro)
+        assert one.limits == other.limits
+
+
+@pytest.mark.slow
+def test_what_is_written_says_the_same_everywhere(compared):
+    _, comparison = compared
+    rows = json.loads(json.dumps(report.figures_of(comparison), allow_nan=False))
+    assert [each["detector"] for each in rows] == [JOINED, ALONE, NEAREST]
+    for each, own in zip(rows, comparison.rows, strict=True):
+        assert next(iter(each)) == "live"
+        assert each["image_auroc"] == own.evaluation.image_auroc
+        low, high = each["intervals"]["aupro"]
+        assert low <= each["aupro"] <= high
+        assert re.match(r"Rejects \d of 4 good", each["in_parts"])
+    text = report.csv_of(comparison)
+    assert text.startswith(report.CSV_BEGINS)
+    lines = list(csv.DictReader(io.StringIO(text)))
+    assert [float(line["pixel_auroc"]) for line in lines] == [each["pixel_auroc"] for each in rows]
+    table = report.table_of(comparison)
+    assert table["Overkill"][0].startswith(f"{comparison.rows[0].evaluation.counts.good_rejected} of 4 good")
+    assert sum("best" in cell for cell in table["AUPRO"]) == 1
+    assert "Known defects" not in table, "none was kept to choose by"
+
+
+@pytest.mark.slow
+def test_the_report_opens_alone_and_shows_names_as_text(compared):
+    order, comparison = compared
+    page = report.html_of(comparison, order)
+    assert page.startswith(report.HTML_BEGINS)
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert not re.findall(r'(?:src|href)="(?!data:)', page)
+    assert page.count("<svg") == 2 + 3
+    assert page.count('src="data:image/webp') == 3 * report.PARTS
+
+
+@pytest.mark.slow
+def test_without_defects_the_figures_of_defects_are_left_out(run, compared):
+    order, _ = compared
+    only_good = tuple(sample for sample in order.photos.judge if sample.kind == "good")
+    fewer, comparison = run(ALONE, photos=replace(order.photos, judge=only_good))
+    own = comparison.rows[0]
+    assert math.isnan(own.image_auroc.value)
+    assert own.evaluation.counts.defects_total == 0
+    assert "Escapes" not in report.table_of(comparison)
+    assert report.figures_of(comparison)[0]["image_auroc"] is None
+    assert "<svg" in report.html_of(comparison, fewer)
