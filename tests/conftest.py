@@ -40,8 +40,10 @@ def tree():
 def recipe():
     """A small recipe on a 4 x 3 grid of 6-channel features, k = 5."""
     from inspect_core.detectors import mahalanobis
+    from inspect_core.features.extraction import Look
     from inspect_core.recipe import BackboneChoice, Calibrated, Provenance, Recipe
     from inspect_core.verdict import Limits
+    from inspect_core.view import View
 
     rng = np.random.default_rng(3)
     projection = mahalanobis.semi_orthogonal(6, 5, seed=1)
@@ -50,12 +52,9 @@ def recipe():
         product="tile",
         backbone=BackboneChoice("efficientnet_lite0", ("blocks.1.1",), "0" * 64, (64, 96)),
         grid=(4, 3),
-        pool=1,
         nearest=False,
-        projection=projection.numpy(),
-        method="mahalanobis",
-        detector=detector,
-        live={"k": 4},
+        views=(View("mahalanobis", detector, Look(("blocks.1.1",), projection.numpy())),),
+        live={"k": 4, "area": 12},
         limits=Limits(3.25, 4.5),
         calibration=(Calibrated("a,b.png", "1" * 64, 2.5), Calibrated("ü.png", "2" * 64, 0.1 + 0.2)),
         provenance=Provenance("2026-11-21T10:00:00+00:00", author="Ana", reason="first", seeds={"detector": 1}),

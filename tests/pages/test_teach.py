@@ -30,6 +30,7 @@ def choose_folder(app, path):
 
 
 def make_small(app):
+    app.radio(key="method").set_value("mahalanobis").run()
     app.select_slider(key="size").set_value(128)
     app.select_slider(key="grid").set_value(16)
     app.slider(key="fit_k").set_value(10)
