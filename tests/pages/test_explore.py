@@ -192,7 +192,7 @@ def test_one_spectrum_and_curves_of_refits(open_app, corp_hand, fresh_process_st
     q = corp_hand.scored.live["q"]
     assert f"The first **{q}** hold **9" in words(app)
     app.segmented_control(key="explore_view").set_value("Sensitivity").run()
-    app.segmented_control(key="followed-corp").set_value("M").run()
+    app.segmented_control(key=f"followed-{corp_hand.id}").set_value("M").run()
     finish(app.button(key="start-curve").click().run())
     assert app.dataframe[0].value["M"].tolist() == [16, 32, 64, 128]
 

@@ -38,7 +38,10 @@ def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> Run | None:
         st.caption(f"{', '.join(values)}, fixed by the recipe. Teach again to change it.")
         return None
     refits = _refits(taught)
-    columns = dict(zip([*names, *refits, AREA], st.columns(len(names) + len(refits) + 1), strict=True))
+    controls = [*names, *refits, AREA]
+    columns = {
+        name: column.container(gap="xsmall") for name, column in zip(controls, st.columns(len(controls)), strict=True)
+    }
     wanted = {}
     for name in refits:
         with columns[name]:
@@ -160,8 +163,8 @@ def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int
         on_change=_move, args=(taught.id, AREA, key),
     )  # fmt: skip
     smaller, known = int((taught.defect_areas() < live[AREA]).sum()), len(taught.defect_areas())
-    hidden = f"{smaller} of {known} known defects are smaller" if smaller else "pixels of the map"
-    st.caption(f"Current: {settings.live[AREA]:d} · {hidden}")
+    in_force = f"Current: {settings.live[AREA]:d} · pixels of the map"
+    st.caption(f"{smaller} of {known} known defects are smaller" if smaller else in_force)
 
 
 def _areas(size: tuple[int, int]) -> list[int]:
