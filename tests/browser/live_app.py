@@ -32,13 +32,13 @@ def teach(method: str) -> taught_part.TaughtPart:
         study.fit(),
         guard=train_guard(study.preparation.backbone, study.split.fit, study.split.calibrate, seed=study.seed),
     )
-    suggestion = Suggestion(live_parameters.fitted(part), part.scored.live, "Suggested for this test.")
+    suggestion = Suggestion(live_parameters.fitted(part), dict(part.scored.live), "Suggested for this test.")
     return replace(part, suggestion=suggestion)
 
 
 taught = teach(st.query_params["method"])
 part = taught_part.current()
-if part is None or part.scored.method != taught.scored.method:
+if part is None or part.study.method != taught.study.method:
     taught_part.take(taught_part.shelve(taught))
     st.rerun()
 shell.sidebar()

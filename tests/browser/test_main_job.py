@@ -60,8 +60,10 @@ def test_the_whole_job(address, open_page, workspace_folder):
     expect(k).not_to_have_attribute("aria-valuetext", start)
     expect(sentence(page)).to_be_visible()
 
-    limit = page.get_by_role("slider", name=re.compile("limit", re.IGNORECASE)).first
-    limit.focus()
+    page.get_by_role("slider", name="Limit for review").focus()
+    page.keyboard.press("Home")
+    expect(sentence(page)).to_contain_text(re.compile(r"sends \d\d to review"))
+    page.get_by_role("slider", name="Limit for rejection").focus()
     page.keyboard.press("Home")
     expect(sentence(page)).to_contain_text("Rejects 20 of 20 good")
     page.keyboard.press("End")

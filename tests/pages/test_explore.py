@@ -1,4 +1,5 @@
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -118,7 +119,12 @@ def test_the_features_as_the_detector_sees_them_are_another_map(open_app, in_the
     assert len(charts(app)) == 1
     drawn = jobs.kept().get(patch_map.map_key(in_the_hand, MapOrder(False, True), in_the_hand.scored.live))
     lengths = (drawn.points.features**2).sum(axis=1) ** 0.5
-    assert lengths == pytest.approx(drawn.points.score, rel=1e-4)
+    (view,), points = in_the_hand.scored.views, drawn.points
+    errors = [
+        view.errors(jobs.features(in_the_hand, photo)[0], view.start)[row, column]
+        for photo, (row, column) in zip(points.photo, points.place, strict=True)
+    ]
+    assert lengths == pytest.approx(errors, rel=1e-4)
 
 
 def test_whole_photos_are_arranged_by_their_embedding(open_app, in_the_hand):
@@ -183,10 +189,10 @@ def test_one_spectrum_and_curves_of_refits(open_app, corp_hand, fresh_process_st
     taught_part._shelf().items[corp_hand.id] = corp_hand
     app = open_app(PAGE)
     app.segmented_control(key="explore_view").set_value("Variance").run()
-    q = corp_hand.scored.start
+    q = corp_hand.scored.live["q"]
     assert f"The first **{q}** hold **9" in words(app)
     app.segmented_control(key="explore_view").set_value("Sensitivity").run()
-    app.segmented_control(key="followed-corp").set_value("M").run()
+    app.segmented_control(key=f"followed-{corp_hand.id}").set_value("M").run()
     finish(app.button(key="start-curve").click().run())
     assert app.dataframe[0].value["M"].tolist() == [16, 32, 64, 128]
 
@@ -218,7 +224,8 @@ def test_photos_added_to_an_opened_recipe_are_mapped_with_their_truth_unknown(op
 def opened_recipe(taught, workspace, fresh_process_state):
     """A recipe opened on another machine: its detector and guard, and nothing on the bench."""
     recipe = save(taught.study.recipe(product="flange", guard=taught.guard), workspace / "r.zip")
-    scored = ScoredPhotos(recipe.method, recipe.detector, recipe.grid, recipe.backbone.size)
+    views = [replace(view, only=(view.value(recipe.live),)) for view in recipe.views]
+    scored = ScoredPhotos(views, recipe.grid, recipe.backbone.size)
     part = taught_part.TaughtPart("flange", scored, taught.preparation, recipe=recipe, guard=recipe.guard)
     taught_part.shelve(part)
     return part

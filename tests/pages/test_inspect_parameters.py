@@ -1,4 +1,3 @@
-import copy
 import threading
 import time
 from dataclasses import replace
@@ -62,44 +61,52 @@ def preview_done(app, taught) -> previews.Run:
 
 def test_exactly_the_parameters_of_the_detector_are_there(open_app, in_the_hand):
     app = open_app("pages/inspect.py")
-    assert [element.label for element in app.select_slider] == ["k: detail"]
-    assert f"Current: {in_the_hand.scored.start} · mixed features" in captions(app)
+    assert [element.label for element in app.select_slider] == ["k: detail", "N: smallest area"]
+    assert f"Current: {in_the_hand.scored.live['k']} · mixed features" in captions(app)
 
 
 def test_m_of_quadrics_moves_at_once(open_app, product, backbone, store, fresh_process_state):
     taught = teach(product, backbone, store, "quadrics", m=20, components=8, patches=600)
     taught_part._shelf().items[taught.id] = taught
     app = open_app("pages/inspect.py")
-    assert [element.label for element in app.select_slider] == ["m: surfaces"]
+    assert [element.label for element in app.select_slider] == ["m: surfaces", "N: smallest area"]
     slider(app, "m", taught).set_value(5).run()
     assert not app.exception
-    assert settings(app, taught).live == {"m": 5}
+    assert settings(app, taught).live == taught.scored.live | {"m": 5}
     assert "Current: 5" in captions(app)
 
 
 def test_a_move_computes_each_score_once(open_app, taught, fresh_process_state, monkeypatch):
-    part = replace(taught, id="counted", scored=copy.copy(taught.scored), _memo=taught_part._Memo())
-    part.scored._scores = {}
-    monkeypatch.setattr(part.study, "scored", part.scored)
+    part = replace(taught, id="counted", _memo=taught_part._Memo())
     taught_part.shelve(part)
     photo = Path(__file__).resolve().parents[2] / "sample_data/linen/test/good/part_060.jpg"
     added = taught_part.add(part, read(photo))
     app = open_app("pages/inspect.py")
     before = added.suggested_limits(settings(app, part).live)
     settings(app, part).limits = Limits(before.review * 1.5, before.reject * 2)
-    stop, scored, maxima = added.scored.stops[1], [], scored_photos.image_score
-    monkeypatch.setattr(scored_photos, "image_score", lambda maps: scored.append(len(maps)) or maxima(maps))
+    stop, ranked, largest = added.scored.stops("k")[1], [], scored_photos.largest_values
+    monkeypatch.setattr(
+        scored_photos, "largest_values", lambda maps, count: ranked.append(len(maps)) or largest(maps, count)
+    )
     slider(app, "k", part).set_value(stop).run()
     assert not app.exception
-    assert sum(scored) == len(added.scored.photos) == len(part.study.photos) + 1
+    assert len(added.scored.photos) == len(part.study.photos) + 1
+    assert sorted(ranked) == sorted([len(added.scored.photos), added.scored.setters().sum()])
     after = part.study.default_limits(k=stop)
     assert added.suggested_limits({"k": stop}) == after
+    assert settings(app, part).limits.reject == pytest.approx(2 * after.reject)
+
+    ranked.clear()
+    slider(app, "area", part).set_value(1).run()
+    assert not app.exception
+    assert ranked == [], "a move of the smallest area makes no map"
+    after = part.study.default_limits(k=stop, area=1)
     assert settings(app, part).limits.reject == pytest.approx(2 * after.reject)
 
 
 def test_corp_shows_its_values_with_what_was_suggested_and_why(open_app, corp_in_hand):
     app = open_app("pages/inspect.py")
-    assert [element.label.split(":")[0] for element in app.select_slider] == ["q", "γ", "M"]
+    assert [element.label.split(":")[0] for element in app.select_slider] == ["q", "γ", "M", "N"]
     q = slider(app, "q", corp_in_hand)
     assert q.value == corp_in_hand.study.live["q"]
     assert "%" in q.options[0]
@@ -111,7 +118,7 @@ def test_a_move_of_q_is_instant_and_in_force(open_app, corp_in_hand):
     app = open_app("pages/inspect.py")
     slider(app, "q", corp_in_hand).set_value(5).run()
     assert not app.exception
-    assert settings(app, corp_in_hand).live == {"q": 5}
+    assert settings(app, corp_in_hand).live == corp_in_hand.scored.live | {"q": 5}
     assert "Current: 5 ·" in captions(app)
     assert settings(app, corp_in_hand).preview is None
 
@@ -137,8 +144,9 @@ def test_a_preview_changes_nothing_until_it_is_applied(open_app, corp_in_hand):
     assert not app.exception
     applied = taught_part._shelf().items[app.session_state["in_hand"]]
     assert applied is not corp_in_hand
-    assert applied.scored.detector.feature_map.gamma == run.parameters["gamma"]
-    assert applied.study.recipe().detector is applied.scored.detector
+    (view,) = applied.scored.views
+    assert view.detector.feature_map.gamma == run.parameters["gamma"]
+    assert applied.study.recipe().views[0].detector is view.detector
     assert [photo.name for photo in applied.scored.photos] == [photo.name for photo in before.photos]
     assert slider(app, "gamma", applied).value == run.parameters["gamma"]
     assert settings(app, applied).position == settings(app, corp_in_hand).position
@@ -167,6 +175,7 @@ def test_leaving_the_preview_stops_it(open_app, corp_in_hand, monkeypatch):
 def test_back_to_the_suggested_values(open_app, corp_in_hand):
     app = open_app("pages/inspect.py")
     slider(app, "q", corp_in_hand).set_value(3).run()
+    slider(app, "area", corp_in_hand).set_value(1).run()
     app.button(key=f"suggested-{corp_in_hand.id}").click().run()
     assert not app.exception
     assert slider(app, "q", corp_in_hand).value == corp_in_hand.suggestion.live["q"]
@@ -210,9 +219,9 @@ def test_the_width_of_the_exact_kernel_has_a_preview_too(open_app, product, back
     taught = teach(product, backbone, store, "kernel_pca", patches=200)
     taught_part._shelf().items[taught.id] = taught
     app = open_app("pages/inspect.py")
-    assert [element.label.split(":")[0] for element in app.select_slider] == ["q", "σ"]
+    assert [element.label.split(":")[0] for element in app.select_slider] == ["q", "σ", "N"]
     sigma = slider(app, "sigma", taught)
-    wider = taught.scored.detector.kernel.sigma * 2
+    wider = taught.scored.views[0].detector.kernel.sigma * 2
     sigma.set_value(min(previews_options(taught, "sigma"), key=lambda value: abs(value - wider))).run()
     run = preview_done(app, taught)
     app.run()

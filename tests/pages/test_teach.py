@@ -14,7 +14,7 @@ from inspect_core.cli.commands import main
 from inspect_core.package import manifest
 from inspect_core.records.recipe_file import save
 from inspect_core.ui import shell, taught_part
-from inspect_core.ui.teach import teaching
+from inspect_core.ui.teach import panels, teaching
 
 
 @pytest.fixture(autouse=True)
@@ -30,9 +30,15 @@ def choose_folder(app, path):
 
 
 def make_small(app):
+    app.radio(key="method").set_value("mahalanobis").run()
     app.select_slider(key="size").set_value(128)
     app.select_slider(key="grid").set_value(16)
     app.slider(key="fit_k").set_value(10)
+
+
+@pytest.fixture
+def no_forecast(monkeypatch):
+    monkeypatch.setattr(panels, "show_forecast", lambda order: None)
 
 
 def finish_job(app):
@@ -74,13 +80,18 @@ def test_a_folder_is_taught_and_lies_in_hand(open_app, no_first_start, exported,
     assert next(iter(taught.values())).guard is not None
 
 
-@pytest.mark.parametrize("method", ["mahalanobis", "cop"])
-def test_the_command_line_teaches_the_same_recipe(open_app, no_first_start, exported, product, tmp_path, method):
+@pytest.mark.parametrize(
+    ("chosen", "detector"),
+    [("compared", None), ("joined", "mahalanobis+quadrics"), ("mahalanobis", "mahalanobis"), ("cop", "cop")],
+)
+def test_the_command_line_teaches_the_same_recipe(
+    open_app, no_first_start, exported, product, tmp_path, chosen, detector
+):
     app = choose_folder(open_app("pages/teach.py"), product)
     app.select_slider(key="size").set_value(128)
     app.select_slider(key="grid").set_value(16)
     app.number_input(key="split_seed").set_value(7)
-    app.radio(key="method").set_value(method).run()
+    app.radio(key="method").set_value(chosen).run()
     finish_job(app.button(key="teach").click().run())
     assert shell.jobs().current.error == ""
     taught = taught_part.find(shell.jobs().current.result)
@@ -88,7 +99,8 @@ def test_the_command_line_teaches_the_same_recipe(open_app, no_first_start, expo
     recipe = taught.study.recipe(taught.suggested_limits(live), product=taught.product, guard=taught.guard, **live)
     save(recipe, tmp_path / "page")
     command = ["fit", str(product), "--out", str(tmp_path / "line"), "--size", "128", "--grid", "16"]
-    assert main([*command, "--seed", "7", "--detector", method]) == 0
+    assert main([*command, "--seed", "7", *(["--detector", detector] if detector else [])]) == 0
+    assert (taught.choice is None) == (detector is not None)
     page, line = (files_of(tmp_path / name) for name in ("page", "line"))
     assert page == line
 
@@ -244,6 +256,35 @@ def test_settings_reach_the_order(open_app, no_first_start, product, monkeypatch
     assert (order.size, order.grid, order.method) == ((128, 128), (16, 16), "cop")
     assert order.photos.calibrate == ()
     assert order.fused_guard
+
+
+def test_the_detector_is_chosen_for_the_photos_until_one_is_named(
+    open_app, no_first_start, no_forecast, product, monkeypatch
+):
+    orders = []
+    monkeypatch.setattr(teaching, "start", orders.append)
+    app = choose_folder(open_app("pages/teach.py"), product)
+    app.button(key="teach").click().run()
+    app.radio(key="method").set_value("joined").run()
+    app.button(key="teach").click().run()
+    app.segmented_control(key="second_view").set_value("corp").run()
+    app.button(key="teach").click().run()
+    assert not app.exception
+    assert [order.method for order in orders] == [None, "mahalanobis+quadrics", "mahalanobis+corp"]
+    assert [set(order.parameters) for order in orders] == [set(), {"k", "components", "m", "robust"}, {"k"}]
+
+
+def test_half_of_many_known_defects_choose_the_settings_unless_told_otherwise(open_app, no_forecast, monkeypatch):
+    orders = []
+    monkeypatch.setattr(teaching, "start", orders.append)
+    app = open_app("pages/teach.py")
+    assert "10 defects to choose settings by" in " ".join(element.value for element in app.caption)
+    app.button(key="teach").click().run()
+    app.toggle(key="choose_by_defects").set_value(False).run()
+    app.button(key="teach").click().run()
+    assert not app.exception
+    defects = [[sum(s.kind != "good" for s in part) for part in (o.photos.choose, o.photos.judge)] for o in orders]
+    assert defects == [[10, 10], [0, 20]]
 
 
 def test_quadrics_are_ordered_with_their_settings_and_a_robust_fit_takes_longer(

@@ -31,20 +31,22 @@ OURS = {
     "defect_types/panels": {"PARENTS.get"},
     "defect_types/results": {"in_words(learned)", "line"},
     "explore/panels": {
-        "CONTROLS[name].label", "GLOSS.values()", "fitted.A.shape[1]", "live[taught.scored.live_name]",
-        "local.photos", "local.possible", "local.values.shape[-1]", "mixed.photos", "mixed.possible",
+        "CONTROLS[name].label", "GLOSS.values()", "fitted.A.shape[1]", "live[view.live]", "local.photos",
+        "local.possible", "local.values.shape[-1]", "mixed.photos", "mixed.possible", "views[i].row.title",
     },
-    "explore/patch_map": {"explore.view_in_words(taught.scored.method, whole=points == PHOTOS)", "lots"},
+    "explore/patch_map": {"explore.view_in_words(taught.scored.views[view].method, whole=points == PHOTOS)"},
     "inspect/live_parameters": {
-        "CONTROLS[name].label", "control.effect", "control.help", "control.label", "control.story", "control.unit",
-        "_percent", "settings.live[name]", "stop",
+        "CONTROLS[name].label", "control.label", "control.story", "control.unit", "_percent",
+        "settings.live[name]", "stop",
     },
-    "inspect/panels": {"run.done", "saved.digest[:8]", "taught.suggestion.basis", "words.get"},
-    "recipes/panels": {"METHODS[recipe.method].title", "file", "list(rows)", "name", "recipe.digest[:12]", "value"},
+    "inspect/panels": {
+        "run.done", "saved.digest[:8]", "taught.choice", "taught.suggestion.basis", "view.row.title", "words.get",
+    },
+    "recipes/panels": {"title_of(recipe.method)", "file", "list(rows)", "name", "recipe.digest[:12]", "value"},
     "similar/panels": {"defect_types.count(kind)"},
     "teach/panels": {
-        "GUARD_SCORES.get", "METHODS[key].reference", "METHODS[key].title", "METHODS[key].when", "expected.engine",
-        "n", "side",
+        "DETECTORS[key][0]", "GUARD_SCORES.get", "METHODS[key].reference", "METHODS[key].title", "expected.engine", "n",
+        "side", "words",
     },
 }  # fmt: skip
 SAFE_CALLS = {"plain", "shell.plain", "counted", "duration", "shell.duration", "int", "len"}

@@ -33,12 +33,15 @@ def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> Run | None:
     scored = taught.scored
     names = [view.live for view in scored.views if view.live]
     if taught.study is None:
-        values = ", ".join(f"{CONTROLS[name].label}: {settings.live[name]}" for name in names)
-        area = f"smallest area {settings.live[AREA]} px of the map"
-        st.caption(f"{', '.join(filter(None, [values, area]))}, fixed by the recipe. Teach again to change it.")
+        values = [f"{CONTROLS[name].label}: {settings.live[name]}" for name in names]
+        values.append(f"smallest area: {settings.live[AREA]} pixels of the map")
+        st.caption(f"{', '.join(values)}, fixed by the recipe. Teach again to change it.")
         return None
     refits = _refits(taught)
-    columns = dict(zip([*names, *refits, AREA], st.columns(len(names) + len(refits) + 1), strict=True))
+    controls = [*names, *refits, AREA]
+    columns = {
+        name: column.container(gap="xsmall") for name, column in zip(controls, st.columns(len(controls)), strict=True)
+    }
     wanted = {}
     for name in refits:
         with columns[name]:
@@ -94,9 +97,8 @@ def set_to(taught_id: str, values: Mapping[str, float]) -> None:
     for name in of_model.keys() & values.keys():
         held[f"{name}-{taught.id}"] = min(_stops(taught, name), key=lambda stop: abs(stop - values[name]))
     live = {
-        view.live: taught.scored.stop_of(view.live, int(values[view.live]))
-        for view in taught.scored.views
-        if view.live in values
+        name: int(values[name]) if name == AREA else taught.scored.stop_of(name, int(values[name]))
+        for name in settings.live.keys() & values.keys()
     }
     if all(held.get(f"{name}-{taught.id}", value) == value for name, value in of_model.items()):
         settings.move_live(taught, live)
@@ -157,12 +159,12 @@ def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int
         "N: smallest area", sorted({*_areas(size), live[AREA]}), key=key, disabled=disabled,
         help="A part is rejected when at least N pixels of its heatmap lie above the limit. Higher ignores small "
         "marks; 1 judges by the single highest pixel. The square on the picture shows the area at true size.",
-        format_func=lambda area: f"{area} · {side * math.sqrt(area):.0f} × {side * math.sqrt(area):.0f} px",
+        format_func=lambda area: f"{area:d} · {side * math.sqrt(area):.0f} × {side * math.sqrt(area):.0f} px",
         on_change=_move, args=(taught.id, AREA, key),
     )  # fmt: skip
     smaller, known = int((taught.defect_areas() < live[AREA]).sum()), len(taught.defect_areas())
-    hidden = f"{smaller} of {known} known defects are smaller" if smaller else "pixels of the map"
-    st.caption(f"Current: {settings.live[AREA]} · {hidden}")
+    in_force = f"Current: {settings.live[AREA]:d} · pixels of the map"
+    st.caption(f"{smaller} of {known} known defects are smaller" if smaller else in_force)
 
 
 def _areas(size: tuple[int, int]) -> list[int]:

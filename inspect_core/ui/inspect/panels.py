@@ -170,11 +170,16 @@ def each_view(taught: TaughtPart, position: int, live: Mapping[str, int], pixels
     views = taught.scored.views
     if len(views) < 2:
         return
-    with st.expander("Each view's own map"):
-        st.caption("The detector adds these maps. Colours run from a typical good place to the highest good score.")
+    with st.expander("Each view's own map", key=f"views-{taught.id}", on_change="rerun") as opened:
+        if not opened.open:
+            return
+        good = np.flatnonzero(taught.scored.setters())
+        st.caption(
+            "The detector adds these maps. Colours run from a typical place to the highest "
+            + ("score of a good part." if good.size else "of this photo.")
+        )
         for column, (i, view) in zip(st.columns(len(views)), enumerate(views), strict=True):
-            good = taught.scored.maps(np.flatnonzero(taught.scored.setters()), view=i, **live)
-            limit = float(good.max()) if good.size else float("inf")
+            limit = float(taught.scored.maps(good if good.size else [position], view=i, **live).max())
             own = taught.scored.map(position, view=i, **live)
             shown = heatmap.overlay(boxes.reduced(pixels, OWN_MAP_SIDE), own, limit)
             column.image(shown, caption=view.row.title, width="stretch")

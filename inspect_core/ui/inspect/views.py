@@ -48,8 +48,9 @@ def of_model(taught: TaughtPart, position: int, live: dict[str, int], limits: Li
 def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Drawn:
     """The preview's map as soon as it is there, its scores and counts when all photos are done.
 
-    Scores of two fits have no common scale. Until the good photos are scored, all figures of the model are therefore
-    brought to the preview's scale by the medians of the two maps shown, which leaves every verdict as it was. Without
+    Scores of two fits of one view have no common scale. Until the good photos are scored, all figures of the model are
+    therefore brought to the preview's by the medians of the two maps shown, which leaves every verdict as it was. Those
+    of several views are in spreads of good errors, the same scale for every fit. Without
     limits set by hand on this preview, the model's are carried over.
     """
     what = describe(run.parameters)
@@ -57,7 +58,8 @@ def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Dra
         return replace(model, note=f"The preview of {what} is being computed; the current model is still shown.")
     pixel_map = run.map(position, run.live)
     if not run.complete:
-        fraction = _ratio(float(np.median(pixel_map)), float(np.median(model.pixel_map)))
+        alone = len(taught.scored.views) == 1
+        fraction = _ratio(float(np.median(pixel_map)), float(np.median(model.pixel_map))) if alone else 1.0
         scores = model.scores * fraction
         scores[position] = image_score(pixel_map, area=model.area)
         scaled = Drawn(
