@@ -158,12 +158,11 @@ def joined(errors: Sequence[ArrayLike], scales: Sequence[LocalScale | None]) -> 
     """
     if len(errors) == 1:
         return np.asarray(errors[0], np.float32) if scales[0] is None else scales[0].apply(errors[0])
-    total = np.float32(0)
+    standardised = []
     for own, scale in zip(errors, scales, strict=True):
         if scale is None:
             raise ValueError(
-                "a detector has no local scale, so its map cannot be added to another's; keep good photos "
-                "to learn it from"
+                "a detector has no local scale, so its map cannot be added to another's; keep good photos to learn it from"
             )
-        total = total + scale.standardised(own)
-    return total
+        standardised.append(scale.standardised(own))
+    return np.sum(standardised, axis=0)

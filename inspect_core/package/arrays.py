@@ -136,7 +136,7 @@ def expected(document: Mapping, names: Collection[str], detectors: Detectors) ->
     guard, defect_types = document["guard"], document["kinds"]
     arrays: dict[str, Array] = {}
     for number, part in enumerate(document["views"]):
-        own = detectors[part["name"]] | (_SCALES if part["scales"] else {})
+        own = dict(detectors[part["name"]]) | (_SCALES if part["scales"] else {})
         if "projection" not in own and f"{view(number)}.columns" in names:
             own |= {"columns": unit("d k")}
         arrays |= _under(view(number), own)

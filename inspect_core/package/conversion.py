@@ -10,25 +10,25 @@ def converted(document: dict) -> dict:
     """recipe.json of any readable schema in the current one; what is missing or odd is left for the check of fields."""
     if document["schema"] != 2:
         return document
-    document = dict(document)
     geometry, detector, backbone = (document.get(name) for name in ("geometry", "detector", "backbone"))
-    if not all(isinstance(table, dict) for table in (geometry, detector, backbone)):
+    if not (isinstance(geometry, dict) and isinstance(detector, dict) and isinstance(backbone, dict)):
         return document
-    geometry, detector = dict(geometry), dict(document.pop("detector"))
-    live = detector.pop("live", None)
-    view = detector | {"taps": backbone.get("taps"), "pool": geometry.pop("pool", None), "scales": []}
-    document |= {"geometry": geometry, "views": [view], "live": live | {"area": 1} if isinstance(live, dict) else live}
-    return document
+    live = detector.get("live")
+    view = {name: value for name, value in detector.items() if name != "live"}
+    view |= {"taps": backbone.get("taps"), "pool": geometry.get("pool"), "scales": []}
+    return {name: value for name, value in document.items() if name != "detector"} | {
+        "geometry": {name: value for name, value in geometry.items() if name != "pool"},
+        "views": [view],
+        "live": live | {"area": 1} if isinstance(live, dict) else live,
+    }
 
 
 def names_of(schema: int) -> Callable[[str], str]:
     """From the name of an array in a recipe of that schema to its present one."""
-    if schema != 2:
-        return lambda name: name
-    return lambda name: (
-        "view0.columns"
-        if name == "features.projection"
-        else name.replace("detector.", "view0.", 1)
-        if name.startswith("detector.")
-        else name
-    )
+
+    def present(name: str) -> str:
+        if name == "features.projection":
+            return "view0.columns"
+        return f"view0.{name.removeprefix('detector.')}" if name.startswith("detector.") else name
+
+    return present if schema == 2 else str
