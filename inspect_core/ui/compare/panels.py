@@ -20,7 +20,7 @@ from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.ui.teach import teaching
 
 BENCH = "compare_bench"
-CURVE_WIDTH, SCORES_WIDTH = 620, 380
+CURVE_WIDTH, SCORES_WIDTH = 520, 380
 TELLING = 60
 """Photos offered to be looked at side by side."""
 
@@ -72,12 +72,10 @@ def _table(taught: TaughtPart, comparison: Comparison) -> None:
     columns["Bench"] = st.column_config.ButtonColumn(key=BENCH, help="Teach these photos with this detector.")
     st.dataframe(
         table | {"Bench": ["Put on the bench"] * len(comparison.rows)}, hide_index=True, column_config=columns,
-        height="content", key="compare_table", alt="Detectors side by side, a row each.",
+        column_order=("Detector", "Bench", *list(table)[1:]), height="content", key="compare_table",
+        alt="Detectors side by side, a row each.",
     )  # fmt: skip
-    st.caption(
-        "Brackets hold 95 % intervals: what lies inside the best one's, or holds the best, is a tie. Known defects are "
-        "judged by photos that chose nothing."
-    )
+    st.caption("Brackets hold 95 % intervals: what lies inside the best one's, or holds the best, is a tie.")
     if (clicked := st.session_state.get(BENCH)) is not None:
         try:
             jobs.put_on_bench(taught, comparison.rows[clicked.row].detector)
@@ -139,9 +137,8 @@ def _one_part(order: Order) -> None:
     row = st.container(horizontal=True, gap="medium")
     for each in seen:
         with row.container(width=report.SIDE):
-            words = report.in_words(each)
-            st.image(each.picture, caption=shell.plain(words), width="stretch")
             st.caption(shell.plain(each.row.title))
+            st.image(each.picture, caption=shell.plain(report.in_words(each)), width="stretch")
 
 
 def _scores(comparison: Comparison) -> None:
