@@ -162,7 +162,7 @@ def joined(errors: Sequence[ArrayLike], scales: Sequence[LocalScale | None]) -> 
     for own, scale in zip(errors, scales, strict=True):
         if scale is None:
             raise ValueError(
-                "a detector has no local scale, so its map cannot be added to another; keep good photos to learn it from"
+                "a detector has no local scale, so its map cannot be added to another; keep good photos to learn one"
             )
         standardised.append(scale.standardised(own))
     return np.sum(standardised, axis=0)
