@@ -93,8 +93,8 @@ class Control:
 
     @property
     def story(self) -> str:
-        """What a move does and what is behind it: the help of a control."""
-        return f"{self.effect} {self.help}"
+        """What a move does, what is behind it, and the unit: the help of a control."""
+        return f"{self.effect} {self.help} Unit: {self.unit}."
 
     @property
     def sign(self) -> str:

@@ -22,7 +22,7 @@ FRACTIONS = (0.8, 0.85, 0.9, 0.95, 0.98, 0.99, 0.995)
 _PAIRS_OF = 1000
 
 Q = Control(
-    "q: what counts as normal",
+    "q: what is normal",
     "components · share of the good patches' variance",
     "Higher forgives more of the usual variation, so only the unusual stands out; too high forgives defects too.",
     "The error is what the first q components cannot explain. Every value comes from the same fit.",

@@ -6,7 +6,7 @@ import numpy as np
 from inspect_core.features.backbones import Backbone
 from inspect_core.images.read import read
 from inspect_core.ui import crops, shell, taught_part
-from inspect_core.ui.inspect import panels
+from inspect_core.ui.inspect import saving
 from inspect_core.ui.teach import teaching
 
 
@@ -141,7 +141,7 @@ def test_a_full_disk_costs_no_answer(in_the_hand, monkeypatch):
 
 
 def test_saved_names_never_clash(workspace):
-    first = panels._free_path("a b")
+    first = saving._free_path("a b")
     first.parent.mkdir(parents=True)
     first.write_bytes(b"")
-    assert panels._free_path("a b").name == "a-b-2.zip"
+    assert saving._free_path("a b").name == "a-b-2.zip"

@@ -22,6 +22,8 @@ from inspect_core.ui.taught_part import TaughtPart
 
 HALF_OCTAVES = 8
 AREAS = 24
+ROOMY = 3
+"""Controls side by side that leave room for the unit of each."""
 POWERS_OF_M = (128, 256, 512, 1024, 2048)
 
 
@@ -188,9 +190,11 @@ def _move(taught_id: str, name: str, key: str) -> None:
 
 
 def _explain(taught: TaughtPart, name: str, in_force: str) -> None:
+    """One line under a control; its unit where there is room for it."""
     control, start = CONTROLS[name], suggested(taught).get(name)
     advice = "" if start is None else f" · suggested {_figure(start)}"
-    st.caption(f"Current: {in_force}{advice} · {control.unit}")
+    crowded = len(taught.scored.live) + len(_refits(taught)) > ROOMY
+    st.caption(f"Current: {in_force}{advice}" + ("" if crowded else f" · {control.unit}"))
 
 
 def _stops(taught: TaughtPart, name: str) -> list[float]:

@@ -1,8 +1,7 @@
-"""The parts of the Inspect page: first start, adding photos, the bench with its live parameters, saving a recipe."""
+"""The parts of the Inspect page: first start, adding photos, the bench with its live parameters."""
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 import streamlit as st
@@ -14,21 +13,19 @@ from inspect_core.images import boxes
 from inspect_core.images.read import EXTENSIONS, ImageError, read_bytes, read_mask
 from inspect_core.judge.masks import mask_at
 from inspect_core.plots import heatmap
-from inspect_core.records import recipe_file
-from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Busy, device_lock
 from inspect_core.study.evaluation import promise
 from inspect_core.ui import shell, taught_part
 from inspect_core.ui.bench import bench
 from inspect_core.ui.defect_types import naming
-from inspect_core.ui.inspect import limit_advice, live_parameters, previews, views
+from inspect_core.ui.inspect import limit_advice, live_parameters, previews, saving, views
 from inspect_core.ui.inspect.previews import Run
 from inspect_core.ui.inspect.views import Drawn
 from inspect_core.ui.session import Settings, settings_at, settings_of
 from inspect_core.ui.similar import panels
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.ui.teach import teaching
-from inspect_core.verdict import Limits, Verdict
+from inspect_core.verdict import Verdict
 
 PREVIEW_POLL_SECONDS = 0.4
 OWN_MAP_SIDE = 480
@@ -140,7 +137,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
             each_view(taught, position, settings.live, pixels)
             product_check(taught, settings)
             naming.limit_slider(taught, "inspect")
-            save_recipe(taught, view.limits, settings)
+            saving.save_recipe(taught, view.limits, settings)
             if not gone:
                 panels.seen_before(taught, position, settings.live, view.limits, busy=busy)
         else:
@@ -240,39 +237,6 @@ def product_check(taught: TaughtPart, settings: Settings) -> None:
         st.rerun()
 
 
-def save_recipe(taught: TaughtPart, limits: Limits, settings: Settings) -> None:
-    """Keep what is in force as a recipe in the workspace; of an opened recipe, a revised one with it as its parent."""
-    if taught.study is None and taught.recipe is None:
-        return
-    with st.popover("Save as recipe", icon=":material/inventory_2:"):
-        name = st.text_input("Name", value=taught.product, max_chars=60, key=f"recipe_name-{taught.id}")
-        reason = st.text_input("Reason", key=f"recipe_reason-{taught.id}", placeholder="first release, new lamp, …")
-        if st.button("Save", type="primary", key=f"save-{taught.id}", disabled=not name.strip()):
-            said = {
-                "product": name.strip(),
-                "author": shell.current_user(),
-                "reason": reason,
-                "guard": settings.guard(taught),
-                "gallery": taught.cases,
-                "defect_types": taught.defect_types,
-            }
-            if taught.study is None:
-                recipe = taught.recipe.revised(limits, **said)
-            else:
-                recipe = taught.study.recipe(
-                    limits, parent=taught.recipe and taught.recipe.digest, **said, **settings.live
-                )
-            path = _free_path(name.strip())
-            try:
-                saved = recipe_file.save(recipe, path)
-            except OSError as error:
-                st.error(shell.plain(error.strerror or error), icon=":material/error:")
-                return
-            taught_part.change(taught.id, lambda held: replace(held, recipe=saved, product=name.strip()))
-            st.toast(f"Saved recipe {saved.digest[:8]} in {shell.plain(path.name)}.", icon=":material/check_circle:")
-            st.rerun()
-
-
 def _pixels(taught: TaughtPart, position: int) -> tuple[np.ndarray, bool]:
     """The photo shown, and whether it is gone: its score and map are kept, so the bench goes on over a blank one."""
     try:
@@ -319,10 +283,3 @@ def _let_go(file: UploadedFile) -> None:
 
 def _token(taught: TaughtPart) -> str:
     return f"{taught.id}-{len(taught.thumbnails)}"
-
-
-def _free_path(name: str):
-    folder, stem, number = workspace.recipes_folder(), workspace.file_name(name), 1
-    while (path := folder / (f"{stem}-{number}.zip" if number > 1 else f"{stem}.zip")).exists():
-        number += 1
-    return path

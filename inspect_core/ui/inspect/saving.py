@@ -1,0 +1,53 @@
+"""Keeping what is in force on the bench as a recipe in the workspace."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import streamlit as st
+
+from inspect_core.records import recipe_file
+from inspect_core.runtime import workspace
+from inspect_core.ui import shell, taught_part
+from inspect_core.ui.session import Settings
+from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.verdict import Limits
+
+
+def save_recipe(taught: TaughtPart, limits: Limits, settings: Settings) -> None:
+    """Keep what is in force as a recipe in the workspace; of an opened recipe, a revised one with it as its parent."""
+    if taught.study is None and taught.recipe is None:
+        return
+    with st.popover("Save as recipe", icon=":material/inventory_2:"):
+        name = st.text_input("Name", value=taught.product, max_chars=60, key=f"recipe_name-{taught.id}")
+        reason = st.text_input("Reason", key=f"recipe_reason-{taught.id}", placeholder="first release, new lamp, …")
+        if st.button("Save", type="primary", key=f"save-{taught.id}", disabled=not name.strip()):
+            said = {
+                "product": name.strip(),
+                "author": shell.current_user(),
+                "reason": reason,
+                "guard": settings.guard(taught),
+                "gallery": taught.cases,
+                "defect_types": taught.defect_types,
+            }
+            if taught.study is None:
+                recipe = taught.recipe.revised(limits, **said)
+            else:
+                recipe = taught.study.recipe(
+                    limits, parent=taught.recipe and taught.recipe.digest, **said, **settings.live
+                )
+            path = _free_path(name.strip())
+            try:
+                saved = recipe_file.save(recipe, path)
+            except OSError as error:
+                st.error(shell.plain(error.strerror or error), icon=":material/error:")
+                return
+            taught_part.change(taught.id, lambda held: replace(held, recipe=saved, product=name.strip()))
+            st.toast(f"Saved recipe {saved.digest[:8]} in {shell.plain(path.name)}.", icon=":material/check_circle:")
+            st.rerun()
+
+
+def _free_path(name: str) -> Path:
+    folder, stem, number = workspace.recipes_folder(), workspace.file_name(name), 1
+    while (path := folder / (f"{stem}-{number}.zip" if number > 1 else f"{stem}.zip")).exists():
+        number += 1
+    return path
