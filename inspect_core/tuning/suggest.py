@@ -119,7 +119,8 @@ def candidates(
     sample = PatchSample.of(study, cancelled)
     method = METHODS[study.method]
     chosen_by_user = set(method.refits) & set(fixed) - {"M"}
-    settings = [{}] if chosen_by_user else [{}, *method.settings(sample.patches, study.seed)]
+    widths = [] if chosen_by_user else method.settings(sample.patches, study.seed)
+    settings = [{}, *filter(None, widths)]
     for number, parameters in enumerate(settings):
         yield (number + 1) / (len(settings) + 1), parameters, sample.fit(parameters, cancelled)
 

@@ -77,7 +77,7 @@ class Trial:
 def is_better(qualities: np.ndarray, than: np.ndarray) -> bool:
     """Whether the first is better on the same photos: a one-sided paired t-test at CONFIDENCE."""
     difference = qualities - than
-    if len(difference) < 2 or not difference.std():
+    if len(difference) < 2:
         return False
     error = difference.std(ddof=1) / np.sqrt(len(difference))
     return bool(difference.mean() > stats.t.ppf(CONFIDENCE, len(difference) - 1) * error)

@@ -153,8 +153,7 @@ def test_two_views_score_alike_in_app_and_reloaded_recipe_to_the_bit(product, ba
 
 def test_with_no_photo_kept_for_limits_those_of_the_fit_stand_in_each_left_out(product, backbone, store):
     photos = split(scan(product), seed=0, calibrate=0)
-    with pytest.warns(UserWarning, match="N = "):
-        study = Study(photos, backbone, store, parameters={"k": 8}, grid=GRID).fit()
+    study = Study(photos, backbone, store, parameters={"k": 8}, grid=GRID).fit()
     folds = crossed(photos.fit, photos.groups, seed=0)
     fold, others = folds[1]
     view = study.fit_view(0, samples=others)
@@ -174,8 +173,7 @@ def test_defects_to_choose_by_are_never_judged(product, backbone, store, monkeyp
     monkeypatch.setattr(splitting, "KNOWN", 2)
     photos = split(scan(product), seed=0, blind=False)
     assert photos.choose
-    with pytest.warns(UserWarning, match="N = 11"):
-        study = Study(photos, backbone, store, parameters={"k": 8}, grid=GRID).fit()
+    study = Study(photos, backbone, store, parameters={"k": 8}, grid=GRID).fit()
     figures = evaluate(study, study.default_limits(), truth_masks(study.scored))
     assert figures.counts.defects_total == 3 - len(photos.choose)
     chosen = study.scored.of_subset("choose")

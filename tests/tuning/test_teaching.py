@@ -1,0 +1,47 @@
+"""Which detector an order without one is given."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from inspect_core.features.store import Store
+from inspect_core.images.folders import scan, split
+from inspect_core.images.splitting import Split
+from inspect_core.tuning import teaching
+from inspect_core.tuning.order import Order
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def order(photos: Split, **options) -> Order:
+    return Order("flange", photos, size=(128, 128), grid=(8, 8), guard="off", device="cpu", **options)
+
+
+def teach(asked: Order, store: Store) -> teaching.Taught:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return teaching.teach(asked, store, lambda fraction, step: None)
+
+
+def test_the_same_photos_are_given_the_same_detector_and_the_reason(exported, backbone, product, tmp_path):
+    photos = split(scan(product), seed=0)
+    first, again = (teach(order(photos), Store(tmp_path / name)) for name in ("first", "again"))
+    assert first.study.method in teaching.CHEAP
+    assert first.choice
+    assert (first.study.method, first.choice, first.study.live) == (
+        again.study.method, again.choice, again.study.live
+    )  # fmt: skip
+    assert np.array_equal(first.study.scores(), again.study.scores())
+
+
+def test_a_detector_that_was_named_is_taken_without_a_word(exported, backbone, product, tmp_path):
+    photos = split(scan(product), seed=0)
+    taught = teach(order(photos, method="mahalanobis+quadrics", parameters={"k": 8}), Store(tmp_path))
+    assert (taught.study.method, taught.choice, taught.suggestion) == ("mahalanobis+quadrics", None, None)
+
+
+def test_too_few_photos_to_compare_are_told(exported, backbone, product, tmp_path):
+    taught = teach(order(Split(split(scan(product), seed=0).fit[:2], (), ())), Store(tmp_path))
+    assert taught.study.method == teaching.ALONE
+    assert taught.choice.startswith("Too few photos")
