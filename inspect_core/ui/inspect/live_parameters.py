@@ -23,7 +23,7 @@ from inspect_core.ui.taught_part import TaughtPart
 HALF_OCTAVES = 8
 AREAS = 24
 ROOMY = 3
-"""Controls side by side that leave room for the unit of each."""
+"""Controls side by side that leave room for the unit of each below it."""
 POWERS_OF_M = (128, 256, 512, 1024, 2048)
 
 
@@ -165,8 +165,10 @@ def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int
         on_change=_move, args=(taught.id, AREA, key),
     )  # fmt: skip
     smaller, known = int((taught.defect_areas() < live[AREA]).sum()), len(taught.defect_areas())
-    in_force = f"Current: {settings.live[AREA]:d} · pixels of the map"
-    st.caption(f"{smaller} of {known} known defects are smaller" if smaller else in_force)
+    if smaller:
+        st.caption(f"{smaller} of {known} " + ("defects smaller" if _crowded(taught) else "known defects are smaller"))
+    else:
+        st.caption(f"Current: {settings.live[AREA]:d}" + ("" if _crowded(taught) else " · pixels of the map"))
 
 
 def _areas(size: tuple[int, int]) -> list[int]:
@@ -190,11 +192,14 @@ def _move(taught_id: str, name: str, key: str) -> None:
 
 
 def _explain(taught: TaughtPart, name: str, in_force: str) -> None:
-    """One line under a control; its unit where there is room for it."""
     control, start = CONTROLS[name], suggested(taught).get(name)
     advice = "" if start is None else f" · suggested {_figure(start)}"
-    crowded = len(taught.scored.live) + len(_refits(taught)) > ROOMY
-    st.caption(f"Current: {in_force}{advice}" + ("" if crowded else f" · {control.unit}"))
+    st.caption(f"Current: {in_force}{advice}" + ("" if _crowded(taught) else f" · {control.unit}"))
+
+
+def _crowded(taught: TaughtPart) -> bool:
+    """Whether the controls are too many for captions of more than a few words."""
+    return len(taught.scored.live) + len(_refits(taught)) > ROOMY
 
 
 def _stops(taught: TaughtPart, name: str) -> list[float]:
