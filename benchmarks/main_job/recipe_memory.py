@@ -167,7 +167,7 @@ def _filled(name: str, shape: tuple[int, ...], kind: type) -> np.ndarray:
     if name == "view0.cholesky":
         rows, columns = np.tril_indices(int(np.sqrt(2 * shape[-1])))
         values[...] = rows == columns
-    elif name.endswith((".scale", ".var", ".share", ".prior")):
+    elif name.endswith(("scale", ".var", ".share", ".prior")):
         values[...] = 0.2 if name.endswith(".prior") else 1
     elif name.endswith((".left", ".right")):
         values[...] = -1

@@ -240,7 +240,11 @@ def _needed(document: Mapping, header: Header, lengths: Mapping[str, int]) -> di
     """Bytes by purpose: the file as read, the arrays as used, a copy of each in work, one photo, and blocks of it."""
     counts = {name: math.prod(shape) for name, (_, shape) in header.items()}
     used = {name: BYTES[kind] * counts[name] for name, (kind, _) in header.items()}
-    copies = {name: 8 * counts[name] if kind in FLOATS else used[name] for name, (kind, _) in header.items()}
+    # Quadrics are multiplied and compared in float64, three numbers for one; others are copied once.
+    copies = {
+        name: (24 if name.endswith(".A") else 8) * counts[name] if kind in FLOATS else used[name]
+        for name, (kind, _) in header.items()
+    }
     widths = [lengths[f"{view(number)}.k"] for number in range(len(document["views"]))]
     for number, k in enumerate(widths):
         name = f"{view(number)}.cholesky"

@@ -15,7 +15,7 @@ def rates(
     lines: Mapping[str, tuple[np.ndarray, np.ndarray]], look: Look, *, x: str, y: str, most: float = 1.0
 ) -> go.Figure:
     """A line (x (n,), y (n,)) for each name, shares from 0 to `most` across and from 0 to 1 up; x, y: axis titles."""
-    figure, colours = blank(look, height=380), (look.good, *look.defect_types)
+    figure, colours = blank(look, height=380 + 18 * len(lines)), (look.good, *look.defect_types)
     for number, (name, (across, up)) in enumerate(lines.items()):
         figure.add_scatter(
             x=across, y=up, mode="lines", name=as_text(name),
@@ -27,7 +27,7 @@ def rates(
         )  # fmt: skip
     figure.update_xaxes(title=x, range=[-0.01 * most, most], tickformat=".0%")
     figure.update_yaxes(title=y, range=[-0.01, 1.02], tickformat=".0%")
-    figure.update_layout(showlegend=True, legend={"orientation": "v", "x": 1.02, "y": 1, "yanchor": "top"})
+    figure.update_layout(showlegend=True, legend={"orientation": "v", "x": 0, "y": -0.2, "yanchor": "top"})
     return figure
 
 

@@ -1,6 +1,11 @@
 /** The histogram: good parts and defects on lanes of their own, and a dot for each part to hover over and click. */
 
 const SVG = "http://www.w3.org/2000/svg";
+/** What the parts of a lane are for that the sentence does not count. */
+const USES = {
+  good: { short: "set limit", long: "sets the limit" },
+  defect: { short: "to choose by", long: "settings are chosen by it" },
+};
 const LANES = [
   { truth: "good", label: "good" },
   { truth: "defect", label: "defects" },
@@ -115,7 +120,7 @@ class Histogram {
       // A fixed small shift by position keeps equal scores apart.
       const x = this.left + this.axis.place(this.parts.scores[i]) * this.width;
       const y = middle + (((i * 7) % 5) - 2) * 1.6;
-      const hollow = truth === "good" && this.parts.counted[i] === "" ? " hollow" : "";
+      const hollow = USES[truth] && this.parts.counted[i] === "" ? " hollow" : "";
       const dot = svg("path", {
         class: `dot ${truth}${hollow}`,
         d: dotShape(truth),
@@ -127,14 +132,15 @@ class Histogram {
     return drawn;
   }
 
-  /** How many parts a lane holds; good ones that only set the limit are told from those that are counted. */
+  /** How many parts a lane holds; those that only set the limit, or settings are chosen by, are told from the counted. */
   memberCounts(truth, members) {
     const counted = members.filter((i) => this.parts.counted[i] !== "").length;
-    const setting = members.length - counted;
-    if (truth !== "good" || counted === 0 || setting === 0) {
+    const others = members.length - counted;
+    if (!USES[truth] || counted === 0 || others === 0) {
       return [`${members.length} ${members.length === 1 ? "part" : "parts"}`];
     }
-    return [`● ${counted} counted`, `○ ${setting} set limit`];
+    const [solid, hollow] = truth === "good" ? ["●", "○"] : ["◆", "◇"];
+    return [`${solid} ${counted} counted`, `${hollow} ${others} ${USES[truth].short}`];
   }
 
   drawAxis() {
@@ -205,7 +211,7 @@ class Histogram {
     if (dot === null) return;
     const { names, kinds, scores, truths, counted, decimals } = this.parts;
     const i = dot.position;
-    const use = truths[i] === "good" && counted[i] === "" ? " · sets the limit, not counted" : "";
+    const use = USES[truths[i]] && counted[i] === "" ? ` · ${USES[truths[i]].long}, not counted` : "";
     this.tip.textContent = `${names[i]} · ${kindInWords(kinds[i])} · ${scores[i].toFixed(decimals)}${use}`;
     this.tip.style.top = `${dot.y - 36}px`;
     const room = this.plot.clientWidth - this.tip.offsetWidth;
