@@ -69,7 +69,9 @@ def test_the_main_job_runs_on_little_and_keeps_nothing(without_guard, capsys):
         assert figures["recipe_size"][full][stored]["same_scores_when_opened"]
     sizes = figures["recipe_size"][full]
     assert sizes["float16"]["folder_mb"] < sizes["float32"]["folder_mb"]
-    assert {limit["scoring_passes"] for limit in figures["moving"]["page"].values()} == {1}
+    passes = {limit["scoring_passes"] for limit in figures["moving"]["page"].values()}
+    assert len(passes) == 1, "a limit set by hand costs no pass more"
+    assert 1 <= passes.pop() < 2, "every photo once, and those that set limits once more, by scales without them"
     assert 0 < sizes["rounding"]["largest_relative_change"] < 0.01
 
 

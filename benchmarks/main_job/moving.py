@@ -20,11 +20,12 @@ from benchmarks.main_job.start import FINISHED, ON_THE_BENCH, PATIENCE_S, open_b
 from benchmarks.measure import Stopwatch, spread, timed
 from inspect_core.features.store import Store
 from inspect_core.guard.model import OFF
-from inspect_core.judge.anomaly_map import regions
+from inspect_core.judge.anomaly_map import largest_area, regions
 from inspect_core.study import scored_photos
 from inspect_core.study.evaluation import in_parts_of
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
+from inspect_core.tuning.comparison import DEFAULT
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.ui import taught_part
 from inspect_core.ui.bench import payload, pixels
@@ -67,29 +68,41 @@ def figures(setting: Setting) -> dict:
                     "suggested_limit": move_on_page(fitted, setting.repeats, by_hand=False),
                     "limit_by_hand": move_on_page(fitted, setting.repeats, by_hand=True),
                 }
+    with _fitted(setting, setting.sides[0], DEFAULT) as fitted:
+        found["joined"] = {
+            "k_on_the_page": move_on_page(fitted, setting.repeats, by_hand=True),
+            "m": move_live(fitted.scored, setting.repeats, 1),
+            "area": move_area(fitted.scored, setting.repeats),
+        }
     for method in PREVIEWS:
         with _fitted(setting, setting.sides[0], method) as fitted:
             found[method] = {"q": move_live(fitted.scored, setting.repeats)} | preview(fitted, setting.runs)
     return found | ({} if setting == QUICK else in_browser(setting.repeats))
 
 
-def move_live(scored: ScoredPhotos, repeats: int) -> dict:
-    """All image scores and the shown photo's map at another stop of the live parameter."""
-    stops = _other_stops(scored)
+def move_area(scored: ScoredPhotos, repeats: int) -> dict:
+    """All image scores at another smallest area."""
+    areas = cycle(range(1, largest_area(scored.size)))
+    return timed(lambda: scored.scores(area=next(areas)), repeats=repeats, warm_up=WARM_UP)
+
+
+def move_live(scored: ScoredPhotos, repeats: int, view: int = 0) -> dict:
+    """All image scores and the shown photo's map at another stop of a view's live parameter."""
+    stops = _other_stops(scored, view)
 
     def move() -> None:
-        live = {scored.views[0].live: next(stops)}
+        live = {scored.views[view].live: next(stops)}
         scored.scores(**live)
         scored.map(0, **live)
 
-    return timed(move, repeats=min(repeats, len(scored.views[0].stops) - 1 - WARM_UP), warm_up=WARM_UP)
+    return timed(move, repeats=min(repeats, len(scored.views[view].stops) - 1 - WARM_UP), warm_up=WARM_UP)
 
 
 def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
     """All that Inspect computes when the live parameter moves: limits, scores, verdicts, map, and what is sent.
 
     by_hand: whether the limit was set by hand, so that it is carried over. scoring_passes: how often a move computes
-    each photo's score.
+    each photo's score; those that set limits are scored once more, under scales they have no share in.
     """
     part = taught_part.of_study("flange", fitted)
     scored, stops = part.scored, _other_stops(part.scored)
@@ -103,7 +116,7 @@ def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
         return largest_values(maps, count)
 
     def move() -> None:
-        settings.move_live(part, next(stops))
+        settings.move_live(part, {scored.views[0].live: next(stops)})
         view = views.of_model(part, 0, settings.live, settings.limits)
         verdict = views.verdict_of(part, 0, view, settings.guard(part), preview=False, gone=False)
         parts = [
@@ -112,7 +125,10 @@ def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
         ]
         shown = payload.Shown(0, part.pixels(0), view.pixel_map, guard=verdict.guard)
         payload.check(parts, shown, heat)
-        payload.payload(parts, shown, view.limits, calm=view.calm, suggested=view.suggested, sentence=view.sentence)
+        payload.payload(
+            parts, shown, view.limits, calm=view.calm, suggested=view.suggested, sentence=view.sentence,
+            setting_scores=view.setting_scores,
+        )  # fmt: skip
         pixels.planes(view.pixel_map, None)
 
     moves = min(repeats, len(scored.views[0].stops) - 1 - WARM_UP)
@@ -191,9 +207,9 @@ def preview(fitted: Study, runs: int) -> dict:
     }
 
 
-def _other_stops(scored: ScoredPhotos) -> Iterator[int]:
+def _other_stops(scored: ScoredPhotos, view: int = 0) -> Iterator[int]:
     """Every stop but the one to begin with, each once: a score once computed is not computed again."""
-    return (stop for stop in scored.views[0].stops if stop != scored.views[0].start)
+    return (stop for stop in scored.views[view].stops if stop != scored.views[view].start)
 
 
 def _moved(fitted: Study) -> dict[str, float]:

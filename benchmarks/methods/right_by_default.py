@@ -3,10 +3,12 @@
 As it was: the raw map, its maximum, one limit at the largest good score plus half a gap. As it is: the calibrated map,
 the score of the smallest area, a review band from the fitted tail. For every detector, at its defaults: image AUROC,
 AUPRO, regret (balanced accuracy given away against the best limit there could be; review or reject counts as found) and
-overkill against what was stated. Sets: the sample parts, and folders named as NAME=FOLDER.
+overkill against what was stated. Sets are folders named as NAME=FOLDER; without any, the sample parts. Sets measured
+before stay in the result.
 """
 
 import argparse
+import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import write
+from benchmarks.measure import RESULTS, write
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan, split
 from inspect_core.judge.limits import DEFAULT_OVERKILL, limit_for_overkill, limits_from_good, overkill_at
@@ -95,14 +97,15 @@ def _figures(scored: ScoredPhotos, area: int, limits: Limits) -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="beside the sample parts")
+    parser.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
     parser.add_argument("--store", type=Path, required=True, help="folder for the features")
     parser.add_argument("--detectors", default=",".join(DETECTORS))
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    folders = {path.name: path for path in sorted(SAMPLES.iterdir()) if path.is_dir()}
-    folders |= {name: Path(folder) for name, folder in (text.split("=", 1) for text in options.sets)}
-    store, found = Store(options.store, limit=20 << 30), {}
+    folders = {name: Path(folder) for name, folder in (text.split("=", 1) for text in options.sets)}
+    folders = folders or {path.name: path for path in sorted(SAMPLES.iterdir()) if path.is_dir()}
+    store, kept = Store(options.store, limit=20 << 30), RESULTS / "right_by_default.json"
+    found = json.loads(kept.read_text())["figures"] if kept.exists() else {}
     for name, folder in folders.items():
         found[name] = figures(folder, store, options.detectors.split(","))
         for detector, row in found[name].items():

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from inspect_core import view
 from inspect_core.cli import commands
 from inspect_core.cli import inspect as inspect_verb
 from inspect_core.features.weights import read_weights
@@ -21,7 +22,6 @@ from inspect_core.images.listing import MAX_DEPTH, photos_in
 from inspect_core.package.manifest import RecipeError
 from inspect_core.records.recipe_file import load, save
 from inspect_core.runtime.workspace import usable
-from inspect_core.tuning import teaching
 from inspect_core.ui.teach import panels
 
 SECONDS = 60
@@ -84,7 +84,7 @@ def refused(capsys, monkeypatch, tmp_path):
     """refused(*arguments) is the one line that a verb ends with; it must end with exit code 2 and change nothing."""
     monkeypatch.chdir(tmp_path)
     for name in ("load", "shared"):
-        monkeypatch.setattr(teaching, name, lambda *_, **__: pytest.fail("a backbone was loaded"))
+        monkeypatch.setattr(view, name, lambda *_, **__: pytest.fail("a backbone was loaded"))
     monkeypatch.setattr(inspect_verb, "loaded_backbone", lambda *_: SimpleNamespace(engine="nothing"))
 
     def run(*arguments) -> str:

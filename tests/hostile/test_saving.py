@@ -222,7 +222,7 @@ def test_killed_at_any_touch_of_a_file_the_old_or_the_new_is_there(recipe, tmp_p
         assert [path.name for path in place.parent.iterdir()] in ([name], [] if not replaced else [name]), step
         assert not list(workspace.glob("unfinished/*")), step
         if place.exists():
-            seen.add(manifest.read_document(manifest.check(place), FIELDS)["product"])
+            seen.add(manifest.read_document(manifest.check(place), FIELDS)[0]["product"])
         if "new" in seen and place.exists():
             save(recipe, place) if replaced else _remove(place)
         step += 1

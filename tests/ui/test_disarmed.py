@@ -39,7 +39,11 @@ OURS = {
         "CONTROLS[name].label", "control.label", "control.story", "control.unit", "_percent",
         "settings.live[name]", "stop",
     },
-    "inspect/panels": {"run.done", "taught.choice", "taught.suggestion.basis", "view.row.title", "words.get"},
+    "inspect/limit_advice": {"in_parts(found.counts)"},
+    "inspect/panels": {
+        "promise(taught.scored, view.limits, view.setting_scores)", "run.done", "taught.choice",
+        "taught.suggestion.basis", "view.row.title", "words.get",
+    },
     "inspect/saving": {"saved.digest[:8]"},
     "recipes/panels": {"title_of(recipe.method)", "file", "list(rows)", "name", "recipe.digest[:12]", "value"},
     "similar/panels": {"defect_types.count(kind)"},

@@ -4,7 +4,7 @@ import streamlit as st
 
 from inspect_core.judge.cost_limit import CostLimit, cost_limit
 from inspect_core.judge.limits import in_parts
-from inspect_core.ui import taught_part
+from inspect_core.ui import shell, taught_part
 from inspect_core.ui.inspect.views import Drawn
 from inspect_core.ui.session import settings_at
 from inspect_core.ui.taught_part import TaughtPart
@@ -27,7 +27,7 @@ def from_known_defects(taught: TaughtPart, drawn: Drawn) -> None:
         try:
             found = _suggest(taught, drawn, cost)
         except ValueError as error:
-            st.info(str(error))
+            st.info(shell.plain(error))
             return
         st.markdown(
             f"**{found.limit:.4g}** costs least on the known parts. Each judged by a limit that its own group had no "
