@@ -102,7 +102,7 @@ class Comparison:
         if chosen is first:
             default = ", the default" if first.detector == DEFAULT else ""
             return (
-                f"{first.title}{default}: on {self.basis}, no other of {len(self.rows)} did clearly better.{left_out}"
+                f"{first.title}{default}: on {self.basis}, none of the {len(self.rows)} compared did clearly better.{left_out}"
             )
         return (
             f"{chosen.title}: on {self.basis} it sets the defects off best, {100 * chosen.quality.value:.0f} of 100 "
