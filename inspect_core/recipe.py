@@ -44,7 +44,9 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """One good part that the limits were set on: its name, content digest and score under this recipe."""
+    """One good part that the limits were set on: its name, content digest and score, under local scales
+    that its group had no share in.
+    """
 
     name: str
     digest: str

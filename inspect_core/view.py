@@ -73,6 +73,8 @@ def joined_errors(views: Sequence[View], features: Sequence[Tensor], live: Mappi
     features: (1, h, w, k) for each view. Raises ValueError for views of which one has no scale at its live value.
     """
     values = [view.value(live) for view in views]
+    if any(view.scales and value not in view.scales for view, value in zip(views, values, strict=True)):
+        raise ValueError("a view has no local scale at its live value; take a value it was learned at")
     errors = [view.errors(own, value) for view, own, value in zip(views, features, values, strict=True)]
     return joined(errors, [view.scales.get(value) for view, value in zip(views, values, strict=True)])
 

@@ -2,7 +2,7 @@
 
 The photos are the sample's, each shifted, re-lit and saved as a file of its own, so that every one is read, goes
 through the network and is stored. A flat folder of good photos is split 60 / 20 / 20 as the app does, which puts two
-fifths of them on the tray. Peaks are cumulative: that of a step holds those before it.
+fifths of them on the bench. Peaks are cumulative: that of a step holds those before it.
 """
 
 import argparse

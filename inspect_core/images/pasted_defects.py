@@ -16,7 +16,6 @@ import numpy as np
 from PIL import Image, ImageDraw
 from scipy.ndimage import gaussian_filter
 
-LEAST_SIDE = 32
 PATCH_SIDE, PATCH_SHIFT = (0.03, 0.12), (4.0, 20.0)
 SCAR_WIDTH, SCAR_LENGTH, SCAR_SHIFT = (0.008, 0.02), (0.08, 0.25), (20.0, 70.0)
 CLONE_RADIUS = (0.025, 0.08)
@@ -95,14 +94,6 @@ def grown_in(pixels: np.ndarray, rng: np.random.Generator, donor: np.ndarray | N
 
 
 KINDS: tuple[Callable[..., Made], ...] = (misplaced_patch, scar, blotch, grown_in)
-
-
-def _check(pixels: np.ndarray) -> None:
-    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[-1] != 3 or min(pixels.shape[:2]) < LEAST_SIDE:
-        raise ValueError(
-            f"pixels are {pixels.dtype} of shape {pixels.shape}; give (H, W, 3) uint8 RGB of at least "
-            f"{LEAST_SIDE} × {LEAST_SIDE} pixels"
-        )
 
 
 def _between(rng: np.random.Generator, bounds: tuple[float, float], *, logarithmic: bool = False) -> float:

@@ -97,7 +97,11 @@ def _to_choose_by(defects: Sequence[Sample], seed: int) -> list[Sample]:
         members[kinds.setdefault(group, sample.kind)][group].append(sample)
     rng = np.random.default_rng(seed)
     drawn = [groups[name] for _, groups in sorted(members.items()) for name in rng.permutation(sorted(groups))]
-    return [sample for group in drawn[::2] for sample in group]
+    chosen: list[Sample] = []
+    for group in drawn[::2]:
+        if len(chosen) + len(group) <= -(-len(defects) // 2):  # one large lot is judged, not all chosen by
+            chosen += group
+    return chosen
 
 
 def crossed(

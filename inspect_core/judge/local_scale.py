@@ -117,22 +117,24 @@ class GoodMaps:
         between = (part.mean - mean) ** 2 * (part.count * count / self.count)
         return GoodMaps(count, mean, np.maximum(self.scatter - part.scatter - between, 0))
 
-    def finish(self, size: tuple[int, int]) -> LocalScale:
+    def finish(self, size: tuple[int, int], *, uniform: bool = False) -> LocalScale:
         """The scale for maps of `size` (H, W) pixels made of these grid errors.
 
         With few photos the variance of a place is drawn towards the mean over all places, weight FEW / (FEW + count).
-        Where good maps do not differ at all, they stay as they are.
+        Where good maps do not differ at all, they stay as they are. uniform: one scale for all places, so that maps
+        stay as they are and only what adds them knows their spread; for errors with an upper bound, which strange
+        patches reach wherever they lie.
         """
         cells = self.mean.shape
         sigma = [SMOOTHING * count / pixels for count, pixels in zip(cells, size, strict=True)]
         level = self.mean.mean()
         variance = ndimage.gaussian_filter(self.scatter / self.count, sigma, mode="reflect")
         variance = (self.count * variance + FEW * variance.mean()) / (self.count + FEW)
-        centre = self._levels(size)
+        centre = np.full(cells, level) if uniform else self._levels(size)
         total = (self.scatter / self.count + (self.mean - centre) ** 2).mean()
         if total == 0:
             return LocalScale(np.full(cells, level, np.float32), np.ones(cells, np.float32), float(level), 1.0)
-        gain = np.sqrt(total / (variance + FLOOR**2 * total))
+        gain = np.ones(cells) if uniform else np.sqrt(total / (variance + FLOOR**2 * total))
         spread = np.sqrt((gain**2 * (self.scatter / self.count + (self.mean - centre) ** 2)).mean())
         return LocalScale(
             centre.astype(np.float32), gain.astype(np.float32), float(level), max(float(spread), SMALLEST)

@@ -65,6 +65,7 @@ METHOD = Method(
         "eigenvalues": arrays.floats("r", 0),
     },
     fields={"sigma": fields.WIDTH, "q": fields.whole(0)},
+    saturates=True,
     live="q",
     score=_score,
     sweep=lambda detector, patches, stops: detector.sweep(patches, stops),

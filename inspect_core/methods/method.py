@@ -124,8 +124,9 @@ class Method:
     title and when: the words of the Teach page; reference: the paper; rank: place in the table; offered: whether the
     Teach page offers it, the others are there to be compared with; defaults: parameters of the fit.
     taps: the preset of taps it works best on, where a backbone has several; project(d, seed, parameters): the columns
-    applied to the joined channels; pool: side of the neighbourhood averaged
-    before; fit(patches, columns, seed, parameters) -> detector; costs: what a fit takes beyond the backbone.
+    applied to the joined channels; pool: side of the neighbourhood averaged before; saturates: whether strange patches
+    reach an upper bound of the score, so that its local scale is the same at every place; fit(patches, columns, seed,
+    parameters) -> detector; costs: what a fit takes beyond the backbone.
     arrays, fields: what the detector's arrays and parameters may be in a recipe, built with `package.arrays` and
     `package.fields`; a recipe that says otherwise is refused.
     live: the parameter whose every smaller value comes from the same fit, or None; score(detector, patches, value) and
@@ -151,6 +152,7 @@ class Method:
     fields: Mapping[str, Rule] = field(default_factory=dict)
     taps: str = "outputs"
     pool: int = 3
+    saturates: bool = False
     offered: bool = True
     live: str | None = None
     score: Callable[[Any, Tensor, int | None], Tensor] = lambda detector, patches, value: detector.score(patches)

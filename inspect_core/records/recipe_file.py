@@ -17,16 +17,16 @@ from torch import Tensor
 from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.extraction import Look
 from inspect_core.guard.model import Guard
-from inspect_core.judge.anomaly_map import AREA, largest_area
+from inspect_core.judge.anomaly_map import AREA, SIGMA, largest_area
 from inspect_core.judge.checks import as_finite_number
 from inspect_core.judge.local_scale import LocalScale
-from inspect_core.methods.table import ARRAYS, FIELDS, METHODS
+from inspect_core.methods.table import ARRAYS, FIELDS, JOIN, METHODS, methods_of
 from inspect_core.package import arrays as recipe_arrays
 from inspect_core.package import manifest
 from inspect_core.package.conversion import SCHEMAS
 from inspect_core.package.fields import DIRECTION, RESIZE_RULE
 from inspect_core.package.manifest import refusing
-from inspect_core.recipe import SIGMA, BackboneChoice, Calibrated, Provenance, Recipe
+from inspect_core.recipe import BackboneChoice, Calibrated, Provenance, Recipe
 from inspect_core.records.place import check_place
 from inspect_core.records.proof import PARTS, prove
 from inspect_core.runtime.unfinished import replacing
@@ -72,6 +72,8 @@ def load(path: str | Path) -> Recipe:
     document, package = manifest.read_document(manifest.check(path), FIELDS)
     with refusing(path, "its parts do not fit together"):
         header = {package.names[name]: entry for name, entry in package.header.items()}
+        if len(header) < len(package.header):
+            raise ValueError("two arrays have one name")
         lengths = recipe_arrays.check(document, header, ARRAYS)
         recipe = _recipe_of(document, _arrays(package, document), _calibration(package), package)
     widths = [lengths[f"{recipe_arrays.view(number)}.k"] for number in range(len(recipe.views))]
@@ -190,6 +192,7 @@ def _recipe_of(document: dict, arrays: dict, calibration: tuple[Calibrated, ...]
     if len(calibration) != document["calibration"]["good"]:
         raise ValueError("the calibration table is not as long as recipe.json says")
     views = tuple(_view_of(number, part, arrays, package.where) for number, part in enumerate(document["views"]))
+    methods_of(JOIN.join(view.method for view in views))
     if set(live) != {AREA, *(view.live for view in views if view.live)}:
         raise ValueError(
             f"live parameters {sorted(live)} are not those of {' and '.join(view.method for view in views)}"

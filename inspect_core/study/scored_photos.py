@@ -35,9 +35,9 @@ UNKNOWN = "unknown"
 class ScoredPhoto:
     """One photo: what it is called, its content digest and size (height, width), and what is known of it.
 
-    kind: "good", a kind of defect, or "unknown"; part: "calibrate", "judge" or "added"; path: where its pixels are;
-    mask: where its true mask is, if it has one; group: its lot, if known; split_group: the group of the split it is in,
-    None when it stands alone.
+    kind: "good", a defect type, or "unknown"; part: "calibrate", "choose", "judge" or "added"; path: where its pixels
+    are; mask: where its true mask is, if it has one; group: its lot, if known; split_group: the group of the split it
+    is in, None when it stands alone.
     """
 
     name: str
@@ -66,7 +66,7 @@ class _Blocks:
     def __init__(self, shape: tuple[int, ...]):
         self._shape, self._bytes = shape, 4 * math.prod(shape)
         self._count, self._appending = 0, threading.Lock()
-        self._file = tempfile.TemporaryFile(prefix="loupe-tray-")  # noqa: SIM115 - closed with the last tray
+        self._file = tempfile.TemporaryFile(prefix="loupe-scores-")  # noqa: SIM115 - closed with the last
         weakref.finalize(self, self._file.close)
 
     def append(self, block: np.ndarray) -> int:
@@ -200,7 +200,7 @@ class ScoredPhotos:
             return own.scales.get(stop)
         if (view, stop) not in self._scales:
             good = GoodMaps.of(self._errors(self.setters(), view, stop))
-            self._scales[view, stop] = good.finish(self.size)
+            self._scales[view, stop] = good.finish(self.size, uniform=self.views[view].row.saturates)
         return self._scales[view, stop]
 
     def scales(self, view: int, stops: Iterable[int]) -> dict[int, LocalScale]:
@@ -247,7 +247,10 @@ class ScoredPhotos:
         found = np.empty_like(errors[0])
         for group in dict.fromkeys(groups):
             here = groups == group
-            scales = [maps.without(own[here]).finish(self.size) for maps, own in zip(good, errors, strict=True)]
+            scales = [
+                maps.without(own[here]).finish(self.size, uniform=view.row.saturates)
+                for view, maps, own in zip(self.views, good, errors, strict=True)
+            ]
             found[here] = joined([own[here] for own in errors], scales)
         return found
 

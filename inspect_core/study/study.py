@@ -16,7 +16,7 @@ from inspect_core.guard.model import Guard
 from inspect_core.images.folders import Sample, Samples, Split, split
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.splitting import crossed
-from inspect_core.judge.anomaly_map import AREA
+from inspect_core.judge.anomaly_map import AREA, largest_area
 from inspect_core.judge.limits import limits_from_good
 from inspect_core.methods.method import Patches
 from inspect_core.methods.table import METHODS, methods_of, parameters_of
@@ -66,6 +66,8 @@ class Study:
         self.methods = methods_of(method) if isinstance(method, str) else method
         self.given = dict(parameters or {})
         self.parameters = parameters_of(self.methods, self.given)
+        if area is not None and not 1 <= area <= largest_area(backbone.size):
+            raise ValueError(f"area is {area}, outside 1..{largest_area(backbone.size)} pixels of the map")
         nearest = published_with_nearest(backbone.name) if nearest is None else nearest
         looks = looks_of(self.methods, self.parameters, backbone, taps, seed)
         self.preparation = Preparation(backbone, grid, looks, nearest)
@@ -120,7 +122,9 @@ class Study:
             if (found := self.scored_photo(sample, part)) is not None:
                 scored = scored.with_photo(*found, self._left_out.get(sample.name, ()))
             tell(scoring, cancelled, done / len(shown), f"scoring photo {done} of {len(shown)}")
-        self.scored = scored
+        if scored.photos:
+            scored.scores()  # what cannot be judged is said here, not on the bench
+        self.scored, self._exact = scored, None
         return self
 
     def fit_view(
@@ -171,7 +175,7 @@ class Study:
     def patch_sample(self, count: int, cancelled: Cancel | None = None, *, view: int = 0) -> Tensor:
         """(n, k) patches of the photos to fit as one view sees them, drawn evenly over the photos with the seed.
 
-        n is `count` or all. A smaller count is a part of a larger one. Raises Cancelled when `cancelled` returns True.
+        n is `count` or all. Raises Cancelled when `cancelled` returns True.
         """
         patches = self._patches(self.split.fit, view, lambda fraction: tell(None, cancelled, fraction, ""))
         return patches.sample(count)
@@ -211,7 +215,10 @@ class Study:
         return dict(self._fitted().live)
 
     def scores(self, **live: int) -> np.ndarray:
-        """(photos,) image scores in the order of `photos`: equal to the bit to what `inspect` gives."""
+        """(photos,) image scores in the order of `photos`: equal to the bit to what `inspect` gives.
+
+        But for those that stand in for calibrate photos, which are scored as if they had not been learned from.
+        """
         return self.at(live).scores(**live)
 
     def map(self, image: int | str, **live: int) -> np.ndarray:
@@ -226,18 +233,19 @@ class Study:
         scored = self._fitted()
         if scored.has(live):
             return scored
-        wanted = scored.live | dict(live)
-        if self._exact is None or self._exact[0] != wanted:
+        wanted = {name: value for name, value in (scored.live | dict(live)).items() if name != AREA}
+        exact = self._exact
+        if exact is None or exact[0] != wanted:
 
             def chosen(views: Sequence[View]) -> list[View]:
                 return [replace(view, only=(view.value(wanted),)) for view in views]
 
             anew = ScoredPhotos(chosen(scored.views), scored.grid, scored.size)
-            anew.live = wanted
+            anew.live = scored.live | wanted
             for photo in scored.photos:
                 anew = anew.with_photo(photo, self.features(photo), self._left_out.get(photo.name, ()))
-            self._exact = wanted, anew
-        return self._exact[1]
+            self._exact = exact = wanted, anew
+        return exact[1]
 
     def calibration_scores(self, **live: int) -> np.ndarray:
         """Scores of the good photos that set limits, as `ScoredPhotos.calibration_scores`."""

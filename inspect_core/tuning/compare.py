@@ -11,6 +11,7 @@ from torch import Tensor
 from inspect_core.features.store import Store
 from inspect_core.images.read import ImageError, read
 from inspect_core.judge.limits import limits_from_good
+from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc, pro_curve
 from inspect_core.methods.method import Workload
 from inspect_core.methods.pooled import WIDEST
@@ -49,6 +50,8 @@ def compare(
     slowest: seconds a photo above which a detector is left out by its forecast (the first never is). Holds the device
     all the while. Raises ValueError as Study does, and whatever `report` raises to stop.
     """
+    if judged and not order.photos.calibrate:
+        raise ValueError("no good photo is kept to set limits; on Teach, keep some, then compare")
     slow = () if slowest is None else tuple(name for name in detectors[1:] if _seconds(name, order.grid) > slowest)
     detectors = [name for name in detectors if name not in slow]
     methods = methods_in(detectors)
@@ -69,7 +72,6 @@ def compare(
             scored = _scored(study, detectors, views, _judged(study, stage(report, 0.45, 0.85)))
             masks = truth_masks(scored[detectors[0]])
         photo = trial.photos[0][0]
-        alone = _median_ms(lambda: backbone.tap_maps(np.zeros((1, *backbone.size, 3), np.uint8)))
         rows = []
         for number, detector in enumerate(detectors):
             report(0.85 + 0.15 * number / len(detectors), f"comparing: {title_of(detector)}")
@@ -85,7 +87,7 @@ def compare(
                     scored=scored[detector],
                 )
             )
-    return Comparison(tuple(rows), trial.basis, alone, bool(order.photos.choose), tuple(map(title_of, slow)))
+    return Comparison(tuple(rows), trial.basis, bool(order.photos.choose), tuple(map(title_of, slow)))
 
 
 def _seconds(detector: str, grid: tuple[int, int]) -> float:
@@ -161,10 +163,10 @@ def _of_judged(scored: ScoredPhotos, masks: list[np.ndarray | None] | None) -> d
         evaluation.image_auroc, _drawn(lambda rows: auroc(scores[rows], defect[rows]), rows, defect, DRAWS)
     )
     known = np.array([i for i in np.flatnonzero(judge) if masks[i] is not None], int)
-    if defect[known].any():
-        here = slice(SHRINK // 2, None, SHRINK)
-        maps = {i: scored.map(int(i))[here, here] for i in known}
-        small = {i: masks[i][here, here] for i in known}
+    here = slice(SHRINK // 2, None, SHRINK)
+    maps = {i: scored.map(int(i))[here, here] for i in known}
+    small = {i: mask_at(masks[i], maps[i].shape) for i in known}
+    if any(mask.any() for mask in small.values()):
 
         def covered(rows: np.ndarray) -> float:
             return aupro(np.stack([maps[i] for i in rows]), np.stack([small[i] for i in rows]))

@@ -73,14 +73,13 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """rows: one a detector, as asked for; basis: what the trial rests on, in words; backbone_ms: of the network alone;
+    """rows: one a detector, as asked for; basis: what the trial rests on, in words;
     known: whether the trial holds known defects too; slow: titles of candidates left out because their verdict takes
     too long.
     """
 
     rows: tuple[Row, ...]
     basis: str
-    backbone_ms: float
     known: bool = False
     slow: tuple[str, ...] = ()
 
@@ -88,10 +87,11 @@ class Comparison:
         """The first row, unless another is better beyond chance on the same photos, and on made-up defects alone by
         MARGIN; then the best one.
         """
-        first, margin = self.rows[0], 0.0 if self.known else MARGIN
+        first, margin, tried = self.rows[0], 0.0 if self.known else MARGIN, max(len(self.rows) - 1, 1)
         better = [
             row for row in self.rows[1:]
-            if row.quality.value >= first.quality.value + margin and is_better(row.qualities, first.qualities)
+            if row.quality.value >= first.quality.value + margin
+            and is_better(row.qualities, first.qualities, tried=tried)
         ]  # fmt: skip
         return max(better, key=lambda row: row.quality.value, default=first)
 
@@ -101,9 +101,7 @@ class Comparison:
         left_out = f" Left out, as a verdict would take too long: {', '.join(self.slow)}." if self.slow else ""
         if chosen is first:
             default = ", the default" if first.detector == DEFAULT else ""
-            return (
-                f"{first.title}{default}: on {self.basis}, none of the {len(self.rows)} compared did clearly better.{left_out}"
-            )
+            return f"{first.title}{default}: on {self.basis}, none of {len(self.rows)} did clearly better.{left_out}"
         return (
             f"{chosen.title}: on {self.basis} it sets the defects off best, {100 * chosen.quality.value:.0f} of 100 "
             f"against {100 * first.quality.value:.0f} for {first.title}.{left_out}"

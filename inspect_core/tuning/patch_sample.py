@@ -78,6 +78,6 @@ def explained(detector: Detector, stops: Sequence[int]) -> np.ndarray:
 
 
 def stop_explaining(detector: Detector, stops: Sequence[int], fraction: float) -> int:
-    """The first stop whose components hold `share` of the variance, else the last: one share is one q of every fit."""
+    """The first stop whose components hold that fraction of the variance, else the last: it is one q of every fit."""
     reached = np.flatnonzero(explained(detector, stops) >= fraction - 1e-12)
     return stops[int(reached[0])] if len(reached) else stops[-1]

@@ -96,7 +96,7 @@ def suggest(
     tell(progress, cancelled, 1.0, "trying settings on synthetic defects")
     best = max((setting.quality for setting in tried), default=0.0)
     chosen = min((s for s in tried if s.quality >= best - TIE), key=lambda setting: setting.live, default=default)
-    if not is_better(chosen.qualities, default.qualities):
+    if not is_better(chosen.qualities, default.qualities, tried=max(len(tried), 1)):
         basis = f"The default: on {trial.basis}, none of {len(tried)} other settings did better beyond chance."
         return Suggestion(default.parameters, {METHODS[study.method].live: default.live}, basis)
     seen = "" if trial.held_out else ", whose good photos were learned from too since none was kept aside"

@@ -67,20 +67,23 @@ class Trial:
                 continue
             sides = [np.searchsorted(good, scores[i], side=side) / len(good) for side in ("left", "right")]
             shares = [float(np.mean(sides))]
-            if mask is not None:
+            if mask is not None and mask.any():
                 pixels = scored.map(i, **live)[SHRINK // 2 :: SHRINK, SHRINK // 2 :: SHRINK][None]
                 shares += [auroc(pixels, mask[None]), aupro(pixels, mask[None])]
             found.append(float(np.mean(shares)))
         return np.array(found)
 
 
-def is_better(qualities: np.ndarray, than: np.ndarray) -> bool:
-    """Whether the first is better on the same photos: a one-sided paired t-test at CONFIDENCE."""
+def is_better(qualities: np.ndarray, than: np.ndarray, *, tried: int = 1) -> bool:
+    """Whether the first is better on the same photos: a one-sided paired t-test at CONFIDENCE.
+
+    tried: how many were compared, of which this is the best (Bonferroni).
+    """
     difference = qualities - than
     if len(difference) < 2:
         return False
     error = difference.std(ddof=1) / np.sqrt(len(difference))
-    return bool(difference.mean() > stats.t.ppf(CONFIDENCE, len(difference) - 1) * error)
+    return bool(difference.mean() > stats.t.ppf(1 - (1 - CONFIDENCE) / tried, len(difference) - 1) * error)
 
 
 def make_trial(study: Study, progress: Report | None = None, cancelled: Cancel | None = None) -> Trial:

@@ -1,4 +1,4 @@
-"""What is looked at on a photo of the tray: the boxes of what stands out or is known to be there, and their features.
+"""What is looked at on a photo on the bench: the boxes of what stands out or is known to be there, and their features.
 
 Defect types are learned from these crops and known cases are compared by them, so both see what inspection sees.
 """
@@ -47,7 +47,7 @@ def true_boxes(taught: TaughtPart, position: int) -> tuple[Box, ...]:
 
 
 def embedding(taught: TaughtPart, position: int, box: Box | None) -> np.ndarray:
-    """(d,) embedding of a photo on the tray or of the square around a box on it, kept in the feature store.
+    """(d,) embedding of a photo on the bench or of the square around a box on it, kept in the feature store.
 
     Raises ImageError for a photo that can no longer be read.
     """

@@ -51,7 +51,7 @@ def settings_of(taught: TaughtPart) -> Settings:
     """This session's settings for a part; those of parts that were put away go."""
     if _key(taught.id) not in st.session_state:
         opened = taught.recipe if taught.study is None else None
-        live = dict(opened.live) if opened else taught.scored.live
+        live = dict(opened.live if opened else taught.scored.live)
         before = settings_at(taught.follows)
         st.session_state[_key(taught.id)] = Settings(
             live,

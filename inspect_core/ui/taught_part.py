@@ -267,7 +267,7 @@ def change(taught_id: str, how: Callable[[TaughtPart], TaughtPart]) -> TaughtPar
 
 
 def add(taught: TaughtPart, picture: Picture) -> TaughtPart | None:
-    """The part with an uploaded photo on its tray, kept losslessly in the workspace; None when it was put away."""
+    """The part with an uploaded photo on its bench, kept losslessly in the workspace; None when it was put away."""
     if taught.position_of(picture.digest) is not None:
         return taught
     path = uploads.keep_picture(picture, workspace.uploads_folder())

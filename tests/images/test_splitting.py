@@ -169,6 +169,13 @@ def test_defects_of_one_part_are_chosen_by_or_judged_together():
     assert not {sample.group for sample in parts.choose} & {sample.group for sample in parts.judge if sample.group}
 
 
+def test_one_lot_that_holds_most_defects_is_judged():
+    samples = samples_of(10, defects=12)
+    lots = tuple(replace(sample, group="lot 1" if row else "lot 2") for row, sample in enumerate(samples.defects))
+    for seed in range(5):
+        assert len(split(replace(samples, defects=lots), seed=seed, blind=False).choose) <= 1
+
+
 def test_seeded_and_independent_of_order():
     samples = samples_of(40, defects=5)
     shuffled = Samples(samples.root, samples.good[::-1], samples.defects[::-1])

@@ -38,7 +38,7 @@ def test_a_tie_lies_in_the_interval_of_the_best_or_holds_it():
         Estimate(0.9, 0.85, 0.95), Estimate(0.86, 0.85, 0.87), Estimate(0.7, 0.5, 0.92), Estimate(0.7, 0.6, 0.8),
     )  # fmt: skip
     rows = tuple(row(ALONE, [0.5, 0.6], each) for each in (far, best, near, wide, Estimate()))
-    comparison = Comparison(rows, "trial", 1.0)
+    comparison = Comparison(rows, "trial")
     assert comparison.standing("image_auroc") == ("", "best", "tie", "tie", "")
     assert comparison.standing("known") == ("",) * 5, "a figure that nobody has"
 
@@ -53,7 +53,7 @@ def test_a_tie_lies_in_the_interval_of_the_best_or_holds_it():
 )
 def test_the_first_is_left_only_for_one_better_by_the_margin_and_beyond_chance(gains, chosen):
     first = np.linspace(0.5, 0.7, 10)
-    comparison = Comparison((row(JOINED, first), row(NEAREST, first + gains)), "24 photos", 1.0)
+    comparison = Comparison((row(JOINED, first), row(NEAREST, first + gains)), "24 photos")
     assert comparison.chosen().detector == chosen
     assert comparison.reason().startswith(comparison.chosen().title)
 

@@ -17,7 +17,7 @@ _writing = threading.Lock()
 
 
 def labels_of(taught: TaughtPart) -> dict[int, str]:
-    """Kind by position on the tray; photos without a kind are left out."""
+    """Defect type by position; photos without one are left out."""
     said = _said()
     labels = {
         position: said.get(photo.digest, photo.kind if photo.is_defect else "")

@@ -13,7 +13,7 @@ from inspect_core.verdict import Verdict
 
 
 def name_type(taught: TaughtPart, position: int, regions: Sequence[Region]) -> tuple[str, float] | None:
-    """(kind, probability) of one photo on the tray with these regions, as inspection names it.
+    """(defect type, probability) of one photo on the bench with these regions, as inspection names it.
 
     Its embedding is kept. Raises ImageError for a photo that can no longer be read.
     """

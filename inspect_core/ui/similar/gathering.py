@@ -1,4 +1,4 @@
-"""From the photos on the tray to known cases: which crop of which part, in the background."""
+"""From the photos on the bench to known cases: which crop of which part, in the background."""
 
 from dataclasses import dataclass, replace
 
@@ -20,7 +20,7 @@ MOST_GOOD = 100
 
 @dataclass(frozen=True)
 class Order:
-    """What becomes a known case: kind by position on the tray, under which live value and limits to look at it."""
+    """What becomes a known case: defect type by position, under which live value and limits to look at it."""
 
     defect_types: dict[int, str]
     live: dict[str, int]
@@ -61,7 +61,7 @@ def box_of(taught: TaughtPart, position: int, live: dict[str, int], limits: Limi
 def case_of(
     taught: TaughtPart, position: int, box: Box | None, *, kind: str, note: str = "", group: str | None = None
 ) -> Case:
-    """A photo on the tray, or the square around a box on it, as a known case. Raises ImageError."""
+    """A photo on the bench, or the square around a box on it, as a known case. Raises ImageError."""
     return Case(
         crops.embedding(taught, position, box),
         crops.picture(taught, position, box),

@@ -115,8 +115,8 @@ def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]]:
             grouping = ungrouped(samples)
         fraction = st.slider(
             "Good photos kept to set the limit", 0, 50, 20, step=5, format="%d %%", key="calibrate_share",
-            help="The limit is set on good parts that were not learned from. With none kept, it is set on the good "
-            "parts of the test folder, and Inspect says so.",
+            help="The limit is set on good parts that were not learned from. With none kept, it is set on "
+            "photos that were, each scored by a detector that had not seen it.",
         )  # fmt: skip
         seed = st.number_input("Random seed", 0, 9999, 0, key="split_seed", help="For the split and the fit.")
         blind = not st.toggle(
