@@ -3,8 +3,8 @@
 As it was: the raw map, its maximum, one limit at the largest good score plus half a gap. As it is: the calibrated map,
 the score of the smallest area, a review band from the fitted tail. For every detector, at its defaults: image AUROC,
 AUPRO, regret (balanced accuracy given away against the best limit there could be; review or reject counts as found) and
-overkill against what was stated. Sets are folders named as NAME=FOLDER; without any, the sample parts. Sets measured
-before stay in the result.
+overkill against what was stated. Sets are folders named as NAME=FOLDER; without any, the sample parts. What was
+measured before stays in the result.
 """
 
 import argparse
@@ -107,8 +107,9 @@ def main() -> None:
     store, kept = Store(options.store, limit=20 << 30), RESULTS / "right_by_default.json"
     found = json.loads(kept.read_text())["figures"] if kept.exists() else {}
     for name, folder in folders.items():
-        found[name] = figures(folder, store, options.detectors.split(","))
-        for detector, row in found[name].items():
+        measured = figures(folder, store, options.detectors.split(","))
+        found[name] = found.get(name, {}) | measured
+        for detector, row in measured.items():
             for age, own in row.items():
                 numbers = {key: value for key, value in own.items() if isinstance(value, float)}
                 print(
