@@ -101,8 +101,11 @@ def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray) ->
         return sentence
     least = least_promise(count)
     more = next((number for number in MORE if least_promise(number) <= least / 2), MORE[-1])
+    setting = (
+        f"{count} good parts" if count == len(setters) else f"{count} groups of good parts ({len(setters)} photos)"
+    )
     return (
-        f"{sentence} No limit set by {count} good parts can promise fewer than {least} of 100; set by {more}, it could "
+        f"{sentence} No limit set by {setting} can promise fewer than {least} of 100; set by {more}, it could "
         f"promise {least_promise(more)}."
     )
 

@@ -20,8 +20,10 @@ from torch import Tensor
 
 from inspect_core.images.samples import Sample
 from inspect_core.judge.anomaly_map import AREA, SIGMA, default_area, largest_area, largest_values, to_pixels
+from inspect_core.judge.limits import limits_from_good
 from inspect_core.judge.local_scale import GoodMaps, LocalScale, joined
 from inspect_core.package.fields import LARGEST
+from inspect_core.verdict import Limits
 from inspect_core.view import View
 
 BLOCK = 32
@@ -186,6 +188,16 @@ class ScoredPhotos:
             return self.scores(**live)[setters]
         ranked = self._ranked(("left out", *stops), lambda: self._left_out(setters, stops))
         return ranked[:, area - 1]
+
+    def default_limits(self, **live: int) -> Limits:
+        """Limits from good photos alone: about 5 in 100 of the next good parts to review or beyond, 1 to rejection.
+
+        Raises ValueError when there is no good photo to set them.
+        """
+        good = self.calibration_scores(**live)
+        if not len(good):
+            raise ValueError("no good photo was kept to set the limit; keep some when teaching, then teach again")
+        return Limits(*limits_from_good(good))
 
     def setters(self) -> np.ndarray:
         """(photos,) bool: the good photos that set limits, the calibrate photos or else the judge photos."""

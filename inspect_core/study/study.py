@@ -17,7 +17,6 @@ from inspect_core.images.folders import Sample, Samples, Split, split
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.splitting import crossed
 from inspect_core.judge.anomaly_map import AREA, largest_area
-from inspect_core.judge.limits import limits_from_good
 from inspect_core.methods.method import Patches
 from inspect_core.methods.table import METHODS, methods_of, parameters_of
 from inspect_core.recipe import BackboneChoice, Calibrated, Provenance, Recipe
@@ -252,11 +251,8 @@ class Study:
         return self.at(live).calibration_scores(**live)
 
     def default_limits(self, **live: int) -> Limits:
-        """Limits from good photos alone: about 5 in 100 of the next good parts to review or beyond, 1 to rejection."""
-        good = self.calibration_scores(**live)
-        if not len(good):
-            raise ValueError("no good photo was kept to set the limit; keep some with a calibrate share above 0")
-        return Limits(*limits_from_good(good))
+        """The suggested limits at these live values, as `ScoredPhotos.default_limits`."""
+        return self.at(live).default_limits(**live)
 
     def recipe(
         self,

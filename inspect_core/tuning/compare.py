@@ -10,12 +10,9 @@ from torch import Tensor
 
 from inspect_core.features.store import Store
 from inspect_core.images.read import ImageError, read
-from inspect_core.judge.limits import limits_from_good
 from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc, pro_curve
-from inspect_core.methods.method import Workload
-from inspect_core.methods.pooled import WIDEST
-from inspect_core.methods.table import METHODS, methods_in, methods_of, title_of
+from inspect_core.methods.table import methods_in, methods_of, title_of
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.evaluation import evaluate_photos, truth_masks
@@ -24,12 +21,8 @@ from inspect_core.study.study import Study
 from inspect_core.tuning.comparison import ALL, Comparison, Estimate, Row
 from inspect_core.tuning.order import Order
 from inspect_core.tuning.trial import SHRINK, Trial, make_trial
-from inspect_core.verdict import Limits
 from inspect_core.view import View, with_taps
 
-SLOWEST = 0.02
-"""Seconds that the methods of a candidate for a new folder may take a photo, by their forecast: with them a verdict
-takes about 3.5 times the smallest backbone alone. By a forecast, so that the same photos choose the same detector."""
 DRAWS = 500
 AUPRO_DRAWS = 30
 RUNS = 5
@@ -42,18 +35,14 @@ def compare(
     detectors: Sequence[str] = ALL,
     *,
     judged: bool = True,
-    slowest: float | None = None,
 ) -> Comparison:
     """Every detector on one extraction, each of their methods fitted once and asked once about a photo.
 
-    The methods begin at their defaults, but for the order's parameters. judged: whether the judge photos are scored;
-    slowest: seconds a photo above which a detector is left out by its forecast (the first never is). Holds the device
-    all the while. Raises ValueError as Study does, and whatever `report` raises to stop.
+    The methods begin at their defaults, but for the order's parameters. judged: whether the judge photos are scored.
+    Holds the device all the while. Raises ValueError as Study does, and whatever `report` raises to stop.
     """
     if judged and not order.photos.calibrate:
         raise ValueError("no good photo is kept to set limits; on Teach, keep some, then compare")
-    slow = () if slowest is None else tuple(name for name in detectors[1:] if _seconds(name, order.grid) > slowest)
-    detectors = [name for name in detectors if name not in slow]
     methods = methods_in(detectors)
     backbone, taps = with_taps(
         methods, order.backbone, taps=order.taps, size=order.size, device=order.device, weights=order.weights
@@ -63,13 +52,14 @@ def compare(
             order.photos, backbone, store, method=methods, parameters=order.parameters, grid=order.grid, taps=taps,
             area=order.area, seed=order.seed,
         )  # fmt: skip
-        study.extract(stage(report, 0.0, 0.2))
-        trial = make_trial(study, stage(report, 0.2, 0.25))
-        views, seconds = _fitted(study, stage(report, 0.25, 0.4))
+        read, tried_on, fitted = (0.2, 0.25, 0.4) if judged else (0.5, 0.6, 0.9)
+        study.extract(stage(report, 0.0, read))
+        trial = make_trial(study, stage(report, read, tried_on))
+        views, seconds = _fitted(study, stage(report, tried_on, fitted))
         tried = _scored(study, detectors, views, ((photo, own) for photo, own, _ in trial.photos))
         scored, masks = tried, None
         if judged:
-            scored = _scored(study, detectors, views, _judged(study, stage(report, 0.45, 0.85)))
+            scored = _scored(study, detectors, views, _judged(study, stage(report, fitted, 0.85)))
             masks = truth_masks(scored[detectors[0]])
         photo = trial.photos[0][0]
         rows = []
@@ -87,14 +77,7 @@ def compare(
                     scored=scored[detector],
                 )
             )
-    return Comparison(tuple(rows), trial.basis, bool(order.photos.choose), tuple(map(title_of, slow)))
-
-
-def _seconds(detector: str, grid: tuple[int, int]) -> float:
-    """Forecast of what the detector's methods take to score one photo more."""
-    one, two = (Workload(0, shown, grid[0] * grid[1], WIDEST) for shown in (1, 2))
-    rows = [METHODS[name] for name in methods_of(detector)]
-    return sum(row.costs(two, row.defaults).seconds - row.costs(one, row.defaults).seconds for row in rows)
+    return Comparison(tuple(rows), trial.basis, bool(order.photos.choose))
 
 
 def _fitted(study: Study, report: Report) -> tuple[dict[str, View], dict[str, float]]:
@@ -149,10 +132,9 @@ def _of_trial(trial: Trial, tried: ScoredPhotos) -> dict:
 
 def _of_judged(scored: ScoredPhotos, masks: list[np.ndarray | None] | None) -> dict:
     """The fields of a row that rest on the judge photos; masks: of `truth_masks`, None when these were not scored."""
-    setting = scored.calibration_scores()
-    limits = Limits(*limits_from_good(setting)) if len(setting) else None
+    limits = scored.default_limits() if masks is not None else None
     found = {"limits": limits, "evaluation": None, "image_auroc": Estimate(), "aupro": Estimate(), "pro": None}
-    if masks is None or limits is None:
+    if masks is None:
         return found
     found["evaluation"] = evaluation = evaluate_photos(scored, limits, masks)
     (good, defect), judge, scores = scored.good_and_defect(), scored.of_subset("judge"), scored.scores()

@@ -10,7 +10,7 @@ from inspect_core.features.extraction import Preparation
 from inspect_core.features.store import Store
 from inspect_core.methods.method import Costs
 from inspect_core.methods.table import METHODS, methods_in, methods_of, parameters_of
-from inspect_core.tuning.comparison import CHEAP, DEFAULT
+from inspect_core.tuning.comparison import DEFAULT, quick
 from inspect_core.tuning.trial import MOST_GOOD, PASTED
 from inspect_core.view import costs_of, looks_of, with_taps
 
@@ -53,7 +53,9 @@ def forecast(
     than LARGEST_FIT.
     """
     if method is None:
-        first = forecast_comparison(backbone, CHEAP[:2], size=size, grid=grid, fit=fit, shown=0, store=store)
+        first = forecast_comparison(
+            backbone, quick(grid, parameters)[0], size=size, grid=grid, fit=fit, shown=0, store=store
+        )
         then = forecast(
             backbone, taps=taps, size=size, grid=grid, method=DEFAULT, parameters=parameters, fit=fit, shown=shown,
             store=store,

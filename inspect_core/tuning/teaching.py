@@ -6,18 +6,20 @@ from inspect_core.features.store import Store
 from inspect_core.guard.model import OFF, Guard
 from inspect_core.guard.training import train_guard
 from inspect_core.images.splitting import crossed
-from inspect_core.methods.table import known_parameters, methods_of
+from inspect_core.methods.table import methods_of
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.study import Study
-from inspect_core.tuning.compare import SLOWEST, compare
-from inspect_core.tuning.comparison import CHEAP
+from inspect_core.tuning.compare import compare
+from inspect_core.tuning.comparison import DEFAULT, quick
 from inspect_core.tuning.order import Order
 from inspect_core.tuning.suggest import Suggestion, fit_as_suggested
 from inspect_core.view import with_taps
 
 ALONE = "mahalanobis"
+COMPARING = 0.6
+"""Of the progress of teaching that compares first: the photos are read then, and stored."""
 MOST_COMPARED = 300
 """Photos that the candidates for a new folder are fitted on."""
 
@@ -49,8 +51,8 @@ def teach(order: Order, store: Store, report: Report) -> Taught:
     Raises ValueError for a choice or photos that cannot be used, and whatever `report` raises to stop.
     """
     report(0.0, "loading the backbone")
-    order, choice = _with_detector(order, store, stage(report, 0.0, 0.4))
-    report = report if choice is None else stage(report, 0.4, 1.0)
+    order, choice = _with_detector(order, store, stage(report, 0.0, COMPARING))
+    report = report if choice is None else stage(report, COMPARING, 1.0)
     backbone, seen = with_taps(
         methods_of(order.method), order.backbone,
         taps=order.taps, size=order.size, device=order.device, weights=order.weights,
@@ -96,10 +98,10 @@ def _with_detector(order: Order, store: Store, report: Report) -> tuple[Order, s
     photos = order.photos
     if not photos.calibrate and not crossed(photos.fit, photos.groups, seed=order.seed):
         return replace(order, method=ALONE), "Too few photos to compare detectors; the localized one needs fewest."
-    fitting = [name for name in CHEAP if all(given in known_parameters(name) for given in order.parameters)]
-    if len(fitting) < 2:
-        return replace(order, method=(fitting or CHEAP)[0]), None
+    candidates, slow = quick(order.grid, order.parameters)
+    if len(candidates) < 2:
+        return replace(order, method=(candidates or slow or [DEFAULT])[0]), None
     step = -(-len(photos.fit) // MOST_COMPARED)
     fewer = replace(order, photos=replace(photos, fit=photos.fit[::step]), parameters={})
-    comparison = compare(fewer, store, report, fitting, judged=False, slowest=SLOWEST)
-    return replace(order, method=comparison.chosen().detector), comparison.reason()
+    comparison = compare(fewer, store, report, candidates, judged=False)
+    return replace(order, method=comparison.chosen().detector), comparison.reason(slow)

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from inspect_core.runtime.jobs import Job, Jobs, State
+from inspect_core.runtime.jobs import Busy, Job, Jobs, State
 from inspect_core.ui import taught_part
 
 POLL_SECONDS = 0.5
@@ -151,6 +151,23 @@ def watch_in_page() -> None:
         st.progress(job.fraction, text=plain(job.step or "starting"))
     else:
         st.rerun()
+
+
+def offer(label: str, words: str, begin: Callable[[], object], *, key: str, disabled: bool = False) -> None:
+    """A button that starts work in the background, or its progress."""
+    job = jobs().current
+    busy = job is not None and job.active
+    st.caption(words)
+    if st.button(label, type="primary", disabled=busy or disabled, key=key):
+        try:
+            begin()
+            st.rerun()
+        except Busy as error:
+            st.warning(plain(error))
+    if busy:
+        watch_in_page()
+    else:
+        show_running("")
 
 
 def _cancel(job_id: str) -> None:

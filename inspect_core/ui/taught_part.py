@@ -7,7 +7,7 @@ Sessions, callbacks, fragments and jobs hold ids and look the part up when they 
 import threading
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
@@ -20,7 +20,6 @@ from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.extraction import Preparation
 from inspect_core.guard.model import Guard
 from inspect_core.images.read import Picture, read
-from inspect_core.judge.limits import limits_from_good
 from inspect_core.plots import heatmap
 from inspect_core.recipe import Recipe
 from inspect_core.runtime import workspace
@@ -95,8 +94,11 @@ class TaughtPart:
         return held[1]
 
     def suggested_limits(self, live: dict[str, int]) -> Limits:
-        """The default limits at these live values; an opened recipe's own. Raises as `default_limits`."""
-        return self.recipe.limits if self.study is None else default_limits(self.scored, live)
+        """The default limits at these live values; an opened recipe's own.
+
+        Raises ValueError when there is no good photo to set them.
+        """
+        return self.recipe.limits if self.study is None else self.scored.default_limits(**live)
 
     def scores(self, live: dict[str, int]) -> np.ndarray:
         """Scores of all photos, in their order."""
@@ -161,13 +163,6 @@ class TaughtPart:
             return self
         scored = self.scored.with_photo(photo, features)
         return replace(self, scored=scored, thumbnails=(*self.thumbnails, thumbnail))
-
-
-def default_limits(scored: ScoredPhotos, live: Mapping[str, int]) -> Limits:
-    """The limits of `Study.default_limits`. Raises ValueError when there is no good photo to set them."""
-    if not scored.setters().any():
-        raise ValueError("No good photo was kept to set the limit; on Teach, keep some to set it, then teach again.")
-    return Limits(*limits_from_good(scored.calibration_scores(**live)))
 
 
 def of_study(

@@ -1,6 +1,5 @@
 """Pages driven by AppTest: fresh caches, a workspace of their own, the whole app from its front door."""
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from inspect_core.ui import shell, taught_part
 from inspect_core.ui.teach import teaching
+from tests.pages.waiting import wait_for_job
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -82,10 +82,3 @@ def in_the_hand(taught, fresh_process_state):
     """The taught part lies in hand for whoever opens the app next; what is done to it goes with the test."""
     taught_part.shelve(taught)
     return taught
-
-
-def wait_for_job(seconds: float = 120) -> None:
-    limit = time.monotonic() + seconds
-    while shell.jobs().current is not None and shell.jobs().current.active:
-        assert time.monotonic() < limit, "the job did not end"
-        time.sleep(0.05)

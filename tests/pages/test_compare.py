@@ -1,27 +1,15 @@
-import time
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import taught_part
 from inspect_core.ui.compare import jobs, panels
 from inspect_core.ui.teach import teaching
+from tests.pages.waiting import finish
 
 PAGE = "pages/compare.py"
 TWO = ["mahalanobis+quadrics", "mahalanobis"]
-
-
-def finish(app):
-    """Wait for the job in the background and look again."""
-    limit = time.monotonic() + 120
-    while shell.jobs().current.active:
-        assert time.monotonic() < limit, "the job did not end"
-        time.sleep(0.05)
-    assert shell.jobs().current.error == ""
-    app.run()
-    assert not app.exception, app.exception
-    return app
 
 
 @pytest.fixture

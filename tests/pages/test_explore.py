@@ -14,6 +14,7 @@ from inspect_core.ui import shell, taught_part
 from inspect_core.ui.explore import jobs, patch_map
 from inspect_core.ui.explore.jobs import MapOrder
 from inspect_core.verdict import Limits
+from tests.pages.waiting import finish
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 PAGE = "pages/explore.py"
@@ -23,18 +24,6 @@ PATCH_MAP = MapOrder(whole=False, mapped=False)
 @pytest.fixture(autouse=True)
 def few_patches(monkeypatch):
     monkeypatch.setattr(jobs, "PATCHES", 200)
-
-
-def finish(app):
-    """Wait for the job in the background and look again."""
-    limit = time.monotonic() + 120
-    while shell.jobs().current.active:
-        assert time.monotonic() < limit, "the job did not end"
-        time.sleep(0.05)
-    assert shell.jobs().current.error == ""
-    app.run()
-    assert not app.exception, app.exception
-    return app
 
 
 def words(app) -> str:

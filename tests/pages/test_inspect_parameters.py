@@ -1,5 +1,4 @@
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +11,11 @@ from inspect_core.images.read import read
 from inspect_core.study import scored_photos
 from inspect_core.study.study import Study
 from inspect_core.tuning.suggest import fit_as_suggested
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import taught_part
 from inspect_core.ui.inspect import previews
 from inspect_core.ui.session import Settings
 from inspect_core.verdict import Limits
+from tests.pages.waiting import wait_for_job
 
 
 @pytest.fixture(scope="module")
@@ -235,10 +235,3 @@ def previews_options(taught, name: str = "gamma") -> list[float]:
     from inspect_core.ui.inspect import live_parameters
 
     return live_parameters._stops(taught, name)
-
-
-def wait_for_job(seconds: float = 120) -> None:
-    limit = time.monotonic() + seconds
-    while shell.jobs().current.active:
-        assert time.monotonic() < limit
-        time.sleep(0.05)

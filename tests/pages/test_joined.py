@@ -11,10 +11,11 @@ from inspect_core.judge.anomaly_map import area_above, image_score
 from inspect_core.recipe import inspect
 from inspect_core.study.evaluation import truth_masks
 from inspect_core.study.study import Study
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import taught_part
 from inspect_core.ui.bench import bench
 from inspect_core.ui.explore import jobs
 from inspect_core.verdict import Limits
+from tests.pages.waiting import finish
 
 PARAMETERS = {
     "mahalanobis+quadrics": {"k": 8, "components": 8, "m": 20, "patches": 600},
@@ -81,17 +82,6 @@ def scores(drawn) -> list[float]:
 
 def words(app) -> str:
     return " ".join(element.value for element in [*app.markdown, *app.caption, *app.info])
-
-
-def finish(app):
-    limit = time.monotonic() + 120
-    while shell.jobs().current.active:
-        assert time.monotonic() < limit, "the job did not end"
-        time.sleep(0.05)
-    assert shell.jobs().current.error == ""
-    app.run()
-    assert not app.exception, app.exception
-    return app
 
 
 def test_k_m_and_the_smallest_area_each_move_the_scores(open_app, curved, drawn):
@@ -251,3 +241,14 @@ def test_each_view_has_its_variance_and_its_own_map(open_app, flexible, monkeypa
         finish(app.button(key="start-curve").click().run())
         sign = {"gamma": "γ"}.get(name, name)
         assert app.dataframe[0].value[sign].iloc[[0, -1]].tolist() == values
+
+
+def test_the_limit_from_known_defects_is_taken_by_a_click_alone(curved, open_app):
+    app = open_app("pages/inspect.py")
+    assert settings(app, curved).limits is None, "an escape's price alone sets nothing"
+    suggested = next(element.value for element in app.markdown if "costs least" in element.value)
+    app.button(key=f"use_cost-{curved.id}").click().run()
+    assert not app.exception, app.exception
+    limits = settings(app, curved).limits
+    assert limits.review == limits.reject
+    assert f"**{limits.reject:.4g}**" in suggested

@@ -4,7 +4,6 @@ import copy
 import gc
 import sys
 import threading
-import time
 import types
 import uuid
 import weakref
@@ -23,6 +22,7 @@ from inspect_core.ui import shell, taught_part
 from inspect_core.ui.defect_types import labels
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.ui.teach import teaching
+from tests.pages.waiting import finish
 
 PAGES = ("pages/inspect.py", "pages/explore.py", "pages/defect_types.py", "pages/recipes.py")
 
@@ -69,17 +69,6 @@ def held_by_widgets(app) -> dict[str, list]:
     fields = ("callback", "callbacks", "callback_args", "callback_kwargs", "serializer", "deserializer", "presenter")
     held = {name: list(ours([getattr(widget, field) for field in fields])) for name, widget in metadata.items()}
     return {name: things for name, things in held.items() if things}
-
-
-def finish(app):
-    limit = time.monotonic() + 120
-    while shell.jobs().current.active:
-        assert time.monotonic() < limit, "the job did not end"
-        time.sleep(0.05)
-    assert shell.jobs().current.error == ""
-    app.run()
-    assert not app.exception, app.exception
-    return app
 
 
 def test_what_can_be_reached_is_found():

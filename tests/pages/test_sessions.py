@@ -2,7 +2,6 @@
 
 import copy
 import threading
-import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -16,6 +15,7 @@ from inspect_core.ui import shell, taught_part, uploads
 from inspect_core.ui.bench import bench
 from inspect_core.ui.inspect import views
 from inspect_core.ui.teach import panels, teaching
+from tests.pages.waiting import wait_for_job
 
 
 @pytest.fixture
@@ -30,13 +30,6 @@ def another(part):
 def picture(seed: int) -> Picture:
     pixels = np.random.default_rng(seed).integers(0, 256, (64, 64, 3), dtype=np.uint8)
     return Picture(f"new{seed}.png", pixels, f"{seed:064x}")
-
-
-def wait_for_job() -> None:
-    limit = time.monotonic() + 60
-    while shell.jobs().current.active:
-        assert time.monotonic() < limit, "the job did not end"
-        time.sleep(0.02)
 
 
 def words(app) -> str:

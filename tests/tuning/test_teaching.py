@@ -9,6 +9,7 @@ from inspect_core.features.store import Store
 from inspect_core.images.folders import scan, split
 from inspect_core.images.splitting import Split
 from inspect_core.tuning import teaching
+from inspect_core.tuning.comparison import CHEAP
 from inspect_core.tuning.order import Order
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -27,7 +28,7 @@ def teach(asked: Order, store: Store) -> teaching.Taught:
 def test_the_same_photos_are_given_the_same_detector_and_the_reason(exported, backbone, product, tmp_path):
     photos = split(scan(product), seed=0)
     first, again = (teach(order(photos), Store(tmp_path / name)) for name in ("first", "again"))
-    assert first.study.method in teaching.CHEAP
+    assert first.study.method in CHEAP
     assert first.choice
     assert (first.study.method, first.choice, first.study.live) == (
         again.study.method, again.choice, again.study.live

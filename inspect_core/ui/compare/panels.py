@@ -28,25 +28,16 @@ TELLING = 60
 def start(order: Order) -> None:
     """Which detectors to compare, how long that takes, and the button that starts it, or its progress."""
     detectors = st.multiselect("Detectors", ALL, default=ALL, format_func=title_of, key="compare_detectors")
-    job = shell.jobs().current
-    busy = job is not None and job.active
-    if detectors and not busy:
+    words = "Choose at least one detector."
+    if detectors:
         shown = len(order.photos.calibrate) + len(order.photos.choose) + len(order.photos.judge)
         seconds = _forecast(order.backbone, order.size, order.grid, tuple(detectors), len(order.photos.fit), shown)
-        st.caption(
+        words = (
             f"Takes about {shell.duration(seconds)} on this machine: every method is fitted once to "
             f"{len(order.photos.fit)} good photos and scores {shown} others. You can go on meanwhile."
         )
-    if st.button("Compare", type="primary", disabled=busy or not detectors, key="start-comparison"):
-        try:
-            jobs.start(order, detectors)
-            st.rerun()
-        except Busy as error:
-            st.warning(shell.plain(error))
-    if busy:
-        shell.watch_in_page()
-    else:
-        shell.show_running("")
+    begin = partial(jobs.start, order, detectors)
+    shell.offer("Compare", words, begin, key="start-comparison", disabled=not detectors)
 
 
 def results(taught: TaughtPart, order: Order, comparison: Comparison) -> None:

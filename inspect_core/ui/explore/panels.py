@@ -10,7 +10,7 @@ from inspect_core.explore import spectra
 from inspect_core.methods.table import CONTROLS
 from inspect_core.plots import curves, theme
 from inspect_core.plots.theme import Look
-from inspect_core.runtime.jobs import Busy, Job
+from inspect_core.runtime.jobs import Job
 from inspect_core.tuning.patch_sample import explained
 from inspect_core.tuning.sensitivity import Reading
 from inspect_core.ui import shell
@@ -124,10 +124,10 @@ def _rank_collapse(taught: TaughtPart, width: int, above: float) -> None:
     found = jobs.kept().get(key)
     if found is None:
         offer(
-            "Compare on my photos", "Comparing mixed and sampled channels", key,
-            lambda job: jobs.compare_embeddings(taught, width, job),
+            "Compare on my photos",
             "Sampling channels at random keeps redundant and inactive ones; mixing them (semi-orthogonal) does not. "
             f"Reads up to {jobs.LEARNED_FROM} good photos through the backbone once more.",
+            "Comparing mixed and sampled channels", key, lambda job: jobs.compare_embeddings(taught, width, job),
         )  # fmt: skip
         return
     mixed, sampled = found
@@ -170,13 +170,13 @@ def sensitivity(taught: TaughtPart) -> None:
     if readings is not None:
         _curves(taught, name, known[name], readings)
     elif name in at_once:
-        offer("Draw the curve", title, key, lambda job: jobs.follow_live(taught, name, live, job),
-              "One fit holds every value; takes seconds, or up to a minute with hundreds of photos.")  # fmt: skip
+        offer("Draw the curve", "One fit holds every value; takes seconds, or up to a minute with hundreds of photos.",
+              title, key, lambda job: jobs.follow_live(taught, name, live, job))  # fmt: skip
     else:
         fits = len(jobs.values_about(name, known[name]))
         took = shell.duration(fits * (FIT_SECONDS + PHOTO_SECONDS * len(taught.scored.photos)))
-        offer("Draw the curve", title, key, lambda job: jobs.follow_refits(taught, name, known[name], live, job),
-              f"Refits {fits} values on a sample of good patches; takes about {took}.")  # fmt: skip
+        offer("Draw the curve", f"Refits {fits} values on a sample of good patches; takes about {took}.",
+              title, key, lambda job: jobs.follow_refits(taught, name, known[name], live, job))  # fmt: skip
 
 
 def _curves(taught: TaughtPart, name: str, value: float, readings: list[Reading]) -> None:
@@ -226,18 +226,6 @@ def look() -> Look:
     return theme.DARK if st.context.theme.type == "dark" else theme.LIGHT
 
 
-def offer(label: str, title: str, key: tuple, work: Callable[[Job], object], words: str) -> None:
-    """A button that starts work in the background, or its progress."""
-    job = shell.jobs().current
-    busy = job is not None and job.active
-    st.caption(words)
-    if st.button(label, type="primary", disabled=busy, key=f"start-{key[0]}"):
-        try:
-            jobs.start(title, key, work)
-            st.rerun()
-        except Busy as error:
-            st.warning(shell.plain(error))
-    if busy:
-        shell.watch_in_page()
-    else:
-        shell.show_running("")
+def offer(label: str, words: str, title: str, key: tuple, work: Callable[[Job], object]) -> None:
+    """A button that starts work whose result is kept under `key`, or its progress."""
+    shell.offer(label, words, lambda: jobs.start(title, key, work), key=f"start-{key[0]}")

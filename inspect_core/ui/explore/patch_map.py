@@ -41,9 +41,9 @@ def patch_map(taught: TaughtPart) -> None:
         return
     limit = _suggested_limit(taught, live)
     panels.offer(
-        "Draw the map", f"Drawing the map of {'photos' if order.whole else 'patches'}", key,
+        "Draw the map", "Puts points that look alike side by side (t-SNE). Takes about ten seconds on an idle machine.",
+        f"Drawing the map of {'photos' if order.whole else 'patches'}", key,
         lambda job: jobs.draw_map(taught, order, live, limit, job),
-        "Puts points that look alike side by side (t-SNE). Takes about ten seconds on an idle machine.",
     )  # fmt: skip
 
 

@@ -155,13 +155,13 @@ def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int
     """The slider of the smallest area that counts, in pixels of the map, told in those of the photo shown."""
     key, size = _key_of(taught, settings, AREA), taught.scored.size
     photo = taught.scored.photos[settings.position].size if taught.scored.photos else size
-    side = math.sqrt(math.prod(photo) / math.prod(size))
+    down, across = (pixels / cells for pixels, cells in zip(photo, size, strict=True))
     st.session_state[key] = live[AREA]
     st.select_slider(
         "N: smallest area", sorted({*_areas(size), live[AREA]}), key=key, disabled=disabled,
         help="A part is rejected when at least N pixels of its heatmap lie above the limit. Higher ignores small "
         "marks; 1 judges by the single highest pixel. The square on the picture shows the area at true size.",
-        format_func=lambda area: f"{area:d} · {side * math.sqrt(area):.0f} × {side * math.sqrt(area):.0f} px",
+        format_func=lambda area: f"{area:d} · {across * math.sqrt(area):.0f} × {down * math.sqrt(area):.0f} px",
         on_change=_move, args=(taught.id, AREA, key),
     )  # fmt: skip
     smaller, known = int((taught.defect_areas() < live[AREA]).sum()), len(taught.defect_areas())

@@ -11,7 +11,7 @@ from inspect_core.study.evaluation import in_parts_of
 from inspect_core.ui.defect_types import naming
 from inspect_core.ui.inspect.live_parameters import describe
 from inspect_core.ui.inspect.previews import Run
-from inspect_core.ui.taught_part import TaughtPart, default_limits
+from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits, Verdict, assemble
 
 
@@ -68,7 +68,7 @@ def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Dra
         )  # fmt: skip
         return replace(scaled, note=f"Preview of {what}, not applied. Gallery and counts will follow.")
     scores = run.scores(run.live)
-    suggested = default_limits(run.scored, run.live)
+    suggested = run.scored.default_limits(**run.live)
     limits = run.limits or _scaled(suggested, _ratio(model.limits.reject, model.suggested.reject))
     good, _ = taught.scored.good_and_defect()
     errors = run.grid_errors(run.live)

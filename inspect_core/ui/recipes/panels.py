@@ -71,8 +71,8 @@ def add_from_file() -> None:
                         f"{target.name}: a recipe of that name exists already; rename the file or delete that recipe"
                     )
                 temporary.replace(target)
-        except Exception as error:  # as on a card
-            st.error(shell.plain(_reason(target, error)), icon=":material/error:")
+        except (RecipeError, OSError) as error:
+            st.error(shell.plain(error), icon=":material/error:")
             return
         st.toast(f"Added {shell.plain(target.stem)}.", icon=":material/check_circle:")
 

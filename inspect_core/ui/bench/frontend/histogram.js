@@ -4,7 +4,7 @@ const SVG = "http://www.w3.org/2000/svg";
 /** What the parts of a lane are for that the sentence does not count. */
 const USES = {
   good: { short: "set limit", long: "sets the limit" },
-  defect: { short: "to choose", long: "settings are chosen by it" },
+  defect: { short: "for settings", long: "settings are chosen by it" },
 };
 const LANES = [
   { truth: "good", label: "good" },
