@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
 from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.backbones import Backbone, shared
-from inspect_core.features.extraction import Preparation
+from inspect_core.features.extraction import Preparation, embed
 from inspect_core.guard.model import Guard
 from inspect_core.judge.anomaly_map import AREA, SIGMA, to_pixels
 from inspect_core.methods.table import JOIN
@@ -119,15 +119,16 @@ def inspect(image: np.ndarray, recipe: Recipe, *, device: str = "auto", backbone
     """
     backbone = backbone or loaded_backbone(recipe.backbone, device)
     preparation, guard, types = recipe.prepare(backbone), recipe.guard, recipe.defect_types
-    check = embedding = None
+    check = whole = None
     if (guard is not None and guard.is_on) or (types is not None and not types.by_region):
         features, embedding, logits = preparation.describe(image)
         if guard is not None:
             check = guard.check(embedding, logits)
+        whole = embedding[0]
     else:
         features = preparation.features(image)
     pixel_map = to_pixels(joined_errors(recipe.views, features, recipe.live), recipe.backbone.size, sigma=SIGMA)
-    name = None if types is None else lambda found: types.name(image, found, backbone, embedding)
+    name = None if types is None else lambda found: types.name(image, found, partial(embed, backbone=backbone), whole)
     return assemble(pixel_map, recipe.limits, image.shape[:2], area=recipe.live[AREA], check=check, name_type=name)
 
 

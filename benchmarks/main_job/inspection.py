@@ -17,14 +17,14 @@ import torch
 from benchmarks.main_job.setting import Setting, sample, study, taught, with_head
 from benchmarks.measure import Stopwatch, spread
 from inspect_core.defect_types import training
-from inspect_core.defect_types.classifier import embed
 from inspect_core.features.backbones import Backbone
+from inspect_core.features.extraction import embed
 from inspect_core.features.patch_grid import join
 from inspect_core.features.store import Store
-from inspect_core.guard.training import train_guard
 from inspect_core.images.read import read, squash
 from inspect_core.judge.anomaly_map import AREA, SIGMA, image_score, regions, to_pixels
 from inspect_core.recipe import Recipe, inspect
+from inspect_core.tuning.guard_training import train_guard
 from inspect_core.view import joined_errors
 
 AFTER_BACKBONE = ("grid", "detector", "map")
@@ -38,7 +38,7 @@ def figures(setting: Setting) -> dict:
     guard, paths = train_guard(backbone, photos.fit, photos.calibrate), _in_turn(photos.judge)
     defects = sample().defects
     types = training.fit(
-        np.stack([embed(read(photo.path).pixels, None, backbone) for photo in defects]), [p.kind for p in defects]
+        np.stack([embed(read(photo.path).pixels, backbone) for photo in defects]), [p.kind for p in defects]
     ).defect_types
     found = {"engine": backbone.engine, "threads": torch.get_num_threads(), "k": setting.k}
     for side in setting.sides:

@@ -15,10 +15,10 @@ from benchmarks.main_job.setting import SAMPLE, Setting, network, study, taught,
 from benchmarks.measure import Stopwatch, spread
 from inspect_core.detectors.mahalanobis import semi_orthogonal
 from inspect_core.features.store import Store
-from inspect_core.guard.training import train_guard
 from inspect_core.images.folders import scan, split
 from inspect_core.methods.method import Patches
 from inspect_core.methods.table import METHODS
+from inspect_core.tuning.guard_training import train_guard
 from inspect_core.tuning.suggest import suggest
 
 GIGABYTES = 10**9

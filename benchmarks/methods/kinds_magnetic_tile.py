@@ -15,9 +15,10 @@ import numpy as np
 
 from benchmarks import measure
 from inspect_core.defect_types import training
-from inspect_core.defect_types.classifier import embed
 from inspect_core.defect_types.examples import boxes_of_mask
 from inspect_core.features.backbones import Backbone, load
+from inspect_core.features.extraction import embed
+from inspect_core.images.boxes import cropped
 from inspect_core.images.folders import scan
 from inspect_core.images.grouping import propose_groups
 from inspect_core.images.read import read, read_mask
@@ -64,7 +65,7 @@ def embeddings(samples: tuple[Sample, ...] | list[Sample], backbone: Backbone, *
     for sample in samples:
         pixels = read(sample.path).pixels
         box = boxes_of_mask(read_mask(sample.mask, pixels.shape[:2]))[0] if by_region else None
-        found.append(embed(pixels, box, backbone))
+        found.append(embed(cropped(pixels, box), backbone))
     return np.stack(found)
 
 

@@ -17,7 +17,7 @@ from inspect_core.classify.examples import LabelledSample, Part, as_points, labe
 from inspect_core.classify.forest import Forest, grow_forest
 from inspect_core.classify.polytope_gaussians import Parent, PolytopeGaussians, fit_gaussians, log_class_ratios
 from inspect_core.classify.posterior import calibrated_constant, calibration_error, fixed_constant, posterior
-from inspect_core.classify.relu_net import ReluNet, train_for, train_until_held_out_rises
+from inspect_core.classify.relu_net import ReluNet
 
 PAPER_LOG_B = -1e7
 """The paper's constant b = exp(-10^7): it acts only where the density is below it, far from every polytope."""
@@ -170,6 +170,9 @@ def fit_kdn(
     The other parameters, warnings and errors are those of `fit_kdf`, except that a held-out part is always needed.
     Memory: 12 bytes for each of n x units codes, beside blocks of a few million entries.
     """
+    # Imported where it is used: a trained net is evaluated from its arrays and needs no torch.
+    from inspect_core.classify.net_training import train_for, train_until_held_out_rises
+
     if not hidden or min(hidden) < 1:
         raise ValueError(f"hidden is {tuple(hidden)}; give at least one layer, each of at least 1 unit")
     sample = LabelledSample.of(x, y, held_out, seed=seed)

@@ -3,16 +3,13 @@
 A kernel density forest or network (Dey et al. 2025) on embeddings of whole parts, or of the region that stands out.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from torch import Tensor
 
 from inspect_core.classify.kernel_density import KernelDensityClassifier
-from inspect_core.features.backbones import Backbone
-from inspect_core.images.boxes import Box, square_around
-from inspect_core.images.read import squash
+from inspect_core.images.boxes import Box, cropped
 from inspect_core.judge.anomaly_map import Region
 
 UNKNOWN_TYPE = "unknown defect type"
@@ -43,16 +40,20 @@ class DefectTypes:
         return tuple(str(name) for name in self.classifier.classes)
 
     def name(
-        self, image: np.ndarray, regions: Sequence[Region], backbone: Backbone, whole: Tensor | None = None
+        self,
+        image: np.ndarray,
+        regions: Sequence[Region],
+        embed: Callable[[np.ndarray], np.ndarray],
+        whole: np.ndarray | None = None,
     ) -> tuple[str, float] | None:
         """(defect type, probability) of one part, (H, W, 3) uint8, or None when its type is unknown.
 
         regions: what stands out on it, in its pixels; with none, a classifier of regions looks at the whole part.
-        whole: the (1, d) embedding of the whole part when it is at hand, which spares a run of the network.
+        embed: from a picture of any size to its (d,) embedding; whole: that of the whole part when it is at hand,
+        which spares a run of the network.
         """
         box = self.box_of(regions)
-        at_hand = box is None and whole is not None
-        return self.of_embedding(whole[0].cpu().numpy() if at_hand else embed(image, box, backbone))
+        return self.of_embedding(whole if box is None and whole is not None else embed(cropped(image, box)))
 
     def box_of(self, regions: Sequence[Region]) -> Box | None:
         """What to look at on a part: the box of its largest region, the first of equals; None for the whole part."""
@@ -95,9 +96,9 @@ class DefectTypes:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Tensor], params: Mapping) -> "DefectTypes":
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping) -> "DefectTypes":
         """The defect types of a recipe; their posteriors are equal to the bit."""
-        own = {name: value.numpy().copy() for name, value in arrays.items()}
+        own = {name: value.copy() for name, value in arrays.items()}
         for value in own.values():
             if value.dtype == np.float64:
                 value[value == _LOG_OF_NOTHING] = -np.inf
@@ -109,11 +110,3 @@ def least_limit(prior: np.ndarray) -> float:
     """A probability clearly above the largest prior, (C,): whatever lies below it was never seen."""
     largest = float(prior.max())
     return min(MARGIN * largest, (1 + largest) / 2)
-
-
-def embed(image: np.ndarray, box: Box | None, backbone: Backbone) -> np.ndarray:
-    """(d,) float32 penultimate features of a part, (H, W, 3) uint8, or of the square around a box on it."""
-    if box is not None:
-        x0, y0, x1, y1 = square_around(box, image.shape[:2])
-        image = image[y0:y1, x0:x1]
-    return backbone.embed(squash(image, backbone.size)[None])[0].cpu().numpy()

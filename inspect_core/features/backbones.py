@@ -111,6 +111,16 @@ class Backbone:
             )
         return images
 
+    def copied(self, *, head: bool) -> TappedNetwork:
+        """A copy of the network on the CPU, to export: with `head` it goes on to the embedding and the logits.
+
+        An export must not see the GPU's memory format, nor leave marks on the network in use.
+        Raises ValueError for a head of a network that does not end in a linear layer.
+        """
+        if head:
+            self._head()
+        return copy.deepcopy(self._tapped(head)).to("cpu", memory_format=torch.contiguous_format)
+
     def _tapped(self, head: bool) -> TappedNetwork:
         return TappedNetwork(
             self._network, self.taps, mean=self.mean, sd=self.sd, classifier=self.classifier if head else ""
@@ -141,10 +151,8 @@ class Backbone:
     def _graph(self, head: bool) -> OnnxGraph:
         with self._lock:
             if head not in self._graphs:
-                # An export must not see the GPU's memory format, nor leave marks on the network in use.
-                network = copy.deepcopy(self._tapped(head)).to("cpu", memory_format=torch.contiguous_format)
                 self._graphs[head] = load_or_export(
-                    network,
+                    self.copied(head=head),
                     size=self.size,
                     identity=(self.name, self.weight_digest, self.taps, self.size, self.mean, self.sd, head),
                     cache=self.cache,

@@ -15,6 +15,11 @@ from inspect_core.images.read import squash
 from inspect_core.package.arrays import photo_bytes
 
 
+def embed(pixels: np.ndarray, backbone: Backbone) -> np.ndarray:
+    """(d,) float32 penultimate features of a picture, (H, W, 3) uint8 RGB of any size."""
+    return backbone.embed(squash(pixels, backbone.size)[None])[0].cpu().numpy()
+
+
 def published_with_nearest(backbone: str) -> bool:
     """Whether the papers' settings for this backbone repeat the cells of coarse taps: those of the ResNets do."""
     return "resnet" in backbone
@@ -89,14 +94,14 @@ class Preparation:
         """(H, W, 3) uint8 RGB of any size -> (1, h, w, k) float32 for each look, on the backbone's device."""
         return self._join(self.backbone.tap_maps(squash(pixels, self.backbone.size)[None]))
 
-    def describe(self, pixels: np.ndarray) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
+    def describe(self, pixels: np.ndarray) -> tuple[tuple[Tensor, ...], np.ndarray, np.ndarray]:
         """(`features`, embedding (1, d), logits (1, c)) of one photo in one run of the network.
 
         The features are equal to the bit to those of `features`, which stops at the last tap and is quicker. Raises
         ValueError for a network that does not end in a linear layer.
         """
         maps, embedding, logits = self.backbone.describe(squash(pixels, self.backbone.size)[None])
-        return self._join(maps), embedding, logits
+        return self._join(maps), embedding.cpu().numpy(), logits.cpu().numpy()
 
     def _join(self, maps: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         by_tap = dict(zip(self.backbone.taps, maps, strict=True))

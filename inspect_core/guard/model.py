@@ -8,18 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
-from torch import Tensor
+from scipy.special import logsumexp
 
-from inspect_core.detectors.cop_corp import energy, fit_cop, fit_corp, fuse
-from inspect_core.detectors.cop_corp.residual import KernelPCAMap
+from inspect_core.guard.subspace import Subspace
 from inspect_core.judge.checks import as_finite, as_finite_number
 from inspect_core.verdict import ProductCheck
 
 OFF, WARN, STOP = "off", "warn", "stop"
 MODES = (OFF, WARN, STOP)
 ALONE, FUSED = "alone", "fused"
-EXPLAINED_VARIANCE = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +29,7 @@ class Guard:
     Raises ValueError for a limit or smallest that is not finite, and another word for the mode.
     """
 
-    detector: KernelPCAMap
+    detector: Subspace
     fused: bool
     smallest: float
     limit: float
@@ -44,26 +41,27 @@ class Guard:
         if self.mode not in MODES:
             raise ValueError(f"mode is {self.mode!r}; choose one of {', '.join(MODES)}")
 
-    def score(self, embedding: np.ndarray | Tensor, logits: np.ndarray | Tensor | None = None) -> np.ndarray:
+    def score(self, embedding: np.ndarray, logits: np.ndarray | None = None) -> np.ndarray:
         """(n, d) penultimate features and, when fused, (n, c) logits -> (n,) float64, higher is more foreign.
 
         Raises ValueError when the guard is fused and the logits are missing, and for an error that is not finite, which
         the fusion would hide.
         """
-        error = as_finite(self.detector.score(_rows(embedding)).cpu().numpy(), name="the product check's error")
+        error = as_finite(self.detector.score(embedding), name="the product check's error")
         if not self.fused:
             return error
         if logits is None:
             raise ValueError(
                 "logits are missing, and this guard is fused with them; use a backbone with a head, or a guard alone"
             )
-        return -fuse(error, energy(_rows(logits)), smallest=self.smallest).double().cpu().numpy()
+        energy = as_finite(logsumexp(np.asarray(logits, np.float64), axis=-1), name="the energy of the logits")
+        return -np.maximum(1 - error, 0) * np.maximum(energy - self.smallest, 0)
 
     @property
     def is_on(self) -> bool:
         return self.mode != OFF
 
-    def check(self, embedding: np.ndarray | Tensor, logits: np.ndarray | Tensor) -> ProductCheck | None:
+    def check(self, embedding: np.ndarray, logits: np.ndarray) -> ProductCheck | None:
         """What the guard says of one photo, from its (1, d) and (1, c). Raises as `score` and `judge`."""
         return self.judge(float(self.score(embedding, logits)[0])) if self.is_on else None
 
@@ -87,7 +85,7 @@ class Guard:
         """The same guard, off, warning or stopping. Raises ValueError for another word."""
         return replace(self, mode=mode)
 
-    def arrays(self) -> dict[str, Tensor]:
+    def arrays(self) -> dict[str, np.ndarray]:
         return self.detector.arrays()
 
     def params(self) -> dict:
@@ -95,43 +93,8 @@ class Guard:
         return {**own, "detector": self.detector.params()}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Tensor], params: Mapping) -> "Guard":
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping) -> "Guard":
         """The guard of a recipe. Raises ValueError for parameters that are not one's."""
-        detector = KernelPCAMap.from_arrays(dict(arrays), params["detector"])
+        detector = Subspace.from_arrays(arrays, params["detector"])
         limit, smallest = float(params["limit"]), float(params["smallest"])
         return cls(detector, bool(params["fused"]), smallest, limit, params["mode"])
-
-
-def fit(
-    good: np.ndarray,
-    held_out: np.ndarray,
-    *,
-    good_logits: np.ndarray | None = None,
-    held_out_logits: np.ndarray | None = None,
-    gamma: float | None = None,
-    M: int = 2048,
-    seed: int = 0,
-    mode: str = WARN,
-) -> Guard:
-    """Learn the product from good photos; set the limit on held-out good ones.
-
-    good: (n, d) penultimate features; held_out: (c, d) of good photos not in `good` (with none, `good` itself is all
-    there is); logits of both make the guard fused; gamma: CoRP with this kernel, None for CoP.
-    The limit lies half way from the strangest held-out photo to an unrelated one, which is known beforehand: its
-    mapped features are at right angles to the product's, an error of about 1, and nothing is left of a fused score.
-    A limit close to the good photos would take every plain defect for another product.
-    """
-    features = _rows(good)
-    if gamma is None:
-        detector = fit_cop(features, explained_variance=EXPLAINED_VARIANCE)
-    else:
-        detector = fit_corp(features, gamma=gamma, M=M, explained_variance=EXPLAINED_VARIANCE, seed=seed)
-    smallest = 0.0 if good_logits is None else min(0.0, float(energy(_rows(good_logits)).min()))
-    guard = Guard(detector, good_logits is not None, smallest, 0.0, mode)
-    scores = guard.score(held_out, held_out_logits) if len(held_out) else guard.score(good, good_logits)
-    highest, unrelated = float(scores.max()), 0.0 if guard.fused else 1.0
-    return replace(guard, limit=(highest + max(highest, unrelated)) / 2)
-
-
-def _rows(values: np.ndarray | Tensor) -> Tensor:
-    return values if isinstance(values, Tensor) else torch.from_numpy(np.ascontiguousarray(values, np.float32))

@@ -66,6 +66,11 @@ def cut(pixels: np.ndarray, box: Box) -> np.ndarray:
     return pixels[top:bottom, left:right]
 
 
+def cropped(pixels: np.ndarray, box: Box | None) -> np.ndarray:
+    """The pixels of the square around a box, all of them for None."""
+    return pixels if box is None else cut(pixels, square_around(box, pixels.shape[:2]))
+
+
 def square_around(box: Box, size: tuple[int, int]) -> Box:
     """The box widened by half to a square and moved inside an image of `size` (height, width)."""
     x0, y0, x1, y1 = box

@@ -5,6 +5,7 @@ from torch import Tensor
 
 from inspect_core.detectors.cop_corp.feature_maps import cosine, cosine_fourier_map
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap
+from inspect_core.methods import graphs
 from inspect_core.methods.method import Control, Method, Parameters, Patches, Space
 from inspect_core.methods.pooled import (
     KERNEL_VALUES,
@@ -43,6 +44,7 @@ METHOD = Method(
     project=at_most_widest,
     fit=_fit,
     costs=covariance_costs,
+    graph=graphs.of_subspace,
     from_arrays=KernelPCAMap.from_arrays,
     arrays=arrays.fourier("k"),
     fields=fields.FOURIER,

@@ -6,6 +6,7 @@ import numpy as np
 from torch import Tensor
 
 from inspect_core.detectors import kernel_pca
+from inspect_core.methods import graphs
 from inspect_core.methods.method import Control, Method, Parameters, Patches, Space
 from inspect_core.methods.pooled import KERNEL_VALUES, Q, at_most_widest, median_square, sample_costs
 from inspect_core.package import arrays, fields
@@ -57,6 +58,7 @@ METHOD = Method(
     project=at_most_widest,
     fit=_fit,
     costs=sample_costs,
+    graph=graphs.of_kernel_space,
     from_arrays=kernel_pca.KernelPCA.from_arrays,
     arrays={
         "x": arrays.floats("n k"),

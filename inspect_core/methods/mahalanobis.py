@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from inspect_core.detectors import mahalanobis
+from inspect_core.methods import graphs
 from inspect_core.methods.method import Control, Costs, Method, Parameters, Patches, Space, Workload, one_fit_stops
 from inspect_core.package import arrays, fields
 
@@ -58,6 +59,7 @@ METHOD = Method(
     project=_project,
     fit=_fit,
     costs=_costs,
+    graph=graphs.of_places,
     from_arrays=mahalanobis.Mahalanobis.from_arrays,
     arrays={
         "projection": arrays.unit("d k"),

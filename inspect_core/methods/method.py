@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from inspect_core.package.arrays import LARGEST_RECIPE, Array, require_memory
 from inspect_core.package.fields import Rule
@@ -126,7 +126,8 @@ class Method:
     taps: the preset of taps it works best on, where a backbone has several; project(d, seed, parameters): the columns
     applied to the joined channels; pool: side of the neighbourhood averaged before; saturates: whether strange patches
     reach an upper bound of the score, so that its local scale is the same at every place; fit(patches, columns, seed,
-    parameters) -> detector; costs: what a fit takes beyond the backbone.
+    parameters) -> detector; costs: what a fit takes beyond the backbone; graph(detector, columns, value): what an
+    exported graph applies to the joined channels, and to the result, at one live value (`methods.graphs`).
     arrays, fields: what the detector's arrays and parameters may be in a recipe, built with `package.arrays` and
     `package.fields`; a recipe that says otherwise is refused.
     live: the parameter whose every smaller value comes from the same fit, or None; score(detector, patches, value) and
@@ -147,6 +148,7 @@ class Method:
     project: Callable[[int, int, Parameters], Tensor | None]
     fit: Callable[[Patches, Tensor | None, int, Parameters], Detector]
     costs: Callable[[Workload, Parameters], Costs]
+    graph: Callable[[Any, Tensor | None, int], tuple[Tensor | None, nn.Module]]
     from_arrays: Callable[[Mapping[str, Tensor], Mapping], Detector]
     arrays: Mapping[str, Array]
     fields: Mapping[str, Rule] = field(default_factory=dict)

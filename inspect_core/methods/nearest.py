@@ -3,6 +3,7 @@
 from torch import Tensor
 
 from inspect_core.detectors import baselines
+from inspect_core.methods import graphs
 from inspect_core.methods.method import Method, Parameters, Patches
 from inspect_core.methods.pooled import at_most_widest, sample_costs
 from inspect_core.package import arrays, fields
@@ -22,6 +23,7 @@ METHOD = Method(
     project=at_most_widest,
     fit=_fit,
     costs=sample_costs,
+    graph=graphs.of_neighbour,
     from_arrays=baselines.NearestNeighbour.from_arrays,
     arrays={"bank": arrays.floats("n k")},
     fields={"k": fields.whole(1), "unit": fields.one_of(False)},

@@ -5,6 +5,7 @@ from torch import Tensor
 from inspect_core.detectors import quadrics
 from inspect_core.detectors.quadrics.algebraic import monomial_count
 from inspect_core.detectors.quadrics.forecast import forecast_seconds
+from inspect_core.methods import graphs
 from inspect_core.methods.method import Control, Costs, Method, Parameters, Patches, Workload, one_fit_stops
 from inspect_core.methods.pooled import at_most_widest
 from inspect_core.package import arrays, fields
@@ -48,6 +49,7 @@ METHOD = Method(
     project=at_most_widest,
     fit=_fit,
     costs=_costs,
+    graph=graphs.of_quadrics,
     from_arrays=quadrics.Quadrics.from_arrays,
     arrays=arrays.quadrics("k"),
     fields=fields.QUADRICS,

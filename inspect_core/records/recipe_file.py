@@ -155,12 +155,8 @@ def _extras(recipe: Recipe) -> dict[str, Guard | KnownCases | DefectTypes | None
     return {name: getattr(recipe, field) for name, (field, _) in EXTRAS.items()}
 
 
-def _of(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, Tensor]:
-    return {
-        name.removeprefix(f"{prefix}."): torch.from_numpy(value)
-        for name, value in arrays.items()
-        if name.startswith(f"{prefix}.")
-    }
+def _of(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name.removeprefix(f"{prefix}."): value for name, value in arrays.items() if name.startswith(f"{prefix}.")}
 
 
 def _to_numpy(value: Tensor | np.ndarray) -> np.ndarray:
@@ -227,7 +223,7 @@ def _recipe_of(document: dict, arrays: dict, calibration: tuple[Calibrated, ...]
 
 
 def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], where: Path) -> View:
-    own = _of(recipe_arrays.view(number), arrays)
+    own = {name: torch.from_numpy(value) for name, value in _of(recipe_arrays.view(number), arrays).items()}
     projection = own.get("columns", own.get("projection"))
     with refusing(where, f"{PARTS['detector']} cannot be used"):
         detector = METHODS[part["name"]].from_arrays(own, part["params"])

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from inspect_core.images.boxes import Box, square_around
+from inspect_core.images.boxes import Box, cropped
 from inspect_core.images.read import squash
 from inspect_core.judge.checks import as_finite_number
 from inspect_core.similar import surface as known_surface
@@ -120,17 +120,19 @@ class KnownCases:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Tensor], params: Mapping) -> "KnownCases":
+    def from_arrays(cls, arrays: Mapping[str, Tensor | np.ndarray], params: Mapping) -> "KnownCases":
         """The cases of a recipe; every answer is equal to the bit."""
         surface = {
-            name.removeprefix("surface_"): value for name, value in arrays.items() if name.startswith("surface_")
+            name.removeprefix("surface_"): torch.as_tensor(value)
+            for name, value in arrays.items()
+            if name.startswith("surface_")
         }
         return cls(
-            gallery=Gallery.from_arrays({name: arrays[name].numpy() for name in _GALLERY}, params["gallery"]),
+            gallery=Gallery.from_arrays({name: arrays[name] for name in _GALLERY}, params["gallery"]),
             surface=KnownSurface.from_arrays(surface, params["surface"]),
             limit=float(params["limit"]),
             suggested=float(params["suggested"]),
-            pictures=np.array(arrays["pictures"].numpy(), np.uint8),
+            pictures=np.array(arrays["pictures"], np.uint8),
             digests=tuple(params["digests"]),
             by_region=bool(params["by_region"]),
         )
@@ -183,10 +185,7 @@ def strangest_box(pixel_map: np.ndarray, size: tuple[int, int]) -> Box:
 
 def picture_of(image: np.ndarray, box: Box | None) -> np.ndarray:
     """(64, 64, 3) uint8 of a photo, or of the square around a box on it: what the embedding looked at."""
-    if box is not None:
-        x0, y0, x1, y1 = square_around(box, image.shape[:2])
-        image = image[y0:y1, x0:x1]
-    return squash(image, (PICTURE, PICTURE))
+    return squash(cropped(image, box), (PICTURE, PICTURE))
 
 
 def _set_aside(cases: Sequence[Case]) -> np.ndarray:

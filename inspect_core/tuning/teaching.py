@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 from inspect_core.features.store import Store
 from inspect_core.guard.model import OFF, Guard
-from inspect_core.guard.training import train_guard
 from inspect_core.images.splitting import crossed
 from inspect_core.methods.table import methods_of
 from inspect_core.runtime import workspace
@@ -13,6 +12,7 @@ from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.study import Study
 from inspect_core.tuning.compare import compare
 from inspect_core.tuning.comparison import DEFAULT, quick
+from inspect_core.tuning.guard_training import train_guard
 from inspect_core.tuning.order import Order
 from inspect_core.tuning.suggest import Suggestion, fit_as_suggested
 from inspect_core.view import with_taps

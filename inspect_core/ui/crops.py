@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from inspect_core.defect_types.classifier import embed
 from inspect_core.defect_types.examples import boxes_of_mask
+from inspect_core.features.extraction import embed
 from inspect_core.features.store import Store
-from inspect_core.images.boxes import Box
+from inspect_core.images.boxes import Box, cropped
 from inspect_core.images.read import ImageError, read_mask
 from inspect_core.judge.anomaly_map import regions, scale_region
 from inspect_core.similar.known_cases import picture_of
@@ -56,7 +56,7 @@ def embedding(taught: TaughtPart, position: int, box: Box | None) -> np.ndarray:
     key = f"{taught.scored.photos[position].digest}-{hashlib.sha256(repr(parts).encode()).hexdigest()}-embedding"
     kept = store.get(key, (backbone.embedding_width,))
     if kept is None:
-        kept = embed(taught.pixels(position), box, backbone)
+        kept = embed(cropped(taught.pixels(position), box), backbone)
         with contextlib.suppress(OSError):  # a full disk costs the time to look again, not the answer
             store.put(key, kept)
     return kept

@@ -5,9 +5,9 @@ from dataclasses import replace
 import streamlit as st
 
 from inspect_core.features.backbones import load
-from inspect_core.guard.training import train_guard
 from inspect_core.images.folders import scan, split
 from inspect_core.study.study import Study
+from inspect_core.tuning.guard_training import train_guard
 from inspect_core.tuning.suggest import Suggestion
 from inspect_core.ui import shell, taught_part
 from inspect_core.ui.inspect import live_parameters, panels

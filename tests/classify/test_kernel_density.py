@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspect_core.classify import polytope_gaussians, relu_net
+from inspect_core.classify import net_training, polytope_gaussians
 from inspect_core.classify.kernel_density import (
     FOREST_POWERS,
     NETWORK_POWERS,
@@ -37,7 +37,7 @@ def small_kdn(x, y, **options):
 
 @pytest.fixture(autouse=True)
 def short_training(monkeypatch):
-    monkeypatch.setattr(relu_net, "LARGEST_EPOCHS", 25)
+    monkeypatch.setattr(net_training, "LARGEST_EPOCHS", 25)
 
 
 FITS = pytest.mark.parametrize("fit", [small_kdf, small_kdn])

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from inspect_core.classify import relu_net
-from inspect_core.classify.relu_net import ReluNet, train_for, train_until_held_out_rises
+from inspect_core.classify import net_training
+from inspect_core.classify.net_training import train_for, train_until_held_out_rises
+from inspect_core.classify.relu_net import ReluNet
 
 
 def random_net(*, with_output=False, widths=(2, 3, 4, 3), seed=0):
@@ -82,7 +83,7 @@ def corners(n, seed):
 
 @pytest.mark.slow
 def test_training_learns(monkeypatch):
-    monkeypatch.setattr(relu_net, "LARGEST_EPOCHS", 40)
+    monkeypatch.setattr(net_training, "LARGEST_EPOCHS", 40)
     (x, y), (held_x, held_y) = corners(300, 0), corners(100, 1)
     shape = {"classes": 2, "hidden": (20, 20), "seed": np.random.SeedSequence(0), "with_output": False}
     net, _ = train_until_held_out_rises(x, y, held_x, held_y, **shape)
@@ -90,8 +91,8 @@ def test_training_learns(monkeypatch):
 
 
 def test_training_returns_the_best_epoch(monkeypatch):
-    monkeypatch.setattr(relu_net, "PATIENCE", 3)
-    monkeypatch.setattr(relu_net, "_LEARNING_RATE", 0.05)
+    monkeypatch.setattr(net_training, "PATIENCE", 3)
+    monkeypatch.setattr(net_training, "_LEARNING_RATE", 0.05)
     (x, y), (held_x, held_y) = corners(100, 0), corners(100, 1)
     y = np.where(np.arange(100) % 4 == 0, 1 - y, y)
     shape = {"classes": 2, "hidden": (20,), "seed": np.random.SeedSequence(0), "with_output": False}
@@ -107,7 +108,7 @@ def test_training_returns_the_best_epoch(monkeypatch):
 
 
 def test_training_stops_when_the_held_out_part_cannot_be_learned(monkeypatch):
-    monkeypatch.setattr(relu_net, "PATIENCE", 3)
+    monkeypatch.setattr(net_training, "PATIENCE", 3)
     x, y = corners(200, 0)
     _, epochs = train_until_held_out_rises(
         x, y, x, 1 - y, classes=2, hidden=(20,), seed=np.random.SeedSequence(0), with_output=False

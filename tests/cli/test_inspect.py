@@ -10,9 +10,10 @@ from PIL import Image
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.cli.commands import main
 from inspect_core.cli.outputs import CSV_COLUMNS
-from inspect_core.defect_types.classifier import UNKNOWN_TYPE, embed
+from inspect_core.defect_types.classifier import UNKNOWN_TYPE
 from inspect_core.defect_types.training import FITS, FOREST
 from inspect_core.defect_types.training import fit as learn_types
+from inspect_core.features.extraction import embed
 from inspect_core.images.read import read
 from inspect_core.recipe import inspect, loaded_backbone
 from inspect_core.records.recipe_file import load, save
@@ -29,7 +30,7 @@ def rows_of(path):
 def defect_types(backbone, product):
     """Defect types that know little: noise about the embedding of one defect."""
     rng, photo = np.random.default_rng(0), next((product / "test/dent").iterdir())
-    points = embed(read(photo).pixels, None, backbone) + rng.normal(size=(8, 1280))
+    points = embed(read(photo).pixels, backbone) + rng.normal(size=(8, 1280))
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(FITS, FOREST, partial(fit_kdf, trees=20))
         return learn_types(points.astype(np.float32), ["dent", "stain"] * 4).defect_types

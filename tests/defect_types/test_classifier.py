@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from inspect_core.defect_types.classifier import DefectTypes, embed
+from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.defect_types.training import fit
+from inspect_core.features.extraction import embed
 from inspect_core.images.boxes import square_around
 from inspect_core.judge.anomaly_map import Region
 
@@ -91,6 +92,7 @@ def test_the_embedding_is_that_of_the_largest_region(backbone):
     by_region = fit(*examples(20, 0), by_region=True).defect_types
     box = by_region.box_of(regions)
     x0, y0, x1, y1 = square_around(box, (200, 300))
-    assert np.array_equal(embed(image, box, backbone), embed(image[y0:y1, x0:x1], None, backbone))
+    named = by_region.of_embedding(embed(image[y0:y1, x0:x1], backbone))
+    assert by_region.name(image, regions, lambda pixels: embed(pixels, backbone)) == named
     assert by_region.box_of([]) is None
     assert replace(by_region, by_region=False).box_of(regions) is None

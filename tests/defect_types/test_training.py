@@ -3,7 +3,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from inspect_core.classify import relu_net
+from inspect_core.classify import net_training
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.defect_types import training
 from inspect_core.defect_types.classifier import least_limit
@@ -16,8 +16,8 @@ CENTRES = {"dent": 0.0, "scratch": 3.0, "stain": -3.0}
 @pytest.fixture(autouse=True)
 def few_trees_and_epochs(monkeypatch):
     monkeypatch.setitem(training.FITS, FOREST, partial(fit_kdf, trees=40))
-    monkeypatch.setattr(relu_net, "LARGEST_EPOCHS", 40)
-    monkeypatch.setattr(relu_net, "_LEARNING_RATE", 5e-3)
+    monkeypatch.setattr(net_training, "LARGEST_EPOCHS", 40)
+    monkeypatch.setattr(net_training, "_LEARNING_RATE", 5e-3)
 
 
 def examples(count: int, seed: int = 0) -> tuple[np.ndarray, list[str]]:

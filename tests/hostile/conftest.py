@@ -50,11 +50,11 @@ def recipes(recipe, network) -> dict:
     from inspect_core.defect_types.classifier import DefectTypes
     from inspect_core.detectors.mahalanobis.projections import semi_orthogonal
     from inspect_core.features.extraction import Look
-    from inspect_core.guard import model
     from inspect_core.judge.local_scale import GoodMaps
     from inspect_core.methods.method import Patches
     from inspect_core.methods.table import METHODS, parameters_of
     from inspect_core.similar.known_cases import Case, learn
+    from inspect_core.tuning import guard_training
     from inspect_core.view import View
 
     rng = np.random.default_rng(8)
@@ -97,8 +97,8 @@ def recipes(recipe, network) -> dict:
             DefectTypes(fit(embeddings, labels, power=1.0, **options), by_region=False, minimum_confidence=0.1)
             for fit, options in ((fit_kdf, {"trees": 4}), (fit_kdn, {"hidden": (5, 6), "include_output": True}))
         )
-        cop = model.fit(embeddings[:12], embeddings[12:], mode="stop")
-        corp = model.fit(
+        cop = guard_training.fit(embeddings[:12], embeddings[12:], mode="stop")
+        corp = guard_training.fit(
             embeddings[:12], embeddings[12:], good_logits=logits[:12], held_out_logits=logits[12:], gamma=1.0, M=16,
             mode="stop",
         )  # fmt: skip

@@ -64,9 +64,9 @@ def open_app() -> Callable[[str], AppTest]:
 def taught(product, backbone, tmp_path_factory):
     """A small part in hand, taught once for all page tests."""
     from inspect_core.features.store import Store
-    from inspect_core.guard.training import train_guard
     from inspect_core.images.folders import scan
     from inspect_core.study.study import Study
+    from inspect_core.tuning.guard_training import train_guard
 
     study = Study(scan(product), backbone, Store(tmp_path_factory.mktemp("store")), parameters={"k": 8}, grid=(16, 16))
     study.fit()

@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 from PIL import Image
 
-from inspect_core.images.boxes import Box, square_around
+from inspect_core.images.boxes import Box, cropped
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.samples import counted
 from inspect_core.ui import crops, shell, taught_part
@@ -138,8 +138,7 @@ def _picture(digest: str, box: Box | None, path: str) -> bytes:
     """A square picture to find a part by, never to judge it by: what is learned from, or the whole part in a square."""
     pixels, held = read(Path(path)).pixels, io.BytesIO()
     if box is not None:
-        x0, y0, x1, y1 = square_around(box, pixels.shape[:2])
-        crop = Image.fromarray(pixels[y0:y1, x0:x1])
+        crop = Image.fromarray(cropped(pixels, box))
         crop.resize((PICTURE, PICTURE), Image.Resampling.BICUBIC).save(held, "JPEG", quality=88)
         return held.getvalue()
     whole = Image.fromarray(pixels)

@@ -7,9 +7,10 @@ from functools import cached_property
 import numpy as np
 
 from inspect_core.defect_types import training, unknown_types
-from inspect_core.defect_types.classifier import embed
 from inspect_core.defect_types.cross_validation import CrossValidation
 from inspect_core.defect_types.examples import Example, boxes_of_mask
+from inspect_core.features.extraction import embed
+from inspect_core.images.boxes import cropped
 from inspect_core.images.folders import scan
 from inspect_core.images.read import read, read_mask
 from inspect_core.runtime.jobs import Job, device_lock
@@ -137,5 +138,5 @@ def _foreign(taught: TaughtPart, by_region: bool, report: Callable[[float], None
         if picture.digest in own:
             continue
         pieces = boxes_of_mask(read_mask(sample.mask, sample.size)) if by_region and sample.mask else ()
-        found.append(embed(picture.pixels, pieces[0] if pieces else None, taught.preparation.backbone))
+        found.append(embed(cropped(picture.pixels, pieces[0] if pieces else None), taught.preparation.backbone))
     return np.stack(found) if found else np.empty((0, 0))

@@ -4,12 +4,12 @@ import pytest
 
 from inspect_core.features.store import Store
 from inspect_core.guard.model import STOP
-from inspect_core.guard.training import train_guard
 from inspect_core.images.folders import scan
 from inspect_core.images.read import read
 from inspect_core.recipe import inspect
 from inspect_core.records.recipe_file import load, save
 from inspect_core.study.study import Study
+from inspect_core.tuning.guard_training import train_guard
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 

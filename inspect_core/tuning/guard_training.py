@@ -1,15 +1,20 @@
 """Training the guard: what the product looks like as a whole, from good photos."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
+import torch
 
+from inspect_core.detectors.cop_corp import energy, fit_cop, fit_corp
 from inspect_core.features.backbones import Backbone
-from inspect_core.guard import model
 from inspect_core.guard.model import WARN, Guard
+from inspect_core.guard.subspace import Subspace
 from inspect_core.images.folders import Sample
 from inspect_core.images.read import ImageError, read, squash
 from inspect_core.runtime.progress import Report
+
+EXPLAINED_VARIANCE = 0.9
 
 
 def train_guard(
@@ -41,7 +46,7 @@ def train_guard(
                 report(done / total, "learning the look of the product")
         described.append(rows)
     known, unseen = (_columns(rows, like=described[0]) for rows in described)
-    return model.fit(
+    return fit(
         known[0],
         unseen[0],
         good_logits=known[1] if fused else None,
@@ -50,6 +55,42 @@ def train_guard(
         seed=seed,
         mode=mode,
     )
+
+
+def fit(
+    good: np.ndarray,
+    held_out: np.ndarray,
+    *,
+    good_logits: np.ndarray | None = None,
+    held_out_logits: np.ndarray | None = None,
+    gamma: float | None = None,
+    M: int = 2048,
+    seed: int = 0,
+    mode: str = WARN,
+) -> Guard:
+    """Learn the product from good photos; set the limit on held-out good ones.
+
+    good: (n, d) penultimate features; held_out: (c, d) of good photos not in `good` (with none, `good` itself is all
+    there is); logits of both make the guard fused; gamma: CoRP with this kernel, None for CoP.
+    The limit lies half way from the strangest held-out photo to an unrelated one, which is known beforehand: its
+    mapped features are at right angles to the product's, an error of about 1, and nothing is left of a fused score.
+    A limit close to the good photos would take every plain defect for another product.
+    """
+    features = _tensor(good)
+    if gamma is None:
+        detector = fit_cop(features, explained_variance=EXPLAINED_VARIANCE)
+    else:
+        detector = fit_corp(features, gamma=gamma, M=M, explained_variance=EXPLAINED_VARIANCE, seed=seed)
+    smallest = 0.0 if good_logits is None else min(0.0, float(energy(_tensor(good_logits)).min()))
+    arrays = {name: value.cpu().numpy() for name, value in detector.arrays().items()}
+    guard = Guard(Subspace.from_arrays(arrays, detector.params()), good_logits is not None, smallest, 0.0, mode)
+    scores = guard.score(held_out, held_out_logits) if len(held_out) else guard.score(good, good_logits)
+    highest, unrelated = float(scores.max()), 0.0 if guard.fused else 1.0
+    return replace(guard, limit=(highest + max(highest, unrelated)) / 2)
+
+
+def _tensor(values: np.ndarray) -> torch.Tensor:
+    return torch.from_numpy(np.ascontiguousarray(values, np.float32))
 
 
 def _describe(sample: Sample, backbone: Backbone) -> tuple[np.ndarray, np.ndarray] | None:
