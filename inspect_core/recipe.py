@@ -13,6 +13,7 @@ from inspect_core.features.extraction import Preparation, embed
 from inspect_core.guard.model import Guard
 from inspect_core.judge.anomaly_map import AREA, SIGMA, to_pixels
 from inspect_core.methods.table import JOIN
+from inspect_core.package.known_parts import Calibrated, ChallengePart
 from inspect_core.similar.known_cases import KnownCases
 from inspect_core.verdict import Limits, Verdict, assemble
 from inspect_core.view import View, joined_errors
@@ -30,7 +31,9 @@ class BackboneChoice:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Who made a recipe, when, why and from what. created is ISO 8601 with its time zone."""
+    """Who made a recipe, when, why and from what. created is ISO 8601 with its time zone; photos: the folder they were
+    in.
+    """
 
     created: str
     author: str = "you"
@@ -39,18 +42,8 @@ class Provenance:
     state: str = "draft"
     seeds: Mapping[str, int] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
+    photos: str | None = None
     calibration_note: str = ""
-
-
-@dataclass(frozen=True)
-class Calibrated:
-    """One good part that the limits were set on: its name, content digest and score, under local scales
-    that its group had no share in.
-    """
-
-    name: str
-    digest: str
-    score: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +52,8 @@ class Recipe:
 
     views: fitted detectors whose maps are added; live: the values in force of their live parameters and of the area,
     the pixels of the map that have to exceed a limit, by name; guard, gallery, defect_types: the product check, known
-    cases and classifier, if taught; digest: identity of the saved recipe, None before it is saved.
+    cases and classifier, if taught; judged: photos that its limits were judged by; challenge: its challenge parts;
+    digest: identity of the saved recipe, None before it is saved.
     """
 
     product: str
@@ -74,6 +68,8 @@ class Recipe:
     guard: Guard | None = None
     gallery: KnownCases | None = None
     defect_types: DefectTypes | None = None
+    judged: tuple[Calibrated, ...] = ()
+    challenge: tuple[ChallengePart, ...] = ()
     digest: str | None = None
 
     @property

@@ -19,6 +19,7 @@ VERBS = {
     "fit": "learn a folder of good parts and save a recipe",
     "inspect": "judge photos with a recipe",
     "evaluate": "teach a folder and measure how well it separates good from defect",
+    "export": "write a recipe for the line, with the proof that it says the same there",
     "doctor": "what is installed, which device is used, what is missing",
     "synthetic": "write the sample products, drawn by computer",
 }

@@ -14,20 +14,15 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 import torch
-from onnxruntime.capi import onnxruntime_pybind11_state as onnxruntime_errors
 
 from inspect_core.features.tapped_network import TappedNetwork
 from inspect_core.runtime import workspace
+from inspect_core.runtime.graph import REFUSALS, session_of
 from inspect_core.runtime.unfinished import replacing
 
 GRAPHS_KEPT = 16
 LARGEST = 2**30  # bytes of a graph; that of Wide ResNet-50-2 takes 275 MB
-# ONNX Runtime has an exception for each of its states, and no common base.
-REFUSALS = tuple(
-    kind for kind in vars(onnxruntime_errors).values() if isinstance(kind, type) and issubclass(kind, Exception)
-)
 # torch.export keeps its state in globals: a second export at the same time fails.
 _exporting = threading.Lock()
 
@@ -39,13 +34,7 @@ class OnnxGraph:
     """
 
     def __init__(self, content: bytes) -> None:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = torch.get_num_threads()
-        # Idle threads that spin take the cores of everything else on the machine: on two busy cores they nearly
-        # doubled the time of an image.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.log_severity_level = 3
-        self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        self._session = session_of(content, threads=torch.get_num_threads())
 
     def fits(self, network: TappedNetwork, size: tuple[int, int]) -> bool:
         """Whether it takes one image of this size and gives as many outputs as the network."""

@@ -33,6 +33,11 @@ class Sample:
     part_of: Side | None = None
     group: str | None = None
 
+    @property
+    def root(self) -> Path:
+        """The folder that its name starts from."""
+        return self.path.parents[self.name.count("/")]
+
 
 class Skipped(NamedTuple):
     """A file left out: its POSIX path below `Samples.root`, why, with the remedy, and what it was taken for."""

@@ -17,7 +17,9 @@ from inspect_core.package.fields import LARGEST, MANY, SMALLEST
 Header = Mapping[str, tuple[str, tuple[int, ...]]]
 """Type and shape of every array, by name."""
 
-BYTES = {"F16": 2, "F32": 4, "F64": 8, "I32": 4, "I64": 8, "U8": 1, "BOOL": 1}
+_CODES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8", "U8": "u1", "BOOL": "?"}
+DTYPES = {name: np.dtype(code) for name, code in _CODES.items()}
+BYTES = {name: kind.itemsize for name, kind in DTYPES.items()}
 FLOATS, HALVES = ("F32", "F64"), ("F16", "F32")
 SHARED = ("h", "w", "e")
 MAY_BE_NONE = ("r", "cases", "vouched")
@@ -253,6 +255,7 @@ def _needed(document: Mapping, header: Header, lengths: Mapping[str, int]) -> di
             used[name], copies[name] = BYTES[header[name][0]] * square, 4 * square
     parts = ["guard", *(view(number) for number in range(len(widths)))]
     widest = max(lengths.get(f"{part}.{word}", 0) for part in parts for word in ("n", "D"))
+    widths = widths or [0]
     geometry = document["geometry"]
     return {
         "file": sum(BYTES[kind] * counts[name] for name, (kind, _) in header.items()),

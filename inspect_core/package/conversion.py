@@ -2,14 +2,22 @@
 
 from collections.abc import Callable
 
-SCHEMAS = (2, 3)
-"""What can be read: 2 knew one detector, judged by the largest value of its raw map."""
+SCHEMAS = (2, 3, 4)
+"""What can be read: 2 knew one detector, judged by the largest value of its raw map; 3 did not know where the photos
+lay, nor challenge parts.
+"""
 
 
 def converted(document: dict) -> dict:
     """recipe.json of any readable schema in the current one; what is missing or odd is left for the check of fields."""
-    if document["schema"] != 2:
-        return document
+    if document["schema"] == 2:
+        document = _with_views(document)
+    if document["schema"] < 4:
+        document = document | {"photos": None, "challenge": []}
+    return document
+
+
+def _with_views(document: dict) -> dict:
     geometry, detector, backbone = (document.get(name) for name in ("geometry", "detector", "backbone"))
     if not (isinstance(geometry, dict) and isinstance(detector, dict) and isinstance(backbone, dict)):
         return document

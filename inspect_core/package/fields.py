@@ -99,6 +99,8 @@ FIELDS = {
     "limits": {"review": _FINITE, "reject": _FINITE},
     "score_direction": one_of(DIRECTION),
     "calibration": {"good": whole(0), "note": _TEXT},
+    "photos": _OPTIONAL_TEXT,
+    "challenge": _list_of(_TABLE),
     "seeds": _table_of(whole(0, 2**63)),
     "versions": _table_of(_TEXT),
     "guard": _OPTIONAL_TABLE,
@@ -114,6 +116,9 @@ VIEW = {
     "scales": _list_of(whole(0)),
 }
 """One of the views: a method, its detector's parameters, what it sees, the live values it has local scales for."""
+
+CHALLENGE = {"name": _TEXT, "good": FLAG, "verdict": one_of("accept", "review", "reject"), "score": _FINITE}
+"""A challenge part."""
 
 # Of detectors that several parts of a recipe share: subspaces after a cosine map, with or without Fourier features.
 COSINE = {"cosine": one_of(True), "gamma": one_of(None), "explained_variance": number(SMALLEST, 1)}
@@ -147,16 +152,21 @@ CLASSIFIERS = {
 """The parameters of the kinds' classifier, by its parent."""
 
 
-def check(document: object, detectors: Mapping[str, Mapping[str, Rule]]) -> None:
+def check(document: object, detectors: Mapping[str, Mapping[str, Rule]] | None) -> None:
     """Raises ValueError naming the first field of recipe.json that is missing, unknown, or not what it must be.
 
-    detectors: the parameters of each method's detector, by the method's name.
+    detectors: the parameters of each method's detector, by the method's name; None: what a method says of its own is
+    not looked at, for a reader that takes the exported graph instead.
     """
     _check(document, FIELDS, "")
     for number, view in enumerate(document["views"]):
         _check(view, VIEW, f"views.{number}")
+        if detectors is None:
+            continue
         _check(view["name"], one_of(*detectors), f"views.{number}.name")
         _check(view["params"], detectors[view["name"]], f"views.{number}.params")
+    for number, part in enumerate(document["challenge"]):
+        _check(part, CHALLENGE, f"challenge.{number}")
     for name, fields in (("guard", GUARD), ("gallery", GALLERY), ("kinds", KINDS)):
         if document[name] is not None:
             _check(document[name], fields, name)

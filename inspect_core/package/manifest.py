@@ -12,7 +12,7 @@ import operator
 import re
 import stat
 import zipfile
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -21,10 +21,11 @@ from typing import IO
 import numpy as np
 
 from inspect_core.package import fields
-from inspect_core.package.arrays import BYTES, Header
+from inspect_core.package.arrays import BYTES, DTYPES, Header
 from inspect_core.package.conversion import SCHEMAS, converted, names_of
 
 RECIPE, ARRAYS, CALIBRATION, SUMS = "recipe.json", "arrays.safetensors", "calibration.csv", "SHA256SUMS"
+MODEL, PARITY, EXPECTED = "model.onnx", "parity.csv", "golden/expected.csv"
 REQUIRED = (RECIPE, ARRAYS, CALIBRATION, SUMS)
 
 MEGABYTE = 1 << 20
@@ -33,10 +34,10 @@ BYTE_CAPS = {
     ARRAYS: 2048 * MEGABYTE,
     CALIBRATION: 16 * MEGABYTE,
     SUMS: MEGABYTE,
-    "model.onnx": 2048 * MEGABYTE,
-    "parity.csv": 64 * MEGABYTE,
+    MODEL: 2048 * MEGABYTE,
+    PARITY: 64 * MEGABYTE,
 }
-GOLDEN = re.compile(r"golden/[A-Za-z0-9_.-]{1,100}\.(png|csv)")
+GOLDEN = re.compile(r"golden/(expected\.csv|[0-9]{2}\.(png|jpg|jpeg|bmp|tif|tiff|webp))")
 GOLDEN_CAP = 64 * MEGABYTE
 MAX_FILES = 200
 MAX_RATIO = 200
@@ -70,8 +71,8 @@ class Package:
     """A recipe package whose names and sizes have been checked and whose digests have been compared.
 
     where: path as the user knows it; sizes: bytes of every file by name; sums: SHA-256 of every file but SHA256SUMS;
-    header: type and shape of every array by its name in the file; names: from that to the present name; digest: SHA-256
-    of the SHA256SUMS file, which stands for the whole recipe.
+    header: type and shape of every array by its name in the file; names: from that to the present name; digest: stands
+    for the recipe (`digest_of`).
     """
 
     where: Path
@@ -88,6 +89,20 @@ class Package:
         if hashlib.sha256(data).hexdigest() != self.sums[name]:
             raise RecipeError(f"{self.where.name}: {name} changed while it was being read; try again")
         return data
+
+    def arrays(self, parts: Collection[str] | None = None) -> dict[str, np.ndarray]:
+        """The arrays by their present names: those of these parts ("guard", "kinds"), or all."""
+        data = self.read(ARRAYS)
+        start = 8 + int.from_bytes(data[:8], "little")
+        found = {}
+        for written, entry in json.loads(data[8:start]).items():
+            name = self.names.get(written)
+            if name is None or (parts is not None and name.split(".")[0] not in parts):
+                continue
+            kind, shape = self.header[written]
+            values = np.frombuffer(data, DTYPES[kind], math.prod(shape), start + entry["data_offsets"][0])
+            found[name] = values.reshape(shape).copy()
+        return found
 
 
 def check(where: Path) -> Package:
@@ -120,10 +135,10 @@ def check(where: Path) -> Package:
             with source.open(name) as file:
                 if _stream_digest(file, sizes[name], where, name) != expected:
                     raise RecipeError(f"{where.name}: {name} does not match its digest; the file is damaged or changed")
-    return Package(where, sizes, sums, header, hashlib.sha256(listing).hexdigest())
+    return Package(where, sizes, sums, header, digest_of(sums))
 
 
-def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.Rule]]) -> tuple[dict, Package]:
+def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.Rule]] | None) -> tuple[dict, Package]:
     """recipe.json as a dictionary whose every field has been checked, and the package with its arrays' present names.
 
     A recipe of an earlier schema comes as the current one says the same. detectors: as for `fields.check`.
@@ -147,6 +162,11 @@ def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.
 def listing_of(sums: Mapping[str, str]) -> bytes:
     """The SHA256SUMS file, in the form that sha256sum --check reads."""
     return "".join(f"{sums[name]}  {name}\n" for name in sorted(sums)).encode()
+
+
+def digest_of(sums: Mapping[str, str]) -> str:
+    """SHA-256 of the listing of what every recipe has, from the SHA-256 of its files: an export keeps it."""
+    return hashlib.sha256(listing_of({name: sums[name] for name in REQUIRED if name != SUMS})).hexdigest()
 
 
 def pack_triangle(lower: np.ndarray) -> np.ndarray:

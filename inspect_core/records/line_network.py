@@ -19,11 +19,10 @@ from inspect_core.judge.anomaly_map import SIGMA, pixel_operator
 from inspect_core.judge.local_scale import LocalScale
 from inspect_core.methods.graphs import constant
 from inspect_core.recipe import Recipe
+from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP
 from inspect_core.view import View
 
 OPSET = 20
-IMAGES, MAP, EMBEDDING, LOGITS = "images", "map", "embedding", "logits"
-"""Names of the graph's input and outputs."""
 
 
 class ViewErrors(nn.Module):

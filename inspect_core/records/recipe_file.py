@@ -1,11 +1,10 @@
 """Saving and opening recipes: data only, written atomically, verified before a value is used."""
 
-import csv
 import hashlib
-import io
 import json
 import os
 import zipfile
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 
@@ -18,15 +17,14 @@ from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.extraction import Look
 from inspect_core.guard.model import Guard
 from inspect_core.judge.anomaly_map import AREA, SIGMA, largest_area
-from inspect_core.judge.checks import as_finite_number
 from inspect_core.judge.local_scale import LocalScale
 from inspect_core.methods.table import ARRAYS, FIELDS, JOIN, METHODS, methods_of
 from inspect_core.package import arrays as recipe_arrays
-from inspect_core.package import manifest
+from inspect_core.package import known_parts, manifest
 from inspect_core.package.conversion import SCHEMAS
 from inspect_core.package.fields import DIRECTION, RESIZE_RULE
 from inspect_core.package.manifest import refusing
-from inspect_core.recipe import BackboneChoice, Calibrated, Provenance, Recipe
+from inspect_core.recipe import BackboneChoice, Provenance, Recipe
 from inspect_core.records.place import check_place
 from inspect_core.records.proof import PARTS, prove
 from inspect_core.runtime.unfinished import replacing
@@ -47,19 +45,32 @@ def save(recipe: Recipe, path: str | Path) -> Recipe:
     what is there is no recipe.
     """
     path = check_place(path)
-    files = _files_of(recipe)
+    files = files_of(recipe)
+    write(files, path)
+    return replace(recipe, digest=digest_of(files))
+
+
+def write(files: Mapping[str, bytes], path: Path, check: Callable[[Path], object] = lambda new: None) -> None:
+    """Write a package of these files, and the digests of them, where `check_place` allows it.
+
+    check: sees the package before it gets its name; when it raises, nothing is left of it. Raises OSError as `save`.
+    """
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-    listing = manifest.listing_of(sums)
-    files[manifest.SUMS] = listing
+    files = {**files, manifest.SUMS: manifest.listing_of(sums)}
     try:
         with replacing(path) as new:
             (_write_zip if path.suffix == ".zip" else _write_folder)(files, new)
+            check(new)
     except OSError as error:
         raise OSError(
             error.errno,
             f"recipe {path.name} was not saved ({error.strerror}); free some disk space or choose another folder",
         ) from error
-    return replace(recipe, digest=hashlib.sha256(listing).hexdigest())
+
+
+def digest_of(files: Mapping[str, bytes]) -> str:
+    """What stands for the recipe of these files."""
+    return manifest.digest_of({name: hashlib.sha256(files[name]).hexdigest() for name in manifest.REQUIRED[:-1]})
 
 
 def load(path: str | Path) -> Recipe:
@@ -75,13 +86,14 @@ def load(path: str | Path) -> Recipe:
         if len(header) < len(package.header):
             raise ValueError("two arrays have one name")
         lengths = recipe_arrays.check(document, header, ARRAYS)
-        recipe = _recipe_of(document, _arrays(package, document), _calibration(package), package)
+        recipe = _recipe_of(document, _arrays(package, document), package)
     widths = [lengths[f"{recipe_arrays.view(number)}.k"] for number in range(len(recipe.views))]
     prove(recipe, path, widths=widths, embedding=lengths.get("e"))
     return recipe
 
 
-def _files_of(recipe: Recipe) -> dict[str, bytes]:
+def files_of(recipe: Recipe) -> dict[str, bytes]:
+    """The files of a recipe but for their digests, by name."""
     backbone, provenance = asdict(recipe.backbone), asdict(recipe.provenance)
     size, note = backbone.pop("size"), provenance.pop("calibration_note")
     document = {
@@ -111,16 +123,13 @@ def _files_of(recipe: Recipe) -> dict[str, bytes]:
         "limits": asdict(recipe.limits),
         "score_direction": DIRECTION,
         "calibration": {"good": len(recipe.calibration), "note": note},
+        "challenge": [asdict(part) for part in recipe.challenge],
         **{name: part and part.params() for name, part in _extras(recipe).items()},
     }
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(["name", "digest", "score"])
-    writer.writerows([row.name, row.digest, repr(row.score)] for row in recipe.calibration)
     return {
         manifest.RECIPE: (json.dumps(document, indent=1, allow_nan=False) + "\n").encode(),
         manifest.ARRAYS: safetensors.numpy.save(_packed(recipe)),
-        manifest.CALIBRATION: table.getvalue().encode(),
+        manifest.CALIBRATION: known_parts.table_of(recipe.calibration, recipe.judged),
     }
 
 
@@ -164,29 +173,18 @@ def _to_numpy(value: Tensor | np.ndarray) -> np.ndarray:
 
 
 def _arrays(package: manifest.Package, document: dict) -> dict[str, np.ndarray]:
-    loaded = safetensors.numpy.load(package.read(manifest.ARRAYS))
-    arrays = {package.names[name]: value for name, value in loaded.items()}
+    arrays = package.arrays()
     recipe_arrays.check_values(document, arrays, ARRAYS)
     return {
         name: manifest.unpack_triangle(value) if name.endswith(TRIANGLE) else value for name, value in arrays.items()
     }
 
 
-def _calibration(package: manifest.Package) -> tuple[Calibrated, ...]:
-    with refusing(package.where, f"{manifest.CALIBRATION} is damaged"):
-        rows = csv.DictReader(io.StringIO(package.read(manifest.CALIBRATION).decode("utf-8")))
-        return tuple(
-            Calibrated(row["name"], row["digest"], as_finite_number(row["score"], name=f"score of row {number}"))
-            for number, row in enumerate(rows, start=1)
-        )
-
-
-def _recipe_of(document: dict, arrays: dict, calibration: tuple[Calibrated, ...], package: manifest.Package) -> Recipe:
+def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recipe:
     geometry, chosen, live = document["geometry"], document["backbone"], document["live"]
+    calibration, judged = known_parts.read_table(package, document)
     if geometry["sigma"] != SIGMA:
         raise ValueError(f"geometry.sigma is {geometry['sigma']}, and this version smooths with {SIGMA}")
-    if len(calibration) != document["calibration"]["good"]:
-        raise ValueError("the calibration table is not as long as recipe.json says")
     views = tuple(_view_of(number, part, arrays, package.where) for number, part in enumerate(document["views"]))
     methods_of(JOIN.join(view.method for view in views))
     if set(live) != {AREA, *(view.live for view in views if view.live)}:
@@ -213,6 +211,8 @@ def _recipe_of(document: dict, arrays: dict, calibration: tuple[Calibrated, ...]
         live=live,
         limits=Limits(**document["limits"]),
         calibration=calibration,
+        judged=judged,
+        challenge=tuple(known_parts.ChallengePart(**part) for part in document["challenge"]),
         provenance=Provenance(
             **{part.name: document[part.name] for part in fields(Provenance) if part.name in document},
             calibration_note=document["calibration"]["note"],
@@ -248,6 +248,7 @@ def _write_zip(files: dict[str, bytes], path: Path) -> None:
 def _write_folder(files: dict[str, bytes], folder: Path) -> None:
     folder.mkdir()
     for name, data in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(data)
         _flush(folder / name)
 

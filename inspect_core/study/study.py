@@ -19,7 +19,8 @@ from inspect_core.images.splitting import crossed
 from inspect_core.judge.anomaly_map import AREA, largest_area
 from inspect_core.methods.method import Patches
 from inspect_core.methods.table import METHODS, methods_of, parameters_of
-from inspect_core.recipe import BackboneChoice, Calibrated, Provenance, Recipe
+from inspect_core.package.known_parts import Calibrated
+from inspect_core.recipe import BackboneChoice, Provenance, Recipe
 from inspect_core.runtime.progress import Cancel, Report, stage, tell
 from inspect_core.runtime.versions import library_versions
 from inspect_core.similar.known_cases import KnownCases
@@ -287,6 +288,11 @@ class Study:
             calibration=tuple(
                 Calibrated(photo.name, photo.digest, float(score)) for photo, score in rows if photo.part == "calibrate"
             ),
+            judged=tuple(
+                Calibrated(photo.name, photo.digest, float(score))
+                for photo, score in zip(scored.photos, scored.scores(**in_force), strict=True)
+                if photo.part == "judge"
+            ),
             guard=guard,
             gallery=gallery,
             defect_types=defect_types,
@@ -297,6 +303,7 @@ class Study:
                 parent=parent,
                 seeds={"split": self.seed, "detector": self.seed},
                 versions=library_versions(),
+                photos=str(self.split.fit[0].root),
                 calibration_note=f"learned from {len(self.split.fit)} good photos",
             ),
         )

@@ -234,7 +234,7 @@ def test_whatever_is_raised_is_a_refusal(recipes, package, monkeypatch, raised):
         raise raised
 
     package.save(recipes["cop"])
-    monkeypatch.setattr(safetensors.numpy, "load", fail)
+    monkeypatch.setattr(manifest.Package, "arrays", fail)
     with pytest.raises(RecipeError, match=r"^part: .*\(.*\);"):
         load(package.folder)
 

@@ -1,0 +1,40 @@
+"""`export`: write a recipe for the line, with the proof that it says the same there."""
+
+import argparse
+
+from inspect_core.cli.console import ACCEPTED, bar, path_argument, say
+from inspect_core.images.listing import photos_in
+from inspect_core.records.check_photos import find_photos
+from inspect_core.records.onnx_export import export
+from inspect_core.records.recipe_file import load
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("recipe", type=path_argument)
+    parser.add_argument(
+        "--out", type=path_argument, required=True,
+        help="what to write: a folder, or a file ending in .zip; replaces nothing but a recipe of Loupe's",
+    )  # fmt: skip
+    parser.add_argument(
+        "--photos", type=path_argument,
+        help="folder of the photos it was calibrated with and judged by; where they lay at the fit otherwise",
+    )  # fmt: skip
+    parser.add_argument("--also", type=path_argument, nargs="+", help="more photos to compare, or folders of them")
+
+
+def run(options: argparse.Namespace) -> int:
+    recipe = load(options.recipe)
+    found = find_photos(recipe, options.photos)
+    also = [path for _, path in photos_in(options.also)] if options.also else []
+    with bar() as report:
+        parity = export(recipe, options.out, check_images=[*found.paths, *also], report=report)
+    if found.missing:
+        say(f"Note: {len(found.missing)} photos of the recipe were not found, {found.missing[0]} among them.")
+    for part in parity.left_out:
+        say(f"Note: {part} stay behind: the line has no use for them.")
+    say(
+        f"Proved on {len(parity.table)} photos: every verdict is the same, and scores differ by at most "
+        f"{parity.largest_difference:.2g} ({parity.allowed:.2g} allowed)."
+    )
+    say(f"Saved {options.out} (recipe {str(recipe.digest)[:12]}).")
+    return ACCEPTED

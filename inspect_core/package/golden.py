@@ -1,0 +1,78 @@
+"""Golden images of an exported recipe: original photos and what was said of them when it was exported.
+
+They prove that the software on another PC says the same: the runner inspects them at every start.
+"""
+
+import csv
+import io
+from dataclasses import dataclass
+
+import numpy as np
+
+from inspect_core.defect_types.classifier import UNKNOWN_TYPE
+from inspect_core.judge.checks import as_finite_number
+from inspect_core.package import manifest
+from inspect_core.package.manifest import Package, RecipeError, refusing
+from inspect_core.verdict import Limits, Verdict
+
+MOST = 12
+TOLERANCE = 1e-4
+"""Of the distance from the median good score to the limit: the largest difference of a score."""
+
+
+@dataclass(frozen=True)
+class Golden:
+    """A golden image: its file in the package, its name where it came from, and what was said of it."""
+
+    file: str
+    name: str
+    score: float
+    verdict: str
+    reason: str
+    defect_type: str
+
+
+def said(verdict: Verdict) -> tuple[str, str, str]:
+    """What must not differ: the word, the reason and the defect type, the last two "" for none."""
+    of_type = verdict.kind[0] if verdict.kind else UNKNOWN_TYPE if verdict.of_unknown_type else ""
+    return verdict.verdict, verdict.reason or "", of_type
+
+
+def tolerance(good_scores: np.ndarray, limits: Limits) -> float:
+    """The largest difference of a score between two programs that say the same.
+
+    good_scores: (n,) of the parts that set the limits; with none, the distance is that of the limit from 0.
+    """
+    median = float(np.median(good_scores)) if len(good_scores) else 0.0
+    return TOLERANCE * abs(limits.reject - median)
+
+
+def table_of(rows: list[Golden]) -> bytes:
+    """golden/expected.csv."""
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(["file", "name", "score", "verdict", "reason", "defect_type"])
+    writer.writerows([r.file, r.name, repr(r.score), r.verdict, r.reason, r.defect_type] for r in rows)
+    return table.getvalue().encode()
+
+
+def read_table(package: Package) -> list[Golden]:
+    """The golden images of an exported recipe.
+
+    Raises RecipeError for a recipe that was not exported, and for a table that is damaged.
+    """
+    for name in (manifest.MODEL, manifest.EXPECTED):
+        if name not in package.sizes:
+            raise RecipeError(f"{package.where.name}: it has no {name}; export it first: python -m inspect_core export")
+    with refusing(package.where, f"{manifest.EXPECTED} is damaged"):
+        rows = csv.DictReader(io.StringIO(package.read(manifest.EXPECTED).decode("utf-8")))
+        found = [
+            Golden(
+                row["file"], row["name"], as_finite_number(float(row["score"]), name="score"), row["verdict"],
+                row["reason"], row["defect_type"],
+            )
+            for row in rows
+        ]  # fmt: skip
+        if not found or not {row.file for row in found} <= set(package.sizes):
+            raise ValueError("it names no image, or one that is missing")
+    return found

@@ -1,0 +1,61 @@
+"""Parts that a recipe knows by name: photos that its limits were set on or judged by, and its challenge parts."""
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import Literal
+
+from inspect_core.judge.checks import as_finite_number
+from inspect_core.package import manifest
+from inspect_core.package.manifest import Package, refusing
+
+CALIBRATE, JUDGE = "calibrate", "judge"
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """One photo that the limits were set on or judged by: its name, content digest and score; that of a good part that
+    set the limits is under local scales that its group had no share in.
+    """
+
+    name: str
+    digest: str
+    score: float
+
+
+@dataclass(frozen=True)
+class ChallengePart:
+    """A part that is kept beside the line, to prove lamp, lens and fixture: its name, whether it is good, and the
+    verdict and score that it had when it was named.
+    """
+
+    name: str
+    good: bool
+    verdict: Literal["accept", "review", "reject"]
+    score: float
+
+
+def table_of(calibration: tuple[Calibrated, ...], judged: tuple[Calibrated, ...]) -> bytes:
+    """calibration.csv."""
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(["name", "digest", "score", "set"])
+    for rows, part in ((calibration, CALIBRATE), (judged, JUDGE)):
+        writer.writerows([row.name, row.digest, repr(row.score), part] for row in rows)
+    return table.getvalue().encode()
+
+
+def read_table(package: Package, document: dict) -> tuple[tuple[Calibrated, ...], tuple[Calibrated, ...]]:
+    """The photos that limits were set on, and those that they were judged by.
+
+    Raises RecipeError for a table that is damaged or not as long as recipe.json says.
+    """
+    sets: dict[str, list[Calibrated]] = {CALIBRATE: [], JUDGE: []}
+    with refusing(package.where, f"{manifest.CALIBRATION} is damaged"):
+        rows = csv.DictReader(io.StringIO(package.read(manifest.CALIBRATION).decode("utf-8")))
+        for number, row in enumerate(rows, start=1):
+            score = as_finite_number(float(row["score"]), name=f"score of row {number}")
+            sets[row.get("set", CALIBRATE)].append(Calibrated(row["name"], row["digest"], score))
+        if len(sets[CALIBRATE]) != document["calibration"]["good"]:
+            raise ValueError("it is not as long as recipe.json says")
+    return tuple(sets[CALIBRATE]), tuple(sets[JUDGE])

@@ -1,0 +1,178 @@
+"""A recipe for the line, with its proof: the graph is made, run beside the app on every photo that can be found, and
+written only when no verdict differs.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+from inspect_core.features.backbones import Backbone
+from inspect_core.images.read import ImageError, Picture, read
+from inspect_core.package import golden, manifest
+from inspect_core.package.golden import Golden
+from inspect_core.recipe import Recipe, inspect, loaded_backbone
+from inspect_core.records import line_network, recipe_file
+from inspect_core.records.check_photos import known_sets
+from inspect_core.records.place import check_place
+from inspect_core.runner import PARTS, ExportedModel, Runner
+from inspect_core.runtime.progress import Cancel, Report, stage, tell
+
+OTHER_PHOTO = "other"
+
+
+class ExportError(ValueError):
+    """An export that is refused: the message says why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One photo, inspected by the app and by the exported graph; set: "calibrate", "judge" or "other"."""
+
+    name: str
+    set: str
+    digest: str
+    app_score: float
+    line_score: float
+    app_verdict: str
+    line_verdict: str
+
+    @property
+    def difference(self) -> float:
+        return abs(self.app_score - self.line_score)
+
+
+@dataclass(frozen=True)
+class Parity:
+    """The proof of an export. flips: verdicts that differ, 0 in every export that was written; largest_difference: of a
+    score; allowed: the largest there may be; table: every photo; left_out: what stays behind, in words.
+    """
+
+    flips: int
+    largest_difference: float
+    allowed: float
+    table: tuple[Compared, ...]
+    left_out: tuple[str, ...]
+
+
+def export(
+    recipe: Recipe,
+    path: str | Path,
+    *,
+    check_images: Sequence[str | Path],
+    report: Report | None = None,
+    cancelled: Cancel | None = None,
+) -> Parity:
+    """Write the recipe with its graph, proof and golden images to `path`, a zip when it ends in .zip, else a folder.
+
+    check_images: photos to compare app and line on, those of `check_photos.find_photos` and any others; a photo that
+    cannot be read is passed over. The app's side runs on the CPU.
+    Raises ExportError, and writes nothing, when a verdict differs, when a score differs by more than
+    `golden.tolerance`, and when there is no photo to prove it with; OSError as `recipe_file.save`; Cancelled.
+    """
+    path = check_place(path)
+    backbone = loaded_backbone(recipe.backbone, "cpu")
+    tell(report, cancelled, 0.0, "writing the graph")
+    files = recipe_file.files_of(recipe)
+    files[manifest.MODEL] = line_network.exported(recipe, backbone)
+    model = _model(files, recipe)
+    compared = _compare(recipe, backbone, model, check_images, stage(report, 0.2, 0.9), cancelled)
+    parity = _parity(recipe, [row for row, _ in compared])
+    files[manifest.PARITY] = _table(parity.table)
+    files |= _golden_files(recipe, compared)
+    tell(report, cancelled, 0.9, "reading it back")
+    recipe_file.write(files, path, check=Runner)
+    return parity
+
+
+def _model(files: dict[str, bytes], recipe: Recipe) -> ExportedModel:
+    parts = {"guard": recipe.guard, "kinds": recipe.defect_types}
+    arrays = {
+        f"{prefix}.{name}": np.asarray(value)
+        for prefix in PARTS
+        if (part := parts[prefix]) is not None
+        for name, value in part.arrays().items()
+    }
+    return ExportedModel(files[manifest.MODEL], json.loads(files[manifest.RECIPE]), arrays)
+
+
+def _compare(
+    recipe: Recipe,
+    backbone: Backbone,
+    model: ExportedModel,
+    paths: Sequence[str | Path],
+    report: Report | None,
+    cancelled: Cancel | None,
+) -> list[tuple[Compared, Golden]]:
+    """Every photo under both, each content once, and how it would stand among the golden images."""
+    sets, found = known_sets(recipe), {}
+    for done, (path, picture) in enumerate(_pictures(paths), start=1):
+        app, line = inspect(picture.pixels, recipe, backbone=backbone), model.inspect(picture.pixels)
+        words, others = ("; ".join(filter(None, golden.said(verdict))) for verdict in (app, line))
+        row = Compared(
+            picture.name, sets.get(picture.digest, OTHER_PHOTO), picture.digest, app.score, line.score, words, others
+        )
+        found[picture.digest] = row, Golden(str(path), picture.name, app.score, *golden.said(app))
+        tell(report, cancelled, done / len(paths), f"comparing photo {done} of {len(paths)}")
+    if not found:
+        raise ExportError("there is no photo to prove the export with; name the folder that holds the good photos")
+    return list(found.values())
+
+
+def _pictures(paths: Sequence[str | Path]) -> Iterator[tuple[Path, Picture]]:
+    for path in map(Path, paths):
+        try:
+            yield path, read(path)
+        except ImageError:
+            continue
+
+
+def _parity(recipe: Recipe, table: list[Compared]) -> Parity:
+    allowed = golden.tolerance(np.array([part.score for part in recipe.calibration]), recipe.limits)
+    flipped = [row for row in table if row.app_verdict != row.line_verdict]
+    worst = max(table, key=lambda row: row.difference)
+    if flipped:
+        row = flipped[0]
+        raise ExportError(
+            f"{len(flipped)} of {len(table)} photos would get another verdict on the line, {row.name} "
+            f"{row.line_verdict} instead of {row.app_verdict}; nothing was written"
+        )
+    if not worst.difference <= allowed:
+        raise ExportError(
+            f"the score of {worst.name} would differ by {worst.difference:.2g} on the line, more than the "
+            f"{allowed:.2g} allowed; nothing was written"
+        )
+    left_out = () if recipe.gallery is None else ("known cases (“Seen before?”)",)
+    return Parity(0, worst.difference, allowed, tuple(table), left_out)
+
+
+def _table(rows: Sequence[Compared]) -> bytes:
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow([*(field.name for field in fields(Compared)), "difference"])
+    writer.writerows([*astuple(row), row.difference] for row in rows)
+    return table.getvalue().encode()
+
+
+def _golden_files(recipe: Recipe, compared: Sequence[tuple[Compared, Golden]]) -> dict[str, bytes]:
+    """At most MOST original files, half of them nearest the limits, the others spread over all scores."""
+    limits = (recipe.limits.review, recipe.limits.reject)
+    rows = sorted((golden for _, golden in compared), key=lambda row: row.score)
+    nearest = sorted(rows, key=lambda row: min(abs(row.score - limit) for limit in limits))[: golden.MOST // 2]
+    rest = [row for row in rows if row not in nearest]
+    evenly = np.linspace(0, max(len(rest) - 1, 0), golden.MOST // 2).round().astype(int)
+    spread = [rest[i] for i in np.unique(evenly) if i < len(rest)]
+    files, expected = {}, []
+    for number, row in enumerate([*nearest, *spread], start=1):
+        source = Path(row.file)
+        name = f"golden/{number:02}{source.suffix.lower()}"
+        name = (
+            name if manifest.GOLDEN.fullmatch(name) else f"golden/{number:02}.png"
+        )  # read by its content all the same
+        files[name] = source.read_bytes()
+        expected.append(Golden(name, row.name, row.score, row.verdict, row.reason, row.defect_type))
+    return files | {manifest.EXPECTED: golden.table_of(expected)}

@@ -1,0 +1,129 @@
+"""Inspects with an exported recipe, on a PC without torch: NumPy, SciPy, Pillow, OpenCV and ONNX Runtime are enough.
+
+The graph gives the map; everything after it (score, smallest area, limits, regions, words, product check, defect
+types) is the code that the app runs.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from inspect_core.defect_types.classifier import DefectTypes
+from inspect_core.guard.model import Guard
+from inspect_core.images.read import read_bytes, squash
+from inspect_core.judge.anomaly_map import AREA
+from inspect_core.package import arrays, golden, known_parts, manifest
+from inspect_core.package.manifest import RecipeError, refusing
+from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, REFUSALS, session_of
+from inspect_core.verdict import Limits, Verdict, assemble
+
+PARTS = {"guard": Guard, "kinds": DefectTypes}
+"""What goes to the line beside the graph, by its name in recipe.json."""
+
+
+class ExportedModel:
+    """The graph of an exported recipe with what judges its map. Safe to use from several threads.
+
+    content: of model.onnx; document: recipe.json, checked; parts: arrays of product check and defect types by name;
+    threads: of ONNX Runtime for one image, None for as many as there are cores.
+    Raises ValueError for a graph that is not one of this recipe's, or not one that ONNX Runtime takes.
+    """
+
+    def __init__(
+        self, content: bytes, document: Mapping, parts: Mapping[str, np.ndarray], *, threads: int | None = None
+    ) -> None:
+        self.product: str = document["product"]
+        self.limits = Limits(**document["limits"])
+        self.area: int = document["live"][AREA]
+        self.size: tuple[int, int] = tuple(document["geometry"]["size"])
+        found = {
+            name: document[name] and kind.from_arrays(_of(name, parts), document[name]) for name, kind in PARTS.items()
+        }
+        self._guard: Guard | None = found["guard"]
+        self._types: DefectTypes | None = found["kinds"]
+        head = self._guard is not None or self._types is not None
+        self._outputs = [MAP, EMBEDDING, LOGITS] if head else [MAP]
+        try:
+            self._session = session_of(content, threads=threads)
+        except REFUSALS as error:
+            raise ValueError(f"ONNX Runtime cannot use {manifest.MODEL} ({error})") from error
+        taken = [(given.name, given.type, given.shape[1:]) for given in self._session.get_inputs()]
+        given = [output.name for output in self._session.get_outputs()]
+        if taken != [(IMAGES, "tensor(uint8)", [*self.size, 3])] or given != self._outputs:
+            raise ValueError(f"{manifest.MODEL} is not the graph of this recipe")
+
+    def inspect(self, image: np.ndarray) -> Verdict:
+        """What the recipe says of one part, (H, W, 3) uint8 RGB of any size: as `recipe.inspect`, and it raises so.
+
+        With types by region one more run of the network looks at what stands out on a part that is not accepted.
+        """
+        pixel_map, *head = self._run(image, self._outputs)
+        check = self._guard.check(*head) if self._guard is not None else None
+        types = self._types
+        name = None if types is None else lambda found: types.name(image, found, self._embed, head[0][0])
+        return assemble(pixel_map[0], self.limits, image.shape[:2], area=self.area, check=check, name_type=name)
+
+    def _embed(self, image: np.ndarray) -> np.ndarray:
+        return self._run(image, [EMBEDDING])[0][0]
+
+    def _run(self, image: np.ndarray, outputs: list[str]) -> list[np.ndarray]:
+        return self._session.run(outputs, {IMAGES: squash(image, self.size)[None]})
+
+
+class Runner:
+    """An exported recipe, proved on this PC: its files have their digests and its golden images their verdicts.
+
+    product, limits and area as in force; digest: of the recipe; good_scores: (n,) ascending, of the good parts that set
+    the limits; challenge: its challenge parts; engine: what runs the network, in words.
+    Safe to use from several threads.
+    Raises RecipeError, naming file, reason and remedy, for a recipe that was not exported, is damaged or was changed,
+    and when a golden image gets another verdict or score here than where it was exported.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, threads: int | None = None) -> None:
+        self.path = Path(path)
+        document, package = manifest.read_document(manifest.check(self.path), None)
+        images = golden.read_table(package)
+        with refusing(self.path, "its parts do not fit together"):
+            # What the graph replaces, and what stays behind, is not read.
+            rest = document | {"views": [], "gallery": None}
+            header = {package.names[name]: entry for name, entry in package.header.items()}
+            arrays.check(rest, {name: entry for name, entry in header.items() if name.split(".")[0] in PARTS}, {})
+            parts = package.arrays(PARTS)
+            arrays.check_values(rest, parts, {})
+            self._model = ExportedModel(package.read(manifest.MODEL), document, parts, threads=threads)
+        calibration, _ = known_parts.read_table(package, document)
+        self.digest = package.digest
+        self.good_scores = np.sort(np.array([part.score for part in calibration], np.float64))
+        self.challenge = tuple(known_parts.ChallengePart(**part) for part in document["challenge"])
+        self.product, self.limits, self.area = self._model.product, self._model.limits, self._model.area
+        self.engine = "ONNX Runtime on the CPU"
+        self._prove(package, images)
+
+    def inspect(self, image: np.ndarray) -> Verdict:
+        """The verdict on one part, (H, W, 3) uint8 RGB of any size. Raises ValueError when it cannot be judged."""
+        return self._model.inspect(image)
+
+    def _prove(self, package: manifest.Package, images: list[golden.Golden]) -> None:
+        most = golden.tolerance(self.good_scores, self.limits)
+        for known in images:
+            with refusing(self.path, f"golden image {known.file} cannot be inspected"):
+                verdict = self.inspect(read_bytes(package.read(known.file), known.file).pixels)
+            expected = known.verdict, known.reason, known.defect_type
+            if golden.said(verdict) != expected or not abs(verdict.score - known.score) <= most:
+                raise RecipeError(
+                    f"{self.path.name}: golden image {known.file} ({known.name}) gets "
+                    f"{_words(golden.said(verdict))} with score {verdict.score:.6g} on this PC, and got "
+                    f"{_words(expected)} with {known.score:.6g} where it was exported; do not inspect with it here: "
+                    "install the versions of requirements-line.txt, or export it again on this PC"
+                )
+
+
+def _of(part: str, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name.removeprefix(f"{part}."): value for name, value in values.items() if name.startswith(f"{part}.")}
+
+
+def _words(said: tuple[str, str, str]) -> str:
+    return ", ".join(word for word in said if word)

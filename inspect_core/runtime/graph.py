@@ -1,0 +1,30 @@
+"""ONNX Runtime on the CPU, and what the graphs of Loupe are called with."""
+
+import os
+from importlib import import_module
+
+# Before the first import: it would begin a store of telemetry in the user's home.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+import onnxruntime
+
+_errors = import_module("onnxruntime.capi.onnxruntime_pybind11_state")  # it has no types to check against
+
+IMAGES, MAP, EMBEDDING, LOGITS = "images", "map", "embedding", "logits"
+"""Names of the input and the outputs of an exported recipe."""
+# ONNX Runtime has an exception for each of its states, and no common base.
+REFUSALS = tuple(kind for kind in vars(_errors).values() if isinstance(kind, type) and issubclass(kind, Exception))
+
+
+def session_of(content: bytes, *, threads: int | None = None) -> onnxruntime.InferenceSession:
+    """A session on the CPU for the graph of this content; several threads may run it.
+
+    threads: for one image, None for as many as there are cores. Raises one of REFUSALS for what is no graph.
+    """
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads or 0
+    # Idle threads that spin take the cores of everything else on the machine: on two busy cores they nearly doubled
+    # the time of an image.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
