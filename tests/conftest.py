@@ -1,7 +1,9 @@
 """Shared by all tests: a recipe without a network, a workspace of its own for every test, and which tests are slow."""
 
+import functools
 import shutil
 import stat
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -92,3 +94,65 @@ def exported(backbone, workspace: Path) -> None:
     for run in (backbone.tap_maps, backbone.embed):
         run(np.zeros((1, *backbone.size, 3), np.uint8))
     shutil.copytree(backbone.cache, workspace / "onnx")
+
+
+@pytest.fixture(scope="session")
+def small_backbone(tmp_path_factory: pytest.TempPathFactory):
+    """A network so small that its graph is exported in a second: two taps, an embedding and logits."""
+    import torch
+    from torch import nn
+
+    from inspect_core.features.backbones import Backbone
+
+    class SmallNetwork(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = nn.Sequential(nn.Conv2d(3, 10, 7, stride=4, padding=3), nn.Hardtanh())
+            self.second = nn.Sequential(nn.Conv2d(10, 14, 3, stride=4, padding=1), nn.ReLU())
+            self.fc = nn.Linear(14, 9)
+
+        def forward(self, images: torch.Tensor) -> torch.Tensor:
+            return self.fc(self.second(self.first(images)).mean((2, 3)))
+
+    torch.manual_seed(4)
+    return Backbone(
+        name="small", taps=("first", "second"), tap_channels=(10, 14), tap_cells=((16, 24), (4, 6)), strides=(4, 16),
+        size=(64, 96), mean=(0.5, 0.5, 0.5), sd=(0.25, 0.25, 0.25), device=torch.device("cpu"), engine="ONNX Runtime",
+        weight_digest="0" * 64, classifier="fc", cache=tmp_path_factory.mktemp("graphs"),
+        _network=SmallNetwork().eval(),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def learned(product: Path, small_backbone, tmp_path_factory: pytest.TempPathFactory):
+    """learned(method, nearest, fused) is a recipe of the small product, with a product check, on the small network."""
+    from inspect_core.features.store import Store
+    from inspect_core.images.folders import scan
+    from inspect_core.methods.table import known_parameters
+    from inspect_core.study.study import Study
+    from inspect_core.tuning.guard_training import train_guard
+
+    store, photos = Store(tmp_path_factory.mktemp("features")), scan(product)
+    given = {"k": 8, "M": 32, "patches": 300, "components": 6, "m": 6}
+
+    @functools.cache
+    def recipe(method: str, nearest: bool = False, fused: bool = False):
+        own = {name: value for name, value in given.items() if name in known_parameters(method)}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            study = Study(
+                photos, small_backbone, store, method=method, grid=(8, 12), nearest=nearest, parameters=own
+            ).fit()
+            guard = train_guard(small_backbone, study.split.fit, study.split.calibrate, fused=fused)
+            return study.recipe(product="flange", guard=guard)
+
+    return recipe
+
+
+@pytest.fixture
+def small_recipe(learned, small_backbone, monkeypatch: pytest.MonkeyPatch):
+    """As `learned`, and its network is the one that an export finds."""
+    from inspect_core.records import onnx_export
+
+    monkeypatch.setattr(onnx_export, "loaded_backbone", lambda choice, device: small_backbone)
+    return learned

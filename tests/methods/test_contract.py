@@ -73,6 +73,21 @@ def joined(product, backbone, tmp_path_factory):
         return Study(scan(product), backbone, store, method=JOINED, parameters=given, grid=(8, 8)).fit()
 
 
+@every_method
+def test_the_exported_graph_scores_as_the_detector_does(name, method):
+    """At every stop it takes the joined channels of any batch to the detector's own scores, but for rounding."""
+    detector, _ = fitted(method)
+    features = photos(5, seed=9)
+    columns = method.project(WIDTH, SEED, parameters(method))
+    for stop in stops_up_to(method.top(detector))[::5] if method.live else (0,):
+        mixed, head = method.graph(detector, columns, stop)
+        seen = features if mixed is None else features @ mixed.float()
+        patches = features if columns is None else features @ columns
+        expected = torch.cat([method.score(detector, photo[None], stop if method.live else None) for photo in patches])
+        found = head(seen.permute(0, 3, 1, 2))
+        torch.testing.assert_close(found, expected.float(), rtol=2e-4, atol=2e-5 * float(expected.abs().max()))
+
+
 def test_the_table_holds_each_of_its_files_in_order():
     assert list(METHODS)[:5] == ["mahalanobis", "corp", "cop", "kernel_pca", "quadrics"]
     ranks = [method.rank for method in METHODS.values()]

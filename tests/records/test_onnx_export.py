@@ -1,0 +1,119 @@
+import csv
+import io
+from dataclasses import replace
+
+import numpy as np
+import onnx
+import pytest
+
+from inspect_core.images.read import read
+from inspect_core.methods.table import METHODS
+from inspect_core.package import golden, manifest
+from inspect_core.recipe import inspect
+from inspect_core.records import line_network, onnx_export
+from inspect_core.records.check_photos import find_photos
+from inspect_core.records.onnx_export import ExportError, export
+from inspect_core.records.recipe_file import load, save
+from inspect_core.runner import Runner
+from inspect_core.runtime.graph import session_of
+from inspect_core.verdict import Limits
+
+JOINED = "mahalanobis+quadrics"
+
+
+def photos(product):
+    return sorted((product / "test").rglob("*.jpg"))
+
+
+def exported(recipe, path):
+    return export(recipe, path, check_images=find_photos(recipe).paths)
+
+
+@pytest.mark.parametrize("method", [*METHODS, JOINED])
+def test_the_line_says_what_the_app_says(small_recipe, small_backbone, product, tmp_path, method):
+    recipe = save(small_recipe(method, method == "pca", method == "corp"), tmp_path / "recipe")
+    parity = exported(recipe, tmp_path / "line.zip")
+    assert (parity.flips, parity.left_out) == (0, ())
+    assert parity.largest_difference <= parity.allowed
+    runner = Runner(tmp_path / "line.zip")
+    assert (runner.digest, runner.product, runner.limits) == (recipe.digest, "flange", recipe.limits)
+    for path in photos(product):
+        pixels = read(path).pixels
+        here, there = inspect(pixels, recipe, backbone=small_backbone), runner.inspect(pixels)
+        assert golden.said(there) == golden.said(here)
+        assert there.guard == here.guard
+        assert abs(there.score - here.score) <= parity.allowed
+        assert [region.box for region in there.regions] == [region.box for region in here.regions]
+
+
+def test_the_graph_is_plain_and_takes_any_batch(small_recipe, small_backbone, product):
+    recipe = small_recipe(JOINED)
+    content = line_network.exported(recipe, small_backbone)
+    graph = onnx.load_from_string(content)
+    assert [(opset.domain, opset.version) for opset in graph.opset_import] == [("", line_network.OPSET)]
+    assert not any(tensor.external_data for tensor in graph.graph.initializer)
+    session = session_of(content)
+    images = np.stack([np.random.default_rng(i).integers(0, 255, (64, 96, 3), np.uint8) for i in range(3)])
+    together = session.run(["map"], {"images": images})[0]
+    for image, one in zip(images, together, strict=True):
+        np.testing.assert_allclose(session.run(["map"], {"images": image[None]})[0][0], one, rtol=1e-5, atol=1e-5)
+
+
+def test_only_what_is_in_force_is_stored(small_recipe, small_backbone):
+    recipe = small_recipe("mahalanobis")
+    few = replace(recipe, live=recipe.live | {"k": 2})
+    whole, trimmed = (len(line_network.exported(each, small_backbone)) for each in (recipe, few))
+    places, row = 8 * 12, 4
+    assert whole - trimmed > 0.9 * places * row * (8 * 8 - 2 * 2)
+
+
+def test_the_package_holds_the_proof(small_recipe, tmp_path):
+    recipe = small_recipe(JOINED)
+    parity = exported(recipe, tmp_path / "line")
+    package = manifest.check(tmp_path / "line")
+    rows = list(csv.DictReader(io.StringIO(package.read(manifest.PARITY).decode())))
+    assert len(rows) == len(parity.table) == len(recipe.calibration) + len(recipe.judged)
+    assert {row["set"] for row in rows} == {"calibrate", "judge"}
+    images = golden.read_table(package)
+    assert 1 <= len(images) <= golden.MOST
+    distance = {row["name"]: min(abs(float(row["app_score"]) - limit) for limit in vars(recipe.limits).values())
+                for row in rows}  # fmt: skip
+    assert min(distance, key=distance.get) in {image.name.split("/")[-1] for image in images}
+    again = load(tmp_path / "line")
+    assert again.digest == save(recipe, tmp_path / "plain").digest
+    assert (again.judged, again.challenge) == (recipe.judged, recipe.challenge)
+
+
+def test_an_export_that_would_flip_a_verdict_is_refused(small_recipe, product, tmp_path, tree, monkeypatch):
+    recipe = small_recipe("cop")
+    scores = sorted(row.score for row in recipe.judged)
+    between = replace(recipe, limits=Limits(*2 * [(scores[2] + scores[3]) / 2]))
+    other = line_network.exported(small_recipe("pca"), onnx_export.loaded_backbone(None, "cpu"))
+    monkeypatch.setattr(line_network, "exported", lambda *_: other)
+    before = tree(tmp_path)
+    with pytest.raises(ExportError, match=r"photos would get another verdict on the line.*nothing was written"):
+        exported(between, tmp_path / "line")
+    assert tree(tmp_path) == before
+
+
+def test_a_score_that_differs_is_refused_though_no_verdict_does(small_recipe, tmp_path, monkeypatch):
+    recipe = replace(small_recipe("mahalanobis"), limits=Limits(1e3, 1e3))
+    near = replace(recipe, live=recipe.live | {"k": 6})
+    graph = line_network.exported(near, onnx_export.loaded_backbone(None, "cpu"))
+    monkeypatch.setattr(line_network, "exported", lambda *_: graph)
+    monkeypatch.setattr(golden, "TOLERANCE", 1e-9)
+    with pytest.raises(ExportError, match=r"the score of .* would differ by"):
+        exported(recipe, tmp_path / "line")
+
+
+def test_photos_are_found_by_content_wherever_they_lie(small_recipe, product, tmp_path):
+    recipe = small_recipe("cop")
+    elsewhere = tmp_path / "moved"
+    elsewhere.mkdir()
+    for number, path in enumerate(photos(product)):
+        (elsewhere / f"{number}.jpg").write_bytes(path.read_bytes())
+    found = find_photos(recipe, elsewhere)
+    assert len(found.paths) == len(recipe.judged)
+    assert set(found.missing) == {row.name for row in recipe.calibration}
+    with pytest.raises(ValueError, match=r"none of the \d+ photos .* name the folder they are in with --photos"):
+        find_photos(replace(recipe, provenance=replace(recipe.provenance, photos=None)))

@@ -1,0 +1,156 @@
+"""The runner: what it refuses, what it needs. That it says what the app says stands in records/test_onnx_export.py."""
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from inspect_core.classify.kernel_density import fit_kdf, fit_kdn
+from inspect_core.defect_types.classifier import DefectTypes
+from inspect_core.images.read import read
+from inspect_core.package import golden, manifest
+from inspect_core.package.manifest import RecipeError
+from inspect_core.recipe import inspect
+from inspect_core.records.check_photos import find_photos
+from inspect_core.records.onnx_export import export
+from inspect_core.records.recipe_file import save
+from inspect_core.runner import Runner
+from inspect_core.verdict import Limits
+
+ROOT = Path(__file__).parent.parent
+STAYS_OUT = (
+    "torch",
+    "torchvision",
+    "timm",
+    "sklearn",
+    "streamlit",
+    "plotly",
+    "safetensors",
+    "onnx",
+    "sqlalchemy",
+    "tqdm",
+)
+"""Installed where the app is, and not on the line."""
+
+
+@pytest.fixture
+def line(small_recipe, tmp_path):
+    """An exported recipe as a folder."""
+    recipe = small_recipe("cop")
+    export(recipe, tmp_path / "line", check_images=find_photos(recipe).paths)
+    return tmp_path / "line"
+
+
+def signed(folder: Path) -> Path:
+    """The folder with the digests of what it now holds, as a careful forger would leave it."""
+    names = [p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file() and p.name != manifest.SUMS]
+    sums = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
+    (folder / manifest.SUMS).write_bytes(manifest.listing_of(sums))
+    return folder
+
+
+def test_a_recipe_that_was_not_exported(small_recipe, tmp_path):
+    save(small_recipe("cop"), tmp_path / "recipe")
+    with pytest.raises(RecipeError, match=r"recipe: it has no model.onnx; export it first"):
+        Runner(tmp_path / "recipe")
+
+
+@pytest.mark.parametrize("name", [manifest.MODEL, manifest.RECIPE, manifest.EXPECTED, "golden/01.jpg"])
+def test_a_byte_that_was_changed(line, name):
+    content = bytearray((line / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (line / name).write_bytes(content)
+    with pytest.raises(RecipeError, match=f"{name} does not match its digest"):
+        Runner(line)
+
+
+def test_the_graph_of_another_recipe(line, small_recipe, tmp_path):
+    """Every digest fits; the golden images do not."""
+    other = small_recipe("pca")
+    export(other, tmp_path / "other", check_images=find_photos(other).paths)
+    shutil.copy(tmp_path / "other" / manifest.MODEL, line / manifest.MODEL)
+    with pytest.raises(RecipeError, match=r"golden image golden/01.jpg \(.*\) gets .* do not inspect with it here"):
+        Runner(signed(line))
+
+
+@pytest.mark.parametrize("content", [b"", b"no graph at all", b"\x08\x07" * 500])
+def test_what_is_no_graph(line, content):
+    (line / manifest.MODEL).write_bytes(content)
+    with pytest.raises(RecipeError, match=r"ONNX Runtime cannot use model\.onnx"):
+        Runner(signed(line))
+
+
+@pytest.mark.parametrize(("field", "value"), [("colour_order", "BGR"), ("resize", "crop"), ("size", [64, 64])])
+def test_a_recipe_for_photos_of_another_kind(line, field, value):
+    document = json.loads((line / manifest.RECIPE).read_text())
+    document["geometry"][field] = value
+    (line / manifest.RECIPE).write_text(json.dumps(document))
+    with pytest.raises(RecipeError, match=r"colour_order|resize|not the graph of this recipe"):
+        Runner(signed(line))
+
+
+def test_a_golden_image_that_was_moved_to_the_other_side(line):
+    text = (line / manifest.EXPECTED).read_text()
+    first = golden.read_table(manifest.check(line))[0]
+    (line / manifest.EXPECTED).write_text(text.replace(repr(first.score), repr(first.score * 1.01)))
+    with pytest.raises(RecipeError, match="do not inspect with it here"):
+        Runner(signed(line))
+
+
+@pytest.mark.parametrize("by_region", [False, True])
+@pytest.mark.parametrize("kind", ["forest", "net"])
+def test_defect_types_are_named_as_in_the_app(small_recipe, small_backbone, product, tmp_path, kind, by_region):
+    rng = np.random.default_rng(0)
+    recipe, points = small_recipe("cop"), []
+    for path in sorted((product / "test").rglob("*.jpg")):
+        points += [small_backbone.embed(np.array([_small(path)]))[0].numpy() + 0.01 * rng.normal(size=14)
+                   for _ in range(6)]  # fmt: skip
+    labels = ["dent", "scratch", "stain"] * (len(points) // 3)
+    fit, options = (fit_kdf, {"trees": 5}) if kind == "forest" else (fit_kdn, {"hidden": (6,)})
+    types = DefectTypes(fit(np.array(points), labels, power=1.0, **options), by_region, 0.05)
+    recipe = replace(recipe, defect_types=types, limits=Limits(*[min(r.score for r in recipe.judged) - 1e-4] * 2))
+    export(recipe, tmp_path / "line", check_images=find_photos(recipe).paths)
+    runner = Runner(tmp_path / "line")
+    for path in sorted((product / "test").rglob("*.jpg")):
+        pixels = read(path).pixels
+        here, there = inspect(pixels, recipe, backbone=small_backbone), runner.inspect(pixels)
+        assert here.kind is not None
+        assert there.kind[0] == here.kind[0]
+        assert there.kind[1] == pytest.approx(here.kind[1], abs=1e-3)
+
+
+def _small(path: Path) -> np.ndarray:
+    from inspect_core.images.read import squash
+
+    return squash(read(path).pixels, (64, 96))
+
+
+def test_it_runs_where_nothing_but_its_own_packages_is_installed(line, product):
+    photo = next((product / "test/good").iterdir())
+    code = (
+        "import sys\n"
+        "class Absent:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name.split('.')[0] in {STAYS_OUT!r}:\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Absent())\n"
+        "from inspect_core.images.read import read\n"
+        "from inspect_core.runner import Runner\n"
+        "print(Runner(sys.argv[1]).inspect(read(sys.argv[2]).pixels).verdict)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, line, photo], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() in ("accept", "review", "reject")
+
+
+def test_the_line_is_given_the_versions_of_the_app():
+    app, line = (set((ROOT / name).read_text().splitlines()) for name in ("requirements.txt", "requirements-line.txt"))
+    assert {row for row in line if "==" in row} <= app
