@@ -64,6 +64,16 @@ def value_and_half_gradient(A: Tensor, b: Tensor, c: Tensor, x: Tensor) -> tuple
     return value.reshape(*x.shape[:-1], m), half_gradient.reshape(*x.shape[:-1], m, d)
 
 
+def monomial_coefficients(A: Tensor, b: Tensor, c: Tensor) -> Tensor:
+    """Of the m functions f_k and then of the m functions h_k^2 = ||A_k x + b_k / 2||^2, (2 m, p), in `monomials`."""
+    d = b.shape[1]
+    rows, columns = torch.triu_indices(d, d)
+    weight = torch.where(rows == columns, 1.0, 2.0).to(A)
+    quadratic = torch.cat([A, A @ A])[:, rows, columns] * weight
+    linear = torch.cat([b, (A @ b[:, :, None])[:, :, 0]])
+    return torch.cat([quadratic, linear, torch.cat([c, b.square().sum(1) / 4])[:, None]], dim=1)
+
+
 def hilbert_schmidt_norm(A: Tensor) -> Tensor:
     """||A_k||_HS, (m,) for A (m, d, d)."""
     return torch.linalg.vector_norm(A.flatten(1), dim=1)
