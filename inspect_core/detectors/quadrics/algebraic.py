@@ -30,12 +30,15 @@ def monomial_count(d: int) -> int:
 def monomials(x: Tensor) -> Tensor:
     """(x_i x_j for i <= j, x, 1) of every point, (p, n) with p = (d + 1)(d + 2) / 2, for x (n, d)."""
     n, d = x.shape
-    values, z = x.T.contiguous(), x.new_empty((d + 1) * (d + 2) // 2, n)
+    points, z = x.T.contiguous(), x.new_empty((d + 1) * (d + 2) // 2, n)
+    values, products, multiply = points, z, torch.mul
+    if x.device.type == "cpu":  # by NumPy: torch would wake its threads for each of the d short products
+        values, products, multiply = points.numpy(), z.numpy(), np.multiply
     start = 0
     for i in range(d):
-        torch.mul(values[i], values[i:], out=z[start : start + d - i])
+        multiply(values[i], values[i:], out=products[start : start + d - i])
         start += d - i
-    z[start:-1], z[-1] = values, 1
+    z[start:-1], z[-1] = points, 1
     return z
 
 

@@ -67,7 +67,8 @@ class Quadrics:
             require_count(m, len(self.c), name="m", cure="score with as many quadrics as were fitted, or fewer")
         x = as_points(x, width=len(self.shift))
         counts = torch.tensor(ms, device=x.device)
-        scale, norm, coefficients = (part.to(x.device, x.dtype) for part in (self.scale, *self._forms))
+        forms = self._forms if x.dtype == torch.float64 else self._single_forms
+        scale, norm, coefficients = (part.to(x.device, x.dtype) for part in (self.scale, *forms))
         blocks = []
         with full_precision():
             for rows in x.reshape(-1, x.shape[-1]).split(rows_per_block(coefficients.shape[1])):
@@ -85,6 +86,11 @@ class Quadrics:
         """
         A, b, c = (part.double() for part in (self.A, self.b, self.c))
         return hilbert_schmidt_norm(A), monomial_coefficients(A, b, c)
+
+    @cached_property
+    def _single_forms(self) -> tuple[Tensor, Tensor]:
+        norm, coefficients = self._forms
+        return norm.float(), coefficients.float()
 
     def arrays(self) -> dict[str, Tensor]:
         """A, b, c, shift and scale; basis where the features were reduced."""
