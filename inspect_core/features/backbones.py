@@ -142,7 +142,7 @@ class Backbone:
         with self._lock:
             if head not in self._graphs:
                 # An export must not see the GPU's memory format, nor leave marks on the network in use.
-                network = copy.deepcopy(self._tapped(head)).to("cpu", memory_format=torch.contiguous_format)
+                network = copy.deepcopy(self._tapped(head)).to("cpu", memory_format=torch.contiguous_format)  # ty: ignore[no-matching-overload]
                 self._graphs[head] = load_or_export(
                     network,
                     size=self.size,
@@ -194,7 +194,7 @@ def load(
         weight_digest=digest,
         classifier=spec.classifier,
         cache=workspace.root() / "onnx" if cache is None else Path(cache),
-        _network=network.to(where, memory_format=torch.channels_last) if on_gpu else network,
+        _network=network.to(where, memory_format=torch.channels_last) if on_gpu else network,  # ty: ignore[no-matching-overload]
     )
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 import torch
-from onnxruntime.capi import onnxruntime_pybind11_state as onnxruntime_errors
+from onnxruntime.capi import onnxruntime_pybind11_state as onnxruntime_errors  # ty: ignore[missing-module-member]
 
 from inspect_core.features.tapped_network import TappedNetwork
 from inspect_core.runtime import workspace
@@ -54,7 +54,7 @@ class OnnxGraph:
         return taken == [("images", "tensor(uint8)", [1, *size, 3])] and len(self._session.get_outputs()) == outputs
 
     def run(self, image: np.ndarray) -> list[np.ndarray]:
-        return self._session.run(None, {"images": image[None]})
+        return [np.asarray(output) for output in self._session.run(None, {"images": image[None]})]
 
 
 def load_or_export(
@@ -91,7 +91,7 @@ def export(network: TappedNetwork, size: tuple[int, int]) -> bytes:
             network, (example,), input_names=["images"], dynamo=True, external_data=False, verbose=False
         )
     buffer = io.BytesIO()
-    program.save(buffer)
+    program.save(buffer)  # ty: ignore[missing-union-attribute, invalid-argument-type]
     return buffer.getvalue()
 
 

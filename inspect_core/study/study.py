@@ -181,7 +181,7 @@ class Study:
 
         Raises ValueError for a parameter that does not move live in this detector.
         """
-        scored = self._fitted()
+        scored = self.results
         for name, value in live.items():
             scored.live[name] = int(value) if name == AREA else scored.stop_of(name, int(value))
 
@@ -193,12 +193,12 @@ class Study:
     @property
     def photos(self) -> tuple[ScoredPhoto, ...]:
         """The calibrate and judge photos, in the order of every score and map."""
-        return self._fitted().photos
+        return self.results.photos
 
     @property
     def live(self) -> dict[str, int]:
         """The live parameters at their values to begin with, by name."""
-        return dict(self._fitted().live)
+        return dict(self.results.live)
 
     def scores(self, **live: int) -> np.ndarray:
         """(photos,) image scores in the order of `photos`: equal to the bit to what `inspect` gives.
@@ -216,7 +216,7 @@ class Study:
 
         Raises ValueError for a value outside the fit.
         """
-        scored = self._fitted()
+        scored = self.results
         if scored.has(live):
             return scored
         wanted = {name: value for name, value in (scored.live | dict(live)).items() if name != AREA}
@@ -247,13 +247,13 @@ class Study:
         defect_types: DefectTypes | None = None, **live: int,
     ) -> Recipe:  # fmt: skip
         """The recipe with the limits and live parameter in force; default limits when none are given."""
-        preparation, in_force = self.preparation, self._fitted().live | live
+        preparation, in_force = self.preparation, self.results.live | live
         backbone, scored = preparation.backbone, self.at(in_force)
         setters = [photo for photo, sets in zip(scored.photos, scored.setters(), strict=True) if sets]
         rows = zip(setters, self.calibration_scores(**in_force), strict=True)
         views = tuple(
-            replace(view, scales=self._fitted().scales(i, view.stops) | scored.scales(i, [view.value(in_force)]))
-            for i, view in enumerate(self._fitted().views)
+            replace(view, scales=self.results.scales(i, view.stops) | scored.scales(i, [view.value(in_force)]))
+            for i, view in enumerate(self.results.views)
         )
         note = f"learned from {len(self.split.fit)} good photos"
         provenance = Provenance(
@@ -277,7 +277,9 @@ class Study:
             provenance=provenance,
         )
 
-    def _fitted(self) -> ScoredPhotos:
+    @property
+    def results(self) -> ScoredPhotos:
+        """`scored`, where that is there. Raises ValueError before the fit."""
         if self.scored is None:
             raise ValueError("nothing has been fitted yet; call fit first")
         return self.scored

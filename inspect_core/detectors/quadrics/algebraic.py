@@ -31,12 +31,13 @@ def monomials(x: Tensor) -> Tensor:
     """(x_i x_j for i <= j, x, 1) of every point, (p, n) with p = (d + 1)(d + 2) / 2, for x (n, d)."""
     n, d = x.shape
     points, z = x.T.contiguous(), x.new_empty((d + 1) * (d + 2) // 2, n)
-    values, products, multiply = points, z, torch.mul
-    if x.device.type == "cpu":  # by NumPy: torch would wake its threads for each of the d short products
-        values, products, multiply = points.numpy(), z.numpy(), np.multiply
+    on_cpu = x.device.type == "cpu"
+    # On a CPU by NumPy: torch would wake its threads for each of the d short products.
+    values, products = (points.numpy(), z.numpy()) if on_cpu else (points, z)
+    multiply = np.multiply if on_cpu else torch.mul
     start = 0
     for i in range(d):
-        multiply(values[i], values[i:], out=products[start : start + d - i])
+        multiply(values[i], values[i:], out=products[start : start + d - i])  # ty: ignore[no-matching-overload]
         start += d - i
     z[start:-1], z[-1] = points, 1
     return z
