@@ -66,12 +66,18 @@ def value_and_half_gradient(A: Tensor, b: Tensor, c: Tensor, x: Tensor) -> tuple
 
 def monomial_coefficients(A: Tensor, b: Tensor, c: Tensor) -> Tensor:
     """Of the m functions f_k and then of the m functions h_k^2 = ||A_k x + b_k / 2||^2, (2 m, p), in `monomials`."""
-    d = b.shape[1]
+    m, d = b.shape
     rows, columns = torch.triu_indices(d, d)
-    weight = torch.where(rows == columns, 1.0, 2.0).to(A)
-    quadratic = torch.cat([A, A @ A])[:, rows, columns] * weight
-    linear = torch.cat([b, (A @ b[:, :, None])[:, :, 0]])
-    return torch.cat([quadratic, linear, torch.cat([c, b.square().sum(1) / 4])[:, None]], dim=1)
+    coefficients = A.new_empty(2, m, len(rows) + d + 1)
+    for k in range(m):  # one at a time, for all squares at once would take as much memory as A
+        coefficients[0, k, : len(rows)], coefficients[1, k, : len(rows)] = (
+            part[rows, columns] for part in (A[k], A[k] @ A[k])
+        )
+    coefficients[:, :, : len(rows)] *= torch.where(rows == columns, 1.0, 2.0).to(A)
+    coefficients[0, :, len(rows) : -1], coefficients[0, :, -1] = b, c
+    coefficients[1, :, len(rows) : -1] = (A @ b[:, :, None])[:, :, 0]
+    coefficients[1, :, -1] = b.square().sum(1) / 4
+    return coefficients.flatten(0, 1)
 
 
 def hilbert_schmidt_norm(A: Tensor) -> Tensor:
