@@ -15,7 +15,7 @@ import warnings
 from pathlib import Path
 from types import ModuleType
 
-from benchmarks.main_job import budgets, inspection, line, memory, moving, recipe_size, start, teaching
+from benchmarks.main_job import budgets, inspection, memory, moving, recipe_size, start, teaching
 from benchmarks.main_job.setting import FULL, QUICK, Setting
 from benchmarks.measure import RESULTS, Others, machine, write
 
@@ -27,7 +27,6 @@ MAIN_JOB: dict[str, tuple[ModuleType, str]] = {
         moving,
         "a move of k, q or the limit with 100 photos, on the page and in a browser; previews of γ and σ",
     ),
-    "line": (line, "the exported recipe: its graph against the backbone alone, differences to the app, cold start"),
     "teaching": (teaching, "the fit alone, extraction, and teaching a sample part"),
     "recipe_size": (recipe_size, "recipes on disk, and what 16-bit storage does to scores"),
     "start": (start, "from the command to the first page"),
@@ -35,6 +34,7 @@ MAIN_JOB: dict[str, tuple[ModuleType, str]] = {
 }
 METHODS: dict[str, tuple[str, str]] = {
     "mahalanobis_core": ("--json", "localized Mahalanobis without a network: fit, score, size, rounding"),
+    "line": ("--json", "the exported recipe: its graph against the backbone alone, differences to the app, cold start"),
     "photo_memory": ("--json", "peak memory of a 64-megapixel photo by kind of file: read, features, scan"),
     "corp_against_neighbour": ("--json", "time of CoRP against nearest neighbour as the training set grows"),
     "kernel_pca_figures": ("--json", "published figures of the kernel PCA detectors, reproduced"),

@@ -5,19 +5,23 @@ same taps, so both find the same machine; the ratio is taken pair by pair. The c
 first import to a runner whose golden images agree; a whole verdict is from pixels to regions.
 """
 
+import argparse
 import subprocess
 import sys
 import tempfile
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.main_job.setting import SAMPLE, Setting, network, sample, taught
-from benchmarks.measure import Stopwatch, spread
+from benchmarks.main_job.setting import BACKBONE, FULL, sample, taught
+from benchmarks.measure import Stopwatch, machine, spread, write
+from inspect_core.features.backbones import Backbone
 from inspect_core.features.store import Store
 from inspect_core.images.read import read, squash
-from inspect_core.methods.table import METHODS
+from inspect_core.methods.table import METHODS, methods_of
+from inspect_core.package import manifest
 from inspect_core.recipe import Recipe, inspect
 from inspect_core.records import line_network
 from inspect_core.records.check_photos import find_photos
@@ -28,57 +32,38 @@ from inspect_core.study.study import Study
 from inspect_core.tuning.comparison import DEFAULT
 from inspect_core.view import with_taps
 
-START = (
-    "import sys, time\n"
-    "from inspect_core.runner import Runner\n"
-    "Runner(sys.argv[1])\n"
-)  # fmt: skip
+START = "import sys; from inspect_core.runner import Runner; Runner(sys.argv[1])"
 
 
-def figures(setting: Setting) -> dict:
+def figures() -> dict:
     """Of each detector the ratio to the backbone and the largest difference of a score; the cold start."""
     found: dict = {}
     with tempfile.TemporaryDirectory(prefix="loupe-line-") as folder:
         for name in (*METHODS, DEFAULT):
-            recipe = _recipe(setting, name, Store(Path(folder) / "store"))
-            path = Path(folder) / f"{name}.zip"
-            parity = export(recipe, path, check_images=find_photos(recipe, SAMPLE).paths)
-            found[name] = _against_backbone(setting, recipe, name) | {
+            backbone, taps = with_taps(methods_of(name), BACKBONE, size=FULL.size, device="cpu")
+            study = Study(taught(FULL), backbone, Store(Path(folder) / "store"), method=name, taps=taps).fit()
+            recipe, path = study.recipe(), Path(folder) / name
+            parity = export(recipe, path, check_images=find_photos(recipe).paths)
+            graph = (path / manifest.MODEL).read_bytes()
+            found[name] = _against_backbone(backbone, graph) | {
                 "photos": len(parity.table),
                 "flips": parity.flips,
                 "largest_difference": parity.largest_difference,
                 "allowed": parity.allowed,
-                "model_mb": len(line_network.exported(recipe, _backbone(setting, name)[0])) / 1e6,
             }
             if name == "mahalanobis":
-                few = replace(recipe, live=recipe.live | {"k": min(20, setting.k)})
-                found["mahalanobis at k = 20"] = _against_backbone(setting, few, name)
+                few = line_network.exported(replace(recipe, live=recipe.live | {"k": 20}), backbone)
+                found["mahalanobis at k = 20"] = _against_backbone(backbone, few)
             if name == DEFAULT:
-                found[name] |= _verdicts(setting, recipe, path) | {"cold_start": _cold_start(setting, path)}
+                found[name] |= _verdicts(recipe, backbone, path) | {"cold_start": _cold_start(path)}
+            print(name, found[name], file=sys.stderr, flush=True)
     return found
 
 
-def _backbone(setting: Setting, name: str):
-    return with_taps(name.split("+"), network(setting).name, size=setting.size, device="cpu")
-
-
-def _recipe(setting: Setting, name: str, store: Store) -> Recipe:
-    backbone, taps = _backbone(setting, name)
-    given = {"k": setting.k} if "mahalanobis" in name else {}
-    side = setting.sides[0]
-    return (
-        Study(taught(setting), backbone, store, method=name, taps=taps, parameters=given, grid=(side, side))
-        .fit()
-        .recipe()
-    )
-
-
-def _against_backbone(setting: Setting, recipe: Recipe, name: str) -> dict:
-    backbone, _ = _backbone(setting, name)
-    image = squash(read(sample().good[0].path).pixels, setting.size)[None]
-    session = session_of(line_network.exported(recipe, backbone), threads=2)
-    watch = Stopwatch()
-    for _ in range(setting.repeats + 2):
+def _against_backbone(backbone: Backbone, graph: bytes) -> dict:
+    image = squash(read(sample().good[0].path).pixels, FULL.size)[None]
+    session, watch = session_of(graph, threads=2), Stopwatch()
+    for _ in range(FULL.repeats + 2):
         watch.start()
         session.run(None, {IMAGES: image})
         watch.lap("graph")
@@ -86,18 +71,18 @@ def _against_backbone(setting: Setting, recipe: Recipe, name: str) -> dict:
         watch.lap("backbone")
     took = {part: np.array(values[2:]) for part, values in watch.took.items()}
     return {
+        "model_mb": len(graph) / 1e6,
         "graph": spread(took["graph"].tolist(), "ms"),
         "backbone": spread(took["backbone"].tolist(), "ms"),
         "graph_to_backbone": spread((took["graph"] / took["backbone"]).tolist(), "ratio"),
     }
 
 
-def _verdicts(setting: Setting, recipe: Recipe, path: Path) -> dict:
+def _verdicts(recipe: Recipe, backbone: Backbone, path: Path) -> dict:
     """Pixels to verdict: in the runner and in the app, one photo at a time."""
-    runner, backbone = Runner(path), _backbone(setting, recipe.method)[0]
-    pixels = [read(photo.path).pixels for photo in taught(setting).judge]
+    runner, pixels = Runner(path), [read(photo.path).pixels for photo in taught(FULL).judge]
     watch = Stopwatch()
-    for number in range(setting.repeats + 2):
+    for number in range(FULL.repeats + 2):
         image = pixels[number % len(pixels)]
         watch.start()
         runner.inspect(image)
@@ -107,10 +92,19 @@ def _verdicts(setting: Setting, recipe: Recipe, path: Path) -> dict:
     return {f"verdict_in_{part}": spread(values[2:], "ms") for part, values in watch.took.items()}
 
 
-def _cold_start(setting: Setting, path: Path) -> dict:
+def _cold_start(path: Path) -> dict:
     watch = Stopwatch()
-    for _ in range(setting.runs):
+    for _ in range(FULL.runs):
         watch.start()
         subprocess.run([sys.executable, "-c", START, path], check=True)
         watch.lap("start")
     return spread(watch.took["start"], "ms")
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--json", type=Path, required=True)
+    target = options.parse_args().json
+    warnings.simplefilter("ignore", UserWarning)
+    on = machine()
+    write(target.stem, figures(), measured_on=on, folder=target.parent)

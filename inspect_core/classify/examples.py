@@ -36,21 +36,24 @@ class LabelledSample:
         points = as_points(x)
         classes, numbers = as_classes(y, count=len(points))
         scale = _largest_norm(points) or 1.0
-        held = None
+        calibration = None
         if held_out is not None:
-            held_points = as_points(held_out[0], name="held_out", width=points.shape[1])
-            held = held_points / scale, as_known_classes(held_out[1], classes, count=len(held_points), name="held_out")
-            if not len(held_points):
+            calibration_points = as_points(held_out[0], name="held_out", width=points.shape[1])
+            calibration = (
+                calibration_points / scale,
+                as_known_classes(held_out[1], classes, count=len(calibration_points), name="held_out"),
+            )
+            if not len(calibration_points):
                 raise ValueError("held_out is empty; give at least one example, or None to hold out a fifth of x")
-        return cls(classes, scale, (points / scale, numbers), held, *np.random.SeedSequence(seed).spawn(2))
+        return cls(classes, scale, (points / scale, numbers), calibration, *np.random.SeedSequence(seed).spawn(2))
 
     def split(self) -> tuple[Part, Part]:
         """The examples to fit and the ones to choose with."""
         if self.held_out is not None:
             return self.all, self.held_out
         points, numbers = self.all
-        held = hold_out(numbers, np.random.default_rng(self.split_seed))
-        return (points[~held], numbers[~held]), (points[held], numbers[held])
+        chosen = hold_out(numbers, np.random.default_rng(self.split_seed))
+        return (points[~chosen], numbers[~chosen]), (points[chosen], numbers[chosen])
 
 
 def as_points(x: ArrayLike, *, name: str = "x", width: int | None = None) -> np.ndarray:
@@ -128,9 +131,9 @@ def hold_out(numbers: np.ndarray, rng: np.random.Generator) -> np.ndarray:
             f"y has {len(numbers)} examples of {len(numbers)} kinds, so none can be held out to calibrate with; "
             "label at least two of one kind, or give held_out"
         )
-    held = np.zeros(len(numbers), dtype=bool)
-    held[free[: max(1, round(HELD_OUT_SHARE * len(numbers)))]] = True
-    return held
+    chosen = np.zeros(len(numbers), dtype=bool)
+    chosen[free[: max(1, round(HELD_OUT_SHARE * len(numbers)))]] = True
+    return chosen
 
 
 def _as_list(y: Iterable, *, count: int, name: str) -> list:

@@ -139,9 +139,9 @@ def fit_kdf(
 
     if power is not None and log_b is not None:
         return _assemble(grow(sample.all), sample, sample.all, settings, power, log_b)
-    train, held = sample.split()
+    train, calibration = sample.split()
     forest = grow(train)
-    power, constant = _choose(forest, sample, train, held, settings, FOREST_POWERS)
+    power, constant = _choose(forest, sample, train, calibration, settings, FOREST_POWERS)
     if held_out is None:
         train, forest = sample.all, grow(sample.all)
     return _assemble(forest, sample, train, settings, power, constant)
@@ -183,9 +183,9 @@ def fit_kdn(
         "seed": sample.parent_seed,
         "with_output": include_output,
     }
-    train, held = sample.split()
-    net, epochs = train_until_held_out_rises(*train, *held, **shape)
-    power, constant = _choose(net, sample, train, held, settings, NETWORK_POWERS)
+    train, calibration = sample.split()
+    net, epochs = train_until_held_out_rises(*train, *calibration, **shape)
+    power, constant = _choose(net, sample, train, calibration, settings, NETWORK_POWERS)
     if held_out is None:
         train, net = sample.all, train_for(*sample.all, epochs=epochs, **shape)
     return _assemble(net, sample, train, settings, power, constant)
@@ -215,19 +215,21 @@ def _prior(numbers: np.ndarray, sample: LabelledSample) -> np.ndarray:
 
 
 def _choose(
-    parent: Parent, sample: LabelledSample, train: Part, held: Part, settings: _Settings, powers: Sequence[float]
+    parent: Parent, sample: LabelledSample, train: Part, calibration: Part, settings: _Settings, powers: Sequence[float]
 ) -> tuple[float, float]:
     """The power with the least calibration error on the held-out examples, and log(b / log n) calibrated with it."""
     if settings.power is not None:
         powers = (settings.power,)
     gaussians, counts = _fit_gaussians(parent, sample, train, settings)
-    nearest, log_normal = gaussians.log_density(parent, held[0], euclidean=settings.euclidean)
+    nearest, log_normal = gaussians.log_density(parent, calibration[0], euclidean=settings.euclidean)
     found = []
     for ratio in log_class_ratios(parent, gaussians.codes, counts, powers):
         log_density = ratio[nearest] + log_normal[:, None]
         constant = calibrated_constant(log_density)
         in_force = constant if settings.log_b is None else fixed_constant(settings.log_b, len(train[0]))
-        found.append((calibration_error(posterior(log_density, in_force, _prior(train[1], sample)), held[1]), constant))
+        found.append(
+            (calibration_error(posterior(log_density, in_force, _prior(train[1], sample)), calibration[1]), constant)
+        )
     best = min(range(len(powers)), key=lambda i: found[i][0])
     return float(powers[best]), found[best][1]
 

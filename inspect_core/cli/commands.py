@@ -30,7 +30,7 @@ KEEP_NOTHING = ("doctor", "synthetic")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb; the exit code. Errors that a user can mend are one line on standard error."""
     options = _parser().parse_args(arguments)
-    warnings.formatwarning = lambda message, *_: f"Note: {shown(str(message))}\n"
+    warnings.formatwarning = lambda message, *_: f"Note: {shown(str(message))}\n"  # ty: ignore[invalid-assignment]
     try:
         if options.verb not in KEEP_NOTHING:
             workspace.require_writable()

@@ -40,19 +40,20 @@ def run(options: argparse.Namespace) -> int:
 
 def _evaluate(options: argparse.Namespace) -> int:
     study = teaching.taught(options, guard=OFF).study
-    masks, name = truth_masks(study.scored), study.scored.views[0].live
+    masks, name = truth_masks(study.results), study.results.views[0].live
     if options.ks and name is None:
         raise ValueError(f"{study.method} has no live parameter; leave --ks out")
     print(f"{name or '':>6} {'image AUROC':>12} {'pixel AUROC':>12} {'AUPRO':>12} {'FPR95':>12}")
     figures = []
-    for value in options.ks or [study.live.get(name)]:
-        live = study.live | ({name: value} if name else {})
+    moves = [{}] if name is None else [{name: value} for value in options.ks or [study.live[name]]]
+    for moved in moves:
+        live = study.live | moved
         found = evaluate(study, study.default_limits(**live), masks, **live)
         fractions = (found.image_auroc, found.pixel_auroc, found.aupro, found.fpr95)
-        print(f"{value or '':>6}", *(f"{fraction:12.4f}" for fraction in fractions))
+        print(f"{moved.get(name, ''):>6}", *(f"{fraction:12.4f}" for fraction in fractions))
         figures.append({"live": live, "image_auroc": found.image_auroc, "pixel_auroc": found.pixel_auroc,
                         "aupro": found.aupro, "fpr95": found.fpr95, "in_parts": in_parts(found.counts)})  # fmt: skip
-    say(in_parts_of(study.scored, study.scores(), study.default_limits()))
+    say(in_parts_of(study.results, study.scores(), study.default_limits()))
     if options.json:
         write_figures(options.json, figures)
     return ACCEPTED

@@ -45,9 +45,9 @@ def run(options: argparse.Namespace) -> int:
     product = shown(options.product or options.folder.resolve().stem)
     recipe = save(study.recipe(limits, product=product, guard=taught.guard), options.out)
     band = "" if limits.review == limits.reject else f", review from {limits.review:.4g}"
-    say(f"Limit {limits.reject:.4g}{band}. {in_parts_of(study.scored, study.scores(), limits)}")
-    say(promise(study.scored, limits, study.calibration_scores()))
-    say(f"Saved {options.out} (recipe {recipe.digest[:12]}).")
+    say(f"Limit {limits.reject:.4g}{band}. {in_parts_of(study.results, study.scores(), limits)}")
+    say(promise(study.results, limits, study.calibration_scores()))
+    say(f"Saved {options.out} (recipe {recipe.digest:.12}).")
     return ACCEPTED
 
 

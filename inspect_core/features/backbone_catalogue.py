@@ -133,13 +133,16 @@ def spec_of(name: str, *, has_weights: bool) -> Spec:
 def _timm(model: str) -> Spec:
     """A timm network, tapped by default where its own list of stages says that strides 4, 8 and 16 end."""
     config = timm.get_pretrained_cfg(model)
+    if config is None:
+        raise ValueError(f"timm does not say how {model} takes its images; choose another network")
+    means, deviations = ((red, green, blue) for red, green, blue in (config.mean, config.std))
     return Spec(
         name=f"{TIMM_PREFIX}{model}",
         build=partial(timm.create_model, model, pretrained=False),
         presets={},
         classifier=config.classifier if isinstance(config.classifier, str) else "",
-        mean=tuple(config.mean),
-        sd=tuple(config.std),
+        mean=means,
+        sd=deviations,
         file=f"{model}.safetensors",
     )
 

@@ -119,7 +119,7 @@ class Backbone:
         """
         if head:
             self._head()
-        return copy.deepcopy(self._tapped(head)).to("cpu", memory_format=torch.contiguous_format)
+        return copy.deepcopy(self._tapped(head)).to("cpu", memory_format=torch.contiguous_format)  # ty: ignore[no-matching-overload]
 
     def _tapped(self, head: bool) -> TappedNetwork:
         return TappedNetwork(
@@ -202,7 +202,7 @@ def load(
         weight_digest=digest,
         classifier=spec.classifier,
         cache=workspace.root() / "onnx" if cache is None else Path(cache),
-        _network=network.to(where, memory_format=torch.channels_last) if on_gpu else network,
+        _network=network.to(where, memory_format=torch.channels_last) if on_gpu else network,  # ty: ignore[no-matching-overload]
     )
 
 

@@ -38,6 +38,11 @@ class Look:
     pool: int = 1
 
     @cached_property
+    def columns(self) -> Tensor | None:
+        """The projection as a tensor in memory of its own, which is aligned for matrix products."""
+        return None if self.projection is None else torch.tensor(np.ascontiguousarray(self.projection, np.float32))
+
+    @cached_property
     def digest(self) -> str:
         """Of everything in it."""
         parts = hashlib.sha256(repr((self.taps, self.pool)).encode())
@@ -109,18 +114,9 @@ class Preparation:
             join(
                 [by_tap[tap] for tap in look.taps],
                 grid=self.grid,
-                projection=columns,
+                projection=look.columns,
                 pool=look.pool,
                 nearest=self.nearest,
             )
-            for look, columns in zip(self.looks, self._columns, strict=True)
-        )
-
-    @cached_property
-    def _columns(self) -> tuple[Tensor | None, ...]:
-        return tuple(
-            None
-            if look.projection is None
-            else torch.from_numpy(np.ascontiguousarray(look.projection, np.float32)).to(self.backbone.device)
             for look in self.looks
         )

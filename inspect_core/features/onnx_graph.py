@@ -43,7 +43,7 @@ class OnnxGraph:
         return taken == [("images", "tensor(uint8)", [1, *size, 3])] and len(self._session.get_outputs()) == outputs
 
     def run(self, image: np.ndarray) -> list[np.ndarray]:
-        return self._session.run(None, {"images": image[None]})
+        return [np.asarray(output) for output in self._session.run(None, {"images": image[None]})]
 
 
 def load_or_export(
@@ -80,7 +80,7 @@ def export(network: TappedNetwork, size: tuple[int, int]) -> bytes:
             network, (example,), input_names=["images"], dynamo=True, external_data=False, verbose=False
         )
     buffer = io.BytesIO()
-    program.save(buffer)
+    program.save(buffer)  # ty: ignore[missing-union-attribute, invalid-argument-type]
     return buffer.getvalue()
 
 

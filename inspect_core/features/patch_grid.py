@@ -48,7 +48,7 @@ def join(
         for i in range(len(maps[0]))
     ]
     if images:
-        return torch.cat(images).contiguous()
+        return (torch.cat(images) if len(images) > 1 else images[0]).contiguous()
     width = sum(values.shape[3] for values in maps) if rows is None else rows[0].shape[1]
     return torch.empty((0, *grid, width), device=maps[0].device)
 
@@ -90,11 +90,14 @@ def _grow(values: Tensor, grid: tuple[int, int], *, nearest: bool) -> Tensor:
 
 
 def _project(values: Tensor, rows: Tensor) -> Tensor:
-    """(1, h, w, d) @ (d, k), both starting on a 64-byte boundary: the last bit of a matrix product may depend on it."""
-    if values.data_ptr() % ALIGNMENT:
-        values = values.clone()
+    """(1, h, w, d) @ (d, k)."""
     _, height, width, channels = values.shape
-    return (values.reshape(-1, channels) @ rows).reshape(1, height, width, -1)
+    return (_aligned(values).reshape(-1, channels) @ rows).reshape(1, height, width, -1)
+
+
+def _aligned(values: Tensor) -> Tensor:
+    """Starting on a 64-byte boundary: the last bit of a matrix product may depend on it."""
+    return values.clone() if values.data_ptr() % ALIGNMENT else values
 
 
 def _as_map(values: Tensor | np.ndarray, position: int) -> Tensor:
@@ -117,7 +120,7 @@ def _check(maps: list[Tensor], grid: tuple[int, int], pool: int) -> None:
 
 
 def _rows(projection: Tensor | np.ndarray | None, maps: list[Tensor]) -> list[Tensor] | None:
-    """The projection cut into the rows of each tap: float32 on the maps' device, in memory of their own."""
+    """The projection cut into the rows of each tap: float32 on the maps' device."""
     if projection is None:
         return None
     widths = [values.shape[3] for values in maps]
@@ -127,4 +130,4 @@ def _rows(projection: Tensor | np.ndarray | None, maps: list[Tensor]) -> list[Te
             f"projection has shape {tuple(columns.shape)}, the taps have {' + '.join(map(str, widths))} = "
             f"{sum(widths)} channels; give (d, k) made for these taps"
         )
-    return [part.clone(memory_format=torch.contiguous_format) for part in columns.split(widths)]
+    return [_aligned(part) for part in columns.contiguous().split(widths)]

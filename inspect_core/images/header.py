@@ -86,7 +86,7 @@ def probe(path: str | Path) -> Header:
     path = Path(path)
     with opened(path) as file:
         image = open_header(file, path.name)
-        return Header(_format(file), (image.height, image.width), image.mode)
+        return Header(str(_format(file)), (image.height, image.width), image.mode)
 
 
 def open_header(file: SparingFile | SparingBytes, name: str) -> ImageFile.ImageFile:
@@ -106,7 +106,7 @@ def open_header(file: SparingFile | SparingBytes, name: str) -> ImageFile.ImageF
     try:
         image = DECODERS[kind](file)
         several = getattr(image, "is_animated", False)
-        bits = image.tag_v2.get(_BITS_PER_SAMPLE, (1,)) if kind == "TIFF" else (8,)
+        bits = image.tag_v2.get(_BITS_PER_SAMPLE, (1,)) if isinstance(image, TiffImagePlugin.TiffImageFile) else (8,)
         needed = decoding_bytes(image)
     except DAMAGE as error:
         if file.notes_are_too_long:

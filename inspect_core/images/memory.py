@@ -4,6 +4,7 @@ import io
 import math
 import os
 from collections.abc import Iterator
+from typing import IO
 
 from PIL import ExifTags, ImageFile, JpegImagePlugin, TiffImagePlugin, WebPImagePlugin
 
@@ -42,7 +43,7 @@ class _Sparing:
     given = 0
 
     def read(self, size: int | None = -1, /) -> bytes:
-        content = super().read(size)
+        content = super().read(size)  # ty: ignore[missing-attribute]
         self.given += len(content)
         if self.notes_are_too_long:
             raise ValueError("the header is too long")
@@ -72,10 +73,16 @@ def decoding_bytes(image: ImageFile.ImageFile) -> int:
     if isinstance(image, JpegImagePlugin.JpegImageFile):
         beside = _jpeg_coefficients(image)
     elif isinstance(image, WebPImagePlugin.WebPImageFile):
-        beside = _WEBP * pixels + 2 * image.fp.seek(0, os.SEEK_END)
+        beside = _WEBP * pixels + 2 * _file(image).seek(0, os.SEEK_END)
     elif isinstance(image, TiffImagePlugin.TiffImageFile):
         beside = _tiff_buffers(image)
     return int(_PILLOW.get(image.mode, 4) * pixels + max(3 * pixels, beside))
+
+
+def _file(image: ImageFile.ImageFile) -> IO[bytes]:
+    if image.fp is None:
+        raise ValueError("the image is closed")
+    return image.fp
 
 
 def bands(height: int, width: int) -> Iterator[slice]:
@@ -88,12 +95,13 @@ def _jpeg_coefficients(image: JpegImagePlugin.JpegImageFile) -> float:
     """Bytes of the DCT coefficients, 2 each, that libjpeg keeps of an image in several scans: 3 to 6 a pixel."""
     # Opening leaves the file behind the header of the first scan, which lists all components if there is only one.
     scan = b"\xff\xda" + (6 + 2 * image.layers).to_bytes(2, "big") + bytes([image.layers])
-    place = image.fp.tell()
-    image.fp.seek(place - 8 - 2 * image.layers)
-    if image.fp.read(8 + 2 * image.layers).startswith(scan) and "progressive" not in image.info:
-        image.fp.seek(place)
+    file = _file(image)
+    place = file.tell()
+    file.seek(place - 8 - 2 * image.layers)
+    if file.read(8 + 2 * image.layers).startswith(scan) and "progressive" not in image.info:
+        file.seek(place)
         return 0.0
-    image.fp.seek(place)
+    file.seek(place)
     reduced = image.decoderconfig[0] if image.decoderconfig else 1  # all coefficients are kept for a reduced image too
     across, down = (max(layer[i] for layer in image.layer) for i in (1, 2))
     a_pixel = sum(layer[1] * layer[2] for layer in image.layer) / (across * down)
@@ -111,5 +119,5 @@ def _tiff_buffers(image: TiffImagePlugin.TiffImageFile) -> float:
         rows = tags.get(TiffImagePlugin.TILELENGTH, strip)
         as_rgba = tags.get(TiffImagePlugin.PHOTOMETRIC_INTERPRETATION) == _YCBCR
         a_pixel = 4 if as_rgba else sum(tags.get(TiffImagePlugin.BITSPERSAMPLE, (1,))) / 8
-        packed = image.fp.seek(0, os.SEEK_END) + rows * columns * a_pixel
+        packed = _file(image).seek(0, os.SEEK_END) + rows * columns * a_pixel
     return max(turned, packed)

@@ -179,7 +179,7 @@ def _upright(image: ImageFile.ImageFile, name: str, values: Callable[[Image.Imag
             orientation = _orientation(image)
         except DAMAGE as error:
             image.close()
-            raise damaged(name, image.format, error) from error
+            raise damaged(name, image.format or "image", error) from error
         (width, height), of_one = image.size, values(image.crop((0, 0, 1, 1)))
         size = (width, height) if orientation in _ON_ITS_SIDE else (height, width)
         upright = np.empty((*size, *of_one.shape[2:]), of_one.dtype)
@@ -216,4 +216,4 @@ def _brightness(image: Image.Image) -> np.ndarray:
 
 def _marked(image: Image.Image) -> np.ndarray:
     """(H, W) bool of a decoded mask; 16-bit mono as stored: a defect marked by the value 1 would round to 0."""
-    return np.asarray(image) > 0 if image.mode in DEEP_MODES else _rgb(image).any(axis=-1)
+    return (np.asarray(image) if image.mode in DEEP_MODES else _rgb(image).max(axis=-1)) > 0

@@ -14,7 +14,7 @@ from inspect_core.detectors.kernel_pca import KernelPCA
 from inspect_core.detectors.mahalanobis import Mahalanobis
 from inspect_core.detectors.mahalanobis.per_location import whitening_blocks
 from inspect_core.detectors.quadrics import Quadrics
-from inspect_core.detectors.quadrics.distances import hilbert_schmidt_norm
+from inspect_core.detectors.quadrics.distances import hilbert_schmidt_norm, monomial_coefficients
 
 Graph = tuple[Tensor | None, nn.Module]
 """Columns (d, k) that are applied to the joined channels, None for all of them as they are, and the module."""
@@ -92,33 +92,24 @@ class KernelSpaceErrors(nn.Module):
 
 
 class QuadricDistances(nn.Module):
-    """`Quadrics.score` with the first m, for points in the coordinates of the fit but for the shift.
-
-    f and h^2 = |A x + b / 2|^2 are quadratic forms both: one product of all x_i x_j, i <= j, gives them, and the
-    half gradients, m r numbers a patch, are never there.
-    """
+    """`Quadrics.score` with the first m, for points in the coordinates of the fit but for the shift."""
 
     def __init__(self, detector: Quadrics, m: int) -> None:
         super().__init__()
         A, b, c = (part[:m].double().cpu() for part in (detector.A, detector.b, detector.c))
-        r = A.shape[1]
-        first, second = torch.triu_indices(r, r)
-        twice = torch.where(first == second, 1.0, 2.0).double()
-        quadratic = torch.cat([A, A @ A])[:, first, second] * twice
-        linear = torch.cat([b, (A @ b[:, :, None])[..., 0]])
-        offset = torch.cat([c, b.square().sum(1) / 4])
-        shift = _coordinates(detector.shift[None], detector)
-        norm = hilbert_schmidt_norm(A)[:, None]
-        constant(self, first=first, second=second, shift=shift.T.float(), quadratic=quadratic.float(),
-                 linear=linear.float(), offset=offset[:, None].float(), norm=norm.float())  # fmt: skip
+        first, second = torch.triu_indices(A.shape[1], A.shape[1])
+        quadratic, linear, offset = monomial_coefficients(A, b, c).float().split([len(first), A.shape[1], 1], dim=1)
+        norm, shift = hilbert_schmidt_norm(A).float()[:, None], _coordinates(detector.shift[None], detector).float().T
+        constant(self, first=first, second=second, quadratic=quadratic, linear=linear, offset=offset, norm=norm,
+                 shift=shift)  # fmt: skip
         self.unit, self.m = float(detector.scale), m
 
     def forward(self, features: Tensor) -> Tensor:
         x = features.flatten(2) - self.shift
         pairs = x.index_select(1, self.first) * x.index_select(1, self.second)
         forms = self.quadratic @ pairs + self.linear @ x + self.offset
-        size, steepness = forms[:, : self.m].abs(), forms[:, self.m :].clamp(min=0.0)
-        root = (steepness + size * self.norm).sqrt() + steepness.sqrt()
+        size, square = forms[:, : self.m].abs(), forms[:, self.m :].clamp(min=0.0)
+        root = (square + size * self.norm).sqrt() + square.sqrt()
         distances = torch.where(size == 0, size, size / root)
         return (distances.mean(1) * self.unit).unflatten(1, features.shape[2:])
 

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 RESIZE_RULE = "squash, Pillow BILINEAR"
 DIRECTION = "higher is more anomalous"
@@ -20,7 +21,7 @@ class Rule:
     """words: what a value has to be, as an error says it; holds: whether a value is that."""
 
     words: str
-    holds: Callable[[object], bool]
+    holds: Callable[[Any], bool]
 
 
 def number(low: float, high: float) -> Rule:
@@ -152,7 +153,7 @@ CLASSIFIERS = {
 """The parameters of the kinds' classifier, by its parent."""
 
 
-def check(document: object, detectors: Mapping[str, Mapping[str, Rule]] | None) -> None:
+def check(document: Any, detectors: Mapping[str, Mapping[str, Rule]] | None) -> None:
     """Raises ValueError naming the first field of recipe.json that is missing, unknown, or not what it must be.
 
     detectors: the parameters of each method's detector, by the method's name; None: what a method says of its own is

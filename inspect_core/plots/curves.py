@@ -12,8 +12,8 @@ VANISHED = 1e-7  # of an eigenvalue: what float32 statistics leave where nothing
 COUNTS = ((0.0, "#c2410c"), (0.5, "#e6dfd3"), (1.0, "#0f766e"))
 
 
-def eigenvalues(fractions: np.ndarray, q: int, held: float, look: Look) -> go.Figure:
-    """Shares of variance (r,) on log scales, largest first, with the cut at q components that hold `held` of it."""
+def eigenvalues(fractions: np.ndarray, q: int, explained: float, look: Look) -> go.Figure:
+    """Shares of variance (r,) on log scales, largest first, the cut at q components that explain that much of it."""
     figure = blank(look, height=380)
     number = np.arange(1, len(fractions) + 1)
     figure.add_scatter(
@@ -25,7 +25,7 @@ def eigenvalues(fractions: np.ndarray, q: int, held: float, look: Look) -> go.Fi
         title="component, largest first", type="log", dtick=1, range=[0, np.log10(len(fractions)) + 0.02]
     )
     figure.update_yaxes(title="fraction of the variance", type="log", dtick=1, exponentformat="power")
-    mark_value(figure, max(q, 1), f"q = {q} keeps {held:.1%}; what lies right of it is scored", look)
+    mark_value(figure, max(q, 1), f"q = {q} keeps {explained:.1%}; what lies right of it is scored", look)
     return figure
 
 

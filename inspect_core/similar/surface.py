@@ -48,8 +48,10 @@ class KnownSurface:
         sqrt(o^2 + r^2), o the score of eq. 16 and r the distance to the space of the components.
         """
         unit = _finite_unit(embeddings)
-        basis, shift = self.quadrics.basis.numpy(), self.quadrics.shift.numpy()
         within = self.quadrics.score(unit).numpy().astype(np.float64)
+        if self.quadrics.basis is None:
+            return within
+        basis, shift = self.quadrics.basis.numpy(), self.quadrics.shift.numpy()
         centred = unit - shift
         outside = centred - (centred @ basis) @ basis.T
         return np.hypot(within, np.linalg.norm(outside, axis=1))

@@ -1,6 +1,6 @@
 """A study: photos, their stored features and one fit, from which parameters and limits are moved live."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -14,7 +14,7 @@ from inspect_core.features.extraction import Preparation, published_with_nearest
 from inspect_core.features.store import Store
 from inspect_core.guard.model import Guard
 from inspect_core.images.folders import Sample, Samples, Split, split
-from inspect_core.images.read import ImageError, read
+from inspect_core.images.read import read
 from inspect_core.images.splitting import crossed
 from inspect_core.judge.anomaly_map import AREA, largest_area
 from inspect_core.methods.method import Patches
@@ -24,12 +24,10 @@ from inspect_core.recipe import BackboneChoice, Provenance, Recipe
 from inspect_core.runtime.progress import Cancel, Report, stage, tell
 from inspect_core.runtime.versions import library_versions
 from inspect_core.similar.known_cases import KnownCases
+from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
 from inspect_core.verdict import Limits
 from inspect_core.view import View, costs_of, looks_of
-
-SAMPLING_FRACTION = 0.1
-"""Of the progress of a fit that draws a sample of the patches first."""
 
 
 class Study:
@@ -73,13 +71,12 @@ class Study:
         self.preparation = Preparation(backbone, grid, looks, nearest)
         shown = len(self.split.calibrate) + len(self.split.choose) + len(self.split.judge)
         costs_of(self.methods, self.parameters, self.preparation, fit=len(self.split.fit), shown=shown)
-        self.skipped: list[tuple[str, str]] = []
         self.scored: ScoredPhotos | None = None
         self._exact: tuple[dict[str, int], ScoredPhotos] | None = None
         self._left_out: dict[str, tuple[View, ...]] = {}
-        self._seen: dict[str, tuple[str, tuple[int, int]]] = {}
         self._keep_all = store.would_fit(self.preparation.bytes_per_photo * (len(self.split.fit) + shown))
-        self._streamed = frozenset() if self._keep_all else frozenset(sample.name for sample in self.split.fit)
+        streamed = frozenset() if self._keep_all else frozenset(sample.name for sample in self.split.fit)
+        self._features = PhotoFeatures(self.preparation, store, streamed)
 
     def extract(self, progress: Report | None = None, cancelled: Cancel | None = None) -> "Study":
         """Run the network once over every photo whose features are to be kept; photos already stored cost no run.
@@ -87,14 +84,10 @@ class Study:
         The photos to fit are kept too when all fit into the store, else they stream through at the fit.
         progress(share, step) is called after each photo. Raises Cancelled when `cancelled` returns True.
         """
-        to_do = [
-            *self.split.calibrate,
-            *self.split.choose,
-            *self.split.judge,
-            *(self.split.fit if self._keep_all else ()),
-        ]
+        to_do = [*self.split.calibrate, *self.split.choose, *self.split.judge]
+        to_do += self.split.fit if self._keep_all else ()
         for done, sample in enumerate(to_do, start=1):
-            self._features(sample)
+            self._features.of(sample)
             tell(progress, cancelled, done / len(to_do), f"reading photo {done} of {len(to_do)}")
         return self
 
@@ -105,7 +98,7 @@ class Study:
         scored by a detector fitted without the third of the photos that it belongs to.
         Same seed, same machine: the same model to the bit.
         """
-        if not self._seen:
+        if not self._features.found:
             self.extract(stage(progress, 0.0, 0.7), cancelled)
         learning = stage(progress, 0.7, 0.85)
         stand_ins = () if self.split.calibrate else crossed(self.split.fit, self.split.groups, seed=self.seed)
@@ -139,11 +132,7 @@ class Study:
         look = self.preparation.looks[number]
         columns = None if look.projection is None else torch.from_numpy(look.projection)
         detector = METHODS[self.methods[number]].fit(
-            self._patches(
-                self.split.fit if samples is None else samples,
-                number,
-                lambda fraction: tell(progress, cancelled, fraction, "learning what good looks like"),
-            ),
+            self._patches(self.split.fit if samples is None else samples, number, progress, cancelled),
             None if columns is None else columns.to(self.preparation.backbone.device),
             self.seed,
             self.parameters[number],
@@ -155,21 +144,15 @@ class Study:
 
         Raises ValueError for a parameter that decides the features (k), or one the methods do not know.
         """
+        now = self.preparation
         other = Study(
-            self.split,
-            self.preparation.backbone,
-            self.store,
-            method=self.method,
-            parameters=self.given | dict(parameters),
-            grid=self.preparation.grid,
-            taps=[look.taps for look in self.preparation.looks],
-            nearest=self.preparation.nearest,
-            area=self.area,
-            seed=self.seed,
-        )
-        if other.preparation.keys != self.preparation.keys:
+            self.split, now.backbone, self.store, method=self.method, parameters=self.given | dict(parameters),
+            grid=now.grid, taps=[look.taps for look in now.looks], nearest=now.nearest, area=self.area, seed=self.seed,
+        )  # fmt: skip
+        if other.preparation.keys != now.keys:
             raise ValueError(f"parameters {dict(parameters)} need other features; make a new study of the photos")
-        other._seen, other.skipped = dict(self._seen), list(self.skipped)
+        other._features.found.update(self._features.found)
+        other._features.skipped.extend(self._features.skipped)
         return other
 
     def patch_sample(self, count: int, cancelled: Cancel | None = None, *, view: int = 0) -> Tensor:
@@ -177,22 +160,21 @@ class Study:
 
         n is `count` or all. Raises Cancelled when `cancelled` returns True.
         """
-        patches = self._patches(self.split.fit, view, lambda fraction: tell(None, cancelled, fraction, ""))
-        return patches.sample(count)
+        return self._patches(self.split.fit, view, None, cancelled).sample(count)
 
     def scored_photo(self, sample: Sample, part: str) -> tuple[ScoredPhoto, tuple[Tensor, ...]] | None:
         """A photo of the study as one to score, and its (1, h, w, k) features for each view; None for a damaged one."""
-        features = self._features(sample)
+        features = self._features.of(sample)
         if features is None:
             return None
-        digest, size = self._seen[sample.name]
+        digest, size = self._features.found[sample.name]
         group = self.split.groups.get(sample.name)
         photo = ScoredPhoto(sample.name, digest, size, sample.kind, part, sample.path, sample.mask, sample.group, group)
         return photo, features
 
     def features(self, photo: ScoredPhoto) -> tuple[Tensor, ...]:
         """(1, h, w, k) patch features of a photo for each view, from the store when there, else from the network."""
-        stored = self._stored(photo.digest)
+        stored = self._features.stored(photo.digest)
         return self.preparation.features(read(photo.path).pixels) if stored is None else stored
 
     def begin_with(self, **live: int) -> None:
@@ -200,19 +182,24 @@ class Study:
 
         Raises ValueError for a parameter that does not move live in this detector.
         """
-        scored = self._fitted()
+        scored = self.results
         for name, value in live.items():
             scored.live[name] = int(value) if name == AREA else scored.stop_of(name, int(value))
 
     @property
+    def skipped(self) -> list[tuple[str, str]]:
+        """(name, reason) of the photos that turned out damaged."""
+        return self._features.skipped
+
+    @property
     def photos(self) -> tuple[ScoredPhoto, ...]:
         """The calibrate and judge photos, in the order of every score and map."""
-        return self._fitted().photos
+        return self.results.photos
 
     @property
     def live(self) -> dict[str, int]:
         """The live parameters at their values to begin with, by name."""
-        return dict(self._fitted().live)
+        return dict(self.results.live)
 
     def scores(self, **live: int) -> np.ndarray:
         """(photos,) image scores in the order of `photos`: equal to the bit to what `inspect` gives.
@@ -230,7 +217,7 @@ class Study:
 
         Raises ValueError for a value outside the fit.
         """
-        scored = self._fitted()
+        scored = self.results
         if scored.has(live):
             return scored
         wanted = {name: value for name, value in (scored.live | dict(live)).items() if name != AREA}
@@ -256,33 +243,31 @@ class Study:
         return self.at(live).default_limits(**live)
 
     def recipe(
-        self,
-        limits: Limits | None = None,
-        *,
-        product: str = "part",
-        author: str = "you",
-        reason: str = "",
-        parent: str | None = None,
-        guard: Guard | None = None,
-        gallery: KnownCases | None = None,
-        defect_types: DefectTypes | None = None,
-        **live: int,
-    ) -> Recipe:
+        self, limits: Limits | None = None, *, product: str = "part", author: str = "you", reason: str = "",
+        parent: str | None = None, guard: Guard | None = None, gallery: KnownCases | None = None,
+        defect_types: DefectTypes | None = None, **live: int,
+    ) -> Recipe:  # fmt: skip
         """The recipe with the limits and live parameter in force; default limits when none are given."""
-        preparation, in_force = self.preparation, self._fitted().live | live
+        preparation, in_force = self.preparation, self.results.live | live
         backbone, scored = preparation.backbone, self.at(in_force)
         setters = [photo for photo, sets in zip(scored.photos, scored.setters(), strict=True) if sets]
         rows = zip(setters, self.calibration_scores(**in_force), strict=True)
         views = tuple(
-            replace(view, scales=self._fitted().scales(i, view.stops) | scored.scales(i, [view.value(in_force)]))
-            for i, view in enumerate(self._fitted().views)
+            replace(view, scales=self.results.scales(i, view.stops) | scored.scales(i, [view.value(in_force)]))
+            for i, view in enumerate(self.results.views)
         )
+        note = f"learned from {len(self.split.fit)} good photos"
+        provenance = Provenance(
+            datetime.now(UTC).isoformat(timespec="seconds"), author, reason, parent,
+            seeds={"split": self.seed, "detector": self.seed}, versions=library_versions(),
+            photos=str(self.split.fit[0].root), calibration_note=note,
+        )  # fmt: skip
         return Recipe(
-            product=product,
-            backbone=BackboneChoice(backbone.name, tuple(backbone.taps), backbone.weight_digest, tuple(backbone.size)),
-            grid=preparation.grid,
-            nearest=preparation.nearest,
-            views=views,
+            product,
+            BackboneChoice(backbone.name, tuple(backbone.taps), backbone.weight_digest, tuple(backbone.size)),
+            preparation.grid,
+            preparation.nearest,
+            views,
             live=in_force,
             limits=limits or self.default_limits(**in_force),
             calibration=tuple(
@@ -296,19 +281,12 @@ class Study:
             guard=guard,
             gallery=gallery,
             defect_types=defect_types,
-            provenance=Provenance(
-                created=datetime.now(UTC).isoformat(timespec="seconds"),
-                author=author,
-                reason=reason,
-                parent=parent,
-                seeds={"split": self.seed, "detector": self.seed},
-                versions=library_versions(),
-                photos=str(self.split.fit[0].root),
-                calibration_note=f"learned from {len(self.split.fit)} good photos",
-            ),
+            provenance=provenance,
         )
 
-    def _fitted(self) -> ScoredPhotos:
+    @property
+    def results(self) -> ScoredPhotos:
+        """`scored`, where that is there. Raises ValueError before the fit."""
         if self.scored is None:
             raise ValueError("nothing has been fitted yet; call fit first")
         return self.scored
@@ -321,55 +299,7 @@ class Study:
             for i in range(count)
         )
 
-    def _features(self, sample: Sample) -> tuple[Tensor, ...] | None:
-        """(1, h, w, k) for each view, from the store when there, else from the network; None for a damaged photo."""
-        if sample.name in self._seen and (stored := self._stored(self._seen[sample.name][0])) is not None:
-            return stored
-        try:
-            picture = read(sample.path)
-        except ImageError as error:
-            if (sample.name, str(error)) not in self.skipped:
-                self.skipped.append((sample.name, str(error)))
-            return None
-        self._seen[sample.name] = picture.digest, picture.pixels.shape[:2]
-        if (stored := self._stored(picture.digest)) is not None:
-            return stored
-        features = self.preparation.features(picture.pixels)
-        if sample.name not in self._streamed:
-            for key, own in zip(self.preparation.keys, features, strict=True):
-                self.store.put(f"{picture.digest}-{key}", own.cpu().numpy())
-        return features
-
-    def _stored(self, digest: str) -> tuple[Tensor, ...] | None:
-        """The features of a photo of this content for each view; None when one of them is not in the store."""
-        found = []
-        for key, shape in zip(self.preparation.keys, self.preparation.shapes, strict=True):
-            stored = self.store.get(f"{digest}-{key}", shape)
-            if stored is None:
-                return None
-            found.append(torch.from_numpy(stored).to(self.preparation.backbone.device))
-        return tuple(found)
-
-    def _patches(self, samples: Sequence[Sample], view: int, report: Callable[[float], None]) -> Patches:
-        """The patches of these photos as one view sees them."""
-        _, height, width, channels = self.preparation.shapes[view]
-        places = height * width
-
-        def stream(whole: float = 1.0) -> Iterator[Tensor]:
-            for done, sample in enumerate(samples, start=1):
-                if (features := self._features(sample)) is not None:
-                    yield features[view]
-                report(whole * done / len(samples))
-
-        def sample(count: int) -> Tensor:
-            rng, each = np.random.default_rng(self.seed), -(-count // len(samples))
-            rows = []
-            for features in stream(SAMPLING_FRACTION):
-                chosen = np.sort(rng.permutation(places)[:each])
-                rows.append(features.reshape(places, -1)[torch.from_numpy(chosen)])
-            return torch.cat(rows)[:count]
-
-        def learned(fraction: float) -> None:
-            report(SAMPLING_FRACTION + (1 - SAMPLING_FRACTION) * fraction)
-
-        return Patches(len(samples), (height, width), channels, stream, sample, learned)
+    def _patches(
+        self, samples: Sequence[Sample], view: int, progress: Report | None, cancelled: Cancel | None
+    ) -> Patches:
+        return self._features.patches(samples, view, seed=self.seed, progress=progress, cancelled=cancelled)

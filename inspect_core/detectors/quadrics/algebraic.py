@@ -27,21 +27,35 @@ def monomial_count(d: int) -> int:
     return d * (d + 1) // 2
 
 
+def monomials(x: Tensor) -> Tensor:
+    """(x_i x_j for i <= j, x, 1) of every point, (p, n) with p = (d + 1)(d + 2) / 2, for x (n, d)."""
+    n, d = x.shape
+    points, z = x.T.contiguous(), x.new_empty((d + 1) * (d + 2) // 2, n)
+    on_cpu = x.device.type == "cpu"
+    # On a CPU by NumPy: torch would wake its threads for each of the d short products.
+    values, products = (points.numpy(), z.numpy()) if on_cpu else (points, z)
+    multiply = np.multiply if on_cpu else torch.mul
+    start = 0
+    for i in range(d):
+        multiply(values[i], values[i:], out=products[start : start + d - i])  # ty: ignore[no-matching-overload]
+        start += d - i
+    z[start:-1], z[-1] = points, 1
+    return z
+
+
 def monomial_moments(x: Tensor, *, report: Callable[[float], None] | None = None) -> np.ndarray:
-    """(1/n) sum z z' with z = (x_i x_j for i <= j, x, 1), float64, (p, p), for x (n, d).
+    """(1/n) sum z z' with z = `monomials`, float64, (p, p), for x (n, d).
 
     `report` is called with the fraction done and may raise.
     """
     n, d = x.shape
-    rows, columns = np.triu_indices(d)
-    p = len(rows) + d + 1
+    p = monomial_count(d) + d + 1
     total = np.zeros((p, p))
     for start in range(0, n, ROWS_PER_BLOCK):
         if report is not None:
             report(start / n)
-        points = x[start : start + ROWS_PER_BLOCK].to("cpu", torch.float64).numpy()
-        z = np.concatenate([points[:, rows] * points[:, columns], points, np.ones((len(points), 1))], axis=1)
-        total += z.T @ z
+        z = monomials(x[start : start + ROWS_PER_BLOCK].to("cpu", torch.float64)).numpy()
+        total += z @ z.T
     return total / n
 
 

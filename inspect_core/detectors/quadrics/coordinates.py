@@ -71,7 +71,7 @@ def to_coordinates(x: Tensor, *, shift: Tensor, scale: Tensor, basis: Tensor | N
     basis = None if basis is None else basis.to(x.device)
     blocks = []
     for rows in x.split(ROWS_PER_BLOCK):
-        centred = rows.double() - shift
+        centred = rows - shift  # float64, as shift is
         blocks.append(((centred if basis is None else centred @ basis) / scale).to(dtype))
     return torch.cat(blocks)
 

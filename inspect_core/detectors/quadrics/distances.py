@@ -64,6 +64,22 @@ def value_and_half_gradient(A: Tensor, b: Tensor, c: Tensor, x: Tensor) -> tuple
     return value.reshape(*x.shape[:-1], m), half_gradient.reshape(*x.shape[:-1], m, d)
 
 
+def monomial_coefficients(A: Tensor, b: Tensor, c: Tensor) -> Tensor:
+    """Of the m functions f_k and then of the m functions h_k^2 = ||A_k x + b_k / 2||^2, (2 m, p), in `monomials`."""
+    m, d = b.shape
+    rows, columns = torch.triu_indices(d, d)
+    coefficients = A.new_empty(2, m, len(rows) + d + 1)
+    for k in range(m):  # one at a time, for all squares at once would take as much memory as A
+        coefficients[0, k, : len(rows)], coefficients[1, k, : len(rows)] = (
+            part[rows, columns] for part in (A[k], A[k] @ A[k])
+        )
+    coefficients[:, :, : len(rows)] *= torch.where(rows == columns, 1.0, 2.0).to(A)
+    coefficients[0, :, len(rows) : -1], coefficients[0, :, -1] = b, c
+    coefficients[1, :, len(rows) : -1] = (A @ b[:, :, None])[:, :, 0]
+    coefficients[1, :, -1] = b.square().sum(1) / 4
+    return coefficients.flatten(0, 1)
+
+
 def hilbert_schmidt_norm(A: Tensor) -> Tensor:
     """||A_k||_HS, (m,) for A (m, d, d)."""
     return torch.linalg.vector_norm(A.flatten(1), dim=1)

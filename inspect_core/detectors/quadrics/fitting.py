@@ -216,7 +216,7 @@ def _mean_distances(coefficients: Coefficients, points: Tensor) -> Tensor:
     """Mean d2 of the points to every quadric, (m,) float64, over blocks of rows."""
     A, b, c = coefficients
     total = torch.zeros(len(c), dtype=torch.float64, device=points.device)
-    for rows in points.split(rows_per_block(b)):
+    for rows in points.split(rows_per_block(b.numel())):
         total += distance_2(A, b, c, rows.to(A.dtype)).sum(dim=0, dtype=torch.float64)
     return total / len(points)
 

@@ -64,14 +64,14 @@ def _one_spectrum(view: View, live: dict[str, int]) -> None:
     if not len(fractions):
         st.info("The good patches do not vary at all, so there is no spectrum to show.")
         return
-    held = float(explained(view.detector, [q])[0])
+    fraction = float(explained(view.detector, [q])[0])
     st.markdown(
-        f"Good patches vary in {len(fractions)} directions. The first **{q}** hold **{held:.1%}** of it and count as "
-        "normal; a new patch is scored by what it has in the others."
+        f"Good patches vary in {len(fractions)} directions. The first **{q}** hold **{fraction:.1%}** of it and count "
+        "as normal; a new patch is scored by what it has in the others."
     )
     st.plotly_chart(
-        curves.eigenvalues(fractions, q, held, look()), theme=None, key="eigenvalues", config=NO_BAR,
-        alt=f"Fraction of variance of each component on a log scale; the first {q} hold {held:.1%}.",
+        curves.eigenvalues(fractions, q, fraction, look()), theme=None, key="eigenvalues", config=NO_BAR,
+        alt=f"Fraction of variance of each component on a log scale; the first {q} hold {fraction:.1%}.",
     )  # fmt: skip
     st.caption(
         "A steep fall means that good patches are alike and few directions describe them. A flat curve right of the "

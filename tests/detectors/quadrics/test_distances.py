@@ -6,7 +6,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspect_core.detectors.quadrics.distances import distance_1, distance_2, distance_algebraic
+from inspect_core.detectors.quadrics.algebraic import monomials
+from inspect_core.detectors.quadrics.distances import (
+    distance_1,
+    distance_2,
+    distance_algebraic,
+    monomial_coefficients,
+)
 
 
 def random_quadrics(seed, *, m=3, d=4):
@@ -17,6 +23,18 @@ def random_quadrics(seed, *, m=3, d=4):
 
 def unit_sphere(d=3):
     return np.eye(d)[None], np.zeros((1, d)), -np.ones(1)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
+def test_one_product_with_the_monomials_gives_values_and_squared_half_gradients(dtype, tolerance):
+    A, b, c, rng = random_quadrics(1)
+    x = rng.standard_normal((20, 4))
+    coefficients = monomial_coefficients(*(torch.from_numpy(part) for part in (A, b, c))).to(dtype)
+    values, squares = (coefficients @ monomials(torch.from_numpy(x).to(dtype))).chunk(2)
+    half_gradient = np.einsum("kij,nj->kni", A, x) + b[:, None] / 2
+    expected = np.einsum("ni,kij,nj->kn", x, A, x) + b @ x.T + c[:, None]
+    np.testing.assert_allclose(values.numpy(), expected, atol=tolerance * np.abs(expected).max())
+    np.testing.assert_allclose(squares.numpy(), np.square(half_gradient).sum(-1), rtol=tolerance, atol=tolerance)
 
 
 def test_distances_follow_their_formulas():
