@@ -18,14 +18,13 @@ from pathlib import Path, PurePath
 
 import numpy as np
 
-from inspect_core.defect_types.classifier import UNKNOWN_TYPE
 from inspect_core.images.listing import is_image
 from inspect_core.images.samples import shown
 from inspect_core.plots import heatmap
 from inspect_core.recipe import Recipe
 from inspect_core.records.place import PlaceError, check_folder
 from inspect_core.runtime.unfinished import replacing
-from inspect_core.verdict import Verdict
+from inspect_core.verdict import UNKNOWN_TYPE, Verdict
 
 CSV_COLUMNS = (
     "name",

@@ -12,7 +12,6 @@ from inspect_core.classify.kernel_density import KernelDensityClassifier
 from inspect_core.images.boxes import Box, cropped
 from inspect_core.judge.anomaly_map import Region
 
-UNKNOWN_TYPE = "unknown defect type"
 MARGIN = 1.5
 _LOG_OF_NOTHING = float(np.finfo(np.float64).min)
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inspect_core.defect_types.classifier import UNKNOWN_TYPE
 from inspect_core.judge.checks import as_finite_number
 from inspect_core.package import manifest
 from inspect_core.package.manifest import Package, RecipeError, refusing
-from inspect_core.verdict import Limits, Verdict
+from inspect_core.verdict import UNKNOWN_TYPE, Limits, Verdict
 
 MOST = 12
 TOLERANCE = 1e-4
