@@ -19,6 +19,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--photos", type=path_argument,
         help="folder of the photos it was calibrated with and judged by; where they lay at the fit otherwise",
     )  # fmt: skip
+    parser.add_argument(
+        "--bits", type=int, choices=(32, 16, 8), default=32,
+        help="16: constants stored in 16 bits; 8: the network in whole numbers too; refused when scores change by it",
+    )  # fmt: skip
     parser.add_argument("--also", type=path_argument, nargs="+", help="more photos to compare, or folders of them")
 
 
@@ -27,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     found = find_photos(recipe, options.photos)
     also = [path for _, path in photos_in(options.also)] if options.also else []
     with bar() as report:
-        parity = export(recipe, options.out, check_images=[*found.paths, *also], report=report)
+        parity = export(recipe, options.out, check_images=[*found.paths, *also], bits=options.bits, report=report)
     if found.missing:
         say(f"Note: {len(found.missing)} photos of the recipe were not found, {found.missing[0]} among them.")
     for part in parity.left_out:

@@ -7,12 +7,13 @@ import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from inspect_core.features.backbones import Backbone
-from inspect_core.images.read import ImageError, Picture, read
+from inspect_core.images.read import ImageError, Picture, read, squash
 from inspect_core.package import golden, manifest
 from inspect_core.package.golden import Golden
 from inspect_core.recipe import Recipe, inspect, loaded_backbone
@@ -23,6 +24,8 @@ from inspect_core.runner import PARTS, ExportedModel, Runner
 from inspect_core.runtime.progress import Cancel, Report, stage, tell
 
 OTHER_PHOTO = "other"
+QUANTISED_WITH = 32
+"""Photos that tell the ranges of a network in whole numbers."""
 
 
 class ExportError(ValueError):
@@ -64,13 +67,15 @@ def export(
     path: str | Path,
     *,
     check_images: Sequence[str | Path],
+    bits: int = 32,
     report: Report | None = None,
     cancelled: Cancel | None = None,
 ) -> Parity:
     """Write the recipe with its graph, proof and golden images to `path`, a zip when it ends in .zip, else a folder.
 
     check_images: photos to compare app and line on, those of `check_photos.find_photos` and any others; a photo that
-    cannot be read is passed over. The app's side runs on the CPU.
+    cannot be read is passed over. The app's side runs on the CPU. bits: 16 stores constants in float16, 8 also runs the
+    network in whole numbers, each under the same proof.
     Raises ExportError, and writes nothing, when a verdict differs, when a score differs by more than
     `golden.tolerance`, and when there is no photo to prove it with; OSError as `recipe_file.save`; Cancelled.
     """
@@ -78,7 +83,7 @@ def export(
     backbone = loaded_backbone(recipe.backbone, "cpu")
     tell(report, cancelled, 0.0, "writing the graph")
     files = recipe_file.files_of(recipe)
-    files[manifest.MODEL] = line_network.exported(recipe, backbone)
+    files[manifest.MODEL] = _graph(recipe, backbone, check_images, bits)
     model = _model(files, recipe)
     compared = _compare(recipe, backbone, model, check_images, stage(report, 0.2, 0.9), cancelled)
     parity = _parity(recipe, [row for row, _ in compared])
@@ -87,6 +92,19 @@ def export(
     tell(report, cancelled, 0.9, "reading it back")
     recipe_file.write(files, path, check=Runner)
     return parity
+
+
+def _graph(recipe: Recipe, backbone: Backbone, check_images: Sequence[str | Path], bits: int) -> bytes:
+    content = line_network.exported(recipe, backbone)
+    if bits == 32:
+        return content
+    # Imported where it is used: the tools that make a graph smaller are wanted by few.
+    from inspect_core.records.reduced_graph import with_eight_bit_network, with_half_weights
+
+    if bits == 8:
+        some = islice(_pictures(check_images), QUANTISED_WITH)
+        content = with_eight_bit_network(content, [squash(picture.pixels, backbone.size) for _, picture in some])
+    return with_half_weights(content)
 
 
 def _model(files: dict[str, bytes], recipe: Recipe) -> ExportedModel:

@@ -117,3 +117,27 @@ def test_photos_are_found_by_content_wherever_they_lie(small_recipe, product, tm
     assert set(found.missing) == {row.name for row in recipe.calibration}
     with pytest.raises(ValueError, match=r"none of the \d+ photos .* name the folder they are in with --photos"):
         find_photos(replace(recipe, provenance=replace(recipe.provenance, photos=None)))
+
+
+@pytest.mark.parametrize("bits", [16, 8])
+def test_fewer_bits_pass_the_same_proof_or_are_refused(small_recipe, tmp_path, bits):
+    recipe = small_recipe("mahalanobis")
+    paths = find_photos(recipe).paths
+    export(recipe, tmp_path / "whole", check_images=paths)
+    wide = replace(recipe, limits=Limits(*2 * [1e6]))
+    export(wide, tmp_path / "few", check_images=paths, bits=bits)
+    sizes = [(tmp_path / name / manifest.MODEL).stat().st_size for name in ("whole", "few")]
+    assert sizes[1] < 0.85 * sizes[0]
+    with pytest.raises(ExportError, match="nothing was written"):
+        export(recipe, tmp_path / "refused", check_images=paths, bits=bits)
+    assert not (tmp_path / "refused").exists()
+
+
+def test_openvino_reads_the_same_file(small_recipe, small_backbone):
+    openvino = pytest.importorskip("openvino", reason="OpenVINO is not installed here")
+    content = line_network.exported(small_recipe(JOINED), small_backbone)
+    core = openvino.Core()
+    model = core.compile_model(core.read_model(content), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    image = np.random.default_rng(0).integers(0, 255, (1, 64, 96, 3), np.uint8)
+    expected = session_of(content).run(["map"], {"images": image})[0]
+    np.testing.assert_allclose(model(image)["map"], expected, rtol=1e-3, atol=1e-4 * np.abs(expected).max())
