@@ -11,6 +11,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import sqlalchemy as sa
+from sqlalchemy.event import listen
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from inspect_core.audit.entry import KEY_LENGTH
@@ -77,6 +78,7 @@ _REMEDIES = (
     ("not a database", "it is no SQLite file; set LOUPE_DATABASE to another place, or restore a backup"),
     ("append-only", "its last entries do not fit together; run: python -m inspect_core verify"),
     ("unique", "its last entries do not fit together; run: python -m inspect_core verify"),
+    ("no row was found", "its head was removed; keep the damaged database for the auditor, and restore a backup"),
     ("no such", "its tables are not those of an audit log; set LOUPE_DATABASE to another database"),
     ("does not exist", "create the database or its user, or correct LOUPE_DATABASE"),
     ("password", "correct the user and password in LOUPE_DATABASE"),
@@ -96,7 +98,7 @@ class Database:
         url = url or os.environ.get("LOUPE_DATABASE") or f"sqlite:///{workspace.root() / 'loupe.sqlite'}"
         try:
             address = sa.make_url(url)
-        except ArgumentError as error:
+        except (ArgumentError, ValueError) as error:
             raise LogError(
                 "LOUPE_DATABASE is not the address of a database; write it as sqlite:////folder/loupe.sqlite or "
                 "postgresql://user:password@host/name"
@@ -148,8 +150,10 @@ class Database:
                 connection.execute(HEAD.insert().values(id=1, number=0, time="", digest=""))
 
     def _prepare_place(self, file: str | None) -> None:
-        """A pipe or a device would be waited for."""
-        path = Path(file or "")
+        """A pipe or a device would be waited for; what is kept in memory is gone when Loupe ends."""
+        if file in (None, "", ":memory:"):
+            raise LogError("LOUPE_DATABASE names no file; write it as sqlite:////folder/loupe.sqlite")
+        path = Path(file)
         if path.exists() and not path.is_file():
             raise LogError(f"the audit log {self.name} is no file; remove it, or set LOUPE_DATABASE to another place")
         if path.parent == workspace.root():
@@ -159,7 +163,7 @@ class Database:
     def _named_errors(self) -> Generator[None]:
         try:
             yield
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, sqlite3.Error) as error:
             reason = str(error.orig if isinstance(error, DBAPIError) else error).strip().splitlines()[0]
             remedy = next((words for part, words in _REMEDIES if part in reason.lower()), _OTHERWISE)
             raise LogError(f"the audit log {self.name} cannot be used ({reason}); {remedy}") from error
@@ -169,11 +173,11 @@ def _engine(address: sa.URL, is_sqlite: bool) -> sa.Engine:
     if not is_sqlite:
         limits = {"connect_timeout": WAIT_SECONDS} if address.get_backend_name() == "postgresql" else {}
         engine = sa.create_engine(address, pool_pre_ping=True, connect_args=limits)
-        sa.event.listen(engine, "begin", _begin_on_server)
+        listen(engine, "begin", _begin_on_server)
         return engine
     engine = sa.create_engine(address, connect_args={"timeout": WAIT_SECONDS})
-    sa.event.listen(engine, "connect", _set_up_sqlite)
-    sa.event.listen(engine, "begin", _begin_sqlite)
+    listen(engine, "connect", _set_up_sqlite)
+    listen(engine, "begin", _begin_sqlite)
     return engine
 
 

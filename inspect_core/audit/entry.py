@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 INSPECTION = "inspection"
 LIMITS_CHANGED = "limits changed"
@@ -31,7 +32,7 @@ class NewEntry:
     recipe: str = ""
     key: str | None = None
 
-    def stored(self) -> dict[str, str | None]:
+    def stored(self) -> dict[str, Any]:
         """Its columns as the database keeps them: facts as canonical JSON, without signs that a database refuses.
 
         Raises ValueError for an unknown kind, no user, a key that is too long, facts that are not JSON or not finite.

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from types import TracebackType
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -18,6 +19,7 @@ from inspect_core.audit.entry import CLOCK_SET_BACK, Entry, NewEntry, digest_of,
 
 __all__ = ["AuditLog", "Entry", "LogError", "NewEntry"]
 
+Row = dict[str, Any]
 BATCH = 1000
 TOLERATED_SECONDS = 2
 """By which the clocks of two machines that write one log may differ; an entry then has the time of the one before."""
@@ -68,32 +70,28 @@ class AuditLog:
         if not wanted:
             return []
         with self._database.writing() as connection:
-            number, time, digest = connection.execute(
-                sa.select(HEAD.c.number, HEAD.c.time, HEAD.c.digest).with_for_update()
-            ).one()
-            known = _rows_by_key(connection, [columns["key"] for columns in wanted if columns["key"] is not None])
+            head = connection.execute(sa.select(HEAD).with_for_update()).mappings().one()
+            known = _rows_by_key(connection, [columns["key"] for columns in wanted])
             rows, recorded = [], []
             for columns in wanted:
                 row = known.get(columns["key"])
                 if row is None:
-                    for columns_now, stamp in _stamped(columns, time):
-                        number, time = number + 1, stamp
-                        row = {"number": number, "time": time, **columns_now, "previous": digest}
-                        digest = row["digest"] = digest_of(row)
-                        rows.append(row)
-                    if row["key"] is not None:
-                        known[row["key"]] = row
+                    rows += _chained(columns, rows[-1] if rows else head)
+                    row = rows[-1]
+                    known |= {} if row["key"] is None else {row["key"]: row}
                 recorded.append(row)
             if rows:
                 connection.execute(ENTRIES.insert(), rows)
-                connection.execute(HEAD.update().values(number=number, time=time, digest=digest))
+                connection.execute(
+                    HEAD.update().values({name: rows[-1][name] for name in ("number", "time", "digest")})
+                )
         return [_entry(row) for row in recorded]
 
     def find(self, key: str) -> Entry | None:
         """The entry recorded under this key."""
         with self._database.reading() as connection:
-            row = _rows_by_key(connection, [storable(key)]).get(storable(key))
-        return row and _entry(row)
+            found = _rows_by_key(connection, [storable(key)])
+        return next(map(_entry, found.values()), None)
 
     def head(self) -> tuple[int, str]:
         """Number and digest of the last entry; (0, "") for an empty log."""
@@ -145,7 +143,8 @@ class AuditLog:
         noted: a digest that was noted elsewhere, which must still be in the log. Writers need not stop meanwhile.
         """
         number, digest = self.head()
-        problems, met, last = [], number == 0, {"number": 0, "time": "", "digest": ""}
+        problems, met = [], number == 0
+        last: Row = {"number": 0, "time": "", "digest": ""}
         while rows := self._rows(
             sa.select(ENTRIES).where(ENTRIES.c.number > last["number"]).order_by(ENTRIES.c.number).limit(BATCH)
         ):
@@ -165,29 +164,36 @@ class AuditLog:
             problems.append(f"the noted digest {noted} is not in the log: it was cut short, or written anew")
         return problems
 
-    def _rows(self, query: sa.Select) -> list[dict]:
+    def _rows(self, query: sa.Select) -> list[Row]:
         with self._database.reading() as connection:
             return [dict(row) for row in connection.execute(query).mappings()]
 
 
-def _rows_by_key(connection: sa.Connection, keys: list[str]) -> dict[str | None, dict]:
-    found: dict[str | None, dict] = {}
-    for start in range(0, len(keys), BATCH):
-        query = sa.select(ENTRIES).where(ENTRIES.c.key.in_(keys[start : start + BATCH]))
+def _rows_by_key(connection: sa.Connection, keys: list[str | None]) -> dict[str | None, Row]:
+    found: dict[str | None, Row] = {}
+    given = [key for key in keys if key is not None]
+    for start in range(0, len(given), BATCH):
+        query = sa.select(ENTRIES).where(ENTRIES.c.key.in_(given[start : start + BATCH]))
         found |= {row["key"]: dict(row) for row in connection.execute(query).mappings()}
     return found
 
 
-def _stamped(columns: dict, last: str) -> list[tuple[dict, str]]:
-    """An entry and its time; before it, when the clock was set back, an entry that says so."""
-    now = _now()
+def _chained(columns: Row, last: Mapping) -> list[Row]:
+    """The row of an entry after `last`; before it, when the clock was set back, one that says so."""
+    now, wanted = _now(), [columns]
     time = _in_utc(now)
-    if time >= last:
-        return [(columns, time)]
-    if (datetime.fromisoformat(last) - now).total_seconds() <= TOLERATED_SECONDS:
-        return [(columns, last)]
-    said = NewEntry(CLOCK_SET_BACK, {"last entry": last, "clock": time}, str(columns["user"])).stored()
-    return [(said, time), (columns, time)]
+    if time < last["time"]:
+        if (datetime.fromisoformat(last["time"]) - now).total_seconds() <= TOLERATED_SECONDS:
+            time = last["time"]
+        else:
+            facts = {"last entry": last["time"], "clock": time}
+            wanted = [NewEntry(CLOCK_SET_BACK, facts, columns["user"]).stored(), columns]
+    rows: list[Row] = []
+    for number, one in enumerate(wanted, last["number"] + 1):
+        previous = rows[-1]["digest"] if rows else last["digest"]
+        row = {"number": number, "time": time, **one, "previous": previous}
+        rows.append(row | {"digest": digest_of(row)})
+    return rows
 
 
 def _broken(last: Mapping, row: Mapping) -> list[str]:
