@@ -77,9 +77,7 @@ FIELD = "![x](http://192.0.2.1/x.png) <img src=http://192.0.2.1/y> www.example.c
 def hostile(recipe, product, tmp_path, monkeypatch):
     """A workspace with hostile recipes, and a folder of hostile photos; both named likewise."""
     workspace, photos = tmp_path / "workspace", tmp_path / PHOTO
-    provenance = replace(
-        recipe.provenance, author=FIELD, reason=FIELD, state=FIELD, created=FIELD, calibration_note=FIELD
-    )
+    provenance = replace(recipe.provenance, author=FIELD, reason=FIELD, created=FIELD, calibration_note=FIELD)
     save(replace(recipe, product=FIELD, provenance=provenance), workspace / "recipes" / f"{PHOTO}.zip")
     (workspace / "recipes" / f"broken {PHOTO}.zip").write_bytes(b"no zip")
     for place, kind in (("train/good", "train/good"), ("test/good", "test/good"), ("test/scratch", f"test/{PHOTO}")):
