@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from inspect_core.audit.entry import INSPECTION, OVERRIDE, Entry
+from inspect_core.audit.entry import INSPECTION, KINDS, OVERRIDE, Entry
 from inspect_core.audit.log import AuditLog
 from inspect_core.verdict import OTHER_PRODUCT, Limits
 
@@ -88,6 +88,15 @@ def read(log: AuditLog, *, since: datetime | None = None, until: datetime | None
     overrides = {entry.facts.get("entry"): entry for entry in log.entries(kind=OVERRIDE, since=since)}
     found = log.entries(kind=INSPECTION, since=since, until=until, newest=most)
     return [replace(of_entry(entry), overridden=overrides.get(entry.number)) for entry in found]
+
+
+def other_entries(
+    log: AuditLog, *, since: datetime | None = None, until: datetime | None = None, most: int
+) -> list[Entry]:
+    """Everything in the log of that time but inspections, the latest first. Raises LogError."""
+    kinds = (kind for kind in KINDS if kind != INSPECTION)
+    found = [entry for kind in kinds for entry in log.entries(kind=kind, since=since, until=until, newest=most)]
+    return sorted(found, key=lambda entry: -entry.number)[:most]
 
 
 def counts(inspections: Iterable[Inspection]) -> Counter[str]:

@@ -42,7 +42,7 @@ def card(path: Path, states: dict[str, str] | None) -> None:
             recipe = _checked(path)
             state = releasing.state_of(recipe.digest, states)
             _describe(path, recipe, state)
-            releasing.versions(recipe, _at_hand, states)
+            releasing.what_changed(recipe, _at_hand, states)
             missing = weights_panel.offer_missing(recipe.backbone.name, path.name)
         except Exception as error:  # whatever a file can cause ends at its own card
             st.error(shell.plain(_reason(path, error)), icon=":material/broken_image:")

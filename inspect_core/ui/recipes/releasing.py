@@ -47,12 +47,12 @@ def change_state(recipe: Recipe, state: str) -> None:
         _ask("Retire", RETIRED, life_cycle.retire, recipe)
 
 
-def versions(recipe: Recipe, others: Callable[[], dict[str, Recipe]], known: dict[str, str] | None) -> None:
+def what_changed(recipe: Recipe, others: Callable[[], dict[str, Recipe]], known: dict[str, str] | None) -> None:
     """What is different from the version it was made from, and from the one in force; who changed its state.
 
     others: the recipes at hand by digest, read when this is opened.
     """
-    with st.expander("Versions", key=f"versions-{recipe.digest}", on_change="rerun") as opened:
+    with st.expander("What changed", key=f"changed-{recipe.digest}", on_change="rerun") as opened:
         if not opened.open:
             return
         at_hand, parent = others(), recipe.provenance.parent
