@@ -42,7 +42,7 @@ def card(path: Path, states: dict[str, str] | None) -> None:
             recipe = _checked(path)
             state = releasing.state_of(recipe.digest, states)
             _describe(path, recipe, state)
-            releasing.what_changed(recipe, _at_hand, states)
+            releasing.what_changed(recipe, _at_hand, states, path.name)
             missing = weights_panel.offer_missing(recipe.backbone.name, path.name)
         except Exception as error:  # whatever a file can cause ends at its own card
             st.error(shell.plain(_reason(path, error)), icon=":material/broken_image:")
@@ -53,7 +53,7 @@ def card(path: Path, states: dict[str, str] | None) -> None:
                 "Open", key=f"open-{path.name}", type="primary", icon=":material/folder_open:", disabled=missing
             ):
                 _open(recipe)
-            releasing.change_state(recipe, state)
+            releasing.change_state(recipe, state, path.name)
             st.download_button(
                 "Download", _zip_of(path), file_name=f"{path.stem}.zip", mime="application/zip",
                 key=f"download-{path.name}", icon=":material/download:", on_click="ignore",

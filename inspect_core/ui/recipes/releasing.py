@@ -39,20 +39,22 @@ def badge(state: str) -> None:
     st.badge(shell.plain(state), icon=ICONS.get(state, ":material/help:"), color=COLOURS.get(state, "gray"))
 
 
-def change_state(recipe: Recipe, state: str) -> None:
-    """Approve or retire, each with a reason."""
+def change_state(recipe: Recipe, state: str, key: str) -> None:
+    """Approve or retire, each with a reason. key: of the card, since one recipe may lie in two files."""
     if state in (DRAFT, RETIRED):
-        _ask("Approve", APPROVED, life_cycle.approve, recipe)
+        _ask("Approve", APPROVED, life_cycle.approve, recipe, key)
     if state in (DRAFT, APPROVED):
-        _ask("Retire", RETIRED, life_cycle.retire, recipe)
+        _ask("Retire", RETIRED, life_cycle.retire, recipe, key)
 
 
-def what_changed(recipe: Recipe, others: Callable[[], dict[str, Recipe]], known: dict[str, str] | None) -> None:
+def what_changed(
+    recipe: Recipe, others: Callable[[], dict[str, Recipe]], known: dict[str, str] | None, key: str
+) -> None:
     """What is different from the version it was made from, and from the one in force; who changed its state.
 
     others: the recipes at hand by digest, read when this is opened.
     """
-    with st.expander("What changed", key=f"changed-{recipe.digest}", on_change="rerun") as opened:
+    with st.expander("What changed", key=f"changed-{key}", on_change="rerun") as opened:
         if not opened.open:
             return
         at_hand, parent = others(), recipe.provenance.parent
@@ -94,11 +96,11 @@ def _changes(recipe: Recipe) -> None:
         )
 
 
-def _ask(label: str, state: str, change: Callable, recipe: Recipe) -> None:
+def _ask(label: str, state: str, change: Callable, recipe: Recipe, key: str) -> None:
     with st.popover(label, icon=ICONS[state]):
         st.caption(MEANING[state])
-        reason = st.text_input("Reason", key=f"reason-{state}-{recipe.digest}", max_chars=200)
-        if not st.button(label, key=f"{state}-{recipe.digest}", type="primary", disabled=not reason.strip()):
+        reason = st.text_input("Reason", key=f"reason-{state}-{key}", max_chars=200)
+        if not st.button(label, key=f"{state}-{key}", type="primary", disabled=not reason.strip()):
             return
         try:
             with AuditLog.open() as log:
