@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from inspect_core.audit.entry import INSPECTION, KINDS, OVERRIDE, Entry
@@ -45,7 +45,8 @@ class Inspection:
     @property
     def final(self) -> str:
         """The operator's verdict when there is one, else that of Loupe."""
-        return self.verdict if self.overridden is None else str(self.overridden.facts.get("verdict"))
+        said = None if self.overridden is None else self.overridden.facts.get("verdict")
+        return said if said in VERDICTS else self.verdict
 
     def moved(self, notches: int) -> str:
         """Loupe's verdict if both limits had stood so many notches higher; what the product check stopped stays so."""
@@ -55,8 +56,8 @@ class Inspection:
         return Limits(self.review + by, self.reject + by).verdict(self.score)
 
 
-def of_entry(entry: Entry) -> Inspection:
-    """What an entry says; what its facts lack is empty or None."""
+def of_entry(entry: Entry, overridden: Entry | None = None) -> Inspection:
+    """What an entry says, and the override of it; what its facts lack is empty or None."""
     facts, verdict = entry.facts, entry.facts.get("verdict")
 
     def text(name: str) -> str:
@@ -80,6 +81,7 @@ def of_entry(entry: Entry) -> Inspection:
         product_check=text("product_check"),
         source=text("source"),
         path=text("path"),
+        overridden=overridden,
     )
 
 
@@ -87,7 +89,7 @@ def read(log: AuditLog, *, since: datetime | None = None, until: datetime | None
     """The inspections of a time, the latest first, at most `most`, each with its last override. Raises LogError."""
     overrides = {entry.facts.get("entry"): entry for entry in log.entries(kind=OVERRIDE, since=since)}
     found = log.entries(kind=INSPECTION, since=since, until=until, newest=most)
-    return [replace(of_entry(entry), overridden=overrides.get(entry.number)) for entry in found]
+    return [of_entry(entry, overrides.get(entry.number)) for entry in found]
 
 
 def other_entries(
