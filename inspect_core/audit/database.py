@@ -72,7 +72,10 @@ _REMEDIES = (
     ("lock timeout", "another program keeps it locked; close that program and try again"),
     ("readonly", "make the file and its folder writable, or set LOUPE_DATABASE to another place"),
     ("read-only", "make the database writable, or set LOUPE_DATABASE to another one"),
-    ("full", "free some disk space; nothing of this step was recorded"),
+    ("disk is full", "free some disk space; nothing of this step was recorded"),
+    ("no space left", "free some disk space there; nothing of this step was recorded"),
+    ("disk i/o", "check the disk and its connection; nothing of this step was recorded"),
+    ("permission denied", "let its user create tables, or set LOUPE_DATABASE to another database"),
     ("unable to open", "check that its folder exists and can be written, or set LOUPE_DATABASE to another place"),
     ("malformed", "keep the damaged file for the auditor, and restore a backup"),
     ("not a database", "it is no SQLite file; set LOUPE_DATABASE to another place, or restore a backup"),
@@ -98,16 +101,17 @@ class Database:
 
     def __init__(self, url: str | None = None) -> None:
         """url: of SQLAlchemy; None for LOUPE_DATABASE, else `loupe.sqlite` in the workspace."""
-        url = url or os.environ.get("LOUPE_DATABASE") or f"sqlite:///{workspace.root() / 'loupe.sqlite'}"
+        url = url or os.environ.get("LOUPE_DATABASE")
+        own = sa.URL.create("sqlite", database=str(workspace.root() / "loupe.sqlite"))
         try:
-            address = sa.make_url(url)
+            address = sa.make_url(url) if url else own
         except (ArgumentError, ValueError) as error:
             raise LogError(
                 "LOUPE_DATABASE is not the address of a database; write it as sqlite:////folder/loupe.sqlite or "
                 "postgresql://user:password@host/name"
             ) from error
-        self.name = address.render_as_string(hide_password=True)
         self.is_sqlite = address.get_backend_name() == "sqlite"
+        self.name = str(address.database) if self.is_sqlite else address.render_as_string(hide_password=True)
         if self.is_sqlite:
             self._prepare_place(address.database)
         try:

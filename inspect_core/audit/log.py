@@ -41,7 +41,7 @@ class AuditLog:
 
     @property
     def name(self) -> str:
-        """The address of the database, without a password."""
+        """The file of SQLite, or the address of the server, without a password."""
         return self._database.name
 
     def close(self) -> None:

@@ -2,7 +2,6 @@
 
 import argparse
 import getpass
-import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -27,8 +26,8 @@ def current_user() -> str:
     """Who runs the verb: the name of the system's user."""
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # a number without a name
-        return f"user {os.getuid()}"
+    except (KeyError, ImportError, OSError):  # a number without a name
+        return "unknown user"
 
 
 @contextmanager

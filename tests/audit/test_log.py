@@ -154,6 +154,16 @@ def test_a_file_that_was_moved_away_is_not_written_any_more(tmp_path):
             log.append(INSPECTION, {}, user="Ana")
 
 
+@pytest.mark.parametrize("name", ["a ? b", "50% #1", "ü@host:x", "?uri=true&mode=memory"])
+def test_it_lies_in_the_workspace_whatever_that_is_called(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("LOUPE_WORKSPACE", str(tmp_path / name))
+    for _ in range(2):
+        with AuditLog.open() as log:
+            log.append(INSPECTION, {}, user="Ana")
+    assert (tmp_path / name / "loupe.sqlite").is_file()
+    assert log.head()[0] == 2
+
+
 def appending(url: str, begin: int, end: int) -> subprocess.Popen:
     """A process that appends a keyed entry for each number, and prints the number once it is recorded."""
     code = f"{LOADED}for i in range({begin}, {end}):\n"
