@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from inspect_core.ui import shell
 from inspect_core.ui.history import report
 from inspect_core.ui.history.selection import MOST, Selection
 
@@ -23,6 +24,6 @@ def downloads(selection: Selection) -> None:
         key="history_html", icon=":material/download:", on_click="ignore",
     )  # fmt: skip
     number, digest = selection.head
-    row.caption(f"Entries in the log: {number:,}, last digest {digest[:12]}", help=DIGEST)
+    row.caption(f"Entries in the log: {number:,}, last digest {shell.plain(digest[:12])}", help=DIGEST)
     if selection.short:
         st.warning(f"Only the latest {MOST:,} inspections of this time are read; choose a shorter time for the others.")

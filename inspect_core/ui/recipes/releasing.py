@@ -62,11 +62,11 @@ def what_changed(
             (digest for digest, other in at_hand.items()
              if other.product == recipe.product and state_of(digest, known) == APPROVED), None,
         )  # fmt: skip
-        compared = {"the version it was made from": parent, "the approved version": approved}
-        for words, digest in compared.items():
-            if digest and digest != recipe.digest and (words == "the approved version" or digest != approved):
+        compared = {parent: "the version it was made from", approved: "the approved version"}
+        for digest, words in compared.items():
+            if digest not in (None, recipe.digest):
                 _difference(words, digest, at_hand.get(digest), recipe)
-        if parent is None and approved in (None, recipe.digest):
+        if not compared.keys() - {None, recipe.digest}:
             st.caption("There is no other version to compare with.")
         _changes(recipe)
 
@@ -77,8 +77,14 @@ def _difference(words: str, digest: str, other: Recipe | None, recipe: Recipe) -
         st.caption("That version is not among the saved recipes.")
         return
     rows = difference(other, recipe)
-    columns = zip(*([shell.plain(cell) for cell in row] for row in rows), strict=True)
-    st.table(dict(zip(("What", "That version", "This version"), columns, strict=True)), hide_index=True)
+    st.table(
+        {
+            "What": [shell.plain(row.what) for row in rows],
+            "That version": [shell.plain(row.before) for row in rows],
+            "This version": [shell.plain(row.after) for row in rows],
+        },
+        hide_index=True,
+    )
 
 
 def _changes(recipe: Recipe) -> None:
@@ -91,7 +97,7 @@ def _changes(recipe: Recipe) -> None:
         when = entry.time[:16].replace("T", " ")
         state, reason = str(entry.facts.get("state")), str(entry.facts.get("reason"))
         st.markdown(
-            f"{ICONS.get(state, '')} {shell.plain(state)}, {when} UTC, by {shell.plain(entry.user)}: "
+            f"{ICONS.get(state, '')} {shell.plain(state)}, {shell.plain(when)} UTC, by {shell.plain(entry.user)}: "
             f"{shell.plain(reason)}"
         )
 
