@@ -39,7 +39,6 @@ class Provenance:
     author: str = "you"
     reason: str = ""
     parent: str | None = None
-    state: str = "draft"
     seeds: Mapping[str, int] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     photos: str | None = None

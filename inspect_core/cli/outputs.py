@@ -20,6 +20,7 @@ import numpy as np
 
 from inspect_core.images.listing import is_image
 from inspect_core.images.samples import shown
+from inspect_core.line.spreadsheet import cell
 from inspect_core.plots import heatmap
 from inspect_core.recipe import Recipe
 from inspect_core.records.place import PlaceError, check_folder
@@ -41,7 +42,6 @@ CSV_COLUMNS = (
     "kind_probability",
     "milliseconds",
 )
-FORMULA_SIGNS = ("=", "+", "-", "@", "'")
 WRITTEN = ".loupe-written"
 NAME_BYTES = 200  # of an output's name; file systems take 255, with what is added to it
 _TABLE_BEGINS = ",".join(CSV_COLUMNS[:4]).encode()
@@ -52,15 +52,14 @@ _WRITTEN_LINE = re.compile(r"[0-9a-f]{64}  \S.*")
 def write_table(path: Path, rows: Iterable[Sequence[str | float]]) -> None:
     """Write the verdicts as CSV in UTF-8, a row a part in the order of CSV_COLUMNS.
 
-    Texts stand on one line, with escapes for what does not print; one that begins with a sign of FORMULA_SIGNS gets `'`
-    in front, so that a spreadsheet takes it for text. Numbers stand as they are. Raises PlaceError as `check_table`
-    does, OSError when the disk is full or not writable.
+    Each value as `cell` gives it. Raises PlaceError as `check_table` does, OSError when the disk is full or not
+    writable.
     """
     check_table(path)
     with replacing(path) as new, new.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(CSV_COLUMNS)
-        writer.writerows([_cell(value) for value in row] for row in rows)
+        writer.writerows([cell(value) for value in row] for row in rows)
 
 
 def table_row(name: str, digest: str, verdict: Verdict, recipe: Recipe, *, seconds: float) -> list[str | float]:
@@ -203,14 +202,6 @@ def _short(part: str) -> str:
 
 def _key(path: PurePath) -> str:
     return "/".join(unicodedata.normalize("NFKC", part).casefold().rstrip(". ") for part in path.parts)
-
-
-def _cell(value: str | float) -> str | float:
-    if not isinstance(value, str):
-        return value
-    text = shown(value)
-    first = unicodedata.normalize("NFKC", text.lstrip()[:1])  # some spreadsheets take a wide sign for its plain one
-    return f"'{text}" if first in FORMULA_SIGNS else text
 
 
 def _line(name: str, content: bytes) -> str:

@@ -9,7 +9,11 @@ lay, nor challenge parts.
 
 
 def converted(document: dict) -> dict:
-    """recipe.json of any readable schema in the current one; what is missing or odd is left for the check of fields."""
+    """recipe.json of any readable schema in the current one; what is missing or odd is left for the check of fields.
+
+    A state, which stood in it at first, is left out: it is in the audit log.
+    """
+    document = {name: value for name, value in document.items() if name != "state"}
     if document["schema"] == 2:
         document = _with_views(document)
     if document["schema"] < 4:

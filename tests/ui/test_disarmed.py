@@ -28,6 +28,7 @@ SHOWING = {
 # Per package and module, what holds words of ours or a number, though its form does not show it.
 OURS = {
     "pages/explore": {"list(VIEWS)"},
+    "pages/history": {"list(VIEWS)"},
     "defect_types/panels": {"PARENTS.get"},
     "defect_types/results": {"in_words(learned)", "line"},
     "explore/panels": {
@@ -35,6 +36,11 @@ OURS = {
         "local.possible", "local.values.shape[-1]", "mixed.photos", "mixed.possible", "views[i].row.title",
     },
     "explore/patch_map": {"explore.view_in_words(taught.scored.views[view].method, whole=points == PHOTOS)"},
+    "history/panels": {
+        "spoken.capitalize()", "list(names.values())",
+        "{SPOKEN[word].capitalize(): cells for word, cells in columns.items()}",
+    },
+    "history/selection": {"local(last.time)"},
     "inspect/live_parameters": {
         "CONTROLS[name].label", "control.label", "control.story", "control.unit", "_percent",
         "settings.live[name]", "stop",
@@ -45,7 +51,11 @@ OURS = {
         "taught.suggestion.basis", "view.row.title", "words.get",
     },
     "inspect/saving": {"saved.digest[:8]"},
-    "recipes/panels": {"title_of(recipe.method)", "file", "list(rows)", "name", "recipe.digest[:12]", "value"},
+    "recipes/panels": {
+        "title_of(recipe.method)", "file", "limits_in_words(recipe.limits)", "list(rows)", "name", "recipe.digest[:12]",
+        "state", "value",
+    },
+    "recipes/releasing": {"ICONS.get(state, '')", "label", "words"},
     "similar/panels": {"defect_types.count(kind)"},
     "teach/panels": {
         "DETECTORS[key][0]", "GUARD_SCORES.get", "METHODS[key].reference", "METHODS[key].title", "expected.engine", "n",
