@@ -9,11 +9,13 @@ import numpy as np
 from inspect_core.judge.anomaly_map import Region, area_above, image_score, regions, scale_region
 from inspect_core.judge.checks import as_finite_number
 
-__all__ = ["OTHER_PRODUCT", "Limits", "ProductCheck", "Region", "Verdict", "Word", "assemble"]
+__all__ = ["OTHER_PRODUCT", "UNKNOWN_TYPE", "Limits", "ProductCheck", "Region", "Verdict", "Word", "assemble"]
 
 Word = Literal["accept", "review", "reject"]
 OTHER_PRODUCT = "other product"
 """The reason of a photo that the product check stopped."""
+UNKNOWN_TYPE = "unknown defect type"
+"""What is said in place of a type when none was likely enough."""
 
 
 @dataclass(frozen=True)

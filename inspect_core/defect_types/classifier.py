@@ -15,7 +15,6 @@ from inspect_core.images.boxes import Box, square_around
 from inspect_core.images.read import squash
 from inspect_core.judge.anomaly_map import Region
 
-UNKNOWN_TYPE = "unknown defect type"
 MARGIN = 1.5
 _LOG_OF_NOTHING = float(np.finfo(np.float64).min)
 

@@ -5,11 +5,10 @@ from dataclasses import replace
 
 import streamlit as st
 
-from inspect_core.defect_types.classifier import UNKNOWN_TYPE
 from inspect_core.judge.anomaly_map import Region
 from inspect_core.ui import crops, taught_part
 from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.verdict import Verdict
+from inspect_core.verdict import UNKNOWN_TYPE, Verdict
 
 
 def name_type(taught: TaughtPart, position: int, regions: Sequence[Region]) -> tuple[str, float] | None:

@@ -1,4 +1,4 @@
-"""Arrays to pictures: the one colour scale of every heatmap, overlays, thumbnails, and Plotly figures."""
+"""Arrays to pictures: the one colour scale of every heatmap, overlays, thumbnails."""
 
 import io
 

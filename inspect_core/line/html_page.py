@@ -1,0 +1,36 @@
+"""One HTML file that opens anywhere without a network: pictures and figures are in it, names only as text."""
+
+import base64
+import html
+import io
+
+from PIL import Image
+
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; color: #1b2524; max-width: 1240px; margin: 2rem auto; padding: 0 1rem }
+table { border-collapse: collapse; font-size: 14px } th, td { text-align: left; padding: 4px 10px 4px 0 }
+th, td { border-bottom: 1px solid #d9e0df; vertical-align: top }
+.row { display: flex; flex-wrap: wrap; gap: 16px } figure { margin: 0 } figcaption { font-size: 13px; max-width: 240px }
+dt { font-weight: 600 } dd { margin: 0 0 4px }
+"""
+
+
+def page(begins: str, title: str, body: str) -> str:
+    """The whole file. begins: doctype and comment that say whose it is; title: text; body: HTML."""
+    title = html.escape(title)
+    return (
+        f'{begins}<html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
+        f"<h1>{title}</h1>{body}</html>\n"
+    )
+
+
+def webp(picture: Image.Image) -> bytes:
+    """A picture to look at, not to judge by."""
+    content = io.BytesIO()
+    picture.save(content, "WEBP", quality=85)
+    return content.getvalue()
+
+
+def data_url(content: bytes) -> str:
+    """A WebP as the source of an image."""
+    return f"data:image/webp;base64,{base64.b64encode(content).decode()}"

@@ -1,0 +1,42 @@
+"""The table of verdicts as CSV, a row a photo, safe to open in a spreadsheet."""
+
+import csv
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import astuple
+from pathlib import Path
+
+from inspect_core.images.samples import shown
+from inspect_core.line.row import COLUMNS, Row
+from inspect_core.package.place import check_own
+from inspect_core.runtime.unfinished import replacing
+
+FORMULA_SIGNS = ("=", "+", "-", "@", "'")
+_BEGINS = ",".join(COLUMNS[:4]).encode()
+
+
+def write_table(path: Path, rows: Iterable[Row]) -> None:
+    """Write the rows as CSV in UTF-8, under COLUMNS.
+
+    Texts stand on one line, with escapes for what does not print; one that begins with a sign of FORMULA_SIGNS gets `'`
+    in front, so that a spreadsheet takes it for text. Numbers stand as they are. Raises PlaceError as `check_table`
+    does, OSError when the disk is full or not writable.
+    """
+    check_table(path)
+    with replacing(path) as new, new.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        writer.writerows([_cell(value) for value in astuple(row)] for row in rows)
+
+
+def check_table(path: Path) -> None:
+    """Raise PlaceError, naming it, when something stands at `path` that does not begin as a table of verdicts does."""
+    check_own(path, _BEGINS, "a table of verdicts")
+
+
+def _cell(value: str | float | None) -> str | float | None:
+    if not isinstance(value, str):
+        return value
+    text = shown(value)
+    first = unicodedata.normalize("NFKC", text.lstrip()[:1])  # some spreadsheets take a wide sign for its plain one
+    return f"'{text}" if first in FORMULA_SIGNS else text
