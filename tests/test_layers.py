@@ -11,13 +11,13 @@ import pytest
 ROOT = Path(__file__).parent.parent
 ROOMS = (
     "__main__", "cli", "ui", "tuning", "explore", "study", "records", "recipe", "view", "defect_types", "similar",
-    "guard", "methods", "features", "plots", "detectors", "classify", "line", "package", "verdict", "judge", "images",
-    "runtime",
+    "guard", "methods", "features", "plots", "detectors", "classify", "line", "audit", "package", "verdict", "judge",
+    "images", "runtime",
 )  # fmt: skip
 CLOSED = {"detectors", "classify", "judge"}
 """Rooms that import no other of ours."""
-BELOW_THE_LINE = {"line", "package", "verdict", "judge", "images", "runtime"}
-"""Rooms that the line's runner loads: NumPy, SciPy and Pillow only."""
+BELOW_THE_LINE = {"line", "audit", "package", "verdict", "judge", "images", "runtime"}
+"""Rooms that the line's runner loads: NumPy, SciPy and Pillow only, SQLAlchemy for `audit`."""
 
 
 def modules() -> list[tuple[str, Path]]:

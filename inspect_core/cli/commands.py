@@ -19,6 +19,7 @@ VERBS = {
     "fit": "learn a folder of good parts and save a recipe",
     "inspect": "judge photos with a recipe",
     "evaluate": "teach a folder and measure how well it separates good from defect",
+    "verify": "check that the audit log is whole and was not changed",
     "doctor": "what is installed, which device is used, what is missing",
     "synthetic": "write the sample products, drawn by computer",
 }

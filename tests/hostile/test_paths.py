@@ -80,7 +80,7 @@ ODD = {
 
 @pytest.fixture
 def refused(capsys, monkeypatch, tmp_path):
-    """refused(*arguments) is the one line of errors that a verb ends with: a photo that was not judged (exit code 1), or
+    """refused(*arguments) is the last line of errors: a photo that was not judged (exit code 1), or
     why it could not run (2). It must change nothing."""
     monkeypatch.chdir(tmp_path)
     for name in ("load", "shared"):

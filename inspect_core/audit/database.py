@@ -1,0 +1,200 @@
+"""The database of the audit log: its tables, its triggers against changes, and errors that say what to do.
+
+SQLite in the workspace by default, any server by its SQLAlchemy URL. In SQLite and PostgreSQL triggers refuse to change
+or delete an entry; on other servers only the chain of digests shows it.
+"""
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Generator
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy.event import listen
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+
+from inspect_core.audit.entry import KEY_LENGTH
+from inspect_core.runtime import workspace
+
+WAIT_SECONDS = 30
+"""For another process that is writing."""
+_SETUP_LOCK = 0x10C0FE
+_TABLES = sa.MetaData()
+
+ENTRIES = sa.Table(
+    "audit_entries",
+    _TABLES,
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("time", sa.String(40), nullable=False),
+    sa.Column("kind", sa.String(40), nullable=False),
+    sa.Column("user", sa.Text, nullable=False),
+    sa.Column("product", sa.Text, nullable=False),
+    sa.Column("recipe", sa.Text, nullable=False),
+    sa.Column("key", sa.String(KEY_LENGTH), unique=True),
+    sa.Column("facts", sa.Text, nullable=False),
+    sa.Column("previous", sa.String(64), nullable=False),
+    sa.Column("digest", sa.String(64), nullable=False),
+    sa.Index("audit_entries_kind", "kind", "number"),
+)
+HEAD = sa.Table(
+    "audit_head",
+    _TABLES,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("number", sa.Integer, nullable=False),
+    sa.Column("time", sa.String(40), nullable=False),
+    sa.Column("digest", sa.String(64), nullable=False),
+)
+"""One row: number, time and digest of the last entry. Writers take their turns at it, and entries removed from the end
+are missed by it."""
+
+_TRIGGERS = {
+    "sqlite": [
+        *(
+            f"CREATE TRIGGER IF NOT EXISTS audit_entries_no_{what.lower()} BEFORE {what} ON audit_entries "
+            "BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END"
+            for what in ("UPDATE", "DELETE")
+        ),
+        # REPLACE deletes without firing the trigger above
+        "CREATE TRIGGER IF NOT EXISTS audit_entries_no_replace BEFORE INSERT ON audit_entries "
+        "WHEN EXISTS (SELECT 1 FROM audit_entries WHERE number = NEW.number OR key = NEW.key) "
+        "BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END",
+    ],
+    "postgresql": [
+        "CREATE OR REPLACE FUNCTION audit_refuse() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'the audit log is append-only'; END $$",
+        "CREATE OR REPLACE TRIGGER audit_entries_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_entries "
+        "FOR EACH STATEMENT EXECUTE FUNCTION audit_refuse()",
+    ],
+}
+_REMEDIES = (
+    ("database is locked", "another program keeps it locked; close that program and try again"),
+    ("lock timeout", "another program keeps it locked; close that program and try again"),
+    ("readonly", "make the file and its folder writable, or set LOUPE_DATABASE to another place"),
+    ("read-only", "make the database writable, or set LOUPE_DATABASE to another one"),
+    ("full", "free some disk space; nothing of this step was recorded"),
+    ("unable to open", "check that its folder exists and can be written, or set LOUPE_DATABASE to another place"),
+    ("malformed", "keep the damaged file for the auditor, and restore a backup"),
+    ("not a database", "it is no SQLite file; set LOUPE_DATABASE to another place, or restore a backup"),
+    ("append-only", "its last entries do not fit together; run: python -m inspect_core verify"),
+    ("unique", "its last entries do not fit together; run: python -m inspect_core verify"),
+    ("no row was found", "its head was removed; keep the damaged database for the auditor, and restore a backup"),
+    ("no such", "its tables are not those of an audit log; set LOUPE_DATABASE to another database"),
+    ("does not exist", "create the database or its user, or correct LOUPE_DATABASE"),
+    ("password", "correct the user and password in LOUPE_DATABASE"),
+)
+_OTHERWISE = "check that LOUPE_DATABASE names a database that runs and can be reached"
+
+
+class LogError(OSError):
+    """The audit log cannot be used; the message names the database, the reason and the remedy."""
+
+
+class Database:
+    """An open database with the two tables. Every method raises LogError when it cannot be used."""
+
+    def __init__(self, url: str | None = None) -> None:
+        """url: of SQLAlchemy; None for LOUPE_DATABASE, else `loupe.sqlite` in the workspace."""
+        url = url or os.environ.get("LOUPE_DATABASE") or f"sqlite:///{workspace.root() / 'loupe.sqlite'}"
+        try:
+            address = sa.make_url(url)
+        except (ArgumentError, ValueError) as error:
+            raise LogError(
+                "LOUPE_DATABASE is not the address of a database; write it as sqlite:////folder/loupe.sqlite or "
+                "postgresql://user:password@host/name"
+            ) from error
+        self.name = address.render_as_string(hide_password=True)
+        self.is_sqlite = address.get_backend_name() == "sqlite"
+        if self.is_sqlite:
+            self._prepare_place(address.database)
+        try:
+            self._engine = _engine(address, self.is_sqlite)
+        except (ImportError, NoSuchModuleError) as error:
+            raise LogError(
+                f"the audit log {self.name} needs a driver that is not installed ({error}); install it, for PostgreSQL "
+                "with: pip install psycopg[binary]"
+            ) from error
+        except (ArgumentError, TypeError, ValueError) as error:
+            raise LogError(f"the audit log {self.name} cannot be used ({error}); {_OTHERWISE}") from error
+        try:
+            self._create_tables()
+        except LogError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    @contextlib.contextmanager
+    def reading(self) -> Generator[sa.Connection]:
+        with self._named_errors(), self._engine.begin() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self) -> Generator[sa.Connection]:
+        """One transaction; other writers wait for it once it has read the head with `FOR UPDATE`."""
+        with self._named_errors(), self._engine.execution_options(writing=True).begin() as connection:
+            yield connection
+
+    def _create_tables(self) -> None:
+        with self.reading() as connection:
+            if sa.inspect(connection).has_table(HEAD.name):
+                return
+        with self.writing() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SETUP_LOCK)))
+            _TABLES.create_all(connection)
+            for statement in _TRIGGERS.get(connection.dialect.name, ()):
+                connection.exec_driver_sql(statement)
+            if connection.execute(sa.select(HEAD)).first() is None:
+                connection.execute(HEAD.insert().values(id=1, number=0, time="", digest=""))
+
+    def _prepare_place(self, file: str | None) -> None:
+        """A pipe or a device would be waited for; what is kept in memory is gone when Loupe ends."""
+        if file in (None, "", ":memory:"):
+            raise LogError("LOUPE_DATABASE names no file; write it as sqlite:////folder/loupe.sqlite")
+        path = Path(file)
+        if path.exists() and not path.is_file():
+            raise LogError(f"the audit log {self.name} is no file; remove it, or set LOUPE_DATABASE to another place")
+        if path.parent == workspace.root():
+            path.parent.mkdir(parents=True, exist_ok=True)
+
+    @contextlib.contextmanager
+    def _named_errors(self) -> Generator[None]:
+        try:
+            yield
+        except (SQLAlchemyError, sqlite3.Error) as error:
+            reason = str(error.orig if isinstance(error, DBAPIError) else error).strip().splitlines()[0]
+            remedy = next((words for part, words in _REMEDIES if part in reason.lower()), _OTHERWISE)
+            raise LogError(f"the audit log {self.name} cannot be used ({reason}); {remedy}") from error
+
+
+def _engine(address: sa.URL, is_sqlite: bool) -> sa.Engine:
+    if not is_sqlite:
+        limits = {"connect_timeout": WAIT_SECONDS} if address.get_backend_name() == "postgresql" else {}
+        engine = sa.create_engine(address, pool_pre_ping=True, connect_args=limits)
+        listen(engine, "begin", _begin_on_server)
+        return engine
+    engine = sa.create_engine(address, connect_args={"timeout": WAIT_SECONDS})
+    listen(engine, "connect", _set_up_sqlite)
+    listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None  # the driver begins no transaction of its own
+    if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+        # One writer more may be doing the same, and SQLite does not wait there; the next connection tries again.
+        with contextlib.suppress(sqlite3.OperationalError):
+            connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    writing = connection.get_execution_options().get("writing")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+
+def _begin_on_server(connection: sa.Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")

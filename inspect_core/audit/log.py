@@ -1,0 +1,231 @@
+"""The audit log: who did what to which product and recipe, and what Loupe said; entries are only ever added.
+
+Every entry holds the digest of the one before, so an entry that was changed, removed, exchanged or put between others
+later is found by `verify`. Entries cut off at the end are missed by the head, a row beside the log. What cannot be
+proven from within: someone with full rights to the database may write a whole new chain, or cut the end off and set the
+head back. A digest noted elsewhere, on paper or in another system, shows that too: `verify` asks for it.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any
+
+import sqlalchemy as sa
+
+from inspect_core.audit.database import ENTRIES, HEAD, Database, LogError
+from inspect_core.audit.entry import CLOCK_SET_BACK, Entry, NewEntry, digest_of, storable
+
+__all__ = ["AuditLog", "Entry", "LogError", "NewEntry"]
+
+Row = dict[str, Any]
+BATCH = 1000
+TOLERATED_SECONDS = 2
+"""By which the clocks of two machines that write one log may differ; an entry then has the time of the one before."""
+
+
+class AuditLog:
+    """An open log. Several processes and threads may use one database; every method raises LogError when it fails."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @classmethod
+    def open(cls, url: str | None = None) -> "AuditLog":
+        """Open the log at a SQLAlchemy URL; None for LOUPE_DATABASE, else SQLite at `loupe.sqlite` in the workspace.
+
+        What is missing is made: the file, the tables and the triggers.
+        """
+        return cls(Database(url))
+
+    @property
+    def name(self) -> str:
+        """The address of the database, without a password."""
+        return self._database.name
+
+    def close(self) -> None:
+        self._database.close()
+
+    def __enter__(self) -> "AuditLog":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def append(
+        self, kind: str, facts: Mapping, *, user: str, product: str = "", recipe: str = "", key: str | None = None
+    ) -> Entry:
+        """Record one entry, in a transaction of its own, and return it; the first one when `key` is there already.
+
+        It is on the disk when this returns. Raises ValueError as `NewEntry.stored` does.
+        """
+        return self.append_all([NewEntry(kind, facts, user, product, recipe, key)])[0]
+
+    def append_all(self, new: Iterable[NewEntry]) -> list[Entry]:
+        """Record all of them or, on an error, none; otherwise as `append`. Entries in the order given."""
+        wanted = [entry.stored() for entry in new]
+        if not wanted:
+            return []
+        with self._database.writing() as connection:
+            head = connection.execute(sa.select(HEAD).with_for_update()).mappings().one()
+            known = _rows_by_key(connection, [columns["key"] for columns in wanted])
+            rows, recorded = [], []
+            for columns in wanted:
+                row = known.get(columns["key"])
+                if row is None:
+                    rows += _chained(columns, rows[-1] if rows else head)
+                    row = rows[-1]
+                    known |= {} if row["key"] is None else {row["key"]: row}
+                recorded.append(row)
+            if rows:
+                connection.execute(ENTRIES.insert(), rows)
+                connection.execute(
+                    HEAD.update().values({name: rows[-1][name] for name in ("number", "time", "digest")})
+                )
+        return [_entry(row) for row in recorded]
+
+    def find(self, key: str) -> Entry | None:
+        """The entry recorded under this key."""
+        with self._database.reading() as connection:
+            found = _rows_by_key(connection, [storable(key)])
+        return next(map(_entry, found.values()), None)
+
+    def head(self) -> tuple[int, str]:
+        """Number and digest of the last entry; (0, "") for an empty log."""
+        with self._database.reading() as connection:
+            number, digest = connection.execute(sa.select(HEAD.c.number, HEAD.c.digest)).one()
+        return number, digest
+
+    def entries(
+        self,
+        *,
+        kind: str | None = None,
+        product: str | None = None,
+        recipe: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        newest: int | None = None,
+    ) -> Iterator[Entry]:
+        """Entries of this kind, product and recipe from `since` on and before `until`, read in batches.
+
+        In the order of the log; with `newest`, at most so many, the last one first. Times need a time zone.
+        """
+        wanted = [
+            ENTRIES.c[name] == storable(value)
+            for name, value in (("kind", kind), ("product", product), ("recipe", recipe))
+            if value is not None
+        ]
+        wanted += [ENTRIES.c.time >= _in_utc(since)] if since else []
+        wanted += [ENTRIES.c.time < _in_utc(until)] if until else []
+        left = newest
+        number = ENTRIES.c.number
+        query = sa.select(ENTRIES).where(*wanted).order_by(number if newest is None else number.desc())
+        while left is None or left > 0:
+            rows = self._rows(query.limit(BATCH if left is None else min(BATCH, left)))
+            yield from map(_entry, rows)
+            if len(rows) < BATCH:
+                return
+            last = rows[-1]["number"]
+            query = query.where(number > last) if newest is None else query.where(number < last)
+            left = None if left is None else left - len(rows)
+
+    def numbered(self, number: int) -> Entry | None:
+        """The entry of this number."""
+        rows = self._rows(sa.select(ENTRIES).where(ENTRIES.c.number == number))
+        return _entry(rows[0]) if rows else None
+
+    def verify(self, noted: str | None = None) -> list[str]:
+        """What is wrong with the log, in plain words, one problem each; empty when it is sound.
+
+        noted: a digest that was noted elsewhere, which must still be in the log. Writers need not stop meanwhile.
+        """
+        number, digest = self.head()
+        problems, met = [], number == 0
+        last: Row = {"number": 0, "time": "", "digest": ""}
+        while rows := self._rows(
+            sa.select(ENTRIES).where(ENTRIES.c.number > last["number"]).order_by(ENTRIES.c.number).limit(BATCH)
+        ):
+            for row in rows:
+                problems += _broken(last, row)
+                met = met or (row["number"], row["digest"]) == (number, digest)
+                noted = None if row["digest"] == noted else noted
+                last = row
+        if not met:
+            problems.append(
+                f"the log ended with entry {number}, digest {digest}, which is not there: entries were removed from "
+                "the end, or the last one was changed"
+            )
+        if last["number"] > self.head()[0]:
+            problems.append(f"entry {last['number']} was put at the end by something other than Loupe")
+        if noted:
+            problems.append(f"the noted digest {noted} is not in the log: it was cut short, or written anew")
+        return problems
+
+    def _rows(self, query: sa.Select) -> list[Row]:
+        with self._database.reading() as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def _rows_by_key(connection: sa.Connection, keys: list[str | None]) -> dict[str | None, Row]:
+    found: dict[str | None, Row] = {}
+    given = [key for key in keys if key is not None]
+    for start in range(0, len(given), BATCH):
+        query = sa.select(ENTRIES).where(ENTRIES.c.key.in_(given[start : start + BATCH]))
+        found |= {row["key"]: dict(row) for row in connection.execute(query).mappings()}
+    return found
+
+
+def _chained(columns: Row, last: Mapping) -> list[Row]:
+    """The row of an entry after `last`; before it, when the clock was set back, one that says so."""
+    now, wanted = _now(), [columns]
+    time = _in_utc(now)
+    if time < last["time"]:
+        if (datetime.fromisoformat(last["time"]) - now).total_seconds() <= TOLERATED_SECONDS:
+            time = last["time"]
+        else:
+            facts = {"last entry": last["time"], "clock": time}
+            wanted = [NewEntry(CLOCK_SET_BACK, facts, columns["user"]).stored(), columns]
+    rows: list[Row] = []
+    for number, one in enumerate(wanted, last["number"] + 1):
+        previous = rows[-1]["digest"] if rows else last["digest"]
+        row = {"number": number, "time": time, **one, "previous": previous}
+        rows.append(row | {"digest": digest_of(row)})
+    return rows
+
+
+def _broken(last: Mapping, row: Mapping) -> list[str]:
+    """What is wrong with a row that stands after `last`."""
+    number, expected = row["number"], last["number"] + 1
+    if number != expected:
+        missing = f"entry {expected} is" if number == expected + 1 else f"entries {expected} to {number - 1} are"
+        return [f"{missing} missing", *_changed(row)]
+    problems = _changed(row)
+    if row["previous"] != last["digest"]:
+        problems.append(f"entry {number} does not follow the one before: one of the two was changed or exchanged")
+    if str(row["time"]) < str(last["time"]) and row["kind"] != CLOCK_SET_BACK:
+        problems.append(f"entry {number} has an earlier time than the one before, and no entry says why")
+    return problems
+
+
+def _changed(row: Mapping) -> list[str]:
+    return [] if digest_of(row) == row["digest"] else [f"entry {row['number']} was changed after it was recorded"]
+
+
+def _entry(row: Mapping) -> Entry:
+    try:
+        return Entry(**{**row, "facts": json.loads(row["facts"])})
+    except (TypeError, ValueError) as error:
+        raise LogError(
+            f"entry {row['number']} of the audit log was changed and cannot be read; run: python -m inspect_core verify"
+        ) from error
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _in_utc(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat(timespec="microseconds")

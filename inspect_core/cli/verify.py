@@ -1,0 +1,25 @@
+"""`verify`: whether the audit log is whole and as it was written."""
+
+import argparse
+import sys
+
+from inspect_core.audit.log import AuditLog
+from inspect_core.cli.console import ACCEPTED, COULD_NOT_RUN, say
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--noted", metavar="DIGEST", help="a last digest noted on an earlier day: checks that it is still in the log"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    with AuditLog.open() as log:
+        problems = log.verify(options.noted)
+        number, digest = log.head()
+        say(f"{log.name}: {number} entries")
+        say(f"last digest {digest or '(none yet)'}; note it elsewhere, and give it to verify --noted on a later day")
+    for problem in problems:
+        say(problem, sys.stderr)
+    say("The log is NOT sound; keep it as it is, and ask who had access to it." if problems else "The log is sound.")
+    return COULD_NOT_RUN if problems else ACCEPTED
