@@ -1,6 +1,7 @@
 """What the verbs share on the terminal: exit codes, lines, a bar of progress, arguments that are paths or sizes."""
 
 import argparse
+import getpass
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -19,6 +20,14 @@ ACCEPTED, NOT_ACCEPTED, COULD_NOT_RUN = 0, 1, 2
 def say(line: str, file: TextIO | None = None) -> None:
     """Print one line, on standard output by default; no name in it can begin another or steer the terminal."""
     tqdm.write(shown(line), file=file or sys.stdout)
+
+
+def user() -> str:
+    """Who is at the terminal, as the audit log names them."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # an account without a name
+        return "unknown"
 
 
 @contextmanager

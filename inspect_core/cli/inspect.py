@@ -3,10 +3,12 @@
 import argparse
 import sys
 
+from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspectors
-from inspect_core.cli.console import ACCEPTED, COULD_NOT_RUN, NOT_ACCEPTED, bar, path_argument, say
+from inspect_core.cli.console import ACCEPTED, COULD_NOT_RUN, NOT_ACCEPTED, bar, path_argument, say, user
 from inspect_core.line.batch import Outputs, photos_of
 from inspect_core.line.batch import run as run_batch
+from inspect_core.line.logged import Logged
 from inspect_core.line.maps import Maps
 from inspect_core.line.report import in_parts
 from inspect_core.line.row import NOT_JUDGED, Row
@@ -39,8 +41,9 @@ def run(options: argparse.Namespace) -> int:
         outputs.maps.expect([name for name, _ in photos])
     inspector = inspectors.open_inspector(options.recipe, device=options.device, download=options.download)
     try:
-        with bar() as report:
-            rows = run_batch(inspector, photos, outputs, report=report, told=tell)
+        with AuditLog.open() as log, bar() as report:
+            record = Logged(log, inspector, user())
+            rows = run_batch(inspector, photos, outputs, record=record, report=report, told=tell)
     except KeyboardInterrupt:
         kept = f"; the same command goes on where it stopped, from {options.csv}" if options.csv else ""
         say(f"loupe: stopped{kept}", sys.stderr)

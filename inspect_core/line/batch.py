@@ -12,11 +12,10 @@ from inspect_core.line.inspector import Inspector
 from inspect_core.line.journal import Journal
 from inspect_core.line.maps import Maps
 from inspect_core.line.overlap import in_order
-from inspect_core.line.record import Record, batch_key, facts_of
+from inspect_core.line.record import Record, facts_of, key_of
 from inspect_core.line.report import check_report, write_report
 from inspect_core.line.row import Judged, Row, file_digest, judge
 from inspect_core.line.table import check_table, write_table
-from inspect_core.package.place import PlaceError
 from inspect_core.runtime.progress import Report
 
 Photo = tuple[str, Path]
@@ -135,7 +134,8 @@ def _judge_rest(
             if maps is not None:
                 maps.write(row.name, drawn)
             if record is not None:
-                record.append(batch_key(run, row), facts_of(row, path=str(paths[row.name]), source="batch"))
+                key = key_of("batch", run, row.recipe, row.digest, row.name)
+                record.append(key, facts_of(row, path=str(paths[row.name]), source="batch"))
             if journal is not None:
                 journal.append(file, row)
         rows[row.name] = row
@@ -154,9 +154,9 @@ def _drawn(judged: Judged, maps: Maps | None) -> dict[str, bytes]:
 def _remedy() -> Generator[None]:
     try:
         yield
-    except PlaceError:
-        raise
     except OSError as error:
+        if error.errno is None:  # ours, with a remedy of its own
+            raise
         raise OSError(
             f"the batch stopped because its output cannot be written ({error}); free some disk space or put the folder "
             "back, then start it again: it goes on where it stopped"

@@ -1,5 +1,6 @@
 """What batch and watch folder ask of the log of inspections, and what they put into it."""
 
+import hashlib
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -15,14 +16,17 @@ class Record(Protocol):
         """What was recorded under the key, None when nothing was."""
         ...
 
-    def append(self, key: str, facts: Facts) -> None:
-        """Record the facts, durably, unless the key is there. Raises OSError when they cannot be kept."""
+    def append(self, key: str, facts: Facts) -> Facts:
+        """Record the facts, durably, and return them; those recorded first when the key is there already.
+
+        Raises OSError when they cannot be kept.
+        """
         ...
 
 
-def batch_key(run: str, row: Row) -> str:
-    """One photo in one run of a batch: a second run is recorded again, one that goes on is not."""
-    return f"batch/{run}/{row.recipe}/{row.digest}/{row.name}"
+def key_of(*parts: str) -> str:
+    """A key of whatever tells one inspection from another, of a length that every database takes."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def facts_of(row: Row, *, path: str, source: str) -> Facts:

@@ -57,12 +57,15 @@ class Judged:
     verdict: Verdict | None = None
 
 
-def judge(inspector: Inspector, name: str, path: Path) -> Judged:
-    """Read and inspect one photo. Whatever is wrong with it is the reason of a row that is not judged."""
-    limits, began, file, picture, verdict = inspector.limits, time.perf_counter(), "", None, None
+def judge(inspector: Inspector, name: str, path: Path, *, file: str = "") -> Judged:
+    """Read and inspect one photo. Whatever is wrong with it is the reason of a row that is not judged.
+
+    file: spares its digest when that is known.
+    """
+    limits, began, picture, verdict = inspector.limits, time.perf_counter(), None, None
     row = Row(name=name, review=limits.review, reject=limits.reject, area=inspector.area, recipe=inspector.digest)
     try:
-        file = file_digest(path)
+        file = file or file_digest(path)
         picture = read(path)
         verdict = inspector.inspect(picture.pixels)
         row = _with_verdict(row, verdict, picture.digest, inspector.good_scores)
