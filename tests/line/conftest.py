@@ -21,7 +21,7 @@ class ByBrightness:
     seconds: float = 0.0
     product: str = "tile"
     digest: str = "d" * 64
-    limits: Limits = Limits(100.0, 200.0)
+    limits: Limits = field(default_factory=lambda: Limits(100.0, 200.0))
     area: int = 2
     engine: str = "nothing"
     good_scores: np.ndarray = field(default_factory=lambda: np.arange(10.0, 90.0, 10.0))
@@ -32,7 +32,7 @@ class ByBrightness:
         if score == self.refused:
             raise ValueError("score is not finite; teach it again")
         word, found = self.limits.verdict(score), (Region(4, score, (1, 1, 3, 3)),)
-        anomaly_map = np.linspace(0, score, 24, dtype=np.float32).reshape(4, 6)
+        anomaly_map = np.linspace(-1, score, 24, dtype=np.float32).reshape(4, 6)
         return Verdict(score, word, anomaly_map, () if word == "accept" else found)
 
 

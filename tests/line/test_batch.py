@@ -139,7 +139,7 @@ def test_a_full_disk_stops_it_with_the_remedy_and_it_goes_on(photos, inspector, 
         write(maps, name, files)
 
     monkeypatch.setattr(Maps, "write", full)
-    with pytest.raises(OSError, match="No space left on device.*goes on where it stopped"):
+    with pytest.raises(OSError, match=r"No space left on device.*goes on where it stopped"):
         run(inspector(), photos, outputs)
     monkeypatch.setattr(Maps, "write", write)
     told = []

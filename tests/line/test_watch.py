@@ -2,6 +2,7 @@ import errno
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -60,10 +61,10 @@ def test_photos_are_moved_by_their_verdicts_and_recorded_where_they_lie(begin, p
 
 def test_a_photo_that_is_still_written_waits(begin, photo, inspections, tmp_path, monkeypatch):
     clock = [100.0]
-    monkeypatch.setattr("inspect_core.line.watch.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("inspect_core.line.watch.time", SimpleNamespace(monotonic=lambda: clock[0]))
     watch, whole = begin(steady=1.0, patience=10.0), photo(tmp_path / "whole.png", 10).read_bytes()
     growing = tmp_path / "in" / "a.png"
-    for end in range(10, len(whole), 20):
+    for end in range(10, len(whole) - 20, 10):
         growing.write_bytes(whole[:end])
         clock[0] += 0.9
         assert (watch.poll(), watch.waiting) == (0, 1)
