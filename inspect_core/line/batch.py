@@ -1,7 +1,7 @@
 """Many photos, one row each: a table, heatmaps and a report, with what was done before a stop kept."""
 
 import secrets
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,24 +13,27 @@ from inspect_core.line.journal import Journal
 from inspect_core.line.maps import Maps
 from inspect_core.line.overlap import in_order
 from inspect_core.line.record import Record, facts_of, key_of
-from inspect_core.line.report import check_report, write_report
+from inspect_core.line.report import check_report, pictures_of, worst, write_report
 from inspect_core.line.row import Judged, Row, file_digest, judge
 from inspect_core.line.table import check_table, write_table
 from inspect_core.runtime.progress import Report
+from inspect_core.runtime.unfinished import replacing
 
 Photo = tuple[str, Path]
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """What a batch writes: table (and the journal beside it), maps, report; None for what is not wanted.
+    """What a batch writes; None for what is not wanted.
 
+    table: with its journal beside it; pictures: a folder of Loupe's own for those of the worst parts, named by rank.
     Without a table nothing is kept of a batch that is stopped.
     """
 
     table: Path | None = None
     maps: Maps | None = None
     report: Path | None = None
+    pictures: Path | None = None
 
     def check(self) -> None:
         """Raise PlaceError, naming it, for what is in the way, before a photo is read."""
@@ -80,11 +83,23 @@ def run(
         found = [rows[name] for name, _ in photos]
         if outputs.table:
             write_table(outputs.table, found)
-        if outputs.report:
-            write_report(outputs.report, inspector, found, dict(photos))
+        if outputs.report or outputs.pictures:
+            pictures = pictures_of(inspector, found, dict(photos))
+            if outputs.pictures:
+                _write_pictures(outputs.pictures, found, pictures)
+            if outputs.report:
+                write_report(outputs.report, inspector, found, pictures)
         if journal is not None:
             journal.remove()
     return found
+
+
+def _write_pictures(folder: Path, rows: Sequence[Row], pictures: Mapping[str, bytes]) -> None:
+    with replacing(folder) as new:
+        new.mkdir()
+        for rank, row in enumerate(worst(rows)):
+            if row.name in pictures:
+                (new / f"{rank:02d}.webp").write_bytes(pictures[row.name])
 
 
 def _kept(journal: Journal | None, photos: Sequence[Photo], maps: Maps | None, report: Report | None) -> dict[str, Row]:
@@ -129,7 +144,7 @@ def _judge_rest(
         return judged.row, judged.file, _drawn(judged, maps)
 
     rest, paths = [photo for photo in photos if photo[0] not in rows], dict(photos)
-    for row, file, drawn in in_order(work, rest):
+    for number, (row, file, drawn) in enumerate(in_order(work, rest), 1):
         with _remedy():
             if maps is not None:
                 maps.write(row.name, drawn)
@@ -141,7 +156,7 @@ def _judge_rest(
         rows[row.name] = row
         told(row)
         if report is not None:
-            report(len(rows) / len(photos), f"{len(rows)} of {len(photos)} photos")
+            report(number / len(rest), f"{len(rows):,} of {len(photos):,} photos")
 
 
 def _drawn(judged: Judged, maps: Maps | None) -> dict[str, bytes]:

@@ -10,8 +10,8 @@ COLOURS = {"accept": "#15803d", "review": "#b45309", "reject": "#c2410c"}
 BINS, WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 48, 760, 240, 44, 34, 40
 
 
-def histogram(rows: Sequence[Row]) -> str:
-    """An SVG of how many photos have which score, stacked by verdict; "" when none has a score."""
+def histogram(rows: Sequence[Row], *, ink: str = "currentColor") -> str:
+    """An SVG of how many photos have which score, stacked by verdict; "" when none has a score. ink: of its words."""
     judged = [row for row in rows if row.score is not None]
     if not judged:
         return ""
@@ -40,7 +40,7 @@ def histogram(rows: Sequence[Row]) -> str:
         base += counts[word]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="100%" '
-        f'style="max-width:{WIDTH}px" role="img" aria-label="Scores of {len(judged)} photos" fill="currentColor" '
+        f'style="max-width:{WIDTH}px" role="img" aria-label="Scores of {len(judged)} photos" fill="{ink}" '
         f'font-family="system-ui, sans-serif" font-size="12">{"".join(bars)}'
         f'<path d="M{LEFT} {TOP}V{floor}H{LEFT + wide}" fill="none" stroke="#8a9a98"/>'
         f"{_text(LEFT - 6, TOP + 4, str(most), 'end')}{_text(LEFT - 6, floor + 4, '0', 'end')}"
@@ -52,7 +52,7 @@ def _limits(x, review: float, reject: float, floor: float) -> str:
     marks = {"limit": reject} if review == reject else {"review": review, "reject": reject}
     anchors = ("end", "start") if len(marks) == 2 else ("middle",)
     return "".join(
-        f'<path d="M{x(value)} {TOP}V{floor}" stroke="currentColor" stroke-dasharray="3 3"/>'
+        f'<path d="M{x(value)} {TOP}V{floor}" stroke="#5b6b69" stroke-dasharray="3 3"/>'
         + _text(x(value), TOP - 8, f"{name} above {value:.3g}", anchor)
         for (name, value), anchor in zip(marks.items(), anchors, strict=True)
     )

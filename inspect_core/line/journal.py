@@ -17,6 +17,15 @@ ENDING = ".unfinished"
 _BEGINS = b'{"unfinished batch of Loupe": '
 
 
+def rows_kept(table: Path) -> int:
+    """How many rows of an unfinished batch lie beside its table."""
+    try:
+        with table.with_name(table.name + ENDING).open("rb") as file:
+            return max(0, sum(1 for _ in file) - 1)
+    except OSError:
+        return 0
+
+
 class Journal:
     """Held by one batch at a time. rows: name -> (SHA-256 of the photo's file, row); run: the batch's own id.
 

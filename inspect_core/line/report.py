@@ -26,19 +26,18 @@ def check_report(path: Path) -> None:
     check_own(path, BEGINS.encode(), "a report of a batch")
 
 
-def write_report(path: Path, inspector: Inspector, rows: Sequence[Row], photos: Mapping[str, Path]) -> None:
-    """Write the report. photos: path by name, from which the worst parts are read and judged once more, to be drawn.
+def write_report(path: Path, inspector: Inspector, rows: Sequence[Row], pictures: Mapping[str, bytes]) -> None:
+    """Write the report; pictures: WebP of the worst parts by name.
 
     Raises PlaceError as `check_report` does, OSError when the disk is full or not writable.
     """
     check_report(path)
-    pictures = {row.name: drawn for row in worst(rows) if (drawn := picture(inspector, row.name, photos[row.name]))}
     with replacing(path) as new:
         new.write_text(html_of(inspector, rows, pictures), encoding="utf-8", newline="")
 
 
 def html_of(inspector: Inspector, rows: Sequence[Row], pictures: Mapping[str, bytes]) -> str:
-    """The report; pictures: WebP of the worst parts by name."""
+    """The report, as `write_report` writes it."""
     made = f"{inspector.product}, recipe {inspector.digest[:12]}, {inspector.engine}, {rows[-1].time[:19]} UTC"
     title = f"{shown(inspector.product)}: {len(rows)} photos"
     sections = [
@@ -63,7 +62,12 @@ def worst(rows: Sequence[Row], most: int = WORST) -> list[Row]:
     return sorted((row for row in rows if row.score is not None), key=lambda row: -(row.score or 0.0))[:most]
 
 
-def picture(inspector: Inspector, name: str, path: Path) -> bytes | None:
+def pictures_of(inspector: Inspector, rows: Sequence[Row], photos: Mapping[str, Path]) -> dict[str, bytes]:
+    """The worst parts, drawn, by name: read and judged once more. photos: path by name."""
+    return {row.name: drawn for row in worst(rows) if (drawn := _picture(inspector, row.name, photos[row.name]))}
+
+
+def _picture(inspector: Inspector, name: str, path: Path) -> bytes | None:
     """The photo with its heatmap, reduced, as WebP; None when it can no longer be read and judged."""
     judged = judge(inspector, name, path)
     if judged.picture is None or judged.verdict is None:
@@ -94,7 +98,7 @@ def _table(rows: Sequence[Row]) -> str:
     heads = ("Name", "Verdict", "Score", "Good parts no higher", "Defect type", "Regions", "Reason")
     cells = (
         (row.name, row.verdict, _number(row.score, ".4g"), _number(row.percentile_among_good, ".0f", " %"),
-         row.defect_type, _number(row.regions, "d"), row.reason or row.product_check)
+         row.defect_type, _number(row.regions, "d"), row.reason)
         for row in first
     )  # fmt: skip
     lines = "".join(

@@ -3,8 +3,9 @@
 import csv
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import astuple
+from dataclasses import astuple, fields
 from pathlib import Path
+from typing import Any
 
 from inspect_core.images.samples import shown
 from inspect_core.line.row import COLUMNS, Row
@@ -13,6 +14,7 @@ from inspect_core.runtime.unfinished import replacing
 
 FORMULA_SIGNS = ("=", "+", "-", "@", "'")
 _BEGINS = ",".join(COLUMNS[:4]).encode()
+_NUMBERS = {field.name: str(field.type) for field in fields(Row) if "str" not in str(field.type)}
 
 
 def write_table(path: Path, rows: Iterable[Row]) -> None:
@@ -29,9 +31,26 @@ def write_table(path: Path, rows: Iterable[Row]) -> None:
         writer.writerows([_cell(value) for value in astuple(row)] for row in rows)
 
 
+def read_table(path: Path) -> list[Row]:
+    """The rows of a table that `write_table` wrote, their texts as they stand there. Raises ValueError for another."""
+    with path.open(newline="", encoding="utf-8") as file:
+        lines = csv.reader(file)
+        if tuple(next(lines, ())) != COLUMNS:
+            raise ValueError(f"{path} is no table of verdicts of this version of Loupe; run the batch again")
+        return [Row(**{name: _value(name, cell) for name, cell in zip(COLUMNS, line, strict=True)}) for line in lines]
+
+
 def check_table(path: Path) -> None:
     """Raise PlaceError, naming it, when something stands at `path` that does not begin as a table of verdicts does."""
     check_own(path, _BEGINS, "a table of verdicts")
+
+
+def _value(name: str, cell: str) -> Any:
+    if name not in _NUMBERS:
+        return cell
+    if not cell:
+        return None
+    return int(cell) if "int" in _NUMBERS[name] else float(cell)
 
 
 def _cell(value: str | float | None) -> str | float | None:

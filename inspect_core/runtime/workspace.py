@@ -27,6 +27,10 @@ def uploads_folder() -> Path:
     return root() / "uploads"
 
 
+def batches_folder() -> Path:
+    return root() / "batches"
+
+
 def held_folder() -> Path:
     return root() / "held"
 

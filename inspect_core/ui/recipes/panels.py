@@ -31,11 +31,11 @@ def card(path: Path) -> None:
     """One recipe: what is in it and what can be done with it; a damaged one says why and can only be deleted."""
     with st.container(border=True):
         try:
-            recipe = _checked(path)
+            recipe = checked(path)
             _describe(path, recipe)
             missing = weights_panel.offer_missing(recipe.backbone.name, path.name)
         except Exception as error:  # whatever a file can cause ends at its own card
-            st.error(shell.plain(_reason(path, error)), icon=":material/broken_image:")
+            st.error(shell.plain(reason(path, error)), icon=":material/broken_image:")
             _delete(path)
             return
         left, middle, right, _ = st.columns([1, 1, 1, 2])
@@ -174,7 +174,7 @@ def _bytes(path: Path) -> int:
     return path.stat().st_size if path.is_file() else sum(file.stat().st_size for file in path.rglob("*"))
 
 
-def _checked(path: Path) -> Recipe:
+def checked(path: Path) -> Recipe:
     """The recipe there; a pipe or a device is refused before it is opened, which would wait for ever."""
     if not path.name.isprintable():
         raise RecipeError(f"{path.name}: its name holds characters that cannot be shown; rename it")
@@ -188,7 +188,7 @@ def _load(path: str, written: int) -> Recipe:
     return recipe_file.load(path)
 
 
-def _reason(path: Path, error: Exception) -> str:
+def reason(path: Path, error: Exception) -> str:
     """Why a recipe is refused: the sentence it was refused with, or whatever went wrong with it."""
     if isinstance(error, RecipeError | OSError):
         return str(error)
