@@ -25,12 +25,9 @@ MAPS = dict(zip(ENDINGS, ("Photos with heatmap (PNG)", "Raw maps (.npy)"), stric
 
 def new_batch(saved: list[Path]) -> None:
     """Recipe, photos, what to write, and the button that starts."""
-    left, right = st.columns(2, gap="large")
-    with left:
-        path = st.selectbox("Recipe", saved, format_func=lambda path: path.stem, key="batch_recipe")
-        recipe = _recipe(path)
-    with right:
-        source = _photos()
+    path = st.selectbox("Recipe", saved, format_func=lambda path: path.stem, key="batch_recipe")
+    recipe = _recipe(path)
+    source = _photos()
     if recipe is None:
         return
     endings = st.pills(
@@ -77,7 +74,7 @@ def unfinished(batch: Run) -> None:
     """A batch that was paused or broken off: go on, or discard it."""
     with st.container(border=True):
         st.markdown(f"**{shell.plain(batch.product)}** · {shell.plain(batch.source)}")
-        st.caption(f"Stopped after {batch.kept:,} of {batch.count:,} photos; begun {when(batch)}.")
+        st.caption(f"Not finished: stopped after {batch.kept:,} of {batch.count:,} photos; begun {when(batch)}.")
         row = st.container(horizontal=True)
         busy = (job := shell.jobs().current) is not None and job.active
         if row.button(

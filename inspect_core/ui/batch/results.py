@@ -16,7 +16,7 @@ from inspect_core.ui.explore.panels import look
 
 SIGNS = {"accept": "✓ accept", "review": "? review", "reject": "✕ reject", NOT_JUDGED: "– not judged"}
 NAMES = {"accept": "Accepted", "review": "To review", "reject": "Rejected", NOT_JUDGED: "Not judged"}
-PICTURE_WIDTH = 180
+PICTURE_WIDTH, COUNT_WIDTH = 180, 170
 
 
 def results(finished: list[Run]) -> None:
@@ -47,9 +47,10 @@ def results(finished: list[Run]) -> None:
 
 def _counts(rows: list[Row]) -> None:
     counts = Counter(row.verdict for row in rows)
-    for column, outcome in zip(st.columns(len(OUTCOMES)), OUTCOMES, strict=True):
+    shelf = st.container(horizontal=True)
+    for outcome in OUTCOMES:
         share = f"{100 * counts[outcome] / len(rows):.1f} % of {len(rows):,}"
-        column.metric(NAMES[outcome], f"{counts[outcome]:,}", border=True, help=share)
+        shelf.metric(NAMES[outcome], f"{counts[outcome]:,}", border=True, help=share, width=COUNT_WIDTH)
 
 
 def _downloads(batch: Run) -> None:
