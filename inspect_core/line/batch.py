@@ -74,7 +74,7 @@ def run(
     outputs.check()
     if outputs.maps is not None:
         outputs.maps.expect([name for name, _ in photos])
-    with ExitStack() as until_the_end:
+    with _remedy(), ExitStack() as until_the_end:
         journal = Journal(outputs.table, inspector.digest) if outputs.table else None
         if journal is not None:
             until_the_end.callback(journal.close)
@@ -145,14 +145,13 @@ def _judge_rest(
 
     rest, paths = [photo for photo in photos if photo[0] not in rows], dict(photos)
     for number, (row, file, drawn) in enumerate(in_order(work, rest), 1):
-        with _remedy():
-            if maps is not None:
-                maps.write(row.name, drawn)
-            if record is not None:
-                key = key_of("batch", run, row.recipe, row.digest, row.name)
-                record.append(key, facts_of(row, path=str(paths[row.name]), source="batch"))
-            if journal is not None:
-                journal.append(file, row)
+        if maps is not None:
+            maps.write(row.name, drawn)
+        if record is not None:
+            key = key_of("batch", run, row.recipe, row.digest, row.name)
+            record.append(key, facts_of(row, path=str(paths[row.name]), source="batch"))
+        if journal is not None:
+            journal.append(file, row)
         rows[row.name] = row
         told(row)
         if report is not None:
@@ -173,6 +172,6 @@ def _remedy() -> Generator[None]:
         if error.errno is None:  # ours, with a remedy of its own
             raise
         raise OSError(
-            f"the batch stopped because its output cannot be written ({error}); free some disk space or put the folder "
-            "back, then start it again: it goes on where it stopped"
+            f"the batch stopped because its output cannot be written ({error}); free some disk space, or make the "
+            "folder writable, then start it again: it goes on where it stopped"
         ) from error

@@ -38,8 +38,9 @@ def write_report(path: Path, inspector: Inspector, rows: Sequence[Row], pictures
 
 def html_of(inspector: Inspector, rows: Sequence[Row], pictures: Mapping[str, bytes]) -> str:
     """The report, as `write_report` writes it."""
-    made = f"{inspector.product}, recipe {inspector.digest[:12]}, {inspector.engine}, {rows[-1].time[:19]} UTC"
-    title = f"{shown(inspector.product)}: {len(rows)} photos"
+    ended = rows[-1].time[:16].replace("T", " ")
+    made = f"{inspector.product}, recipe {inspector.digest[:12]}, {inspector.engine}, {ended} UTC"
+    title = f"{shown(inspector.product)}: {len(rows):,} photos"
     sections = [
         f"<p>{html.escape(in_parts(rows))}</p><p>{html.escape(shown(made))}</p>",
         f"<h2>Scores</h2>{drawn}" if (drawn := histogram(rows)) else "",
@@ -53,8 +54,8 @@ def in_parts(rows: Sequence[Row]) -> str:
     """The counts in a sentence: "Accepted 95 of 100; 3 to review, 1 rejected, 1 not judged." """
     counts = Counter(row.verdict for row in rows)
     words = {"review": "to review", "reject": "rejected", NOT_JUDGED: NOT_JUDGED}
-    others = ", ".join(f"{counts[outcome]} {said}" for outcome, said in words.items() if counts[outcome])
-    return f"Accepted {counts['accept']} of {len(rows)}{'; ' + others if others else ''}."
+    others = ", ".join(f"{counts[outcome]:,} {said}" for outcome, said in words.items() if counts[outcome])
+    return f"Accepted {counts['accept']:,} of {len(rows):,}{'; ' + others if others else ''}."
 
 
 def worst(rows: Sequence[Row], most: int = WORST) -> list[Row]:

@@ -78,7 +78,7 @@ def test_a_folder_is_judged_and_shown(batch, workspace):
     assert run.finished
     assert [row.verdict for row in read_table(run.table)].count("not judged") == 1
     table = app.dataframe[0].value
-    assert list(table["Photo"])[0] == "0.png"
+    assert table["Photo"].iloc[0] == "0.png"
     assert list(table["Verdict"])[-2:] == ["✕ reject", "– not judged"]
     assert len(list(run.pictures.iterdir())) == 10
     with AuditLog.open() as log:

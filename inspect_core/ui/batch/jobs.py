@@ -38,6 +38,7 @@ def running() -> str | None:
 def start(batch: Run) -> None:
     """Begin a batch, or go on with it where it stopped. Raises Busy while another job runs."""
     unwanted, user = _unwanted(), shell.current_user()
+    unwanted.discard(batch.id)  # marked when its last job had just ended
 
     def work(job: Job) -> None:
         try:

@@ -35,7 +35,7 @@ def results(finished: list[Run]) -> None:
         st.error(shell.plain(error), icon=":material/error:")
         panels.discard(batch, st)
         return
-    st.caption(f"{shell.plain(batch.product)}, recipe {batch.digest[:12]} · {shell.plain(batch.source)}")
+    st.caption(f"{shell.plain(batch.product)}, recipe {shell.plain(batch.digest[:12])} · {shell.plain(batch.source)}")
     _counts(rows)
     _downloads(batch)
     if drawn := histogram(rows, ink=look().ink):
