@@ -1,5 +1,7 @@
 import csv
 import json
+import shutil
+import weakref
 import zipfile
 from html.parser import HTMLParser
 from pathlib import Path
@@ -9,6 +11,7 @@ import pytest
 
 from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.line.maps import Maps
+from inspect_core.line.overlap import THREADS
 from inspect_core.line.row import COLUMNS, NOT_JUDGED
 from inspect_core.package.place import PlaceError
 from inspect_core.runtime.progress import Cancelled
@@ -206,3 +209,41 @@ def test_the_journal_keeps_names_that_are_no_utf8(photo, inspector, tmp_path):
     assert json.loads((tmp_path / "v.csv.unfinished").read_bytes().splitlines()[1])["row"]["score"] == 3
     run(inspector(), photos, Outputs(tmp_path / "v.csv"), told=told.append)
     assert len(told) == 1
+
+
+def test_an_output_folder_that_vanishes_on_the_way_is_made_again(photos, inspector, tmp_path):
+    def told(row):
+        if row.name == "2.png":
+            shutil.rmtree(tmp_path / "out")
+
+    run(inspector(), photos, Outputs(tmp_path / "out" / "v.csv", report=tmp_path / "out" / "r.html"), told=told)
+    assert len(rows_of(tmp_path / "out" / "v.csv")) == 6
+
+
+def test_an_output_folder_that_takes_nothing_is_named_with_the_remedy(photos, inspector, tmp_path, monkeypatch):
+    monkeypatch.setattr(Path, "touch", _read_only)
+    with pytest.raises(OSError, match=r"Read-only file system.*make the folder writable"):
+        run(inspector(), photos, Outputs(tmp_path / "v.csv"))
+
+
+def _read_only(*_, **__):
+    raise OSError(30, "Read-only file system")
+
+
+def test_memory_holds_a_few_photos_however_many_there_are(photo, inspector, tmp_path):
+    judging, held = inspector(), []
+    inspect = judging.inspect
+
+    def counted(image):
+        images.append(weakref.ref(image))
+        return inspect(image)
+
+    images, judging.inspect = [], counted
+    for number in range(40):
+        photo(tmp_path / "many" / f"{number:02d}.png", number)
+
+    def told(row):
+        held.append(sum(image() is not None for image in images))
+
+    run(judging, photos_of([tmp_path / "many"]), Outputs(maps=Maps(tmp_path / "maps")), told=told)
+    assert max(held) <= 2 * THREADS

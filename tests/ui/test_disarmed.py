@@ -28,7 +28,7 @@ SHOWING = {
 }
 # Per package and module, what holds words of ours or a number, though its form does not show it.
 OURS = {
-    "batch/panels": {"MAPS.__getitem__"},
+    "batch/panels": {"MAPS.__getitem__", "list(ways)"},
     "batch/results": {"NAMES.__getitem__", "label"},
     "pages/explore": {"list(VIEWS)"},
     "defect_types/panels": {"PARENTS.get"},
