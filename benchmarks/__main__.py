@@ -15,7 +15,7 @@ import warnings
 from pathlib import Path
 from types import ModuleType
 
-from benchmarks.main_job import budgets, inspection, memory, moving, recipe_size, start, teaching
+from benchmarks.main_job import batch, budgets, inspection, memory, moving, recipe_size, start, teaching
 from benchmarks.main_job.setting import FULL, QUICK, Setting
 from benchmarks.measure import RESULTS, Others, machine, write
 
@@ -23,6 +23,7 @@ README = Path(__file__).resolve().parent.parent / "README.md"
 
 MAIN_JOB: dict[str, tuple[ModuleType, str]] = {
     "inspection": (inspection, "one image: decode, backbone, detector, map, verdict, and the ratio to the backbone"),
+    "batch": (batch, "a batch of 1,000 photos against one at a time: photos a second, memory"),
     "moving": (
         moving,
         "a move of k, q or the limit with 100 photos, on the page and in a browser; previews of γ and σ",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
@@ -125,6 +125,42 @@ def inspect(image: np.ndarray, recipe: Recipe, *, device: str = "auto", backbone
     pixel_map = to_pixels(joined_errors(recipe.views, features, recipe.live), recipe.backbone.size, sigma=SIGMA)
     name = None if types is None else lambda found: types.name(image, found, partial(embed, backbone=backbone), whole)
     return assemble(pixel_map, recipe.limits, image.shape[:2], area=recipe.live[AREA], check=check, name_type=name)
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedRecipe:
+    """A saved recipe with its network: what batch and watch folder inspect with (`line.inspector`)."""
+
+    recipe: Recipe
+    backbone: Backbone
+
+    @property
+    def product(self) -> str:
+        return self.recipe.product
+
+    @property
+    def digest(self) -> str:
+        return self.recipe.digest or ""
+
+    @property
+    def limits(self) -> Limits:
+        return self.recipe.limits
+
+    @property
+    def area(self) -> int:
+        return self.recipe.live[AREA]
+
+    @cached_property
+    def good_scores(self) -> np.ndarray:
+        return np.sort(np.array([part.score for part in self.recipe.calibration], np.float64))
+
+    @property
+    def engine(self) -> str:
+        return self.backbone.engine
+
+    def inspect(self, image: np.ndarray) -> Verdict:
+        """As `inspect` of this module; safe to call from several threads."""
+        return inspect(image, self.recipe, backbone=self.backbone)
 
 
 @lru_cache(maxsize=4)

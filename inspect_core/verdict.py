@@ -15,6 +15,8 @@ Word = Literal["accept", "review", "reject"]
 UNKNOWN_TYPE = "unknown defect type"
 OTHER_PRODUCT = "other product"
 """The reason of a photo that the product check stopped."""
+UNKNOWN_TYPE = "unknown defect type"
+"""What is said in place of a type when none was likely enough."""
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ import pytest
 
 from benchmarks import __main__ as runner
 from benchmarks import measure
-from benchmarks.main_job import budgets, memory, moving, setting, start, teaching
+from benchmarks.main_job import batch, budgets, memory, moving, setting, start, teaching
 from benchmarks.main_job.budgets import Row
 from benchmarks.main_job.setting import QUICK
 from benchmarks.measure import Others, in_own_process, own_peak_mb, spread, timed, write
 
-PARTS = ("inspection", "moving", "teaching", "recipe_size")
+PARTS = ("inspection", "batch", "moving", "teaching", "recipe_size")
 MACHINE = {
     "when": "2026-11-21T10:00:00+00:00",
     "processor": "EPYC",
@@ -42,7 +42,7 @@ RESULTS = {
 @pytest.fixture
 def without_guard(exported, monkeypatch: pytest.MonkeyPatch) -> None:
     """The guard has its own tests."""
-    for module in (memory, teaching):
+    for module in (batch, memory, teaching):
         monkeypatch.setattr(module, "train_guard", lambda *photos, **settings: None)
         monkeypatch.setattr(module, "with_head", setting.network)
 

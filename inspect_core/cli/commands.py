@@ -18,6 +18,7 @@ from inspect_core.runtime import unfinished, workspace
 VERBS = {
     "fit": "learn a folder of good parts and save a recipe",
     "inspect": "judge photos with a recipe",
+    "watch": "judge photos as they come into a folder, and move them by their verdicts",
     "evaluate": "teach a folder and measure how well it separates good from defect",
     "export": "write a recipe for the line, with the proof that it says the same there",
     "verify": "check that the audit log is whole and was not changed",

@@ -4,9 +4,10 @@ import argparse
 
 from inspect_core.cli import teaching
 from inspect_core.cli.console import ACCEPTED, bar, path_argument, say
-from inspect_core.cli.outputs import check_figures, check_own, write_figures, write_text
+from inspect_core.cli.outputs import check_figures, write_figures, write_text
 from inspect_core.guard.model import OFF
 from inspect_core.judge.limits import in_parts
+from inspect_core.package.place import check_own
 from inspect_core.study.evaluation import evaluate, in_parts_of, truth_masks
 from inspect_core.tuning.compare import compare
 from inspect_core.tuning.comparison import ALL

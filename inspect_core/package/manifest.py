@@ -138,6 +138,15 @@ def check(where: Path) -> Package:
     return Package(where, sizes, sums, header, digest_of(sums))
 
 
+def is_exported(where: Path) -> bool:
+    """Whether a package holds a graph for the line; False too for what is no package at all."""
+    try:
+        with _opened(Path(where)) as source:
+            return MODEL in source.sizes()
+    except RecipeError:
+        return False
+
+
 def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.Rule]] | None) -> tuple[dict, Package]:
     """recipe.json as a dictionary whose every field has been checked, and the package with its arrays' present names.
 

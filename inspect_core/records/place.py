@@ -7,11 +7,8 @@ from pathlib import Path
 from inspect_core.methods.table import FIELDS
 from inspect_core.package import manifest
 from inspect_core.package.manifest import RecipeError
+from inspect_core.package.place import PlaceError, check_folder
 from inspect_core.runtime import workspace
-
-
-class PlaceError(OSError):
-    """A place that nothing may be written to: the message names it, says why, and what to do."""
 
 
 def check_place(path: str | Path, *, photos: Path | None = None) -> Path:
@@ -34,19 +31,6 @@ def check_place(path: str | Path, *, photos: Path | None = None) -> Path:
             "choose another name, or remove it yourself"
         )
     return place
-
-
-def check_folder(place: Path) -> None:
-    """Raise PlaceError when nothing can be written beside `place`, or when a recipe would be changed by it."""
-    folder = Path(os.path.realpath(place.parent))
-    around = [parent for parent in (folder, *folder.parents) if os.path.lexists(parent)]
-    if not (around[0].is_dir() and os.access(around[0], os.W_OK | os.X_OK)):
-        raise PlaceError(f"{place} cannot be written: {around[0]} takes no new files; choose another folder")
-    for parent in around:
-        if (parent / manifest.SUMS).is_file() and (parent / manifest.RECIPE).is_file():
-            raise PlaceError(
-                f"{place} lies in the recipe {parent}, which holds its own files only; choose another folder"
-            )
 
 
 def _is_recipe(place: Path) -> bool:

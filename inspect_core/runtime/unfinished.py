@@ -66,7 +66,7 @@ def clear() -> None:
     with contextlib.suppress(OSError):
         for record in [Path(entry) for entry in os.scandir(_records()) if entry.is_file(follow_symlinks=False)]:
             with contextlib.suppress(OSError), record.open("r+b") as file:
-                if not _lock(file, wait=False):
+                if not lock(file, wait=False):
                     continue
                 folder = Path(os.fsdecode(file.read()))
                 if folder.name == f".loupe-{record.name}" and folder.is_dir() and not folder.is_symlink():
@@ -111,13 +111,13 @@ def _new_record() -> tuple[Path, BinaryIO]:
     while True:
         record = _records() / secrets.token_hex(16)
         file = record.open("xb")
-        _lock(file, wait=True)
+        lock(file, wait=True)
         if record.exists():
             return record, file
         file.close()
 
 
-def _lock(file: BinaryIO, *, wait: bool) -> bool:
+def lock(file: BinaryIO, *, wait: bool) -> bool:
     """Lock an open file until it is closed; False when another holds it, or the file system has no locks."""
     try:
         if sys.platform == "win32":

@@ -27,6 +27,14 @@ def uploads_folder() -> Path:
     return root() / "uploads"
 
 
+def batches_folder() -> Path:
+    return root() / "batches"
+
+
+def held_folder() -> Path:
+    return root() / "held"
+
+
 def require_writable() -> None:
     """Raise OSError, naming the workspace, the reason and the remedy, when nothing can be written into it."""
     try:

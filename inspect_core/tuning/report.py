@@ -1,6 +1,5 @@
 """A comparison as rows of figures, as a table to read, as CSV, and as one HTML file that opens without a network."""
 
-import base64
 import csv
 import html
 import io
@@ -10,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image
 
+from inspect_core.images import heatmap
 from inspect_core.images.boxes import reduced
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.samples import shown
 from inspect_core.judge.limits import in_parts
 from inspect_core.judge.metrics import roc_curve
+from inspect_core.line.html_page import data_url, page, webp
 from inspect_core.plots import comparison as plots
-from inspect_core.plots import heatmap
 from inspect_core.plots.svg import svg
 from inspect_core.plots.theme import LIGHT
 from inspect_core.tuning.comparison import Comparison, Estimate, Row
@@ -40,13 +40,6 @@ GLOSS = {
 }
 """What the columns of the table say; brackets hold 95 % intervals, and what lies inside the best one's is a tie."""
 PARTS, SIDE = 4, 240
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; color: #1b2524; max-width: 1240px; margin: 2rem auto; padding: 0 1rem }
-table { border-collapse: collapse; font-size: 14px } th, td { text-align: left; padding: 4px 10px 4px 0 }
-th, td { border-bottom: 1px solid #d9e0df; vertical-align: top }
-.row { display: flex; flex-wrap: wrap; gap: 16px } figure { margin: 0 } figcaption { font-size: 13px; max-width: 240px }
-dt { font-weight: 600 } dd { margin: 0 0 4px }
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +179,7 @@ def in_words(seen: Seen) -> str:
 def html_of(comparison: Comparison, order: Order) -> str:
     """The whole comparison as one page: pictures and figures are in it, names from outside only as text."""
     table = table_of(comparison)
-    photos, title = order.photos, html.escape(f"Detectors compared on {shown(order.product)}")
+    photos = order.photos
     made = (
         f"{len(photos.fit)} good photos to learn from, {len(photos.calibrate)} to set limits, {len(photos.choose)} "
         f"defects to choose by, {len(photos.judge)} photos to judge; {order.backbone}, input {order.size[0]} × "
@@ -205,10 +198,8 @@ def html_of(comparison: Comparison, order: Order) -> str:
         *_drawn_curves(comparison),
         *_drawn_parts(comparison),
     ]
-    return (
-        f'{HTML_BEGINS}<html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
-        f"<h1>{title}</h1><p>{html.escape(made)}</p>{''.join(sections)}</html>\n"
-    )
+    body = f"<p>{html.escape(made)}</p>{''.join(sections)}"
+    return page(HTML_BEGINS, f"Detectors compared on {shown(order.product)}", body)
 
 
 def _drawn_curves(comparison: Comparison) -> list[str]:
@@ -238,7 +229,8 @@ def _drawn_parts(comparison: Comparison) -> list[str]:
         except ImageError:
             continue
         pictures = "".join(
-            f'<figure><img alt="{html.escape(f"{seen.row.title}: {in_words(seen)}")}" src="{_data(seen.picture)}">'
+            f'<figure><img alt="{html.escape(f"{seen.row.title}: {in_words(seen)}")}" '
+            f'src="{data_url(webp(seen.picture))}">'
             f"<figcaption>{html.escape(seen.row.title)}<br>{html.escape(in_words(seen))}</figcaption></figure>"
             for seen in found
         )
@@ -249,12 +241,6 @@ def _drawn_parts(comparison: Comparison) -> list[str]:
 
 def _pair(row: Row) -> tuple[float, float]:
     return row.limits.review, row.limits.reject
-
-
-def _data(picture: Image.Image) -> str:
-    content = io.BytesIO()
-    picture.save(content, "WEBP", quality=85)
-    return f"data:image/webp;base64,{base64.b64encode(content.getvalue()).decode()}"
 
 
 def _cell(estimate: Estimate, standing: str) -> str:

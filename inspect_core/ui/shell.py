@@ -51,13 +51,14 @@ def jobs() -> Jobs:
     return Jobs()
 
 
-def start(title: str, work: Callable[[Job], Any]) -> None:
-    """Work in the background for this session. Raises Busy while another job runs.
+def start(title: str, work: Callable[[Job], Any]) -> Job:
+    """Work in the background for this session; the job. Raises Busy while another job runs.
 
     What `work` returns is None, or the id of a part that it has put on the shelf, for this session to take in hand.
     """
     job = jobs().submit(title, work, owner=current_user())
     st.session_state.setdefault(_STARTED, []).append(job)
+    return job
 
 
 def sidebar() -> None:

@@ -19,8 +19,8 @@ from torch import Tensor
 from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.extraction import Preparation
 from inspect_core.guard.model import Guard
+from inspect_core.images import heatmap
 from inspect_core.images.read import Picture, read
-from inspect_core.plots import heatmap
 from inspect_core.recipe import Recipe
 from inspect_core.runtime import workspace
 from inspect_core.similar.known_cases import KnownCases

@@ -8,9 +8,9 @@ same parts.
 import numpy as np
 import streamlit as st
 
+from inspect_core.images import heatmap
 from inspect_core.judge.anomaly_map import image_score, to_pixels
 from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill
-from inspect_core.plots import heatmap
 from inspect_core.ui.bench import bench
 from inspect_core.verdict import Limits
 

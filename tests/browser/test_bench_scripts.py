@@ -7,9 +7,9 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
+from inspect_core.images import heatmap
 from inspect_core.judge.anomaly_map import area_above, regions, scale_region
 from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill, upper_bound
-from inspect_core.plots import heatmap
 from inspect_core.ui.bench import bench
 from inspect_core.verdict import Limits, ProductCheck, assemble
 

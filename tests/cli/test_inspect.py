@@ -9,11 +9,11 @@ from PIL import Image
 
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.cli.commands import main
-from inspect_core.cli.outputs import CSV_COLUMNS
 from inspect_core.defect_types.training import FITS, FOREST
 from inspect_core.defect_types.training import fit as learn_types
 from inspect_core.features.extraction import embed
 from inspect_core.images.read import read
+from inspect_core.line.row import COLUMNS, NOT_JUDGED
 from inspect_core.recipe import inspect, loaded_backbone
 from inspect_core.records.recipe_file import load, save
 from inspect_core.verdict import UNKNOWN_TYPE
@@ -77,9 +77,11 @@ def test_a_damaged_photo_is_named_and_the_rest_is_inspected(taught, product, tmp
     (tmp_path / "a.png").write_bytes(b"not a picture")
     good = next((product / "train/good").iterdir())
     (tmp_path / "b.jpg").write_bytes(good.read_bytes())
-    assert main(["inspect", str(taught), str(tmp_path), "--csv", str(tmp_path / "v.csv")]) == 2
+    assert main(["inspect", str(taught), str(tmp_path), "--csv", str(tmp_path / "v.csv")]) == 1
     assert "a.png" in capsys.readouterr().err
-    assert [row["name"] for row in rows_of(tmp_path / "v.csv")] == ["b.jpg"]
+    rows = rows_of(tmp_path / "v.csv")
+    assert [(row["name"], row["verdict"] == NOT_JUDGED) for row in rows] == [("a.png", True), ("b.jpg", False)]
+    assert "; " in rows[0]["reason"]
 
 
 @pytest.mark.parametrize(("minimum_confidence", "named"), [(0.0, {"dent", "stain"}), (1.0, {UNKNOWN_TYPE})])
@@ -91,21 +93,20 @@ def test_the_defect_type_of_a_part_stands_in_the_table(
     )
     assert main(["inspect", str(tmp_path / "k.zip"), str(product / "test"), "--csv", str(tmp_path / "v.csv")]) == 1
     rows = rows_of(tmp_path / "v.csv")
-    assert list(rows[0])[-3:] == ["kind", "kind_probability", "milliseconds"]
-    assert {row["kind"] for row in rows if row["verdict"] != "accept"} <= named
-    assert {row["kind"] for row in rows if row["verdict"] == "accept"} <= {""}
+    assert {row["defect_type"] for row in rows if row["verdict"] != "accept"} <= named
+    assert {row["defect_type"] for row in rows if row["verdict"] == "accept"} <= {""}
     row = next(row for row in rows if row["verdict"] != "accept")
     verdict = inspect(read(product / "test" / row["name"]).pixels, recipe)
-    assert (row["kind"], row["kind_probability"]) == (
+    assert (row["defect_type"], row["defect_type_probability"]) == (
         (verdict.kind[0], repr(verdict.kind[1])) if verdict.kind else (UNKNOWN_TYPE, "")
     )
 
 
 def test_without_defect_types_their_columns_are_empty(taught, product, tmp_path):
     main(["inspect", str(taught), str(product / "test"), "--csv", str(tmp_path / "v.csv")])
-    assert {(row["kind"], row["kind_probability"]) for row in rows_of(tmp_path / "v.csv")} == {("", "")}
+    assert {(row["defect_type"], row["defect_type_probability"]) for row in rows_of(tmp_path / "v.csv")} == {("", "")}
 
 
 def test_the_readme_names_every_column():
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    assert [column for column in CSV_COLUMNS if f"`{column}`" not in readme] == []
+    assert [column for column in COLUMNS if f"`{column}`" not in readme] == []

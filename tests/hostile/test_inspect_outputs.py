@@ -12,13 +12,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from inspect_core.cli import commands
-from inspect_core.cli import inspect as inspect_verb
-from inspect_core.cli.outputs import CSV_COLUMNS, output_names, write_figures
+from inspect_core.cli import commands, inspectors
+from inspect_core.cli.outputs import write_figures
+from inspect_core.line.maps import output_names
+from inspect_core.line.row import COLUMNS, NOT_JUDGED
 from inspect_core.records.recipe_file import save
 from inspect_core.verdict import Verdict
 
-NUMBERS = {"score", "regions", "largest_region_pixels", "limit", "milliseconds"}
+NUMBERS = {
+    "score", "percentile_among_good", "regions", "largest_region_pixels", "review", "reject", "area", "milliseconds",
+}  # fmt: skip
 HOSTILE_NAMES = (
     *("=1+1.png", "+1.png", "-1.png", "@sum.png", "'quoted.png", " =1.png", "＝1.png", "＋1.png", "﹣1.png", "＠1.png"),
     *("\t=1.png", "\r=1.png", "\n=1.png", "a\nreject     9.0000  b.png", "a\r\nb.png", "a\u2028b.png", "a\x85b.png"),
@@ -27,17 +30,27 @@ HOSTILE_NAMES = (
 )
 
 
+def by_brightness(recipe, refused=None) -> SimpleNamespace:
+    """An inspector whose score is the mean of the photo, less 100; it cannot judge the level `refused`."""
+
+    def inspect(pixels):
+        if pixels[0, 0, 0] == refused:
+            raise ValueError("score is not finite")
+        score = float(pixels.mean()) - 100
+        return Verdict(score, recipe.limits.verdict(score), np.full((4, 6), score, np.float32), (), guard="=1+1")
+
+    return SimpleNamespace(
+        product="tile", digest="d" * 64, limits=recipe.limits, area=12, good_scores=np.arange(9.0), engine="nothing",
+        inspect=inspect,
+    )  # fmt: skip
+
+
 @pytest.fixture
 def line(recipe, tmp_path, monkeypatch):
     """line(*arguments) inspects without a network: score and map tell photos apart by their mean. The exit code."""
 
-    def inspect(pixels, recipe, backbone):
-        score = float(pixels.mean()) - 100
-        return Verdict(score, recipe.limits.verdict(score), np.full((4, 6), score, np.float32), (), guard="=1+1")
-
-    monkeypatch.setattr(inspect_verb, "loaded_backbone", lambda choice, device: SimpleNamespace(engine="nothing"))
-    monkeypatch.setattr(inspect_verb, "inspect", inspect)
     save(recipe, tmp_path / "recipe.zip")
+    monkeypatch.setattr(inspectors, "open_inspector", lambda path, **_: by_brightness(recipe))
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
@@ -255,25 +268,28 @@ def test_names_are_escaped_in_the_table_and_on_the_terminal(line, tmp_path, caps
     damaged = [f"bad {name}" for name in HOSTILE_NAMES if not name.startswith("'")]
     for name in damaged:
         (tmp_path / "photos" / name).write_bytes(b"no photo")
-    assert line(tmp_path / "photos", "--csv", tmp_path / "v.csv", "--maps", tmp_path / "maps") == 2
+    assert line(tmp_path / "photos", "--csv", tmp_path / "v.csv", "--maps", tmp_path / "maps") == 1
     said = capsys.readouterr()
     assert len(said.out.splitlines()) == len(HOSTILE_NAMES) + 1
     assert len(said.err.splitlines()) == len(damaged)
     for text in (*said.out.split("\n"), *said.err.split("\n")):
         assert text.isprintable()
-    assert all(row.startswith("Skipped bad ") for row in said.err.splitlines())
-    rows = rows_of(tmp_path / "v.csv")
+    assert all(row.startswith("Not judged bad ") for row in said.err.splitlines())
+    everything = rows_of(tmp_path / "v.csv")
+    rows = [row for row in everything if row["verdict"] != NOT_JUDGED]
     assert len(rows) == len(HOSTILE_NAMES)
-    assert list(rows[0]) == list(CSV_COLUMNS)
+    assert len(everything) == len(HOSTILE_NAMES) + len(damaged)
+    assert list(rows[0]) == list(COLUMNS)
     for row in rows:
         assert {float(row[column]) is not None for column in NUMBERS} == {True}
+    for row in everything:
         for column in row.keys() - NUMBERS:
             assert row[column].isprintable()
             first = unicodedata.normalize("NFKC", row[column].lstrip()[:1])
             assert first not in ("=", "+", "-", "@"), row[column]
     names = {row["name"] for row in rows}
     assert {"'=1+1.png", "'-1.png", "''quoted.png", r"a\nreject     9.0000  b.png", r"b\udcff.png", "ü 一.png"} <= names
-    assert {row["guard"] for row in rows} == {"'=1+1"}
+    assert {row["product_check"] for row in rows} == {"'=1+1"}
     assert {float(row["score"]) for row in rows} == {level - 100.0 for level in range(len(HOSTILE_NAMES))}
 
 
@@ -286,18 +302,16 @@ def test_what_fit_passes_over_inspect_passes_over(line, tmp_path):
     assert [row["name"] for row in rows_of(tmp_path / "v.csv")] == ["._part.png"]
 
 
-def test_a_photo_that_cannot_be_judged_is_named_and_the_rest_is_judged(line, tmp_path, monkeypatch, capsys):
-    judge = inspect_verb.inspect
-
-    def fail(pixels, recipe, backbone):
-        if pixels[0, 0, 0] == 1:
-            raise ValueError("score is not finite")
-        return judge(pixels, recipe, backbone)
-
-    monkeypatch.setattr(inspect_verb, "inspect", fail)
+def test_a_photo_that_cannot_be_judged_has_a_row_with_the_reason(line, recipe, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(inspectors, "open_inspector", lambda path, **_: by_brightness(recipe, refused=1))
     for level in range(3):
         photo(tmp_path / "photos" / f"{level}.png", level)
-    assert line(tmp_path / "photos") == 2
+    assert line(tmp_path / "photos", "--csv", tmp_path / "v.csv") == 1
     said = capsys.readouterr()
-    assert "Skipped 1.png: score is not finite" in said.err
-    assert "Accepted 2 of 2" in said.out
+    assert "Not judged 1.png: score is not finite" in said.err
+    assert "Accepted 2 of 3; 1 not judged" in said.out
+    rows = rows_of(tmp_path / "v.csv")
+    assert [(row["name"], row["verdict"]) for row in rows] == [
+        ("0.png", "accept"), ("1.png", NOT_JUDGED), ("2.png", "accept"),
+    ]  # fmt: skip
+    assert (rows[1]["score"], rows[1]["reason"]) == ("", "score is not finite")

@@ -15,7 +15,6 @@ from PIL import Image
 
 from inspect_core import view
 from inspect_core.cli import commands
-from inspect_core.cli import inspect as inspect_verb
 from inspect_core.features.weights import read_weights
 from inspect_core.images.folders import ScanError, inside, scan
 from inspect_core.images.listing import MAX_DEPTH, photos_in
@@ -81,11 +80,12 @@ ODD = {
 
 @pytest.fixture
 def refused(capsys, monkeypatch, tmp_path):
-    """refused(*arguments) is the one line that a verb ends with; it must end with exit code 2 and change nothing."""
+    """refused(*arguments) is the last line of errors: a photo that was not judged (exit code 1), or
+    why it could not run (2). It must change nothing."""
     monkeypatch.chdir(tmp_path)
     for name in ("load", "shared"):
         monkeypatch.setattr(view, name, lambda *_, **__: pytest.fail("a backbone was loaded"))
-    monkeypatch.setattr(inspect_verb, "loaded_backbone", lambda *_: SimpleNamespace(engine="nothing"))
+    monkeypatch.setattr("inspect_core.recipe.loaded_backbone", lambda *_: SimpleNamespace(engine="nothing"))
 
     def run(*arguments) -> str:
         try:
@@ -93,8 +93,8 @@ def refused(capsys, monkeypatch, tmp_path):
         except SystemExit as stop:
             code = stop.code
         said = capsys.readouterr().err.strip().splitlines()
-        assert code == 2
-        assert said[-1].startswith(("loupe", "Skipped"))
+        assert code == (1 if said[-1].startswith("Not judged") else 2)
+        assert said[-1].startswith(("loupe", "Not judged"))
         assert "Traceback" not in "".join(said)
         return said[-1]
 

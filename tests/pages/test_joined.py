@@ -211,7 +211,7 @@ def test_an_opened_recipe_judges_and_shows_what_inspect_does(
 
     given = []
     monkeypatch.setattr(
-        "inspect_core.plots.heatmap.overlay", lambda pixels, own, limit: given.append((own, limit)) or pixels
+        "inspect_core.images.heatmap.overlay", lambda pixels, own, limit: given.append((own, limit)) or pixels
     )
     recipes.session_state[f"views-{opened.id}"] = True
     recipes.run()

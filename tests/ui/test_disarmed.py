@@ -24,9 +24,12 @@ SHOWING = {
     "_build": {"words": None},
     "_scored": {"words": 2},
     "_explain": {"in_force": 2},
+    "choose_folder": {"words": 0},
 }
 # Per package and module, what holds words of ours or a number, though its form does not show it.
 OURS = {
+    "batch/panels": {"MAPS.__getitem__", "list(ways)"},
+    "batch/results": {"NAMES.__getitem__", "label"},
     "pages/explore": {"list(VIEWS)"},
     "pages/history": {"list(VIEWS)"},
     "defect_types/panels": {"PARENTS.get"},

@@ -9,10 +9,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from inspect_core.guard.model import OFF, STOP, WARN
-from inspect_core.images import boxes
+from inspect_core.images import boxes, heatmap
 from inspect_core.images.read import EXTENSIONS, ImageError, read_bytes, read_mask
 from inspect_core.judge.masks import mask_at
-from inspect_core.plots import heatmap
 from inspect_core.runtime.jobs import Busy, device_lock
 from inspect_core.study.evaluation import promise
 from inspect_core.ui import shell, taught_part

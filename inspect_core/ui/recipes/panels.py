@@ -39,13 +39,13 @@ def card(path: Path, states: dict[str, str] | None) -> None:
     """
     with st.container(border=True):
         try:
-            recipe = _checked(path)
+            recipe = checked(path)
             state = releasing.state_of(recipe.digest, states)
             _describe(path, recipe, state)
             releasing.what_changed(recipe, _at_hand, states, path.name)
             missing = weights_panel.offer_missing(recipe.backbone.name, path.name)
         except Exception as error:  # whatever a file can cause ends at its own card
-            st.error(shell.plain(_reason(path, error)), icon=":material/broken_image:")
+            st.error(shell.plain(reason(path, error)), icon=":material/broken_image:")
             _delete(path)
             return
         with st.container(horizontal=True):
@@ -161,7 +161,7 @@ def _bytes(path: Path) -> int:
     return path.stat().st_size if path.is_file() else sum(file.stat().st_size for file in path.rglob("*"))
 
 
-def _checked(path: Path) -> Recipe:
+def checked(path: Path) -> Recipe:
     """The recipe there; a pipe or a device is refused before it is opened, which would wait for ever."""
     if not path.name.isprintable():
         raise RecipeError(f"{path.name}: its name holds characters that cannot be shown; rename it")
@@ -180,12 +180,12 @@ def _at_hand() -> dict[str, Recipe]:
     found = {}
     for path in saved():
         with contextlib.suppress(Exception):  # said at its own card
-            recipe = _checked(path)
+            recipe = checked(path)
             found[recipe.digest] = recipe
     return found
 
 
-def _reason(path: Path, error: Exception) -> str:
+def reason(path: Path, error: Exception) -> str:
     """Why a recipe is refused: the sentence it was refused with, or whatever went wrong with it."""
     if isinstance(error, RecipeError | OSError):
         return str(error)

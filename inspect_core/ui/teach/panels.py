@@ -3,9 +3,9 @@
 import contextlib
 import hashlib
 import os
-from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import streamlit as st
 
@@ -18,23 +18,22 @@ from inspect_core.images.folders import (
     Samples,
     ScanError,
     Split,
-    inside,
     propose_groups,
     scan,
     split,
     ungrouped,
 )
 from inspect_core.images.listing import walk
-from inspect_core.images.read import EXTENSIONS
 from inspect_core.methods.quadrics import MOST as QUADRICS
 from inspect_core.methods.table import JOIN, METHODS, OFFERED, methods_of
-from inspect_core.runtime import workspace
 from inspect_core.tuning.forecast import Forecast, forecast
 from inspect_core.tuning.order import Order
-from inspect_core.ui import shell, uploads, weights_panel
+from inspect_core.ui import shell, weights_panel
+from inspect_core.ui.photo_source import FOLDER, UPLOAD, Source, choose_folder, choose_upload
 from inspect_core.ui.teach import teaching
 
-SAMPLE, FOLDER, UPLOAD = "Sample part", "Folder on this computer", "Upload"
+SAMPLE = "Sample part"
+LAYOUTS = "Any layout: only good photos; sub-folders good and one for each defect type; or the MVTec AD layout."
 MAX_LISTED = 12
 COMPARED, JOINED = "compared", "joined"
 DETECTORS = {
@@ -48,14 +47,6 @@ SECOND_VIEWS = ("quadrics", "corp", "kernel_pca", "nearest")
 GUARD_SCORES = {ALONE: "Features of the photo", FUSED: "Fused with the network's own classes"}
 
 
-@dataclass(frozen=True)
-class Source:
-    """Photos chosen by the engineer: a folder or a zip on this machine, and what to call the part."""
-
-    path: Path
-    product: str
-
-
 def choose_photos() -> Source | None:
     """Sample, folder or upload; None until a choice is made."""
     way = st.segmented_control(
@@ -66,7 +57,7 @@ def choose_photos() -> Source | None:
         key="photos_from",
         persist_state="session",
     )
-    return {SAMPLE: _choose_sample, FOLDER: _choose_folder, UPLOAD: _choose_upload}[way]()
+    return {SAMPLE: _choose_sample, FOLDER: partial(choose_folder, LAYOUTS), UPLOAD: choose_upload}[way]()
 
 
 def look(source: Source) -> Samples | None:
@@ -244,48 +235,6 @@ def _choose_sample() -> Source | None:
         return None
     name = st.selectbox("Part", names, key="sample", format_func=lambda text: text.replace("_", " ").capitalize())
     return Source(teaching.SAMPLES / name, name.replace("_", " "))
-
-
-def _choose_folder() -> Source | None:
-    text = st.text_input(
-        "Folder or zip", key="folder", placeholder="/home/you/photos/part-17", persist_state="session",
-        help="Any layout: only good photos; sub-folders good and one for each defect type; or the MVTec AD layout.",
-    )  # fmt: skip
-    if not text.strip():
-        return None
-    try:
-        path = inside(text.strip(), workspace.allowed_roots())
-    except (ValueError, OSError) as error:
-        st.error(shell.plain(error), icon=":material/error:")
-        return None
-    return Source(path, path.stem)
-
-
-def _choose_upload() -> Source | None:
-    whole = st.toggle("Upload a folder", key="upload_folder", help="Off: choose photos, or one zip.")
-    types = sorted(extension.lstrip(".") for extension in EXTENSIONS)
-    if whole:
-        files = st.file_uploader("A folder of photos", types, accept_multiple_files="directory", key="folder_upload")
-    else:
-        files = st.file_uploader("Photos, or one zip", [*types, "zip"], accept_multiple_files=True, key="files_upload")
-    if not files:
-        return None
-    zipped = [file for file in files if PurePosixPath(file.name).suffix.lower() == ".zip"]
-    if zipped and len(files) > 1:
-        st.error("A zip is uploaded alone: choose photos, or one zip.", icon=":material/error:")
-        return None
-    try:
-        folder = uploads.keep([(file.name, file.getbuffer()) for file in files], workspace.uploads_folder())
-        first, *others = folder.iterdir()
-    except OSError as error:
-        st.error(
-            f"The upload could not be kept ({shell.plain(error.strerror or error)}); free some disk space, then upload "
-            "it again.", icon=":material/error:",
-        )  # fmt: skip
-        return None
-    if zipped:
-        return Source(first, first.stem)
-    return Source(folder, "my part" if others or first.is_file() else first.name)
 
 
 def _fingerprint(path: Path) -> str:

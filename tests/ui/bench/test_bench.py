@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
+from inspect_core.images import heatmap
 from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill
-from inspect_core.plots import heatmap
 from inspect_core.study.evaluation import in_parts_of
 from inspect_core.ui.bench import bench, pixels
 from inspect_core.ui.bench.payload import Part, Shown, check, counted_parts, payload
@@ -221,7 +221,7 @@ def a_page_that_asks_afterwards() -> None:
     import numpy as np
     import streamlit as st
 
-    from inspect_core.plots import heatmap
+    from inspect_core.images import heatmap
     from inspect_core.ui.bench import bench
     from inspect_core.verdict import Limits
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from inspect_core.images import memory
-from inspect_core.plots import heatmap
+from inspect_core.images import heatmap, memory
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (90, 70, 3), dtype=np.uint8)
 

@@ -1,4 +1,4 @@
-"""Arrays to pictures: the one colour scale of every heatmap, overlays, thumbnails, and Plotly figures."""
+"""Arrays to pictures: the one colour scale of every heatmap, overlays, thumbnails."""
 
 import io
 
@@ -26,9 +26,10 @@ def heat_colours() -> np.ndarray:
 def heat(anomaly_map: np.ndarray, *, calm: float, limit: float) -> np.ndarray:
     """(H, W) scores -> (H, W, 4) uint8 colours on the scale tied to the limit; calm is where colour begins."""
     span = max(limit - calm, np.finfo(np.float32).tiny)
-    position = (anomaly_map - calm) / span
-    below = np.clip(position * STEPS, 0, STEPS - 1)
-    above = STEPS + np.clip((position - 1) * STEPS, 0, STEPS - 1)
+    with np.errstate(over="ignore"):  # where more than half of the map lies above the limit, the span is nothing
+        position = (anomaly_map - calm) / span
+        below = np.clip(position * STEPS, 0, STEPS - 1)
+        above = STEPS + np.clip((position - 1) * STEPS, 0, STEPS - 1)
     return heat_colours()[np.where(anomaly_map > limit, above, below).astype(np.intp)]
 
 

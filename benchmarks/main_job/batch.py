@@ -1,0 +1,83 @@
+"""A batch of photos against one at a time: photos a second, and memory as the photos grow in number.
+
+One at a time is what the app does with a photo: read it, judge it, then the next. The batch writes its table, journal
+and log as well. Both take turns at the same photos, so that a busy machine slows both. The photos are the sample's,
+shifted and re-lit; memory is this process's own at a fifth and at the end of one batch.
+"""
+
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from inspect_core.guard.training import train_guard
+
+from benchmarks.main_job.memory import make_photos
+from benchmarks.main_job.setting import QUICK, Setting, study, taught, with_head
+from benchmarks.measure import resident_mb, spread
+from inspect_core.audit.log import AuditLog
+from inspect_core.features.store import Store
+from inspect_core.line.batch import Outputs, Photo, photos_of, run
+from inspect_core.line.inspector import Inspector
+from inspect_core.line.logged import Logged
+from inspect_core.line.row import Row, judge
+from inspect_core.recipe import LoadedRecipe
+
+PHOTOS, A_TURN = 1000, 100
+
+
+def figures(setting: Setting) -> dict:
+    """Photos a second of each, their ratio turn by turn, and own MB after a fifth and after all photos."""
+    count, a_turn = (20, 4) if setting == QUICK else (PHOTOS, A_TURN)
+    with tempfile.TemporaryDirectory(prefix="loupe-batch-") as folder:
+        root = Path(folder)
+        inspector = _inspector(setting, root / "features")
+        make_photos(root / "photos", count)
+        photos = photos_of([root / "photos"])
+        with AuditLog.open(f"sqlite:///{root / 'log.sqlite'}") as log:
+            found = against_one_at_a_time(
+                inspector, photos[:a_turn], Logged(log, inspector, "benchmark"), root, setting
+            )
+            return {"engine": inspector.engine, "photos": count, **found, "memory": memory(inspector, photos, root)}
+
+
+def against_one_at_a_time(
+    inspector: Inspector, photos: list[Photo], record: Logged, root: Path, setting: Setting
+) -> dict:
+    """Turn about, after one of each that is not counted."""
+    alone, batch = [], []
+    for turn in range(max(2, setting.runs + 1)):
+        outputs = Outputs(root / f"{turn}.csv")
+        alone.append(_rate(len(photos), lambda: [judge(inspector, *photo) for photo in photos]))
+        batch.append(_rate(len(photos), partial(run, inspector, photos, outputs, record=record)))
+    ratios = [many / one for one, many in zip(alone[1:], batch[1:], strict=True)]
+    return {
+        "one_at_a_time": spread(alone[1:], "photos_per_s"),
+        "batch": spread(batch[1:], "photos_per_s"),
+        "batch_to_one_at_a_time": spread(ratios, "ratio"),
+    }
+
+
+def memory(inspector: Inspector, photos: list[Photo], root: Path) -> dict[str, float]:
+    own: list[float] = []
+
+    def told(row: Row) -> None:
+        own.append(resident_mb().get("own", 0.0))
+
+    run(inspector, photos, Outputs(root / "memory.csv"), told=told)
+    fifth = own[len(own) // 5]
+    return {"after_a_fifth_mb": fifth, "after_all_mb": own[-1], "growth": own[-1] / fifth - 1 if fifth else 0.0}
+
+
+def _rate(count: int, work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return count / (time.perf_counter() - began)
+
+
+def _inspector(setting: Setting, features: Path) -> Inspector:
+    photos, backbone = taught(setting), with_head(setting)
+    guard = train_guard(backbone, photos.fit, photos.calibrate)
+    recipe = study(setting, photos, setting.sides[0], Store(features)).fit().recipe(guard=guard)
+    return LoadedRecipe(recipe, backbone)

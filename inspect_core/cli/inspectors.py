@@ -1,0 +1,33 @@
+"""What judges the photos of `inspect` and `watch`: chosen in one place, so that neither loads torch."""
+
+import argparse
+from pathlib import Path
+
+from inspect_core.cli.console import path_argument
+from inspect_core.line.inspector import Inspector
+from inspect_core.package import manifest
+from inspect_core.runner import Runner
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("recipe", type=path_argument)
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--download", action="store_true", help="fetch the backbone's weights when there are none")
+
+
+def open_inspector(path: Path, *, device: str = "auto", download: bool = False) -> Inspector:
+    """The recipe at `path`, checked and ready: an exported one without torch, unless a device is asked for.
+
+    Raises ValueError and OSError, naming it, when it cannot be used.
+    """
+    if device == "auto" and manifest.is_exported(path):
+        return Runner(path, threads=1)  # several photos are judged at a time, each on a core of its own
+    from inspect_core.features.backbone_catalogue import spec_of
+    from inspect_core.features.weights import download_weights
+    from inspect_core.recipe import LoadedRecipe, loaded_backbone
+    from inspect_core.records.recipe_file import load
+
+    recipe = load(path)
+    if download:
+        download_weights(spec_of(recipe.backbone.name, has_weights=False))
+    return LoadedRecipe(recipe, loaded_backbone(recipe.backbone, device))

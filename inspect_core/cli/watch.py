@@ -1,0 +1,73 @@
+"""`watch`: judge photos as they come into a folder, and move them by their verdicts."""
+
+import argparse
+import contextlib
+import sys
+import time
+from collections import Counter
+
+from inspect_core.audit.log import AuditLog
+from inspect_core.cli import inspectors
+from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, current_user, path_argument, say
+from inspect_core.line.logged import Logged
+from inspect_core.line.record import Facts
+from inspect_core.line.row import NOT_JUDGED, OUTCOMES
+from inspect_core.line.watch import FOLDERS, PATIENCE, Watch, watching
+
+EVERY = 0.5
+"""Seconds between two looks at the folder."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    inspectors.add_options(parser)
+    parser.add_argument("folder", type=path_argument, help="where photos come in; sub-folders are watched too")
+    parser.add_argument(
+        "--out", type=path_argument, required=True,
+        help=f"photos are moved into its folders {', '.join(FOLDERS.values())}; nothing there is replaced",
+    )  # fmt: skip
+    parser.add_argument("--once", action="store_true", help="take what is there now, and end")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Until Ctrl-C. An error of a folder or the log is said, and the watch goes on; with --once it ends there."""
+    with watching(options.folder, options.out):
+        inspector = inspectors.open_inspector(options.recipe, device=options.device, download=options.download)
+        with AuditLog.open() as log:
+            watch = Watch(inspector, options.folder, options.out, Logged(log, inspector, current_user()))
+            counts: Counter[str] = Counter()
+            say(f"Watching {options.folder} for {inspector.product} {inspector.digest[:12]}, {inspector.engine}.")
+            with contextlib.suppress(KeyboardInterrupt):
+                (_once if options.once else _on_and_on)(watch, counts)
+    say(", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES))
+    return ACCEPTED if counts.total() == counts["accept"] else NOT_ACCEPTED
+
+
+def _once(watch: Watch, counts: Counter[str]) -> None:
+    until = time.monotonic() + watch.steady + PATIENCE + 2 * EVERY
+    watch.poll(lambda facts: _tell(facts, counts))
+    while watch.waiting and time.monotonic() < until:
+        time.sleep(EVERY)
+        watch.poll(lambda facts: _tell(facts, counts))
+    if watch.waiting:
+        say(f"{watch.waiting} photos still change or come in; run it again for them", sys.stderr)
+
+
+def _on_and_on(watch: Watch, counts: Counter[str]) -> None:
+    said = ""
+    while True:
+        try:
+            watch.poll(lambda facts: _tell(facts, counts))
+            said = ""
+        except OSError as error:
+            if str(error) != said:  # once, not at every look
+                said = str(error)
+                say(f"loupe: {said}; still watching", sys.stderr)
+        time.sleep(EVERY)
+
+
+def _tell(facts: Facts, counts: Counter[str]) -> None:
+    counts[str(facts["verdict"])] += 1
+    if facts["verdict"] == NOT_JUDGED:
+        say(f"Not judged {facts['name']}: {facts['reason']}", sys.stderr)
+    else:
+        say(f"{facts['verdict']:7} {facts['score']:10.4f}  {facts['name']}")

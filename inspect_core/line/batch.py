@@ -1,0 +1,177 @@
+"""Many photos, one row each: a table, heatmaps and a report, with what was done before a stop kept."""
+
+import secrets
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from inspect_core.images.archives import unpacked
+from inspect_core.images.listing import photos_in
+from inspect_core.line.inspector import Inspector
+from inspect_core.line.journal import Journal
+from inspect_core.line.maps import Maps
+from inspect_core.line.overlap import in_order
+from inspect_core.line.record import Record, facts_of, key_of
+from inspect_core.line.report import check_report, pictures_of, worst, write_report
+from inspect_core.line.row import Judged, Row, file_digest, judge
+from inspect_core.line.table import check_table, write_table
+from inspect_core.runtime.progress import Report
+from inspect_core.runtime.unfinished import replacing
+
+Photo = tuple[str, Path]
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What a batch writes; None for what is not wanted.
+
+    table: with its journal beside it; pictures: a folder of Loupe's own for those of the worst parts, named by rank.
+    Without a table nothing is kept of a batch that is stopped.
+    """
+
+    table: Path | None = None
+    maps: Maps | None = None
+    report: Path | None = None
+    pictures: Path | None = None
+
+    def check(self) -> None:
+        """Raise PlaceError, naming it, for what is in the way, before a photo is read."""
+        if self.table:
+            check_table(self.table)
+        if self.report:
+            check_report(self.report)
+
+
+def photos_of(paths: Sequence[Path], maps: Maps | None = None) -> list[Photo]:
+    """(name, path) of every photo at the paths, zip archives unpacked, without what `maps` holds already.
+
+    Raises ValueError when there is none, ScanError, FileNotFoundError and OSError as `unpacked` and `photos_in` do.
+    """
+    places = [unpacked(path) if path.suffix.lower() == ".zip" and path.is_file() else path for path in paths]
+    photos = [(name, path) for name, path in photos_in(places) if maps is None or not maps.holds(path)]
+    if not photos:
+        raise ValueError("no photo was found at the given paths; name PNG, JPEG, BMP, TIFF or WebP files or folders")
+    return photos
+
+
+def run(
+    inspector: Inspector,
+    photos: Sequence[Photo],
+    outputs: Outputs,
+    *,
+    record: Record | None = None,
+    report: Report | None = None,
+    told: Callable[[Row], None] = lambda row: None,
+) -> list[Row]:
+    """Judge the photos and write the outputs; the rows in the order of the photos, whose names are unique.
+
+    What an earlier run with this recipe and table left unfinished is checked and kept, the rest is judged; `told` hears
+    of every row that is new. Every row is in the record, then on disk, before the next is taken. After an error, a kill
+    or Cancelled, raised by `report`, the same call goes on. Raises PlaceError for what is in the way, OSError, naming
+    the remedy, when the disk is full or the folder has gone.
+    """
+    outputs.check()
+    if outputs.maps is not None:
+        outputs.maps.expect([name for name, _ in photos])
+    with _remedy(), ExitStack() as until_the_end:
+        journal = Journal(outputs.table, inspector.digest) if outputs.table else None
+        if journal is not None:
+            until_the_end.callback(journal.close)
+        rows = _kept(journal, photos, outputs.maps, report)
+        _judge_rest(inspector, photos, rows, journal, outputs.maps, record, report, told)
+        found = [rows[name] for name, _ in photos]
+        if outputs.table:
+            write_table(outputs.table, found)
+        if outputs.report or outputs.pictures:
+            pictures = pictures_of(inspector, found, dict(photos))
+            if outputs.pictures:
+                _write_pictures(outputs.pictures, found, pictures)
+            if outputs.report:
+                write_report(outputs.report, inspector, found, pictures)
+        if journal is not None:
+            journal.remove()
+    return found
+
+
+def _write_pictures(folder: Path, rows: Sequence[Row], pictures: Mapping[str, bytes]) -> None:
+    with replacing(folder) as new:
+        new.mkdir()
+        for rank, row in enumerate(worst(rows)):
+            if row.name in pictures:
+                (new / f"{rank:02d}.webp").write_bytes(pictures[row.name])
+
+
+def _kept(journal: Journal | None, photos: Sequence[Photo], maps: Maps | None, report: Report | None) -> dict[str, Row]:
+    """The rows that still hold: the photo is the one that was judged, and its maps are there."""
+    rows: dict[str, Row] = {}
+    if journal is None or not journal.rows:
+        return rows
+    for number, (name, path) in enumerate(photos):
+        if report is not None:
+            report(0.0, f"checking what is there, {number + 1} of {len(photos)}")
+        file, row = journal.rows.get(name, ("", None))
+        if row is not None and file and file == _digest_now(path) and (maps is None or _complete(maps, row)):
+            rows[name] = row
+    return rows
+
+
+def _complete(maps: Maps, row: Row) -> bool:
+    return row.score is None or maps.has(row.name)
+
+
+def _digest_now(path: Path) -> str:
+    try:
+        return file_digest(path)
+    except OSError:
+        return ""
+
+
+def _judge_rest(
+    inspector: Inspector,
+    photos: Sequence[Photo],
+    rows: dict[str, Row],
+    journal: Journal | None,
+    maps: Maps | None,
+    record: Record | None,
+    report: Report | None,
+    told: Callable[[Row], None],
+) -> None:
+    run = journal.run if journal is not None else secrets.token_hex(8)
+
+    def work(photo: Photo) -> tuple[Row, str, dict[str, bytes]]:
+        judged = judge(inspector, *photo)
+        return judged.row, judged.file, _drawn(judged, maps)
+
+    rest, paths = [photo for photo in photos if photo[0] not in rows], dict(photos)
+    for number, (row, file, drawn) in enumerate(in_order(work, rest), 1):
+        if maps is not None:
+            maps.write(row.name, drawn)
+        if record is not None:
+            key = key_of("batch", run, row.recipe, row.digest, row.name)
+            record.append(key, facts_of(row, path=str(paths[row.name]), source="batch"))
+        if journal is not None:
+            journal.append(file, row)
+        rows[row.name] = row
+        told(row)
+        if report is not None:
+            report(number / len(rest), f"{len(rows):,} of {len(photos):,} photos")
+
+
+def _drawn(judged: Judged, maps: Maps | None) -> dict[str, bytes]:
+    if maps is None or judged.picture is None or judged.verdict is None:
+        return {}
+    return maps.drawn(judged.picture.pixels, judged.verdict.anomaly_map, judged.row.review)
+
+
+@contextmanager
+def _remedy() -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:  # ours, with a remedy of its own
+            raise
+        raise OSError(
+            f"the batch stopped because its output cannot be written ({error}); free some disk space, or make the "
+            "folder writable, then start it again: it goes on where it stopped"
+        ) from error

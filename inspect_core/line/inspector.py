@@ -1,0 +1,32 @@
+"""What batch and watch folder ask of whatever judges their photos: a recipe with torch, or an exported one without."""
+
+from typing import Protocol
+
+import numpy as np
+
+from inspect_core.verdict import Limits, Verdict
+
+
+class Inspector(Protocol):
+    """A loaded recipe. `inspect` may be called from several threads at once.
+
+    product: its name; digest: of the recipe; limits, area: in force, the area in pixels of the map; good_scores: (n,)
+    float64, ascending, of the good parts that set the limits; engine: what runs the network, in words.
+    """
+
+    @property
+    def product(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def limits(self) -> Limits: ...
+    @property
+    def area(self) -> int: ...
+    @property
+    def good_scores(self) -> np.ndarray: ...
+    @property
+    def engine(self) -> str: ...
+
+    def inspect(self, image: np.ndarray) -> Verdict:
+        """The verdict on (H, W, 3) uint8 RGB of any size. Raises ValueError when it cannot be judged."""
+        ...

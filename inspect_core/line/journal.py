@@ -1,0 +1,97 @@
+"""The rows of an unfinished batch on disk, each as soon as it is there, so that a batch goes on where it was stopped.
+
+It lies beside the table as `<table>.unfinished`: a line that says whose rows follow, then a JSON line a photo, handed
+to the system before the next photo is taken. What a killed process left of a line is cut off.
+"""
+
+import json
+import secrets
+from dataclasses import asdict
+from pathlib import Path
+
+from inspect_core.line.row import Row
+from inspect_core.package.place import PlaceError, check_own
+from inspect_core.runtime.unfinished import lock
+
+ENDING = ".unfinished"
+_BEGINS = b'{"unfinished batch of Loupe": '
+
+
+def rows_kept(table: Path) -> int:
+    """How many rows of an unfinished batch lie beside its table."""
+    try:
+        with table.with_name(table.name + ENDING).open("rb") as file:
+            return max(0, sum(1 for _ in file) - 1)
+    except OSError:
+        return 0
+
+
+class Journal:
+    """Held by one batch at a time. rows: name -> (SHA-256 of the photo's file, row); run: the batch's own id.
+
+    Raises PlaceError when the file is not Loupe's, is of another recipe, or another batch writes it; OSError when the
+    disk is full or not writable.
+    """
+
+    def __init__(self, table: Path, recipe: str) -> None:
+        self.path = table.with_name(table.name + ENDING)
+        check_own(self.path, _BEGINS, "an unfinished batch")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.touch()
+        self._file = self.path.open("r+b")
+        try:
+            self._hold()
+            self.run, self.rows = self._read(recipe)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def append(self, file: str, row: Row) -> None:
+        self._file.write(json.dumps({"file": file, "row": asdict(row)}).encode() + b"\n")
+        self._file.flush()
+
+    def remove(self) -> None:
+        """The batch is finished: its table holds all rows."""
+        self.path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _hold(self) -> None:
+        if not lock(self._file, wait=False):
+            raise PlaceError(
+                f"{self.path} is being written by another batch; wait for it to end, or choose another table"
+            )
+
+    def _read(self, recipe: str) -> tuple[str, dict[str, tuple[str, Row]]]:
+        head, rows = self._file.readline(), {}
+        try:
+            stated = json.loads(head)["unfinished batch of Loupe"]
+            run, whose = stated["run"], stated["recipe"]
+        except (ValueError, KeyError, TypeError):  # nothing yet, or killed while it was begun
+            return self._begin(recipe), rows
+        if whose != recipe:
+            raise PlaceError(
+                f"{self.path} is a batch begun with recipe {str(whose)[:12]}, and this is {recipe[:12]}; finish it "
+                "with that one, or remove the file to begin anew"
+            )
+        whole = self._file.tell()
+        for line in self._file:
+            try:
+                entry = json.loads(line)
+                row = Row(**entry["row"])
+                rows[row.name] = str(entry["file"]), row
+            except (ValueError, KeyError, TypeError):
+                break
+            whole += len(line)
+        self._file.seek(whole)
+        self._file.truncate()
+        return run, rows
+
+    def _begin(self, recipe: str) -> str:
+        run = secrets.token_hex(8)
+        self._file.seek(0)
+        self._file.truncate()
+        self._file.write(_BEGINS + json.dumps({"recipe": recipe, "run": run}).encode() + b"}\n")
+        self._file.flush()
+        return run

@@ -1,0 +1,25 @@
+"""The audit log as the record of one recipe's inspections; apart from the rest, since it alone needs SQLAlchemy."""
+
+from dataclasses import dataclass
+
+from inspect_core.audit.entry import INSPECTION
+from inspect_core.audit.log import AuditLog
+from inspect_core.line.inspector import Inspector
+from inspect_core.line.record import Facts
+
+
+@dataclass(frozen=True)
+class Logged:
+    """A `line.record.Record`. user: who started the work."""
+
+    log: AuditLog
+    inspector: Inspector
+    user: str
+
+    def find(self, key: str) -> Facts | None:
+        entry = self.log.find(key)
+        return None if entry is None else entry.facts
+
+    def append(self, key: str, facts: Facts) -> Facts:
+        product, recipe = self.inspector.product, self.inspector.digest
+        return self.log.append(INSPECTION, facts, user=self.user, product=product, recipe=recipe, key=key).facts

@@ -1,0 +1,165 @@
+"""The folder of heatmaps and raw maps.
+
+It keeps a list, `.loupe-written`, of the SHA-256 and the name of every file that Loupe put there; a file that is not
+on it, or was changed since, stays.
+"""
+
+import hashlib
+import io
+import os
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path, PurePath
+
+import numpy as np
+
+from inspect_core.images import heatmap
+from inspect_core.images.listing import is_image
+from inspect_core.images.samples import shown
+from inspect_core.package.place import PlaceError, check_folder
+from inspect_core.runtime import workspace
+from inspect_core.runtime.unfinished import replacing
+
+WRITTEN = ".loupe-written"
+NAME_BYTES = 200  # of an output's name; file systems take 255, with what is added to it
+_WRITTEN_LINE = re.compile(r"[0-9a-f]{64}  \S.*")
+
+
+def _overlay(pixels: np.ndarray, pixel_map: np.ndarray, limit: float) -> bytes:
+    content = io.BytesIO()
+    heatmap.overlay(pixels, pixel_map, limit).save(content, "PNG")
+    return content.getvalue()
+
+
+def _raw(pixels: np.ndarray, pixel_map: np.ndarray, limit: float) -> bytes:
+    content = io.BytesIO()
+    np.save(content, pixel_map)
+    return content.getvalue()
+
+
+_DRAWN: dict[str, Callable[[np.ndarray, np.ndarray, float], bytes]] = {".png": _overlay, ".npy": _raw}
+ENDINGS = tuple(_DRAWN)
+
+
+class Maps:
+    """A folder for the heatmap (.png) and the raw map (.npy, float32 at the recipe's input size) of every photo.
+
+    endings: those of ENDINGS that are wanted.
+
+    Nothing is written outside it, and nothing in it is replaced but files on its list. Every method raises PlaceError
+    for a file that is in the way or a link that leads elsewhere, and OSError when the disk is full or not writable.
+    """
+
+    def __init__(self, folder: Path, endings: Sequence[str] = ENDINGS) -> None:
+        self.endings = tuple(endings)
+        self.folder = Path(os.path.realpath(folder))
+        check_folder(self.folder / WRITTEN)
+        self._written = self._read_list()
+        self._stems: dict[str, str] = {}
+
+    def holds(self, path: Path) -> bool:
+        """Whether `path` is a file that Loupe wrote into this folder: no photo of a part."""
+        real = Path(os.path.realpath(path))
+        return real.is_relative_to(self.folder) and self._is_own(real.relative_to(self.folder).as_posix())
+
+    def expect(self, names: Sequence[str]) -> None:
+        """Give every photo, by its unique name from `photos_in`, files of its own, and check that all can be written.
+
+        They stand below the folder as the name says, without its extension unless two would then be one.
+        """
+        self._stems = dict(zip(names, output_names(names), strict=True))
+        for stem in self._stems.values():
+            for ending in self.endings:
+                self._check(f"{stem}{ending}")
+
+    def has(self, name: str) -> bool:
+        """Whether the files of an expected photo are there; what is not Loupe's was refused by `expect`."""
+        return all((self.folder / f"{self._stems[name]}{ending}").exists() for ending in self.endings)
+
+    def drawn(self, pixels: np.ndarray, pixel_map: np.ndarray, limit: float) -> dict[str, bytes]:
+        """The content of a photo's files by ending: of (H, W, 3) uint8, its map, and the limit where colour begins."""
+        return {ending: _DRAWN[ending](pixels, pixel_map, limit) for ending in self.endings}
+
+    def write(self, name: str, files: Mapping[str, bytes]) -> None:
+        """Write the files of one expected photo."""
+        for ending, content in files.items():
+            self._put(f"{self._stems[name]}{ending}", content)
+
+    def _put(self, name: str, content: bytes) -> None:
+        self._check(name)
+        line = _line(name, content)
+        if line not in self._written:  # before the file: one killed between them leaves nothing that is not on the list
+            self._written.add(line)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with (self.folder / WRITTEN).open("a", encoding="utf-8") as file:
+                file.write(f"{line}\n")
+        with replacing(self.folder / name) as new:
+            new.write_bytes(content)
+
+    def _check(self, name: str) -> None:
+        path = self.folder / name
+        if Path(os.path.realpath(path.parent)) != path.parent:
+            raise PlaceError(f"{path} leads through a link; remove the link, or choose another folder for the maps")
+        check_folder(path)
+        if os.path.lexists(path) and not self._is_own(name):
+            raise PlaceError(
+                f"{path} is already there and is not as Loupe wrote it, so it is not replaced; choose another folder "
+                "for the maps, or remove it yourself"
+            )
+
+    def _is_own(self, name: str) -> bool:
+        path = self.folder / name
+        return bool(workspace.ordinary(path)) and _line(name, path.read_bytes()) in self._written
+
+    def _read_list(self) -> set[str]:
+        path = self.folder / WRITTEN
+        if not os.path.lexists(path):
+            return set()
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if workspace.ordinary(path) else [""]
+        if lines and not _WRITTEN_LINE.fullmatch(lines[0]):
+            raise PlaceError(f"{path} is not a list that Loupe wrote; choose another folder for the maps")
+        return set(lines)
+
+
+def output_names(names: Sequence[str]) -> list[str]:
+    """A relative POSIX path without extension for every name, no two alike to any file system.
+
+    A name keeps its extension when it would be another's without it, and gets a number where letter case, the form of
+    an accent, or dots and spaces at an end do not tell it apart. `..`, a drive and a root are left out.
+    """
+    whole = [PurePath(*map(_short, _parts(name))) for name in names]
+    stems = [path.with_suffix("") if is_image(path.name) else path for path in whole]
+    times = Counter(map(_key, stems))
+    taken = {_key(parent) for path in whole for parent in path.parents}
+    found = []
+    for path, stem in zip(whole, stems, strict=True):
+        wanted = free = stem if times[_key(stem)] == 1 else path
+        number = 1
+        while (files := {f"{_key(free)}.png", f"{_key(free)}.npy"}) & taken:
+            number += 1
+            free = wanted.with_name(f"{wanted.name}-{number}")
+        taken |= files
+        found.append(free.as_posix())
+    return found
+
+
+def _parts(name: str) -> list[str]:
+    path = PurePath(name)
+    return [part for part in path.parts[bool(path.anchor) :] if part != ".."]
+
+
+def _short(part: str) -> str:
+    content = os.fsencode(part)
+    if len(content) <= NAME_BYTES:
+        return part
+    return content[: NAME_BYTES // 2].decode(errors="ignore") + "-" + hashlib.sha256(content).hexdigest()[:16]
+
+
+def _key(path: PurePath) -> str:
+    return "/".join(unicodedata.normalize("NFKC", part).casefold().rstrip(". ") for part in path.parts)
+
+
+def _line(name: str, content: bytes) -> str:
+    return f"{hashlib.sha256(content).hexdigest()}  {shown(name)}"

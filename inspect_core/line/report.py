@@ -1,0 +1,113 @@
+"""A batch as one HTML file: counts in parts, the scores, the worst parts with their heatmaps, the table."""
+
+import html
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from inspect_core.images import heatmap
+from inspect_core.images.boxes import reduced
+from inspect_core.images.samples import shown
+from inspect_core.line.histogram import histogram
+from inspect_core.line.html_page import data_url, page, webp
+from inspect_core.line.inspector import Inspector
+from inspect_core.line.row import NOT_JUDGED, OUTCOMES, Row, judge
+from inspect_core.package.place import check_own
+from inspect_core.runtime.unfinished import replacing
+
+BEGINS = "<!doctype html>\n<!-- A batch judged by Loupe -->\n"
+WORST, SIDE = 12, 240
+MOST_ROWS = 5000
+"""Rows of the report's table, the worst ones; the CSV has all."""
+
+
+def check_report(path: Path) -> None:
+    """Raise PlaceError, naming it, when something stands at `path` that is no report of a batch."""
+    check_own(path, BEGINS.encode(), "a report of a batch")
+
+
+def write_report(path: Path, inspector: Inspector, rows: Sequence[Row], pictures: Mapping[str, bytes]) -> None:
+    """Write the report; pictures: WebP of the worst parts by name.
+
+    Raises PlaceError as `check_report` does, OSError when the disk is full or not writable.
+    """
+    check_report(path)
+    with replacing(path) as new:
+        new.write_text(html_of(inspector, rows, pictures), encoding="utf-8", newline="")
+
+
+def html_of(inspector: Inspector, rows: Sequence[Row], pictures: Mapping[str, bytes]) -> str:
+    """The report, as `write_report` writes it."""
+    ended = rows[-1].time[:16].replace("T", " ")
+    made = f"{inspector.product}, recipe {inspector.digest[:12]}, {inspector.engine}, {ended} UTC"
+    title = f"{shown(inspector.product)}: {len(rows):,} photos"
+    sections = [
+        f"<p>{html.escape(in_parts(rows))}</p><p>{html.escape(shown(made))}</p>",
+        f"<h2>Scores</h2>{drawn}" if (drawn := histogram(rows)) else "",
+        _figures(rows, pictures),
+        _table(rows),
+    ]
+    return page(BEGINS, title, "".join(sections))
+
+
+def in_parts(rows: Sequence[Row]) -> str:
+    """The counts in a sentence: "Accepted 95 of 100; 3 to review, 1 rejected, 1 not judged." """
+    counts = Counter(row.verdict for row in rows)
+    words = {"review": "to review", "reject": "rejected", NOT_JUDGED: NOT_JUDGED}
+    others = ", ".join(f"{counts[outcome]:,} {said}" for outcome, said in words.items() if counts[outcome])
+    return f"Accepted {counts['accept']:,} of {len(rows):,}{'; ' + others if others else ''}."
+
+
+def worst(rows: Sequence[Row], most: int = WORST) -> list[Row]:
+    """The judged photos of the highest scores."""
+    return sorted((row for row in rows if row.score is not None), key=lambda row: -(row.score or 0.0))[:most]
+
+
+def pictures_of(inspector: Inspector, rows: Sequence[Row], photos: Mapping[str, Path]) -> dict[str, bytes]:
+    """The worst parts, drawn, by name: read and judged once more. photos: path by name."""
+    return {row.name: drawn for row in worst(rows) if (drawn := _picture(inspector, row.name, photos[row.name]))}
+
+
+def _picture(inspector: Inspector, name: str, path: Path) -> bytes | None:
+    """The photo with its heatmap, reduced, as WebP; None when it can no longer be read and judged."""
+    judged = judge(inspector, name, path)
+    if judged.picture is None or judged.verdict is None:
+        return None
+    pixels = reduced(judged.picture.pixels, SIDE)
+    return webp(heatmap.overlay(pixels, judged.verdict.anomaly_map, judged.row.review))
+
+
+def in_words(row: Row) -> str:
+    """A row under its picture: the verdict, the score, the defect type or the reason."""
+    score = "" if row.score is None else f", score {row.score:.3g}"
+    more = row.defect_type or row.reason
+    return f"{row.verdict}{score}{', ' + more if more else ''}"
+
+
+def _figures(rows: Sequence[Row], pictures: Mapping[str, bytes]) -> str:
+    figures = "".join(
+        f'<figure><img alt="{html.escape(shown(in_words(row)), quote=True)}" src="{data_url(pictures[row.name])}">'
+        f"<figcaption>{html.escape(shown(row.name))}<br>{html.escape(shown(in_words(row)))}</figcaption></figure>"
+        for row in worst(rows)
+        if row.name in pictures
+    )
+    return f'<h2>Highest scores</h2><div class="row">{figures}</div>' if figures else ""
+
+
+def _table(rows: Sequence[Row]) -> str:
+    first = sorted(rows, key=lambda row: (-OUTCOMES.index(row.verdict), -(row.score or 0)))[:MOST_ROWS]
+    heads = ("Name", "Verdict", "Score", "Good parts no higher", "Defect type", "Regions", "Reason")
+    cells = (
+        (row.name, row.verdict, _number(row.score, ".4g"), _number(row.percentile_among_good, ".0f", " %"),
+         row.defect_type, _number(row.regions, "d"), row.reason)
+        for row in first
+    )  # fmt: skip
+    lines = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(shown(cell))}</td>" for cell in line) + "</tr>" for line in cells
+    )
+    left = f"<p>The table of the batch has {len(rows) - len(first)} more.</p>" if len(rows) > len(first) else ""
+    return f"<h2>Photos</h2><table><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>{lines}</table>{left}"
+
+
+def _number(value: float | None, form: str, unit: str = "") -> str:
+    return "" if value is None else f"{value:{form}}{unit}"

@@ -1,0 +1,106 @@
+"""One photo of a batch or a watched folder: judged, or not judged with the reason; always one row."""
+
+import hashlib
+import time
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from inspect_core.images.read import ImageError, Picture, read
+from inspect_core.line.inspector import Inspector
+from inspect_core.verdict import UNKNOWN_TYPE, Verdict
+
+NOT_JUDGED = "not judged"
+OUTCOMES = ("accept", "review", "reject", NOT_JUDGED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """What is kept of one photo, in the order of the table's columns; None or "" for what does not apply.
+
+    digest: of the pixels; verdict: one of OUTCOMES; percentile_among_good: how many in 100 of the good parts that set
+    the limits score no higher; defect_type: none for an accepted or a stopped part (see `assemble`); review, reject,
+    area: limits and smallest area in force, the area in pixels of the map; recipe: its digest; time: ISO 8601, UTC.
+    """
+
+    name: str
+    digest: str = ""
+    score: float | None = None
+    verdict: str = NOT_JUDGED
+    percentile_among_good: float | None = None
+    product_check: str = ""
+    defect_type: str = ""
+    defect_type_probability: float | None = None
+    regions: int | None = None
+    largest_region_pixels: int | None = None
+    review: float
+    reject: float
+    area: int
+    recipe: str
+    reason: str = ""
+    time: str = ""
+    milliseconds: float = 0.0
+
+
+COLUMNS = tuple(field.name for field in fields(Row))
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A row with what it was made of: file is the SHA-256 of the photo's file, "" when it could not be read."""
+
+    row: Row
+    file: str
+    picture: Picture | None = None
+    verdict: Verdict | None = None
+
+
+def judge(inspector: Inspector, name: str, path: Path, *, file: str = "") -> Judged:
+    """Read and inspect one photo. Whatever is wrong with it is the reason of a row that is not judged.
+
+    file: spares its digest when that is known.
+    """
+    limits, began, picture, verdict = inspector.limits, time.perf_counter(), None, None
+    row = Row(name=name, review=limits.review, reject=limits.reject, area=inspector.area, recipe=inspector.digest)
+    try:
+        file = file or file_digest(path)
+        picture = read(path)
+        verdict = inspector.inspect(picture.pixels)
+        row = _with_verdict(row, verdict, picture.digest, inspector.good_scores)
+    except ImageError as error:
+        row = replace(row, reason=f"{error.reason}; {error.remedy}")
+    except (ValueError, RuntimeError, MemoryError, OSError) as error:
+        row = replace(row, digest=picture.digest if picture else "", reason=str(error) or type(error).__name__)
+    now, took = datetime.now(UTC).isoformat(timespec="milliseconds"), 1000 * (time.perf_counter() - began)
+    return Judged(replace(row, time=now, milliseconds=round(took, 1)), file, picture, verdict)
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes, "" for what is no ordinary file. Raises OSError when it cannot be read."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _with_verdict(row: Row, verdict: Verdict, digest: str, good: np.ndarray) -> Row:
+    kind, probability = verdict.kind or (UNKNOWN_TYPE if verdict.of_unknown_type else "", None)
+    return replace(
+        row,
+        digest=digest,
+        score=verdict.score,
+        verdict=verdict.verdict,
+        percentile_among_good=_percentile(good, verdict.score),
+        product_check=verdict.guard or "",
+        defect_type=kind,
+        defect_type_probability=probability,
+        regions=len(verdict.regions),
+        largest_region_pixels=max((region.area for region in verdict.regions), default=0),
+        reason=verdict.reason or "",
+    )
+
+
+def _percentile(good: np.ndarray, score: float) -> float | None:
+    return round(100 * float(np.searchsorted(good, score, side="right")) / len(good), 1) if len(good) else None

@@ -1,0 +1,49 @@
+"""The table of verdicts as CSV, a row a photo, safe to open in a spreadsheet."""
+
+import csv
+from collections.abc import Iterable
+from dataclasses import astuple, fields
+from pathlib import Path
+from typing import Any
+
+from inspect_core.line.row import COLUMNS, Row
+from inspect_core.line.spreadsheet import cell
+from inspect_core.package.place import check_own
+from inspect_core.runtime.unfinished import replacing
+
+_BEGINS = ",".join(COLUMNS[:4]).encode()
+_NUMBERS = {field.name: str(field.type) for field in fields(Row) if "str" not in str(field.type)}
+
+
+def write_table(path: Path, rows: Iterable[Row]) -> None:
+    """Write the rows as CSV in UTF-8, under COLUMNS, each value as `cell` gives it.
+
+    Raises PlaceError as `check_table` does, OSError when the disk is full or not writable.
+    """
+    check_table(path)
+    with replacing(path) as new, new.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        writer.writerows([cell(value) for value in astuple(row)] for row in rows)
+
+
+def read_table(path: Path) -> list[Row]:
+    """The rows of a table that `write_table` wrote, their texts as they stand there. Raises ValueError for another."""
+    with path.open(newline="", encoding="utf-8") as file:
+        lines = csv.reader(file)
+        if tuple(next(lines, ())) != COLUMNS:
+            raise ValueError(f"{path} is no table of verdicts of this version of Loupe; run the batch again")
+        return [Row(**{name: _value(name, text) for name, text in zip(COLUMNS, line, strict=True)}) for line in lines]
+
+
+def check_table(path: Path) -> None:
+    """Raise PlaceError, naming it, when something stands at `path` that does not begin as a table of verdicts does."""
+    check_own(path, _BEGINS, "a table of verdicts")
+
+
+def _value(name: str, text: str) -> Any:
+    if name not in _NUMBERS:
+        return text
+    if not text:
+        return None
+    return int(text) if "int" in _NUMBERS[name] else float(text)

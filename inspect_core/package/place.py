@@ -1,0 +1,39 @@
+"""Where something may be written: beside nothing of a recipe's, and over nothing but what Loupe wrote."""
+
+import os
+from pathlib import Path
+
+from inspect_core.package import manifest
+from inspect_core.runtime import workspace
+
+
+class PlaceError(OSError):
+    """A place that nothing may be written to: the message names it, says why, and what to do."""
+
+
+def check_folder(place: Path) -> None:
+    """Raise PlaceError when nothing can be written beside `place`, or when a recipe would be changed by it."""
+    folder = Path(os.path.realpath(place.parent))
+    around = [parent for parent in (folder, *folder.parents) if os.path.lexists(parent)]
+    if not (around[0].is_dir() and os.access(around[0], os.W_OK | os.X_OK)):
+        raise PlaceError(f"{place} cannot be written: {around[0]} takes no new files; choose another folder")
+    for parent in around:
+        if (parent / manifest.SUMS).is_file() and (parent / manifest.RECIPE).is_file():
+            raise PlaceError(
+                f"{place} lies in the recipe {parent}, which holds its own files only; choose another folder"
+            )
+
+
+def check_own(path: Path, begins: bytes, what: str) -> None:
+    """Raise PlaceError, naming it, when something stands at `path` that does not begin as `what` of Loupe's does."""
+    check_folder(path)
+    if not os.path.lexists(path):
+        return
+    if workspace.ordinary(path):
+        with path.open("rb") as file:
+            if file.read(len(begins)) == begins:
+                return
+    raise PlaceError(
+        f"{path} is already there and is not {what} that Loupe wrote, so it is not replaced; choose another name, or "
+        "remove it yourself"
+    )

@@ -1,0 +1,83 @@
+"""Batches in the background: begun, paused, gone on with, cancelled. What is paused is on disk and holds no worker."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from inspect_core.audit.log import AuditLog
+from inspect_core.line.batch import photos_of, run
+from inspect_core.line.logged import Logged
+from inspect_core.recipe import LoadedRecipe, loaded_backbone
+from inspect_core.records import recipe_file
+from inspect_core.runtime import workspace
+from inspect_core.runtime.jobs import Job
+from inspect_core.runtime.progress import Cancelled
+from inspect_core.ui import shell
+from inspect_core.ui.batch import runs
+from inspect_core.ui.batch.runs import Run
+
+
+@st.cache_resource(show_spinner=False)
+def _of_jobs() -> dict[str, str]:
+    """Id of the job under way -> id of its batch."""
+    return {}
+
+
+@st.cache_resource(show_spinner=False)
+def _unwanted() -> set[str]:
+    """Ids of batches that are to go when their job ends."""
+    return set()
+
+
+def running() -> str | None:
+    """The id of the batch under way, None when there is none."""
+    job = shell.jobs().current
+    return _of_jobs().get(job.id) if job is not None and job.active else None
+
+
+def start(batch: Run) -> None:
+    """Begin a batch, or go on with it where it stopped. Raises Busy while another job runs."""
+    unwanted, user = _unwanted(), shell.current_user()
+    unwanted.discard(batch.id)  # marked when its last job had just ended
+
+    def work(job: Job) -> None:
+        try:
+            _judge(batch, job, user)
+        except Cancelled:  # what was judged is kept
+            pass
+        finally:
+            if batch.id in unwanted:
+                unwanted.discard(batch.id)
+                runs.remove(batch)
+
+    job = shell.start(f"Judging photos of {batch.product}", work)
+    of_jobs = _of_jobs()
+    of_jobs.clear()  # one job at a time
+    of_jobs[job.id] = batch.id
+
+
+def pause(job_id: str) -> None:
+    """Stop after the photos in hand; what was judged stays."""
+    shell.jobs().cancel(job_id)
+
+
+def cancel(job_id: str, batch_id: str) -> None:
+    """Stop, and drop the batch."""
+    _unwanted().add(batch_id)
+    pause(job_id)
+
+
+def _judge(batch: Run, job: Job, user: str) -> None:
+    job.report(0.0, "loading the recipe")
+    recipe = recipe_file.load(workspace.recipes_folder() / batch.recipe)
+    if recipe.digest != batch.digest:
+        raise ValueError(
+            f"{batch.recipe} is no longer the recipe that this batch was begun with ({batch.digest[:12]}); begin a new "
+            "batch"
+        )
+    inspector = LoadedRecipe(recipe, loaded_backbone(recipe.backbone))
+    job.report(0.0, "looking at the photos")
+    outputs = batch.outputs()
+    photos = photos_of([Path(batch.source)], outputs.maps)
+    with AuditLog.open() as log:
+        run(inspector, photos, outputs, record=Logged(log, inspector, user), report=job.report)

@@ -1,0 +1,164 @@
+"""The parts of the Batch page: what to judge and with which recipe, the batch under way, batches to go on with."""
+
+import shlex
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from inspect_core.images.samples import ScanError
+from inspect_core.line.batch import photos_of
+from inspect_core.line.maps import ENDINGS
+from inspect_core.recipe import Recipe
+from inspect_core.runtime import workspace
+from inspect_core.runtime.jobs import Busy
+from inspect_core.ui import shell, weights_panel
+from inspect_core.ui.batch import jobs, runs
+from inspect_core.ui.batch.runs import Run
+from inspect_core.ui.photo_source import FOLDER, UPLOAD, Source, choose_folder, choose_upload
+from inspect_core.ui.recipes import panels as recipes
+
+LAYOUTS = "Every photo in the folder and below is judged. Nothing in it is changed."
+MAPS = dict(zip(ENDINGS, ("Photos with heatmap (PNG)", "Raw maps (.npy)"), strict=True))
+
+
+def new_batch(saved: list[Path]) -> None:
+    """Recipe, photos, what to write, and the button that starts."""
+    path = st.selectbox("Recipe", saved, format_func=lambda path: path.stem, key="batch_recipe")
+    recipe = _recipe(path)
+    source = _photos()
+    if recipe is None:
+        return
+    endings = st.pills(
+        "Also keep, for every photo", list(MAPS), format_func=MAPS.__getitem__, selection_mode="multi",
+        key="batch_maps", help="The table, the report and the pictures of the worst parts are always written.",
+    )  # fmt: skip
+    busy = (job := shell.jobs().current) is not None and job.active
+    if st.button(
+        "Start", type="primary", icon=":material/play_arrow:", disabled=source is None or busy, key="batch_start"
+    ):
+        _begin(path, recipe, source, tuple(ending for ending in ENDINGS if ending in endings))
+    if source is None:
+        st.caption("Choose photos to start.")
+    elif busy and jobs.running() is None:
+        st.caption("Another job is running; it is shown in the sidebar.")
+    _on_the_command_line(path, source)
+
+
+@st.fragment(run_every=shell.POLL_SECONDS)
+def under_way() -> None:
+    """The batch that runs now: how far, how long, pause, cancel."""
+    job, batch = shell.jobs().current, runs.find(jobs.running() or "")
+    if job is None or not job.active or batch is None:
+        st.rerun()
+    with st.container(border=True):
+        st.markdown(f"**{shell.plain(batch.product)}** · {shell.plain(batch.source)}")
+        left = job.seconds_left
+        time_left = f" · {shell.duration(left)} left" if left is not None else ""
+        st.progress(job.fraction, text=f"{shell.plain(job.step or 'starting')}{time_left}")
+        row = st.container(horizontal=True)
+        row.button(
+            "Stopping…" if job.cancelling else "Pause", icon=":material/pause:", key=f"batch_pause-{job.id}",
+            disabled=job.cancelling, on_click=jobs.pause, args=(job.id,),
+            help="Stops after the photos in hand. What was judged is kept, also when Loupe is closed.",
+        )  # fmt: skip
+        row.button(
+            "Cancel and discard", icon=":material/delete:", key=f"batch_cancel-{job.id}", disabled=job.cancelling,
+            on_click=jobs.cancel, args=(job.id, batch.id),
+            help="Stops and deletes the table and pictures. The audit log keeps what was judged.",
+        )  # fmt: skip
+
+
+def unfinished(batch: Run) -> None:
+    """A batch that was paused or broken off: go on, or discard it."""
+    with st.container(border=True):
+        st.markdown(f"**{shell.plain(batch.product)}** · {shell.plain(batch.source)}")
+        st.caption(f"Not finished: stopped after {batch.kept:,} of {batch.count:,} photos; begun {when(batch)}.")
+        row = st.container(horizontal=True)
+        busy = (job := shell.jobs().current) is not None and job.active
+        if row.button(
+            "Resume", type="primary", icon=":material/play_arrow:", disabled=busy, key=f"batch_resume-{batch.id}"
+        ):
+            _start(batch)
+        discard(batch, row)
+
+
+def discard(batch: Run, place) -> None:
+    """A button that deletes a batch, after a question."""
+    with place.popover("Delete", icon=":material/delete:"):
+        st.markdown("Delete the table, report and pictures of this batch? The audit log keeps what was judged.")
+        if st.button("Yes, delete it", key=f"batch_delete-{batch.id}"):
+            try:
+                runs.remove(batch)
+            except OSError as error:
+                st.error(f"It could not be deleted: {shell.plain(error)}", icon=":material/error:")
+                return
+            st.rerun()
+
+
+def when(batch: Run) -> str:
+    return shell.plain(batch.begun[:16].replace("T", " "))
+
+
+def _recipe(path: Path) -> Recipe | None:
+    try:
+        recipe = recipes.checked(path)
+        missing = weights_panel.offer_missing(recipe.backbone.name, f"batch-{path.name}")
+    except Exception as error:  # whatever a file can cause ends at its own line
+        st.error(shell.plain(recipes.reason(path, error)), icon=":material/broken_image:")
+        return None
+    limits = recipe.limits
+    band = f"review above {limits.review:.4g}, " if limits.review < limits.reject else ""
+    digest = shell.plain(str(recipe.digest)[:12])
+    st.caption(f"{shell.plain(recipe.product)} · {digest} · {band}reject above {limits.reject:.4g}")
+    return None if missing else recipe
+
+
+def _photos() -> Source | None:
+    ways: dict[str, Callable[[], Source | None]] = {
+        FOLDER: partial(choose_folder, LAYOUTS, page="batch_"),
+        UPLOAD: partial(choose_upload, page="batch_"),
+    }
+    way = st.segmented_control("Photos from", list(ways), default=FOLDER, required=True, key="batch_photos_from")
+    return ways[way]()
+
+
+def _begin(path: Path, recipe: Recipe, source: Source, endings: tuple[str, ...]) -> None:
+    try:
+        with st.spinner("Looking at the photos…"):
+            count = len(photos_of([source.path]))
+        batch = runs.new(
+            product=recipe.product, recipe=path.name, digest=recipe.digest or "", source=str(source.path), count=count,
+            endings=endings, user=shell.current_user(),
+        )  # fmt: skip
+    except (ValueError, ScanError, OSError) as error:
+        st.error(shell.plain(error), icon=":material/error:")
+        return
+    _start(batch)
+
+
+def _start(batch: Run) -> None:
+    try:
+        jobs.start(batch)
+    except Busy as error:
+        st.warning(shell.plain(error))
+        return
+    st.session_state.pop("batch_shown", None)
+    st.rerun()
+
+
+def _on_the_command_line(path: Path, source: Source | None) -> None:
+    with st.expander("The same on the command line, and a folder that is watched"):
+        recipe = shlex.quote(str(workspace.recipes_folder() / path.name))
+        photos = shlex.quote(str(source.path)) if source is not None else "PHOTOS"
+        st.code(
+            f"python -m inspect_core inspect {recipe} {photos} --csv verdicts.csv --report report.html --maps maps/",
+            language=None, wrap_lines=True,
+        )  # fmt: skip
+        st.caption("Stopped, the same command goes on where it was.")
+        st.code(f"python -m inspect_core watch {recipe} INCOMING --out SORTED", language=None, wrap_lines=True)
+        st.caption(
+            "Judges photos as they come into the folder INCOMING and moves each into SORTED: accept, review, reject, "
+            "not_judged."
+        )

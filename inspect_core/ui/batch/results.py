@@ -1,0 +1,117 @@
+"""What came of a batch: counts, scores, the worst parts, the table, and the files to take along."""
+
+from collections import Counter
+from pathlib import Path
+
+import streamlit as st
+
+from inspect_core.line.histogram import histogram
+from inspect_core.line.report import in_parts, in_words, worst
+from inspect_core.line.row import NOT_JUDGED, OUTCOMES, Row
+from inspect_core.line.table import read_table
+from inspect_core.ui import shell
+from inspect_core.ui.batch import panels
+from inspect_core.ui.batch.runs import Run
+from inspect_core.ui.explore.panels import look
+
+SIGNS = {"accept": "✓ accept", "review": "? review", "reject": "✕ reject", NOT_JUDGED: "– not judged"}
+NAMES = {"accept": "Accepted", "review": "To review", "reject": "Rejected", NOT_JUDGED: "Not judged"}
+PICTURE_WIDTH, COUNT_WIDTH = 180, 170
+
+
+def results(finished: list[Run]) -> None:
+    """One of the finished batches, the latest at first."""
+    st.subheader("Results")
+    batch = finished[0]
+    if len(finished) > 1:
+        labels = {
+            run.id: f"{run.begun[:16].replace('T', ' ')} · {run.product} · {run.count:,} photos" for run in finished
+        }
+        chosen = st.selectbox("Batch", list(labels), format_func=labels.__getitem__, key="batch_shown")
+        batch = next((run for run in finished if run.id == chosen), batch)
+    try:
+        rows = _rows(str(batch.table), batch.table.stat().st_mtime_ns)
+    except (ValueError, OSError) as error:
+        st.error(shell.plain(error), icon=":material/error:")
+        panels.discard(batch, st)
+        return
+    st.caption(f"{shell.plain(batch.product)}, recipe {shell.plain(batch.digest[:12])} · {shell.plain(batch.source)}")
+    _counts(rows)
+    _downloads(batch)
+    if drawn := histogram(rows, ink=look().ink):
+        st.markdown("**Scores**")
+        st.image(drawn, width="stretch", alt=in_parts(rows))
+    _worst(batch, rows)
+    _table(rows)
+
+
+def _counts(rows: list[Row]) -> None:
+    counts = Counter(row.verdict for row in rows)
+    shelf = st.container(horizontal=True)
+    for outcome in OUTCOMES:
+        share = f"{100 * counts[outcome] / len(rows):.1f} % of {len(rows):,}"
+        shelf.metric(NAMES[outcome], f"{counts[outcome]:,}", border=True, help=share, width=COUNT_WIDTH)
+
+
+def _downloads(batch: Run) -> None:
+    row = st.container(horizontal=True)
+    for label, path, mime in (
+        ("Table (CSV)", batch.table, "text/csv"),
+        ("Report (HTML)", batch.report, "text/html"),
+    ):
+        row.download_button(
+            label, path.read_bytes, file_name=path.name, mime=mime, key=f"batch_{path.name}", on_click="ignore",
+            icon=":material/download:", disabled=not path.is_file(),
+        )  # fmt: skip
+    panels.discard(batch, row)
+    if batch.endings:
+        st.caption(f"Heatmaps and maps of every photo: {shell.plain(batch.maps)}")
+
+
+def _worst(batch: Run, rows: list[Row]) -> None:
+    pictures = [
+        (row, path) for rank, row in enumerate(worst(rows)) if (path := batch.pictures / f"{rank:02d}.webp").is_file()
+    ]
+    if not pictures:
+        return
+    st.markdown("**Highest scores**")
+    shelf = st.container(horizontal=True, gap="medium")
+    for row, path in pictures:
+        with shelf.container(width=PICTURE_WIDTH):
+            st.image(path.read_bytes(), width="stretch", alt=f"{row.name}: {in_words(row)}")
+            st.caption(f"{shell.plain(row.name)}  \n{shell.plain(SIGNS[row.verdict])} · {row.score:.3g}")
+
+
+def _table(rows: list[Row]) -> None:
+    st.markdown("**Photos**")
+    wanted = st.segmented_control(
+        "Show", OUTCOMES, format_func=NAMES.__getitem__, selection_mode="multi", key="batch_outcomes",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    shown = [row for row in rows if not wanted or row.verdict in wanted]
+    st.dataframe(
+        {
+            "Photo": [row.name for row in shown],
+            "Verdict": [SIGNS.get(row.verdict, row.verdict) for row in shown],
+            "Score": [row.score for row in shown],
+            "Good parts no higher": [row.percentile_among_good for row in shown],
+            "Defect type": [row.defect_type for row in shown],
+            "Regions": [row.regions for row in shown],
+            "Reason": [row.reason for row in shown],
+            "Product check": [row.product_check for row in shown],
+        },
+        hide_index=True,
+        column_config={
+            "Photo": st.column_config.TextColumn(pinned=True),
+            "Score": st.column_config.NumberColumn(format="%.4g"),
+            "Good parts no higher": st.column_config.NumberColumn(
+                format="%.0f %%", help="How many in 100 of the good parts that set the limits score no higher."
+            ),
+        },
+        alt="Photos of the batch, a row each.",
+    )
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _rows(path: str, written: int) -> list[Row]:
+    return read_table(Path(path))

@@ -1,0 +1,99 @@
+"""Batches on disk: a folder each in the workspace, with what was asked for and what came of it."""
+
+import json
+import secrets
+import shutil
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+
+from inspect_core.line.batch import Outputs
+from inspect_core.line.journal import rows_kept
+from inspect_core.line.maps import Maps
+from inspect_core.runtime import workspace
+from inspect_core.runtime.unfinished import replacing
+
+ASKED = "batch.json"
+LONGEST = 1 << 20
+
+
+@dataclass(frozen=True)
+class Run:
+    """One batch. recipe: the file's name among the saved recipes; digest: of the recipe; source: where the photos lie;
+    count: how many there were when it was begun; endings: of the maps that are wanted; begun: local time, ISO 8601.
+    """
+
+    id: str
+    product: str
+    recipe: str
+    digest: str
+    source: str
+    count: int
+    endings: tuple[str, ...]
+    begun: str
+    user: str
+
+    @property
+    def folder(self) -> Path:
+        return workspace.batches_folder() / self.id
+
+    @property
+    def table(self) -> Path:
+        return self.folder / "verdicts.csv"
+
+    @property
+    def report(self) -> Path:
+        return self.folder / "report.html"
+
+    @property
+    def pictures(self) -> Path:
+        return self.folder / "worst"
+
+    @property
+    def maps(self) -> Path:
+        return self.folder / "maps"
+
+    @property
+    def finished(self) -> bool:
+        return self.table.is_file() and not self.kept
+
+    @property
+    def kept(self) -> int:
+        """Photos judged so far of an unfinished one."""
+        return rows_kept(self.table)
+
+    def outputs(self) -> Outputs:
+        maps = Maps(self.maps, self.endings) if self.endings else None
+        return Outputs(self.table, maps, self.report, self.pictures)
+
+
+def new(**asked) -> Run:
+    """A batch that is on disk and not begun. Raises OSError when it cannot be written."""
+    now = datetime.now().astimezone()
+    run = Run(id=f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}", begun=now.isoformat(timespec="seconds"), **asked)
+    with replacing(run.folder) as folder:
+        folder.mkdir()
+        (folder / ASKED).write_text(json.dumps(asdict(run), indent=1), encoding="utf-8")
+    return run
+
+
+def all_runs() -> list[Run]:
+    """Those in the workspace, the latest first; what is none is passed over."""
+    folders = sorted(workspace.batches_folder().glob("[0-9]*"), reverse=True)
+    return [run for folder in folders if (run := find(folder.name)) is not None]
+
+
+def find(name: str) -> Run | None:
+    """The batch of this id, None when there is none."""
+    content = workspace.content(workspace.batches_folder() / name / ASKED, at_most=LONGEST)
+    try:
+        asked = json.loads(content or b"")
+        run = Run(**{**asked, "endings": tuple(asked["endings"])})
+    except (ValueError, TypeError, KeyError):
+        return None
+    return run if run.id == name else None
+
+
+def remove(run: Run) -> None:
+    """Delete a batch with all that was made for it. Raises OSError when it cannot be deleted."""
+    shutil.rmtree(run.folder)

@@ -1,0 +1,69 @@
+"""Where photos come from, on every page that takes them: a folder or zip on this machine, or an upload."""
+
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import streamlit as st
+
+from inspect_core.images.folders import inside
+from inspect_core.images.read import EXTENSIONS
+from inspect_core.runtime import workspace
+from inspect_core.ui import shell, uploads
+
+FOLDER, UPLOAD = "Folder on this computer", "Upload"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Photos chosen by the engineer: a folder or a zip on this machine, and what to call the part."""
+
+    path: Path
+    product: str
+
+
+def choose_folder(words: str, *, page: str = "") -> Source | None:
+    """A path within the allowed roots. words: what the help says; page: put before the keys, unlike on other pages."""
+    text = st.text_input(
+        "Folder or zip", key=f"{page}folder", placeholder="/home/you/photos/part-17", persist_state="session",
+        help=words,
+    )  # fmt: skip
+    if not text.strip():
+        return None
+    try:
+        path = inside(text.strip(), workspace.allowed_roots())
+    except (ValueError, OSError) as error:
+        st.error(shell.plain(error), icon=":material/error:")
+        return None
+    return Source(path, path.stem)
+
+
+def choose_upload(*, page: str = "") -> Source | None:
+    """Files from the browser, kept in the workspace. page: as in `choose_folder`."""
+    whole = st.toggle("Upload a folder", key=f"{page}upload_folder", help="Off: choose photos, or one zip.")
+    types = sorted(extension.lstrip(".") for extension in EXTENSIONS)
+    if whole:
+        files = st.file_uploader(
+            "A folder of photos", types, accept_multiple_files="directory", key=f"{page}folder_upload"
+        )
+    else:
+        files = st.file_uploader(
+            "Photos, or one zip", [*types, "zip"], accept_multiple_files=True, key=f"{page}files_upload"
+        )
+    if not files:
+        return None
+    zipped = [file for file in files if PurePosixPath(file.name).suffix.lower() == ".zip"]
+    if zipped and len(files) > 1:
+        st.error("A zip is uploaded alone: choose photos, or one zip.", icon=":material/error:")
+        return None
+    try:
+        folder = uploads.keep([(file.name, file.getbuffer()) for file in files], workspace.uploads_folder())
+        first, *others = folder.iterdir()
+    except OSError as error:
+        st.error(
+            f"The upload could not be kept ({shell.plain(error.strerror or error)}); free some disk space, then upload "
+            "it again.", icon=":material/error:",
+        )  # fmt: skip
+        return None
+    if zipped:
+        return Source(first, first.stem)
+    return Source(folder, "my part" if others or first.is_file() else first.name)

@@ -1,0 +1,30 @@
+"""Do the whole folder: a recipe, many photos, one row each."""
+
+import streamlit as st
+
+from inspect_core.ui import shell
+from inspect_core.ui.batch import jobs, panels, results, runs
+from inspect_core.ui.recipes.panels import saved
+
+shell.gate("pages/batch.py")
+
+st.title("Batch")
+st.caption("Judge a whole folder with a saved recipe: a row for every photo, a table and a report to keep.")
+
+recipes = saved()
+if not recipes:
+    st.info("No recipe has been saved yet. Teach a part, set the limit on Inspect, then save the recipe there.")
+    if st.button("Go to Inspect", type="primary", key="to_inspect"):
+        st.switch_page("pages/inspect.py")
+running = jobs.running()
+if running is not None:
+    panels.under_way()
+elif recipes:
+    panels.new_batch(recipes)
+if "job_problem" in st.session_state:
+    shell.show_running("")
+everything = [run for run in runs.all_runs() if run.id != running]
+for run in [run for run in everything if not run.finished]:
+    panels.unfinished(run)
+if finished := [run for run in everything if run.finished]:
+    results.results(finished)

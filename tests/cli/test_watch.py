@@ -1,0 +1,70 @@
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from inspect_core.audit.log import AuditLog
+from inspect_core.cli import watch
+from inspect_core.cli.commands import main
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("verb", ["inspect", "watch"])
+def test_the_verb_itself_needs_no_torch(verb):
+    code = f"import sys; sys.modules['torch'] = None; import inspect_core.cli.{verb}"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+@pytest.mark.slow
+def test_watch_once_sorts_what_is_there(taught, product, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(watch, "EVERY", 0.2)
+    shutil.copytree(product / "test", tmp_path / "in")
+    before = sorted(path.name for path in (tmp_path / "in").rglob("*.*"))
+    arguments = ["watch", str(taught), str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--once"]
+    assert main(arguments) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[-1].endswith("0 not judged")
+    assert sorted(path.name for path in (tmp_path / "out").rglob("*.*")) == before
+    assert not list((tmp_path / "in").rglob("*.*"))
+    with AuditLog.open() as log:
+        facts = [entry.facts for entry in log.entries(kind="inspection")]
+    assert len(facts) == len(before)
+    assert all(Path(one["path"]).is_file() and one["verdict"] in one["path"] for one in facts)
+    assert main(arguments) == 0, "nothing came, so nothing was refused"
+    assert main([*arguments[:2], str(tmp_path / "gone"), *arguments[3:]]) == 2
+
+
+@pytest.mark.slow
+def test_watch_runs_until_ctrl_c(taught, product, tmp_path, workspace):
+    (tmp_path / "in").mkdir()
+    command = ["-m", "inspect_core", "watch", str(taught), str(tmp_path / "in"), "--out", str(tmp_path / "out")]
+    running = subprocess.Popen([sys.executable, *command], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert running.stdout.readline().startswith("Watching")
+    shutil.copy(next((product / "train/good").iterdir()), tmp_path / "in" / "a.jpg")
+    assert running.stdout.readline().split()[-1] == "a.jpg"
+    running.send_signal(signal.SIGINT)
+    assert running.wait(20) in (0, 1)
+    assert "not judged" in running.stdout.read()
+    assert len(list((tmp_path / "out").rglob("a.jpg"))) == 1
+
+
+@pytest.mark.slow
+def test_inspect_killed_goes_on_with_the_same_command(taught, product, tmp_path):
+    table = tmp_path / "v.csv"
+    command = ["-m", "inspect_core", "inspect", str(taught), str(product), "--csv", str(table)]
+    running = subprocess.Popen([sys.executable, *command], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    first = [running.stdout.readline() for _ in range(3)]
+    running.kill()
+    running.wait()
+    assert not table.exists()
+    done = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert not set(first) & set(done.stdout.splitlines(keepends=True)), "judged twice"
+    names = [line.split(",")[0] for line in table.read_text().splitlines()[1:]]
+    assert len(names) == len(set(names)) == 21
+    with AuditLog.open() as log:
+        assert sorted(entry.facts["name"] for entry in log.entries(kind="inspection")) == sorted(names)
