@@ -101,8 +101,17 @@ class Recipe:
         )
         return replace(
             self, product=product, limits=limits, guard=guard, gallery=gallery, defect_types=defect_types,
+            challenge=tuple(kept for part in self.challenge if (kept := part.under(limits)) is not None),
             provenance=provenance, digest=None,
         )  # fmt: skip
+
+    def with_challenge(self, parts: tuple[ChallengePart, ...], *, author: str) -> "Recipe":
+        """An unsaved recipe with these challenge parts, and this one as its parent."""
+        new = self.revised(
+            self.limits, product=self.product, author=author, reason="challenge parts named", guard=self.guard,
+            gallery=self.gallery, defect_types=self.defect_types,
+        )  # fmt: skip
+        return replace(new, challenge=parts)
 
 
 def inspect(image: np.ndarray, recipe: Recipe, *, device: str = "auto", backbone: Backbone | None = None) -> Verdict:
@@ -153,6 +162,10 @@ class LoadedRecipe:
     @cached_property
     def good_scores(self) -> np.ndarray:
         return np.sort(np.array([part.score for part in self.recipe.calibration], np.float64))
+
+    @property
+    def challenge(self) -> tuple[ChallengePart, ...]:
+        return self.recipe.challenge
 
     @property
     def engine(self) -> str:

@@ -22,6 +22,7 @@ VERBS = {
     "evaluate": "teach a folder and measure how well it separates good from defect",
     "export": "write a recipe for the line, with the proof that it says the same there",
     "verify": "check that the audit log is whole and was not changed",
+    "challenge": "see that the challenge parts beside the line still get their verdicts",
     "doctor": "what is installed, which device is used, what is missing",
     "synthetic": "write the sample products, drawn by computer",
 }

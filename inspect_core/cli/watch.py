@@ -6,6 +6,7 @@ import sys
 import time
 from collections import Counter
 
+from inspect_core.audit.challenges import why_blocked
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspectors
 from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, current_user, path_argument, say
@@ -33,6 +34,8 @@ def run(options: argparse.Namespace) -> int:
     with watching(options.folder, options.out):
         inspector = inspectors.open_inspector(options.recipe, device=options.device, download=options.download)
         with AuditLog.open() as log:
+            if inspector.challenge and (why := why_blocked(log, inspector.digest)):
+                raise ValueError(f"{inspector.product} may not watch: {why}")
             watch = Watch(inspector, options.folder, options.out, Logged(log, inspector, current_user()))
             counts: Counter[str] = Counter()
             say(f"Watching {options.folder} for {inspector.product} {inspector.digest[:12]}, {inspector.engine}.")

@@ -4,6 +4,7 @@ from typing import Protocol
 
 import numpy as np
 
+from inspect_core.package.known_parts import ChallengePart
 from inspect_core.verdict import Limits, Verdict
 
 
@@ -11,7 +12,8 @@ class Inspector(Protocol):
     """A loaded recipe. `inspect` may be called from several threads at once.
 
     product: its name; digest: of the recipe; limits, area: in force, the area in pixels of the map; good_scores: (n,)
-    float64, ascending, of the good parts that set the limits; engine: what runs the network, in words.
+    float64, ascending, of the good parts that set the limits; challenge: its challenge parts; engine: what runs the
+    network, in words.
     """
 
     @property
@@ -24,6 +26,8 @@ class Inspector(Protocol):
     def area(self) -> int: ...
     @property
     def good_scores(self) -> np.ndarray: ...
+    @property
+    def challenge(self) -> tuple[ChallengePart, ...]: ...
     @property
     def engine(self) -> str: ...
 

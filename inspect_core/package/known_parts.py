@@ -2,12 +2,13 @@
 
 import csv
 import io
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Self
 
 from inspect_core.judge.checks import as_finite_number
 from inspect_core.package import manifest
 from inspect_core.package.manifest import Package, refusing
+from inspect_core.verdict import Limits, Word
 
 CALIBRATE, JUDGE = "calibrate", "judge"
 
@@ -31,8 +32,15 @@ class ChallengePart:
 
     name: str
     good: bool
-    verdict: Literal["accept", "review", "reject"]
+    verdict: Word
     score: float
+
+    def under(self, limits: Limits) -> Self | None:
+        """The same part under other limits; None when it would prove nothing: good and not accepted, or defective and
+        accepted.
+        """
+        verdict = limits.verdict(self.score)
+        return replace(self, verdict=verdict) if (verdict == "accept") == self.good else None
 
 
 def table_of(calibration: tuple[Calibrated, ...], judged: tuple[Calibrated, ...]) -> bytes:

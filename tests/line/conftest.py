@@ -10,6 +10,7 @@ from PIL import Image
 
 from inspect_core.audit.log import AuditLog
 from inspect_core.line.logged import Logged
+from inspect_core.package.known_parts import ChallengePart
 from inspect_core.verdict import Limits, Region, Verdict
 
 
@@ -25,6 +26,7 @@ class ByBrightness:
     area: int = 2
     engine: str = "nothing"
     good_scores: np.ndarray = field(default_factory=lambda: np.arange(10.0, 90.0, 10.0))
+    challenge: tuple[ChallengePart, ...] = ()
 
     def inspect(self, image):
         time.sleep(self.seconds)

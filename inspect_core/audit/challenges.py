@@ -1,0 +1,37 @@
+"""Challenges in the audit log: what each gave, and whether a recipe may watch."""
+
+from collections.abc import Mapping, Sequence
+
+from inspect_core.audit.entry import CHALLENGE, CHALLENGE_OVERRIDE, Entry
+from inspect_core.audit.log import AuditLog
+
+
+def record(log: AuditLog, answers: Sequence[Mapping], *, product: str, recipe: str, user: str) -> Entry:
+    """One challenge. answers: facts of each part, "passed" among them. Raises LogError."""
+    facts = {"passed": all(answer["passed"] for answer in answers), "parts": list(answers)}
+    return log.append(CHALLENGE, facts, user=user, product=product, recipe=recipe)
+
+
+def override(log: AuditLog, *, product: str, recipe: str, reason: str, user: str) -> Entry:
+    """Let a recipe watch in spite of a missed challenge. Raises ValueError without a reason, LogError."""
+    if not reason.strip():
+        raise ValueError("a reason is missing; say in a few words why")
+    return log.append(CHALLENGE_OVERRIDE, {"reason": reason}, user=user, product=product, recipe=recipe)
+
+
+def last(log: AuditLog, recipe: str) -> Entry | None:
+    """The latest challenge or override of a recipe, by its digest. Raises LogError."""
+    kinds = (CHALLENGE, CHALLENGE_OVERRIDE)
+    found = [entry for kind in kinds for entry in log.entries(kind=kind, recipe=recipe, newest=1)]
+    return max(found, key=lambda entry: entry.number, default=None)
+
+
+def why_blocked(log: AuditLog, recipe: str) -> str | None:
+    """Why a recipe with challenge parts may not watch, with the remedy; None when it may. Raises LogError."""
+    entry = last(log, recipe)
+    if entry is None:
+        return "its challenge parts were never photographed here; do it with: python -m inspect_core challenge"
+    if entry.kind == CHALLENGE and not entry.facts["passed"]:
+        missed = ", ".join(str(part["name"]) for part in entry.facts["parts"] if not part["passed"])
+        return f"its last challenge was missed ({missed}); mend lamp, lens or fixture and repeat it, or override it"
+    return None

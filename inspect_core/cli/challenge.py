@@ -1,0 +1,61 @@
+"""`challenge`: photograph the challenge parts and see that each gets its verdict, with the margin it had."""
+
+import argparse
+from dataclasses import asdict
+
+from inspect_core.audit import challenges
+from inspect_core.audit.log import AuditLog
+from inspect_core.cli import inspectors
+from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, current_user, path_argument, say
+from inspect_core.images.samples import GOOD
+from inspect_core.line.challenge import Answer, challenge, name_parts, photos_by_part
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    inspectors.add_options(parser)
+    parser.add_argument("folder", type=path_argument, help="photos of the parts, taken now, each named as its part")
+    parser.add_argument(
+        "--name", type=path_argument, metavar="RECIPE",
+        help="name the parts instead: those in good/ are good, all others defective; the recipe with them is written "
+        "there",
+    )  # fmt: skip
+    parser.add_argument("--override", metavar="REASON", help="let it watch in spite of a missed challenge")
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.name:
+        return _name(options)
+    inspector = inspectors.open_inspector(options.recipe, device=options.device, download=options.download)
+    answers = challenge(inspector, photos_by_part(options.folder))
+    own = {"product": inspector.product, "recipe": inspector.digest, "user": current_user()}
+    with AuditLog.open() as log:
+        challenges.record(log, [facts(answer) for answer in answers], **own)
+        if options.override is not None:
+            challenges.override(log, reason=options.override, **own)
+    for answer in answers:
+        say(f"{'passed' if answer.passed else 'MISSED'}  {answer.part.name}: {answer.words}")
+    passed = sum(answer.passed for answer in answers)
+    say(f"{passed} of {len(answers)} challenge parts passed; recipe {inspector.product} {inspector.digest[:12]}.")
+    return ACCEPTED if passed == len(answers) else NOT_ACCEPTED
+
+
+def _name(options: argparse.Namespace) -> int:
+    # Imported where it is used: parts are named where the app is, and a challenge on the line has no torch.
+    from inspect_core.recipe import LoadedRecipe, loaded_backbone
+    from inspect_core.records.recipe_file import load, save
+
+    recipe = load(options.recipe)
+    inspector = LoadedRecipe(recipe, loaded_backbone(recipe.backbone, options.device))
+    photos = photos_by_part(options.folder).values()
+    good = [path for path in photos if path.parent.name == GOOD]
+    parts = name_parts(inspector, good, [path for path in photos if path not in good])
+    recipe = save(recipe.with_challenge(parts, author=current_user()), options.name)
+    say(f"{len(recipe.challenge)} challenge parts named. Saved {options.name} (recipe {str(recipe.digest)[:12]}).")
+    return ACCEPTED
+
+
+def facts(answer: Answer) -> dict:
+    """An answer as the audit log keeps it."""
+    row = asdict(answer)
+    part = row.pop("part")
+    return {"name": part["name"], "good": part["good"], "expected": part["verdict"], "had": part["score"]} | row

@@ -1,0 +1,108 @@
+"""Challenge parts: real parts kept beside the line. Golden images prove the software; these prove lamp, lens, fixture.
+
+A part passes when it gets the verdict it had, and at least MARGIN_KEPT of the distance from the limit that it had: a
+lamp that grows dim eats up the margin before a verdict flips.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from inspect_core.images.listing import photos_in
+from inspect_core.line.inspector import Inspector
+from inspect_core.line.row import NOT_JUDGED, judge
+from inspect_core.package.known_parts import ChallengePart
+from inspect_core.verdict import Limits
+
+MARGIN_KEPT = 0.5
+NO_PHOTO = "no photo"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of one challenge part.
+
+    verdict: of its photo now, NOT_JUDGED or NO_PHOTO; margin_had, margin: distance from the nearest limit that would
+    change the verdict, in the unit of the score, None without one; words: why it passed or did not.
+    """
+
+    part: ChallengePart
+    verdict: str
+    score: float | None
+    digest: str
+    margin_had: float
+    margin: float | None
+    passed: bool
+    words: str
+
+
+def challenge(inspector: Inspector, photos: Mapping[str, Path]) -> list[Answer]:
+    """Inspect the photo of every challenge part of the recipe, by the part's name.
+
+    Raises ValueError for a recipe that names none.
+    """
+    if not inspector.challenge:
+        raise ValueError(f"{inspector.product} names no challenge parts; name some first")
+    return [_answer(inspector, part, photos.get(part.name)) for part in inspector.challenge]
+
+
+def name_parts(inspector: Inspector, good: Sequence[Path], defects: Sequence[Path]) -> tuple[ChallengePart, ...]:
+    """Challenge parts from photos of them, named as their files without the extension.
+
+    Raises ValueError for two of one name, a photo that cannot be judged, a good part that is not accepted and a defect
+    that is: parts that would only prove that the recipe is wrong.
+    """
+    found: dict[str, ChallengePart] = {}
+    for path, is_good in [*((path, True) for path in good), *((path, False) for path in defects)]:
+        judged = judge(inspector, path.name, path)
+        if judged.verdict is None:
+            raise ValueError(f"{path.name}: {judged.row.reason}")
+        word, score = judged.verdict.verdict, judged.verdict.score
+        if (word == "accept") != is_good:
+            sort = "good" if is_good else "defective"
+            raise ValueError(f"{path.name}: a {sort} challenge part must not get {word}; choose another")
+        if path.stem in found:
+            raise ValueError(f"{path.name}: two challenge parts are called {path.stem}; rename one")
+        found[path.stem] = ChallengePart(path.stem, is_good, word, score)
+    if not found:
+        raise ValueError("there is no photo of a challenge part; put good ones into good/, others beside it")
+    return tuple(found.values())
+
+
+def photos_by_part(folder: Path) -> dict[str, Path]:
+    """Photos below a folder by the name of the part: that of the file without its extension.
+
+    Raises ValueError when two photos are of one part.
+    """
+    found: dict[str, Path] = {}
+    for _, path in photos_in([folder]):
+        if path.stem in found:
+            raise ValueError(f"{path}: there are two photos of {path.stem}; leave one")
+        found[path.stem] = path
+    return found
+
+
+def margin(limits: Limits, verdict: str, score: float) -> float:
+    """How far a score may move before the verdict changes, in the unit of the score."""
+    if verdict == "accept":
+        return limits.review - score
+    return score - limits.reject if verdict == "reject" else min(score - limits.review, limits.reject - score)
+
+
+def _answer(inspector: Inspector, part: ChallengePart, path: Path | None) -> Answer:
+    had = margin(inspector.limits, part.verdict, part.score)
+    if path is None:
+        return Answer(part, NO_PHOTO, None, "", had, None, False, "no photo of it is there; photograph it now")
+    row = judge(inspector, path.name, path).row
+    if row.verdict == NOT_JUDGED or row.score is None:
+        return Answer(part, NOT_JUDGED, None, row.digest, had, None, False, row.reason)
+    if row.verdict != part.verdict:
+        words = f"{row.verdict} instead of {part.verdict}"
+        return Answer(part, row.verdict, row.score, row.digest, had, None, False, words)
+    now = margin(inspector.limits, row.verdict, row.score)
+    kept = now >= MARGIN_KEPT * had
+    share = f"{100 * now / had:.0f} % of its margin" if had > 0 else "its margin"
+    words = f"{row.verdict} with {share}" + (
+        "" if kept else f", less than the {100 * MARGIN_KEPT:.0f} % it has to keep"
+    )
+    return Answer(part, row.verdict, row.score, row.digest, had, now, kept, words)

@@ -1,0 +1,111 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspect_core.audit import challenges
+from inspect_core.audit.log import AuditLog
+from inspect_core.cli.challenge import facts
+from inspect_core.line.challenge import MARGIN_KEPT, NO_PHOTO, challenge, margin, name_parts, photos_by_part
+from inspect_core.line.row import NOT_JUDGED
+from inspect_core.package.known_parts import ChallengePart
+from inspect_core.verdict import Limits
+
+GOOD, DENT = ChallengePart("good one", True, "accept", 40.0), ChallengePart("dent", False, "reject", 240.0)
+
+
+@pytest.fixture
+def asked(inspector, photo, tmp_path):
+    """asked(good=level, dent=level) photographs both parts and gives their answers by name."""
+
+    def ask(**levels: int):
+        paths = {name: photo(tmp_path / f"{name}.png", level) for name, level in levels.items()}
+        return {answer.part.name: answer for answer in challenge(inspector(challenge=(GOOD, DENT)), paths)}
+
+    return ask
+
+
+def test_parts_that_keep_verdict_and_margin_pass(asked):
+    answers = asked(**{"good one": 44, "dent": 236})
+    assert all(answer.passed for answer in answers.values())
+    assert (answers["dent"].margin_had, answers["dent"].margin) == (40.0, 36.0)
+    assert answers["good one"].words == "accept with 93 % of its margin"
+
+
+def test_a_verdict_that_flips_is_missed(asked):
+    answers = asked(**{"good one": 44, "dent": 150})
+    assert [answer.passed for answer in answers.values()] == [True, False]
+    assert answers["dent"].words == "review instead of reject"
+
+
+def test_a_margin_that_shrinks_is_missed_before_the_verdict_flips(asked):
+    assert asked(**{"good one": 70, "dent": 240})["good one"].passed
+    answer = asked(**{"good one": 71, "dent": 240})["good one"]
+    assert (answer.passed, answer.verdict) == (False, "accept")
+    assert "less than the 50 % it has to keep" in answer.words
+
+
+def test_a_part_without_a_photo_or_without_a_verdict_is_missed(inspector, photo, tmp_path):
+    parts = inspector(challenge=(GOOD, DENT), refused=9)
+    by_name = {answer.part.name: answer for answer in challenge(parts, {"dent": photo(tmp_path / "d.png", 9)})}
+    assert by_name["good one"].verdict == NO_PHOTO
+    assert (by_name["dent"].verdict, by_name["dent"].words) == (NOT_JUDGED, "score is not finite; teach it again")
+    assert not any(answer.passed for answer in by_name.values())
+
+
+def test_a_recipe_without_challenge_parts(inspector):
+    with pytest.raises(ValueError, match="tile names no challenge parts"):
+        challenge(inspector(), {})
+
+
+def test_parts_are_named_by_their_photos(inspector, photo, tmp_path):
+    good, dent = photo(tmp_path / "good/ok 1.png", 30), photo(tmp_path / "bad/dent.png", 230)
+    assert photos_by_part(tmp_path) == {"ok 1": good, "dent": dent}
+    named = name_parts(inspector(), [good], [dent])
+    assert named == (ChallengePart("ok 1", True, "accept", 30.0), ChallengePart("dent", False, "reject", 230.0))
+    with pytest.raises(ValueError, match=r"dent.png: a good challenge part must not get reject"):
+        name_parts(inspector(), [dent], [])
+    with pytest.raises(ValueError, match=r"ok 1.png: a defective challenge part must not get accept"):
+        name_parts(inspector(), [], [good])
+    photo(tmp_path / "again/dent.png", 3)
+    with pytest.raises(ValueError, match="two photos of dent"):
+        photos_by_part(tmp_path)
+
+
+@given(score=st.floats(-1e6, 1e6), move=st.floats(0, 1e6), limits=st.tuples(st.floats(-1e6, 1e6), st.floats(0, 1e6)))
+def test_a_score_that_moves_by_less_than_the_margin_keeps_its_verdict(score, move, limits):
+    between = Limits(limits[0], limits[0] + limits[1])
+    verdict = between.verdict(score)
+    room = margin(between, verdict, score)
+    if move < 0.999 * room - 1e-6:
+        assert between.verdict(score + move) == between.verdict(score - move) == verdict or verdict != "review"
+        assert between.verdict(score + (move if verdict == "accept" else -move)) == verdict
+
+
+@given(st.floats(-10, 10), st.floats(-10, 10), st.floats(0, 5), st.booleans())
+def test_other_limits_keep_only_parts_that_prove_something(score, review, band, good):
+    limits = Limits(review, review + band)
+    kept = ChallengePart("a", good, "accept" if good else "reject", score).under(limits)
+    assert (kept is not None) == ((limits.verdict(score) == "accept") == good)
+    assert kept is None or kept == replace(kept, verdict=limits.verdict(score))
+
+
+def test_a_missed_challenge_blocks_until_it_is_passed_or_overridden(asked):
+    own = {"product": "tile", "recipe": "d" * 64, "user": "Ana"}
+    missed = [facts(answer) for answer in asked(**{"good one": 44, "dent": 150}).values()]
+    passed = [facts(answer) for answer in asked(**{"good one": 44, "dent": 236}).values()]
+    with AuditLog.open() as log:
+        assert "never photographed" in challenges.why_blocked(log, own["recipe"])
+        challenges.record(log, missed, **own)
+        assert "was missed (dent)" in challenges.why_blocked(log, own["recipe"])
+        with pytest.raises(ValueError, match="a reason is missing"):
+            challenges.override(log, reason=" ", **own)
+        challenges.override(log, reason="lamp ordered", **own)
+        assert challenges.why_blocked(log, own["recipe"]) is None
+        challenges.record(log, missed, **own)
+        assert challenges.why_blocked(log, own["recipe"]) is not None
+        challenges.record(log, passed, **own)
+        assert challenges.why_blocked(log, own["recipe"]) is None
+        assert log.verify() == []
+    assert MARGIN_KEPT == 0.5
