@@ -114,7 +114,7 @@ def test_the_table_and_an_override(open_app, no_first_start, filled):
     assert not app.exception
     table = app.dataframe[0].value
     assert list(table["Verdict"])[:3] == ["– not judged", "✕ rejected", "✕ rejected"]
-    app.session_state["history_table-1"] = {"selection": {"rows": [1], "columns": [], "cells": []}}
+    app.session_state["history_entry"] = int(table["Entry"][1])
     app.run()
     assert "Loupe: rejected, score 9, limit 4" in words(app)
     number = int(table["Entry"][1])
@@ -131,6 +131,7 @@ def test_the_table_and_an_override(open_app, no_first_start, filled):
         ]
         assert log.numbered(number).facts["verdict"] == "reject"
     assert app.dataframe[0].value["Verdict"][1] == "✓ accepted"
+    assert "Choose a row" in words(app), "the next part in the table is not taken for it"
 
 
 def test_changes_are_listed_with_who_and_why(open_app, no_first_start, filled):

@@ -1,5 +1,7 @@
 """The inspected parts one by one, a page of the table at a time; an operator's verdict on one of them."""
 
+from functools import partial
+
 import streamlit as st
 
 from inspect_core.audit.changes import override
@@ -10,6 +12,7 @@ from inspect_core.ui.history.panels import in_words, picture
 from inspect_core.ui.history.selection import SPOKEN, Selection, local
 
 ON_A_PAGE, PICTURE = 50, 420
+_CHOSEN = "history_entry"
 SIGNS = {"accept": "✓", "review": "?", "reject": "✕", "not judged": "–"}
 
 
@@ -19,7 +22,8 @@ def table(selection: Selection) -> None:
     pages = -(-len(found) // ON_A_PAGE)
     page = st.pagination(pages, key=f"history_page-{pages}") if pages > 1 else 1
     shown = found[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]
-    chosen = st.dataframe(
+    key = f"history_table-{page}-{selection.head[0]}"  # other rows stand in it once the log has grown
+    st.dataframe(
         {
             "Time": [local(one.time).replace(tzinfo=None) for one in shown],
             "Part": [one.name for one in shown],
@@ -32,7 +36,8 @@ def table(selection: Selection) -> None:
             "Recipe": [one.recipe[:12] for one in shown],
             "Entry": [one.number for one in shown],
         },
-        hide_index=True, key=f"history_table-{page}", on_select="rerun", selection_mode="single-row", height=420,
+        hide_index=True, key=key, height=420, selection_mode="single-row",
+        on_select=partial(_choose, key, [one.number for one in shown]),
         column_config={
             "Time": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss"),
             "Score": st.column_config.NumberColumn(format="%.4g"),
@@ -41,16 +46,22 @@ def table(selection: Selection) -> None:
         },
         alt="Inspected parts, the latest first.",
     )  # fmt: skip
-    rows = [row for row in chosen.selection.rows if row < len(shown)]
-    if rows:
-        _one(shown[rows[0]])
-    else:
+    one = next((one for one in found if one.number == st.session_state.get(_CHOSEN)), None)
+    if one is None:
         st.caption("Choose a row to see the part, or to override its verdict.")
+    else:
+        _show(one)
 
 
-def _one(one: Inspection) -> None:
-    left, right = st.columns([1, 1], gap="large")
-    with left:
+def _choose(key: str, numbers: list[int]) -> None:
+    """Keep the entry that was chosen, not its row: inspections that come in later move the rows."""
+    rows = st.session_state[key].selection.rows
+    st.session_state[_CHOSEN] = numbers[rows[0]] if rows else None
+
+
+def _show(one: Inspection) -> None:
+    row = st.container(horizontal=True, gap="large")
+    with row.container(width=PICTURE):
         content = picture(one, PICTURE)
         if content is None:
             st.info(
@@ -61,7 +72,7 @@ def _one(one: Inspection) -> None:
             )
         else:
             st.image(content, alt=f"{one.name}: {in_words(one)}")
-    with right:
+    with row.container(width=PICTURE):
         st.markdown(f"**{shell.plain(one.name)}**")
         st.markdown(f"Loupe: {shell.plain(in_words(one))}")
         for words in (one.kind, one.reason, one.product_check):
@@ -94,6 +105,7 @@ def _override(one: Inspection) -> None:
     except (ValueError, LogError) as error:
         st.error(shell.plain(error), icon=":material/error:")
         return
+    st.session_state[_CHOSEN] = None
     st.rerun()
 
 
