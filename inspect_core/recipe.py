@@ -30,13 +30,12 @@ class BackboneChoice:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Who made a recipe, when, why and from what. created is ISO 8601 with its time zone."""
+    """Who made a recipe, when, why and from what. created: ISO 8601 with its time zone."""
 
     created: str
     author: str = "you"
     reason: str = ""
     parent: str | None = None
-    state: str = "draft"
     seeds: Mapping[str, int] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     calibration_note: str = ""

@@ -1,9 +1,9 @@
-"""What is saved? Recipes with what is in each: open, download, delete."""
+"""What is released? Recipes with what is in each: open, approve, retire, compare versions, download, delete."""
 
 import streamlit as st
 
 from inspect_core.ui import shell
-from inspect_core.ui.recipes import panels
+from inspect_core.ui.recipes import panels, releasing
 
 shell.gate("pages/recipes.py")
 
@@ -15,5 +15,6 @@ if not paths:
     st.info("No recipe has been saved yet. Teach a part, set the limit on Inspect, then save the recipe there.")
     if st.button("Go to Inspect", type="primary", key="to_inspect"):
         st.switch_page("pages/inspect.py")
+states = releasing.states()
 for path in paths:
-    panels.card(path)
+    panels.card(path, states)

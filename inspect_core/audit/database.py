@@ -12,7 +12,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 from sqlalchemy.event import listen
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, NoSuchModuleError, SQLAlchemyError
 
 from inspect_core.audit.entry import KEY_LENGTH
 from inspect_core.runtime import workspace
@@ -79,7 +79,10 @@ _REMEDIES = (
     ("append-only", "its last entries do not fit together; run: python -m inspect_core verify"),
     ("unique", "its last entries do not fit together; run: python -m inspect_core verify"),
     ("no row was found", "its head was removed; keep the damaged database for the auditor, and restore a backup"),
-    ("no such", "its tables are not those of an audit log; set LOUPE_DATABASE to another database"),
+    (
+        "no such",
+        "its tables are gone, or not those of an audit log; restore a backup, or set LOUPE_DATABASE to another place",
+    ),
     ("does not exist", "create the database or its user, or correct LOUPE_DATABASE"),
     ("password", "correct the user and password in LOUPE_DATABASE"),
 )
@@ -176,6 +179,8 @@ def _engine(address: sa.URL, is_sqlite: bool) -> sa.Engine:
         listen(engine, "begin", _begin_on_server)
         return engine
     engine = sa.create_engine(address, connect_args={"timeout": WAIT_SECONDS})
+    listen(engine, "connect", lambda _, record: record.info.update(file=_identity(address)))
+    listen(engine, "checkout", lambda _, record, __: _require_same(record.info["file"], _identity(address)))
     listen(engine, "connect", _set_up_sqlite)
     listen(engine, "begin", _begin_sqlite)
     return engine
@@ -198,3 +203,17 @@ def _begin_sqlite(connection: sa.Connection) -> None:
 def _begin_on_server(connection: sa.Connection) -> None:
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
+
+
+def _identity(address: sa.URL) -> tuple[int, int] | None:
+    try:
+        facts = os.stat(address.database or "")
+    except OSError:
+        return None
+    return facts.st_dev, facts.st_ino
+
+
+def _require_same(before: tuple[int, int] | None, now: tuple[int, int] | None) -> None:
+    """A connection that was kept would go on writing to a file that was moved or deleted meanwhile."""
+    if before != now:
+        raise DisconnectionError

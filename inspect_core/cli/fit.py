@@ -2,8 +2,10 @@
 
 import argparse
 
+from inspect_core.audit.changes import limits_changed
+from inspect_core.audit.log import AuditLog
 from inspect_core.cli import teaching
-from inspect_core.cli.console import ACCEPTED, path_argument, say
+from inspect_core.cli.console import ACCEPTED, current_user, path_argument, say
 from inspect_core.guard.model import ALONE, FUSED, MODES
 from inspect_core.images.samples import shown
 from inspect_core.judge.limits import limit_for_overkill
@@ -39,11 +41,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     check_place(options.out, photos=options.folder)
+    AuditLog.open().close()  # one that cannot be written is said before anything is learned
     taught = teaching.taught(options, guard=options.guard, fused_guard=options.guard_scores == FUSED)
     study = taught.study
     limits = _limits(study, options)
     product = shown(options.product or options.folder.resolve().stem)
-    recipe = save(study.recipe(limits, product=product, guard=taught.guard), options.out)
+    user = current_user()
+    recipe = save(study.recipe(limits, product=product, author=user, guard=taught.guard), options.out)
+    with AuditLog.open() as log:
+        entry = limits_changed(None, limits, product=product, recipe=recipe.digest, reason="fitted", user=user)
+        log.append_all([entry])
     band = "" if limits.review == limits.reject else f", review from {limits.review:.4g}"
     say(f"Limit {limits.reject:.4g}{band}. {in_parts_of(study.scored, study.scores(), limits)}")
     say(promise(study.scored, limits, study.calibration_scores()))

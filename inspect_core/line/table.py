@@ -1,18 +1,16 @@
 """The table of verdicts as CSV, a row a photo, safe to open in a spreadsheet."""
 
 import csv
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any
 
-from inspect_core.images.samples import shown
 from inspect_core.line.row import COLUMNS, Row
+from inspect_core.line.spreadsheet import cell
 from inspect_core.package.place import check_own
 from inspect_core.runtime.unfinished import replacing
 
-FORMULA_SIGNS = ("=", "+", "-", "@", "'")
 _BEGINS = ",".join(COLUMNS[:4]).encode()
 _NUMBERS = {field.name: str(field.type) for field in fields(Row) if "str" not in str(field.type)}
 
@@ -20,15 +18,14 @@ _NUMBERS = {field.name: str(field.type) for field in fields(Row) if "str" not in
 def write_table(path: Path, rows: Iterable[Row]) -> None:
     """Write the rows as CSV in UTF-8, under COLUMNS.
 
-    Texts stand on one line, with escapes for what does not print; one that begins with a sign of FORMULA_SIGNS gets `'`
-    in front, so that a spreadsheet takes it for text. Numbers stand as they are. Raises PlaceError as `check_table`
-    does, OSError when the disk is full or not writable.
+    Texts stand as `spreadsheet.cell` gives them. Raises PlaceError as `check_table` does, OSError when the disk is full
+    or not writable.
     """
     check_table(path)
     with replacing(path) as new, new.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
-        writer.writerows([_cell(value) for value in astuple(row)] for row in rows)
+        writer.writerows([cell(value) for value in astuple(row)] for row in rows)
 
 
 def read_table(path: Path) -> list[Row]:
@@ -37,7 +34,7 @@ def read_table(path: Path) -> list[Row]:
         lines = csv.reader(file)
         if tuple(next(lines, ())) != COLUMNS:
             raise ValueError(f"{path} is no table of verdicts of this version of Loupe; run the batch again")
-        return [Row(**{name: _value(name, cell) for name, cell in zip(COLUMNS, line, strict=True)}) for line in lines]
+        return [Row(**{name: _value(name, text) for name, text in zip(COLUMNS, line, strict=True)}) for line in lines]
 
 
 def check_table(path: Path) -> None:
@@ -45,17 +42,9 @@ def check_table(path: Path) -> None:
     check_own(path, _BEGINS, "a table of verdicts")
 
 
-def _value(name: str, cell: str) -> Any:
+def _value(name: str, text: str) -> Any:
     if name not in _NUMBERS:
-        return cell
-    if not cell:
+        return text
+    if not text:
         return None
-    return int(cell) if "int" in _NUMBERS[name] else float(cell)
-
-
-def _cell(value: str | float | None) -> str | float | None:
-    if not isinstance(value, str):
-        return value
-    text = shown(value)
-    first = unicodedata.normalize("NFKC", text.lstrip()[:1])  # some spreadsheets take a wide sign for its plain one
-    return f"'{text}" if first in FORMULA_SIGNS else text
+    return int(text) if "int" in _NUMBERS[name] else float(text)

@@ -7,7 +7,11 @@ SCHEMAS = (2, 3)
 
 
 def converted(document: dict) -> dict:
-    """recipe.json of any readable schema in the current one; what is missing or odd is left for the check of fields."""
+    """recipe.json of any readable schema in the current one; what is missing or odd is left for the check of fields.
+
+    A state, which stood in it at first, is left out: it is in the audit log.
+    """
+    document = {name: value for name, value in document.items() if name != "state"}
     if document["schema"] != 2:
         return document
     geometry, detector, backbone = (document.get(name) for name in ("geometry", "detector", "backbone"))

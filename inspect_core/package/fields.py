@@ -84,7 +84,6 @@ FIELDS = {
     "author": _TEXT,
     "reason": _TEXT,
     "parent": _OPTIONAL_TEXT,
-    "state": _TEXT,
     "backbone": {"name": _TEXT, "taps": _list_of(_TEXT, least=1), "weight_digest": _TEXT},
     "geometry": {
         "size": _pair(_SIDE),

@@ -9,6 +9,11 @@ import plotly.graph_objects as go
 from inspect_core.plots.theme import FONT, Look
 
 LEFT, TOP, BOTTOM, ROW = 52, 26, 44, 18
+MARKS = {
+    "circle": "M-{r} 0a{r} {r} 0 1 0 {r} -{r}a{r} {r} 0 0 0 -{r} {r}z",
+    "diamond": "M0 -{r}L{r} 0L0 {r}L-{r} 0z",
+    "x": "M-{r} -{r}L{r} {r}M-{r} {r}L{r} -{r}",
+}
 DASHES = {"solid": "none", "dash": "7 4", "dot": "2 3"}
 
 
@@ -45,6 +50,19 @@ def svg(figure: go.Figure, look: Look, *, width: int, height: int, legend: int =
                         begin, end, up = x(at - thick / 2), x(at + thick / 2), y(count)
                         box = f'x="{begin}" y="{up}" width="{end - begin:.1f}" height="{floor - up:.1f}"'
                         yield f'<rect {box} fill="{trace.marker.color}" opacity="{trace.marker.opacity}"/>'
+                continue
+            if trace.mode == "markers":
+                colour, size = trace.marker.color, trace.marker.size / 2
+                shape = MARKS[trace.marker.symbol].format(r=size)
+                for a, b in zip(trace.x, trace.y, strict=True):
+                    yield (
+                        f'<path transform="translate({x(a)} {y(b)})" d="{shape}" fill="{colour}" stroke="{colour}" '
+                        f'opacity="{trace.marker.opacity}"/>'
+                    )
+                if legend:
+                    at, row = LEFT + wide + 19, TOP + ROW * number + 8
+                    yield f'<path transform="translate({at} {row})" d="{shape}" fill="{colour}" stroke="{colour}"/>'
+                    yield _text(at + 15, row + 4, html.unescape(trace.name), "start", look.ink)
                 continue
             points = " ".join(f"{x(a)},{y(b)}" for a, b in zip(trace.x, trace.y, strict=True) if left <= a <= right)
             stroke = f'stroke="{trace.line.color}" stroke-width="2" stroke-dasharray="{DASHES[trace.line.dash]}"'

@@ -6,6 +6,8 @@ from typing import Any
 
 import streamlit as st
 
+from inspect_core.audit import life_cycle
+from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.runtime.jobs import Busy, Job, Jobs, State
 from inspect_core.ui import taught_part
 
@@ -67,7 +69,7 @@ def sidebar() -> None:
             st.caption("No part has been taught yet.")
         else:
             st.markdown(f"**{plain(taught.product)}**")
-            st.caption(plain(taught.describe()))
+            st.caption(plain(taught.describe() + _state(taught)))
             st.caption(f"Runs on {plain(taught.preparation.backbone.engine)}")
         job = jobs().current
         if job is not None and job.active:
@@ -169,6 +171,17 @@ def offer(label: str, words: str, begin: Callable[[], object], *, key: str, disa
         watch_in_page()
     else:
         show_running("")
+
+
+def _state(taught: taught_part.TaughtPart) -> str:
+    """The state of the recipe in use, to be put behind its name."""
+    if taught.recipe is None or taught.recipe.digest is None:
+        return ""
+    try:
+        with AuditLog.open() as log:
+            return f" · {life_cycle.state_of(log, taught.recipe.digest)}"
+    except LogError:  # named on Recipes and History, where it is needed
+        return " · state unknown"
 
 
 def _cancel(job_id: str) -> None:

@@ -77,10 +77,10 @@ class TaughtPart:
     _memo: _Memo = field(default_factory=_Memo, repr=False)
 
     def describe(self) -> str:
-        """One line: the recipe in use with its short digest and state, or that nothing was saved yet."""
+        """One line: the recipe in use with its short digest, or that nothing was saved yet."""
         if self.recipe is None or self.recipe.digest is None:
             return "not saved as a recipe yet"
-        return f"recipe {self.recipe.digest[:8]} · {self.recipe.provenance.state}"
+        return f"recipe {self.recipe.digest[:8]}"
 
     def pixels(self, position: int) -> np.ndarray:
         """(H, W, 3) uint8 of one photo on the bench, read from where it lies; the last one is kept for the next asking.

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from inspect_core.audit import log as log_module
 from inspect_core.audit.entry import CLOCK_SET_BACK, INSPECTION, OVERRIDE, NewEntry
-from inspect_core.audit.log import AuditLog
+from inspect_core.audit.log import AuditLog, LogError
 
 ROOT = Path(__file__).parents[2]
 LOADED = "from inspect_core.audit.log import AuditLog\nimport sys\nlog = AuditLog.open(sys.argv[1])\n"
@@ -143,6 +143,15 @@ def test_the_database_refuses_changes(log, url):
     engine.dispose()
     assert [entry.user for entry in log.entries()] == ["Ana"] * 3
     assert log.verify() == []
+
+
+def test_a_file_that_was_moved_away_is_not_written_any_more(tmp_path):
+    path = tmp_path / "loupe.sqlite"
+    with AuditLog.open(f"sqlite:///{path}") as log:
+        log.append(INSPECTION, {}, user="Ana")
+        path.rename(tmp_path / "elsewhere.sqlite")
+        with pytest.raises(LogError, match="tables are gone"):
+            log.append(INSPECTION, {}, user="Ana")
 
 
 def appending(url: str, begin: int, end: int) -> subprocess.Popen:

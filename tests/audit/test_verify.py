@@ -126,7 +126,8 @@ def test_a_head_that_was_removed_is_named(filled, tamper):
 
 
 def test_the_verb_needs_no_torch(tmp_path):
-    code = "import sys; sys.modules['torch'] = None; from inspect_core.cli.commands import main; sys.exit(main(['verify']))"
+    code = "import sys; sys.modules['torch'] = None\n"
+    code += "from inspect_core.cli.commands import main; sys.exit(main(['verify']))"
     environment = os.environ | {"LOUPE_DATABASE": f"sqlite:///{tmp_path / 'loupe.sqlite'}"}
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE)
     assert b"The log is sound." in done.stdout

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from inspect_core.audit.entry import INSPECTION, OVERRIDE, NewEntry
+from inspect_core.audit.log import AuditLog
 from inspect_core.records.recipe_file import save
 from inspect_core.ui.shell import plain
 
@@ -77,9 +79,7 @@ FIELD = "![x](http://192.0.2.1/x.png) <img src=http://192.0.2.1/y> www.example.c
 def hostile(recipe, product, tmp_path, monkeypatch):
     """A workspace with hostile recipes, and a folder of hostile photos; both named likewise."""
     workspace, photos = tmp_path / "workspace", tmp_path / PHOTO
-    provenance = replace(
-        recipe.provenance, author=FIELD, reason=FIELD, state=FIELD, created=FIELD, calibration_note=FIELD
-    )
+    provenance = replace(recipe.provenance, author=FIELD, reason=FIELD, created=FIELD, calibration_note=FIELD)
     save(replace(recipe, product=FIELD, provenance=provenance), workspace / "recipes" / f"{PHOTO}.zip")
     (workspace / "recipes" / f"broken {PHOTO}.zip").write_bytes(b"no zip")
     for place, kind in (("train/good", "train/good"), ("test/good", "test/good"), ("test/scratch", f"test/{PHOTO}")):
@@ -88,6 +88,10 @@ def hostile(recipe, product, tmp_path, monkeypatch):
             shutil.copy(photo, photos / kind / f"{PHOTO} {photo.name}")
     (photos / "train/good" / f"{PHOTO}.png").write_bytes(b"no picture")
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
+    facts = dict.fromkeys(("name", "digest", "reason", "kind", "product_check", "source", "path"), FIELD)
+    facts |= {"verdict": "reject", "score": 9.0, "review": 3.0, "reject": 4.0}
+    with AuditLog.open(f"sqlite:///{workspace / 'loupe.sqlite'}") as log:
+        log.append_all([NewEntry(INSPECTION, facts, FIELD, FIELD, FIELD), NewEntry(OVERRIDE, facts, FIELD, FIELD)])
     return workspace, photos
 
 
@@ -113,6 +117,11 @@ def test_no_page_is_led_astray(serve, open_page, hostile):
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Open", exact=True).click()
     expect(page.get_by_text("the recipe was made with")).to_be_visible()
+
+    page.get_by_role("link", name="History").click()
+    for view in ("At a glance", "Changes", "Parts"):
+        page.get_by_text(view, exact=True).click()
+        untouched(page)
 
     page.get_by_role("link", name="Teach").click()
     page.get_by_text("Folder on this computer").click()

@@ -1,5 +1,7 @@
 import pytest
 
+from inspect_core.audit.entry import LIMITS_CHANGED
+from inspect_core.audit.log import AuditLog
 from inspect_core.cli.commands import main
 from inspect_core.records.recipe_file import load
 
@@ -14,6 +16,10 @@ def test_fit_says_what_it_found_and_what_the_limit_does(teach, tmp_path, capsys)
     recipe = load(tmp_path / "r")
     assert recipe.limits.reject == 5.0
     assert recipe.guard is None
+    with AuditLog.open() as log:
+        (entry,) = log.entries(kind=LIMITS_CHANGED)
+    assert (entry.recipe, entry.user) == (recipe.digest, recipe.provenance.author)
+    assert entry.facts["new"] == {"review": 5.0, "reject": 5.0}
 
 
 def test_the_guard_can_be_fused_with_the_class_scores(teach, taught, tmp_path):

@@ -3,11 +3,14 @@ from pathlib import Path
 
 import numpy as np
 
+from inspect_core.audit.entry import LIMITS_CHANGED
+from inspect_core.audit.log import AuditLog
 from inspect_core.features.backbones import Backbone
 from inspect_core.images.read import read
 from inspect_core.ui import crops, shell, taught_part
 from inspect_core.ui.inspect import saving
 from inspect_core.ui.teach import teaching
+from inspect_core.verdict import Limits
 
 
 def test_an_empty_app_teaches_the_sample_by_itself(open_app, monkeypatch):
@@ -48,6 +51,18 @@ def test_a_recipe_is_saved_with_what_is_in_force(open_app, in_the_hand, workspac
     assert recipe.limits == in_the_hand.study.default_limits(**recipe.live)
     assert recipe.guard.limit == in_the_hand.guard.limit
     assert taught_part.find(in_the_hand.id).recipe.digest == recipe.digest
+    app.session_state[f"settings-{in_the_hand.id}"].limits = Limits(1.0, 2.0)
+    app.text_input(key=f"recipe_reason-{in_the_hand.id}").set_value("new lamp").run()
+    app.button(key=f"save-{in_the_hand.id}").click().run()
+    with AuditLog.open() as log:
+        first, second = log.entries(kind=LIMITS_CHANGED)
+        assert log.verify() == []
+    assert (first.facts["old"], first.recipe) == (None, recipe.digest)
+    assert second.facts == {
+        "old": {"review": recipe.limits.review, "reject": recipe.limits.reject},
+        "new": {"review": 1.0, "reject": 2.0},
+        "reason": "new lamp",
+    }
 
 
 def test_a_new_photo_goes_on_the_bench_and_a_damaged_one_is_named(open_app, in_the_hand, product):

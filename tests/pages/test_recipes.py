@@ -14,10 +14,13 @@ import pytest
 import streamlit as st
 from safetensors import SafetensorError
 
+from inspect_core.audit import life_cycle
+from inspect_core.audit.log import AuditLog
 from inspect_core.package import manifest
 from inspect_core.records import recipe_file
 from inspect_core.records.recipe_file import save
 from inspect_core.ui import server, taught_part
+from inspect_core.verdict import Limits
 
 
 @pytest.fixture
@@ -234,3 +237,36 @@ def test_missing_weights_are_a_state_of_the_card(open_app, no_first_start, recip
     assert "put the file resnet18" in app.warning[0].value
     assert app.button(key="download_weights-r.zip-resnet18").label == "Download 45 MB from download.pytorch.org"
     assert app.button(key="delete-r.zip")
+
+
+def state_of(digest: str) -> str:
+    with AuditLog.open() as log:
+        return life_cycle.state_of(log, digest)
+
+
+def test_a_recipe_is_approved_and_retired_with_a_reason(open_app, no_first_start, recipe, workspace):
+    first = save(recipe, workspace / "recipes/first.zip")
+    second = save(replace(recipe, limits=Limits(5, 5)), workspace / "recipes/second.zip")
+    shutil.copy(workspace / "recipes/second.zip", workspace / "recipes/copy.zip")
+    app = open_app("pages/recipes.py")
+    assert app.button(key="approved-first.zip").disabled
+    for saved, name in ((first, "first.zip"), (second, "second.zip")):
+        app.text_input(key=f"reason-approved-{name}").set_value("new lamp").run()
+        app.button(key=f"approved-{name}").click().run()
+        assert not app.exception
+        assert state_of(saved.digest) == "approved"
+    assert state_of(first.digest) == "retired"
+    assert "verified" in words(app)
+    app.text_input(key="reason-retired-copy.zip").set_value("end of the series").run()
+    app.button(key="retired-copy.zip").click().run()
+    assert state_of(second.digest) == "retired"
+
+
+def test_without_an_audit_log_the_recipes_stay_usable(open_app, no_first_start, recipe, workspace):
+    save(recipe, workspace / "recipes/first.zip")
+    (workspace / "loupe.sqlite").write_bytes(b"no database" * 100)
+    app = open_app("pages/recipes.py")
+    assert "loupe.sqlite" in app.error[0].value.replace("\\", "")
+    assert "state unknown" in words(app)
+    assert "approved-first.zip" not in [button.key for button in app.button]
+    assert app.button(key="open-first.zip")

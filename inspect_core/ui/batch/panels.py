@@ -110,9 +110,8 @@ def _recipe(path: Path) -> Recipe | None:
         return None
     limits = recipe.limits
     band = f"review above {limits.review:.4g}, " if limits.review < limits.reject else ""
-    st.caption(
-        f"{shell.plain(recipe.product)} · {shell.plain(str(recipe.digest)[:12])} · {band}reject above {limits.reject:.4g}"
-    )
+    digest = shell.plain(str(recipe.digest)[:12])
+    st.caption(f"{shell.plain(recipe.product)} · {digest} · {band}reject above {limits.reject:.4g}")
     return None if missing else recipe
 
 

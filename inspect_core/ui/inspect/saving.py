@@ -5,6 +5,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from inspect_core.audit.changes import limits_changed
+from inspect_core.audit.log import AuditLog, LogError
+from inspect_core.recipe import Recipe
 from inspect_core.records import recipe_file
 from inspect_core.runtime import workspace
 from inspect_core.ui import shell, taught_part
@@ -41,9 +44,23 @@ def save_recipe(taught: TaughtPart, limits: Limits, settings: Settings) -> None:
             except OSError as error:
                 st.error(shell.plain(error.strerror or error), icon=":material/error:")
                 return
+            _record(taught.recipe, saved)
             taught_part.change(taught.id, lambda held: replace(held, recipe=saved, product=name.strip()))
             st.toast(f"Saved recipe {saved.digest[:8]} in {shell.plain(path.name)}.", icon=":material/check_circle:")
             st.rerun()
+
+
+def _record(before: Recipe | None, saved: Recipe) -> None:
+    """Other limits than those of the recipe this one follows go into the audit log."""
+    entry = limits_changed(
+        before and before.limits, saved.limits, product=saved.product, recipe=str(saved.digest),
+        reason=saved.provenance.reason, user=saved.provenance.author,
+    )  # fmt: skip
+    try:
+        with AuditLog.open() as log:
+            log.append_all([entry] if entry else [])
+    except LogError as error:
+        st.toast(f"The recipe was saved, but not recorded: {shell.plain(error)}", icon=":material/error:")
 
 
 def _free_path(name: str) -> Path:

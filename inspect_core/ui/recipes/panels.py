@@ -1,5 +1,6 @@
 """The parts of the Recipes page: what is saved, what is in it, opening, downloading, deleting."""
 
+import contextlib
 import io
 import os
 import shutil
@@ -11,14 +12,18 @@ from pathlib import Path
 
 import streamlit as st
 
+from inspect_core.audit.changes import limits_in_words
+from inspect_core.audit.life_cycle import APPROVED
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.methods.table import title_of
 from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import Recipe, loaded_backbone
 from inspect_core.records import recipe_file
+from inspect_core.records.difference import in_words, made
 from inspect_core.runtime import workspace
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.ui import shell, taught_part, weights_panel
+from inspect_core.ui.recipes import releasing
 
 
 def saved() -> list[Path]:
@@ -27,30 +32,33 @@ def saved() -> list[Path]:
     return sorted(found, key=_written, reverse=True)
 
 
-def card(path: Path) -> None:
-    """One recipe: what is in it and what can be done with it; a damaged one says why and can only be deleted."""
+def card(path: Path, states: dict[str, str] | None) -> None:
+    """One recipe: what is in it and what can be done with it; a damaged one says why and can only be deleted.
+
+    states: as `releasing.states` gives them.
+    """
     with st.container(border=True):
         try:
             recipe = checked(path)
-            _describe(path, recipe)
+            state = releasing.state_of(recipe.digest, states)
+            _describe(path, recipe, state)
+            releasing.what_changed(recipe, _at_hand, states, path.name)
             missing = weights_panel.offer_missing(recipe.backbone.name, path.name)
         except Exception as error:  # whatever a file can cause ends at its own card
             st.error(shell.plain(reason(path, error)), icon=":material/broken_image:")
             _delete(path)
             return
-        left, middle, right, _ = st.columns([1, 1, 1, 2])
-        with left:
+        with st.container(horizontal=True):
             if st.button(
                 "Open", key=f"open-{path.name}", type="primary", icon=":material/folder_open:", disabled=missing
             ):
                 _open(recipe)
-        with middle:
+            releasing.change_state(recipe, state, path.name)
             st.download_button(
                 "Download", _zip_of(path), file_name=f"{path.stem}.zip", mime="application/zip",
                 key=f"download-{path.name}", icon=":material/download:", on_click="ignore",
             )  # fmt: skip
-        with right:
-            _delete(path)
+            _delete(path, in_force=state == APPROVED)
 
 
 def add_from_file() -> None:
@@ -77,45 +85,22 @@ def add_from_file() -> None:
         st.toast(f"Added {shell.plain(target.stem)}.", icon=":material/check_circle:")
 
 
-def _describe(path: Path, recipe: Recipe) -> None:
-    st.subheader(shell.plain(recipe.product))
+def _describe(path: Path, recipe: Recipe, state: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.subheader(shell.plain(recipe.product), width="content")
+        releasing.badge(state)
     live = ", ".join(f"{name} = {value}" for name, value in recipe.live.items())
-    made = recipe.provenance.created.replace("T", " ").removesuffix("+00:00")
-    limit = f"limit {recipe.limits.reject:.4g}"
-    if recipe.limits.review < recipe.limits.reject:
-        limit = f"review above {recipe.limits.review:.4g}, reject above {recipe.limits.reject:.4g}"
     st.markdown(
-        f"{title_of(recipe.method)}{', ' + live if live else ''} · {limit} · "
+        f"{title_of(recipe.method)}{', ' + live if live else ''} · {limits_in_words(recipe.limits)} · "
         f"{len(recipe.calibration)} good parts set the limit"
     )
     st.caption(
-        f"{recipe.digest[:12]} · {shell.plain(recipe.provenance.state)} · made {shell.plain(made)} UTC "
-        f"by {shell.plain(recipe.provenance.author)}"
+        f"{recipe.digest[:12]} · made {shell.plain(made(recipe))} by {shell.plain(recipe.provenance.author)}"
         + (f" · {shell.plain(recipe.provenance.reason)}" if recipe.provenance.reason else "")
     )
     with st.expander("What is in it"):
-        size, grid = recipe.backbone.size, recipe.grid
-        rows = {
-            "File": path.name,
-            "Size on disk": f"{_bytes(path) / 2**20:.1f} MB",
-            "Backbone": f"{recipe.backbone.name}, weights {recipe.backbone.weight_digest[:12]}",
-            "Feature layers": ", ".join(recipe.backbone.taps),
-            "Image size": f"{size[1]} × {size[0]} px",
-            "Patch grid": f"{grid[1]} × {grid[0]}",
-            "Product check": recipe.guard.mode if recipe.guard else "none",
-            "Defect types": _defect_types(recipe),
-            "Gallery": f"{len(recipe.gallery.gallery.names)} parts" if recipe.gallery else "none",
-            "Training": recipe.provenance.calibration_note,
-            "Versions": ", ".join(f"{name} {number}" for name, number in recipe.provenance.versions.items()),
-        }
+        rows = {"File": path.name, "Size on disk": f"{_bytes(path) / 2**20:.1f} MB", **in_words(recipe)}
         st.table({"": list(rows), "Value": [shell.plain(value) for value in rows.values()]}, hide_index=True)
-
-
-def _defect_types(recipe: Recipe) -> str:
-    if recipe.defect_types is None:
-        return "none"
-    least = 100 * recipe.defect_types.minimum_confidence
-    return f"{', '.join(recipe.defect_types.names)}; minimum confidence {least:.0f} %"
 
 
 def _open(recipe: Recipe) -> None:
@@ -140,8 +125,10 @@ def _open(recipe: Recipe) -> None:
     st.switch_page("pages/inspect.py")
 
 
-def _delete(path: Path) -> None:
-    with st.popover("Delete", icon=":material/delete:"):
+def _delete(path: Path, *, in_force: bool = False) -> None:
+    with st.popover(
+        "Delete", icon=":material/delete:", disabled=in_force, help="Retire it first." if in_force else None
+    ):
         st.markdown(f"Delete **{shell.plain(path.name)}** permanently? Verdicts made with it stay as they are.")
         name = path.name if path.name.isprintable() else os.fsencode(path.name).hex()
         if st.button("Yes, delete it", key=f"delete-{name}"):
@@ -183,9 +170,19 @@ def checked(path: Path) -> Recipe:
     return _load(str(path), _written(path))
 
 
-@st.cache_resource(max_entries=8, show_spinner="Checking the recipe…")
+@st.cache_resource(max_entries=16, show_spinner="Checking the recipe…")
 def _load(path: str, written: int) -> Recipe:
     return recipe_file.load(path)
+
+
+def _at_hand() -> dict[str, Recipe]:
+    """The saved recipes that can be read, by digest."""
+    found = {}
+    for path in saved():
+        with contextlib.suppress(Exception):  # said at its own card
+            recipe = checked(path)
+            found[recipe.digest] = recipe
+    return found
 
 
 def reason(path: Path, error: Exception) -> str:

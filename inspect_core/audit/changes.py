@@ -1,0 +1,68 @@
+"""Changes that are recorded: of limits and of verdicts; and every entry of the log in plain words."""
+
+from collections.abc import Mapping
+
+from inspect_core.audit.entry import CLOCK_SET_BACK, LIMITS_CHANGED, OVERRIDE, RECIPE_STATE, Entry, NewEntry
+from inspect_core.audit.inspections import Inspection
+from inspect_core.verdict import Limits, Word
+
+
+def limits_changed(
+    old: Limits | None, new: Limits, *, product: str, recipe: str, reason: str, user: str
+) -> NewEntry | None:
+    """The entry for a saved recipe; None when its limits are those of the recipe it follows.
+
+    old: of that recipe, None for the first one; recipe: digest of the saved one, which is recorded once.
+    """
+    if old == new:
+        return None
+    facts = {"old": old and _pair(old), "new": _pair(new), "reason": reason}
+    return NewEntry(LIMITS_CHANGED, facts, user, product, recipe, key=f"limits/{recipe}")
+
+
+def override(inspection: Inspection, verdict: Word, *, reason: str, user: str) -> NewEntry:
+    """The operator's verdict on an inspection, whose entry stays as it is. Raises ValueError without a reason."""
+    if not reason.strip():
+        raise ValueError("a reason is missing; say in a few words why")
+    facts = {
+        "entry": inspection.number,
+        "name": inspection.name,
+        "digest": inspection.digest,
+        "original": inspection.verdict,
+        "verdict": verdict,
+        "reason": reason.strip(),
+    }
+    return NewEntry(OVERRIDE, facts, user, inspection.product, inspection.recipe)
+
+
+def limits_in_words(limits: Limits) -> str:
+    """One limit, or both."""
+    if limits.review == limits.reject:
+        return f"reject above {limits.reject:.4g}"
+    return f"review above {limits.review:.4g}, reject above {limits.reject:.4g}"
+
+
+def in_words(entry: Entry) -> str:
+    """What an entry says, in a line, without its reason."""
+    facts = entry.facts
+    if entry.kind == LIMITS_CHANGED:
+        new = _limits(facts.get("new"))
+        return f"{_limits(facts['old'])} → {new}" if facts.get("old") else f"first set to {new}"
+    if entry.kind == OVERRIDE:
+        return f"{facts.get('name')} (entry {facts.get('entry')}): {facts.get('original')} → {facts.get('verdict')}"
+    if entry.kind == RECIPE_STATE:
+        return str(facts.get("state"))
+    if entry.kind == CLOCK_SET_BACK:
+        return f"from {facts.get('last entry')} to {facts.get('clock')}"
+    return ", ".join(f"{name}: {value}" for name, value in facts.items() if name != "reason")
+
+
+def _pair(limits: Limits) -> dict[str, float]:
+    return {"review": limits.review, "reject": limits.reject}
+
+
+def _limits(pair: Mapping | None) -> str:
+    try:
+        return limits_in_words(Limits(**(pair or {})))
+    except (TypeError, ValueError):
+        return "unknown"

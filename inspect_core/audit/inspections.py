@@ -1,0 +1,127 @@
+"""Inspections as the log holds them, with what an operator said since; counted, and judged anew under other limits."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from inspect_core.audit.entry import INSPECTION, KINDS, OVERRIDE, Entry
+from inspect_core.audit.log import AuditLog
+from inspect_core.verdict import OTHER_PRODUCT, Limits
+
+ACCEPT, REVIEW, REJECT, NOT_JUDGED = "accept", "review", "reject", "not judged"
+VERDICTS = (ACCEPT, REVIEW, REJECT, NOT_JUDGED)
+NOTCH = 0.05
+"""Of the limit for rejection, by which both limits are moved to see what that would have done."""
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """One inspected photo. number: of its entry; time: with its time zone, as recorded; digest: of the pixels; score:
+    None for a photo that could not be judged; verdict: one of VERDICTS, of Loupe; review, reject: limits in force;
+    kind: defect type, "" for none; path: where the photo lay, "" when that was not recorded; overridden: the entry of
+    the operator's verdict on it, if any.
+    """
+
+    number: int
+    time: datetime
+    product: str
+    recipe: str
+    user: str
+    name: str
+    digest: str
+    score: float | None
+    verdict: str
+    review: float | None
+    reject: float | None
+    area: float | None
+    reason: str
+    kind: str
+    product_check: str
+    source: str
+    path: str
+    overridden: Entry | None = None
+
+    @property
+    def final(self) -> str:
+        """The operator's verdict when there is one, else that of Loupe."""
+        said = None if self.overridden is None else self.overridden.facts.get("verdict")
+        return said if said in VERDICTS else self.verdict
+
+    def moved(self, notches: int) -> str:
+        """Loupe's verdict if both limits had stood so many notches higher; what the product check stopped stays so."""
+        if self.score is None or self.review is None or self.reject is None or self.reason == OTHER_PRODUCT:
+            return self.verdict
+        by = notches * NOTCH * abs(self.reject)
+        return Limits(self.review + by, self.reject + by).verdict(self.score)
+
+
+def of_entry(entry: Entry, overridden: Entry | None = None) -> Inspection:
+    """What an entry says, and the override of it; what its facts lack is empty or None."""
+    facts, verdict = entry.facts, entry.facts.get("verdict")
+
+    def text(name: str) -> str:
+        return str(facts.get(name) or "")
+
+    return Inspection(
+        number=entry.number,
+        time=datetime.fromisoformat(entry.time),
+        product=entry.product,
+        recipe=entry.recipe,
+        user=entry.user,
+        name=text("name"),
+        digest=text("digest"),
+        score=_number(facts.get("score")),
+        verdict=verdict if verdict in VERDICTS else NOT_JUDGED,
+        review=_number(facts.get("review")),
+        reject=_number(facts.get("reject")),
+        area=_number(facts.get("area")),
+        reason=text("reason"),
+        kind=text("kind"),
+        product_check=text("product_check"),
+        source=text("source"),
+        path=text("path"),
+        overridden=overridden,
+    )
+
+
+def read(log: AuditLog, *, since: datetime | None = None, until: datetime | None = None, most: int) -> list[Inspection]:
+    """The inspections of a time, the latest first, at most `most`, each with its last override. Raises LogError."""
+    overrides = {entry.facts.get("entry"): entry for entry in log.entries(kind=OVERRIDE, since=since)}
+    found = log.entries(kind=INSPECTION, since=since, until=until, newest=most)
+    return [of_entry(entry, overrides.get(entry.number)) for entry in found]
+
+
+def other_entries(
+    log: AuditLog, *, since: datetime | None = None, until: datetime | None = None, most: int
+) -> list[Entry]:
+    """Everything in the log of that time but inspections, the latest first. Raises LogError."""
+    kinds = (kind for kind in KINDS if kind != INSPECTION)
+    found = [entry for kind in kinds for entry in log.entries(kind=kind, since=since, until=until, newest=most)]
+    return sorted(found, key=lambda entry: -entry.number)[:most]
+
+
+def counts(inspections: Iterable[Inspection]) -> Counter[str]:
+    """How many have which final verdict."""
+    return Counter(inspection.final for inspection in inspections)
+
+
+def notches(inspections: Sequence[Inspection]) -> dict[int, Counter[str]]:
+    """Verdicts of Loupe with the limits one notch lower (-1), as they were (0), and one notch higher (1)."""
+    return {step: Counter(one.moved(step) for one in inspections) for step in (-1, 0, 1)}
+
+
+def defect_types(inspections: Iterable[Inspection]) -> dict[str, list[Inspection]]:
+    """The parts that were finally not accepted, by defect type, the most frequent first.
+
+    Without a type they go by what stopped them: the product check, or no defect type named.
+    """
+    found: dict[str, list[Inspection]] = {}
+    for one in inspections:
+        if one.final in (REVIEW, REJECT):
+            found.setdefault(one.kind or one.reason or "no defect type", []).append(one)
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
+
+def _number(value: object) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None

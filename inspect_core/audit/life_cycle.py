@@ -1,0 +1,78 @@
+"""Draft, approved, retired: the state of a recipe lives in the audit log, and nowhere else.
+
+A recipe begins as a draft. Of one product the version approved last is in force, so there is at most one, also when two
+people approve at once. A retired version can be approved again: the way back when a new one fails on the line.
+"""
+
+from inspect_core.audit.entry import RECIPE_STATE, Entry, NewEntry, storable
+from inspect_core.audit.log import AuditLog
+
+DRAFT, APPROVED, RETIRED = "draft", "approved", "retired"
+
+
+def states(log: AuditLog) -> dict[str, str]:
+    """The state of every recipe that is no draft any more, by its digest. Raises LogError."""
+    return _read(log)[0]
+
+
+def state_of(log: AuditLog, digest: str) -> str:
+    """DRAFT, APPROVED or RETIRED. Raises LogError."""
+    return states(log).get(digest, DRAFT)
+
+
+def approved(log: AuditLog, product: str) -> str | None:
+    """Digest of the version of a product that is in force; None without one. Raises LogError."""
+    return _read(log)[1].get(storable(product))
+
+
+def approve(log: AuditLog, digest: str, *, product: str, reason: str, user: str) -> Entry:
+    """Put a recipe in force; the version that was until now is retired, for that reason.
+
+    Raises ValueError without a reason and for the version in force, LogError when it cannot be recorded.
+    """
+    reason = _given(reason)
+    before = approved(log, product)
+    if before == digest:
+        raise ValueError("this version is approved already")
+    new = [_new(APPROVED, digest, product, reason, user)]
+    if before is not None:
+        new.insert(0, _new(RETIRED, before, product, f"replaced by {digest[:12]}: {reason}", user))
+    return log.append_all(new)[-1]
+
+
+def retire(log: AuditLog, digest: str, *, product: str, reason: str, user: str) -> Entry:
+    """Take a recipe out of use. Raises ValueError without a reason and for a retired one, LogError as `approve`."""
+    reason = _given(reason)
+    if state_of(log, digest) == RETIRED:
+        raise ValueError("this version is retired already")
+    return log.append_all([_new(RETIRED, digest, product, reason, user)])[0]
+
+
+def history(log: AuditLog, digest: str) -> list[Entry]:
+    """Its changes of state, the first one first. Raises LogError."""
+    return [*log.entries(kind=RECIPE_STATE, recipe=digest)]
+
+
+def _read(log: AuditLog) -> tuple[dict[str, str], dict[str, str]]:
+    """States by digest, and digests in force by product."""
+    found: dict[str, str] = {}
+    in_force: dict[str, str] = {}
+    for entry in log.entries(kind=RECIPE_STATE):
+        found[entry.recipe] = str(entry.facts.get("state"))
+        if in_force.get(entry.product, entry.recipe) != entry.recipe and found[entry.recipe] == APPROVED:
+            found[in_force[entry.product]] = RETIRED
+        if found[entry.recipe] == APPROVED:
+            in_force[entry.product] = entry.recipe
+        elif in_force.get(entry.product) == entry.recipe:
+            del in_force[entry.product]
+    return found, in_force
+
+
+def _new(state: str, digest: str, product: str, reason: str, user: str) -> NewEntry:
+    return NewEntry(RECIPE_STATE, {"state": state, "reason": reason}, user, product, digest)
+
+
+def _given(reason: str) -> str:
+    if not reason.strip():
+        raise ValueError("a reason is missing; say in a few words why")
+    return reason.strip()

@@ -1,0 +1,77 @@
+"""Plots of what was inspected: scores over time with the limits in force, and how often each defect type was found."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from inspect_core.plots.theme import Look, as_text, blank
+
+MOST_POINTS = 3000
+"""Drawn at most; of more, the accepted parts are thinned evenly."""
+SYMBOLS = {"accept": "circle", "review": "diamond", "reject": "x"}
+SPOKEN = {"accept": "accepted", "review": "to review", "reject": "rejected"}
+
+
+def scores_over_time(
+    when: np.ndarray, scores: np.ndarray, words: Sequence[str], limits: np.ndarray, names: Sequence[str], look: Look, *,
+    unit: str = "score",
+) -> go.Figure:  # fmt: skip
+    """One mark for each part, by verdict, and the limits as steps.
+
+    when: (n,) ascending, datetime64 in local time or float hours; scores: (n,); words: verdicts of SYMBOLS; limits:
+    (n, 2), review and reject in force. A part far above the limit is drawn at the upper edge, with its score on hover.
+    """
+    figure = blank(look, height=340)
+    said = np.asarray(words)
+    top = max(2.0 * limits[:, 1].max(), 1.05 * float(np.quantile(scores, 0.98)))
+    for word, colour in zip(SYMBOLS, (look.good, look.defect_types[2], look.defect), strict=True):
+        own = _thinned(np.flatnonzero(said == word), room=MOST_POINTS if word == "accept" else len(said))
+        figure.add_scatter(
+            x=when[own], y=np.minimum(scores[own], top), mode="markers", name=SPOKEN[word],
+            customdata=np.stack([[as_text(names[i]) for i in own], [f"{scores[i]:.4g}" for i in own]], axis=1)
+            if len(own) else None,
+            marker={"color": colour, "size": 5 if word == "accept" else 8, "symbol": SYMBOLS[word],
+                    "opacity": 0.45 if word == "accept" else 0.9},
+            hovertemplate=f"%{{customdata[0]}}<br>%{{x}}<br>{unit} %{{customdata[1]}}<extra>{SPOKEN[word]}</extra>",
+        )  # fmt: skip
+    two = bool((limits[:, 0] < limits[:, 1]).any())
+    for column, name, dash in ((0, "review above", "dash"), (1, "reject above", "solid")):
+        if column == 1 or two:
+            x, y = _steps(when, limits[:, column])
+            figure.add_scatter(
+                x=x, y=y, mode="lines", name=name, line={"color": look.ink, "width": 1.5, "dash": dash},
+                hovertemplate=f"{name} %{{y:.4g}}<extra></extra>",
+            )  # fmt: skip
+    low = min(float(scores.min()), 0.0)
+    figure.update_yaxes(title=unit, range=[1.05 * low, 1.04 * top])
+    figure.update_layout(showlegend=True)
+    return figure
+
+
+def frequencies(counts: Sequence[tuple[str, int]], look: Look) -> go.Figure:
+    """Bars of (defect type, parts), the most frequent first, each with its count and the share up to there."""
+    figure = blank(look, height=60 + 34 * len(counts))
+    values = np.array([count for _, count in counts])
+    so_far = np.cumsum(values) / values.sum()
+    labels = [f"{count} · {share:.0%} so far" for count, share in zip(values, so_far, strict=True)]
+    figure.add_bar(
+        x=values, y=[as_text(name) for name, _ in counts], orientation="h", text=labels, textposition="outside",
+        cliponaxis=False, marker={"color": look.defect, "line": {"width": 0}},
+        hovertemplate="%{y}: %{x}<extra></extra>",
+    )  # fmt: skip
+    figure.update_yaxes(autorange="reversed", type="category", showline=False, ticks="")
+    figure.update_xaxes(title="parts not accepted", range=[0, 1.8 * values.max()], rangemode="tozero")
+    return figure
+
+
+def _thinned(positions: np.ndarray, room: int) -> np.ndarray:
+    return positions if len(positions) <= room else positions[np.linspace(0, len(positions) - 1, room).astype(int)]
+
+
+def _steps(when: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The corners of a line that keeps each value until the next one."""
+    changed = np.flatnonzero(np.diff(values)) + 1
+    at = np.concatenate([[0], np.repeat(changed, 2), [len(values) - 1]])
+    level = np.concatenate([[0], np.stack([changed - 1, changed], axis=1).ravel(), [len(values) - 1]])
+    return when[at], values[level.astype(int)]

@@ -1,0 +1,28 @@
+"""What was chosen on History, as files."""
+
+import streamlit as st
+
+from inspect_core.ui.history import report
+from inspect_core.ui.history.selection import MOST, Selection
+
+DIGEST = (
+    "The digest covers every entry before it. Noted elsewhere, it proves later that none was changed or removed: "
+    "python -m inspect_core verify --noted DIGEST. The report holds it in full."
+)
+
+
+def downloads(selection: Selection) -> None:
+    """What was chosen as files; made when they are asked for."""
+    row = st.container(horizontal=True, vertical_alignment="center")
+    row.download_button(
+        "Table (CSV)", lambda: report.csv_of(selection), file_name="history.csv", mime="text/csv", key="history_csv",
+        icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+    row.download_button(
+        "Report (HTML)", lambda: report.html_of(selection), file_name="history.html", mime="text/html",
+        key="history_html", icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+    number, digest = selection.head
+    row.caption(f"Entries in the log: {number:,}, last digest {digest[:12]}", help=DIGEST)
+    if selection.short:
+        st.warning(f"Only the latest {MOST:,} inspections of this time are read; choose a shorter time for the others.")

@@ -1,0 +1,169 @@
+"""The shift at a glance: counts, scores over time, defect types with pictures, what another limit would have done."""
+
+import numpy as np
+import streamlit as st
+from PIL import Image
+
+from inspect_core.audit.inspections import (
+    ACCEPT,
+    NOT_JUDGED,
+    NOTCH,
+    REJECT,
+    REVIEW,
+    Inspection,
+    counts,
+    defect_types,
+    notches,
+)
+from inspect_core.images.boxes import reduced
+from inspect_core.images.folders import inside
+from inspect_core.images.read import ImageError, read
+from inspect_core.images.samples import counted
+from inspect_core.line.html_page import webp
+from inspect_core.plots import history as plots
+from inspect_core.runtime import workspace
+from inspect_core.ui import shell
+from inspect_core.ui.explore.panels import NO_BAR, look
+from inspect_core.ui.history.selection import ICONS, SPOKEN, Selection, local
+
+MOST_TYPES, SIDE = 8, 132
+TYPES_WIDTH, NOTCHES_WIDTH, FIGURE_WIDTH = 450, 400, 140
+
+
+def at_a_glance(selection: Selection) -> None:
+    """Everything that one look should tell."""
+    found = selection.inspections
+    _counts(found)
+    _scores(found)
+    row = st.container(horizontal=True, gap="medium")
+    with row.container(width=TYPES_WIDTH):
+        _types(found)
+    with row.container(width=NOTCHES_WIDTH):
+        _notches(found)
+    _pictures(found)
+
+
+def picture(one: Inspection, side: int) -> bytes | None:
+    """The photo that was inspected, reduced, as WebP; None when it lies where the log says no more, or was changed."""
+    return _picture(one.path, one.digest, side) if one.path else None
+
+
+def in_words(one: Inspection) -> str:
+    """Verdict, score and limit in a line."""
+    score = "" if one.score is None else f", score {one.score:.4g}"
+    limit = "" if one.reject is None else f", limit {one.reject:.4g}"
+    return f"{SPOKEN[one.verdict]}{score}{limit}"
+
+
+def _counts(found: list[Inspection]) -> None:
+    number = counts(found)
+    row = st.container(horizontal=True, gap="small")
+    row.metric("Parts inspected", f"{len(found):,}", border=True, width=FIGURE_WIDTH, height="stretch")
+    for word, spoken in SPOKEN.items():
+        if word == NOT_JUDGED and not number[word]:
+            continue
+        row.metric(
+            f"{ICONS[word]} {spoken.capitalize()}", f"{number[word]:,}", _share(number[word], len(found)),
+            delta_color="off", delta_arrow="off", border=True, width=FIGURE_WIDTH, height="stretch",
+        )  # fmt: skip
+    overridden = sum(one.overridden is not None for one in found)
+    if overridden:
+        st.caption(
+            f"Counted as the operator decided: {counted(overridden, 'verdict')} overridden. Loupe's own are kept."
+        )
+
+
+def _share(count: int, total: int) -> str:
+    share = 100 * count / total
+    return "under 0.1 %" if 0 < share < 0.05 else f"{share:.1f} %"
+
+
+def _scores(found: list[Inspection]) -> None:
+    judged = [one for one in reversed(found) if one.score is not None and None not in (one.review, one.reject)]
+    if not judged:
+        return
+    one_product = len({one.product for one in judged}) == 1
+    scores, limits, unit = series(judged, one_product=one_product)
+    when = np.array([local(one.time).replace(tzinfo=None) for one in judged], "datetime64[ms]")
+    words, names = [one.final for one in judged], [one.name for one in judged]
+    st.markdown("**Scores over time**")
+    drawn = plots.scores_over_time(when, scores, words, limits, names, look(), unit=unit)
+    st.plotly_chart(
+        drawn, theme=None, key="history_scores", config=NO_BAR, alt=f"Scores of {len(judged)} parts over time."
+    )
+    notes = ["Scores far above the limit are drawn at the upper edge."]
+    if not one_product:
+        notes.append("Products have scores of their own, so each is shown as a multiple of its limit for rejection.")
+    if words.count("accept") > plots.MOST_POINTS:
+        notes.append(f"Of the accepted parts {plots.MOST_POINTS:,} are drawn; all others are.")
+    st.caption(" ".join(notes))
+
+
+def series(judged: list[Inspection], *, one_product: bool) -> tuple[np.ndarray, np.ndarray, str]:
+    """Scores (n,), limits (n, 2) and what the axis is called; of several products as multiples of their limits."""
+    scores = np.array([one.score for one in judged], float)
+    limits = np.array([(one.review, one.reject) for one in judged], float)
+    if one_product:
+        return scores, limits, "score"
+    scale = np.where(limits[:, 1] == 0, 1.0, np.abs(limits[:, 1]))
+    return scores / scale, limits / scale[:, None], "score ÷ limit"
+
+
+def _types(found: list[Inspection]) -> None:
+    st.markdown("**Defect types of what was not accepted**")
+    types = defect_types(found)
+    if not types:
+        st.caption("Every part was accepted.")
+        return
+    shown = list(types.items())[:MOST_TYPES]
+    figure = plots.frequencies([(kind, len(parts)) for kind, parts in shown], look())
+    st.plotly_chart(
+        figure, theme=None, key="history_types", config=NO_BAR,
+        alt="; ".join(f"{kind}: {len(parts)}" for kind, parts in shown),
+    )  # fmt: skip
+    if len(types) > MOST_TYPES:
+        st.caption(f"{len(types) - MOST_TYPES} rarer ones are not shown.")
+
+
+def _pictures(found: list[Inspection]) -> None:
+    """The latest part of each type that can still be shown, in the order of the bars."""
+    shelf, types = st.container(horizontal=True, gap="small"), defect_types(found)
+    for kind, parts in list(types.items())[:MOST_TYPES]:
+        for one, content in examples(parts, most=1):
+            with shelf.container(width=SIDE):
+                st.image(content, alt=f"{one.name}: {in_words(one)}", width="stretch")
+                st.caption(f"**{shell.plain(kind)}**  \n{shell.plain(one.name)}")
+    if types and not any(one.path for parts in types.values() for one in parts):
+        st.caption("The log does not say where these photos lie, so there are no pictures.")
+
+
+def examples(parts: list[Inspection], *, most: int) -> list[tuple[Inspection, bytes]]:
+    """Up to `most` different photos that are still there, the latest first; few are tried."""
+    tried = list({one.digest: one for one in parts[: 4 * most]}.values())
+    found = ((one, picture(one, 2 * SIDE)) for one in tried)
+    return [(one, content) for one, content in found if content is not None][:most]
+
+
+def _notches(found: list[Inspection]) -> None:
+    st.markdown("**What another limit would have done**")
+    by_step = notches(found)
+    names = {-1: f"{100 * NOTCH:g} % lower", 0: "as it was", 1: f"{100 * NOTCH:g} % higher"}
+    columns = {word: [by_step[step][word] for step in names] for word in (ACCEPT, REVIEW, REJECT)}
+    st.table(
+        {"Limit": list(names.values())} | {SPOKEN[word].capitalize(): cells for word, cells in columns.items()},
+        hide_index=True,
+    )
+    lower, as_it_was, higher = columns[ACCEPT]
+    st.caption(
+        f"A notch higher would have accepted {higher - as_it_was:,} more of these parts, a notch lower "
+        f"{as_it_was - lower:,} fewer. A notch is {100 * NOTCH:g} % of the limit for rejection; overrides are left out."
+    )
+
+
+@st.cache_data(max_entries=512, show_spinner=False)
+def _picture(path: str, digest: str, side: int) -> bytes | None:
+    try:
+        photo = read(inside(path, workspace.allowed_roots()))
+    except (ImageError, ValueError, OSError):
+        return None
+    return webp(Image.fromarray(reduced(photo.pixels, side))) if photo.digest == digest else None

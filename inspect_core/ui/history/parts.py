@@ -1,0 +1,103 @@
+"""The inspected parts one by one, a page of the table at a time; an operator's verdict on one of them."""
+
+import streamlit as st
+
+from inspect_core.audit.changes import override
+from inspect_core.audit.inspections import ACCEPT, REJECT, REVIEW, Inspection
+from inspect_core.audit.log import AuditLog, LogError
+from inspect_core.ui import shell
+from inspect_core.ui.history.panels import in_words, picture
+from inspect_core.ui.history.selection import SPOKEN, Selection, local
+
+ON_A_PAGE, PICTURE = 50, 420
+SIGNS = {"accept": "✓", "review": "?", "reject": "✕", "not judged": "–"}
+
+
+def table(selection: Selection) -> None:
+    """A page of the table; the row chosen is shown below it."""
+    found = selection.inspections
+    pages = -(-len(found) // ON_A_PAGE)
+    page = st.pagination(pages, key=f"history_page-{pages}") if pages > 1 else 1
+    shown = found[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]
+    chosen = st.dataframe(
+        {
+            "Time": [local(one.time).replace(tzinfo=None) for one in shown],
+            "Part": [one.name for one in shown],
+            "Verdict": [f"{SIGNS[one.final]} {SPOKEN[one.final]}" for one in shown],
+            "Score": [one.score for one in shown],
+            "Limit": [one.reject for one in shown],
+            "Defect type": [one.kind for one in shown],
+            "Reason": [one.reason for one in shown],
+            "Operator": [_operator(one) for one in shown],
+            "Recipe": [one.recipe[:12] for one in shown],
+            "Entry": [one.number for one in shown],
+        },
+        hide_index=True, key=f"history_table-{page}", on_select="rerun", selection_mode="single-row", height=420,
+        column_config={
+            "Time": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss"),
+            "Score": st.column_config.NumberColumn(format="%.4g"),
+            "Limit": st.column_config.NumberColumn(format="%.4g", help="The limit for rejection that was in force."),
+            "Operator": st.column_config.TextColumn(help="Who overrode Loupe's verdict, and why."),
+        },
+        alt="Inspected parts, the latest first.",
+    )  # fmt: skip
+    rows = [row for row in chosen.selection.rows if row < len(shown)]
+    if rows:
+        _one(shown[rows[0]])
+    else:
+        st.caption("Choose a row to see the part, or to override its verdict.")
+
+
+def _one(one: Inspection) -> None:
+    left, right = st.columns([1, 1], gap="large")
+    with left:
+        content = picture(one, PICTURE)
+        if content is None:
+            st.info(
+                "There is no picture: the log names no place for this photo, or another file lies there now."
+                if one.path
+                else "There is no picture: the log does not say where this photo lies.",
+                icon=":material/hide_image:",
+            )
+        else:
+            st.image(content, alt=f"{one.name}: {in_words(one)}")
+    with right:
+        st.markdown(f"**{shell.plain(one.name)}**")
+        st.markdown(f"Loupe: {shell.plain(in_words(one))}")
+        for words in (one.kind, one.reason, one.product_check):
+            if words:
+                st.markdown(shell.plain(words))
+        if one.overridden is not None:
+            said = one.overridden.facts
+            st.markdown(f"Operator: {SPOKEN[one.final]}, {shell.plain(_operator(one))}")
+            st.caption(f"{shell.plain(said.get('reason'))}")
+        _override(one)
+
+
+def _override(one: Inspection) -> None:
+    with st.form(f"override-{one.number}", clear_on_submit=True):
+        options = [word for word in (ACCEPT, REVIEW, REJECT) if word != one.final]
+        verdict = st.segmented_control(
+            "Your verdict", options, default=options[0], required=True, format_func=lambda word: SPOKEN[word],
+            key=f"override_verdict-{one.number}",
+        )  # fmt: skip
+        reason = st.text_input(
+            "Reason", key=f"override_reason-{one.number}", placeholder="dust, wiped off", max_chars=200
+        )
+        st.caption(f"Recorded as {shell.plain(shell.current_user())}. Loupe's verdict stays in the log.")
+        if not st.form_submit_button("Override the verdict", icon=":material/gavel:"):
+            return
+    try:
+        entry = override(one, verdict, reason=reason, user=shell.current_user())
+        with AuditLog.open() as log:
+            log.append_all([entry])
+    except (ValueError, LogError) as error:
+        st.error(shell.plain(error), icon=":material/error:")
+        return
+    st.rerun()
+
+
+def _operator(one: Inspection) -> str:
+    if one.overridden is None:
+        return ""
+    return f"{one.overridden.user}: {one.overridden.facts.get('reason')}"

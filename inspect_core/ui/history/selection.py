@@ -1,0 +1,142 @@
+"""What of the log is looked at: a time, a product, a recipe, verdicts, defect types."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+
+import streamlit as st
+
+from inspect_core.audit import inspections
+from inspect_core.audit.entry import INSPECTION, Entry
+from inspect_core.audit.inspections import VERDICTS, Inspection
+from inspect_core.audit.log import AuditLog
+from inspect_core.ui import shell
+
+MOST = 20_000
+"""Inspections that are read at a time, the latest ones."""
+ALL_PRODUCTS, ALL_RECIPES = "All products", "All recipes"
+DATES, EVERYTHING = "From … to …", "Everything"
+PERIODS = {
+    "Last 8 hours": timedelta(hours=8),
+    "Last 24 hours": timedelta(days=1),
+    "Last 7 days": timedelta(days=7),
+    "Last 30 days": timedelta(days=30),
+    DATES: None,
+    EVERYTHING: None,
+}
+ICONS = {
+    "accept": ":material/check:",
+    "review": ":material/question_mark:",
+    "reject": ":material/close:",
+    "not judged": ":material/broken_image:",
+}
+SPOKEN = {"accept": "accepted", "review": "to review", "reject": "rejected", "not judged": "not judged"}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The inspections chosen, the latest first; changes: what else happened in that time, the latest first.
+
+    since, until: the time asked for, None for no bound; words: what was chosen; head: number and digest of the last
+    entry of the log; short: whether there are more than were read.
+    """
+
+    inspections: list[Inspection]
+    changes: list[Entry]
+    since: datetime | None
+    until: datetime | None
+    words: str
+    head: tuple[int, str]
+    short: bool
+
+
+def choose(log: AuditLog) -> Selection:
+    """The filters, and what they leave. Raises LogError."""
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    since, until, period = _period(row)
+    head = log.head()
+    found, others = _read(log.name, head, since, until, log)
+    products = list(dict.fromkeys([one.product for one in found] + [one.product for one in others if one.product]))
+    product = row.selectbox(
+        "Product", [*products, ALL_PRODUCTS], key="history_product", width=160, format_func=_spoken_product
+    )
+    chosen = [one for one in found if product in (one.product, ALL_PRODUCTS)]
+    changes = [one for one in others if product in (one.product, ALL_PRODUCTS) or not one.product]
+    recipes = list(dict.fromkeys(one.recipe for one in chosen))
+    recipe = row.selectbox(
+        "Recipe", [ALL_RECIPES, *recipes], key="history_recipe", width=140, format_func=lambda text: text[:12]
+    )
+    if recipe != ALL_RECIPES:
+        chosen = [one for one in chosen if one.recipe == recipe]
+        changes = [one for one in changes if one.recipe in (recipe, "")]
+    words = row.multiselect(
+        "Verdict", VERDICTS, key="history_verdict", width=200, placeholder="all", format_func=lambda word: SPOKEN[word]
+    )
+    if words:
+        chosen = [one for one in chosen if one.final in words]
+    types = row.multiselect(
+        "Defect type", sorted({one.kind for one in chosen if one.kind}), key="history_type", width=200,
+        placeholder="all",
+    )  # fmt: skip
+    if types:
+        chosen = [one for one in chosen if one.kind in types]
+    said = ", ".join([product or ALL_PRODUCTS, recipe[:12], period, *(SPOKEN[word] for word in words), *types])
+    return Selection(chosen, changes, since, until, said, head, len(found) == MOST)
+
+
+def last_inspection(log: AuditLog) -> Inspection | None:
+    """The latest of all. Raises LogError."""
+    return next((inspections.of_entry(entry) for entry in log.entries(kind=INSPECTION, newest=1)), None)
+
+
+def nothing_yet() -> None:
+    """The log is empty: what puts something into it."""
+    st.info(
+        "Nothing has been recorded yet. What Loupe decides on a batch or a watched folder appears here, and who "
+        "changed a limit, a verdict or a recipe.",
+        icon=":material/history:",
+    )
+    if st.button("Go to Recipes", type="primary", key="to_recipes"):
+        st.switch_page("pages/recipes.py")
+
+
+def none_in_this_time(last: Inspection | None) -> None:
+    """The filters leave nothing: when there was something."""
+    when = (
+        ""
+        if last is None
+        else f" The last one was on {local(last.time):%Y-%m-%d at %H:%M}, {shell.plain(last.product)}."
+    )
+    st.info(f"No inspection matches.{when} Choose a longer time, or fewer filters.", icon=":material/filter_alt_off:")
+
+
+def local(moment: datetime) -> datetime:
+    """In the time zone of this machine."""
+    return moment.astimezone()
+
+
+def _period(row) -> tuple[datetime | None, datetime | None, str]:
+    """From when to when, and that in words."""
+    named = row.selectbox("Time", list(PERIODS), index=1, key="history_period", width=150)
+    if named == EVERYTHING:
+        return None, None, "all times"
+    if named != DATES:
+        now = datetime.now(UTC).replace(second=0, microsecond=0)  # what was read is good for a minute
+        return now - PERIODS[named], None, named.lower()
+    today = datetime.now().date()
+    days = row.date_input("From and to", (today - timedelta(days=6), today), key="history_days", width=240)
+    first, last = days if len(days) == 2 else (days[0], days[0]) if days else (today, today)
+    since, until = (datetime.combine(day, time()).astimezone() for day in (first, last + timedelta(days=1)))
+    return since, until, f"{first} to {last}"
+
+
+@st.cache_resource(max_entries=3, show_spinner="Reading the log…")
+def _read(
+    name: str, head: tuple[int, str], since: datetime | None, until: datetime | None, _log: AuditLog
+) -> tuple[list[Inspection], list[Entry]]:
+    """Read once for each state of the log; name and head say which that is."""
+    found = inspections.read(_log, since=since, until=until, most=MOST)
+    return found, inspections.other_entries(_log, since=since, until=until, most=MOST)
+
+
+def _spoken_product(product: str) -> str:
+    return " ".join(product.split()) or "(no name)"

@@ -1,0 +1,111 @@
+"""What is released: the state of each recipe, its approval and retirement, and what is different between versions."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from inspect_core.audit import life_cycle
+from inspect_core.audit.life_cycle import APPROVED, DRAFT, RETIRED
+from inspect_core.audit.log import AuditLog, LogError
+from inspect_core.recipe import Recipe
+from inspect_core.records.difference import difference
+from inspect_core.ui import shell
+
+ICONS = {DRAFT: ":material/edit_note:", APPROVED: ":material/verified:", RETIRED: ":material/inventory:"}
+COLOURS = {DRAFT: "gray", APPROVED: "green", RETIRED: "orange"}
+UNKNOWN = "state unknown"
+MEANING = {
+    APPROVED: "The version in force for this product. The one approved before it is retired.",
+    RETIRED: "Taken out of use. It stays here, and can be approved again.",
+}
+
+
+def states() -> dict[str, str] | None:
+    """The state of every recipe that is no draft, by digest; None, with an error on the page, without an audit log."""
+    try:
+        with AuditLog.open() as log:
+            return life_cycle.states(log)
+    except LogError as error:
+        st.error(shell.plain(error), icon=":material/error:")
+        return None
+
+
+def state_of(digest: str, known: dict[str, str] | None) -> str:
+    return UNKNOWN if known is None else known.get(digest, DRAFT)
+
+
+def badge(state: str) -> None:
+    """The state as a word with its icon."""
+    st.badge(shell.plain(state), icon=ICONS.get(state, ":material/help:"), color=COLOURS.get(state, "gray"))
+
+
+def change_state(recipe: Recipe, state: str, key: str) -> None:
+    """Approve or retire, each with a reason. key: of the card, since one recipe may lie in two files."""
+    if state in (DRAFT, RETIRED):
+        _ask("Approve", APPROVED, life_cycle.approve, recipe, key)
+    if state in (DRAFT, APPROVED):
+        _ask("Retire", RETIRED, life_cycle.retire, recipe, key)
+
+
+def what_changed(
+    recipe: Recipe, others: Callable[[], dict[str, Recipe]], known: dict[str, str] | None, key: str
+) -> None:
+    """What is different from the version it was made from, and from the one in force; who changed its state.
+
+    others: the recipes at hand by digest, read when this is opened.
+    """
+    with st.expander("What changed", key=f"changed-{key}", on_change="rerun") as opened:
+        if not opened.open:
+            return
+        at_hand, parent = others(), recipe.provenance.parent
+        approved = next(
+            (digest for digest, other in at_hand.items()
+             if other.product == recipe.product and state_of(digest, known) == APPROVED), None,
+        )  # fmt: skip
+        compared = {"the version it was made from": parent, "the approved version": approved}
+        for words, digest in compared.items():
+            if digest and digest != recipe.digest and (words == "the approved version" or digest != approved):
+                _difference(words, digest, at_hand.get(digest), recipe)
+        if parent is None and approved in (None, recipe.digest):
+            st.caption("There is no other version to compare with.")
+        _changes(recipe)
+
+
+def _difference(words: str, digest: str, other: Recipe | None, recipe: Recipe) -> None:
+    st.markdown(f"**Compared with {words}**, {shell.plain(digest[:12])}")
+    if other is None:
+        st.caption("That version is not among the saved recipes.")
+        return
+    rows = difference(other, recipe)
+    columns = zip(*([shell.plain(cell) for cell in row] for row in rows), strict=True)
+    st.table(dict(zip(("What", "That version", "This version"), columns, strict=True)), hide_index=True)
+
+
+def _changes(recipe: Recipe) -> None:
+    try:
+        with AuditLog.open() as log:
+            entries = life_cycle.history(log, str(recipe.digest))
+    except LogError:  # said at the top of the page
+        return
+    for entry in entries:
+        when = entry.time[:16].replace("T", " ")
+        state, reason = str(entry.facts.get("state")), str(entry.facts.get("reason"))
+        st.markdown(
+            f"{ICONS.get(state, '')} {shell.plain(state)}, {when} UTC, by {shell.plain(entry.user)}: "
+            f"{shell.plain(reason)}"
+        )
+
+
+def _ask(label: str, state: str, change: Callable, recipe: Recipe, key: str) -> None:
+    with st.popover(label, icon=ICONS[state]):
+        st.caption(MEANING[state])
+        reason = st.text_input("Reason", key=f"reason-{state}-{key}", max_chars=200)
+        if not st.button(label, key=f"{state}-{key}", type="primary", disabled=not reason.strip()):
+            return
+        try:
+            with AuditLog.open() as log:
+                change(log, recipe.digest, product=recipe.product, reason=reason, user=shell.current_user())
+        except (LogError, ValueError) as error:
+            st.error(shell.plain(error), icon=":material/error:")
+            return
+        st.rerun()

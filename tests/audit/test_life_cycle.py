@@ -1,0 +1,153 @@
+import threading
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from inspect_core.audit.changes import in_words, limits_changed, override
+from inspect_core.audit.entry import INSPECTION, LIMITS_CHANGED, OVERRIDE
+from inspect_core.audit.inspections import counts, defect_types, notches, of_entry, read
+from inspect_core.audit.life_cycle import APPROVED, DRAFT, RETIRED, approve, approved, history, retire, state_of, states
+from inspect_core.audit.log import AuditLog
+from inspect_core.verdict import OTHER_PRODUCT, Limits
+
+SAID = {"product": "tile", "reason": "new lamp", "user": "Ana"}
+
+
+def test_approving_retires_the_version_before(log):
+    assert state_of(log, "a" * 64) == DRAFT
+    approve(log, "a" * 64, **SAID)
+    approve(log, "c" * 64, product="ring", reason="first", user="Ben")
+    approve(log, "b" * 64, **SAID)
+    assert states(log) == {"a" * 64: RETIRED, "b" * 64: APPROVED, "c" * 64: APPROVED}
+    assert (approved(log, "tile"), approved(log, "ring"), approved(log, "none")) == ("b" * 64, "c" * 64, None)
+    last = history(log, "a" * 64)[-1]
+    assert last.user == "Ana"
+    assert last.facts["reason"] == f"replaced by {'b' * 12}: new lamp"
+
+
+def test_the_way_back_to_a_retired_version(log):
+    for digest in "aba":
+        approve(log, digest, **SAID)
+    assert states(log) == {"a": APPROVED, "b": RETIRED}
+
+
+def test_retiring_leaves_none_in_force(log):
+    approve(log, "a", **SAID)
+    retire(log, "a", **SAID)
+    retire(log, "draft", **SAID)
+    assert states(log) == {"a": RETIRED, "draft": RETIRED}
+    assert approved(log, "tile") is None
+
+
+def test_what_makes_no_sense_is_refused(log):
+    approve(log, "a", **SAID)
+    for change, digest, said in (
+        (approve, "a", SAID),
+        (approve, "b", SAID | {"reason": "  "}),
+        (retire, "a", SAID | {"reason": ""}),
+    ):
+        with pytest.raises(ValueError, match=r"approved already|a reason is missing"):
+            change(log, digest, **said)
+    retire(log, "a", **SAID)
+    with pytest.raises(ValueError, match="retired already"):
+        retire(log, "a", **SAID)
+
+
+def test_two_who_approve_at_once_leave_one_version(url):
+    logs = [AuditLog.open(url) for _ in range(4)]
+    threads = [
+        threading.Thread(target=approve, args=(log, digest), kwargs=SAID)
+        for log, digest in zip(logs, "abcd", strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(states(logs[0]).values()) == [APPROVED, RETIRED, RETIRED, RETIRED]
+    assert logs[0].verify() == []
+    for log in logs:
+        log.close()
+
+
+@given(st.lists(st.tuples(st.sampled_from(["approve", "retire"]), st.sampled_from("abc"), st.sampled_from(["x", "y"]))))
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_never_two_in_force(tmp_path_factory, steps):
+    with AuditLog.open(f"sqlite:///{tmp_path_factory.mktemp('log') / 'loupe.sqlite'}") as log:
+        for what, digest, product in steps:
+            try:
+                (approve if what == "approve" else retire)(
+                    log, product + digest, product=product, reason="r", user="Ana"
+                )
+            except ValueError:
+                continue
+            if what == "approve":
+                assert approved(log, product) == product + digest
+        for product in "xy":
+            in_force = [digest for digest, state in states(log).items() if state == APPROVED and digest[0] == product]
+            assert len(in_force) == (approved(log, product) is not None)
+
+
+def inspected(log, score, *, verdict=None, kind="", reason=""):
+    facts = {
+        "name": "ü.png", "digest": "d" * 64, "score": score, "review": 3.0, "reject": 4.0, "area": 12, "kind": kind,
+        "verdict": verdict or Limits(3.0, 4.0).verdict(score), "reason": reason, "product_check": "", "source": "batch",
+    }  # fmt: skip
+    return log.append(INSPECTION, facts, user="line", product="tile", recipe="r")
+
+
+def test_an_override_keeps_the_original(log):
+    for score in (1.0, 4.5):
+        inspected(log, score)
+    latest = read(log, most=10)[0]
+    for verdict, reason in (("review", "unsure"), ("accept", "dust")):
+        log.append_all([override(latest, verdict, reason=reason, user="Ben")])
+    found = read(log, most=10)
+    assert [(one.number, one.verdict, one.final) for one in found] == [(2, "reject", "accept"), (1, "accept", "accept")]
+    assert found[0].overridden.facts["reason"] == "dust"
+    assert counts(found) == {"accept": 2}
+    assert [in_words(entry) for entry in log.entries(kind=OVERRIDE)] == [
+        "ü.png (entry 2): reject → review",
+        "ü.png (entry 2): reject → accept",
+    ]
+    with pytest.raises(ValueError, match="a reason is missing"):
+        override(latest, "accept", reason=" ", user="Ben")
+
+
+def test_what_a_notch_would_have_done(log):
+    for score in (2.0, 2.9, 3.1, 3.9, 4.1, 9.0):
+        inspected(log, score)
+    inspected(log, 0.5, verdict="reject", reason=OTHER_PRODUCT)
+    inspected(log, None, verdict="not judged")
+    found = notches(read(log, most=10))
+    assert found[0] == {"accept": 2, "review": 2, "reject": 3, "not judged": 1}
+    assert found[-1] == {"accept": 1, "review": 2, "reject": 4, "not judged": 1}
+    assert found[1] == {"accept": 3, "review": 2, "reject": 2, "not judged": 1}
+
+
+def test_defect_types_are_counted_of_what_was_not_accepted(log):
+    for score, kind in ((9.0, "dent"), (9.0, "scratch"), (3.5, "scratch"), (9.0, ""), (1.0, "")):
+        inspected(log, score, kind=kind)
+    inspected(log, 0.5, verdict="reject", reason=OTHER_PRODUCT)
+    found = defect_types(read(log, most=10))
+    assert {kind: len(parts) for kind, parts in found.items()} == {
+        "scratch": 2, "dent": 1, "no defect type": 1, OTHER_PRODUCT: 1,
+    }  # fmt: skip
+    assert next(iter(found)) == "scratch"
+
+
+def test_facts_that_lack_something_are_read(log):
+    one = of_entry(log.append(INSPECTION, {"score": "high", "verdict": "maybe"}, user="line"))
+    assert (one.score, one.verdict, one.name, one.moved(1)) == (None, "not judged", "", "not judged")
+
+
+def test_other_limits_are_recorded_once(log):
+    said = {"product": "tile", "reason": "new lamp", "user": "Ana"}
+    assert limits_changed(Limits(3, 4), Limits(3, 4), recipe="r", **said) is None
+    first = limits_changed(None, Limits(4, 4), recipe="r1", **said)
+    second = limits_changed(Limits(4, 4), Limits(3, 4.5), recipe="r2", **said)
+    log.append_all([first, second, second])
+    assert [in_words(entry) for entry in log.entries(kind=LIMITS_CHANGED)] == [
+        "first set to reject above 4",
+        "reject above 4 → review above 3, reject above 4.5",
+    ]
