@@ -6,7 +6,7 @@ from dataclasses import asdict
 from inspect_core.audit import challenges
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspectors
-from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, path_argument, say, user
+from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, current_user, path_argument, say
 from inspect_core.images.samples import GOOD
 from inspect_core.line.challenge import Answer, challenge, name_parts, photos_by_part
 
@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
         return _name(options)
     inspector = inspectors.open_inspector(options.recipe, device=options.device, download=options.download)
     answers = challenge(inspector, photos_by_part(options.folder))
-    own = {"product": inspector.product, "recipe": inspector.digest, "user": user()}
+    own = {"product": inspector.product, "recipe": inspector.digest, "user": current_user()}
     with AuditLog.open() as log:
         challenges.record(log, [facts(answer) for answer in answers], **own)
         if options.override is not None:
@@ -49,7 +49,7 @@ def _name(options: argparse.Namespace) -> int:
     photos = photos_by_part(options.folder).values()
     good = [path for path in photos if path.parent.name == GOOD]
     parts = name_parts(inspector, good, [path for path in photos if path not in good])
-    recipe = save(recipe.with_challenge(parts, author=user()), options.name)
+    recipe = save(recipe.with_challenge(parts, author=current_user()), options.name)
     say(f"{len(recipe.challenge)} challenge parts named. Saved {options.name} (recipe {str(recipe.digest)[:12]}).")
     return ACCEPTED
 

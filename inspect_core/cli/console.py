@@ -22,12 +22,12 @@ def say(line: str, file: TextIO | None = None) -> None:
     tqdm.write(shown(line), file=file or sys.stdout)
 
 
-def user() -> str:
-    """Who is at the terminal, as the audit log names them."""
+def current_user() -> str:
+    """Who runs the verb: the name of the system's user."""
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # an account without a name
-        return "unknown"
+    except (KeyError, OSError):  # a number without a name
+        return "unknown user"
 
 
 @contextmanager

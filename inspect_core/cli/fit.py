@@ -5,7 +5,7 @@ import argparse
 from inspect_core.audit.changes import limits_changed
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import teaching
-from inspect_core.cli.console import ACCEPTED, path_argument, say, user
+from inspect_core.cli.console import ACCEPTED, current_user, path_argument, say
 from inspect_core.guard.model import ALONE, FUSED, MODES
 from inspect_core.images.samples import shown
 from inspect_core.judge.limits import limit_for_overkill
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     study = taught.study
     limits = _limits(study, options)
     product = shown(options.product or options.folder.resolve().stem)
-    who = user()
+    who = current_user()
     recipe = save(study.recipe(limits, product=product, author=who, guard=taught.guard), options.out)
     with AuditLog.open() as log:
         entry = limits_changed(None, limits, product=product, recipe=recipe.digest or "", reason="fitted", user=who)

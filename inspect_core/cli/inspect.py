@@ -5,7 +5,7 @@ import sys
 
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspectors
-from inspect_core.cli.console import ACCEPTED, COULD_NOT_RUN, NOT_ACCEPTED, bar, path_argument, say, user
+from inspect_core.cli.console import ACCEPTED, COULD_NOT_RUN, NOT_ACCEPTED, bar, current_user, path_argument, say
 from inspect_core.line.batch import Outputs, photos_of
 from inspect_core.line.batch import run as run_batch
 from inspect_core.line.logged import Logged
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     inspector = inspectors.open_inspector(options.recipe, device=options.device, download=options.download)
     try:
         with AuditLog.open() as log, bar() as report:
-            record = Logged(log, inspector, user())
+            record = Logged(log, inspector, current_user())
             rows = run_batch(inspector, photos, outputs, record=record, report=report, told=tell)
     except KeyboardInterrupt:
         kept = f"; the same command goes on where it stopped, from {options.csv}" if options.csv else ""

@@ -9,7 +9,7 @@ from collections import Counter
 from inspect_core.audit.challenges import why_blocked
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspectors
-from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, path_argument, say, user
+from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, current_user, path_argument, say
 from inspect_core.line.logged import Logged
 from inspect_core.line.record import Facts
 from inspect_core.line.row import NOT_JUDGED, OUTCOMES
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
         with AuditLog.open() as log:
             if inspector.challenge and (why := why_blocked(log, inspector.digest)):
                 raise ValueError(f"{inspector.product} may not watch: {why}")
-            watch = Watch(inspector, options.folder, options.out, Logged(log, inspector, user()))
+            watch = Watch(inspector, options.folder, options.out, Logged(log, inspector, current_user()))
             counts: Counter[str] = Counter()
             say(f"Watching {options.folder} for {inspector.product} {inspector.digest[:12]}, {inspector.engine}.")
             with contextlib.suppress(KeyboardInterrupt):
