@@ -1,14 +1,13 @@
 """`challenge`: photograph the challenge parts and see that each gets its verdict, with the margin it had."""
 
 import argparse
-from dataclasses import asdict
 
 from inspect_core.audit import challenges
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspectors
 from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, current_user, path_argument, say
 from inspect_core.images.samples import GOOD
-from inspect_core.line.challenge import Answer, challenge, name_parts, photos_by_part
+from inspect_core.line.challenge import challenge, facts, name_parts, photos_by_part
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,10 +51,3 @@ def _name(options: argparse.Namespace) -> int:
     recipe = save(recipe.with_challenge(parts, author=current_user()), options.name)
     say(f"{len(recipe.challenge)} challenge parts named. Saved {options.name} (recipe {str(recipe.digest)[:12]}).")
     return ACCEPTED
-
-
-def facts(answer: Answer) -> dict:
-    """An answer as the audit log keeps it."""
-    row = asdict(answer)
-    part = row.pop("part")
-    return {"name": part["name"], "good": part["good"], "expected": part["verdict"], "had": part["score"]} | row

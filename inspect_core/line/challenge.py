@@ -5,7 +5,7 @@ lamp that grows dim eats up the margin before a verdict flips.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from inspect_core.images.listing import photos_in
@@ -80,6 +80,13 @@ def photos_by_part(folder: Path) -> dict[str, Path]:
             raise ValueError(f"{path}: there are two photos of {path.stem}; leave one")
         found[path.stem] = path
     return found
+
+
+def facts(answer: Answer) -> dict:
+    """An answer as the audit log keeps it."""
+    row = asdict(answer)
+    part = row.pop("part")
+    return {"name": part["name"], "good": part["good"], "expected": part["verdict"], "had": part["score"]} | row
 
 
 def margin(limits: Limits, verdict: str, score: float) -> float:

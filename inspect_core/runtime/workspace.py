@@ -23,12 +23,24 @@ def recipes_folder() -> Path:
     return root() / "recipes"
 
 
+def free_recipe_path(product: str) -> Path:
+    """Where a recipe of this product can be saved without replacing another."""
+    folder, stem, number = recipes_folder(), file_name(product), 1
+    while (path := folder / (f"{stem}-{number}.zip" if number > 1 else f"{stem}.zip")).exists():
+        number += 1
+    return path
+
+
 def uploads_folder() -> Path:
     return root() / "uploads"
 
 
 def batches_folder() -> Path:
     return root() / "batches"
+
+
+def exports_folder() -> Path:
+    return root() / "exports"
 
 
 def held_folder() -> Path:

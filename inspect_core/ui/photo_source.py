@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import streamlit as st
 
@@ -23,18 +24,20 @@ class Source:
 
 def choose_folder(words: str, *, page: str = "") -> Source | None:
     """A path within the allowed roots. words: what the help says; page: put before the keys, unlike on other pages."""
-    text = st.text_input(
-        "Folder or zip", key=f"{page}folder", placeholder="/home/you/photos/part-17", persist_state="session",
-        help=words,
-    )  # fmt: skip
+    path = folder_at("Folder or zip", key=f"{page}folder", persist_state="session", help=words)
+    return None if path is None else Source(path, path.stem)
+
+
+def folder_at(label: str, value: str = "", **options: Any) -> Path | None:
+    """A path within the allowed roots, typed in; None, with the reason on the page, for another."""
+    text = st.text_input(label, value, placeholder="/home/you/photos/part-17", **options)
     if not text.strip():
         return None
     try:
-        path = inside(text.strip(), workspace.allowed_roots())
+        return inside(text.strip(), workspace.allowed_roots())
     except (ValueError, OSError) as error:
         st.error(shell.plain(error), icon=":material/error:")
         return None
-    return Source(path, path.stem)
 
 
 def choose_upload(*, page: str = "") -> Source | None:

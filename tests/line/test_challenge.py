@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from inspect_core.audit import challenges
 from inspect_core.audit.log import AuditLog
-from inspect_core.cli.challenge import facts
-from inspect_core.line.challenge import MARGIN_KEPT, NO_PHOTO, challenge, margin, name_parts, photos_by_part
+from inspect_core.line.challenge import MARGIN_KEPT, NO_PHOTO, challenge, facts, margin, name_parts, photos_by_part
 from inspect_core.line.row import NOT_JUDGED
 from inspect_core.package.known_parts import ChallengePart
 from inspect_core.verdict import Limits

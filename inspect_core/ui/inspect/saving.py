@@ -1,7 +1,6 @@
 """Keeping what is in force on the bench as a recipe in the workspace."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import streamlit as st
 
@@ -38,7 +37,7 @@ def save_recipe(taught: TaughtPart, limits: Limits, settings: Settings) -> None:
                 recipe = taught.study.recipe(
                     limits, parent=taught.recipe and taught.recipe.digest, **said, **settings.live
                 )
-            path = _free_path(name.strip())
+            path = workspace.free_recipe_path(name.strip())
             try:
                 saved = recipe_file.save(recipe, path)
             except OSError as error:
@@ -61,10 +60,3 @@ def _record(before: Recipe | None, saved: Recipe) -> None:
             log.append_all([entry] if entry else [])
     except LogError as error:
         st.toast(f"The recipe was saved, but not recorded: {shell.plain(error)}", icon=":material/error:")
-
-
-def _free_path(name: str) -> Path:
-    folder, stem, number = workspace.recipes_folder(), workspace.file_name(name), 1
-    while (path := folder / (f"{stem}-{number}.zip" if number > 1 else f"{stem}.zip")).exists():
-        number += 1
-    return path

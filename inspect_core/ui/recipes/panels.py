@@ -23,7 +23,7 @@ from inspect_core.records.difference import in_words, made
 from inspect_core.runtime import workspace
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.ui import shell, taught_part, weights_panel
-from inspect_core.ui.recipes import releasing
+from inspect_core.ui.recipes import challenging, exporting, releasing
 
 
 def saved() -> list[Path]:
@@ -43,6 +43,8 @@ def card(path: Path, states: dict[str, str] | None) -> None:
             state = releasing.state_of(recipe.digest, states)
             _describe(path, recipe, state)
             releasing.what_changed(recipe, _at_hand, states, path.name)
+            exporting.section(recipe, path.name)
+            challenging.section(recipe, path.name)
             missing = weights_panel.offer_missing(recipe.backbone.name, path.name)
         except Exception as error:  # whatever a file can cause ends at its own card
             st.error(shell.plain(reason(path, error)), icon=":material/broken_image:")

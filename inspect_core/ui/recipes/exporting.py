@@ -1,0 +1,94 @@
+"""For the line: the export of a recipe with its proof, made in the background and kept until the recipe changes."""
+
+import csv
+import io
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+from inspect_core.package import golden, known_parts, manifest
+from inspect_core.package.manifest import RecipeError
+from inspect_core.recipe import Recipe
+from inspect_core.records.check_photos import find_photos
+from inspect_core.records.onnx_export import export
+from inspect_core.runtime import workspace
+from inspect_core.runtime.jobs import Job
+from inspect_core.ui import shell
+from inspect_core.ui.photo_source import folder_at
+from inspect_core.verdict import Limits
+
+
+def section(recipe: Recipe, key: str) -> None:
+    """Export, proof and download of one recipe. key: of its card."""
+    with st.expander(
+        "For the line", key=f"line-{key}", on_change="rerun", icon=":material/precision_manufacturing:"
+    ) as opened:
+        if opened.open:
+            _export(recipe, key)
+
+
+def _export(recipe: Recipe, key: str) -> None:
+    path = workspace.exports_folder() / f"{recipe.digest}.zip"
+    if path.is_file():
+        _proof(path, recipe, key)
+    st.markdown(
+        "One file that holds only data and runs on a PC without this app. It is written only when every verdict on the "
+        "photos that this recipe was calibrated with and judged by stays the same."
+    )
+    if recipe.gallery is not None:
+        st.caption("Known cases (“Seen before?”) stay behind.")
+    folder = folder_at(
+        "Folder of those photos", recipe.provenance.photos or "", key=f"photos-{key}",
+        help="Photos are found by name, or by their content wherever they lie in it.",
+    )  # fmt: skip
+    if folder is not None:
+        shell.offer(
+            "Export again" if path.is_file() else "Export with proof", "", partial(_begin, recipe, folder, path),
+            key=f"export-{key}",
+        )  # fmt: skip
+
+
+def _begin(recipe: Recipe, folder: Path, path: Path) -> None:
+    def work(job: Job) -> None:
+        job.report(0.0, "looking for the photos")
+        found = find_photos(recipe, folder)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        export(recipe, path, check_images=found.paths, report=job.report)
+
+    shell.start(f"Exporting {recipe.product}", work)
+
+
+def _proof(path: Path, recipe: Recipe, key: str) -> None:
+    try:
+        proof = _read(str(path), path.stat().st_mtime_ns)
+    except (RecipeError, OSError) as error:
+        st.error(shell.plain(error), icon=":material/broken_image:")
+        return
+    known = len(recipe.calibration) + len(recipe.judged)
+    st.success(
+        f"Proved on {proof['photos']} of {known} photos: every verdict is the same on the line, scores differ by at "
+        f"most {proof['largest']:.2g} ({proof['allowed']:.2g} allowed). {proof['golden']} golden images go along; the PC at "
+        "the line inspects them at every start.",
+        icon=":material/verified:",
+    )
+    st.download_button(
+        f"Download for the line ({path.stat().st_size / 2**20:.0f} MB)", path.read_bytes,
+        file_name=f"{workspace.file_name(recipe.product)}-{str(recipe.digest)[:8]}.zip", key=f"take-{key}",
+        icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+
+
+@st.cache_data(max_entries=16, show_spinner="Reading the proof…")
+def _read(path: str, written: int) -> dict[str, float]:
+    document, package = manifest.read_document(manifest.check(Path(path)), None)
+    rows = list(csv.DictReader(io.StringIO(package.read(manifest.PARITY).decode())))
+    calibration, _ = known_parts.read_table(package, document)
+    scores = np.array([part.score for part in calibration])
+    return {
+        "photos": len(rows),
+        "largest": max(float(row["difference"]) for row in rows),
+        "allowed": golden.tolerance(scores, Limits(**document["limits"])),
+        "golden": len(golden.read_table(package)),
+    }
