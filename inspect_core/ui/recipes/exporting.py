@@ -68,7 +68,7 @@ def _proof(path: Path, recipe: Recipe, key: str) -> None:
         return
     known = len(recipe.calibration) + len(recipe.judged)
     st.success(
-        f"Proved on {proof['photos']} of {known} photos: every verdict is the same on the line, and scores differ by at "
+        f"Proved on {proof['photos']} of {known} photos: every verdict is the same on the line, scores differ by at "
         f"most {proof['largest']:.2g} ({proof['allowed']:.2g} allowed). {proof['golden']} golden images go along; the "
         "PC at the line inspects them at every start.",
         icon=":material/verified:",
