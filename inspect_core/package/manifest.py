@@ -112,10 +112,6 @@ def check(where: Path) -> Package:
     whose header does not fit it, and for a digest that differs.
     """
     where = Path(where)
-    if not where.exists():
-        raise RecipeError(f"{where.name}: there is no recipe at {where}; check the path")
-    if not (where.is_dir() or where.is_file()):  # a pipe would keep a reader waiting
-        raise RecipeError(f"{where.name}: it is neither a folder nor a file; name a recipe")
     with _opened(where) as source:
         sizes = source.sizes()
         for name in REQUIRED:
@@ -245,6 +241,10 @@ class _Zip:
 
 @contextmanager
 def _opened(where: Path) -> Generator[_Folder | _Zip]:
+    if not where.exists():
+        raise RecipeError(f"{where.name}: there is no recipe at {where}; check the path")
+    if not (where.is_dir() or where.is_file()):  # a pipe would keep a reader waiting
+        raise RecipeError(f"{where.name}: it is neither a folder nor a file; name a recipe")
     if where.is_dir():
         with refusing(where, "not a recipe folder"):
             yield _Folder(where)
