@@ -1,0 +1,80 @@
+"""Recipes: the export with its proof, and challenge parts."""
+
+import pytest
+
+from inspect_core.audit import challenges
+from inspect_core.audit.log import AuditLog
+from inspect_core.package.known_parts import ChallengePart
+from inspect_core.records.recipe_file import load, save
+from inspect_core.runner import Runner
+from inspect_core.ui import shell
+from tests.pages.waiting import wait_for_job
+
+
+@pytest.fixture
+def saved(taught, workspace):
+    return save(taught.study.recipe(product="flange", guard=taught.guard), workspace / "recipes/f.zip")
+
+
+def opened(app, key: str):
+    """The page with one of its sections opened, as by a click on it."""
+    app.session_state[key] = True
+    return app.run()
+
+
+def test_a_recipe_is_exported_with_its_proof(
+    open_app, no_first_start, exported, saved, workspace, monkeypatch, product
+):
+    monkeypatch.setenv("LOUPE_ROOTS", str(product.parent))
+    app = opened(open_app("pages/recipes.py"), "line-f.zip")
+    assert app.text_input(key="photos-f.zip").value == str(product)
+    app.button(key="export-f.zip").click().run()
+    wait_for_job()
+    assert not shell.jobs().current.error
+    app.run()
+    assert "every verdict is the same on the line" in app.success[0].value
+    written = next((workspace / "exports").glob("*.zip"))
+    assert Runner(written).digest == saved.digest == written.stem
+
+
+def test_photos_that_are_gone_are_named_with_the_remedy(
+    open_app, no_first_start, exported, saved, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
+    app = opened(open_app("pages/recipes.py"), "line-f.zip")
+    assert "outside the allowed folders" in app.error[0].value
+    app.text_input(key="photos-f.zip").set_value(str(tmp_path)).run()
+    app.button(key="export-f.zip").click().run()
+    wait_for_job()
+    assert "none of the" in str(shell.jobs().current.error)
+
+
+def test_parts_are_named_challenged_and_overridden(open_app, no_first_start, exported, saved, workspace, product):
+    photos = sorted((product / "test/good").iterdir())
+    scores = {row.name: row.score for row in saved.judged}
+    best = min(photos, key=lambda path: scores[f"test/good/{path.name}"])
+    app = opened(open_app("pages/recipes.py"), "challenge-f.zip")
+    app.file_uploader(key="name-good-f.zip").set_value([("plain.jpg", best.read_bytes(), "image/jpeg")]).run()
+    app.button(key="name-f.zip").click().run()
+    assert not app.error, app.error[0].value
+    recipe = load(workspace / "recipes/flange.zip")
+    assert [(part.name, part.good) for part in recipe.challenge] == [("plain", True)]
+    assert recipe.provenance.parent == saved.digest
+    app = opened(open_app("pages/recipes.py"), "challenge-flange.zip")
+    assert "never photographed" in app.warning[0].value
+    files = app.file_uploader(key="challenge-files-flange.zip")
+    files.set_value([("plain.jpg", best.read_bytes(), "image/jpeg")]).run()
+    app.button(key="run-challenge-flange.zip").click().run()
+    assert not app.error, app.error[0].value
+    assert "may run with this recipe" in app.success[0].value
+    assert any("passed" in element.value and "100 %" in element.value for element in app.markdown)
+    with AuditLog.open() as log:
+        assert challenges.why_blocked(log, recipe.digest) is None
+        challenges.record(log, [{"name": "plain", "passed": False}], product="flange", recipe=recipe.digest, user="Ana")
+    app = opened(open_app("pages/recipes.py"), "challenge-flange.zip")
+    assert "was missed" in app.warning[0].value
+    app.text_input(key="override-reason-flange.zip").set_value("lamp ordered").run()
+    app.button(key="override-flange.zip").click().run()
+    with AuditLog.open() as log:
+        assert challenges.last(log, recipe.digest).facts == {"reason": "lamp ordered"}
+    assert ChallengePart("plain", True, "accept", recipe.challenge[0].score) == recipe.challenge[0]
