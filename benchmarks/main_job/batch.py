@@ -11,8 +11,6 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from inspect_core.guard.training import train_guard
-
 from benchmarks.main_job.memory import make_photos
 from benchmarks.main_job.setting import QUICK, Setting, study, taught, with_head
 from benchmarks.measure import resident_mb, spread
@@ -23,6 +21,7 @@ from inspect_core.line.inspector import Inspector
 from inspect_core.line.logged import Logged
 from inspect_core.line.row import Row, judge
 from inspect_core.recipe import LoadedRecipe
+from inspect_core.tuning.guard_training import train_guard
 
 PHOTOS, A_TURN = 1000, 100
 

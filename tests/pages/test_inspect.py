@@ -8,7 +8,6 @@ from inspect_core.audit.log import AuditLog
 from inspect_core.features.backbones import Backbone
 from inspect_core.images.read import read
 from inspect_core.ui import crops, shell, taught_part
-from inspect_core.ui.inspect import saving
 from inspect_core.ui.teach import teaching
 from inspect_core.verdict import Limits
 
@@ -153,10 +152,3 @@ def test_a_full_disk_costs_no_answer(in_the_hand, monkeypatch):
     monkeypatch.setattr(in_the_hand.study.store, "get", lambda key, shape: None)
     monkeypatch.setattr(in_the_hand.study.store, "put", full)
     assert np.array_equal(crops.embedding(in_the_hand, 0, (0, 0, 40, 30)), first)
-
-
-def test_saved_names_never_clash(workspace):
-    first = saving._free_path("a b")
-    first.parent.mkdir(parents=True)
-    first.write_bytes(b"")
-    assert saving._free_path("a b").name == "a-b-2.zip"

@@ -25,6 +25,7 @@ SHOWING = {
     "_scored": {"words": 2},
     "_explain": {"in_force": 2},
     "choose_folder": {"words": 0},
+    "folder_at": {"label": 0, "help": None},
 }
 # Per package and module, what holds words of ours or a number, though its form does not show it.
 OURS = {
@@ -54,6 +55,8 @@ OURS = {
         "taught.suggestion.basis", "view.row.title", "words.get",
     },
     "inspect/saving": {"saved.digest[:8]"},
+    "recipes/challenging": {"part.verdict", "str(saved.digest)[:8]"},
+    "recipes/exporting": {"proof['photos']", "proof['golden']"},
     "recipes/panels": {
         "title_of(recipe.method)", "file", "limits_in_words(recipe.limits)", "list(rows)", "name", "recipe.digest[:12]",
         "state", "value",
