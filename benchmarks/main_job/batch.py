@@ -1,8 +1,9 @@
-"""A batch of photos against one at a time: photos a second, and memory as the photos grow in number.
+"""A batch of photos by the runner against one at a time in the app: photos a second, and memory as they grow in number.
 
-One at a time is what the app does with a photo: read it, judge it, then the next. The batch writes its table, journal
-and log as well. Both take turns at the same photos, so that a busy machine slows both. The photos are the sample's,
-shifted and re-lit; memory is this process's own at a fifth and at the end of one batch.
+One at a time is what the app does with a photo: read it, judge it, then the next. The batch, by the exported recipe,
+writes its table, journal and log as well; beside it stands the same batch by the app's own detector. All take turns at
+the same photos, so that a busy machine slows them alike. The photos are the sample's, shifted and re-lit; memory is
+this process's own at a fifth and at the end of one batch.
 """
 
 import tempfile
@@ -20,7 +21,10 @@ from inspect_core.line.batch import Outputs, Photo, photos_of, run
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.logged import Logged
 from inspect_core.line.row import Row, judge
-from inspect_core.recipe import LoadedRecipe
+from inspect_core.recipe import LoadedRecipe, Recipe
+from inspect_core.records.check_photos import find_photos
+from inspect_core.records.onnx_export import export
+from inspect_core.runner import Runner
 from inspect_core.tuning.guard_training import train_guard
 
 PHOTOS, A_TURN = 1000, 100
@@ -31,30 +35,29 @@ def figures(setting: Setting) -> dict:
     count, a_turn = (20, 4) if setting == QUICK else (PHOTOS, A_TURN)
     with tempfile.TemporaryDirectory(prefix="loupe-batch-") as folder:
         root = Path(folder)
-        inspector = _inspector(setting, root / "features")
+        app = _inspector(setting, root / "features")
+        line = app if setting == QUICK else _exported(app.recipe, root / "line")
         make_photos(root / "photos", count)
         photos = photos_of([root / "photos"])
         with AuditLog.open(f"sqlite:///{root / 'log.sqlite'}") as log:
-            found = against_one_at_a_time(
-                inspector, photos[:a_turn], Logged(log, inspector, "benchmark"), root, setting
-            )
-            return {"engine": inspector.engine, "photos": count, **found, "memory": memory(inspector, photos, root)}
+            record = Logged(log, line, "benchmark")
+            found = against_one_at_a_time(app, line, photos[:a_turn], record, root, setting)
+        return {"engine": line.engine, "photos": count, **found, "memory": memory(line, photos, root)}
 
 
 def against_one_at_a_time(
-    inspector: Inspector, photos: list[Photo], record: Logged, root: Path, setting: Setting
+    app: Inspector, line: Inspector, photos: list[Photo], record: Logged, root: Path, setting: Setting
 ) -> dict:
     """Turn about, after one of each that is not counted."""
-    alone, batch = [], []
+    took: dict[str, list[float]] = {"one_at_a_time": [], "batch": [], "batch_of_the_app": []}
     for turn in range(max(2, setting.runs + 1)):
-        outputs = Outputs(root / f"{turn}.csv")
-        alone.append(_rate(len(photos), lambda: [judge(inspector, *photo) for photo in photos]))
-        batch.append(_rate(len(photos), partial(run, inspector, photos, outputs, record=record)))
-    ratios = [many / one for one, many in zip(alone[1:], batch[1:], strict=True)]
-    return {
-        "one_at_a_time": spread(alone[1:], "photos_per_s"),
-        "batch": spread(batch[1:], "photos_per_s"),
-        "batch_to_one_at_a_time": spread(ratios, "ratio"),
+        table = Outputs(root / f"{turn}.csv"), Outputs(root / f"{turn}-app.csv")
+        took["one_at_a_time"].append(_rate(len(photos), lambda: [judge(app, *photo) for photo in photos]))
+        took["batch"].append(_rate(len(photos), partial(run, line, photos, table[0], record=record)))
+        took["batch_of_the_app"].append(_rate(len(photos), partial(run, app, photos, table[1])))
+    pairs = zip(took["one_at_a_time"][1:], took["batch"][1:], strict=True)
+    return {name: spread(rates[1:], "photos_per_s") for name, rates in took.items()} | {
+        "batch_to_one_at_a_time": spread([many / one for one, many in pairs], "ratio")
     }
 
 
@@ -75,7 +78,12 @@ def _rate(count: int, work: Callable[[], object]) -> float:
     return count / (time.perf_counter() - began)
 
 
-def _inspector(setting: Setting, features: Path) -> Inspector:
+def _exported(recipe: Recipe, path: Path) -> Runner:
+    export(recipe, path, check_images=find_photos(recipe).paths)
+    return Runner(path, threads=1)
+
+
+def _inspector(setting: Setting, features: Path) -> LoadedRecipe:
     photos, backbone = taught(setting), with_head(setting)
     guard = train_guard(backbone, photos.fit, photos.calibrate)
     recipe = study(setting, photos, setting.sides[0], Store(features)).fit().recipe(guard=guard)
