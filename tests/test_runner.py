@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
 from inspect_core.classify.kernel_density import fit_kdf, fit_kdn
@@ -83,6 +84,15 @@ def test_the_graph_of_another_recipe(line, small_recipe, tmp_path):
 def test_what_is_no_graph(line, content):
     (line / manifest.MODEL).write_bytes(content)
     with pytest.raises(RecipeError, match=r"ONNX Runtime cannot use model\.onnx"):
+        Runner(signed(line))
+
+
+def test_a_graph_that_reads_another_file(line, tmp_path, monkeypatch):
+    graph = onnx.load(line / manifest.MODEL)
+    onnx.save_model(graph, tmp_path / "m.onnx", save_as_external_data=True, location="weights.bin", size_threshold=0)
+    shutil.copy(tmp_path / "m.onnx", line / manifest.MODEL)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RecipeError, match=r"ONNX Runtime cannot use model\.onnx.*[Ee]xternal"):
         Runner(signed(line))
 
 

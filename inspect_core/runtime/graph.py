@@ -26,5 +26,7 @@ def session_of(content: bytes, *, threads: int | None = None) -> onnxruntime.Inf
     # Idle threads that spin take the cores of everything else on the machine: on two busy cores they nearly doubled
     # the time of an image.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # A graph is one file: weights that it says lie elsewhere are looked for below this file, where nothing can be.
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", f"{__file__}/none")
     options.log_severity_level = 3
     return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
