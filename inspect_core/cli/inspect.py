@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     for name, path in tqdm(photos, unit="part", disable=not sys.stderr.isatty()):
         began = time.perf_counter()
         try:
-            picture = read(path)
+            picture = read(path, recipe.depth)
             verdict = inspect(picture.pixels, recipe, backbone=backbone)
         except (ValueError, RuntimeError, MemoryError) as error:
             reason = f"{error.reason}; {error.remedy}" if isinstance(error, ImageError) else error

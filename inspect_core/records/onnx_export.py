@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from inspect_core.features.backbones import Backbone
+from inspect_core.images.depth import Depth
 from inspect_core.images.read import ImageError, Picture, read
 from inspect_core.package import golden, manifest
 from inspect_core.package.golden import Golden
@@ -110,7 +111,7 @@ def _compare(
 ) -> list[tuple[Compared, Golden]]:
     """Every photo under both, each content once, and how it would stand among the golden images."""
     sets, found = known_sets(recipe), {}
-    for done, (path, picture) in enumerate(_pictures(paths), start=1):
+    for done, (path, picture) in enumerate(_pictures(paths, recipe.depth), start=1):
         app, line = inspect(picture.pixels, recipe, backbone=backbone), model.inspect(picture.pixels)
         words, others = ("; ".join(filter(None, golden.said(verdict))) for verdict in (app, line))
         row = Compared(
@@ -123,10 +124,10 @@ def _compare(
     return list(found.values())
 
 
-def _pictures(paths: Sequence[str | Path]) -> Iterator[tuple[Path, Picture]]:
+def _pictures(paths: Sequence[str | Path], depth: Depth | None) -> Iterator[tuple[Path, Picture]]:
     for path in map(Path, paths):
         try:
-            yield path, read(path)
+            yield path, read(path, depth)
         except ImageError:
             continue
 
