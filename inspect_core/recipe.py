@@ -11,6 +11,7 @@ from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.backbones import Backbone, shared
 from inspect_core.features.extraction import Preparation, embed
 from inspect_core.guard.model import Guard
+from inspect_core.images.depth import Depth
 from inspect_core.judge.anomaly_map import AREA, SIGMA, to_pixels
 from inspect_core.methods.table import JOIN
 from inspect_core.package.known_parts import Calibrated, ChallengePart
@@ -52,7 +53,7 @@ class Recipe:
     views: fitted detectors whose maps are added; live: the values in force of their live parameters and of the area,
     the pixels of the map that have to exceed a limit, by name; guard, gallery, defect_types: the product check, known
     cases and classifier, if taught; judged: photos that its limits were judged by; challenge: its challenge parts;
-    digest: identity of the saved recipe, None before it is saved.
+    depth: as which photos are read, None takes any; digest: identity of the saved recipe, None before it is saved.
     """
 
     product: str
@@ -69,6 +70,7 @@ class Recipe:
     defect_types: DefectTypes | None = None
     judged: tuple[Calibrated, ...] = ()
     challenge: tuple[ChallengePart, ...] = ()
+    depth: Depth | None = None
     digest: str | None = None
 
     @property
@@ -166,6 +168,10 @@ class LoadedRecipe:
     @property
     def challenge(self) -> tuple[ChallengePart, ...]:
         return self.recipe.challenge
+
+    @property
+    def depth(self) -> Depth | None:
+        return self.recipe.depth
 
     @property
     def engine(self) -> str:

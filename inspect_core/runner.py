@@ -12,6 +12,7 @@ import numpy as np
 
 from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.guard.model import Guard
+from inspect_core.images.depth import Depth
 from inspect_core.images.read import read_bytes, squash
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.package import arrays, golden, known_parts, manifest
@@ -75,8 +76,9 @@ class ExportedModel:
 class Runner:
     """An exported recipe, proved on this PC: its files have their digests and its golden images their verdicts.
 
-    product, limits and area as in force; digest: of the recipe; good_scores: (n,) ascending, of the good parts that set
-    the limits; challenge: its challenge parts; engine: what runs the network, in words.
+    product, limits and area as in force; depth: as which photos are read; digest: of the recipe; good_scores: (n,)
+    ascending, of the good parts that set the limits; challenge: its challenge parts; engine: what runs the network, in
+    words.
     Safe to use from several threads.
     Raises RecipeError, naming file, reason and remedy, for a recipe that was not exported, is damaged or was changed,
     and when a golden image gets another verdict or score here than where it was exported.
@@ -98,6 +100,7 @@ class Runner:
         self.digest = package.digest
         self.good_scores = np.sort(np.array([part.score for part in calibration], np.float64))
         self.challenge = tuple(known_parts.ChallengePart(**part) for part in document["challenge"])
+        self.depth = document["depth"] and Depth(**document["depth"])
         self.product, self.limits, self.area = self._model.product, self._model.limits, self._model.area
         self.engine = "ONNX Runtime on the CPU"
         self._prove(package, images)
@@ -110,7 +113,7 @@ class Runner:
         most = golden.tolerance(self.good_scores, self.limits)
         for known in images:
             with refusing(self.path, f"golden image {known.file} cannot be inspected"):
-                verdict = self.inspect(read_bytes(package.read(known.file), known.file).pixels)
+                verdict = self.inspect(read_bytes(package.read(known.file), known.file, self.depth).pixels)
             expected = known.verdict, known.reason, known.defect_type
             if golden.said(verdict) != expected or not abs(verdict.score - known.score) <= most:
                 raise RecipeError(

@@ -4,7 +4,7 @@ import streamlit as st
 
 from inspect_core.runtime.jobs import Busy
 from inspect_core.ui import shell
-from inspect_core.ui.teach import panels, teaching
+from inspect_core.ui.teach import depth_panel, panels, teaching
 
 shell.gate("pages/teach.py")
 
@@ -18,7 +18,7 @@ if source is None:
 samples = panels.look(source)
 if samples is None:
     st.stop()
-photos, seed, notes = panels.choose_split(samples)
+photos, seed, notes = panels.choose_split(depth_panel.choose_depth(samples))
 order = panels.choose_settings(source.product, photos, seed, notes)
 if order is not None:
     panels.show_forecast(order)

@@ -6,10 +6,15 @@ from inspect_core.cli.console import bar, path_argument, say, size_argument
 from inspect_core.features.backbone_catalogue import spec_of
 from inspect_core.features.backbones import available
 from inspect_core.features.weights import download_weights
+from inspect_core.images.depth import DEPTHS
 from inspect_core.images.folders import scan, split
 from inspect_core.methods.table import JOIN, METHODS, methods_of
 from inspect_core.tuning.order import Order
 from inspect_core.tuning.teaching import Taught, feature_store, teach
+
+FULL, LEARNED = "full", "learned"
+WIDE = 60
+"""Signs of a bar that stands for all pixels."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +44,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--blind", action="store_true", help="choose settings without a look at known defects, and judge by all of them"
     )
+    parser.add_argument(
+        "--depth", type=int, choices=DEPTHS, help="bits that the camera fills of 16, when the photos do not show it"
+    )
+    parser.add_argument(
+        "--window", choices=(FULL, LEARNED), default=FULL,
+        help="which values of 16-bit photos are black and white: the full range, or what the good photos fill",
+    )  # fmt: skip
     parser.add_argument("--seed", type=int, default=Order.seed)
     parser.add_argument("--calibrate", type=float, default=0.2, help="fraction of the good photos that sets limits")
     parser.add_argument("--device", default="auto")
@@ -47,9 +59,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def order_of(options: argparse.Namespace, *, guard: str, fused_guard: bool = False) -> Order:
     """What the options order, after a word on the folder; guard, fused_guard: fields of the order."""
-    samples = scan(options.folder)
+    samples = scan(options.folder).read_as(bits=options.depth, learned=options.window == LEARNED)
     for row in samples.table():
         say(f"{row.what:>16} {row.count:5}  {row.remark}")
+    if samples.depth is not None and samples.values is not None:
+        say(samples.depth.sentence())
+        for first, share in samples.depth.histogram(samples.values):
+            say(f"{first:16,} {share:6.1%}  {'█' * round(WIDE * share)}")
     for note in samples.warnings:
         say(f"Note: {note}")
     parts = split(samples, seed=options.seed, calibrate=options.calibrate, blind=options.blind)

@@ -6,13 +6,14 @@ import shutil
 import zipfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 
 from inspect_core.images import preflight
 from inspect_core.images.archives import unpacked
+from inspect_core.images.depth import Values, depth_of
 from inspect_core.images.duplicates import HASH_GRID, difference_hash
 from inspect_core.images.grouping import Grouping, propose_groups, ungrouped
 from inspect_core.images.header import opened
@@ -46,12 +47,15 @@ _STRAY_MASK = "it is a mask without an image of its name; name it as its image, 
 
 @dataclass(frozen=True)
 class _Look:
-    """What one quick decode tells of an image: size, difference hash, digest of the file, and if its mask is no use."""
+    """What one quick decode tells of an image: size, difference hash, digest of the file, if its mask is no use, and
+    what the values of a 16-bit photo tell.
+    """
 
     size: tuple[int, int]
     hash: np.ndarray
     file_digest: bytes
     mask_problem: str | None
+    values: Values | None
 
 
 def inside(path: str | Path, roots: Sequence[str | Path]) -> Path:
@@ -116,6 +120,7 @@ def _scan(root: Path) -> Samples:
         usable = root / mask if mask and not look.mask_problem else None
         looks.append(look)
         samples.append(Sample(root / file, str(file), place.kind, look.size, usable, place.part_of, place.group))
+    samples, looks, values = _of_one_depth(samples, looks, skipped)
     good = tuple(sample for sample in samples if sample.kind == GOOD)
     defects = tuple(sample for sample in samples if sample.kind != GOOD)
     skipped.sort()
@@ -126,7 +131,27 @@ def _scan(root: Path) -> Samples:
         hashes=np.array([look.hash for look in looks]),
         file_digests=[look.file_digest for look in looks],
     )
-    return Samples(root, good, defects, tuple(skipped), warnings)
+    return Samples(root, good, defects, tuple(skipped), warnings, values)
+
+
+def _of_one_depth(
+    samples: Sequence[Sample], looks: Sequence[_Look], skipped: list[Skipped]
+) -> tuple[list[Sample], list[_Look], Values | None]:
+    """The photos of the depth that most good ones have, and what the values of the good ones tell; the others are
+    skipped.
+    """
+    depth = depth_of([look.values for sample, look in zip(samples, looks, strict=True) if sample.kind == GOOD])
+    kept = []
+    for sample, look in zip(samples, looks, strict=True):
+        try:
+            if depth is not None:
+                depth.check_file(sample.name, is_deep=look.values is not None)
+        except ImageError as error:
+            skipped.append(Skipped(sample.name, f"{error.reason}; {error.remedy}", "image"))
+            continue
+        kept.append((replace(sample, depth=depth), look))
+    values = [look.values for sample, look in kept if sample.kind == GOOD and look.values is not None]
+    return [sample for sample, _ in kept], [look for _, look in kept], Values.together(values) if values else None
 
 
 def _descend(root: Path, *, archive: bool) -> Path:
@@ -186,12 +211,13 @@ def _look(root: Path, file: PurePosixPath, mask: PurePosixPath | None) -> _Look 
     """What an image tells, or why it cannot be used: in words, since an error would keep what was decoded of it."""
     path = root / file
     try:
-        size, grey = thumbnail(path, HASH_GRID)
+        look = thumbnail(path, HASH_GRID)
         with opened(path) as content:
             file_digest = hashlib.file_digest(content, "sha256").digest()
     except ImageError as error:
         return f"{error.reason}; {error.remedy}"
-    return _Look(size, difference_hash(grey), file_digest, _mask_problem(root / mask, size) if mask else None)
+    problem = _mask_problem(root / mask, look.size) if mask else None
+    return _Look(look.size, difference_hash(look.grey), file_digest, problem, look.values)
 
 
 def _mask_problem(path: Path, size: tuple[int, int]) -> str | None:

@@ -45,6 +45,8 @@ _REFUSED_MODES = {
     "F": "it stores floating-point values",
 }
 _BITS_PER_SAMPLE = 258  # TIFF tag
+_MOSAIC = 32803  # TIFF's number for the kind of image whose pixels lie behind a mosaic of colour filters
+_MOSAIC_PATTERN = 33422  # TIFF tag
 
 # What Pillow's decoders raise on bytes that are not what the header promises.
 DAMAGE = (
@@ -70,6 +72,10 @@ class ImageError(ValueError):
     def __init__(self, name: str, reason: str, remedy: str):
         super().__init__(f"{name}: {reason}; {remedy}")
         self.name, self.reason, self.remedy = name, reason, remedy
+
+
+class _Mosaic(Exception):
+    """A raw image, one colour a pixel."""
 
 
 @dataclass(frozen=True)
@@ -104,10 +110,15 @@ def open_header(file: SparingFile | SparingBytes, name: str) -> ImageFile.ImageF
             name, "its first bytes are not those of PNG, JPEG, BMP, TIFF or WebP", "export it in one of these formats"
         )
     try:
+        if kind == "TIFF" and _is_mosaic(file):
+            raise _Mosaic
         image = DECODERS[kind](file)
         several = getattr(image, "is_animated", False)
         bits = image.tag_v2.get(_BITS_PER_SAMPLE, (1,)) if isinstance(image, TiffImagePlugin.TiffImageFile) else (8,)
         needed = decoding_bytes(image)
+    except _Mosaic:
+        reason = "it is the raw mosaic of a colour sensor (Bayer), each pixel behind a filter of another colour"
+        raise ImageError(name, reason, "have the camera or its software turn it into RGB or grey") from None
     except DAMAGE as error:
         if file.notes_are_too_long:
             reason = f"what the {kind} says of itself takes more than {NOTES // 2**20} MB"
@@ -189,6 +200,17 @@ def _raised(megapixels: float) -> str:
     """Say how to have this many megapixels read, and what that takes."""
     least = math.ceil(megapixels)
     return f"set {SETTING} to {least}, which takes up to {MEMORY_PER_PIXEL * least:,} MB of memory a photo"
+
+
+def _is_mosaic(file: SparingFile | SparingBytes) -> bool:
+    """Whether a TIFF says that it is one; Pillow takes some for grey, others for damaged. Rewinds the file."""
+    start = file.read(8)
+    start += file.read(8) if start[2:4] in (b"+\0", b"\0+") else b""
+    tags = TiffImagePlugin.ImageFileDirectory_v2(start)
+    file.seek(tags.next)
+    tags.load(file)
+    file.seek(0)
+    return tags.get(TiffImagePlugin.PHOTOMETRIC_INTERPRETATION) == _MOSAIC or _MOSAIC_PATTERN in tags
 
 
 def _format(file: SparingFile | SparingBytes) -> str | None:

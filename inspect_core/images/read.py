@@ -2,8 +2,8 @@
 
 Conventions, fixed because scores depend on them:
 - pixels are `(H, W, 3)` uint8 RGB as stored; EXIF orientation is applied, colour profiles and gamma are not;
-- 16-bit mono becomes `round(value / 257)`, never a stretch per image; 16-bit colour keeps its high byte, which is all
-  that Pillow decodes (at most one level from the same rule);
+- 16-bit mono becomes what its `Depth` says, by default `round(value / 257)`, never a stretch per image; 16-bit colour
+  keeps its high byte, which is all that Pillow decodes (at most one level from the same rule);
 - transparent pixels are composited on `BACKGROUND`;
 - resizing is `squash`, and nothing else.
 """
@@ -15,9 +15,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import cv2
 import numpy as np
 from PIL import ExifTags, Image, ImageFile
 
+from inspect_core.images.depth import DEPTHS, Depth, Values
 from inspect_core.images.header import (
     DAMAGE,
     DEEP_MODES,
@@ -42,6 +44,7 @@ __all__ = [
     "Header",
     "ImageError",
     "Picture",
+    "Thumbnail",
     "digest",
     "probe",
     "read",
@@ -53,6 +56,7 @@ __all__ = [
 
 BACKGROUND = (0, 0, 0)  # an unlit surrounding; it also makes the transparent part of a mask mean "no defect"
 
+_ANY = Depth.full(DEPTHS[-1])
 SMALL = 20_000_000  # bytes: images that take more are decoded one at a time in this process, whoever asks
 _one_at_a_time = threading.Lock()
 
@@ -78,22 +82,35 @@ class Picture:
     digest: str
 
 
-def read(path: str | Path) -> Picture:
+@dataclass(frozen=True, eq=False)
+class Thumbnail:
+    """size: upright (height, width) in pixels of the photo; grey: its brightness averaged, uint8, or the values of a
+    16-bit photo, uint16; values: of a 16-bit photo, None for one of 8 bits.
+    """
+
+    size: tuple[int, int]
+    grey: np.ndarray
+    values: Values | None
+
+
+def read(path: str | Path, depth: Depth | None = None) -> Picture:
     """Read a PNG, JPEG, BMP, TIFF or WebP file holding one picture of 8 or 16 bits per channel.
+
+    depth: of the photos that were taught; None takes any, over the full range of its bytes.
 
     The format is what the first bytes say, whatever the extension. Takes at most MEMORY_PER_PIXEL bytes a pixel, of
     which 3 remain. Raises ImageError naming the file, the reason and the remedy: unknown, damaged, animated or several
-    pages, CMYK or floating point, under `MIN_SIDE` or over `MAX_SIDE` pixels a side, over the size that
-    LOUPE_MAX_MEGAPIXELS allows.
+    pages, CMYK or floating point, the mosaic of a colour sensor, under `MIN_SIDE` or over `MAX_SIDE` pixels a side,
+    over the size that LOUPE_MAX_MEGAPIXELS allows, of another depth.
     """
     path = Path(path)
     with opened(path) as file:
-        return _picture(file, path.name)
+        return _picture(file, path.name, depth)
 
 
-def read_bytes(data: bytes, name: str) -> Picture:
+def read_bytes(data: bytes, name: str, depth: Depth | None = None) -> Picture:
     """Read the content of an image file as `read` does; `name` is only repeated in the result and in errors."""
-    return _picture(SparingBytes(data), name)
+    return _picture(SparingBytes(data), name, depth)
 
 
 def read_mask(path: str | Path, size: tuple[int, int]) -> np.ndarray:
@@ -117,8 +134,8 @@ def read_mask(path: str | Path, size: tuple[int, int]) -> np.ndarray:
     return mask
 
 
-def thumbnail(path: str | Path, size: tuple[int, int]) -> tuple[tuple[int, int], np.ndarray]:
-    """Return an image's upright (height, width) in pixels, and its brightness averaged to `size`, uint8.
+def thumbnail(path: str | Path, size: tuple[int, int]) -> Thumbnail:
+    """An image's upright size, its brightness averaged to `size` = (rows, columns), and what its values tell.
 
     A quick look that still reads the whole file, so that damage shows (ImageError as from `read`): a JPEG is decoded at
     reduced size, in grey.
@@ -128,13 +145,16 @@ def thumbnail(path: str | Path, size: tuple[int, int]) -> tuple[tuple[int, int],
         image = open_header(file, path.name)
         width, height = image.size
         image.draft("L", (4 * size[1], 4 * size[0]))
-        reduced = image.size != (width, height)
-        grey = _upright(image, path.name, _brightness)
+        reduced, is_deep = image.size != (width, height), image.mode in DEEP_MODES
+        grey = _upright(image, path.name, _stored if is_deep else _brightness)
     if not reduced:
         height, width = grey.shape
     elif _orientation(image) in _ON_ITS_SIDE:
         height, width = width, height
-    return (height, width), np.asarray(Image.fromarray(grey).resize(size[::-1], Image.Resampling.BOX))
+    if is_deep:
+        return Thumbnail((height, width), cv2.resize(grey, size[::-1], interpolation=cv2.INTER_AREA), Values.of(grey))
+    small = np.asarray(Image.fromarray(grey).resize(size[::-1], Image.Resampling.BOX))
+    return Thumbnail((height, width), small, None)
 
 
 def digest(pixels: np.ndarray) -> str:
@@ -161,10 +181,26 @@ def squash(pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     return np.array(Image.fromarray(np.concatenate(narrow)).resize((width, height), Image.Resampling.BILINEAR))
 
 
-def _picture(file: SparingFile | SparingBytes, name: str) -> Picture:
-    pixels = _upright(open_header(file, name), name, _rgb)
+def _picture(file: SparingFile | SparingBytes, name: str, depth: Depth | None) -> Picture:
+    image = open_header(file, name)
+    is_deep = image.mode in DEEP_MODES
+    if depth is not None:
+        depth.check_file(name, is_deep=is_deep)
+    pixels = _upright(image, name, _stored if is_deep else _rgb)
+    if is_deep:
+        if depth is not None:
+            depth.check(name, pixels)
+        pixels = _shown(pixels, depth or _ANY)
     pixels.setflags(write=False)
     return Picture(name, pixels, digest(pixels))
+
+
+def _shown(stored: np.ndarray, depth: Depth) -> np.ndarray:
+    """(H, W, 3) uint8 of (H, W) uint16."""
+    pixels = np.empty((*stored.shape, 3), np.uint8)
+    for rows in bands(*stored.shape):
+        pixels[rows] = depth.brightness(stored[rows])[:, :, None]
+    return pixels
 
 
 def _upright(image: ImageFile.ImageFile, name: str, values: Callable[[Image.Image], np.ndarray]) -> np.ndarray:
@@ -197,12 +233,13 @@ def _orientation(image: Image.Image) -> int:
     return image.getexif().get(ExifTags.Base.Orientation, 1)
 
 
+def _stored(image: Image.Image) -> np.ndarray:
+    """(H, W) uint16 of a decoded 16-bit image."""
+    return np.asarray(image).astype(np.uint16)
+
+
 def _rgb(image: Image.Image) -> np.ndarray:
-    """(H, W, 3) uint8 of a decoded image, by the conventions at the head of this file."""
-    if image.mode in DEEP_MODES:
-        deep = np.asarray(image).astype(np.uint32)
-        grey = ((deep + 128) // 257).astype(np.uint8)
-        return np.repeat(grey[:, :, None], 3, axis=2)
+    """(H, W, 3) uint8 of a decoded 8-bit image, by the conventions at the head of this file."""
     if image.has_transparency_data:
         ground = Image.new("RGBA", image.size, (*BACKGROUND, 255))
         image = Image.alpha_composite(ground, image.convert("RGBA"))
@@ -210,7 +247,7 @@ def _rgb(image: Image.Image) -> np.ndarray:
 
 
 def _brightness(image: Image.Image) -> np.ndarray:
-    """(H, W) uint8 of a decoded image."""
+    """(H, W) uint8 of a decoded 8-bit image."""
     return np.asarray(image if image.mode == "L" else Image.fromarray(_rgb(image)).convert("L"))
 
 

@@ -1,9 +1,11 @@
 """What was found in a folder: the images, what they are, and what was left out and why."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
+
+from inspect_core.images.depth import Depth, Values
 
 Side = Literal["train", "test"]
 GOOD = "good"
@@ -22,7 +24,8 @@ class Sample:
 
     name: unique POSIX path below `Samples.root`. kind: `GOOD` or the defect type. size: (height, width) in pixels,
     upright. mask: a file of the same size marking the defect. part_of: the side a layout with train/ and test/ puts it
-    on. group: the folders between its kind and the file, such as a lot.
+    on. group: the folders between its kind and the file, such as a lot. depth: of the good photos it was found with, as
+    which it is read; None takes any.
     """
 
     path: Path
@@ -32,6 +35,7 @@ class Sample:
     mask: Path | None = None
     part_of: Side | None = None
     group: str | None = None
+    depth: Depth | None = None
 
     @property
     def root(self) -> Path:
@@ -57,13 +61,37 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Samples:
-    """The good images and the defects of a folder, each sorted by name; warnings are whole sentences with a remedy."""
+    """The good images and the defects of a folder, each sorted by name; warnings are whole sentences with a remedy.
+
+    values: what those of the good 16-bit photos tell, None when they have 8 bits.
+    """
 
     root: Path
     good: tuple[Sample, ...]
     defects: tuple[Sample, ...]
     skipped: tuple[Skipped, ...] = ()
     warnings: tuple[str, ...] = ()
+    values: Values | None = None
+
+    @property
+    def depth(self) -> Depth | None:
+        """Of the photos, as which they are read."""
+        return self.good[0].depth if self.good else None
+
+    def read_as(self, *, bits: int | None = None, learned: bool = False) -> Self:
+        """The same photos, read as of so many bits (None: as many as were found) and over a learned window.
+
+        Raises ValueError for photos of 8 bits, which have nothing to choose, and for fewer bits than were found.
+        """
+        depth = self.depth
+        if bits is None and not learned:
+            return self
+        if depth is None or self.values is None:
+            raise ValueError("the photos have 8 bits; a depth and a window are chosen for photos of 16 bits only")
+        depth = depth if bits is None else depth.with_bits(bits, self.values)
+        depth = depth.learned(self.values) if learned else depth
+        good, defects = (tuple(replace(one, depth=depth) for one in some) for some in (self.good, self.defects))
+        return replace(self, good=good, defects=defects)
 
     def table(self) -> list[Row]:
         """Return the pre-flight table: good, each defect type, masks, and what was skipped by reason."""

@@ -4,6 +4,7 @@ from typing import Protocol
 
 import numpy as np
 
+from inspect_core.images.depth import Depth
 from inspect_core.package.known_parts import ChallengePart
 from inspect_core.verdict import Limits, Verdict
 
@@ -12,8 +13,8 @@ class Inspector(Protocol):
     """A loaded recipe. `inspect` may be called from several threads at once.
 
     product: its name; digest: of the recipe; limits, area: in force, the area in pixels of the map; good_scores: (n,)
-    float64, ascending, of the good parts that set the limits; challenge: its challenge parts; engine: what runs the
-    network, in words.
+    float64, ascending, of the good parts that set the limits; challenge: its challenge parts; depth: as which photos
+    are read; engine: what runs the network, in words.
     """
 
     @property
@@ -28,6 +29,8 @@ class Inspector(Protocol):
     def good_scores(self) -> np.ndarray: ...
     @property
     def challenge(self) -> tuple[ChallengePart, ...]: ...
+    @property
+    def depth(self) -> Depth | None: ...
     @property
     def engine(self) -> str: ...
 

@@ -66,7 +66,7 @@ def judge(inspector: Inspector, name: str, path: Path, *, file: str = "") -> Jud
     row = Row(name=name, review=limits.review, reject=limits.reject, area=inspector.area, recipe=inspector.digest)
     try:
         file = file or file_digest(path)
-        picture = read(path)
+        picture = read(path, inspector.depth)
         verdict = inspector.inspect(picture.pixels)
         row = _with_verdict(row, verdict, picture.digest, inspector.good_scores)
     except ImageError as error:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from inspect_core.images.depth import DEEPEST, DEPTHS
+
 RESIZE_RULE = "squash, Pillow BILINEAR"
 DIRECTION = "higher is more anomalous"
 
@@ -96,6 +98,7 @@ FIELDS = {
     },
     "views": _list_of(_TABLE, least=1),
     "live": _table_of(whole(0)),
+    "depth": _OPTIONAL_TABLE,
     "limits": {"review": _FINITE, "reject": _FINITE},
     "score_direction": one_of(DIRECTION),
     "calibration": {"good": whole(0), "note": _TEXT},
@@ -116,6 +119,16 @@ VIEW = {
     "scales": _list_of(whole(0)),
 }
 """One of the views: a method, its detector's parameters, what it sees, the live values it has local scales for."""
+
+DEPTH = {
+    "stored": one_of(8, 16),
+    "bits": one_of(8, *DEPTHS),
+    "left": FLAG,
+    "black": whole(0, DEEPEST),
+    "white": whole(0, DEEPEST),
+    "dimmest": whole(0, DEEPEST),
+}
+"""As which photos are read."""
 
 CHALLENGE = {"name": _TEXT, "good": FLAG, "verdict": one_of("accept", "review", "reject"), "score": _FINITE}
 """A challenge part."""
@@ -167,7 +180,7 @@ def check(document: Any, detectors: Mapping[str, Mapping[str, Rule]] | None) -> 
         _check(view["params"], detectors[view["name"]], f"views.{number}.params")
     for number, part in enumerate(document["challenge"]):
         _check(part, CHALLENGE, f"challenge.{number}")
-    for name, fields in (("guard", GUARD), ("gallery", GALLERY), ("kinds", KINDS)):
+    for name, fields in (("depth", DEPTH), ("guard", GUARD), ("gallery", GALLERY), ("kinds", KINDS)):
         if document[name] is not None:
             _check(document[name], fields, name)
     if document["kinds"] is not None:

@@ -38,7 +38,7 @@ def find_photos(recipe: Recipe, folder: Path | None = None) -> CheckPhotos:
             if wanted <= set(found):
                 break
             try:
-                digest = read(path).digest
+                digest = read(path, recipe.depth).digest
             except ImageError:
                 continue
             if digest in wanted:

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from inspect_core.features.backbones import Backbone
+from inspect_core.images.depth import Depth
 from inspect_core.images.read import ImageError, Picture, read, squash
 from inspect_core.package import golden, manifest
 from inspect_core.package.golden import Golden
@@ -102,7 +103,7 @@ def _graph(recipe: Recipe, backbone: Backbone, check_images: Sequence[str | Path
     from inspect_core.records.reduced_graph import with_eight_bit_network, with_half_weights
 
     if bits == 8:
-        some = islice(_pictures(check_images), QUANTISED_WITH)
+        some = islice(_pictures(check_images, recipe.depth), QUANTISED_WITH)
         content = with_eight_bit_network(content, [squash(picture.pixels, backbone.size) for _, picture in some])
     return with_half_weights(content)
 
@@ -128,7 +129,7 @@ def _compare(
 ) -> list[tuple[Compared, Golden]]:
     """Every photo under both, each content once, and how it would stand among the golden images."""
     sets, found = known_sets(recipe), {}
-    for done, (path, picture) in enumerate(_pictures(paths), start=1):
+    for done, (path, picture) in enumerate(_pictures(paths, recipe.depth), start=1):
         app, line = inspect(picture.pixels, recipe, backbone=backbone), model.inspect(picture.pixels)
         words, others = ("; ".join(filter(None, golden.said(verdict))) for verdict in (app, line))
         row = Compared(
@@ -141,10 +142,10 @@ def _compare(
     return list(found.values())
 
 
-def _pictures(paths: Sequence[str | Path]) -> Iterator[tuple[Path, Picture]]:
+def _pictures(paths: Sequence[str | Path], depth: Depth | None) -> Iterator[tuple[Path, Picture]]:
     for path in map(Path, paths):
         try:
-            yield path, read(path)
+            yield path, read(path, depth)
         except ImageError:
             continue
 

@@ -16,6 +16,7 @@ from torch import Tensor
 from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.extraction import Look
 from inspect_core.guard.model import Guard
+from inspect_core.images.depth import Depth
 from inspect_core.judge.anomaly_map import AREA, SIGMA, largest_area
 from inspect_core.judge.local_scale import LocalScale
 from inspect_core.methods.table import ARRAYS, FIELDS, JOIN, METHODS, methods_of
@@ -120,6 +121,7 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
             for view in recipe.views
         ],
         "live": dict(recipe.live),
+        "depth": recipe.depth and asdict(recipe.depth),
         "limits": asdict(recipe.limits),
         "score_direction": DIRECTION,
         "calibration": {"good": len(recipe.calibration), "note": note},
@@ -218,6 +220,7 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
             calibration_note=document["calibration"]["note"],
         ),
         **extras,
+        depth=document["depth"] and Depth(**document["depth"]),
         digest=package.digest,
     )
 

@@ -37,7 +37,7 @@ class PhotoFeatures:
         if sample.name in self.found and (stored := self.stored(self.found[sample.name][0])) is not None:
             return stored
         try:
-            picture = read(sample.path)
+            picture = read(sample.path, sample.depth)
         except ImageError as error:
             if (sample.name, str(error)) not in self.skipped:
                 self.skipped.append((sample.name, str(error)))

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
+from inspect_core.images.depth import Depth
 from inspect_core.images.samples import Sample
 from inspect_core.judge.anomaly_map import AREA, SIGMA, default_area, largest_area, largest_values, to_pixels
 from inspect_core.judge.limits import limits_from_good
@@ -39,7 +40,7 @@ class ScoredPhoto:
 
     kind: "good", a defect type, or "unknown"; part: "calibrate", "choose", "judge" or "added"; path: where its pixels
     are; mask: where its true mask is, if it has one; group: its lot, if known; split_group: the group of the split it
-    is in, None when it stands alone.
+    is in, None when it stands alone; depth: as which it is read.
     """
 
     name: str
@@ -51,11 +52,12 @@ class ScoredPhoto:
     mask: Path | None = None
     group: str | None = None
     split_group: str | None = None
+    depth: Depth | None = None
 
     @property
     def sample(self) -> Sample:
         """The photo as it was found."""
-        return Sample(self.path, self.name, self.kind, self.size, group=self.group)
+        return Sample(self.path, self.name, self.kind, self.size, group=self.group, depth=self.depth)
 
     @property
     def is_defect(self) -> bool:

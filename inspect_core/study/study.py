@@ -13,6 +13,7 @@ from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import Preparation, published_with_nearest
 from inspect_core.features.store import Store
 from inspect_core.guard.model import Guard
+from inspect_core.images.depth import Depth
 from inspect_core.images.folders import Sample, Samples, Split, split
 from inspect_core.images.read import read
 from inspect_core.images.splitting import crossed
@@ -169,13 +170,15 @@ class Study:
             return None
         digest, size = self._features.found[sample.name]
         group = self.split.groups.get(sample.name)
-        photo = ScoredPhoto(sample.name, digest, size, sample.kind, part, sample.path, sample.mask, sample.group, group)
+        photo = ScoredPhoto(
+            sample.name, digest, size, sample.kind, part, sample.path, sample.mask, sample.group, group, sample.depth
+        )  # fmt: skip
         return photo, features
 
     def features(self, photo: ScoredPhoto) -> tuple[Tensor, ...]:
         """(1, h, w, k) patch features of a photo for each view, from the store when there, else from the network."""
         stored = self._features.stored(photo.digest)
-        return self.preparation.features(read(photo.path).pixels) if stored is None else stored
+        return self.preparation.features(read(photo.path, photo.depth).pixels) if stored is None else stored
 
     def begin_with(self, **live: int) -> None:
         """Have live parameters begin at these values, or at the next smaller one that is kept.
@@ -185,6 +188,11 @@ class Study:
         scored = self.results
         for name, value in live.items():
             scored.live[name] = int(value) if name == AREA else scored.stop_of(name, int(value))
+
+    @property
+    def depth(self) -> Depth | None:
+        """Of the photos it learned from, as which every photo is read; None takes any."""
+        return self.split.fit[0].depth
 
     @property
     def skipped(self) -> list[tuple[str, str]]:
@@ -282,6 +290,7 @@ class Study:
             gallery=gallery,
             defect_types=defect_types,
             provenance=provenance,
+            depth=self.depth,
         )
 
     @property

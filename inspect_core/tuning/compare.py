@@ -181,7 +181,7 @@ def _verdict_ms(study: Study, photo: ScoredPhoto, views: Mapping[str, View]) -> 
     look_at = replace(study.preparation, looks=tuple(view.look for view in views.values()))
 
     def verdict() -> None:
-        for view, own in zip(views.values(), look_at.features(read(photo.path).pixels), strict=True):
+        for view, own in zip(views.values(), look_at.features(read(photo.path, photo.depth).pixels), strict=True):
             view.errors(own, view.start)
 
     try:

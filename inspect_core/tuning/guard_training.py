@@ -96,7 +96,7 @@ def _tensor(values: np.ndarray) -> torch.Tensor:
 def _describe(sample: Sample, backbone: Backbone) -> tuple[np.ndarray, np.ndarray] | None:
     """Penultimate features and logits of one photo; None for a damaged one, which the study has listed."""
     try:
-        pixels = read(sample.path).pixels
+        pixels = read(sample.path, sample.depth).pixels
     except ImageError:
         return None
     _, embedding, logits = backbone.describe(squash(pixels, backbone.size)[None])

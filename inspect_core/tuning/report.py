@@ -159,7 +159,7 @@ def most_telling(comparison: Comparison) -> list[int]:
 def side_by_side(comparison: Comparison, position: int) -> list[Seen]:
     """One photo under every detector with limits. Raises ImageError for a photo that can no longer be read."""
     photo = comparison.rows[0].scored.photos[position]
-    pixels, found = reduced(read(photo.path).pixels, SIDE), []
+    pixels, found = reduced(read(photo.path, photo.depth).pixels, SIDE), []
     for row in comparison.rows:
         if row.limits is None:
             continue

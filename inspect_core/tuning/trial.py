@@ -99,7 +99,7 @@ def make_trial(study: Study, progress: Report | None = None, cancelled: Cancel |
         sample = good[number * len(good) // PASTED if len(good) >= PASTED else number % len(good)]
         donor = good[(number + len(good) // 2) % len(good)]
         try:
-            pixels, other = (squash(read(one.path).pixels, size) for one in (sample, donor))
+            pixels, other = (squash(read(one.path, one.depth).pixels, size) for one in (sample, donor))
         except ImageError:
             continue
         rng = np.random.default_rng([study.seed, number])

@@ -20,6 +20,7 @@ from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.extraction import Preparation
 from inspect_core.guard.model import Guard
 from inspect_core.images import heatmap
+from inspect_core.images.depth import Depth
 from inspect_core.images.read import Picture, read
 from inspect_core.recipe import Recipe
 from inspect_core.runtime import workspace
@@ -76,6 +77,11 @@ class TaughtPart:
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     _memo: _Memo = field(default_factory=_Memo, repr=False)
 
+    @property
+    def depth(self) -> Depth | None:
+        """Of the photos that were taught, as which new ones are read."""
+        return self.study.depth if self.study is not None else self.recipe and self.recipe.depth
+
     def describe(self) -> str:
         """One line: the recipe in use with its short digest, or that nothing was saved yet."""
         if self.recipe is None or self.recipe.digest is None:
@@ -87,10 +93,10 @@ class TaughtPart:
 
         Raises ImageError for a photo that can no longer be read.
         """
-        path, held = self.scored.photos[position].path, self._memo.read
-        if held is None or held[0] != path:
+        photo, held = self.scored.photos[position], self._memo.read
+        if held is None or held[0] != photo.path:
             held = self._memo.read = None  # lets go of the last before the next is read
-            held = self._memo.read = path, read(path).pixels
+            held = self._memo.read = photo.path, read(photo.path, photo.depth).pixels
         return held[1]
 
     def suggested_limits(self, live: dict[str, int]) -> Limits:

@@ -41,7 +41,7 @@ def by_brightness(recipe, refused=None) -> SimpleNamespace:
 
     return SimpleNamespace(
         product="tile", digest="d" * 64, limits=recipe.limits, area=12, good_scores=np.arange(9.0), challenge=(),
-        engine="nothing",
+        depth=None, engine="nothing",
         inspect=inspect,
     )  # fmt: skip
 

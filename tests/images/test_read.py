@@ -3,6 +3,7 @@
 import hashlib
 import io
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -142,8 +143,9 @@ def test_thumbnail_gives_the_upright_size_of_a_jpeg_decoded_small(tmp_path, orie
     ramp = np.tile(np.linspace(0, 255, 1000).astype(np.uint8), (999, 1))
     path = tmp_path / "ramp.jpg"
     path.write_bytes(encoded(ramp, "JPEG", exif=exif))
-    found, grey = read.thumbnail(path, (16, 17))
-    assert found == size
+    found = read.thumbnail(path, (16, 17))
+    grey = found.grey
+    assert found.size == size
     assert grey.shape == (16, 17)
     upright = read.read(path).pixels[:, :, 0]
     expected = np.asarray(Image.fromarray(upright).resize((17, 16), Image.Resampling.BOX))
@@ -197,9 +199,15 @@ def test_in_bands_every_value_is_that_of_the_whole_image(tmp_path, monkeypatch, 
     assert picture.digest == read.digest(expected)
     grey = upright if upright.mode == "L" else Image.fromarray(expected).convert("L")
     if coding != "JPEG":  # reduced while it is decoded
-        size, small = read.thumbnail(path, (16, 17))
+        look = read.thumbnail(path, (16, 17))
+        size = look.size
         assert size == expected.shape[:2]
-        assert np.array_equal(small, np.asarray(grey.resize((17, 16), Image.Resampling.BOX)))
+        if "16 bits" in kind:
+            stored = np.asarray(upright).astype(np.uint16)
+            assert np.array_equal(look.grey, cv2.resize(stored, (17, 16), interpolation=cv2.INTER_AREA))
+            assert (look.values.largest, look.values.histogram.sum()) == (stored.max(), stored.size)
+        else:
+            assert np.array_equal(look.grey, np.asarray(grey.resize((17, 16), Image.Resampling.BOX)))
         marked = np.asarray(upright) > 0 if "16 bits" in kind else expected.any(axis=-1)
         assert np.array_equal(read.read_mask(path, size), marked)
 

@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from inspect_core.audit.log import AuditLog
+from inspect_core.images.depth import Depth
 from inspect_core.line.logged import Logged
 from inspect_core.package.known_parts import ChallengePart
 from inspect_core.verdict import Limits, Region, Verdict
@@ -27,6 +28,7 @@ class ByBrightness:
     engine: str = "nothing"
     good_scores: np.ndarray = field(default_factory=lambda: np.arange(10.0, 90.0, 10.0))
     challenge: tuple[ChallengePart, ...] = ()
+    depth: Depth | None = None
 
     def inspect(self, image):
         time.sleep(self.seconds)

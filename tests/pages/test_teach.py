@@ -7,8 +7,10 @@ import urllib.error
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from inspect_core.cli.commands import main
 from inspect_core.package import manifest
@@ -303,3 +305,22 @@ def test_quadrics_are_ordered_with_their_settings_and_a_robust_fit_takes_longer(
     app.button(key="teach").click().run()
     assert not app.exception
     assert orders[0].parameters == {"m": 100, "components": 88, "robust": 1}
+
+
+def test_the_depth_of_12_bit_photos_is_said_and_what_is_chosen_reaches_the_order(
+    open_app, no_first_start, tmp_path, monkeypatch
+):
+    ordered = []
+    monkeypatch.setattr(teaching, "start", ordered.append)
+    monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
+    (tmp_path / "good").mkdir()
+    rng = np.random.default_rng(0)
+    for number in range(6):
+        Image.fromarray(rng.integers(300, 2900, (64, 64), np.uint16)).save(tmp_path / "good" / f"{number}.png")
+    app = choose_folder(open_app("pages/teach.py"), tmp_path)
+    assert any("The photos have 12 bits" in text.value for text in app.markdown)
+    app.toggle(key="depth_learned").set_value(True).run()
+    app.selectbox(key="depth_bits").set_value(14).run()
+    app.button(key="teach").click().run()
+    depth = ordered[0].photos.fit[0].depth
+    assert (depth.bits, depth.is_full) == (14, False)

@@ -1,3 +1,4 @@
+import json
 import zipfile
 from dataclasses import replace
 
@@ -7,9 +8,10 @@ import torch
 
 from inspect_core.detectors import cop_corp
 from inspect_core.features.extraction import Look
+from inspect_core.images.depth import EIGHT, Depth
 from inspect_core.judge.local_scale import GoodMaps
 from inspect_core.package import manifest
-from inspect_core.records.recipe_file import load, save
+from inspect_core.records.recipe_file import files_of, load, save, write
 from inspect_core.view import View, joined_errors
 
 
@@ -50,6 +52,39 @@ def test_two_views_come_back_to_the_bit_with_a_scale_for_every_stop(recipe, tmp_
     for k, q in ((1, 1), (3, 2), (5, 3)):
         live = {"k": k, "q": q}
         assert np.array_equal(joined_errors(opened.views, seen, live), joined_errors(views, seen, live))
+
+
+@pytest.mark.parametrize("depth", [None, EIGHT, Depth(16, 12, True, 160, 60_000, 41_000)])
+def test_the_depth_comes_back(recipe, tmp_path, depth):
+    save(replace(recipe, depth=depth), tmp_path / "r.zip")
+    assert load(tmp_path / "r.zip").depth == depth
+
+
+@pytest.mark.parametrize(
+    ("depth", "reason"),
+    [
+        ({"bits": 11}, "depth.bits"),
+        ({"black": 5000}, "the window is 5000 to 4095"),
+        ({"white": 60_000}, "outside 0 to 4095"),
+        ({"stored": 8}, "8 in 8"),
+        ({"gamma": 2.2}, "unknown field"),
+    ],
+)
+def test_a_depth_that_cannot_be_is_refused(recipe, tmp_path, depth, reason):
+    files = files_of(replace(recipe, depth=Depth.full(12)))
+    document = json.loads(files[manifest.RECIPE])
+    document["depth"] |= depth
+    write(files | {manifest.RECIPE: json.dumps(document).encode()}, tmp_path / "r", check=lambda _: None)
+    with pytest.raises(manifest.RecipeError, match=f"r: .*{reason}"):
+        load(tmp_path / "r")
+
+
+def test_a_recipe_that_says_nothing_of_a_depth_reads_any(recipe, tmp_path):
+    files = files_of(recipe)
+    document = json.loads(files[manifest.RECIPE])
+    del document["depth"]
+    write(files | {manifest.RECIPE: json.dumps(document).encode()}, tmp_path / "r", check=lambda _: None)
+    assert load(tmp_path / "r").depth is None
 
 
 def test_folder_and_zip_hold_the_same_and_have_the_same_digest(recipe, tmp_path):

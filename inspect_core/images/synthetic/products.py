@@ -16,7 +16,8 @@ from scipy import ndimage
 from inspect_core.images.synthetic import flange, linen
 from inspect_core.images.synthetic.board import board
 from inspect_core.images.synthetic.camera import SIZE, Camera, photograph
-from inspect_core.images.synthetic.scene import Scene, radiance
+from inspect_core.images.synthetic.conveyor import ROOM, Conveyor, lay_belt
+from inspect_core.images.synthetic.scene import Pose, Scene, radiance
 
 _MODULES: dict[str, ModuleType] = {"flange": flange, "linen": linen, "board": board}
 PRODUCTS = tuple(_MODULES)
@@ -24,17 +25,22 @@ KINDS = {product: module.KINDS for product, module in _MODULES.items()}
 
 TRAIN_GOOD, TEST_GOOD, TEST_EACH_KIND = 60, 20, 4
 JPEG: dict[str, Any] = {"quality": 92, "subsampling": "4:2:0"}
+MOVED = "_moved"
+"""At the end of the name of a product that comes on a conveyor."""
 VISIBLE = 8
 _SMALLEST = 5
 _GOLDEN = (5**0.5 - 1) / 2
 
 
-def render(product: str, index: int, *, seed: int = 0, defect: str | None = None) -> tuple[np.ndarray, np.ndarray]:
+def render(
+    product: str, index: int, *, seed: int = 0, defect: str | None = None, conveyor: Conveyor | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Photograph one part.
 
     product: one of `PRODUCTS`. index: which part, from 0; each is drawn from its own seed, whatever others were drawn.
     defect: None for a good part, or one of `KINDS[product]`: the same part, pose, light and noise with that defect. How
     plain it is follows the golden-ratio sequence of the index, so that a few parts in a row span subtle to plain.
+    conveyor: None for a part in its fixture; else the same part as the conveyor brings it, lying as `pose` says.
 
     Returns the image `(320, 320, 3)` uint8 RGB and the mask `(320, 320)` bool of the defect: where it changes the image
     by at least `VISIBLE` grey levels in some channel, closed and filled. All False for a good part.
@@ -47,32 +53,61 @@ def render(product: str, index: int, *, seed: int = 0, defect: str | None = None
     for name, value in (("index", index), ("seed", seed)):
         if value < 0:
             raise ValueError(f"{name} is {value}; it must be 0 or more")
-    good, good_scene = _shoot(product, index, seed, None)
+    good, good_scene = _shoot(product, index, seed, None, conveyor)
     if defect is None:
         return good, np.zeros((SIZE, SIZE), dtype=bool)
-    image, scene = _shoot(product, index, seed, defect)
+    image, scene = _shoot(product, index, seed, defect, conveyor)
     return image, _mask(good, image, scene.differs(good_scene))
 
 
-def write(folder: str | Path, *, products: tuple[str, ...] = PRODUCTS, seed: int = 0) -> None:
+def pose(product: str, index: int, *, seed: int = 0, conveyor: Conveyor | None = None) -> Pose:
+    """How the part of `render` lies."""
+    part, _, _, _, moving = _draws(product, index, seed)
+    fixed = _MODULES[product].draw_pose(part)
+    return fixed if conveyor is None else conveyor.pose(moving, fixed.field)
+
+
+def write(
+    folder: str | Path,
+    *,
+    products: tuple[str, ...] = PRODUCTS,
+    seed: int = 0,
+    conveyor: Conveyor | None = None,
+) -> None:
     """Write `folder/<product>/` with train/good, test/good, test/<kind> and ground_truth/<kind>, as `plan` lists them.
 
-    Files that are already there under these names are replaced, others are left. With the pinned versions of NumPy,
-    SciPy and Pillow on one platform the bytes are the same every time.
+    With a conveyor, `<product>_moved/` and in it poses.csv: where the part lies in each photo, in pixels right of and
+    below the middle, how many degrees it is turned clockwise, and how large it is. Files that are already there under
+    these names are replaced, others are left. With the pinned versions of NumPy, SciPy and Pillow on one platform the
+    bytes are the same every time.
     """
     for product in products:
-        for index, place, defect in plan(product):
-            save(folder, product, index, place, defect, seed=seed)
+        rows = plan(product)
+        for index, place, defect in rows:
+            save(folder, product, index, place, defect, seed=seed, conveyor=conveyor)
+        if conveyor is not None:
+            where = [(place, pose(product, index, seed=seed, conveyor=conveyor)) for index, place, _ in rows]
+            (Path(folder) / f"{product}{MOVED}" / "poses.csv").write_text(_table(where, _MODULES[product].FIELD))
 
 
-def save(folder: str | Path, product: str, index: int, place: str, defect: str | None, *, seed: int = 0) -> None:
+def save(
+    folder: str | Path,
+    product: str,
+    index: int,
+    place: str,
+    defect: str | None,
+    *,
+    seed: int = 0,
+    conveyor: Conveyor | None = None,
+) -> None:
     """Write one row of `plan`: the image as JPEG and, if it has a defect, its mask as PNG, 0 and 255."""
-    image, mask = render(product, index, seed=seed, defect=defect)
-    path = Path(folder) / product / place
+    image, mask = render(product, index, seed=seed, defect=defect, conveyor=conveyor)
+    root = Path(folder) / (product if conveyor is None else f"{product}{MOVED}")
+    path = root / place
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(image).save(path, **JPEG)
     if defect is not None:
-        truth = Path(folder) / product / "ground_truth" / defect / f"{path.stem}_mask.png"
+        truth = root / "ground_truth" / defect / f"{path.stem}_mask.png"
         truth.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(np.where(mask, 255, 0).astype(np.uint8)).save(truth, optimize=True)
 
@@ -88,17 +123,39 @@ def plan(product: str) -> list[tuple[int, str, str | None]]:
     return [(index, f"{place}/part_{index:03d}.jpg", defect) for index, (place, defect) in enumerate(rows)]
 
 
-def _shoot(product: str, index: int, seed: int, defect: str | None) -> tuple[np.ndarray, Scene]:
+def _table(where: list[tuple[str, Pose]], field: float) -> str:
+    """poses.csv."""
+    lines = ["name,x_px,y_px,angle_deg,size"]
+    for place, pose in where:
+        x, y = (SIZE * shift / pose.field for shift in pose.shift)
+        lines.append(f"{place},{x:.4f},{y:.4f},{np.rad2deg(pose.angle):.5f},{ROOM * field / pose.field:.6f}")
+    return "\n".join(lines) + "\n"
+
+
+def _draws(product: str, index: int, seed: int) -> list[np.random.Generator]:
+    """Generators for the part, the exposure, the noise, the harm and the conveyor."""
+    seeds = np.random.SeedSequence([seed, index, *product.encode()]).spawn(5)
+    return [np.random.default_rng(child) for child in seeds]
+
+
+def _shoot(
+    product: str, index: int, seed: int, defect: str | None, conveyor: Conveyor | None = None
+) -> tuple[np.ndarray, Scene]:
     """Build, light and photograph one part; the pair with and without a defect shares everything else."""
     module = _MODULES[product]
-    seeds = np.random.SeedSequence([seed, index, *product.encode()]).spawn(4)
-    part, exposure, noise, harm = (np.random.default_rng(child) for child in seeds)
-    pose, lights = module.draw_pose(part), module.draw_lights(part)
-    scene = module.build(pose, part, defect, index * _GOLDEN % 1, harm)
+    part, exposure, noise, harm, moving = _draws(product, index, seed)
+    laid, lights = module.draw_pose(part), module.draw_lights(part)
     gain = 1 + np.clip(exposure.normal(0, 0.025), -0.06, 0.06)
+    if conveyor is not None:
+        laid = conveyor.pose(moving, laid.field)
+        lights, light = conveyor.lit(lights, moving)
+        gain *= light
+    scene = module.build(laid, part, defect, index * _GOLDEN % 1, harm)
+    if conveyor is not None:
+        lay_belt(scene, moving)
     balance = 1 + np.clip(exposure.normal(0, 0.003, 3), -0.006, 0.006)
     camera = Camera(exposure=tuple(gain * balance), blur=0.5 + 0.06 * exposure.random())
-    return photograph(radiance(scene, pose, lights, module.SKY), scene.depth, camera, noise), scene
+    return photograph(radiance(scene, laid, lights, module.SKY), scene.depth, camera, noise), scene
 
 
 def _mask(good: np.ndarray, image: np.ndarray, touched: np.ndarray) -> np.ndarray:

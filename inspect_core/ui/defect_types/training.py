@@ -134,7 +134,7 @@ def _foreign(taught: TaughtPart, by_region: bool, report: Callable[[float], None
     found = []
     for done, sample in enumerate(photos):
         report(done / len(photos))
-        picture = read(sample.path)
+        picture = read(sample.path, sample.depth)
         if picture.digest in own:
             continue
         pieces = boxes_of_mask(read_mask(sample.mask, sample.size)) if by_region and sample.mask else ()

@@ -142,13 +142,13 @@ def local_spectrum(taught: TaughtPart, detector: Any) -> LocalSpectrum:
 
 def compare_embeddings(taught: TaughtPart, width: int, job: Job) -> tuple[LocalSpectrum, LocalSpectrum]:
     """Spectra of good photos under mixed (semi-orthogonal) and under sampled channels, as wide as the fitted ones."""
-    paths = [sample.path for sample in taught.study.split.fit][:LEARNED_FROM]
+    samples = taught.study.split.fit[:LEARNED_FROM]
 
     def photos():
-        for done, path in enumerate(paths):
-            job.report(0.8 * done / len(paths), f"reading photo {done + 1} of {len(paths)}")
+        for done, sample in enumerate(samples):
+            job.report(0.8 * done / len(samples), f"reading photo {done + 1} of {len(samples)}")
             try:
-                yield squash(read(path).pixels, taught.preparation.backbone.size)
+                yield squash(read(sample.path, sample.depth).pixels, taught.preparation.backbone.size)
             except ImageError:
                 continue  # named among the notes of the fit
         job.report(0.8, "comparing spectra")

@@ -78,7 +78,7 @@ def add_photos(taught: TaughtPart) -> TaughtPart:
     for file in fresh:
         settings.added.add(file.file_id)
         try:
-            picture = read_bytes(file.getvalue(), file.name)
+            picture = read_bytes(file.getvalue(), file.name, taught.depth)
             with device_lock(taught.preparation.backbone.device):
                 added = taught_part.add(taught, picture)
             if added is None:  # put away since this run began

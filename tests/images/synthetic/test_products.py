@@ -26,8 +26,8 @@ def good_part_shot_once():
 def drawn_at_random(monkeypatch):
     """Noise in place of a part and its mask, different for every argument."""
 
-    def render(product: str, index: int, *, seed: int = 0, defect: str | None = None):
-        rng = np.random.default_rng([index, seed, *f"{product} {defect}".encode()])
+    def render(product: str, index: int, *, seed: int = 0, defect: str | None = None, conveyor=None):
+        rng = np.random.default_rng([index, seed, *f"{product} {defect} {conveyor or ''}".encode()])
         image = rng.integers(0, 256, (products.SIZE, products.SIZE, 3), dtype=np.uint8)
         return image, rng.random(image.shape[:2]) < (0 if defect is None else 0.1)
 

@@ -1,0 +1,243 @@
+"""Alignment: a reference learned from good photos, and where its part lies in another photo, or that it was not found.
+
+The reference is the median of the good photos, laid over the one that most resembles the others. A part counts as
+found only within what the good photos showed: how far they were shifted and turned, and how well they agreed.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import cv2
+import numpy as np
+
+from inspect_core.images import registration
+from inspect_core.images.located import Located, resized
+from inspect_core.images.reference import FEWEST_PHOTOS, Reference, most_alike
+
+SIDE = 256
+"""Pixels of the longer side at which a part is looked for."""
+_SEEN = 200  # photos that the ranges are learned from
+_CANDIDATES = 8  # photos of which one is laid under the others
+_MEDIAN = 40  # photos in the median
+_FLAT = 4.0  # grey levels: the spread of a picture without texture
+_OTHER_SHAPE = 0.02  # of the ratio of the sides
+_APART = 0.05  # below the median correlation, at which a good photo counts as not found
+_LOST = 0.2  # share of the good photos that may stay without a pose
+_ROOM = 0.25  # of a range, left free on both sides
+_LEAST_ROOM = {"x": 0.02, "y": 0.02, "angle": 2.0, "scale": 0.005, "share": 0.15, "correlation": 0.03, "visible": 0.02}
+_OPEN_ABOVE = ("share", "correlation", "visible")
+_WORDS = {
+    "x": ("shifted sideways by {:.0%}", "{:.0%} to {:.0%}"),
+    "y": ("shifted up or down by {:.0%}", "{:.0%} to {:.0%}"),
+    "angle": ("turned by {:.1f}°", "{:.1f}° to {:.1f}°"),
+    "scale": ("{:.3f} times as large", "{:.3f} to {:.3f}"),
+    "share": ("like the reference in {:.0%} of its details", "{:.0%} or more"),
+    "correlation": ("like the reference with a correlation of {:.2f}", "{:.2f} or more"),
+    "visible": ("seen to {:.0%}", "{:.0%} or more"),
+}
+
+
+@dataclass(frozen=True)
+class Range:
+    """From the lowest to the highest value that a photo may have."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A photo in which the part was not found, and why, in words."""
+
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """A reference and what good photos showed.
+
+    reference: (h, w) uint8; mask: (h, w) bool, where good photos agree; photo: (height, width) of the photos learned
+    from, in whose pixels positions on the reference are given; scale: whether the part may be nearer or farther;
+    ranges: of x and y (shift, in shares of the width and height), angle (degrees), scale, share (of matched features),
+    correlation, and visible (share of the mask that the photo covers); turns: degrees by which the part can be turned
+    and looks the same; seen, lost: good photos that it was learned from, and those among them without a pose.
+    """
+
+    reference: np.ndarray
+    mask: np.ndarray
+    photo: tuple[int, int]
+    scale: bool
+    ranges: Mapping[str, Range]
+    turns: tuple[int, ...] = ()
+    seen: int = 0
+    lost: int = 0
+
+    def locate(self, pixels: np.ndarray) -> Located | None:
+        """Where the part lies in a photo, (H, W, 3) uint8 of any size; None when it is not found."""
+        found = self.look(pixels)
+        return found if isinstance(found, Located) else None
+
+    def look(self, pixels: np.ndarray) -> Located | Lost:
+        """As `locate`, with the reason when the part is not found."""
+        height, width = pixels.shape[:2]
+        ratio = (height / width) / (self.photo[0] / self.photo[1])
+        if abs(np.log(ratio)) > _OTHER_SHAPE:
+            return Lost(f"the photo is {width} × {height} px, and the reference {self.photo[1]} × {self.photo[0]}")
+        small = _small(pixels, self.reference.shape)
+        if small.std() < _FLAT:
+            return Lost("the photo shows nothing but one even tone")
+        found = self._reference.pose(small)
+        if found is None:
+            return Lost("nothing in the photo fits the reference")
+        coarse, pose, agreement = found
+        if coarse.second is not None and self._far(coarse.second, pose):
+            return Lost("there are two parts in the photo")
+        located = self._located(pose, (height, width), coarse.share, agreement)
+        for name, value in _measured(located).items():
+            allowed = self.ranges.get(name)
+            if allowed is not None and not allowed.low <= value <= allowed.high:
+                is_, may_be = _WORDS[name]
+                good = may_be.format(allowed.low, allowed.high)
+                return Lost(f"the part would be {is_.format(value)}; good photos: {good}")
+        return located
+
+    def sentences(self) -> list[str]:
+        """What good photos showed, for a user."""
+        x, y, angle = (self.ranges[name] for name in ("x", "y", "angle"))
+        told = [
+            f"The part was found on {self.seen - self.lost} of {self.seen} good photos. It is looked for within "
+            f"{x.low:.0%} to {x.high:.0%} of the width, {y.low:.0%} to {y.high:.0%} of the height and "
+            f"{angle.low:.1f}° to {angle.high:.1f}°."
+        ]
+        if self.turns:
+            turned = " or ".join(f"{turn}°" for turn in self.turns)
+            told.append(f"Turned by {turned} the part looks the same: a part that lies so is not told from this one.")
+        return told
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """reference and mask, (h, w) uint8."""
+        return {"reference": self.reference, "mask": self.mask.astype(np.uint8)}
+
+    def params(self) -> dict[str, Any]:
+        """All else, as JSON takes it."""
+        return {
+            "photo": list(self.photo),
+            "scale": self.scale,
+            "ranges": {name: asdict(value) for name, value in self.ranges.items()},
+            "turns": list(self.turns),
+            "seen": self.seen,
+            "lost": self.lost,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping[str, Any]) -> Self:
+        """The inverse of `arrays` and `params`. Raises ValueError for arrays of other shapes or types."""
+        reference, mask = arrays["reference"], arrays["mask"]
+        if reference.dtype != np.uint8 or reference.ndim != 2 or not 8 <= max(reference.shape) <= SIDE:
+            raise ValueError(f"the reference is {reference.dtype} of shape {reference.shape}; it must be uint8 (h, w)")
+        if mask.dtype != np.uint8 or mask.shape != reference.shape:
+            raise ValueError(f"the mask is {mask.dtype} of shape {mask.shape}; it must be uint8 as the reference")
+        ranges = {name: Range(**value) for name, value in params["ranges"].items()}
+        if set(ranges) != set(_LEAST_ROOM):
+            raise ValueError(f"there are ranges of {sorted(ranges)}; they must be those of {sorted(_LEAST_ROOM)}")
+        height, width = params["photo"]
+        return cls(
+            reference, mask > 0, (height, width), params["scale"], ranges, tuple(params["turns"]), params["seen"],
+            params["lost"],
+        )  # fmt: skip
+
+    @cached_property
+    def _reference(self) -> Reference:
+        return Reference(self.reference, self.mask, self.scale)
+
+    def _far(self, one: np.ndarray, other: np.ndarray) -> bool:
+        """Whether two poses put the middle of the reference farther apart than a quarter of its shorter side."""
+        height, width = self.reference.shape
+        middle = np.array([(width - 1) / 2, (height - 1) / 2, 1])
+        return float(np.linalg.norm((one - other) @ middle)) > min(height, width) / 4
+
+    def _located(self, pose: np.ndarray, photo: tuple[int, int], share: float, agreement: float) -> Located:
+        small = self.reference.shape
+        covered = registration.laid_over(np.zeros(small, np.uint8), pose, small)[1]
+        visible = float(covered[self.mask].mean()) if self.mask.any() else 0.0
+        in_photo = registration.chained(resized(small, photo), registration.chained(pose, resized(self.photo, small)))
+        matrix = cv2.invertAffineTransform(in_photo)
+        return Located(matrix, photo, self.photo, agreement, share, visible, ambiguous=bool(self.turns))
+
+
+def learn(photos: Iterable[np.ndarray], *, scale: bool = False) -> Alignment:
+    """The alignment of good photos, (H, W, 3) uint8 of one shape, taken one after the other.
+
+    scale: whether the part may be nearer or farther. Raises ValueError for fewer than FEWEST_PHOTOS, photos of
+    different shapes, and photos in which no part is found again.
+    """
+    smalls, sizes = [], set()
+    for pixels in photos:
+        sizes.add(pixels.shape[:2])
+        shape = _working(pixels.shape[:2])
+        if len(sizes) > 1:
+            raise ValueError("the photos have different sizes; alignment is learned from photos of one size")
+        smalls.append(_small(pixels, shape))
+    if len(smalls) < FEWEST_PHOTOS:
+        raise ValueError(f"there are {len(smalls)} photos; alignment is learned from {FEWEST_PHOTOS} or more")
+    photo = sizes.pop()
+    if np.median([small.std() for small in smalls]) < _FLAT:
+        raise ValueError("the photos show nothing but one even tone; there is nothing to align by")
+    reference = most_alike(_evenly(smalls, _CANDIDATES), scale=scale)
+    for _ in range(2):
+        if (averaged := reference.averaged(_evenly(smalls, _MEDIAN))) is None:
+            raise _unfit(0, len(smalls))
+        reference = averaged
+    seen = _evenly(smalls, _SEEN)
+    found = [found for small in seen if (found := reference.pose(small)) is not None]
+    agreeing = np.median([agreement for _, _, agreement in found]) - _APART if found else 0.0
+    found = [one for one in found if one[2] >= agreeing]
+    lost = len(seen) - len(found)
+    if lost > _LOST * len(seen):
+        raise _unfit(len(found), len(seen))
+    least = Alignment(reference.grey, reference.mask, photo, scale, {}, seen=len(seen), lost=lost)
+    measured = [_measured(least._located(pose, photo, coarse.share, agreement)) for coarse, pose, agreement in found]
+    ranges = {name: _range(name, [one[name] for one in measured]) for name in _LEAST_ROOM}
+    if reference.repeats(ranges["correlation"].low):
+        raise _unfit(len(found), len(seen))
+    return replace(least, ranges=ranges, turns=reference.turns(ranges["correlation"].low))
+
+
+def _working(size: tuple[int, int]) -> tuple[int, int]:
+    share = SIDE / max(size)
+    height, width = (max(8, round(side * share)) for side in size)
+    return height, width
+
+
+def _small(pixels: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """(h, w) uint8 brightness of a photo at working size."""
+    reduced = cv2.resize(pixels, shape[::-1], interpolation=cv2.INTER_AREA)
+    return cv2.cvtColor(reduced, cv2.COLOR_RGB2GRAY)
+
+
+def _evenly(photos: Sequence[np.ndarray], most: int) -> list[np.ndarray]:
+    return [photos[i] for i in np.unique(np.linspace(0, len(photos) - 1, most).astype(int))]
+
+
+def _unfit(found: int, count: int) -> ValueError:
+    return ValueError(
+        f"the part was found again on {found} of {count} good photos, and not surely: it has too little structure, or "
+        "repeats itself; teach without alignment"
+    )
+
+
+def _measured(located: Located) -> dict[str, float]:
+    """What ranges are kept of."""
+    x, y = located.shift
+    return {
+        "x": x, "y": y, "angle": located.angle, "scale": located.scale, "share": located.share,
+        "correlation": located.correlation, "visible": located.visible,
+    }  # fmt: skip
+
+
+def _range(name: str, values: Sequence[float]) -> Range:
+    """The values with room on both sides, in proportion to how far they spread."""
+    room = max(_ROOM * (max(values) - min(values)), _LEAST_ROOM[name])
+    return Range(min(values) - room, 1.0 if name in _OPEN_ABOVE else max(values) + room)

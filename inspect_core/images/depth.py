@@ -1,0 +1,198 @@
+"""How the values of a photo stand for brightness: 8 bits, or 10 to 16 bits stored in 16, from good photos, then fixed.
+
+A camera of 12 bits stores 0 to 4095 (right-aligned) or that times 16 (left-aligned); no header says which. Once found,
+the depth is the same for every photo: nothing is ever stretched photo by photo, which would hide a dim lamp.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from inspect_core.images.header import ImageError
+from inspect_core.images.memory import bands
+
+DEPTHS = (10, 12, 14, 16)
+"""Bits of a value stored in 16."""
+DEEPEST = 2**16 - 1
+BARS = 32
+"""Of the histogram that is shown."""
+_BINS = 1024  # of a photo's histogram: 16 of them are left for 10 bits
+_TAILS = (0.001, 0.999)
+"""Shares of a photo's pixels below its dark and its bright value: no single hot pixel sets a window."""
+_MARGIN = 0.1
+"""Of the span of the good photos, kept free on both sides of a learned window: defects may be darker or brighter."""
+_NO_LIGHT = 3
+"""A photo whose brightest value is this many times below that of every good photo is not of this depth."""
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """What the values of a 16-bit photo, or of several, tell.
+
+    bits: all that are set in any value; darkest, brightest: values that `_TAILS` of the pixels lie outside; largest:
+    value of the photo (of several: the smallest of theirs); histogram: (_BINS,) int64 pixels.
+    """
+
+    bits: int
+    darkest: int
+    brightest: int
+    largest: int
+    histogram: np.ndarray
+
+    @classmethod
+    def of(cls, stored: np.ndarray) -> Self:
+        """Of one photo, (H, W) uint16."""
+        counts = np.zeros(DEEPEST + 1, np.int64)
+        for rows in bands(*stored.shape):
+            counts += np.bincount(stored[rows].ravel(), minlength=len(counts))
+        below, found = np.cumsum(counts), np.flatnonzero(counts)
+        darkest, brightest = (int(np.searchsorted(below, tail * below[-1], side="right")) for tail in _TAILS)
+        bits = int(np.bitwise_or.reduce(found))
+        return cls(bits, darkest, brightest, int(found[-1]), counts.reshape(_BINS, -1).sum(axis=1))
+
+    @classmethod
+    def together(cls, photos: Sequence[Self]) -> Self:
+        """Of several photos, one or more."""
+        return cls(
+            int(np.bitwise_or.reduce([photo.bits for photo in photos])),
+            min(photo.darkest for photo in photos),
+            max(photo.brightest for photo in photos),
+            min(photo.largest for photo in photos),
+            np.sum([photo.histogram for photo in photos], axis=0),
+        )
+
+
+@dataclass(frozen=True)
+class Depth:
+    """How stored values become brightness: `black` and below are 0, `white` and above are 255.
+
+    stored: bits that a value takes in the file, 8 or 16; bits: those that the camera fills, 8 when stored is 8;
+    left: whether it fills the upper ones; black, white: stored values, the full range of the bits unless a window was
+    learned; dimmest: the smallest of the good photos' largest values, 0 when unknown.
+    Raises ValueError for values that do not fit together.
+    """
+
+    stored: int
+    bits: int
+    left: bool
+    black: int
+    white: int
+    dimmest: int = 0
+
+    def __post_init__(self) -> None:
+        if self.stored == self.bits == 8 and not self.left and self.is_full:
+            return
+        if self.stored != 16:
+            raise ValueError(f"the depth is {self.bits} bits in {self.stored}; there are 8 in 8, and {DEPTHS} in 16")
+        if not 0 <= self.black < self.white <= self.largest:
+            raise ValueError(f"the window is {self.black} to {self.white}, outside 0 to {self.largest} or empty")
+
+    @classmethod
+    def full(cls, bits: int, *, left: bool = False, dimmest: int = 0) -> Self:
+        """The full range of so many bits in 16. Raises ValueError for bits that are not among DEPTHS."""
+        return cls(16, bits, left, 0, _mask(bits, left), dimmest)
+
+    @property
+    def largest(self) -> int:
+        """The largest value there can be."""
+        return 255 if self.stored == 8 else _mask(self.bits, self.left)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the window is the full range."""
+        return (self.black, self.white) == (0, self.largest)
+
+    def with_bits(self, bits: int, values: Values) -> Self:
+        """The full range of another number of bits, aligned as it is.
+
+        values: of the good photos. Raises ValueError when they are not of so few bits.
+        """
+        left = self.left and bits < DEPTHS[-1]
+        if values.bits & ~_mask(bits, left):
+            raise ValueError(f"depth is {bits} bits, and the good photos fill {self.bits}; give {self.bits} or more")
+        return type(self).full(bits, left=left, dimmest=self.dimmest)
+
+    def learned(self, values: Values) -> Self:
+        """The same depth with the window that these good photos fill, and a margin."""
+        margin = round(_MARGIN * (values.brightest - values.darkest))
+        black, white = max(values.darkest - margin, 0), min(values.brightest + margin, self.largest)
+        return replace(self, black=black, white=max(white, black + 1))
+
+    def check_file(self, name: str, *, is_deep: bool) -> None:
+        """Raises ImageError when a file does not store as many bits a pixel: 16 when it is deep, else 8."""
+        if is_deep != (self.stored == 16):
+            found = 16 if is_deep else 8
+            raise _other(name, f"it stores {found} bits a pixel, and the good photos {self.stored}")
+
+    def check(self, name: str, stored: np.ndarray) -> None:
+        """Raises ImageError when the values of a photo, (H, W) uint16, are not of this depth."""
+        largest = int(stored.max())
+        if largest > self.largest:
+            raise _other(name, f"it holds the value {largest}, and those of {self.words} end at {self.largest}")
+        empty = np.uint16(DEEPEST - _mask(self.bits, self.left))
+        if empty and any((stored[rows] & empty).any() for rows in bands(*stored.shape)):
+            raise _other(name, f"its values fill bits that {self.words}, leave empty")
+        if largest < self.dimmest / _NO_LIGHT:
+            raise _other(
+                name,
+                f"its brightest value is {largest}, and every good photo reaches {self.dimmest}: it is of fewer bits, "
+                "or was taken almost without light",
+            )
+
+    def brightness(self, stored: np.ndarray) -> np.ndarray:
+        """(...) uint16 as stored -> (...) uint8, rounded."""
+        above = np.clip(stored.astype(np.int64), self.black, self.white) - self.black
+        span = self.white - self.black
+        return ((255 * above + span // 2) // span).astype(np.uint8)
+
+    @property
+    def words(self) -> str:
+        """ "12 bits, right-aligned in 16"."""
+        if self.bits == self.stored:
+            return f"{self.bits} bits"
+        return f"{self.bits} bits, {'left' if self.left else 'right'}-aligned in 16"
+
+    def sentence(self) -> str:
+        """The depth and the window, for a user."""
+        if self.stored == 8:
+            return "The photos have 8 bits."
+        window = "the full range" if self.is_full else "learned from the good photos"
+        return f"The photos have {self.words}: {self.black:,} is shown black, {self.white:,} white ({window})."
+
+    def histogram(self, values: Values) -> list[tuple[int, float]]:
+        """(first value, share of the pixels) of each of BARS parts of the range, at most."""
+        used = max((self.largest + 1) * _BINS // (DEEPEST + 1), 1) if not self.left else _BINS
+        bars = min(BARS, used)
+        parts = values.histogram[:used].reshape(bars, -1).sum(axis=1)
+        first = np.arange(bars) * (used * ((DEEPEST + 1) // _BINS) // bars)
+        return list(zip(first.tolist(), (parts / parts.sum()).tolist(), strict=True))
+
+
+EIGHT = Depth(8, 8, False, 0, 255)
+
+
+def depth_of(good: Sequence[Values | None]) -> Depth | None:
+    """The depth of good photos, None for one of 8 bits: that of most of them. None when there is none.
+
+    Bits above the filled ones that no photo sets: right-aligned; else empty low bits: left-aligned.
+    """
+    deep = [values for values in good if values is not None]
+    if not deep or 2 * len(deep) < len(good):
+        return EIGHT if good else None
+    values = Values.together(deep)
+    high, low = values.bits.bit_length(), (values.bits & -values.bits).bit_length() - 1
+    left = high > DEPTHS[-2] and low >= DEPTHS[-1] - DEPTHS[-2]
+    used = DEPTHS[-1] - low if left else high
+    return Depth.full(next(bits for bits in DEPTHS if bits >= used), left=left, dimmest=values.largest)
+
+
+def _mask(bits: int, left: bool) -> int:
+    if bits not in DEPTHS:
+        raise ValueError(f"depth is {bits} bits; give one of {', '.join(map(str, DEPTHS))}")
+    return (2**bits - 1) << (16 - bits if left else 0)
+
+
+def _other(name: str, reason: str) -> ImageError:
+    return ImageError(name, reason, "set the camera as it was for the good photos, or teach with photos like this one")

@@ -1,0 +1,120 @@
+"""A photo whose part was found: the way between its pixels and those of the reference, and the one warp."""
+
+from dataclasses import dataclass, field
+
+import cv2
+import numpy as np
+
+from inspect_core.images.boxes import Box
+
+_EDGE = 1e-6  # pixels: what rounding may do to a whole number
+
+
+@dataclass(frozen=True, eq=False)
+class Located:
+    """Where the part of the reference lies in a photo.
+
+    matrix: (2, 3) float64, from pixels (x, y) of the photo to pixels of the reference; photo, reference: (height,
+    width) of both; correlation: with the reference, up to 1; share: of the matched features that lie in this pose, 0
+    when it comes from phase correlation; visible: share of the reference that the photo covers; ambiguous: the part
+    looks the same in another pose, so that this one may be wrong by that.
+    """
+
+    matrix: np.ndarray = field(repr=False)
+    photo: tuple[int, int]
+    reference: tuple[int, int]
+    correlation: float
+    share: float
+    visible: float
+    ambiguous: bool = False
+
+    def to_reference(self, point: tuple[float, float]) -> tuple[float, float]:
+        """(x, y) in pixels of the photo -> (x, y) in pixels of the reference; whole numbers are centres."""
+        x, y = self.matrix @ (*point, 1)
+        return float(x), float(y)
+
+    def to_photo(self, point: tuple[float, float]) -> tuple[float, float]:
+        """(x, y) in pixels of the reference -> (x, y) in pixels of the photo."""
+        x, y = cv2.invertAffineTransform(self.matrix) @ (*point, 1)
+        return float(x), float(y)
+
+    @property
+    def angle(self) -> float:
+        """Degrees by which the part is turned clockwise from the reference, -180 to 180."""
+        return -float(np.rad2deg(np.arctan2(self.matrix[1, 0], self.matrix[0, 0])))
+
+    @property
+    def scale(self) -> float:
+        """How large the part is, in sizes of the reference, both photos taken as equally large."""
+        return float(self.reference[0] / self.photo[0] / np.hypot(self.matrix[0, 0], self.matrix[1, 0]))
+
+    @property
+    def shift(self) -> tuple[float, float]:
+        """How far right and down the middle of the part lies, in shares of the width and height of the reference."""
+        height, width = self.reference
+        x, y = self.to_photo(((width - 1) / 2, (height - 1) / 2))
+        return (x + 0.5) / self.photo[1] - 0.5, (y + 0.5) / self.photo[0] - 0.5
+
+    def squash(self, pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+        """The photo, (H, W, 3) uint8, as it lies over the reference, at size = (height, width): one warp.
+
+        Each pixel is interpolated once; where the photo is finer, several are averaged. What the photo leaves empty
+        repeats its edge.
+        """
+        fine, to_photo = self._fine(size)
+        rows = [
+            cv2.warpAffine(
+                pixels, _from_row(to_photo, top * fine), (size[1] * fine, fine * (bottom - top)),
+                flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP, borderMode=cv2.BORDER_REPLICATE,
+            )
+            for top, bottom in _bands(size[0])
+        ]  # fmt: skip
+        if fine > 1:
+            rows = [cv2.resize(part, (size[1], len(part) // fine), interpolation=cv2.INTER_AREA) for part in rows]
+        return np.concatenate(rows)
+
+    def empty(self, size: tuple[int, int]) -> np.ndarray:
+        """(height, width) bool: pixels of `squash` that the photo leaves empty, wholly or in part."""
+        to_photo = self._to_photo(size)
+        y, x = np.mgrid[: size[0] + 1, : size[1] + 1] - 0.5
+        corners = np.tensordot(to_photo, np.stack([x, y, np.ones_like(x)]), axes=1)
+        height, width = self.photo
+        inside = (corners[0] >= -0.5 - _EDGE) & (corners[0] <= width - 0.5 + _EDGE)
+        inside &= (corners[1] >= -0.5 - _EDGE) & (corners[1] <= height - 0.5 + _EDGE)
+        return ~(inside[:-1, :-1] & inside[1:, :-1] & inside[:-1, 1:] & inside[1:, 1:])
+
+    def box_in_photo(self, box: Box, size: tuple[int, int]) -> Box:
+        """The smallest upright box in pixels of the photo that covers a box in pixels of `squash` at this size."""
+        left, top, right, bottom = box
+        corners = np.array([(x - 0.5, y - 0.5, 1) for x in (left, right) for y in (top, bottom)])
+        x, y = self._to_photo(size) @ corners.T + 0.5
+        height, width = self.photo
+        first = np.clip(np.floor([x.min() + _EDGE, y.min() + _EDGE]), 0, (width - 1, height - 1)).astype(int)
+        last = np.clip(np.ceil([x.max() - _EDGE, y.max() - _EDGE]), first + 1, (width, height)).astype(int)
+        return int(first[0]), int(first[1]), int(last[0]), int(last[1])
+
+    def _to_photo(self, size: tuple[int, int]) -> np.ndarray:
+        """(2, 3): from pixels of `squash` at this size to pixels of the photo."""
+        back = cv2.invertAffineTransform(self.matrix)
+        return back @ np.vstack([resized(size, self.reference), [0, 0, 1]])
+
+    def _fine(self, size: tuple[int, int]) -> tuple[int, np.ndarray]:
+        """How many times as fine as `size` the warp is taken, so that it passes over no pixel, and its matrix."""
+        step = float(np.linalg.norm(self._to_photo(size)[:, :2], axis=0).max())
+        fine = max(1, int(np.ceil(step - 1e-6)))
+        return fine, self._to_photo((size[0] * fine, size[1] * fine))
+
+
+def resized(size: tuple[int, int], other: tuple[int, int]) -> np.ndarray:
+    """(2, 3): from pixels (x, y) of a picture of this (height, width) to those of the same picture at the other."""
+    across, down = other[1] / size[1], other[0] / size[0]
+    return np.array([[across, 0, (across - 1) / 2], [0, down, (down - 1) / 2]])
+
+
+def _bands(height: int, step: int = 32) -> list[tuple[int, int]]:
+    return [(top, min(top + step, height)) for top in range(0, height, step)]
+
+
+def _from_row(matrix: np.ndarray, row: int) -> np.ndarray:
+    """The matrix of a picture whose first row is this one."""
+    return np.column_stack([matrix[:, :2], matrix[:, 2] + row * matrix[:, 1]])

@@ -1,0 +1,99 @@
+"""The picture that parts are looked for by: the median of good photos, and the pose of a part under it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import cv2
+import numpy as np
+
+from inspect_core.images import registration
+from inspect_core.images.registration import Coarse, Features
+
+FEWEST_PHOTOS = 3
+_TURNS = (90, 180, 270)  # degrees
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """grey: (h, w) uint8; mask: (h, w) bool, where it counts; scale: whether a part may be nearer or farther."""
+
+    grey: np.ndarray
+    mask: np.ndarray
+    scale: bool
+
+    def turns(self, lowest: float) -> tuple[int, ...]:
+        """Degrees by which it can be turned and look as much like itself as a good photo must: `lowest`."""
+        found = []
+        for turn in _TURNS:
+            start = registration.turned(self.grey.shape, turn)
+            fine = registration.refined(self.grey, self.mask, self.grey, start)
+            if fine is not None and fine[1] >= lowest:
+                found.append(turn)
+        return tuple(found)
+
+    def repeats(self, lowest: float) -> bool:
+        """Whether its middle looks as much like another place on it as a good photo must like all of it: `lowest`."""
+        height, width = self.grey.shape
+        middle = self.grey[height // 4 : height - height // 4, width // 4 : width - width // 4]
+        alike = cv2.matchTemplate(self.grey, middle, cv2.TM_CCOEFF_NORMED)
+        near = tuple(slice(side // 4 - side // 8, side // 4 + side // 8 + 1) for side in (height, width))
+        alike[near] = -1
+        return bool(alike.max() >= lowest)
+
+    def averaged(self, smalls: Sequence[np.ndarray]) -> "Reference | None":
+        """The median of these photos, lying as they do in the median; None when it is found on too few of them.
+
+        smalls: (h, w) uint8 each. The mask is what most of them cover.
+        """
+        found = [(small, pose[1]) for small in smalls if (pose := self.pose(small)) is not None]
+        if len(found) < FEWEST_PHOTOS:
+            return None
+        back = cv2.invertAffineTransform(_median_pose([pose for _, pose in found], self.grey.shape))
+        over, covers = [], []
+        for small, pose in found:
+            moved, inside = registration.laid_over(small, registration.chained(pose, back), self.grey.shape)
+            over.append(moved)
+            covers.append(inside)
+        grey = np.median(over, axis=0).round().astype(np.uint8)
+        return Reference(grey, np.mean(covers, axis=0) > 0.5, self.scale)
+
+    @cached_property
+    def _features(self) -> Features:
+        return Features.of(self.grey, self.mask)
+
+    def pose(self, small: np.ndarray) -> tuple[Coarse, np.ndarray, float] | None:
+        """The coarse pose, the fine one and its correlation; by phase correlation when features do not lead there."""
+        by_features = registration.by_features(self._features, Features.of(small), scale=self.scale)
+        found = self._refined(small, [by_features] if by_features is not None else [])
+        return found or self._refined(small, registration.by_phase(self.grey, small))
+
+    def _refined(self, small: np.ndarray, starts: Sequence[Coarse]) -> tuple[Coarse, np.ndarray, float] | None:
+        """Of the poses near these, the one that agrees best."""
+        found = []
+        for coarse in starts:
+            if (fine := registration.refined(self.grey, self.mask, small, coarse.pose)) is not None:
+                found.append((coarse, *fine))
+        return max(found, key=lambda one: one[2], default=None)
+
+
+def most_alike(smalls: Sequence[np.ndarray], *, scale: bool) -> Reference:
+    """The one of these photos, (h, w) uint8 each, that agrees best with the others, in the median."""
+    candidates = [Reference(small, np.ones(small.shape, bool), scale) for small in smalls]
+
+    def agreement(one: Reference) -> float:
+        found = [one.pose(other.grey) for other in candidates if other is not one]
+        return float(np.median([pose[2] if pose is not None else 0.0 for pose in found]))
+
+    return max(candidates, key=agreement)
+
+
+def _median_pose(poses: Sequence[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
+    """(2, 3): turned, scaled and shifted as these poses are in the median, about the middle of the reference."""
+    middle = np.array([(shape[1] - 1) / 2, (shape[0] - 1) / 2])
+    turns = np.array([pose[:, 0] @ [1, 1j] for pose in poses])
+    first = turns[0] / abs(turns[0])
+    turn = np.median(abs(turns)) * first * np.exp(1j * np.median(np.angle(turns / first)))
+    matrix = np.array([[turn.real, -turn.imag], [turn.imag, turn.real]])
+    centre = np.median([pose @ (*middle, 1) for pose in poses], axis=0)
+    return np.column_stack([matrix, centre - matrix @ middle])

@@ -1,0 +1,158 @@
+"""How one small grey picture lies in another: by features, or by phase correlation where they are few, then to a
+fraction of a pixel.
+
+Poses are `(2, 3)` float64 matrices from pixels of the reference to pixels of the photo, centres at whole numbers.
+"""
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+FEWEST = 12
+"""Features in one pose, below which it may be chance."""
+_MOST = 600  # features
+_FAR = 64  # bits of 256 in which features of the same place differ at most
+_OFF = 3.0  # pixels from where a pose puts a feature
+_BLUR = 5  # pixels, the side of the filter before the fine step
+_FINE = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 40, 1e-5)
+_TURNS = 720  # rows of a spectrum in polar coordinates, for all round
+IDENTITY = np.eye(2, 3)
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """points: (n, 2) float32, x and y; codes: (n, 32) uint8, 256 bits each."""
+
+    points: np.ndarray
+    codes: np.ndarray
+
+    @classmethod
+    def of(cls, grey: np.ndarray, mask: np.ndarray | None = None) -> "Features":
+        """Of (h, w) uint8, ORB; of where the mask is True alone."""
+        orb = cv2.ORB.create(_MOST, scaleFactor=1.3, nlevels=4, edgeThreshold=12, patchSize=25, fastThreshold=8)
+        found, codes = orb.detectAndCompute(grey, None if mask is None else mask.astype(np.uint8))
+        points = np.array([key.pt for key in found], np.float32).reshape(-1, 2)
+        return cls(points, np.zeros((0, 32), np.uint8) if codes is None else codes)
+
+
+@dataclass(frozen=True, eq=False)
+class Coarse:
+    """pose; share: of the photo's matched features that lie in it, 0 when it does not come from features; second: the
+    pose that most of the others lie in, when they are half as many.
+    """
+
+    pose: np.ndarray
+    share: float = 0.0
+    second: np.ndarray | None = None
+
+
+def by_features(reference: Features, photo: Features, *, scale: bool) -> Coarse | None:
+    """The pose that most features agree on; None when fewer than FEWEST do. scale: whether it may change."""
+    if min(len(reference.points), len(photo.points)) < FEWEST:
+        return None
+    pairs = cv2.BFMatcher(cv2.NORM_HAMMING).match(photo.codes, reference.codes)
+    pairs = [pair for pair in pairs if pair.distance <= _FAR]
+    here = reference.points[[pair.trainIdx for pair in pairs]].reshape(-1, 2)
+    there = photo.points[[pair.queryIdx for pair in pairs]].reshape(-1, 2)
+    agreeing = _agreeing(here, there)
+    if agreeing is None:
+        return None
+    others = _agreeing(here[~agreeing], there[~agreeing])
+    second = None
+    if others is not None and 2 * others.sum() >= agreeing.sum():
+        second = _fitted(here[~agreeing][others], there[~agreeing][others], scale=scale)
+    return Coarse(_fitted(here[agreeing], there[agreeing], scale=scale), float(agreeing.mean()), second)
+
+
+def by_phase(reference: np.ndarray, photo: np.ndarray) -> list[Coarse]:
+    """The poses of equal scale in which the spectra may agree; none when a picture is constant.
+
+    The turn comes from the spectra's magnitudes in log-polar coordinates, which do not tell it from half a turn more,
+    and may miss a part that is nearly level: both are given, and no turn at all.
+    """
+    if reference.std() < 1 or photo.std() < 1:
+        return []
+    (_, down), _ = cv2.phaseCorrelate(_polar(reference), _polar(photo))
+    window, found = cv2.createHanningWindow(photo.shape[::-1], cv2.CV_32F), []
+    for turn in (360 * down / _TURNS, 360 * down / _TURNS + 180, 0.0):
+        pose = turned(photo.shape, turn)
+        upright, _ = laid_over(photo, pose, photo.shape)
+        (x, y), _ = cv2.phaseCorrelate(reference.astype(np.float32), upright.astype(np.float32), window)
+        found.append(Coarse(chained(pose, np.array([[1, 0, x], [0, 1, y]]))))
+    return found
+
+
+def refined(
+    reference: np.ndarray, mask: np.ndarray, photo: np.ndarray, start: np.ndarray
+) -> tuple[np.ndarray, float] | None:
+    """The pose near `start`, turned and shifted, that has the largest correlation, and that; None when none is found.
+
+    reference, photo: uint8; mask: (h, w) bool, where the reference counts. The scale stays that of `start`: that of
+    this step would be biased.
+    """
+    moved, inside = laid_over(photo, start, reference.shape)
+    kernel = np.ones((_BLUR, _BLUR), np.uint8)
+    masks = [cv2.erode(valid.astype(np.uint8), kernel, borderValue=0) for valid in (mask, inside)]
+    if np.logical_and(*masks).sum() < FEWEST**2:
+        return None
+    try:
+        found, residue = cv2.findTransformECCWithMask(
+            reference, moved, *masks, np.eye(2, 3, dtype=np.float32), cv2.MOTION_EUCLIDEAN, _FINE, _BLUR
+        )
+    except cv2.error:  # it does not converge
+        return None
+    if not (np.isfinite(found) and np.isfinite(residue).all()):
+        return None
+    return chained(start, residue.astype(np.float64)), float(found)
+
+
+def laid_over(photo: np.ndarray, pose: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """The photo as it lies over the reference, of that shape, and where it covers it, (h, w) bool."""
+    flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+    moved = cv2.warpAffine(photo, pose, shape[::-1], flags=flags, borderMode=cv2.BORDER_REPLICATE)
+    inside = cv2.warpAffine(np.full(photo.shape[:2], 255, np.uint8), pose, shape[::-1], flags=flags)
+    return moved, inside == 255
+
+
+def chained(outer: np.ndarray, inner: np.ndarray) -> np.ndarray:
+    """The pose that applies `inner` first."""
+    return outer @ np.vstack([inner, [0, 0, 1]])
+
+
+def _agreeing(here: np.ndarray, there: np.ndarray) -> np.ndarray | None:
+    """(n,) bool: the pairs of points in the pose that most of them have; None when fewer than FEWEST do."""
+    if len(here) < FEWEST:
+        return None
+    pose, inside = cv2.estimateAffinePartial2D(here, there, method=cv2.RANSAC, ransacReprojThreshold=_OFF)
+    if pose is None or inside.sum() < FEWEST:
+        return None
+    return inside[:, 0] > 0
+
+
+def _fitted(here: np.ndarray, there: np.ndarray, *, scale: bool) -> np.ndarray:
+    """The least-squares pose of pairs of points (Umeyama), of scale 1 unless that may change."""
+    middle, middle_there = here.mean(axis=0), there.mean(axis=0)
+    a, b = np.complex128((here - middle) @ [1, 1j]), np.complex128((there - middle_there) @ [1, 1j])
+    turn = np.vdot(a, b) / np.vdot(a, a).real
+    turn = turn if scale else turn / abs(turn)
+    matrix = np.array([[turn.real, -turn.imag], [turn.imag, turn.real]])
+    return np.column_stack([matrix, middle_there - matrix @ middle])
+
+
+def turned(shape: tuple[int, ...], degrees: float) -> np.ndarray:
+    """The pose of a picture turned clockwise about its middle."""
+    middle = ((shape[1] - 1) / 2, (shape[0] - 1) / 2)
+    return cv2.getRotationMatrix2D(middle, -degrees, 1.0)
+
+
+def _polar(grey: np.ndarray) -> np.ndarray:
+    """(_TURNS, radii) float32: the magnitudes of the spectrum by angle and logarithm of the frequency."""
+    side = max(grey.shape)
+    square = np.zeros((side, side), np.float32)
+    window = cv2.createHanningWindow(grey.shape[::-1], cv2.CV_32F)
+    square[: grey.shape[0], : grey.shape[1]] = (grey - np.float32(grey.mean())) * window
+    magnitude = np.log1p(np.abs(np.fft.fftshift(np.fft.fft2(square)))).astype(np.float32)
+    flags = cv2.INTER_LINEAR | cv2.WARP_POLAR_LOG
+    polar = cv2.warpPolar(magnitude, (side, _TURNS), (side / 2, side / 2), side / 2, flags)
+    return polar[:, side // 4 :] - polar[:, side // 4 :].mean(axis=0)

@@ -1,0 +1,34 @@
+"""The bit depth of 16-bit photos on Teach: what was found, its histogram, and what can be chosen."""
+
+import streamlit as st
+
+from inspect_core.images.depth import DEPTHS
+from inspect_core.images.samples import Samples
+from inspect_core.ui import shell
+
+
+def choose_depth(samples: Samples) -> Samples:
+    """The photos, read as was chosen; photos of 8 bits have nothing to choose, and come back as they are."""
+    depth, values = samples.depth, samples.values
+    if depth is None or values is None:
+        return samples
+    with st.expander("Bit depth", expanded=True):
+        allowed = [bits for bits in DEPTHS if bits >= depth.bits]
+        bits = st.selectbox(
+            "Bits of the camera", allowed, format_func=lambda bits: f"{bits} bits", key="depth_bits",
+            help="The fewest that hold every value of the good photos. Choose more when the camera has more and the "
+            "photos are dark.",
+        )  # fmt: skip
+        learned = st.toggle(
+            "Spread the values that the good photos fill over black to white", key="depth_learned",
+            help="For photos that fill a small part of the range. The two values are learned once and kept in the "
+            "recipe: a dim lamp still shows.",
+        )  # fmt: skip
+        chosen = samples.read_as(bits=bits, learned=learned)
+        st.markdown(shell.plain(chosen.depth.sentence()))
+        bars = chosen.depth.histogram(values)
+        st.bar_chart(
+            {"Value": [first for first, _ in bars], "Pixels, %": [100 * share for _, share in bars]},
+            x="Value", y="Pixels, %", height=180,
+        )  # fmt: skip
+    return chosen

@@ -1,0 +1,55 @@
+"""The sample parts on a conveyor: the same parts, lying where `pose` says."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from inspect_core.cli.commands import main
+from inspect_core.images.alignment import learn
+from inspect_core.images.synthetic import products
+from inspect_core.images.synthetic.conveyor import RIGID, SCALED
+
+pytestmark = pytest.mark.slow
+
+
+def test_poses_are_exact():
+    """Points of the part come to lie at one place each on a reference learned without them."""
+    photos = [products.render("board", index, conveyor=RIGID)[0] for index in range(8)]
+    learned, part = learn(photos), np.array([(-20.0, -20), (20, -15), (0, 22)])
+    places = []
+    for index, photo in enumerate(photos):
+        pose = products.pose("board", index, conveyor=RIGID)
+        seen = np.array([pose.place(*point) for point in part]) / pose.field * products.SIZE + (products.SIZE - 1) / 2
+        places.append([learned.locate(photo).to_reference(tuple(point)) for point in seen])
+    off = np.linalg.norm(np.array(places) - np.mean(places, axis=0), axis=2)
+    assert off.max() < 0.3
+
+
+def test_poses_stay_within_what_was_ordered_and_fill_it():
+    poses = [products.pose("flange", index, conveyor=SCALED) for index in range(60)]
+    shifts = np.array([pose.shift for pose in poses]) / np.array([[pose.field] for pose in poses])
+    turns = np.rad2deg([pose.angle for pose in poses])
+    fields = np.array([pose.field for pose in poses])
+    assert 0.06 < np.abs(shifts).max() <= 0.08
+    assert 8 < np.abs(turns).max() <= 10
+    assert 1.04 < fields.max() / fields.min() <= 1.03 / 0.97
+
+
+def test_a_defect_changes_the_photo_only_where_its_mask_is():
+    good, _ = products.render("flange", 84, conveyor=RIGID)
+    image, mask = products.render("flange", 84, defect="stain", conveyor=RIGID)
+    assert 0 < mask.mean() < 0.2
+    assert not np.array_equal(good, image)
+    assert np.abs(good.astype(int) - image)[~mask].max() < 40
+
+
+def test_the_command_writes_photos_masks_and_poses(tmp_path, monkeypatch):
+    monkeypatch.setattr(products, "plan", lambda product: [(0, "train/good/part_000.jpg", None)])
+    assert main(["synthetic", "--out", str(tmp_path), "--moved", "rigid"]) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["board_moved", "flange_moved", "linen_moved"]
+    row = next(csv.DictReader((tmp_path / "board_moved" / "poses.csv").open()))
+    pose = products.pose("board", 0, conveyor=RIGID)
+    assert float(row["angle_deg"]) == pytest.approx(np.rad2deg(pose.angle), abs=1e-4)
+    assert float(row["x_px"]) == pytest.approx(products.SIZE * pose.shift[0] / pose.field, abs=1e-3)
+    assert float(row["size"]) == pytest.approx(1)

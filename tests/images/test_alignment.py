@@ -1,0 +1,239 @@
+"""Alignment: exact poses found again, failures that are said, one warp with a mask of what it leaves empty."""
+
+import json
+import re
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspect_core.images import alignment, registration
+from inspect_core.images.alignment import Alignment, Lost, learn
+from inspect_core.images.located import Located
+from inspect_core.images.read import read, squash
+
+SAMPLES = Path(__file__).parents[2] / "sample_data"
+SIDE = 320
+
+
+def belt(rng, side=SIDE):
+    """(side, side, 3) uint8: a ribbed belt."""
+    ribs = 45 + 12 * np.sin(2 * np.pi * (np.arange(side)[:, None] + rng.uniform(0, 16)) / 16)
+    grain = cv2.GaussianBlur(rng.normal(0, 12, (side, side)), (5, 5), 0)
+    return np.repeat(np.clip(ribs + grain, 0, 255).astype(np.uint8)[:, :, None], 3, axis=2)
+
+
+def lying(part, rng, *, x=0.0, y=0.0, turn=0.0, size=0.75, light=1.0, ground=None):
+    """A photo of a part, shifted by shares of the side and turned clockwise by degrees, and its pixels' matrix."""
+    middle = (part.shape[0] - 1) / 2
+    pose = cv2.getRotationMatrix2D((middle, middle), -turn, size * SIDE / part.shape[0])
+    pose[:, 2] += (SIDE - 1) / 2 - middle + SIDE * np.array([x, y])
+    ground = belt(rng) if ground is None else ground
+    over = cv2.warpAffine(part, pose, (SIDE, SIDE), flags=cv2.INTER_AREA)
+    cover = cv2.warpAffine(np.full(part.shape[:2], 255, np.uint8), pose, (SIDE, SIDE))[:, :, None] / 255
+    photo = light * (cover * over + (1 - cover) * ground) + rng.normal(0, 2, (SIDE, SIDE, 1))
+    return np.clip(photo, 0, 255).astype(np.uint8), pose
+
+
+def drawn(rng):
+    """A pose as a conveyor gives it."""
+    x, y, turn = rng.uniform(-1, 1, 3) * (0.08, 0.08, 10)
+    return {"x": x, "y": y, "turn": turn, "light": rng.uniform(0.85, 1.1)}
+
+
+@pytest.fixture(scope="module")
+def part():
+    return read(SAMPLES / "board" / "train" / "good" / "part_000.jpg").pixels
+
+
+@pytest.fixture(scope="module")
+def learned(part):
+    rng = np.random.default_rng(0)
+    return learn(lying(part, rng, **drawn(rng))[0] for _ in range(16))
+
+
+def test_a_moved_part_is_found_to_a_fraction_of_a_pixel(part, learned):
+    rng, points = np.random.default_rng(1), np.array([(40, 50), (280, 60), (150, 290)])
+    places = []
+    for _ in range(8):
+        photo, pose = lying(part, rng, **drawn(rng))
+        located = learned.locate(photo)
+        places.append([located.to_reference(pose @ (*point, 1)) for point in points])
+        back = located.to_photo(located.to_reference((10.0, 20.0)))
+        assert back == pytest.approx((10, 20))
+    off = np.linalg.norm(np.array(places) - np.mean(places, axis=0), axis=-1) * 256 / SIDE
+    assert np.median(off) < 0.25
+    assert off.max() < 1
+
+
+def test_shift_turn_and_scale_are_those_of_the_part(part):
+    rng = np.random.default_rng(2)
+    photos = [lying(part, rng, **drawn(rng), size=0.75 * rng.uniform(0.97, 1.03))[0] for _ in range(12)]
+    learned = learn(photos, scale=True)
+    level, turned, large = (
+        learned.locate(lying(part, rng, **way)[0]) for way in ({}, {"turn": 6, "x": 0.05, "y": -0.03}, {"size": 0.765})
+    )
+    assert turned.angle - level.angle == pytest.approx(6, abs=0.1)
+    assert large.scale / level.scale == pytest.approx(1.02, abs=0.003)
+    assert np.subtract(turned.shift, level.shift) == pytest.approx((0.05, -0.03), abs=0.02)
+
+
+def mirrored(part, rng):
+    return lying(np.ascontiguousarray(part[:, ::-1]), rng)[0]
+
+
+def two_parts(part, rng):
+    return lying(part, rng, size=0.48, x=0.25, ground=lying(part, rng, size=0.48, x=-0.25)[0])[0]
+
+
+HOSTILE = {
+    "one tone": (lambda part, rng: np.full((SIDE, SIDE, 3), 90, np.uint8), "one even tone"),
+    "noise": (lambda part, rng: rng.integers(0, 256, (SIDE, SIDE, 3)).astype(np.uint8), ""),
+    "no part": (lambda part, rng: belt(rng), ""),
+    "half outside": (lambda part, rng: lying(part, rng, x=0.5)[0], ""),
+    "mirrored": (mirrored, ""),
+    "upside down": (lambda part, rng: lying(part, rng, turn=180)[0], "turned by -?1[78]"),
+    "two parts": (two_parts, ""),
+    "another ratio": (lambda part, rng: lying(part, rng)[0][:200], "200 px, and the reference"),
+    "turned too far": (lambda part, rng: lying(part, rng, turn=40)[0], "turned by 4[0-9]"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_what_is_not_found_is_said(part, learned, case):
+    make, reason = HOSTILE[case]
+    photo = make(part, np.random.default_rng(3))
+    found = learned.look(photo)
+    assert isinstance(found, Lost)
+    assert re.search(reason, found.reason)
+    assert learned.locate(photo) is None
+
+
+def test_two_parts_of_the_size_that_was_taught_are_told(part):
+    rng = np.random.default_rng(4)
+    small = learn(lying(part, rng, **drawn(rng), size=0.45)[0] for _ in range(10))
+    photo, _ = lying(part, rng, size=0.45, x=-0.24, ground=lying(part, rng, size=0.45, x=0.24)[0])
+    found = small.look(photo)
+    assert isinstance(found, Lost)
+    assert "two parts" in found.reason
+
+
+def test_a_part_of_little_texture_is_found_by_phase_correlation():
+    """A bent bar out of focus: no corner that a feature could hold on to."""
+    rng = np.random.default_rng(5)
+    shape = np.full((240, 240, 3), 60, np.uint8)
+    cv2.ellipse(shape, (110, 130), (80, 34), 20, 0, 360, (190, 190, 190), -1)
+    cv2.circle(shape, (160, 90), 26, (150, 150, 150), -1)
+    shape = cv2.GaussianBlur(shape, (0, 0), 7)
+    even = np.full((SIDE, SIDE, 3), 60, np.uint8)
+    photos = [lying(shape, rng, **drawn(rng), size=0.9, ground=even) for _ in range(12)]
+    learned = learn(photo for photo, _ in photos)
+    assert learned.ranges["share"].low <= 0
+    places = [learned.locate(photo).to_reference(pose @ (120, 110, 1)) for photo, pose in photos]
+    assert np.linalg.norm(places - np.mean(places, axis=0), axis=1).max() < 1.5
+
+
+def test_a_part_that_looks_the_same_turned_is_told_as_ambiguous():
+    rng = np.random.default_rng(6)
+    shape = np.full((240, 240, 3), 150, np.uint8)
+    for sign in (-1, 1):
+        for x, y in ((70, 20), (35, 80), (90, 60)):
+            middle = np.array([120 + sign * x, 120 + sign * y])
+            cv2.rectangle(shape, middle - np.array([9, 6]), middle + np.array([9, 6]), (20, 20, 20), -1)
+    photos = [lying(shape, rng, x=0.02 * rng.uniform(-1, 1), turn=3 * rng.uniform(-1, 1))[0] for _ in range(8)]
+    learned = learn(photos)
+    assert 180 in learned.turns
+    assert any("180°" in sentence for sentence in learned.sentences())
+    assert learned.locate(photos[0]).ambiguous
+
+
+def test_a_board_is_not_ambiguous(learned):
+    assert learned.turns == ()
+
+
+@pytest.mark.parametrize(
+    ("photos", "reason"),
+    [
+        ([np.full((64, 64, 3), 9, np.uint8)] * 4, "one even tone"),
+        ([np.zeros((64, 64, 3), np.uint8)] * 2, "3 or more"),
+        ([np.zeros((64, 64, 3), np.uint8), np.zeros((64, 80, 3), np.uint8)], "different sizes"),
+        ([belt(np.random.default_rng(i)) for i in range(6)], "teach without alignment"),
+    ],
+)
+def test_photos_that_teach_no_alignment_are_refused(photos, reason):
+    with pytest.raises(ValueError, match=reason):
+        learn(photos)
+
+
+def test_it_comes_back_from_its_arrays_as_it_was(part, learned):
+    again = Alignment.from_arrays(learned.arrays(), json.loads(json.dumps(learned.params())))
+    photo, _ = lying(part, np.random.default_rng(7), x=0.03, turn=4)
+    assert np.array_equal(again.locate(photo).matrix, learned.locate(photo).matrix)
+    assert {value.dtype for value in learned.arrays().values()} == {np.dtype(np.uint8)}
+    with pytest.raises(ValueError, match="reference is"):
+        Alignment.from_arrays(learned.arrays() | {"reference": np.zeros((4, 5, 3), np.uint8)}, learned.params())
+
+
+def test_a_fine_step_that_does_not_converge_is_no_answer(part, learned, monkeypatch):
+    def fails(*_):
+        raise cv2.error("it does not converge")
+
+    monkeypatch.setattr(registration.cv2, "findTransformECCWithMask", fails)
+    assert learned.locate(lying(part, np.random.default_rng(8))[0]) is None
+
+
+def level(photo, reference=None):
+    """A photo that lies as the reference."""
+    reference = reference or photo
+    across, down = reference[1] / photo[1], reference[0] / photo[0]
+    return Located(np.array([[across, 0, (across - 1) / 2], [0, down, (down - 1) / 2]]), photo, reference, 1, 1, 1)
+
+
+def test_a_photo_that_lies_as_the_reference_is_not_changed_and_leaves_nothing_empty(part):
+    located = level(part.shape[:2])
+    assert np.array_equal(located.squash(part, part.shape[:2]), part)
+    assert not located.empty((96, 64)).any()
+    half = located.squash(part, (160, 160))
+    assert np.abs(half.astype(int) - part.reshape(160, 2, 160, 2, 3).mean(axis=(1, 3))).max() <= 1
+    assert np.abs(half.astype(int) - squash(part, (160, 160))).mean() < 4
+
+
+def test_what_the_warp_leaves_empty_is_masked(part):
+    located = level(part.shape[:2])
+    shifted = Located(np.eye(2, 3) + np.array([[0, 0, 80], [0, 0, 0]]), located.photo, located.reference, 1, 1, 1)
+    assert np.array_equal(shifted.empty((64, 64)), np.broadcast_to(np.arange(64) < 16, (64, 64)))
+    assert np.array_equal(shifted.squash(part, (320, 320))[:, 80:], part[:, :-80])
+    assert shifted.to_reference((0, 0)) == (80, 0)
+
+
+@given(
+    st.tuples(st.integers(0, 60), st.integers(0, 60), st.integers(1, 40), st.integers(1, 40)),
+    st.floats(-0.5, 0.5),
+    st.floats(-30, 30),
+)
+@settings(deadline=None, max_examples=50)
+def test_a_box_in_the_photo_covers_the_box_on_the_map(place, turn, shift):
+    left, top, wide, high = place
+    c, s = np.cos(turn), np.sin(turn)
+    located = Located(np.array([[c, -s, shift], [s, c, 2 * shift]]), (300, 200), (300, 200), 1, 1, 1)
+    x0, y0, x1, y1 = located.box_in_photo((left, top, left + wide, top + high), (128, 128))
+    assert 0 <= x0 < x1 <= 200
+    assert 0 <= y0 < y1 <= 300
+    x, y = located.to_photo(((left + wide / 2) * 200 / 128 - 0.5, (top + high / 2) * 300 / 128 - 0.5))
+    if 0 <= x <= 199 and 0 <= y <= 299:
+        assert x0 - 0.5 <= x <= x1 - 0.5
+        assert y0 - 0.5 <= y <= y1 - 0.5
+
+
+def test_a_large_photo_is_averaged_where_it_is_reduced():
+    """Stripes of one pixel: a warp that samples would show them as a moiré."""
+    stripes = np.tile(np.uint8([0, 255] * 512)[None, :, None], (1024, 1, 3))
+    grey = level((1024, 1024)).squash(stripes, (128, 128))
+    assert grey.std() < 2
+
+
+def test_the_working_side_bounds_what_is_kept(learned):
+    assert max(learned.reference.shape) == alignment.SIDE

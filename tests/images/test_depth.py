@@ -1,0 +1,159 @@
+"""Photos of 10 to 16 bits in 16: found over the good photos, read alike ever after, refused where they are others."""
+
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from inspect_core.images import read
+from inspect_core.images.depth import DEPTHS, EIGHT, Depth, Values, depth_of
+from inspect_core.images.folders import scan
+
+SCENE = np.random.default_rng(0).uniform(0.2, 0.7, (40, 60))
+
+
+def stored(bits, *, left=False, light=1.0):
+    """(40, 60) uint16 as a camera of so many bits stores SCENE."""
+    return (np.round(light * SCENE * (2**bits - 1)).astype(np.uint16)) << (16 - bits if left else 0)
+
+
+def encoded(pixels, kind="PNG", **options):
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, kind, **options)
+    return file.getvalue()
+
+
+def found(*photos):
+    return depth_of([Values.of(photo) for photo in photos])
+
+
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize("bits", DEPTHS[:-1])
+def test_a_photo_is_as_bright_in_every_depth(bits, left):
+    photo = stored(bits, left=left)
+    depth = found(photo, stored(bits, left=left, light=0.6))
+    assert (depth.bits, depth.left, depth.is_full) == (bits, left, True)
+    pixels = read.read_bytes(encoded(photo), "part.png", depth).pixels
+    assert np.abs(pixels[:, :, 0] - 255 * SCENE).max() <= 0.5 + 255 / 2**bits
+
+
+@given(st.integers(0, 2**16 - 1))
+def test_the_full_range_of_16_bits_is_as_it_always_was(value):
+    assert Depth.full(16).brightness(np.array([value], np.uint16)) == (value + 128) // 257
+
+
+@given(st.integers(10, 16), st.booleans(), st.integers(0, 5))
+def test_no_value_of_a_good_photo_lies_outside_the_depth_found(bits, left, seed):
+    values = np.random.default_rng(seed).integers(0, 2**bits, (8, 9)).astype(np.uint16) << (16 - bits if left else 0)
+    depth = found(values.astype(np.uint16))
+    depth.check("part", values.astype(np.uint16))
+    assert depth.bits >= min(bits, int(values.max()).bit_length() if not left else bits)
+
+
+@pytest.mark.parametrize(
+    ("photo", "reason"),
+    [
+        (stored(14), "holds the value"),
+        (stored(12, left=True), "holds the value"),
+        (stored(10, light=0.8), "brightest value"),
+        ((255 * SCENE).astype(np.uint8), "stores 8 bits"),
+    ],
+)
+def test_a_photo_of_another_depth_is_refused_with_a_remedy(photo, reason):
+    with pytest.raises(read.ImageError, match=f"{reason}.*; set the camera as it was"):
+        read.read_bytes(encoded(photo), "part.png", found(stored(12)))
+
+
+@pytest.mark.parametrize("photo", [stored(14, left=True), stored(16)])
+def test_bits_that_must_be_empty_are_looked_at(photo):
+    with pytest.raises(read.ImageError, match=r"fill bits|holds the value"):
+        read.read_bytes(encoded(photo), "part.png", found(stored(12, left=True)))
+
+
+def test_a_photo_of_16_bits_is_refused_among_those_of_8_and_any_is_read_without_a_depth():
+    with pytest.raises(read.ImageError, match="stores 16 bits"):
+        read.read_bytes(encoded(stored(16)), "part.png", EIGHT)
+    assert read.read_bytes(encoded(stored(16)), "part.png").pixels.max() > 150
+
+
+def test_a_dim_lamp_stays_dim():
+    depth = found(stored(12)).learned(Values.of(stored(12)))
+    bright, dim = (read.read_bytes(encoded(stored(12, light=light)), "part.png", depth).pixels for light in (1, 0.7))
+    assert dim.mean() < 0.75 * bright.mean()
+
+
+def test_a_learned_window_spreads_what_the_good_photos_fill_and_a_hot_pixel_does_not_set_it():
+    photo = (920 + 800 * SCENE).astype(np.uint16)
+    photo[0, 0] = 4095
+    depth = found(photo).learned(Values.of(photo))
+    assert 1030 < depth.black < 1080
+    assert 1480 < depth.white < 1540
+    pixels = read.read_bytes(encoded(photo), "part.png", depth).pixels
+    assert np.ptp(pixels[:, :, 0]) > 200
+
+
+def test_another_window_gives_another_photo():
+    """Everything that is stored of a photo goes by the digest of its pixels."""
+    values, data = Values.of(stored(12)), encoded(stored(12))
+    full = found(stored(12))
+    digests = {read.read_bytes(data, "part.png", depth).digest for depth in (None, full, full.learned(values))}
+    assert len(digests) == 3
+
+
+def test_more_bits_can_be_chosen_and_fewer_cannot():
+    values = Values.of(stored(12))
+    assert found(stored(12)).with_bits(14, values) == Depth.full(14, dimmest=values.largest)
+    with pytest.raises(ValueError, match="fill 12"):
+        found(stored(12)).with_bits(10, values)
+
+
+@pytest.mark.parametrize("depth", [{"bits": 11}, {"stored": 8}, {"black": 4095}, {"white": 4096}])
+def test_a_depth_that_cannot_be_is_refused(depth):
+    sound = {"stored": 16, "bits": 12, "left": False, "black": 0, "white": 4095}
+    with pytest.raises(ValueError, match=r"depth|window"):
+        Depth(**sound | depth)
+
+
+def test_the_histogram_is_of_the_range_and_complete():
+    for bits in DEPTHS:
+        bars = found(stored(bits)).histogram(Values.of(stored(bits)))
+        assert sum(share for _, share in bars) == pytest.approx(1)
+        assert bars[-1][0] < 2**bits
+        assert sum(share > 0 for _, share in bars) > 6
+
+
+def test_a_folder_is_of_the_depth_of_most_good_photos(tmp_path):
+    rng = np.random.default_rng(1)
+    (tmp_path / "good").mkdir()
+    for number in range(6):
+        photo = stored(12, light=rng.uniform(0.8, 1)) if number else (255 * SCENE).astype(np.uint8)
+        (tmp_path / "good" / f"{number}.png").write_bytes(encoded(np.roll(photo, 7 * number, axis=1)))
+    samples = scan(tmp_path)
+    assert len(samples.good) == 5
+    assert samples.skipped[0].name == "good/0.png"
+    assert "8 bits" in samples.skipped[0].reason
+    assert samples.depth.sentence().startswith("The photos have 12 bits, right-aligned in 16: 0 is shown black, 4,095")
+    assert not samples.read_as(learned=True).depth.is_full
+    assert samples.read_as(bits=14).good[0].depth.bits == 14
+
+
+def test_photos_of_8_bits_have_nothing_to_choose(tmp_path):
+    (tmp_path / "good").mkdir()
+    (tmp_path / "good" / "0.png").write_bytes(encoded((255 * SCENE).astype(np.uint8)))
+    samples = scan(tmp_path)
+    assert samples.depth == EIGHT
+    assert samples.read_as() == samples
+    with pytest.raises(ValueError, match="16 bits only"):
+        samples.read_as(learned=True)
+
+
+@pytest.mark.parametrize("tags", [{262: 32803}, {33422: b"\x00\x01\x01\x02"}])
+def test_the_mosaic_of_a_colour_sensor_is_refused_by_name(tags):
+    data = encoded(stored(12), "TIFF", tiffinfo={number: tag for number, tag in tags.items() if number != 262})
+    if 262 in tags:
+        data = data.replace(b"\x06\x01\x03\x00\x01\x00\x00\x00\x01\x00", b"\x06\x01\x03\x00\x01\x00\x00\x00\x23\x80")
+    with pytest.raises(read.ImageError, match=r"Bayer.*; have the camera"):
+        read.read_bytes(data, "raw.tif")
