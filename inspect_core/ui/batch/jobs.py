@@ -6,9 +6,12 @@ import streamlit as st
 
 from inspect_core.audit.log import AuditLog
 from inspect_core.line.batch import photos_of, run
+from inspect_core.line.inspector import Inspector
 from inspect_core.line.logged import Logged
+from inspect_core.package import manifest
 from inspect_core.recipe import LoadedRecipe, loaded_backbone
 from inspect_core.records import recipe_file
+from inspect_core.runner import Runner
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job
 from inspect_core.runtime.progress import Cancelled
@@ -69,15 +72,24 @@ def cancel(job_id: str, batch_id: str) -> None:
 
 def _judge(batch: Run, job: Job, user: str) -> None:
     job.report(0.0, "loading the recipe")
-    recipe = recipe_file.load(workspace.recipes_folder() / batch.recipe)
-    if recipe.digest != batch.digest:
+    inspector = _inspector(batch)
+    if inspector.digest != batch.digest:
         raise ValueError(
             f"{batch.recipe} is no longer the recipe that this batch was begun with ({batch.digest[:12]}); begin a new "
             "batch"
         )
-    inspector = LoadedRecipe(recipe, loaded_backbone(recipe.backbone))
     job.report(0.0, "looking at the photos")
     outputs = batch.outputs()
     photos = photos_of([Path(batch.source)], outputs.maps)
     with AuditLog.open() as log:
         run(inspector, photos, outputs, record=Logged(log, inspector, user), report=job.report)
+
+
+def _inspector(batch: Run) -> Inspector:
+    """The recipe as it was exported for the line, when it was: the same verdicts in less time; else with torch."""
+    path, exported = workspace.recipes_folder() / batch.recipe, workspace.exports_folder() / f"{batch.digest}.zip"
+    for place in (exported, path):
+        if place.exists() and manifest.is_exported(place):
+            return Runner(place, threads=1)
+    recipe = recipe_file.load(path)
+    return LoadedRecipe(recipe, loaded_backbone(recipe.backbone))
