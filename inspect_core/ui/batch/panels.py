@@ -25,7 +25,7 @@ MAPS = dict(zip(ENDINGS, ("Photos with heatmap (PNG)", "Raw maps (.npy)"), stric
 
 def new_batch(saved: list[Path]) -> None:
     """Recipe, photos, what to write, and the button that starts."""
-    path = st.selectbox("Recipe", saved, format_func=lambda path: path.stem, key="batch_recipe")
+    path = st.selectbox("Recipe", saved, format_func=lambda path: path.name, key="batch_recipe")
     recipe = _recipe(path)
     source = _photos()
     if recipe is None:
