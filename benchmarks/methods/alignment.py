@@ -20,7 +20,7 @@ from inspect_core.features.store import Store
 from inspect_core.images.alignment import Alignment, learn
 from inspect_core.images.folders import scan, split
 from inspect_core.images.located import Located
-from inspect_core.images.read import read
+from inspect_core.images.read import read, read_mask
 from inspect_core.images.synthetic import products
 from inspect_core.images.synthetic.conveyor import RIGID, SCALED, Conveyor
 from inspect_core.study.evaluation import evaluate, truth_masks
@@ -98,9 +98,7 @@ def aligned(folder: Path, target: Path, *, scale: bool) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(located.squash(pixels, learned.photo)).save(path)
         if sample.mask is not None:
-            mask = cv2.warpAffine(
-                np.asarray(Image.open(sample.mask)), located.matrix, learned.photo[::-1], flags=cv2.INTER_NEAREST
-            )
+            mask = located.mask(read_mask(sample.mask, sample.size), learned.photo)
             truth = target / "ground_truth" / sample.kind / f"{path.stem}_mask.png"
             truth.parent.mkdir(parents=True, exist_ok=True)
             Image.fromarray(mask).save(truth)

@@ -93,6 +93,30 @@ class Located:
         last = np.clip(np.ceil([x.max() - _EDGE, y.max() - _EDGE]), first + 1, (width, height)).astype(int)
         return int(first[0]), int(first[1]), int(last[0]), int(last[1])
 
+    def mask(self, mask: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+        """A mask of the photo, (H, W) bool, as it lies on `squash` at size = (height, width): nearest pixel, bool.
+
+        False where the photo leaves it empty.
+        """
+        flags = cv2.INTER_NEAREST | cv2.WARP_INVERSE_MAP
+        return cv2.warpAffine(mask.astype(np.uint8), self._to_photo(size), size[::-1], flags=flags) > 0
+
+    def over_photo(self, values: np.ndarray, size: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+        """Values at the pixels of `squash`, (h, w) float32, as they lie over the photo drawn at size = (height, width).
+
+        Also where there are any, (height, width) bool; elsewhere the values mean nothing.
+        """
+        from_drawn = cv2.invertAffineTransform(self._to_photo(values.shape)) @ np.vstack(
+            [resized(size, self.photo), [0, 0, 1]]
+        )
+        flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+        over = cv2.warpAffine(values, from_drawn, size[::-1], flags=flags, borderMode=cv2.BORDER_REPLICATE)
+        y, x = np.mgrid[: size[0], : size[1]]
+        at = np.tensordot(from_drawn, np.stack([x, y, np.ones_like(x)]), axes=1)
+        height, width = values.shape
+        inside = (np.abs(2 * at[0] + 1 - width) <= width) & (np.abs(2 * at[1] + 1 - height) <= height)
+        return over, inside
+
     def _to_photo(self, size: tuple[int, int]) -> np.ndarray:
         """(2, 3): from pixels of `squash` at this size to pixels of the photo."""
         back = cv2.invertAffineTransform(self.matrix)

@@ -228,6 +228,21 @@ def test_a_box_in_the_photo_covers_the_box_on_the_map(place, turn, shift):
         assert y0 - 0.5 <= y <= y1 - 0.5
 
 
+def test_maps_lie_over_the_photo_where_the_part_is_and_masks_over_the_map():
+    c, s = np.cos(0.2), np.sin(0.2)
+    located = Located(np.array([[c, -s, 30], [s, c, -25]]), (300, 200), (300, 200), 1, 1, 1)
+    marked = np.zeros((300, 200), bool)
+    marked[140:170, 90:120] = True
+    on_map = located.mask(marked, (150, 100))
+    assert on_map.sum() == pytest.approx(marked.sum() / 4, rel=0.05)
+    values, inside = located.over_photo(on_map.astype(np.float32), (300, 200))
+    assert values[145:165, 95:115].min() > 0.9
+    assert values[~cv2.dilate(marked.astype(np.uint8), np.ones((9, 9))).astype(bool) & inside].max() == 0
+    corner = located.to_reference((0, 0))
+    assert inside[0, 0] == (-0.5 <= corner[0] <= 199.5 and -0.5 <= corner[1] <= 299.5)
+    assert 0.5 < inside.mean() < 1
+
+
 def test_a_large_photo_is_averaged_where_it_is_reduced():
     """Stripes of one pixel: a warp that samples would show them as a moiré."""
     stripes = np.tile(np.uint8([0, 255] * 512)[None, :, None], (1024, 1, 3))

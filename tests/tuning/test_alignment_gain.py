@@ -1,0 +1,56 @@
+"""The gain of alignment: photos of a moved part differ less once aligned, photos of a still one do not."""
+
+from types import SimpleNamespace
+
+import cv2
+import numpy as np
+import pytest
+import torch
+
+from inspect_core.images.alignment import learn
+from inspect_core.images.read import squash
+from inspect_core.tuning.alignment_gain import Gain, measured
+
+
+def photos(rng, reach):
+    """Twelve photos of one patterned part, shifted by up to `reach` pixels."""
+    part = cv2.GaussianBlur(rng.integers(0, 256, (160, 160), np.uint8), (0, 0), 3)
+    part = cv2.normalize(part, None, 0, 255, cv2.NORM_MINMAX)
+    found = []
+    for x, y in np.round(reach * rng.uniform(-1, 1, (12, 2))).astype(int):
+        grey = np.full((256, 256), 40.0)
+        grey[48 + y : 208 + y, 48 + x : 208 + x] = part
+        grey += rng.normal(0, 3, grey.shape)
+        found.append(np.repeat(np.clip(grey, 0, 255).astype(np.uint8)[:, :, None], 3, axis=2))
+    return found
+
+
+@pytest.fixture
+def preparation():
+    """Brightness as the only feature, on a grid of 32 × 32."""
+
+    def features(pixels):
+        grey = squash(pixels, (64, 64))[:, :, 0].reshape(32, 2, 32, 2).mean(axis=(1, 3))
+        return (torch.from_numpy(grey[None, :, :, None].astype(np.float32)),)
+
+    return SimpleNamespace(backbone=SimpleNamespace(size=(64, 64)), features=features)
+
+
+@pytest.mark.parametrize(("reach", "pays"), [(16, True), (0, False)])
+def test_it_pays_for_a_moved_part_alone(preparation, reach, pays):
+    shown = photos(np.random.default_rng(0), reach)
+    gain = measured(shown, learn(shown), preparation)
+    assert gain.photos == 12
+    assert gain.pays == pays
+    assert ("teach with alignment" in gain.sentence()) == pays
+    assert reach == 0 or gain.after < 0.2 * gain.before
+
+
+def test_nothing_is_measured_where_the_part_is_not_located(preparation):
+    shown = photos(np.random.default_rng(1), 8)
+    with pytest.raises(ValueError, match="located on 0 photos"):
+        measured([np.full_like(shown[0], 90)], learn(shown), preparation)
+
+
+def test_photos_that_do_not_differ_need_no_alignment():
+    assert "0% less from each other at each place: alignment is not needed" in Gain(0.0, 0.0, 2).sentence()
