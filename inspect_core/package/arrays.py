@@ -194,6 +194,23 @@ def check_values(document: Mapping, arrays: Mapping[str, np.ndarray], detectors:
             raise ValueError(f"array {name} holds values outside {array.low:g} to {array.high:g}")
 
 
+def pack_triangle(lower: np.ndarray) -> np.ndarray:
+    """(..., k, k) lower triangular -> (..., k(k+1)/2), row by row: half the bytes on disk."""
+    rows, columns = np.tril_indices(lower.shape[-1])
+    return np.ascontiguousarray(lower[..., rows, columns])
+
+
+def unpack_triangle(packed: np.ndarray) -> np.ndarray:
+    """(..., k(k+1)/2) -> (..., k, k) lower triangular; the inverse of pack_triangle."""
+    k = int((np.sqrt(8 * packed.shape[-1] + 1) - 1) // 2)
+    if k * (k + 1) // 2 != packed.shape[-1]:
+        raise ValueError(f"a packed triangle has {packed.shape[-1]} entries, which fits no square")
+    lower = np.zeros((*packed.shape[:-1], k, k), packed.dtype)
+    rows, columns = np.tril_indices(k)
+    lower[..., rows, columns] = packed
+    return lower
+
+
 def photo_bytes(size: tuple[int, int], grid: tuple[int, int], width: int) -> int:
     """Memory for one photo on its way: network and map at `size` (H, W), patches (h, w, width) and operators."""
     (height, breadth), (h, w) = size, grid

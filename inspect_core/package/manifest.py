@@ -174,23 +174,6 @@ def digest_of(sums: Mapping[str, str]) -> str:
     return hashlib.sha256(listing_of({name: sums[name] for name in REQUIRED if name != SUMS})).hexdigest()
 
 
-def pack_triangle(lower: np.ndarray) -> np.ndarray:
-    """(..., k, k) lower triangular -> (..., k(k+1)/2), row by row: half the bytes on disk."""
-    rows, columns = np.tril_indices(lower.shape[-1])
-    return np.ascontiguousarray(lower[..., rows, columns])
-
-
-def unpack_triangle(packed: np.ndarray) -> np.ndarray:
-    """(..., k(k+1)/2) -> (..., k, k) lower triangular; the inverse of pack_triangle."""
-    k = int((np.sqrt(8 * packed.shape[-1] + 1) - 1) // 2)
-    if k * (k + 1) // 2 != packed.shape[-1]:
-        raise RecipeError(f"a packed triangle has {packed.shape[-1]} entries, which fits no square; get a fresh copy")
-    lower = np.zeros((*packed.shape[:-1], k, k), packed.dtype)
-    rows, columns = np.tril_indices(k)
-    lower[..., rows, columns] = packed
-    return lower
-
-
 class _Folder:
     def __init__(self, root: Path):
         self.root = root

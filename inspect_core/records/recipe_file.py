@@ -145,7 +145,7 @@ def _packed(recipe: Recipe) -> dict[str, np.ndarray]:
     for prefix, part in _extras(recipe).items():
         arrays |= {f"{prefix}.{name}": _to_numpy(value) for name, value in (part.arrays() if part else {}).items()}
     return {
-        name: np.ascontiguousarray(manifest.pack_triangle(value) if name.endswith(TRIANGLE) else value)
+        name: np.ascontiguousarray(recipe_arrays.pack_triangle(value) if name.endswith(TRIANGLE) else value)
         for name, value in arrays.items()
     }
 
@@ -178,7 +178,8 @@ def _arrays(package: manifest.Package, document: dict) -> dict[str, np.ndarray]:
     arrays = package.arrays()
     recipe_arrays.check_values(document, arrays, ARRAYS)
     return {
-        name: manifest.unpack_triangle(value) if name.endswith(TRIANGLE) else value for name, value in arrays.items()
+        name: recipe_arrays.unpack_triangle(value) if name.endswith(TRIANGLE) else value
+        for name, value in arrays.items()
     }
 
 
