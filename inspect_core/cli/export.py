@@ -31,7 +31,14 @@ def run(options: argparse.Namespace) -> int:
     found = find_photos(recipe, options.photos)
     also = [path for _, path in photos_in(options.also)] if options.also else []
     with bar() as report:
-        parity = export(recipe, options.out, check_images=[*found.paths, *also], bits=options.bits, report=report)
+        parity = export(
+            recipe,
+            options.out,
+            check_images=[*found.paths, *also],
+            source=options.recipe,
+            bits=options.bits,
+            report=report,
+        )
     if found.missing:
         say(f"Note: {len(found.missing)} photos of the recipe were not found, {found.missing[0]} among them.")
     for part in parity.left_out:

@@ -51,7 +51,7 @@ def scores_over_time(
 
 def frequencies(counts: Sequence[tuple[str, int]], look: Look) -> go.Figure:
     """Bars of (defect type, parts), the most frequent first, each with its count and the share up to there."""
-    figure = blank(look, height=60 + 34 * len(counts))
+    figure = blank(look, height=92 + 34 * len(counts))
     values = np.array([count for _, count in counts])
     so_far = np.cumsum(values) / values.sum()
     labels = [f"{count} · {share:.0%} so far" for count, share in zip(values, so_far, strict=True)]

@@ -16,6 +16,7 @@ from inspect_core.features.backbones import Backbone
 from inspect_core.images.depth import Depth
 from inspect_core.images.read import ImageError, Picture, read, squash
 from inspect_core.package import golden, manifest
+from inspect_core.package.conversion import converted
 from inspect_core.package.golden import Golden
 from inspect_core.recipe import Recipe, inspect, loaded_backbone
 from inspect_core.records import line_network, recipe_file
@@ -68,6 +69,7 @@ def export(
     path: str | Path,
     *,
     check_images: Sequence[str | Path],
+    source: str | Path | None = None,
     bits: int = 32,
     report: Report | None = None,
     cancelled: Cancel | None = None,
@@ -75,15 +77,16 @@ def export(
     """Write the recipe with its graph, proof and golden images to `path`, a zip when it ends in .zip, else a folder.
 
     check_images: photos to compare app and line on, those of `check_photos.find_photos` and any others; a photo that
-    cannot be read is passed over. The app's side runs on the CPU. bits: 16 stores constants in float16, 8 also runs the
-    network in whole numbers, each under the same proof.
+    cannot be read is passed over. The app's side runs on the CPU. source: where the recipe was saved; its files are
+    taken as they stand, so that it keeps its digest whatever version wrote them. bits: 16 stores constants in float16,
+    8 also runs the network in whole numbers, each under the same proof.
     Raises ExportError, and writes nothing, when a verdict differs, when a score differs by more than
     `golden.tolerance`, and when there is no photo to prove it with; OSError as `recipe_file.save`; Cancelled.
     """
     path = check_place(path)
     backbone = loaded_backbone(recipe.backbone, "cpu")
     tell(report, cancelled, 0.0, "writing the graph")
-    files = recipe_file.files_of(recipe)
+    files = recipe_file.files_of(recipe) if source is None else recipe_file.files_at(source)
     files[manifest.MODEL] = _graph(recipe, backbone, check_images, bits)
     model = _model(files, recipe)
     compared = _compare(recipe, backbone, model, check_images, stage(report, 0.2, 0.9), cancelled)
@@ -116,7 +119,7 @@ def _model(files: dict[str, bytes], recipe: Recipe) -> ExportedModel:
         if (part := parts[prefix]) is not None
         for name, value in part.arrays().items()
     }
-    return ExportedModel(files[manifest.MODEL], json.loads(files[manifest.RECIPE]), arrays)
+    return ExportedModel(files[manifest.MODEL], converted(json.loads(files[manifest.RECIPE])), arrays)
 
 
 def _compare(

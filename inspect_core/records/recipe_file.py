@@ -93,6 +93,12 @@ def load(path: str | Path) -> Recipe:
     return recipe
 
 
+def files_at(path: str | Path) -> dict[str, bytes]:
+    """The files of a saved recipe but for their digests and what an export added, by name. Raises as `load`."""
+    package = manifest.check(Path(path))
+    return {name: package.read(name) for name in manifest.REQUIRED if name != manifest.SUMS}
+
+
 def files_of(recipe: Recipe) -> dict[str, bytes]:
     """The files of a recipe but for their digests, by name."""
     backbone, provenance = asdict(recipe.backbone), asdict(recipe.provenance)

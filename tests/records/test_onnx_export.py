@@ -1,5 +1,7 @@
 import csv
+import hashlib
 import io
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -82,6 +84,22 @@ def test_the_package_holds_the_proof(small_recipe, tmp_path):
     again = load(tmp_path / "line")
     assert again.digest == save(recipe, tmp_path / "plain").digest
     assert (again.judged, again.challenge) == (recipe.judged, recipe.challenge)
+
+
+def test_a_recipe_of_an_earlier_version_keeps_its_digest(small_recipe, tmp_path):
+    save(small_recipe("cop"), tmp_path / "old")
+    document = json.loads((tmp_path / "old" / manifest.RECIPE).read_text())
+    document = {name: value for name, value in document.items() if name not in ("photos", "challenge", "depth")}
+    (tmp_path / "old" / manifest.RECIPE).write_text(json.dumps(document | {"schema": 3, "state": "draft"}))
+    files = {name: (tmp_path / "old" / name).read_bytes() for name in manifest.REQUIRED if name != manifest.SUMS}
+    sums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    (tmp_path / "old" / manifest.SUMS).write_bytes(manifest.listing_of(sums))
+    old = load(tmp_path / "old")
+    paths = find_photos(small_recipe("cop")).paths
+    export(old, tmp_path / "line", check_images=paths, source=tmp_path / "old")
+    assert Runner(tmp_path / "line").digest == old.digest
+    assert Runner(tmp_path / "line").digest != small_recipe("cop").digest
+    assert load(tmp_path / "line").digest == old.digest
 
 
 def test_an_export_that_would_flip_a_verdict_is_refused(small_recipe, product, tmp_path, tree, monkeypatch):

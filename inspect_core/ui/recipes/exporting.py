@@ -20,16 +20,17 @@ from inspect_core.ui.photo_source import folder_at
 from inspect_core.verdict import Limits
 
 
-def section(recipe: Recipe, key: str) -> None:
-    """Export, proof and download of one recipe. key: of its card."""
+def section(recipe: Recipe, source: Path) -> None:
+    """Export, proof and download of one recipe, saved at `source`."""
     with st.expander(
-        "For the line", key=f"line-{key}", on_change="rerun", icon=":material/precision_manufacturing:"
+        "For the line", key=f"line-{source.name}", on_change="rerun", icon=":material/precision_manufacturing:"
     ) as opened:
         if opened.open:
-            _export(recipe, key)
+            _export(recipe, source)
 
 
-def _export(recipe: Recipe, key: str) -> None:
+def _export(recipe: Recipe, source: Path) -> None:
+    key = source.name
     path = workspace.exports_folder() / f"{recipe.digest}.zip"
     if path.is_file():
         _proof(path, recipe, key)
@@ -44,18 +45,16 @@ def _export(recipe: Recipe, key: str) -> None:
         help="Photos are found by name, or by their content wherever they lie in it.",
     )  # fmt: skip
     if folder is not None:
-        shell.offer(
-            "Export again" if path.is_file() else "Export with proof", "", partial(_begin, recipe, folder, path),
-            key=f"export-{key}",
-        )  # fmt: skip
+        label = "Export again" if path.is_file() else "Export with proof"
+        shell.offer(label, "", partial(_begin, recipe, source, folder, path), key=f"export-{key}")
 
 
-def _begin(recipe: Recipe, folder: Path, path: Path) -> None:
+def _begin(recipe: Recipe, source: Path, folder: Path, path: Path) -> None:
     def work(job: Job) -> None:
         job.report(0.0, "looking for the photos")
         found = find_photos(recipe, folder)
         path.parent.mkdir(parents=True, exist_ok=True)
-        export(recipe, path, check_images=found.paths, report=job.report)
+        export(recipe, path, check_images=found.paths, source=source, report=job.report)
 
     shell.start(f"Exporting {recipe.product}", work)
 

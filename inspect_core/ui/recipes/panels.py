@@ -43,7 +43,7 @@ def card(path: Path, states: dict[str, str] | None) -> None:
             state = releasing.state_of(recipe.digest, states)
             _describe(path, recipe, state)
             releasing.what_changed(recipe, _at_hand, states, path.name)
-            exporting.section(recipe, path.name)
+            exporting.section(recipe, path)
             challenging.section(recipe, path.name)
             missing = weights_panel.offer_missing(recipe.backbone.name, path.name)
         except Exception as error:  # whatever a file can cause ends at its own card
