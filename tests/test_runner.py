@@ -25,6 +25,7 @@ from inspect_core.runner import Runner
 from inspect_core.verdict import Limits
 
 ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.slow
 STAYS_OUT = (
     "torch",
     "torchvision",

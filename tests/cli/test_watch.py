@@ -2,6 +2,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,11 @@ def test_watch_once_sorts_what_is_there(taught, product, tmp_path, capsys, monke
 def test_watch_runs_until_ctrl_c(taught, product, tmp_path, workspace):
     (tmp_path / "in").mkdir()
     command = ["-m", "inspect_core", "watch", str(taught), str(tmp_path / "in"), "--out", str(tmp_path / "out")]
-    running = subprocess.Popen([sys.executable, *command], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    # A shell's job in the background ignores Ctrl-C, and so would all that it starts.
+    heeding = partial(signal.signal, signal.SIGINT, signal.default_int_handler)
+    running = subprocess.Popen(
+        [sys.executable, *command], cwd=ROOT, stdout=subprocess.PIPE, text=True, preexec_fn=heeding
+    )
     assert running.stdout.readline().startswith("Watching")
     shutil.copy(next((product / "train/good").iterdir()), tmp_path / "in" / "a.jpg")
     assert running.stdout.readline().split()[-1] == "a.jpg"

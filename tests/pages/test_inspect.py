@@ -90,7 +90,7 @@ def test_every_new_photo_goes_on_the_bench_under_its_own_name(open_app, in_the_h
 def test_an_added_photo_takes_one_run_of_the_network_and_is_not_read_back(open_app, in_the_hand, monkeypatch):
     linen = Path(__file__).resolve().parents[2] / "sample_data/linen/test/good/part_060.jpg"
     app, run, runs, reads = open_app(), Backbone._run, [], []
-    monkeypatch.setattr(taught_part, "read", lambda path: reads.append(path) or read(path))
+    monkeypatch.setattr(taught_part, "read", lambda path, depth: reads.append(path) or read(path, depth))
     monkeypatch.setattr(
         Backbone, "_run", lambda self, images, *, head: runs.append(head) or run(self, images, head=head)
     )
@@ -134,7 +134,7 @@ def test_a_photo_that_is_gone_is_named_and_the_bench_goes_on(open_app, in_the_ha
 
 def test_the_photo_on_the_bench_is_read_once(open_app, in_the_hand, monkeypatch):
     read, reads = taught_part.read, []
-    monkeypatch.setattr(taught_part, "read", lambda path: reads.append(path) or read(path))
+    monkeypatch.setattr(taught_part, "read", lambda path, depth: reads.append(path) or read(path, depth))
     in_the_hand.pixels(0)
     app = open_app()
     count = len(reads)

@@ -21,6 +21,7 @@ from inspect_core.runtime.graph import session_of
 from inspect_core.verdict import Limits
 
 JOINED = "mahalanobis+quadrics"
+pytestmark = pytest.mark.slow
 
 
 def photos(product):
