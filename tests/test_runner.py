@@ -18,6 +18,7 @@ from inspect_core.images.read import read
 from inspect_core.package import golden, manifest
 from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import inspect
+from inspect_core.records import onnx_export
 from inspect_core.records.check_photos import find_photos
 from inspect_core.records.onnx_export import export
 from inspect_core.records.recipe_file import save
@@ -41,12 +42,20 @@ STAYS_OUT = (
 """Installed where the app is, and not on the line."""
 
 
+@pytest.fixture(scope="module")
+def exported_once(learned, small_backbone, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("exported") / "line"
+    recipe = learned("cop")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(onnx_export, "loaded_backbone", lambda choice, device: small_backbone)
+        export(recipe, folder, check_images=find_photos(recipe).paths)
+    return folder
+
+
 @pytest.fixture
-def line(small_recipe, tmp_path):
+def line(exported_once, tmp_path) -> Path:
     """An exported recipe as a folder."""
-    recipe = small_recipe("cop")
-    export(recipe, tmp_path / "line", check_images=find_photos(recipe).paths)
-    return tmp_path / "line"
+    return shutil.copytree(exported_once, tmp_path / "line")
 
 
 def signed(folder: Path) -> Path:
