@@ -8,7 +8,7 @@ from inspect_core.ui.recipes import panels, releasing
 shell.gate("pages/recipes.py")
 
 st.title("Recipes")
-st.markdown("A recipe holds everything needed to inspect a part: data only, no code. It runs on the line as it is.")
+st.markdown("A recipe holds everything needed to inspect a part: data only, no code. Exported, it runs at the line.")
 panels.add_from_file()
 paths = panels.saved()
 if not paths:

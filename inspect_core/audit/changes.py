@@ -2,7 +2,16 @@
 
 from collections.abc import Mapping
 
-from inspect_core.audit.entry import CLOCK_SET_BACK, LIMITS_CHANGED, OVERRIDE, RECIPE_STATE, Entry, NewEntry
+from inspect_core.audit.entry import (
+    CHALLENGE,
+    CHALLENGE_OVERRIDE,
+    CLOCK_SET_BACK,
+    LIMITS_CHANGED,
+    OVERRIDE,
+    RECIPE_STATE,
+    Entry,
+    NewEntry,
+)
 from inspect_core.audit.inspections import Inspection
 from inspect_core.verdict import Limits, Word
 
@@ -52,6 +61,11 @@ def in_words(entry: Entry) -> str:
         return f"{facts.get('name')} (entry {facts.get('entry')}): {facts.get('original')} → {facts.get('verdict')}"
     if entry.kind == RECIPE_STATE:
         return str(facts.get("state"))
+    if entry.kind == CHALLENGE:
+        missed = [str(part.get("name")) for part in facts.get("parts", ()) if not part.get("passed")]
+        return f"missed: {', '.join(missed)}" if missed else "all challenge parts passed"
+    if entry.kind == CHALLENGE_OVERRIDE:
+        return "may watch in spite of a missed challenge"
     if entry.kind == CLOCK_SET_BACK:
         return f"from {facts.get('last entry')} to {facts.get('clock')}"
     return ", ".join(f"{name}: {value}" for name, value in facts.items() if name != "reason")

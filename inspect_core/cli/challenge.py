@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     own = {"product": inspector.product, "recipe": inspector.digest, "user": current_user()}
     with AuditLog.open() as log:
         challenges.record(log, [facts(answer) for answer in answers], **own)
-        if options.override is not None:
+        if options.override is not None and not all(answer.passed for answer in answers):
             challenges.override(log, reason=options.override, **own)
     for answer in answers:
         say(f"{'passed' if answer.passed else 'MISSED'}  {answer.part.name}: {answer.words}")

@@ -7,7 +7,9 @@ import numpy as np
 from inspect_core.line.row import Row
 
 COLOURS = {"accept": "#15803d", "review": "#b45309", "reject": "#c2410c"}
-BINS, WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 48, 760, 240, 44, 34, 40
+BINS, WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 48, 760, 252, 44, 46, 40
+WORDS = 130
+"""Room for the words of a limit."""
 
 
 def histogram(rows: Sequence[Row], *, ink: str = "currentColor") -> str:
@@ -44,17 +46,21 @@ def histogram(rows: Sequence[Row], *, ink: str = "currentColor") -> str:
         f'font-family="system-ui, sans-serif" font-size="12">{"".join(bars)}'
         f'<path d="M{LEFT} {TOP}V{floor}H{LEFT + wide}" fill="none" stroke="#8a9a98"/>'
         f"{_text(LEFT - 6, TOP + 4, str(most), 'end')}{_text(LEFT - 6, floor + 4, '0', 'end')}"
-        f"{_limits(x, review, reject, floor)}{_text(LEFT + wide, HEIGHT - 6, 'score', 'end')}</svg>"
+        f"{_limits(x, review, reject, floor)}{_text(LEFT, floor + 16, f'{low:.3g}', 'start')}"
+        f"{_text(LEFT + wide, floor + 16, f'{high:.3g}', 'end')}"
+        f"{_text(LEFT + wide / 2, HEIGHT - 6, 'score', 'middle')}</svg>"
     )
 
 
 def _limits(x, review: float, reject: float, floor: float) -> str:
-    marks = {"limit": reject} if review == reject else {"review": review, "reject": reject}
-    anchors = ("end", "start") if len(marks) == 2 else ("middle",)
+    marks = {"reject": reject} if review == reject else {"review": review, "reject": reject}
+    # One above the other, each on the side that has room: two limits may lie anywhere, and close together.
     return "".join(
         f'<path d="M{x(value)} {TOP}V{floor}" stroke="#5b6b69" stroke-dasharray="3 3"/>'
-        + _text(x(value), TOP - 8, f"{name} above {value:.3g}", anchor)
-        for (name, value), anchor in zip(marks.items(), anchors, strict=True)
+        + _text(
+            x(value), TOP - 22 + 15 * row, f"{name} above {value:.3g}", "end" if x(value) > WIDTH - WORDS else "start"
+        )
+        for row, (name, value) in enumerate(marks.items())
     )
 
 

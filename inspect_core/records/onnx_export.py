@@ -23,7 +23,7 @@ from inspect_core.records import line_network, recipe_file
 from inspect_core.records.check_photos import known_sets
 from inspect_core.records.place import check_place
 from inspect_core.runner import PARTS, ExportedModel, Runner
-from inspect_core.runtime.progress import Cancel, Report, stage, tell
+from inspect_core.runtime.progress import Report, stage, tell
 
 OTHER_PHOTO = "other"
 QUANTISED_WITH = 32
@@ -72,7 +72,6 @@ def export(
     source: str | Path | None = None,
     bits: int = 32,
     report: Report | None = None,
-    cancelled: Cancel | None = None,
 ) -> Parity:
     """Write the recipe with its graph, proof and golden images to `path`, a zip when it ends in .zip, else a folder.
 
@@ -85,15 +84,15 @@ def export(
     """
     path = check_place(path)
     backbone = loaded_backbone(recipe.backbone, "cpu")
-    tell(report, cancelled, 0.0, "writing the graph")
+    tell(report, None, 0.0, "writing the graph, some ten seconds")
     files = recipe_file.files_of(recipe) if source is None else recipe_file.files_at(source)
     files[manifest.MODEL] = _graph(recipe, backbone, check_images, bits)
     model = _model(files, recipe)
-    compared = _compare(recipe, backbone, model, check_images, stage(report, 0.2, 0.9), cancelled)
+    compared = _compare(recipe, backbone, model, check_images, stage(report, 0.2, 0.9))
     parity = _parity(recipe, [row for row, _ in compared])
     files[manifest.PARITY] = _table(parity.table)
     files |= _golden_files(recipe, compared)
-    tell(report, cancelled, 0.9, "reading it back")
+    tell(report, None, 0.9, "reading it back")
     recipe_file.write(files, path, check=Runner)
     return parity
 
@@ -128,7 +127,6 @@ def _compare(
     model: ExportedModel,
     paths: Sequence[str | Path],
     report: Report | None,
-    cancelled: Cancel | None,
 ) -> list[tuple[Compared, Golden]]:
     """Every photo under both, each content once, and how it would stand among the golden images."""
     sets, found = known_sets(recipe), {}
@@ -139,7 +137,7 @@ def _compare(
             picture.name, sets.get(picture.digest, OTHER_PHOTO), picture.digest, app.score, line.score, words, others
         )
         found[picture.digest] = row, Golden(str(path), picture.name, app.score, *golden.said(app))
-        tell(report, cancelled, done / len(paths), f"comparing photo {done} of {len(paths)}")
+        tell(report, None, done / len(paths), f"comparing photo {done} of {len(paths)}")
     if not found:
         raise ExportError("there is no photo to prove the export with; name the folder that holds the good photos")
     return list(found.values())

@@ -39,8 +39,9 @@ def batches_folder() -> Path:
     return root() / "batches"
 
 
-def exports_folder() -> Path:
-    return root() / "exports"
+def export_of(digest: str) -> Path:
+    """Where the export of the recipe with this digest is kept."""
+    return root() / "exports" / f"{digest}.zip"
 
 
 def held_folder() -> Path:

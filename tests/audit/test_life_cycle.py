@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from inspect_core.audit import challenges
 from inspect_core.audit.changes import in_words, limits_changed, override
 from inspect_core.audit.entry import INSPECTION, LIMITS_CHANGED, OVERRIDE
 from inspect_core.audit.inspections import counts, defect_types, notches, of_entry, read
@@ -151,3 +152,13 @@ def test_other_limits_are_recorded_once(log):
         "first set to reject above 4",
         "reject above 4 → review above 3, reject above 4.5",
     ]
+
+
+def test_challenges_are_told_in_words(log):
+    own = {"product": "flange", "recipe": "d" * 64, "user": "Ana"}
+    challenges.record(log, [{"name": "dent", "passed": False}, {"name": "plain", "passed": True}], **own)
+    challenges.override(log, reason="lamp ordered", **own)
+    challenges.record(log, [{"name": "dent", "passed": True}], **own)
+    assert [in_words(entry) for entry in log.entries()] == [
+        "missed: dent", "may watch in spite of a missed challenge", "all challenge parts passed",
+    ]  # fmt: skip

@@ -35,6 +35,8 @@ def test_a_recipe_is_exported_with_its_proof(
     assert "every verdict is the same on the line" in app.success[0].value
     written = next((workspace / "exports").glob("*.zip"))
     assert Runner(written).digest == saved.digest == written.stem
+    app.button(key="delete-f.zip").click().run()
+    assert not written.exists()
 
 
 def test_photos_that_are_gone_are_named_with_the_remedy(

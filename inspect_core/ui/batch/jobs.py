@@ -87,7 +87,7 @@ def _judge(batch: Run, job: Job, user: str) -> None:
 
 def _inspector(batch: Run) -> Inspector:
     """The recipe as it was exported for the line, when it was: the same verdicts in less time; else with torch."""
-    path, exported = workspace.recipes_folder() / batch.recipe, workspace.exports_folder() / f"{batch.digest}.zip"
+    path, exported = workspace.recipes_folder() / batch.recipe, workspace.export_of(batch.digest)
     for place in (exported, path):
         if place.exists() and manifest.is_exported(place):
             return Runner(place, threads=1)

@@ -31,7 +31,7 @@ def section(recipe: Recipe, source: Path) -> None:
 
 def _export(recipe: Recipe, source: Path) -> None:
     key = source.name
-    path = workspace.exports_folder() / f"{recipe.digest}.zip"
+    path = workspace.export_of(str(recipe.digest))
     if path.is_file():
         _proof(path, recipe, key)
     st.markdown(

@@ -60,7 +60,7 @@ def card(path: Path, states: dict[str, str] | None) -> None:
                 "Download", _zip_of(path), file_name=f"{path.stem}.zip", mime="application/zip",
                 key=f"download-{path.name}", icon=":material/download:", on_click="ignore",
             )  # fmt: skip
-            _delete(path, in_force=state == APPROVED)
+            _delete(path, recipe.digest, in_force=state == APPROVED)
 
 
 def add_from_file() -> None:
@@ -127,7 +127,8 @@ def _open(recipe: Recipe) -> None:
     st.switch_page("pages/inspect.py")
 
 
-def _delete(path: Path, *, in_force: bool = False) -> None:
+def _delete(path: Path, digest: str | None = None, *, in_force: bool = False) -> None:
+    """digest: of the recipe, whose export goes with it; None for what is no recipe."""
     with st.popover(
         "Delete", icon=":material/delete:", disabled=in_force, help="Retire it first." if in_force else None
     ):
@@ -139,6 +140,8 @@ def _delete(path: Path, *, in_force: bool = False) -> None:
                     shutil.rmtree(path)
                 else:
                     path.unlink(missing_ok=True)
+                if digest is not None:
+                    workspace.export_of(digest).unlink(missing_ok=True)
             except (OSError, RecursionError) as error:
                 st.error(f"It could not be deleted: {shell.plain(error)}", icon=":material/error:")
                 return
