@@ -222,7 +222,7 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
     areas = document["areas"] and Areas.from_params(document["areas"])
     if areas:
         alignment = extras["alignment"]
-        areas.check(geometry["size"], alignment.digest if alignment else "", least=live[AREA])
+        areas.check(tuple(geometry["size"]), alignment.digest if alignment else "", least=live[AREA])
     return Recipe(
         product=document["product"],
         backbone=BackboneChoice(**chosen | {"taps": tuple(chosen["taps"]), "size": tuple(geometry["size"])}),
