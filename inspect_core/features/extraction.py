@@ -12,6 +12,8 @@ from torch import Tensor
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.patch_grid import POOLING, join
 from inspect_core.images.read import squash
+from inspect_core.images.tiles import TilePlan
+from inspect_core.judge.anomaly_map import default_area
 from inspect_core.package.arrays import photo_bytes
 
 
@@ -55,14 +57,39 @@ class Look:
 class Preparation:
     """Everything between the pixels of one photo and its patch features, for all detectors in one run of the network.
 
-    grid: (h, w) patches; looks: one for each detector; nearest: repeat coarse taps instead of interpolating.
+    grid: (h, w) patches; looks: one for each detector; nearest: repeat coarse taps instead of interpolating; tiles: how
+    a large photo is cut, None for one that is squashed to the network's input.
     One photo goes through at a time, so its features never depend on its neighbours.
+    Raises ValueError for tiles of another grid, or of another size than the network's input.
     """
 
     backbone: Backbone
     grid: tuple[int, int]
     looks: tuple[Look, ...]
     nearest: bool = False
+    tiles: TilePlan | None = None
+
+    def __post_init__(self) -> None:
+        if self.tiles is not None and (self.tiles.grid, self.tiles.tile) != (tuple(self.grid), self.backbone.size):
+            raise ValueError(
+                f"tiles of {self.tiles.tile} px give a grid of {self.tiles.grid}; the network takes "
+                f"{self.backbone.size} px, and the grid is {tuple(self.grid)}"
+            )
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """(height, width) to which a photo is squashed before the network sees it, whole or in tiles."""
+        return self.backbone.size if self.tiles is None else self.tiles.size
+
+    @property
+    def map_size(self) -> tuple[int, int]:
+        """(height, width) of the anomaly map."""
+        return self.backbone.size if self.tiles is None else self.tiles.map_size
+
+    @property
+    def default_area(self) -> int:
+        """The smallest area that counts unless chosen otherwise, in pixels of the map."""
+        return default_area(self.map_size) if self.tiles is None else self.tiles.default_area
 
     @cached_property
     def shapes(self) -> tuple[tuple[int, int, int, int], ...]:
@@ -92,28 +119,43 @@ class Preparation:
         """For each look a digest of everything that decides its features, to key stored ones."""
         backbone = self.backbone
         run = (backbone.name, backbone.taps, backbone.weight_digest, backbone.size, backbone.engine)
-        shared = repr((run, self.grid, POOLING, self.nearest))
+        shared = repr((run, self.grid, POOLING, self.nearest, self.tiles))
         return tuple(hashlib.sha256(f"{shared} {look.digest}".encode()).hexdigest() for look in self.looks)
 
     def features(self, pixels: np.ndarray) -> tuple[Tensor, ...]:
         """(H, W, 3) uint8 RGB of any size -> (1, h, w, k) float32 for each look, on the backbone's device."""
-        return self._join(self.backbone.tap_maps(squash(pixels, self.backbone.size)[None]))
+        picture = squash(pixels, self.size)
+        if self.tiles is None:
+            return self._join(self.backbone.tap_maps(picture[None]))
+        return self._of_tiles(picture, self.tiles)
 
     def describe(self, pixels: np.ndarray) -> tuple[tuple[Tensor, ...], np.ndarray, np.ndarray]:
-        """(`features`, embedding (1, d), logits (1, c)) of one photo in one run of the network.
+        """(`features`, embedding (1, d), logits (1, c)) of one photo; both of the whole photo, also with tiles.
 
         The features are equal to the bit to those of `features`, which stops at the last tap and is quicker. Raises
         ValueError for a network that does not end in a linear layer.
         """
         maps, embedding, logits = self.backbone.describe(squash(pixels, self.backbone.size)[None])
-        return self._join(maps), embedding.cpu().numpy(), logits.cpu().numpy()
+        features = self._join(maps) if self.tiles is None else self.features(pixels)
+        return features, embedding.cpu().numpy(), logits.cpu().numpy()
+
+    def _of_tiles(self, picture: np.ndarray, plan: TilePlan) -> tuple[Tensor, ...]:
+        """Tile after tile, so that memory does not grow with the photo but for what is kept."""
+        whole = tuple(torch.empty(shape, device=self.backbone.device) for shape in self.shapes)
+        for first in range(0, len(plan.tiles), self.backbone.at_once):
+            tiles = plan.tiles[first : first + self.backbone.at_once]
+            maps = self.backbone.tap_maps(np.stack([plan.cut(picture, tile) for tile in tiles]))
+            for all_cells, joined in zip(whole, self._join(maps), strict=True):
+                for tile, cells in zip(tiles, joined, strict=True):
+                    all_cells[0][tile.cells] = cells[tile.own]
+        return whole
 
     def _join(self, maps: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         by_tap = dict(zip(self.backbone.taps, maps, strict=True))
         return tuple(
             join(
                 [by_tap[tap] for tap in look.taps],
-                grid=self.grid,
+                grid=self.grid if self.tiles is None else self.tiles.tile_grid,
                 projection=look.columns,
                 pool=look.pool,
                 nearest=self.nearest,
