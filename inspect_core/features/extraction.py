@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from inspect_core.features.backbones import Backbone
-from inspect_core.features.patch_grid import POOLING, join
+from inspect_core.features.patch_grid import POOLING, averaged, join
 from inspect_core.images.read import squash
 from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import default_area
@@ -140,25 +140,28 @@ class Preparation:
         return features, embedding.cpu().numpy(), logits.cpu().numpy()
 
     def _of_tiles(self, picture: np.ndarray, plan: TilePlan) -> tuple[Tensor, ...]:
-        """Tile after tile, so that memory does not grow with the photo but for what is kept."""
+        """Tile after tile, so that memory does not grow with the photo but for what is kept of each.
+
+        Neighbours are averaged last, over the whole grid: within a tile they would bring in what lies beside a cut.
+        """
         whole = tuple(torch.empty(shape, device=self.backbone.device) for shape in self.shapes)
         for first in range(0, len(plan.tiles), self.backbone.at_once):
             tiles = plan.tiles[first : first + self.backbone.at_once]
             maps = self.backbone.tap_maps(np.stack([plan.cut(picture, tile) for tile in tiles]))
-            for all_cells, joined in zip(whole, self._join(maps), strict=True):
-                for tile, cells in zip(tiles, joined, strict=True):
-                    all_cells[0][tile.cells] = cells[tile.own]
-        return whole
+            for look, cells_of_all in zip(self.looks, whole, strict=True):
+                for tile, cells in zip(tiles, self._joined(look, maps, plan.tile_grid), strict=True):
+                    cells_of_all[0][tile.cells] = cells[tile.own]
+        return tuple(averaged(cells, look.pool).contiguous() for look, cells in zip(self.looks, whole, strict=True))
 
     def _join(self, maps: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return tuple(self._joined(look, maps, self.grid, pool=look.pool) for look in self.looks)
+
+    def _joined(self, look: Look, maps: tuple[Tensor, ...], grid: tuple[int, int], *, pool: int = 1) -> Tensor:
         by_tap = dict(zip(self.backbone.taps, maps, strict=True))
-        return tuple(
-            join(
-                [by_tap[tap] for tap in look.taps],
-                grid=self.grid if self.tiles is None else self.tiles.tile_grid,
-                projection=look.columns,
-                pool=look.pool,
-                nearest=self.nearest,
-            )
-            for look in self.looks
+        return join(
+            [by_tap[tap] for tap in look.taps],
+            grid=grid,
+            projection=look.columns,
+            pool=pool,
+            nearest=self.nearest,
         )

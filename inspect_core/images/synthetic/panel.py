@@ -48,7 +48,7 @@ def render(index: int, *, seed: int = 0, defect: str | None = None) -> tuple[np.
 
 
 def write(folder: str | Path, *, seed: int = 0) -> None:
-    """Write `folder/board_panel/` in the layout of MVTec AD, JPEG as `products.write`, 250 MB; it takes minutes.
+    """Write `folder/board_panel/` in the layout of MVTec AD, JPEG as `products.write`, 310 MB, in some minutes.
 
     Files that are already there under these names are replaced, others are left.
     """
