@@ -12,6 +12,7 @@ from inspect_core.features.backbones import Backbone, shared
 from inspect_core.features.extraction import Preparation, embed
 from inspect_core.guard.model import Guard
 from inspect_core.images.depth import Depth
+from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA, SIGMA, to_pixels
 from inspect_core.methods.table import JOIN
 from inspect_core.package.known_parts import Calibrated, ChallengePart
@@ -53,7 +54,8 @@ class Recipe:
     views: fitted detectors whose maps are added; live: the values in force of their live parameters and of the area,
     the pixels of the map that have to exceed a limit, by name; guard, gallery, defect_types: the product check, known
     cases and classifier, if taught; judged: photos that its limits were judged by; challenge: its challenge parts;
-    depth: as which photos are read, None takes any; digest: identity of the saved recipe, None before it is saved.
+    depth: as which photos are read, None takes any; tiles: how they are cut, None squashes them to the network's input;
+    digest: identity of the saved recipe, None before it is saved.
     """
 
     product: str
@@ -71,6 +73,7 @@ class Recipe:
     judged: tuple[Calibrated, ...] = ()
     challenge: tuple[ChallengePart, ...] = ()
     depth: Depth | None = None
+    tiles: TilePlan | None = None
     digest: str | None = None
 
     @property
@@ -78,9 +81,14 @@ class Recipe:
         """What its detector is called: the names of the methods, joined."""
         return JOIN.join(view.method for view in self.views)
 
+    @property
+    def map_size(self) -> tuple[int, int]:
+        """(height, width) of its anomaly maps."""
+        return self.backbone.size if self.tiles is None else self.tiles.map_size
+
     def prepare(self, backbone: Backbone) -> Preparation:
         """How this recipe turns a photo into patch features on a loaded backbone."""
-        return Preparation(backbone, self.grid, tuple(view.look for view in self.views), self.nearest)
+        return Preparation(backbone, self.grid, tuple(view.look for view in self.views), self.nearest, self.tiles)
 
     def revised(
         self,
@@ -119,7 +127,7 @@ class Recipe:
 def inspect(image: np.ndarray, recipe: Recipe, *, device: str = "auto", backbone: Backbone | None = None) -> Verdict:
     """What the recipe says of one part, with one run of the network; types by region take one more on what stands out.
 
-    image: (H, W, 3) uint8 RGB of any size. The anomaly map is float32 at the recipe's input size, regions are in
+    image: (H, W, 3) uint8 RGB of any size. The anomaly map is float32 at the recipe's map size, regions are in
     pixels of `image`. `backbone` spares the look-up of a loaded one; it must be the recipe's.
     Raises ValueError when the picture is not RGB bytes, or the backbone's weights cannot be found or are others.
     """
@@ -133,7 +141,7 @@ def inspect(image: np.ndarray, recipe: Recipe, *, device: str = "auto", backbone
         whole = embedding[0]
     else:
         features = preparation.features(image)
-    pixel_map = to_pixels(joined_errors(recipe.views, features, recipe.live), recipe.backbone.size, sigma=SIGMA)
+    pixel_map = to_pixels(joined_errors(recipe.views, features, recipe.live), recipe.map_size, sigma=SIGMA)
     name = None if types is None else lambda found: types.name(image, found, partial(embed, backbone=backbone), whole)
     return assemble(pixel_map, recipe.limits, image.shape[:2], area=recipe.live[AREA], check=check, name_type=name)
 

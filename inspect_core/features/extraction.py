@@ -112,7 +112,7 @@ class Preparation:
     @property
     def work_bytes(self) -> int:
         """Memory that one photo takes on its way through the network and the detectors."""
-        return photo_bytes(self.backbone.size, self.grid, sum(shape[-1] for shape in self.shapes))
+        return photo_bytes(self.backbone.size, self.grid, sum(shape[-1] for shape in self.shapes), self.tiles)
 
     @cached_property
     def keys(self) -> tuple[str, ...]:

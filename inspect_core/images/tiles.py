@@ -5,9 +5,11 @@ and is joined on cells of its own; the outer ones beside a neighbour, where the 
 out. Every cell of the whole photo so comes from exactly one tile, and always from the same place in it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 
@@ -68,6 +70,15 @@ class TilePlan:
             raise ValueError(f"overlap is {self.overlap} px; give a multiple of {2 * STEP} below {min(self.tile)}")
         if self.cell not in CELLS:
             raise ValueError(f"cell is {self.cell} px; choose one of {', '.join(map(str, CELLS))}")
+
+    @classmethod
+    def from_params(cls, params: Mapping, tile: tuple[int, int]) -> Self:
+        """The plan that `params` gave, for a network of this input. Raises ValueError as the plan itself."""
+        return cls(tuple(params["size"]), tuple(tile), params["overlap"], params["cell"])
+
+    def params(self) -> dict:
+        """What a recipe says of it; the size of a tile is that of the network."""
+        return {"size": list(self.size), "overlap": self.overlap, "cell": self.cell}
 
     @property
     def grid(self) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from inspect_core.images.depth import DEEPEST, DEPTHS
+from inspect_core.images.tiles import CELLS
 
 RESIZE_RULE = "squash, Pillow BILINEAR"
 DIRECTION = "higher is more anomalous"
@@ -99,6 +100,7 @@ FIELDS = {
     "views": _list_of(_TABLE, least=1),
     "live": _table_of(whole(0)),
     "depth": _OPTIONAL_TABLE,
+    "tiles": _OPTIONAL_TABLE,
     "limits": {"review": _FINITE, "reject": _FINITE},
     "score_direction": one_of(DIRECTION),
     "calibration": {"good": whole(0), "note": _TEXT},
@@ -129,6 +131,9 @@ DEPTH = {
     "dimmest": whole(0, DEEPEST),
 }
 """As which photos are read."""
+
+TILES = {"size": _pair(_SIDE), "overlap": whole(0), "cell": one_of(*CELLS)}
+"""How large photos are cut."""
 
 CHALLENGE = {"name": _TEXT, "good": FLAG, "verdict": one_of("accept", "review", "reject"), "score": _FINITE}
 """A challenge part."""
@@ -180,7 +185,7 @@ def check(document: Any, detectors: Mapping[str, Mapping[str, Rule]] | None) -> 
         _check(view["params"], detectors[view["name"]], f"views.{number}.params")
     for number, part in enumerate(document["challenge"]):
         _check(part, CHALLENGE, f"challenge.{number}")
-    for name, fields in (("depth", DEPTH), ("guard", GUARD), ("gallery", GALLERY), ("kinds", KINDS)):
+    for name, fields in (("depth", DEPTH), ("tiles", TILES), ("guard", GUARD), ("gallery", GALLERY), ("kinds", KINDS)):
         if document[name] is not None:
             _check(document[name], fields, name)
     if document["kinds"] is not None:

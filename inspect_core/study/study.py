@@ -296,6 +296,7 @@ class Study:
             defect_types=defect_types,
             provenance=provenance,
             depth=self.depth,
+            tiles=preparation.tiles,
         )
 
     @property

@@ -16,7 +16,7 @@ def drawn(monkeypatch):
     """Boards that tell their number, as drawing them takes a quarter of a second each."""
     numbers: list[tuple[int, str | None]] = []
 
-    def render(product, index, *, seed=0, defect=None):
+    def render(product, index, *, seed=0, defect=None, conveyor=None):
         numbers.append((index, defect))
         mask = np.zeros(BLANK.shape[:2], bool)
         side = 60 if index % 2 == 0 else 20  # every other one is too large
