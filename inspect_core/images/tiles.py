@@ -118,6 +118,11 @@ class TilePlan:
         """Features of a place for which the factors of all places take LARGEST_FACTORS."""
         return int((LARGEST_FACTORS / (4 * self.grid[0] * self.grid[1])) ** 0.5)
 
+    @property
+    def k(self) -> int:
+        """Features of a place unless chosen otherwise."""
+        return min(WANTED_K, self.largest_k)
+
     def require(self, k: int) -> None:
         """Raises ValueError with the figure when the factors of k features at every place are too large."""
         if k > self.largest_k:
@@ -142,9 +147,9 @@ def proposed(
     Raises ValueError, with the figure, for cells that leave fewer than LEAST_K.
     """
     fraction = 1.0 if smallest_defect is None else min(1.0, SEEN / smallest_defect)
-    size = tuple(max(own, STEP * round(side * fraction / STEP)) for side, own in zip(photo, tile, strict=True))
+    height, width = (max(own, STEP * round(side * fraction / STEP)) for side, own in zip(photo, tile, strict=True))
     overlap = 2 * STEP * max(1, min(tile) // (8 * STEP))
-    plans = [TilePlan(size, tile, overlap, side) for side in (CELLS if cell is None else (cell,))]
+    plans = [TilePlan((height, width), tile, overlap, side) for side in (CELLS if cell is None else (cell,))]
     plan = next((plan for plan in plans if plan.largest_k >= WANTED_K), plans[-1])
     plan.require(LEAST_K)
     return plan

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 SCHEMAS = (2, 3, 4)
 """What can be read: 2 knew one detector, judged by the largest value of its raw map; 3 did not know where the photos
-lay, nor challenge parts. None of a depth: photos of any are read, over the full range of their bytes; none of tiles: there were none.
+lay, nor challenge parts. None of a depth: photos of any are read, over the full range of their bytes. None
+of tiles: there were none.
 """
 
 

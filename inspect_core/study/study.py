@@ -67,7 +67,7 @@ class Study:
         self.method, self.seed, self.store = method, seed, store
         self.methods = methods_of(method) if isinstance(method, str) else method
         self.given = dict(parameters or {})
-        self.parameters = parameters_of(self.methods, self.given)
+        self.parameters = parameters_of(self.methods, self.given, tiles)
         nearest = published_with_nearest(backbone.name) if nearest is None else nearest
         looks = looks_of(self.methods, self.parameters, backbone, taps, seed)
         self.preparation = Preparation(backbone, grid if tiles is None else tiles.grid, looks, nearest, tiles)
