@@ -12,7 +12,9 @@ import numpy as np
 
 from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.guard.model import Guard
+from inspect_core.images.alignment import Alignment, NotLocated
 from inspect_core.images.depth import Depth
+from inspect_core.images.placement import place
 from inspect_core.images.read import read_bytes, squash
 from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA
@@ -28,9 +30,9 @@ from inspect_core.runtime.graph import (
     cells_of,
     session_of,
 )
-from inspect_core.verdict import Limits, Verdict, assemble
+from inspect_core.verdict import Limits, Region, Verdict, assemble, not_located
 
-PARTS = {"guard": Guard, "kinds": DefectTypes}
+PARTS = {"guard": Guard, "kinds": DefectTypes, "alignment": Alignment}
 """What goes to the line beside the graph, by its name in recipe.json."""
 
 
@@ -60,6 +62,7 @@ class ExportedModel:
         }
         self._guard: Guard | None = found["guard"]
         self._types: DefectTypes | None = found["kinds"]
+        self._alignment: Alignment | None = found["alignment"]
         head = self._guard is not None or self._types is not None
         self._head = [EMBEDDING, LOGITS] if head else []
         self.tiles = document["tiles"] and TilePlan.from_params(document["tiles"], self.size)
@@ -76,30 +79,41 @@ class ExportedModel:
 
         With types by region one more run of the network looks at what stands out on a part that is not accepted.
         """
+        try:
+            placement = place(image, self._alignment)
+        except NotLocated as error:
+            size = self.size if self.tiles is None else self.tiles.map_size
+            return not_located(str(error), size, area=self.area)
         if self.tiles is None:
-            pixel_map, *head = self._run(image, [MAP, *self._head])
+            pixel_map, *head = self._run(placement.at(image, self.size), [MAP, *self._head])
         else:
-            pixel_map, head = self._map_of_tiles(image, self.tiles), self._run(image, self._head) if self._head else []
+            pixel_map = self._map_of_tiles(placement.at(image, self.tiles.size), self.tiles)
+            head = self._run(placement.at(image, self.size), self._head) if self._head else []
         check = self._guard.check(*head) if self._guard is not None else None
         types = self._types
-        name = None if types is None else lambda found: types.name(image, found, self._embed, head[0][0])
-        return assemble(pixel_map[0], self.limits, image.shape[:2], area=self.area, check=check, name_type=name)
 
-    def _map_of_tiles(self, image: np.ndarray, plan: TilePlan) -> np.ndarray:
+        def name_type(found: tuple[Region, ...]) -> tuple[str, float] | None:
+            return types.name(placement.picture(image), found, self._embed, head[0][0])
+
+        return assemble(
+            pixel_map[0], self.limits, placement,
+            area=self.area, check=check, name_type=None if types is None else name_type,
+        )  # fmt: skip
+
+    def _map_of_tiles(self, picture: np.ndarray, plan: TilePlan) -> np.ndarray:
         """(1, H, W): as `Preparation.features`, tile after tile, then the second graph on all cells."""
-        picture = squash(image, plan.size)
         whole = {given.name: np.empty((1, *given.shape[1:]), np.float32) for given in self._whole.get_inputs()}
         for tile in plan.tiles:
-            found = self._session.run(list(whole), {IMAGES: plan.cut(picture, tile)[None]})
+            found = self._run(plan.cut(picture, tile), list(whole))
             for cells, own in zip(whole.values(), found, strict=True):
                 cells[0][:, *tile.cells] = own[0][:, *tile.own]
         return self._whole.run([MAP], whole)[0]
 
     def _embed(self, image: np.ndarray) -> np.ndarray:
-        return self._run(image, [EMBEDDING])[0][0]
+        return self._run(squash(image, self.size), [EMBEDDING])[0][0]
 
-    def _run(self, image: np.ndarray, outputs: list[str]) -> list[np.ndarray]:
-        return self._session.run(outputs, {IMAGES: squash(image, self.size)[None]})
+    def _run(self, picture: np.ndarray, outputs: list[str]) -> list[np.ndarray]:
+        return self._session.run(outputs, {IMAGES: picture[None]})
 
 
 class Runner:
@@ -145,11 +159,11 @@ class Runner:
             with refusing(self.path, f"golden image {known.file} cannot be inspected"):
                 verdict = self.inspect(read_bytes(package.read(known.file), known.file, self.depth).pixels)
             expected = known.verdict, known.reason, known.defect_type
-            if golden.said(verdict) != expected or not abs(verdict.score - known.score) <= most:
+            if golden.said(verdict) != expected or not golden.difference(verdict.score, known.score) <= most:
                 raise RecipeError(
                     f"{self.path.name}: golden image {known.file} ({known.name}) gets "
-                    f"{_words(golden.said(verdict))} with score {verdict.score:.6g} on this PC, and got "
-                    f"{_words(expected)} with {known.score:.6g} where it was exported; do not inspect with it here: "
+                    f"{_words(golden.said(verdict))} with score {verdict.score} on this PC, and got "
+                    f"{_words(expected)} with {known.score} where it was exported; do not inspect with it here: "
                     "install the versions of requirements-line.txt, or export it again on this PC"
                 )
 

@@ -11,6 +11,8 @@ from torch import Tensor
 
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.patch_grid import POOLING, averaged, join
+from inspect_core.images.alignment import Alignment
+from inspect_core.images.placement import Placement, place
 from inspect_core.images.read import squash
 from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import default_area
@@ -57,8 +59,9 @@ class Look:
 class Preparation:
     """Everything between the pixels of one photo and its patch features, for all detectors in one run of the network.
 
-    grid: (h, w) patches; looks: one for each detector; nearest: repeat coarse taps instead of interpolating; tiles: how
-    a large photo is cut, None for one that is squashed to the network's input.
+    grid: (h, w) patches; looks: one for each detector; nearest: repeat coarse taps instead of interpolating; alignment:
+    over whose reference photos are laid, None takes them as they are; tiles: how large photos are cut, None squashes
+    them to the network's input.
     One photo goes through at a time, so its features never depend on its neighbours.
     Raises ValueError for tiles of another grid, or of another size than the network's input.
     """
@@ -67,6 +70,7 @@ class Preparation:
     grid: tuple[int, int]
     looks: tuple[Look, ...]
     nearest: bool = False
+    alignment: Alignment | None = None
     tiles: TilePlan | None = None
 
     def __post_init__(self) -> None:
@@ -90,6 +94,10 @@ class Preparation:
     def default_area(self) -> int:
         """The smallest area that counts unless chosen otherwise, in pixels of the map."""
         return default_area(self.map_size) if self.tiles is None else self.tiles.default_area
+
+    def place(self, pixels: np.ndarray) -> Placement:
+        """How a photo, (H, W, 3) uint8 RGB, is looked at. Raises NotLocated when its part is not found."""
+        return place(pixels, self.alignment)
 
     @cached_property
     def shapes(self) -> tuple[tuple[int, int, int, int], ...]:
@@ -119,25 +127,39 @@ class Preparation:
         """For each look a digest of everything that decides its features, to key stored ones."""
         backbone = self.backbone
         run = (backbone.name, backbone.taps, backbone.weight_digest, backbone.size, backbone.engine)
-        shared = repr((run, self.grid, POOLING, self.nearest, self.tiles))
+        shared = repr((run, self.grid, POOLING, self.nearest, self.alignment and self.alignment.digest, self.tiles))
         return tuple(hashlib.sha256(f"{shared} {look.digest}".encode()).hexdigest() for look in self.looks)
 
-    def features(self, pixels: np.ndarray) -> tuple[Tensor, ...]:
-        """(H, W, 3) uint8 RGB of any size -> (1, h, w, k) float32 for each look, on the backbone's device."""
-        picture = squash(pixels, self.size)
+    def features(self, pixels: np.ndarray, placement: Placement | None = None) -> tuple[Tensor, ...]:
+        """(H, W, 3) uint8 RGB of any size -> (1, h, w, k) float32 for each look, on the backbone's device.
+
+        placement: of the photo, looked for when not given. Raises NotLocated as `place`.
+        """
+        picture = self.picture(pixels, placement)
         if self.tiles is None:
             return self._join(self.backbone.tap_maps(picture[None]))
         return self._of_tiles(picture, self.tiles)
 
-    def describe(self, pixels: np.ndarray) -> tuple[tuple[Tensor, ...], np.ndarray, np.ndarray]:
+    def describe(
+        self, pixels: np.ndarray, placement: Placement | None = None
+    ) -> tuple[tuple[Tensor, ...], np.ndarray, np.ndarray]:
         """(`features`, embedding (1, d), logits (1, c)) of one photo; both of the whole photo, also with tiles.
 
         The features are equal to the bit to those of `features`, which stops at the last tap and is quicker. Raises
-        ValueError for a network that does not end in a linear layer.
+        ValueError for a network that does not end in a linear layer, and NotLocated.
         """
-        maps, embedding, logits = self.backbone.describe(squash(pixels, self.backbone.size)[None])
-        features = self._join(maps) if self.tiles is None else self.features(pixels)
+        placement = placement or self.place(pixels)
+        maps, embedding, logits = self.backbone.describe(self.whole(pixels, placement)[None])
+        features = self._join(maps) if self.tiles is None else self.features(pixels, placement)
         return features, embedding.cpu().numpy(), logits.cpu().numpy()
+
+    def picture(self, pixels: np.ndarray, placement: Placement | None = None) -> np.ndarray:
+        """(height, width, 3) uint8: a photo as the network sees it, whole or in tiles; otherwise as `features`."""
+        return (placement or self.place(pixels)).at(pixels, self.size)
+
+    def whole(self, pixels: np.ndarray, placement: Placement | None = None) -> np.ndarray:
+        """(height, width, 3) uint8: a photo at the network's input, also with tiles; otherwise as `features`."""
+        return (placement or self.place(pixels)).at(pixels, self.backbone.size)
 
     def _of_tiles(self, picture: np.ndarray, plan: TilePlan) -> tuple[Tensor, ...]:
         """Tile after tile, so that memory does not grow with the photo but for what is kept of each.
