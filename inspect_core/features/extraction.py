@@ -2,8 +2,9 @@
 
 import hashlib
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import torch
@@ -94,6 +95,11 @@ class Preparation:
     def default_area(self) -> int:
         """The smallest area that counts unless chosen otherwise, in pixels of the map."""
         return default_area(self.map_size) if self.tiles is None else self.tiles.default_area
+
+    @property
+    def untiled(self) -> Self:
+        """The same for photos that are squashed to the network's input, on the grid of a tile."""
+        return self if self.tiles is None else replace(self, grid=self.tiles.tile_grid, tiles=None)
 
     def place(self, pixels: np.ndarray) -> Placement:
         """How a photo, (H, W, 3) uint8 RGB, is looked at. Raises NotLocated when its part is not found."""

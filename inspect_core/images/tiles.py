@@ -19,13 +19,13 @@ CELLS = (8, 16, 32)
 """Sides of a cell, pixels at the working size."""
 MAP_PIXELS = 8
 """Sides of a cell on the anomaly map: those of a cell of 256 pixels on a grid of 32, whatever the cell covers."""
-AREA = 128
-"""Pixels of the map: the smallest area that counts, two cells, however large the photo is."""
+LARGEST_AREA = 128
+"""Pixels of the map, two cells: the smallest area that counts is at most this, however large the photo is."""
 OVERLAP = 2 * STEP
 LARGEST_SIDE = 16384
 """Of the working size."""
-SEEN = 8
-"""Pixels of a defect that a network sees: a cell of 256 pixels on a grid of 32."""
+SEEN = 16
+"""Pixels of a defect that a network sees well enough to tell it from the differences of good parts."""
 WANTED_K, LEAST_K = 50, 20
 """Features of a place that cells are chosen for, and the fewest that make sense."""
 LARGEST_FACTORS = 256 * 10**6
@@ -97,8 +97,8 @@ class TilePlan:
 
     @property
     def default_area(self) -> int:
-        """The smallest area that counts unless chosen otherwise, in pixels of the map."""
-        return AREA
+        """The smallest area that counts unless chosen otherwise, in pixels of the map: that of a defect of SEEN."""
+        return min(LARGEST_AREA, (SEEN * MAP_PIXELS // self.cell) ** 2)
 
     @cached_property
     def tiles(self) -> tuple[Tile, ...]:
@@ -122,6 +122,14 @@ class TilePlan:
     def k(self) -> int:
         """Features of a place unless chosen otherwise."""
         return min(WANTED_K, self.largest_k)
+
+    def sentence(self) -> str:
+        """For a user: what becomes of a photo, and what a detector that learns every place takes."""
+        megabytes = 4e-6 * self.grid[0] * self.grid[1] * self.k**2
+        return (
+            f"Each photo is brought to {_sides(self.size)} and seen in {len(self.tiles)} tiles of {_sides(self.tile)}; "
+            f"cells of {self.cell} px, k = {self.k}, {megabytes:,.0f} MB of factors."
+        )
 
     def require(self, k: int) -> None:
         """Raises ValueError with the figure when the factors of k features at every place are too large."""

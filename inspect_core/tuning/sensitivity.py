@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from torch import Tensor
 
+from inspect_core.judge.anomaly_map import AREA
 from inspect_core.judge.metrics import aupro, auroc, fpr_at_tpr
 from inspect_core.methods.method import Detector
 from inspect_core.study.scored_photos import ScoredPhotos
@@ -89,7 +90,8 @@ def over_refits(
             continue
         chosen = dict(live) | {refit.live: stop_explaining(refit.detector, refit.stops, fraction)}
         views = [*scored.views[:view], refit, *scored.views[view + 1 :]]
-        other = ScoredPhotos([replace(own, only=(own.value(chosen),)) for own in views], scored.grid, scored.size)
+        alone = [replace(own, only=(own.value(chosen),)) for own in views]
+        other = ScoredPhotos(alone, scored.grid, scored.size, area=scored.live[AREA])
         for i, photo in enumerate(scored.photos):
             other = other.with_photo(photo, features_of(i))
             tell((i + 1) / photos)

@@ -69,6 +69,7 @@ def teach(order: Order, store: Store, report: Report) -> Taught:
         taps=seen,
         area=order.area,
         alignment=order.alignment,
+        tiles=order.tiles,
         seed=order.seed,
     )
     with device_lock(backbone.device):
@@ -104,6 +105,8 @@ def _with_detector(order: Order, store: Store, report: Report) -> tuple[Order, s
     """The order with a detector named, and why it is that one; None when it was named before."""
     if order.method is not None:
         return order, None
+    if order.tiles is not None:
+        return replace(order, method=ALONE), "Large photos in tiles are learned position by position."
     photos = order.photos
     if not photos.calibrate and not crossed(photos.fit, photos.groups, seed=order.seed):
         return replace(order, method=ALONE), "Too few photos to compare detectors; the localized one needs fewest."
