@@ -26,8 +26,8 @@ LARGEST_SIDE = 16384
 """Of the working size."""
 SEEN = 16
 """Pixels of a defect that a network sees well enough to tell it from the differences of good parts."""
-WANTED_K, LEAST_K = 50, 20
-"""Features of a place that cells are chosen for, and the fewest that make sense."""
+USUAL_K, WANTED_K, LEAST_K = 50, 32, 20
+"""Features of a place unless memory is short, those that cells are chosen for, and the fewest that make sense."""
 LARGEST_FACTORS = 256 * 10**6
 """Bytes of the factors of a detector that learns every place."""
 
@@ -121,7 +121,7 @@ class TilePlan:
     @property
     def k(self) -> int:
         """Features of a place unless chosen otherwise."""
-        return min(WANTED_K, self.largest_k)
+        return min(USUAL_K, self.largest_k)
 
     def sentence(self) -> str:
         """For a user: what becomes of a photo, and what a detector that learns every place takes."""

@@ -72,19 +72,19 @@ def test_what_is_proposed_stays_within_memory(photo, smallest):
 def test_twelve_megapixels_in_cells_of_8_px_are_refused_with_the_figure():
     with pytest.raises(ValueError, match=r"k = 20 at 376 × 500 places takes 301 MB .* at most 256 MB .* use k = 18"):
         proposed((3000, 4000), cell=8)
-    assert proposed((3000, 4000)).cell == 32
+    assert proposed((3000, 4000)).cell == 16
+    assert proposed((6000, 8000)).cell == 32
 
 
 def test_the_photo_is_made_as_small_as_the_smallest_defect_allows():
-    assert proposed((3000, 4000), 4).size == (3008, 4000)
-    smaller = proposed((3000, 4000), 40)
-    assert 8 <= 40 * smaller.size[1] / 4000 < 8.5
+    assert proposed((3000, 4000), 10).size == (3008, 4000)
+    assert proposed((3000, 4000), 40).size == (1216, 1600), "16 of 40 px are left"
     assert proposed((300, 200), 100).size == (256, 256)
 
 
 def test_tiles_are_recommended_when_squashing_leaves_too_little_of_a_defect():
     pays, sentence = recommendation((3000, 4000), 20, (256, 256))
     assert pays
-    assert sentence.startswith("A defect of 20 px is 1.3 px after squashing to 256 × 256 px")
+    assert sentence.startswith("A defect of 20 px is 1.3 px after squashing to 256 × 256 px; 16 px are needed")
     assert sentence.endswith("use tiles.")
     assert not recommendation((320, 320), 20, (256, 256))[0]
