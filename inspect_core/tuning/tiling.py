@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from inspect_core.images.samples import Sample
 from inspect_core.images.tiles import CELLS, TilePlan, proposed, recommendation
 
-OFF, AUTO = "off", "auto"
-CHOICES = (OFF, AUTO, *map(str, CELLS))
-"""Not at all; when the smallest defect that matters asks for it; always, in cells of so many pixels."""
+OFF, AUTO, ON = "off", "auto", "on"
+CHOICES = (OFF, AUTO, ON, *map(str, CELLS))
+"""Not at all; when the smallest defect that matters asks for it; always, in cells as fine as memory allows, or of so
+many pixels.
+"""
 
 
 def tiled(
@@ -28,5 +30,5 @@ def tiled(
         raise ValueError("tiles are chosen by the smallest defect that matters; give it, in pixels of the photos")
     if choice == OFF or (choice == AUTO and not pays):
         return None, said
-    plan = proposed(photo, smallest_defect, tile=size, cell=None if choice == AUTO else int(choice))
+    plan = proposed(photo, smallest_defect, tile=size, cell=int(choice) if choice.isdecimal() else None)
     return plan, (*said, plan.sentence())

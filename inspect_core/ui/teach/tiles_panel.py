@@ -6,7 +6,7 @@ import streamlit as st
 
 from inspect_core.images.samples import Sample
 from inspect_core.images.tiles import CELLS, TilePlan
-from inspect_core.tuning.tiling import AUTO, OFF, tiled
+from inspect_core.tuning.tiling import OFF, ON, tiled
 from inspect_core.ui import shell
 
 LARGE = 2
@@ -24,22 +24,21 @@ def choose_tiles(photos: Sequence[Sample], size: tuple[int, int]) -> TilePlan | 
             help="Its longer side, in pixels of the photos as taken.",
         )  # fmt: skip
         cell = right.selectbox(
-            "Cells", [AUTO, *map(str, CELLS)], key="tile_cell", format_func=lambda each: _CELLS.get(each, f"{each} px"),
+            "Cells", [ON, *map(str, CELLS)], key="tile_cell", format_func=lambda each: _CELLS.get(each, f"{each} px"),
             help="Of each cell is learned what is normal there. Finer cells find where a defect is more closely, and "
             "take more memory or leave fewer features.",
         )  # fmt: skip
         try:
             _, said = tiled(OFF, photos, smallest, size)
-            proposed, _ = tiled(AUTO, photos, smallest, size)
             st.markdown(shell.plain(" ".join(said)))
             wanted = st.toggle(
-                "See each photo in tiles", value=proposed is not None, key=f"tiles-{proposed is not None}",
+                "See each photo in tiles", key="tiles",
                 help="Each photo is cut into overlapping tiles that the network sees one by one, and judged as a "
                 "whole. Takes as many times longer as there are tiles.",
             )  # fmt: skip
             if not wanted:
                 return None
-            plan, said = tiled(str(CELLS[-1]) if cell == AUTO and proposed is None else cell, photos, smallest, size)
+            plan, said = tiled(cell, photos, smallest, size)
         except ValueError as error:
             st.error(shell.plain(error), icon=":material/error:")
             return None
@@ -47,4 +46,4 @@ def choose_tiles(photos: Sequence[Sample], size: tuple[int, int]) -> TilePlan | 
     return plan
 
 
-_CELLS = {AUTO: "as fine as memory allows"}
+_CELLS = {ON: "as fine as memory allows"}
