@@ -13,6 +13,7 @@ import numpy as np
 from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.guard.model import Guard
 from inspect_core.images.alignment import Alignment, NotLocated
+from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
 from inspect_core.images.placement import place
 from inspect_core.images.read import read_bytes, squash
@@ -30,7 +31,7 @@ from inspect_core.runtime.graph import (
     cells_of,
     session_of,
 )
-from inspect_core.verdict import Limits, Region, Verdict, assemble, not_located
+from inspect_core.verdict import Limits, Region, Verdict, assemble, inspected, not_located
 
 PARTS = {"guard": Guard, "kinds": DefectTypes, "alignment": Alignment}
 """What goes to the line beside the graph, by its name in recipe.json."""
@@ -63,9 +64,11 @@ class ExportedModel:
         self._guard: Guard | None = found["guard"]
         self._types: DefectTypes | None = found["kinds"]
         self._alignment: Alignment | None = found["alignment"]
+        self._areas = document["areas"] and Areas.from_params(document["areas"])
         head = self._guard is not None or self._types is not None
         self._head = [EMBEDDING, LOGITS] if head else []
         self.tiles = document["tiles"] and TilePlan.from_params(document["tiles"], self.size)
+        self.map_size = self.size if self.tiles is None else self.tiles.map_size
         seen = [MAP] if self.tiles is None else cells_of(len(document["views"]))
         photos = [(IMAGES, "tensor(uint8)", [*self.size, 3])]
         self._session = _session(graphs, manifest.MODEL, photos, [*seen, *self._head], threads)
@@ -82,8 +85,7 @@ class ExportedModel:
         try:
             placement = place(image, self._alignment)
         except NotLocated as error:
-            size = self.size if self.tiles is None else self.tiles.map_size
-            return not_located(str(error), size, area=self.area)
+            return not_located(str(error), self.map_size, area=self.area)
         if self.tiles is None:
             pixel_map, *head = self._run(placement.at(image, self.size), [MAP, *self._head])
         else:
@@ -96,8 +98,8 @@ class ExportedModel:
             return types.name(placement.picture(image), found, self._embed, head[0][0])
 
         return assemble(
-            pixel_map[0], self.limits, placement,
-            area=self.area, check=check, name_type=None if types is None else name_type,
+            inspected(pixel_map[0], placement.empty(self.map_size), self._areas), self.limits, placement,
+            area=self.area, areas=self._areas, check=check, name_type=None if types is None else name_type,
         )  # fmt: skip
 
     def _map_of_tiles(self, picture: np.ndarray, plan: TilePlan) -> np.ndarray:

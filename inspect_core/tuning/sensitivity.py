@@ -90,8 +90,8 @@ def over_refits(
             continue
         chosen = dict(live) | {refit.live: stop_explaining(refit.detector, refit.stops, fraction)}
         views = [*scored.views[:view], refit, *scored.views[view + 1 :]]
-        alone = [replace(own, only=(own.value(chosen),)) for own in views]
-        other = ScoredPhotos(alone, scored.grid, scored.size, area=scored.live[AREA])
+        only = [replace(own, only=(own.value(chosen),)) for own in views]
+        other = ScoredPhotos(only, scored.grid, scored.size, area=scored.live[AREA], areas=scored.areas)
         for i, photo in enumerate(scored.photos):
             other = other.with_photo(photo, features_of(i))
             tell((i + 1) / photos)

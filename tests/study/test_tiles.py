@@ -93,7 +93,7 @@ def test_a_defect_across_a_cut_is_one_region_in_pixels_of_the_photo(study, tiled
     photo = next(photo for photo in study.photos if photo.kind == "good" and photo.part == "judge")
     pixels = read(photo.path).pixels.copy()
     height, width = pixels.shape[:2]
-    cut = [tile.cells[1].stop for tile in PLAN.tiles][0] * PLAN.cell * width // PLAN.size[1]
+    cut = next(tile.cells[1].stop for tile in PLAN.tiles) * PLAN.cell * width // PLAN.size[1]
     y = height // 2
     pixels[y - 12 : y + 12, cut - 12 : cut + 12] = (255, 0, 255)
     score = study.scores()[study.results.index(photo.name)]
