@@ -2,7 +2,7 @@
 
 The photo is squashed once to a working size. Every tile, as large as the network's input, goes through the same network
 and is joined on cells of its own; the outer ones beside a neighbour, where the network saw its own padding, are left
-out. Every cell of the whole photo so comes from exactly one tile, and always from the same place in it.
+out. So every cell of the whole photo comes from exactly one tile, and always from the same place in it.
 """
 
 from collections.abc import Mapping
@@ -18,10 +18,9 @@ STEP = 32
 CELLS = (8, 16, 32)
 """Sides of a cell, pixels at the working size."""
 MAP_PIXELS = 8
-"""Sides of a cell on the anomaly map: those of a cell of 256 pixels on a grid of 32, whatever the cell covers."""
+"""Side of a cell on the anomaly map, whatever it covers of the photo: as on a grid of 32 × 32 at 256 pixels."""
 LARGEST_AREA = 128
 """Pixels of the map, two cells: the smallest area that counts is at most this, however large the photo is."""
-OVERLAP = 2 * STEP
 LARGEST_SIDE = 16384
 """Of the working size."""
 SEEN = 16
@@ -56,7 +55,7 @@ class TilePlan:
 
     size: tuple[int, int]
     tile: tuple[int, int] = (256, 256)
-    overlap: int = OVERLAP
+    overlap: int = 2 * STEP
     cell: int = STEP
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ from inspect_core.features.store import Store
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.method import Costs
 from inspect_core.methods.table import METHODS, methods_in, methods_of, parameters_of
-from inspect_core.tuning.comparison import DEFAULT, quick
+from inspect_core.tuning.comparison import ALONE, DEFAULT, quick
 from inspect_core.tuning.trial import MOST_GOOD, PASTED
 from inspect_core.view import costs_of, looks_of, with_taps
 
@@ -52,7 +52,7 @@ def forecast(
     """The cost of teaching `fit` photos and scoring `shown` ones, from timing one grey photo on this machine.
 
     The photos to fit go through the network twice: for their patches, and as a whole for the product check. method
-    None: a comparison of the quick detectors comes first.
+    None: a comparison of the quick detectors comes first, but for large photos in tiles.
 
     Raises ValueError when the backbone cannot be loaded, a parameter is unknown, or teaching would take more memory
     than LARGEST_FIT.
@@ -66,7 +66,7 @@ def forecast(
             store=store,
         )  # fmt: skip
         return replace(then, seconds=first.seconds + then.seconds, memory=max(first.memory, then.memory))
-    method = method or DEFAULT
+    method = method or ALONE
     methods, chosen = methods_of(method), parameters_of(methods_of(method), parameters, tiles)
     loaded, seen = with_taps(methods, backbone, taps=taps, size=size)
     preparation = _prepared(loaded, grid, looks_of(methods, chosen, loaded, seen, 0), tiles)

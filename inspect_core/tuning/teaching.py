@@ -12,13 +12,12 @@ from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.study import Study
 from inspect_core.tuning.aligning import aligned, on_alignment
 from inspect_core.tuning.compare import compare
-from inspect_core.tuning.comparison import DEFAULT, quick
+from inspect_core.tuning.comparison import ALONE, DEFAULT, quick
 from inspect_core.tuning.guard_training import train_guard
 from inspect_core.tuning.order import Order
 from inspect_core.tuning.suggest import Suggestion, fit_as_suggested
 from inspect_core.view import with_taps
 
-ALONE = "mahalanobis"
 COMPARING = 0.6
 """Of the progress of teaching that compares first: the photos are read then, and stored."""
 MOST_COMPARED = 300

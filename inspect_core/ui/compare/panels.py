@@ -33,7 +33,11 @@ def start(order: Order) -> None:
     if detectors:
         shown = len(order.photos.calibrate) + len(order.photos.choose) + len(order.photos.judge)
         fit = len(order.photos.fit)
-        seconds = _forecast(order.backbone, order.size, order.grid, order.tiles, tuple(detectors), fit, shown)
+        try:
+            seconds = _forecast(order.backbone, order.size, order.grid, order.tiles, tuple(detectors), fit, shown)
+        except ValueError as error:
+            st.error(f"{shell.plain(error)}; or compare fewer detectors.", icon=":material/error:")
+            return
         words = (
             f"Takes about {shell.duration(seconds)} on this machine: every method is fitted once to "
             f"{len(order.photos.fit)} good photos and scores {shown} others. You can go on meanwhile."
