@@ -123,11 +123,11 @@ class TilePlan:
         return min(USUAL_K, self.largest_k)
 
     def sentence(self) -> str:
-        """For a user: what becomes of a photo, and what a detector that learns every place takes."""
-        megabytes = 4e-6 * self.grid[0] * self.grid[1] * self.k**2
+        """For a user: what becomes of a photo, and how much can be learned of a place."""
+        rows, columns = self.grid
         return (
-            f"Each photo is brought to {_sides(self.size)} and seen in {len(self.tiles)} tiles of {_sides(self.tile)}; "
-            f"cells of {self.cell} px, k = {self.k}, {megabytes:,.0f} MB of factors."
+            f"Each photo is brought to {_sides(self.size)} and seen in {len(self.tiles)} tiles of {_sides(self.tile)}, "
+            f"on {columns} × {rows} cells of {self.cell} px; k is at most {self.largest_k}."
         )
 
     def require(self, k: int) -> None:
