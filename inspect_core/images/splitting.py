@@ -105,11 +105,11 @@ def _to_choose_by(defects: Sequence[Sample], seed: int) -> list[Sample]:
 
 
 def crossed(
-    samples: Sequence[Sample], groups: Mapping[str, str], *, seed: int
+    samples: Sequence[Sample], groups: Mapping[str, str], *, seed: int, most: int | None = MOST_CROSSED
 ) -> list[tuple[list[Sample], list[Sample]]]:
     """(fold, all but the fold) for each of CROSSED folds that no group crosses; none with fewer groups than folds.
 
-    Of many samples every second, third, ... stands in its fold, so that all folds together hold about MOST_CROSSED.
+    Of many samples every second, third, ... stands in its fold, so that all folds together hold about `most`; None: all.
     """
     labels = [groups.get(sample.name, sample.name) for sample in samples]
     names = sorted(set(labels))
@@ -123,7 +123,7 @@ def crossed(
     for fold in range(CROSSED):
         inside = [sample for sample, side in zip(samples, sides, strict=True) if side == fold]
         others = [sample for sample, side in zip(samples, sides, strict=True) if side != fold]
-        pairs.append((inside[:: max(1, -(-len(samples) // MOST_CROSSED))], others))
+        pairs.append((inside[:: 1 if most is None else max(1, -(-len(samples) // most))], others))
     return pairs
 
 
