@@ -12,7 +12,7 @@ _PER_DEVIATION = 1.4826
 def distances(values: np.ndarray, *, least: float) -> np.ndarray:
     """(n,) how far each value lies above the median, in robust standard deviations; 0 for fewer than FEWEST.
 
-    least: taken for the deviation when that is smaller, so that nothing stands out by a difference that does not matter.
+    least: taken for the deviation when that is smaller, so that no difference stands out that does not matter.
     """
     if len(values) < FEWEST:
         return np.zeros(len(values))

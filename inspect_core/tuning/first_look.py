@@ -48,13 +48,14 @@ Folds = Sequence[tuple[Sequence[Sample], Sequence[Sample]]]
 
 @dataclass(frozen=True)
 class Seen:
-    """A good photo and what stands out in it; unlike: its score over the median of all, higher is stranger; 1 with too
-    few photos to compare.
+    """A good photo and what stands out in it; unlike: its score over the median of all, higher is stranger, 1 with too
+    few photos to compare; place: centre of its strangest patch, (x, y) from 0 to 1 of the photo, None without one.
     """
 
     sample: Sample
     findings: tuple[Finding, ...]
     unlike: float = 1.0
+    place: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -98,9 +99,9 @@ def first_look(samples: Samples, order: Order, store: Store, report: Report) -> 
         for first, *others in copies:
             for i in others:
                 share = alike(photos[first].hash, photos[i].hash)
-                sentence = f"Nearly the same picture as {samples.good[first].name}: {share:.0%} alike."
+                sentence = f"Nearly the same picture as {samples.good[first].name}: {100 * share:.0f} % alike."
                 found[i].append(Finding(COPY, sentence))
-        unlike = np.ones(len(photos))
+        unlike, places = np.ones(len(photos)), [None] * len(photos)
         groups = _together(samples, copies)
         folds = crossed(samples.good, groups, seed=order.seed, most=None)
         if folds and len(photos) >= FEWEST:
@@ -110,11 +111,12 @@ def first_look(samples: Samples, order: Order, store: Store, report: Report) -> 
                 Split(samples.good, (), (), groups=groups), backbone, store, method=methods, grid=order.grid,
                 taps=taps, seed=order.seed,
             ).extract(stage(report, 0.4, 0.8))  # fmt: skip
-            scores = _scores(study, folds, stage(report, 0.8, 1.0))
+            scores, places = _scores(study, folds, stage(report, 0.8, 1.0))
             unlike = scores / max(float(np.median(scores)), np.finfo(np.float32).tiny)
             _note_unlike(found, unlike)
     seen = [
-        Seen(sample, tuple(own), float(score)) for sample, own, score in zip(samples.good, found, unlike, strict=True)
+        Seen(sample, tuple(own), float(score), place)
+        for sample, own, score, place in zip(samples.good, found, unlike, places, strict=True)
     ]
     seen.sort(key=lambda one: (-max((finding.distance for finding in one.findings), default=-1.0), -one.unlike))
     return FirstLook(tuple(seen), tuple(skipped))
@@ -180,8 +182,10 @@ def _note_foreign(found: list[list[Finding]], scores: np.ndarray) -> None:
             ))  # fmt: skip
 
 
-def _scores(study: Study, folds: Folds, report: Report) -> np.ndarray:
-    """(n,) score of each photo to fit, in their order, by a detector that learned the photos of the other folds."""
+def _scores(study: Study, folds: Folds, report: Report) -> tuple[np.ndarray, list[tuple[float, float] | None]]:
+    """(n,) score of each photo to fit by a detector that learned the photos of the other folds, and its strangest
+    place; of a photo that was damaged meanwhile the median, and None.
+    """
     positions = [number for number, name in enumerate(study.methods) if name in VIEWS] or [0]
     scored, count = None, len(study.split.fit)
     for fold, others in folds:
@@ -196,11 +200,14 @@ def _scores(study: Study, folds: Folds, report: Report) -> np.ndarray:
                 errors = [view.sweep(photo[1][i], view.stops) for view, i in zip(views, positions, strict=True)]
                 scored = scored.with_errors(photo[0], errors)
     if scored is None:
-        return np.ones(count)
-    names = [photo.name for photo in scored.photos]
-    by_name = dict(zip(names, scored.calibration_scores().tolist(), strict=True))
-    usual = float(np.median(list(by_name.values())))
-    return np.array([by_name.get(sample.name, usual) for sample in study.split.fit])
+        raise ValueError("there are too few photos to compare; add good photos")
+    scores, (height, width) = scored.calibration_scores(), study.preparation.grid
+    found = {}
+    for photo, score, errors in zip(scored.photos, scores.tolist(), scored.grid_errors(), strict=True):
+        row, column = divmod(int(errors.argmax()), width)
+        found[photo.name] = score, ((column + 0.5) / width, (row + 0.5) / height)
+    kept = [found.get(sample.name, (float(np.median(scores)), None)) for sample in study.split.fit]
+    return np.array([score for score, _ in kept]), [place for _, place in kept]
 
 
 def _note_unlike(found: list[list[Finding]], unlike: np.ndarray) -> None:
