@@ -48,6 +48,11 @@ def is_list(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES
 
 
+def folder_of(path: Path) -> Path:
+    """Where the photos of a list lie; any other path as it is."""
+    return path.parent if is_list(path) and path.is_file() else path
+
+
 def listed(
     path: Path, files: Iterable[PurePosixPath], problems: Mapping[str, str]
 ) -> tuple[dict[PurePosixPath, Place], dict[PurePosixPath, Marks], list[Skipped]]:

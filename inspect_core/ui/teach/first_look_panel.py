@@ -17,7 +17,7 @@ from inspect_core.images.read import ImageError, read
 from inspect_core.images.samples import Samples, counted
 from inspect_core.images.splitting import Split
 from inspect_core.runtime.jobs import Busy, Job
-from inspect_core.tuning.first_look import FirstLook, Seen, first_look
+from inspect_core.tuning.first_look import UNLIKE, FirstLook, Seen, first_look
 from inspect_core.tuning.order import Order
 from inspect_core.ui import shell
 from inspect_core.ui.teach import teaching
@@ -116,7 +116,7 @@ def _gallery(look: FirstLook, key: str, left: set[str]) -> None:
     shown = [seen for seen in look.photos if _belongs(seen, chosen)]
     with st.container(horizontal=True, vertical_alignment="center"):
         names = [seen.sample.name for seen in shown]
-        if chosen != REST and len(shown) > 1:
+        if chosen in topics and len(shown) > 1:
             st.button(
                 f"Leave out these {len(shown)}", icon=":material/playlist_remove:", key=f"look-all-{key}",
                 on_click=_leave_topic, args=(key, chosen), disabled=left.issuperset(names),
@@ -133,21 +133,16 @@ def _gallery(look: FirstLook, key: str, left: set[str]) -> None:
 
 
 def _cell(seen: Seen, key: str, *, is_out: bool) -> None:
-    sample, name = seen.sample, shell.plain(seen.sample.name)
+    sample = seen.sample
+    ring = seen.place if _belongs(seen, UNLIKE) or not seen.findings else None
     try:
-        picture = _picture(key, sample.name, sample.path, sample.depth, seen.place if seen.unlike > 1 else None)
+        picture = _picture(key, sample.name, sample.path, sample.depth, ring)
         st.image(picture, width="stretch", alt=f"{sample.name}{', left out' if is_out else ''}")
     except ImageError as error:
         st.caption(f":material/broken_image: {shell.plain(error)}")
-    st.checkbox(
-        "Leave out", value=is_out, key=f"leave-{key}-{sample.name}", on_change=_leave, args=(key, sample.name),
-        help=name,
-    )  # fmt: skip
-    for finding in seen.findings:
-        st.caption(shell.plain(finding.sentence))
-    if not seen.findings:
-        st.caption(f"Scores {seen.unlike:.2f} times the median.")
-    st.caption(f"{'~~' if is_out else ''}{name}{'~~' if is_out else ''}")
+    st.checkbox("Leave out", value=is_out, key=f"leave-{key}-{sample.name}", on_change=_leave, args=(key, sample.name))
+    sentences = [finding.sentence for finding in seen.findings] or [f"Scores {seen.unlike:.2f} times the median."]
+    st.caption(f"**{shell.plain(sample.name)}**  \n{shell.plain(' '.join(sentences))}")
 
 
 def _belongs(seen: Seen, topic: str) -> bool:

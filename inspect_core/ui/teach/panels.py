@@ -24,7 +24,7 @@ from inspect_core.images.folders import (
     ungrouped,
 )
 from inspect_core.images.listing import walk
-from inspect_core.images.manifests.listed import is_list
+from inspect_core.images.manifests.listed import folder_of
 from inspect_core.methods.quadrics import MOST as QUADRICS
 from inspect_core.methods.table import JOIN, METHODS, OFFERED, methods_of
 from inspect_core.tuning.forecast import Forecast, forecast
@@ -249,7 +249,7 @@ def fingerprint(path: Path) -> str:
     """Changes when a file below `path`, or beside a list, comes, goes or is written: the key of what was found."""
     digest = hashlib.sha256(os.fsencode(path))
     with contextlib.suppress(OSError):  # `scan` says what is wrong
-        folder = path.parent if is_list(path) and path.is_file() else path
+        folder = folder_of(path)
         for name, _ in islice(walk(folder), MAX_FILES) if folder.is_dir() else [("", None)]:
             entry = folder / name
             if entry.is_file():
