@@ -3,8 +3,8 @@
 python -m benchmarks.methods.defects_among_good --store FOLDER [NAME=FOLDER ...]
 2, 5 and 10 % of defects are mixed in among the good photos to learn from, with several seeds; the judge photos are the
 same at every share. Measured: how many of them come among the first photos of the look, and the detector fitted as it
-is, robustly, without the defects that a user finds who goes through a fifth of the look's list and all that stands out,
-and without any. Folders are in MVTec AD layout; the sample parts without any.
+is, robustly, without the defects that a user finds who goes through the first fifth of the look's list, and without
+any. Folders are in MVTec AD layout; the sample parts without any.
 """
 
 import argparse
@@ -54,8 +54,7 @@ def shown(look: FirstLook, hidden: frozenset[str]) -> tuple[dict, frozenset[str]
     """Figures of the look, and the hidden defects that a user finds who goes through a part of it."""
     order = [seen.sample.name in hidden for seen in look.photos]
     places, found = np.flatnonzero(order), [bool(seen.findings) for seen in look.photos]
-    through = max(round(GONE_THROUGH * len(order)), sum(found))
-    count = len(hidden)
+    through, count = round(GONE_THROUGH * len(order)), len(hidden)
     figures = {
         "hidden": count,
         "photos": len(order),

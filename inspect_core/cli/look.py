@@ -11,7 +11,7 @@ from inspect_core.tuning.teaching import feature_store
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     teaching.add_options(parser)
-    parser.add_argument("--most", type=int, default=10, help="photos to name that only lie ahead of the others")
+    parser.add_argument("--most", type=int, default=20, help="photos to name, the least like the others first")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -23,14 +23,9 @@ def run(options: argparse.Namespace) -> int:
         say(f"Note: {name} was skipped: {reason}")
     say(look.sentence())
     for seen in look.found:
-        say(seen.sample.name)
-        for finding in seen.findings:
-            say(f"    {finding.sentence}")
-    rest = [seen for seen in look.photos if not seen.findings][: max(options.most, 0)]
-    if rest:
-        say("The others, those least like the rest first (score over the median):")
-    for seen in rest:
+        say(f"{seen.sample.name}: {' '.join(finding.sentence for finding in seen.findings)}")
+    say("The least like the others first, by score over the median:")
+    for seen in look.photos[: max(options.most, 0)]:
         say(f"{seen.unlike:6.2f}  {seen.sample.name}")
-    if look.photos:
-        say("Leave a photo out with: fit --leave-out NAME")
+    say("Leave a photo out with: fit --leave-out NAME")
     return ACCEPTED

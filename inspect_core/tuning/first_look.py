@@ -60,8 +60,8 @@ class Seen:
 
 @dataclass(frozen=True)
 class FirstLook:
-    """photos: the good ones, what stands out most first, then the least like the others; skipped: (name, reason) of
-    damaged ones.
+    """photos: the good ones, the least like the others first, since that is where defects are; skipped: (name, reason)
+    of damaged ones.
     """
 
     photos: tuple[Seen, ...]
@@ -118,7 +118,7 @@ def first_look(samples: Samples, order: Order, store: Store, report: Report) -> 
         Seen(sample, tuple(own), float(score), place)
         for sample, own, score, place in zip(samples.good, found, unlike, places, strict=True)
     ]
-    seen.sort(key=lambda one: (-max((finding.distance for finding in one.findings), default=-1.0), -one.unlike))
+    seen.sort(key=lambda one: -one.unlike)
     return FirstLook(tuple(seen), tuple(skipped))
 
 

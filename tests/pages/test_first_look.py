@@ -44,6 +44,11 @@ def looked(open_app, no_first_start, orders, product):
     return app
 
 
+def show(app, topic):
+    next(one for one in app.pills if one.key.startswith("look-topic")).set_value(topic).run()
+    assert not app.exception
+
+
 def words(app):
     return " ".join(element.value for element in (*app.markdown, *app.caption))
 
@@ -67,7 +72,8 @@ def test_what_stands_out_is_shown_and_nothing_is_left_out_by_itself(looked, orde
     assert "3 of 18 good photos stand out." in words(looked)
     assert "sharpness 34 %" in words(looked)
     assert "as \\*x\\*" in words(looked)
-    assert len(boxes(looked)) == 3
+    assert "Scores 1.20 times the median" in words(looked)
+    assert len(boxes(looked)) == 18
     names, left_out = taught(looked, orders)
     assert len([name for name in names if "good" in name]) == 18
     assert left_out == ()
@@ -88,8 +94,7 @@ def test_a_photo_left_out_is_not_taught_and_comes_back(looked, orders, product, 
 
 
 def test_all_of_a_topic_are_left_out_at_once_and_used_again(looked, orders):
-    topics = next(one for one in looked.pills if one.key.startswith("look-topic"))
-    topics.set_value(COPY).run()
+    show(looked, COPY)
     assert len(boxes(looked)) == 2
     button(looked, "look-all").click().run()
     assert all(box.value for box in boxes(looked))
@@ -99,13 +104,25 @@ def test_all_of_a_topic_are_left_out_at_once_and_used_again(looked, orders):
     assert taught(looked, orders)[1] == ()
 
 
-def test_the_others_come_page_by_page_and_a_choice_is_kept(looked, orders):
+def test_a_choice_is_kept_from_one_topic_to_the_next(looked, orders):
+    show(looked, BLUR)
     boxes(looked)[0].check().run()
-    next(one for one in looked.pills if one.key.startswith("look-topic")).set_value(first_look_panel.REST).run()
-    assert "Scores 1.20 times the median" in words(looked)
-    assert len(boxes(looked)) == 15
-    boxes(looked)[0].check().run()
+    show(looked, COPY)
+    assert [box.value for box in boxes(looked)] == [False, False]
+    boxes(looked)[1].check().run()
+    show(looked, first_look_panel.STRANGEST)
+    assert sum(box.value for box in boxes(looked)) == 2
     assert len(taught(looked, orders)[1]) == 2
+
+
+def test_with_all_left_out_there_is_nothing_to_teach(looked, product, monkeypatch):
+    monkeypatch.setattr(first_look_panel, "ON_A_PAGE", 50)
+    for number in range(len(boxes(looked))):
+        boxes(looked)[number].check()
+    looked.run()
+    assert "no good photo would be left" in looked.error[0].value
+    button(looked, "look-undo").click().run()
+    assert not looked.error
 
 
 def test_a_look_that_is_cancelled_can_be_begun_again(open_app, no_first_start, orders, product, monkeypatch):

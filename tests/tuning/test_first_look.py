@@ -10,7 +10,7 @@ from inspect_core.images.folders import scan
 from inspect_core.images.photo_quality import BLUR
 from inspect_core.images.splitting import Split
 from inspect_core.runtime.progress import Cancelled
-from inspect_core.tuning.first_look import COPY, PRODUCT, UNLIKE, first_look
+from inspect_core.tuning.first_look import COPY, PRODUCT, first_look
 from inspect_core.tuning.order import Order
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
@@ -45,17 +45,14 @@ def test_what_hides_among_the_good_photos_is_found(photos, exported, tmp_path, m
     topics = {seen.sample.name: {finding.topic for finding in seen.findings} for seen in look.photos}
     assert BLUR in topics[blurred]
     assert COPY in topics["zz copy.jpg"]
-    rest = [seen.sample.name for seen in look.photos if not seen.findings]
-    assert UNLIKE in topics["scratched.jpg"] or rest[0] == "scratched.jpg"
+    first = [seen.sample.name for seen in look.photos[:4]]
+    assert "scratched.jpg" in first
     assert {name for name, own in topics.items() if PRODUCT in own} == {
         "board part_000.jpg",
         "board part_001.jpg",
     }
     others = set(topics) - {blurred, copied, "zz copy.jpg", "scratched.jpg"}
     assert sum(bool(topics[name]) for name in others if "board" not in name) <= 1
-    assert [bool(seen.findings) for seen in look.photos] == sorted(
-        (bool(seen.findings) for seen in look.photos), reverse=True
-    )
     assert f"{len(look.found)} of 34 good photos stand out." == look.sentence()
 
     def run(*_):

@@ -3,7 +3,6 @@
 import io
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Collection
 from pathlib import Path
 
 import cv2
@@ -17,14 +16,14 @@ from inspect_core.images.read import ImageError, read
 from inspect_core.images.samples import Samples, counted
 from inspect_core.images.splitting import Split
 from inspect_core.runtime.jobs import Busy, Job
-from inspect_core.tuning.first_look import UNLIKE, FirstLook, Seen, first_look
+from inspect_core.tuning.first_look import FirstLook, Seen, first_look
 from inspect_core.tuning.order import Order
 from inspect_core.ui import shell
 from inspect_core.ui.teach import teaching
 
 ON_A_PAGE, CELL, PICTURE = 18, 190, 240
 HELD = 4
-EVERYTHING, REST = "all that stands out", "the others, strangest first"
+STRANGEST = "strangest first"
 _JOB = "first_look_job"
 
 
@@ -62,7 +61,8 @@ def choose_good(samples: Samples, product: str, key: str) -> Samples | None:
     with st.expander("Before learning: a look at the good photos", expanded=look is not None or is_running()):
         st.caption(
             "Defects hide among good photos. Loupe compares each photo with the others: blur, exposure, copies, "
-            "other products, strange areas. Nothing is left out unless you say so, and no file is changed."
+            "other products, strange areas. A ring marks where a photo differs most. Nothing is left out unless you "
+            "say so, and no file is changed."
         )
         if look is None:
             _offer(samples, product, key)
@@ -108,9 +108,9 @@ def _gallery(look: FirstLook, key: str, left: set[str]) -> None:
     for name, reason in look.skipped:
         st.text(f"{name} was skipped: {reason}")
     topics = Counter(topic for seen in look.found for topic in {finding.topic for finding in seen.findings})
-    counts = ({EVERYTHING: len(look.found)} if look.found else {}) | topics | {REST: len(look.photos) - len(look.found)}
+    counts = {STRANGEST: len(look.photos)} | topics
     chosen = st.pills(
-        "Show", list(counts), default=next(iter(counts)), required=True, key=f"look-topic-{key}",
+        "Show", list(counts), default=STRANGEST, required=True, key=f"look-topic-{key}",
         format_func=lambda topic: f"{topic[0].upper()}{topic[1:]} ({counts[topic]})",
     )  # fmt: skip
     shown = [seen for seen in look.photos if _belongs(seen, chosen)]
@@ -133,49 +133,39 @@ def _gallery(look: FirstLook, key: str, left: set[str]) -> None:
 
 
 def _cell(seen: Seen, key: str, *, is_out: bool) -> None:
-    sample = seen.sample
-    ring = seen.place if _belongs(seen, UNLIKE) or not seen.findings else None
+    sample, box = seen.sample, f"leave-{key}-{seen.sample.name}"
     try:
-        picture = _picture(key, sample.name, sample.path, sample.depth, ring)
+        picture = _picture(key, sample.name, sample.path, sample.depth, seen.place)
         st.image(picture, width="stretch", alt=f"{sample.name}{', left out' if is_out else ''}")
     except ImageError as error:
         st.caption(f":material/broken_image: {shell.plain(error)}")
-    st.checkbox("Leave out", value=is_out, key=f"leave-{key}-{sample.name}", on_change=_leave, args=(key, sample.name))
+    st.session_state[box] = is_out
+    st.checkbox("Leave out", key=box, on_change=_leave, args=(key, sample.name, box))
     sentences = [finding.sentence for finding in seen.findings] or [f"Scores {seen.unlike:.2f} times the median."]
     st.caption(f"**{shell.plain(sample.name)}**  \n{shell.plain(' '.join(sentences))}")
 
 
 def _belongs(seen: Seen, topic: str) -> bool:
-    if topic in (EVERYTHING, REST):
-        return bool(seen.findings) == (topic == EVERYTHING)
-    return any(finding.topic == topic for finding in seen.findings)
+    return topic == STRANGEST or any(finding.topic == topic for finding in seen.findings)
 
 
 def _left_out(key: str) -> set[str]:
     return st.session_state.setdefault(f"left_out-{key}", set())
 
 
-def _leave(key: str, name: str) -> None:
-    if st.session_state[f"leave-{key}-{name}"]:
-        _left_out(key).add(name)
-    else:
-        _left_out(key).discard(name)
+def _leave(key: str, name: str, box: str) -> None:
+    change = _left_out(key).add if st.session_state[box] else _left_out(key).discard
+    change(name)
 
 
 def _leave_topic(key: str, topic: str) -> None:
     look = _looks().get(key)
     if look is not None:
-        _mark(key, [seen.sample.name for seen in look.photos if _belongs(seen, topic)], is_out=True)
+        _left_out(key).update(seen.sample.name for seen in look.photos if _belongs(seen, topic))
 
 
 def _use_all(key: str) -> None:
-    _mark(key, list(_left_out(key)), is_out=False)
-
-
-def _mark(key: str, names: Collection[str], *, is_out: bool) -> None:
-    for name in names:
-        (_left_out(key).add if is_out else _left_out(key).discard)(name)
-        st.session_state[f"leave-{key}-{name}"] = is_out
+    _left_out(key).clear()
 
 
 @st.cache_data(max_entries=512, show_spinner=False)
