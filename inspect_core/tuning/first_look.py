@@ -18,7 +18,7 @@ from inspect_core.features.store import Store
 from inspect_core.images.duplicates import HASH_GRID, alike, difference_hash, near_duplicates
 from inspect_core.images.folders import propose_groups
 from inspect_core.images.outliers import FEWEST, STANDS_OUT, distances
-from inspect_core.images.photo_quality import Finding, Quality, findings, measured
+from inspect_core.images.photo_quality import BLUR, EXPOSURE, Finding, Quality, findings, measured
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.samples import Sample, Samples, counted
 from inspect_core.images.splitting import Split, crossed
@@ -33,6 +33,8 @@ from inspect_core.tuning.order import Order
 from inspect_core.view import with_taps
 
 PRODUCT, UNLIKE, COPY = "another product", "unlike the others", "copy"
+TOPICS = (PRODUCT, UNLIKE, BLUR, EXPOSURE, COPY)
+"""What findings are about, the gravest first."""
 VIEWS = ("mahalanobis", "corp")
 """Methods whose maps are added: one sees each place of the part, one the surface wherever it lies."""
 MOST_ALIKE = 0.75

@@ -2,7 +2,7 @@
 
 import io
 import threading
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from pathlib import Path
 
 import cv2
@@ -16,12 +16,12 @@ from inspect_core.images.read import ImageError, read
 from inspect_core.images.samples import Samples, counted
 from inspect_core.images.splitting import Split
 from inspect_core.runtime.jobs import Busy, Job
-from inspect_core.tuning.first_look import FirstLook, Seen, first_look
+from inspect_core.tuning.first_look import TOPICS, FirstLook, Seen, first_look
 from inspect_core.tuning.order import Order
 from inspect_core.ui import shell
 from inspect_core.ui.teach import teaching
 
-ON_A_PAGE, CELL, PICTURE = 18, 190, 240
+ON_A_PAGE, CELL, PICTURE = 20, 205, 240
 HELD = 4
 STRANGEST = "strangest first"
 _JOB = "first_look_job"
@@ -107,7 +107,7 @@ def _gallery(look: FirstLook, key: str, left: set[str]) -> None:
     st.markdown(f"**{look.sentence()}**")
     for name, reason in look.skipped:
         st.text(f"{name} was skipped: {reason}")
-    topics = Counter(topic for seen in look.found for topic in {finding.topic for finding in seen.findings})
+    topics = {topic: count for topic in TOPICS if (count := sum(_belongs(seen, topic) for seen in look.photos))}
     counts = {STRANGEST: len(look.photos)} | topics
     chosen = st.pills(
         "Show", list(counts), default=STRANGEST, required=True, key=f"look-topic-{key}",
