@@ -3,8 +3,8 @@
 python -m benchmarks.methods.defects_among_good [NAME=FOLDER ...] [--store FOLDER]
 2, 5 and 10 % of defects are mixed in among the good photos to learn from, with several seeds; the judge photos are the
 same at every share. Measured: how many of them come among the first photos of the look, and the detector fitted as it
-is, robustly (first seed), without the defects that a user finds who goes through the first fifth of the look's list, and without
-any. Folders are in MVTec AD layout; the sample parts without any.
+is, robustly (first seed alone), without the defects that a user finds who goes through the first fifth of the look's
+list, and without any. Folders are in MVTec AD layout; the sample parts without any.
 """
 
 import argparse

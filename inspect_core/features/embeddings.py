@@ -9,17 +9,24 @@ import numpy as np
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import embed
 from inspect_core.features.store import Store
+from inspect_core.images.alignment import Alignment
 from inspect_core.images.boxes import Box, cropped
 
 
 def stored_embedding(
-    digest: str, pixels: Callable[[], np.ndarray], backbone: Backbone, store: Store, box: Box | None = None
+    digest: str,
+    pixels: Callable[[], np.ndarray],
+    backbone: Backbone,
+    store: Store,
+    box: Box | None = None,
+    alignment: Alignment | None = None,
 ) -> np.ndarray:
-    """(d,) float32 penultimate features of the picture with this digest, from the store when they are there.
+    """(d,) float32 penultimate features of the photo with this digest, from the store when they are there.
 
-    pixels: gives its (H, W, 3) uint8, asked for only when they are not. Raises what `pixels` raises.
+    pixels: gives its (H, W, 3) uint8 as it is looked at, asked for only when they are not; alignment: by which it is
+    laid over a reference, None as it was taken. Raises what `pixels` raises.
     """
-    parts = (backbone.name, backbone.weight_digest, backbone.size, backbone.engine, box)
+    parts = (backbone.name, backbone.weight_digest, backbone.size, backbone.engine, box, alignment and alignment.digest)
     key = f"{digest}-{hashlib.sha256(repr(parts).encode()).hexdigest()}-embedding"
     kept = store.get(key, (backbone.embedding_width,))
     if kept is None:

@@ -16,6 +16,8 @@ from torch import Tensor
 from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.extraction import Look
 from inspect_core.guard.model import Guard
+from inspect_core.images.alignment import Alignment
+from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
 from inspect_core.judge.anomaly_map import AREA, SIGMA, largest_area
 from inspect_core.judge.local_scale import LocalScale
@@ -34,7 +36,12 @@ from inspect_core.verdict import Limits
 from inspect_core.view import View
 
 TRIANGLE = ".cholesky"
-EXTRAS = {"guard": ("guard", Guard), "gallery": ("gallery", KnownCases), "kinds": ("defect_types", DefectTypes)}
+EXTRAS = {
+    "guard": ("guard", Guard),
+    "gallery": ("gallery", KnownCases),
+    "kinds": ("defect_types", DefectTypes),
+    "alignment": ("alignment", Alignment),
+}
 """Parts of a recipe that may be missing: name in recipe.json -> field of Recipe, and its class."""
 
 
@@ -128,6 +135,7 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
         ],
         "live": dict(recipe.live),
         "depth": recipe.depth and asdict(recipe.depth),
+        "areas": recipe.areas and recipe.areas.params(),
         "limits": asdict(recipe.limits),
         "score_direction": DIRECTION,
         "calibration": {"good": len(recipe.calibration), "note": note},
@@ -168,7 +176,7 @@ def _scale_arrays(view: View) -> dict[str, np.ndarray]:
     }
 
 
-def _extras(recipe: Recipe) -> dict[str, Guard | KnownCases | DefectTypes | None]:
+def _extras(recipe: Recipe) -> dict[str, Guard | KnownCases | DefectTypes | Alignment | None]:
     return {name: getattr(recipe, field) for name, (field, _) in EXTRAS.items()}
 
 
@@ -211,6 +219,10 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
     for name, (field, kind) in EXTRAS.items():
         with refusing(package.where, f"{PARTS[name]} cannot be used"):
             extras[field] = document[name] and kind.from_arrays(_of(name, arrays), document[name])
+    areas = document["areas"] and Areas.from_params(document["areas"])
+    if areas:
+        alignment = extras["alignment"]
+        areas.check(geometry["size"], alignment.digest if alignment else "", least=live[AREA])
     return Recipe(
         product=document["product"],
         backbone=BackboneChoice(**chosen | {"taps": tuple(chosen["taps"]), "size": tuple(geometry["size"])}),
@@ -228,6 +240,7 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
         ),
         **extras,
         depth=document["depth"] and Depth(**document["depth"]),
+        areas=areas,
         digest=package.digest,
     )
 

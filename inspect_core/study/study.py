@@ -13,6 +13,8 @@ from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import Preparation, published_with_nearest
 from inspect_core.features.store import Store
 from inspect_core.guard.model import Guard
+from inspect_core.images.alignment import Alignment
+from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
 from inspect_core.images.folders import Sample, Samples, Split, split
 from inspect_core.images.read import read
@@ -38,9 +40,10 @@ class Study:
     whose maps are added (a tuple: methods that are fitted one by one, to be compared); parameters: what the methods
     take at the fit (k, ridge, gamma, M, sigma, q, m), their defaults otherwise; taps: for each method those of the
     backbone's taps that it sees, None: all of them see all. area: the smallest that counts, in pixels of the map.
-    Photos that turn out damaged are left out and listed in `skipped` as (name, reason). nearest: repeat coarse taps
-    instead of interpolating; None does as the backbone was published. After `fit`, `scored` holds the calibrate, choose
-    and judge photos.
+    alignment: over whose reference photos are laid; those in which the part is not located are in `lost`, with the
+    reason by name. Photos that turn out damaged are left out and listed in `skipped` as (name, reason). nearest: repeat
+    coarse taps instead of interpolating; None does as the backbone was published. After `fit`, `scored` holds the
+    calibrate, choose and judge photos.
     Raises ValueError for no photo to learn from, an unknown method or parameter, and more memory than a fit may take.
     """
 
@@ -56,6 +59,7 @@ class Study:
         taps: Sequence[tuple[str, ...]] | None = None,
         nearest: bool | None = None,
         area: int | None = None,
+        alignment: Alignment | None = None,
         seed: int = 0,
     ):
         self.split = samples if isinstance(samples, Split) else split(samples, seed=seed)
@@ -69,7 +73,7 @@ class Study:
             raise ValueError(f"area is {area}, outside 1..{largest_area(backbone.size)} pixels of the map")
         nearest = published_with_nearest(backbone.name) if nearest is None else nearest
         looks = looks_of(self.methods, self.parameters, backbone, taps, seed)
-        self.preparation = Preparation(backbone, grid, looks, nearest)
+        self.preparation = Preparation(backbone, grid, looks, nearest, alignment)
         shown = len(self.split.calibrate) + len(self.split.choose) + len(self.split.judge)
         costs_of(self.methods, self.parameters, self.preparation, fit=len(self.split.fit), shown=shown)
         self.scored: ScoredPhotos | None = None
@@ -148,12 +152,14 @@ class Study:
         now = self.preparation
         other = Study(
             self.split, now.backbone, self.store, method=self.method, parameters=self.given | dict(parameters),
-            grid=now.grid, taps=[look.taps for look in now.looks], nearest=now.nearest, area=self.area, seed=self.seed,
+            grid=now.grid, taps=[look.taps for look in now.looks], nearest=now.nearest, area=self.area,
+            alignment=now.alignment, seed=self.seed,
         )  # fmt: skip
         if other.preparation.keys != now.keys:
             raise ValueError(f"parameters {dict(parameters)} need other features; make a new study of the photos")
         other._features.found.update(self._features.found)
         other._features.skipped.extend(self._features.skipped)
+        other._features.lost.update(self._features.lost)
         return other
 
     def patch_sample(self, count: int, cancelled: Cancel | None = None, *, view: int = 0) -> Tensor:
@@ -168,17 +174,20 @@ class Study:
         features = self._features.of(sample)
         if features is None:
             return None
-        digest, size = self._features.found[sample.name]
+        digest, placement = self._features.found[sample.name]
         group = self.split.groups.get(sample.name)
         photo = ScoredPhoto(
-            sample.name, digest, size, sample.kind, part, sample.path, sample.mask, sample.group, group, sample.depth
+            sample.name, digest, placement.size, sample.kind, part, sample.path, sample.mask, sample.group, group,
+            sample.depth, placement,
         )  # fmt: skip
         return photo, features
 
     def features(self, photo: ScoredPhoto) -> tuple[Tensor, ...]:
         """(1, h, w, k) patch features of a photo for each view, from the store when there, else from the network."""
         stored = self._features.stored(photo.digest)
-        return self.preparation.features(read(photo.path, photo.depth).pixels) if stored is None else stored
+        if stored is not None:
+            return stored
+        return self.preparation.features(read(photo.path, photo.depth).pixels, photo.placement)
 
     def begin_with(self, **live: int) -> None:
         """Have live parameters begin at these values, or at the next smaller one that is kept.
@@ -198,6 +207,11 @@ class Study:
     def skipped(self) -> list[tuple[str, str]]:
         """(name, reason) of the photos that turned out damaged."""
         return self._features.skipped
+
+    @property
+    def lost(self) -> dict[str, str]:
+        """By name, why the part was not located in a photo."""
+        return self._features.lost
 
     @property
     def photos(self) -> tuple[ScoredPhoto, ...]:
@@ -235,7 +249,7 @@ class Study:
             def chosen(views: Sequence[View]) -> list[View]:
                 return [replace(view, only=(view.value(wanted),)) for view in views]
 
-            anew = ScoredPhotos(chosen(scored.views), scored.grid, scored.size)
+            anew = ScoredPhotos(chosen(scored.views), scored.grid, scored.size, areas=scored.areas)
             anew.live = scored.live | wanted
             for photo in scored.photos:
                 anew = anew.with_photo(photo, self.features(photo), self._left_out.get(photo.name, ()))
@@ -253,13 +267,14 @@ class Study:
     def recipe(
         self, limits: Limits | None = None, *, product: str = "part", author: str = "you", reason: str = "",
         parent: str | None = None, guard: Guard | None = None, gallery: KnownCases | None = None,
-        defect_types: DefectTypes | None = None, **live: int,
+        defect_types: DefectTypes | None = None, areas: Areas | None = None,
+        **live: int,
     ) -> Recipe:  # fmt: skip
         """The recipe with the limits and live parameter in force; default limits when none are given."""
         preparation, in_force = self.preparation, self.results.live | live
-        backbone, scored = preparation.backbone, self.at(in_force)
+        backbone, scored = preparation.backbone, self.at(in_force).with_areas(areas)
         setters = [photo for photo, sets in zip(scored.photos, scored.setters(), strict=True) if sets]
-        rows = zip(setters, self.calibration_scores(**in_force), strict=True)
+        rows = zip(setters, scored.calibration_scores(**in_force), strict=True)
         views = tuple(
             replace(view, scales=self.results.scales(i, view.stops) | scored.scales(i, [view.value(in_force)]))
             for i, view in enumerate(self.results.views)
@@ -276,7 +291,7 @@ class Study:
             preparation.nearest,
             views,
             live=in_force,
-            limits=limits or self.default_limits(**in_force),
+            limits=limits or scored.default_limits(**in_force),
             calibration=tuple(
                 Calibrated(photo.name, photo.digest, float(score)) for photo, score in rows if photo.part == "calibrate"
             ),
@@ -290,6 +305,8 @@ class Study:
             defect_types=defect_types,
             provenance=provenance,
             depth=self.depth,
+            alignment=preparation.alignment,
+            areas=areas,
         )
 
     @property

@@ -18,6 +18,7 @@ from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.evaluation import evaluate_photos, truth_masks
 from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
 from inspect_core.study.study import Study
+from inspect_core.tuning.aligning import aligned
 from inspect_core.tuning.comparison import ALL, Comparison, Estimate, Row
 from inspect_core.tuning.order import Order
 from inspect_core.tuning.trial import SHRINK, Trial, make_trial
@@ -43,14 +44,14 @@ def compare(
     """
     if judged and not order.photos.calibrate:
         raise ValueError("no good photo is kept to set limits; on Teach, keep some, then compare")
-    methods = methods_in(detectors)
+    order, methods = aligned(order, report), methods_in(detectors)
     backbone, taps = with_taps(
         methods, order.backbone, taps=order.taps, size=order.size, device=order.device, weights=order.weights
     )
     with device_lock(backbone.device):
         study = Study(
             order.photos, backbone, store, method=methods, parameters=order.parameters, grid=order.grid, taps=taps,
-            area=order.area, seed=order.seed,
+            area=order.area, alignment=order.alignment, seed=order.seed,
         )  # fmt: skip
         read, tried_on, fitted = (0.2, 0.25, 0.4) if judged else (0.5, 0.6, 0.9)
         study.extract(stage(report, 0.0, read))

@@ -27,13 +27,14 @@ from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
+from inspect_core.tuning.aligning import aligned
 from inspect_core.tuning.comparison import DEFAULT, quick
 from inspect_core.tuning.guard_training import fit
 from inspect_core.tuning.order import Order
 from inspect_core.view import with_taps
 
-PRODUCT, UNLIKE, COPY = "another product", "unlike the others", "copy"
-TOPICS = (PRODUCT, UNLIKE, BLUR, EXPOSURE, COPY)
+LOST, PRODUCT, UNLIKE, COPY = "not located", "another product", "unlike the others", "copy"
+TOPICS = (LOST, PRODUCT, UNLIKE, BLUR, EXPOSURE, COPY)
 """What findings are about, the gravest first."""
 VIEWS = ("mahalanobis", "corp")
 """Methods whose maps are added: one sees each place of the part, one the surface wherever it lies."""
@@ -85,8 +86,9 @@ class FirstLook:
 def first_look(samples: Samples, order: Order, store: Store, report: Report) -> FirstLook:
     """Look at all good photos of `samples`; holds the device all the while.
 
-    order: the backbone, size, grid and seed to look with; its photos do not matter. The features are those that a
-    comparison of detectors begins with and are kept for it. Raises whatever `report` raises to stop.
+    order: the backbone, size, grid, alignment and seed to look with; its photos do not matter. Without alignment the
+    features are those that a comparison of detectors begins with, and are kept for it. Raises ValueError for photos
+    that no alignment can be learned from, and whatever `report` raises to stop.
     """
     report(0.0, "loading the backbone")
     methods = methods_in(quick(order.grid)[0] or [DEFAULT])
@@ -109,11 +111,15 @@ def first_look(samples: Samples, order: Order, store: Store, report: Report) -> 
         if folds and len(photos) >= FEWEST:
             embeddings = {photo.sample.name: photo.embedding for photo in photos}
             _note_foreign(found, _foreign(embeddings, folds))
+            order = aligned(replace(order, photos=Split(samples.good, (), (), groups=groups)), report)
             study = Study(
-                Split(samples.good, (), (), groups=groups), backbone, store, method=methods, grid=order.grid,
-                taps=taps, seed=order.seed,
+                order.photos, backbone, store, method=methods, grid=order.grid, taps=taps, seed=order.seed,
+                alignment=order.alignment,
             ).extract(stage(report, 0.4, 0.8))  # fmt: skip
             scores, places = _scores(study, folds, stage(report, 0.8, 1.0))
+            for own, sample in zip(found, samples.good, strict=True):
+                if sample.name in study.lost:
+                    own.append(Finding(LOST, f"The part was not located: {study.lost[sample.name]}."))
             unlike = scores / max(float(np.median(scores)), np.finfo(np.float32).tiny)
             _note_unlike(found, unlike)
     seen = [
@@ -186,7 +192,7 @@ def _note_foreign(found: list[list[Finding]], scores: np.ndarray) -> None:
 
 def _scores(study: Study, folds: Folds, report: Report) -> tuple[np.ndarray, list[tuple[float, float] | None]]:
     """(n,) score of each photo to fit by a detector that learned the photos of the other folds, and its strangest
-    place; of a photo that was damaged meanwhile the median, and None.
+    place; of a photo that cannot be scored, its part not located, the highest, and None.
     """
     positions = [number for number, name in enumerate(study.methods) if name in VIEWS] or [0]
     scored, count = None, len(study.split.fit)
@@ -206,9 +212,9 @@ def _scores(study: Study, folds: Folds, report: Report) -> tuple[np.ndarray, lis
     scores, (height, width) = scored.calibration_scores(), study.preparation.grid
     found = {}
     for photo, score, errors in zip(scored.photos, scores.tolist(), scored.grid_errors(), strict=True):
-        row, column = divmod(int(errors.argmax()), width)
+        row, column = divmod(int(photo.placed.over_photo(errors).argmax()), width)
         found[photo.name] = score, ((column + 0.5) / width, (row + 0.5) / height)
-    kept = [found.get(sample.name, (float(np.median(scores)), None)) for sample in study.split.fit]
+    kept = [found.get(sample.name, (float(scores.max()), None)) for sample in study.split.fit]
     return np.array([score for score, _ in kept]), [place for _, place in kept]
 
 

@@ -89,6 +89,7 @@ def _offer(samples: Samples, product: str, key: str) -> None:
         order = Order(
             product, Split((), (), ()), settings.get("backbone", Order.backbone),
             size=(settings.get("size", Order.size[0]),) * 2, grid=(settings.get("grid", Order.grid[0]),) * 2,
+            align=settings.get("align", Order.align),
         )  # fmt: skip
 
         def work(job: Job) -> None:
