@@ -17,11 +17,12 @@ source = panels.choose_photos()
 if source is None:
     st.info("Choose photos above. Twenty good parts are enough to start; sixty give a stable limit.")
     st.stop()
-samples = panels.look(source)
+files = panels.fingerprint(source.path)
+samples = panels.look(source, files)
 if samples is None:
     st.stop()
 samples = depth_panel.choose_depth(samples)
-key = hashlib.sha256(f"{panels.fingerprint(source.path)} {samples.depth}".encode()).hexdigest()[:16]
+key = hashlib.sha256(f"{files} {samples.depth}".encode()).hexdigest()[:16]
 samples = first_look_panel.choose_good(samples, source.product, key)
 if samples is None:
     st.stop()

@@ -15,7 +15,17 @@ import cv2
 import numpy as np
 
 from inspect_core.images.header import MAX_SIDE, ImageError
-from inspect_core.images.manifests.entry import MOST_TYPES, Entry, ManifestError, Marks, check_count, kind_of, text_of
+from inspect_core.images.manifests.entry import (
+    MOST_SHAPES,
+    MOST_TYPES,
+    Entry,
+    ManifestError,
+    Marks,
+    check_count,
+    kind_of,
+    named,
+    text_of,
+)
 from inspect_core.images.manifests.run_lengths import decoded
 from inspect_core.images.samples import GOOD
 
@@ -87,8 +97,9 @@ def _entry(path: Path, where: str, row: Mapping, own: Sequence[tuple[str, Mappin
     if not own:
         return Entry(photo, GOOD, where)
     types = tuple(dict.fromkeys(kind for kind, _ in own))
-    if len(types) > MOST_TYPES:
-        raise ManifestError(path, where, f"it shows {len(types)} defect types", f"give it at most {MOST_TYPES}")
+    if len(types) > MOST_TYPES or len(own) > MOST_SHAPES:
+        reason = f"it has {len(own):,} annotations of {len(types)} defect types"
+        raise ManifestError(path, where, reason, f"give it at most {MOST_SHAPES:,} of {MOST_TYPES}")
     drawn = [(types.index(kind) + 1, shape) for kind, shape in own if shape.get("segmentation") or shape.get("bbox")]
     stated = (row.get("height"), row.get("width"))
 
@@ -104,7 +115,7 @@ def _entry(path: Path, where: str, row: Mapping, own: Sequence[tuple[str, Mappin
                 raise ImageError(photo, str(error), "export the annotations again") from error
         return found
 
-    return Entry(photo, types[0], where, Marks(f"{photo} ({where})", types, paint) if drawn else None)
+    return Entry(photo, types[0], where, Marks(f"{named(photo)} ({where})", types, paint) if drawn else None)
 
 
 def _rows(path: Path, document: Any, name: str) -> list[dict]:

@@ -19,7 +19,10 @@ from inspect_core.runtime.unfinished import process_folder
 MOST_BYTES = 100 * 2**20
 MOST_ENTRIES = 100_000
 MOST_TYPES = 255
+MOST_SHAPES = 1000
+"""Annotations of one photo: each takes a mask of its size to paint."""
 LONGEST_LABEL = 80
+LONGEST_NAME = 200
 _GOOD_NUMBERS = ("0", "0.0")
 
 
@@ -71,6 +74,11 @@ class Entry:
     kind: str | None
     where: str
     marks: Marks | None = None
+
+
+def named(reference: str) -> str:
+    """What a file calls a photo, fit to be shown."""
+    return shown(reference)[:LONGEST_NAME]
 
 
 def kind_of(label: object) -> str | None:

@@ -11,13 +11,12 @@ from pathlib import Path, PurePosixPath
 
 from inspect_core.images.layout import Place, looks_like_lot
 from inspect_core.images.manifests import coco, lookout, table
-from inspect_core.images.manifests.entry import Entry, Marks
-from inspect_core.images.samples import GOOD, Skipped, shown
+from inspect_core.images.manifests.entry import Entry, Marks, named
+from inspect_core.images.samples import GOOD, Skipped
 
 LINES = frozenset({".jsonl", ".ndjson", ".manifest"})
 TABLES = frozenset({".csv", ".tsv"})
 SUFFIXES = LINES | TABLES | {".json"}
-_LONGEST_NAME = 200
 
 
 class Files:
@@ -64,11 +63,10 @@ def listed(
     first: dict[PurePosixPath, Entry] = {}
     skipped: dict[str, str] = {}
     for entry in _entries(path, lambda reference: path.parent / below.meant(reference)):
-        name = shown(entry.photo)[:_LONGEST_NAME]
         try:
             photo = below.meant(entry.photo)
         except LookupError as error:
-            skipped.setdefault(name, f"{entry.where} names it, but {'; '.join(error.args)}")
+            skipped.setdefault(named(entry.photo), f"{entry.where} names it, but {'; '.join(error.args)}")
             continue
         before = first.setdefault(photo, entry)
         if str(photo) in problems:

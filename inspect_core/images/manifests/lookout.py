@@ -13,7 +13,16 @@ from pathlib import Path
 import numpy as np
 
 from inspect_core.images.header import ImageError
-from inspect_core.images.manifests.entry import MOST_TYPES, Entry, ManifestError, Marks, check_count, kind_of, text_of
+from inspect_core.images.manifests.entry import (
+    MOST_TYPES,
+    Entry,
+    ManifestError,
+    Marks,
+    check_count,
+    kind_of,
+    named,
+    text_of,
+)
 from inspect_core.images.read import read
 from inspect_core.images.samples import GOOD
 
@@ -69,9 +78,9 @@ def _marks(path: Path, where: str, reference: str, own: Mapping, find: Callable[
             reason = "a class of internal-color-map has no class-name or hex-color"
             raise ManifestError(path, where, reason, "export the manifest again") from error
     types = tuple(dict.fromkeys(kind_of(name) or "anomaly" for name in colours.values() if _is_defect(name)))
-    if not types or len(types) > MOST_TYPES:
-        reason = f"internal-color-map names {len(types)} defect types"
-        raise ManifestError(path, where, reason, f"give the mask 1 to {MOST_TYPES} of them")
+    if not types or len(colours) > MOST_TYPES:
+        reason = f"internal-color-map names {len(types)} defect types in {len(colours)} colours"
+        raise ManifestError(path, where, reason, f"give the mask at least one, in at most {MOST_TYPES} colours")
     values = {
         colour: types.index(kind_of(name) or "anomaly") + 1 if _is_defect(name) else 0
         for colour, name in colours.items()
@@ -97,7 +106,7 @@ def _marks(path: Path, where: str, reference: str, own: Mapping, find: Callable[
             raise ImageError(reference, reason, "export the mask again, as PNG")
         return painted
 
-    return Marks(reference, types, paint)
+    return Marks(named(reference), types, paint)
 
 
 def _is_defect(name: str) -> bool:

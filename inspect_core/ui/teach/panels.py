@@ -68,11 +68,14 @@ def choose_photos() -> Source | None:
     }[way]()
 
 
-def look(source: Source) -> Samples | None:
-    """What was found, as a table, with every warning and every skipped photo; None when nothing can be taught."""
+def look(source: Source, key: str) -> Samples | None:
+    """What was found, as a table, with every warning and every skipped photo; None when nothing can be taught.
+
+    key: the files' `fingerprint`.
+    """
     try:
         with st.spinner("Looking at the photos…", show_time=True):
-            samples = _scan(str(source.path), fingerprint(source.path))
+            samples = _scan(str(source.path), key)
     except (ScanError, OSError) as error:
         st.error(shell.plain(error), icon=":material/error:")
         return None

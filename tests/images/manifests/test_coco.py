@@ -131,6 +131,12 @@ def test_a_shape_that_cannot_be_drawn_costs_the_mask_alone(photos, shape):
     assert [skipped.role for skipped in found.skipped] == ["mask"]
 
 
+def test_annotations_without_end_are_refused(photos):
+    many = [annotation(1, bbox=[1, 1, 2, 2])] * 1001
+    with pytest.raises(ScanError, match="image 0: it has 1,001 annotations"):
+        scan(written(photos, [image(1, "d.png")], many))
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

@@ -101,7 +101,16 @@ def test_a_mask_that_does_not_fit_is_said_and_the_photo_stays_a_defect(photos, m
         ('{"source-ref": 7}', "line 2: it names no photo"),
         ('{"source-ref": "s3://b/a.png"}', "line 2: it has no class-name"),
         (line("b.png", ""), "line 2: it has no class-name"),
-        (line("b.png", "anomaly", mask="m.png", colours={}), "line 2: internal-color-map names 0 defect types"),
+        (line("b.png", "anomaly", mask="m.png", colours={}), "line 2: internal-color-map names 0 defect types in 0"),
+        (
+            line(
+                "b.png",
+                "anomaly",
+                mask="m.png",
+                colours={str(i): {"class-name": "dent", "hex-color": f"#{i:06x}"} for i in range(1000)},
+            ),
+            "line 2: internal-color-map names 1 defect types in 1000 colours",
+        ),
         (line("b.png", "anomaly", mask="m.png", colours={"0": 7}), "line 2: a class of internal-color-map"),
         (line("b.png", "anomaly", mask="m.png", colours=7), "line 2: internal-color-map names 0"),
     ],
