@@ -120,8 +120,9 @@ def first_look(samples: Samples, order: Order, store: Store, report: Report) -> 
             for own, sample in zip(found, samples.good, strict=True):
                 if sample.name in study.lost:
                     own.append(Finding(LOST, f"The part was not located: {study.lost[sample.name]}."))
-            unlike = scores / max(float(np.median(scores)), np.finfo(np.float32).tiny)
-            _note_unlike(found, unlike)
+            ratios = scores / max(float(np.nanmedian(scores)), np.finfo(np.float32).tiny)
+            _note_unlike(found, np.nan_to_num(ratios, nan=1.0))
+            unlike = np.nan_to_num(ratios, nan=float(np.nanmax(ratios)))
     seen = [
         Seen(sample, tuple(own), float(score), place)
         for sample, own, score, place in zip(samples.good, found, unlike, places, strict=True)
@@ -192,7 +193,7 @@ def _note_foreign(found: list[list[Finding]], scores: np.ndarray) -> None:
 
 def _scores(study: Study, folds: Folds, report: Report) -> tuple[np.ndarray, list[tuple[float, float] | None]]:
     """(n,) score of each photo to fit by a detector that learned the photos of the other folds, and its strangest
-    place; of a photo that cannot be scored, its part not located, the highest, and None.
+    place; of a photo that cannot be scored, its part not located, NaN and None.
     """
     positions = [number for number, name in enumerate(study.methods) if name in VIEWS] or [0]
     scored, count = None, len(study.split.fit)
@@ -214,7 +215,7 @@ def _scores(study: Study, folds: Folds, report: Report) -> tuple[np.ndarray, lis
     for photo, score, errors in zip(scored.photos, scores.tolist(), scored.grid_errors(), strict=True):
         row, column = divmod(int(photo.placed.over_photo(errors).argmax()), width)
         found[photo.name] = score, ((column + 0.5) / width, (row + 0.5) / height)
-    kept = [found.get(sample.name, (float(scores.max()), None)) for sample in study.split.fit]
+    kept = [found.get(sample.name, (np.nan, None)) for sample in study.split.fit]
     return np.array([score for score, _ in kept]), [place for _, place in kept]
 
 

@@ -58,7 +58,7 @@ def choose_good(samples: Samples, product: str, key: str) -> Samples | None:
     key: of the files, which is another one when they change.
     """
     look, left = _looks().get(key), _left_out(key)
-    with st.expander("Before learning: a look at the good photos", expanded=look is not None or is_running()):
+    with st.expander("Before learning: a look at the good photos", expanded=True):
         st.caption(
             "Defects hide among good photos. Loupe compares each photo with the others: blur, exposure, copies, "
             "other products, strange areas. A ring marks where a photo differs most. Nothing is left out unless you "
