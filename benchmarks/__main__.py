@@ -36,6 +36,7 @@ MAIN_JOB: dict[str, tuple[ModuleType, str]] = {
 METHODS: dict[str, tuple[str, str]] = {
     "mahalanobis_core": ("--json", "localized Mahalanobis without a network: fit, score, size, rounding"),
     "alignment": ("--name", "alignment of parts on a conveyor: error, time, and what the detector gains"),
+    "tiles": ("--name", "photos of 12 megapixels in tiles: what they find that squashing loses, time, memory"),
     "line": ("--json", "the exported recipe: its graph against the backbone alone, differences to the app, cold start"),
     "photo_memory": ("--json", "peak memory of a 64-megapixel photo by kind of file: read, features, scan"),
     "corp_against_neighbour": ("--json", "time of CoRP against nearest neighbour as the training set grows"),

@@ -9,6 +9,7 @@ from inspect_core.features.weights import download_weights
 from inspect_core.images.depth import DEPTHS
 from inspect_core.images.folders import Samples, scan, split
 from inspect_core.methods.table import JOIN, METHODS, methods_of
+from inspect_core.tuning import tiling
 from inspect_core.tuning.order import ALIGN, Order
 from inspect_core.tuning.teaching import Taught, feature_store, teach
 
@@ -63,6 +64,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--align", choices=ALIGN, default=Order.align,
         help="how parts lie in the photos: shifted and turned (rigid), or nearer and farther too (similarity)",
     )  # fmt: skip
+    parser.add_argument(
+        "--tiles", choices=tiling.CHOICES, default=tiling.OFF,
+        help="see large photos in tiles: when the smallest defect asks for it (auto), or in cells of so many pixels",
+    )  # fmt: skip
+    parser.add_argument(
+        "--smallest-defect", type=float, metavar="PX", help="the smallest that matters, in pixels of the photos"
+    )
     parser.add_argument("--seed", type=int, default=Order.seed)
     parser.add_argument("--calibrate", type=float, default=0.2, help="fraction of the good photos that sets limits")
     parser.add_argument("--device", default="auto")
@@ -93,6 +101,9 @@ def order_of(
         say(f"Note: {note}")
     if options.download and options.weights is None:
         download_weights(spec_of(options.backbone, has_weights=False))
+    tiles, said = tiling.tiled(options.tiles, samples.good, options.smallest_defect, options.size)
+    for sentence in said:
+        say(sentence)
     names = ("k", "gamma", "M", "sigma", "q", "m", "components", "robust")
     given = {name: value for name in names if (value := getattr(options, name)) is not None}
     return Order(
@@ -107,6 +118,7 @@ def order_of(
         fixed=given,
         area=options.area,
         align=options.align,
+        tiles=tiles,
         seed=options.seed,
         guard=guard,
         fused_guard=fused_guard,

@@ -86,9 +86,9 @@ class FirstLook:
 def first_look(samples: Samples, order: Order, store: Store, report: Report) -> FirstLook:
     """Look at all good photos of `samples`; holds the device all the while.
 
-    order: the backbone, size, grid, alignment and seed to look with; its photos do not matter. Without alignment the
-    features are those that a comparison of detectors begins with, and are kept for it. Raises ValueError for photos
-    that no alignment can be learned from, and whatever `report` raises to stop.
+    order: the backbone, size, grid, alignment and seed to look with; its photos do not matter, and large ones are not
+    cut into tiles. Without alignment the features are those that a comparison of detectors begins with, and are kept
+    for it. Raises ValueError for photos that no alignment can be learned from, and whatever `report` raises to stop.
     """
     report(0.0, "loading the backbone")
     methods = methods_in(quick(order.grid)[0] or [DEFAULT])

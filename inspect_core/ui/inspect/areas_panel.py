@@ -46,9 +46,7 @@ def take(taught: TaughtPart, settings: Settings) -> TaughtPart:
 def show(taught: TaughtPart, position: int, pixels: np.ndarray) -> None:
     """An expander below the bench. pixels: (H, W, 3) uint8, the photo shown as it is looked at."""
     areas = taught.scored.areas
-    with st.expander(
-        "Areas" if areas is None else f"Areas ({len(areas.areas)})", key=f"areas-open-{taught.id}", on_change="rerun"
-    ) as opened:
+    with st.expander("Areas", key=f"areas-open-{taught.id}", on_change="rerun") as opened:
         if not opened.open:
             return
         moves = "They move with the part." if taught.preparation.alignment else "They stay where they are in the photo."
