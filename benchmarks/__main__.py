@@ -43,6 +43,10 @@ METHODS: dict[str, tuple[str, str]] = {
     "kernel_pca_figures": ("--json", "published figures of the kernel PCA detectors, reproduced"),
     "quadrics": ("--json", "the toy curve, contaminated training sets, cost of quadrics"),
     "quadric_products": ("--name", "robust and algebraic quadrics on the sample parts, some good photos defective"),
+    "defects_among_good": (
+        "--name",
+        "defects among the good photos: does the first look show them, what do they cost",
+    ),
     "suggestions": ("--name", "how good the suggested starting values are on the sample parts"),
     "comparison": ("--name", "the detectors side by side on the sample parts, with defaults and as suggested"),
     "kernel_density_growth": ("--json", "time of KDF and KDN as examples and units grow"),

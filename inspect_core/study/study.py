@@ -284,11 +284,10 @@ class Study:
             replace(view, scales=self.results.scales(i, view.stops) | scored.scales(i, [view.value(in_force)]))
             for i, view in enumerate(self.results.views)
         )
-        note = f"learned from {len(self.split.fit)} good photos"
         provenance = Provenance(
             datetime.now(UTC).isoformat(timespec="seconds"), author, reason, parent,
             seeds={"split": self.seed, "detector": self.seed}, versions=library_versions(),
-            photos=str(self.split.fit[0].root), calibration_note=note,
+            photos=str(self.split.fit[0].root), calibration_note=self.split.note(),
         )  # fmt: skip
         return Recipe(
             product,

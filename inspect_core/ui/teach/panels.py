@@ -24,6 +24,7 @@ from inspect_core.images.folders import (
     ungrouped,
 )
 from inspect_core.images.listing import walk
+from inspect_core.images.manifests.listed import folder_of
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.quadrics import MOST as QUADRICS
 from inspect_core.methods.table import JOIN, METHODS, OFFERED, methods_of
@@ -35,7 +36,10 @@ from inspect_core.ui.teach import teaching
 from inspect_core.ui.teach.tiles_panel import choose_tiles
 
 SAMPLE = "Sample part"
-LAYOUTS = "Any layout: only good photos; sub-folders good and one for each defect type; or the MVTec AD layout."
+LAYOUTS = (
+    "Any layout: only good photos; sub-folders good and one for each defect type; or the MVTec AD layout. Or a list "
+    "beside the photos: a manifest of Lookout for Vision, annotations of COCO, or a CSV of file and label."
+)
 MAX_LISTED = 12
 COMPARED, JOINED = "compared", "joined"
 DETECTORS = {
@@ -59,14 +63,21 @@ def choose_photos() -> Source | None:
         key="photos_from",
         persist_state="session",
     )
-    return {SAMPLE: _choose_sample, FOLDER: partial(choose_folder, LAYOUTS), UPLOAD: choose_upload}[way]()
+    return {
+        SAMPLE: _choose_sample,
+        FOLDER: partial(choose_folder, LAYOUTS, label="Folder, zip or list"),
+        UPLOAD: choose_upload,
+    }[way]()
 
 
-def look(source: Source) -> Samples | None:
-    """What was found, as a table, with every warning and every skipped photo; None when nothing can be taught."""
+def look(source: Source, key: str) -> Samples | None:
+    """What was found, as a table, with every warning and every skipped photo; None when nothing can be taught.
+
+    key: the files' `fingerprint`.
+    """
     try:
         with st.spinner("Looking at the photos…", show_time=True):
-            samples = _scan(str(source.path), _fingerprint(source.path))
+            samples = _scan(str(source.path), key)
     except (ScanError, OSError) as error:
         st.error(shell.plain(error), icon=":material/error:")
         return None
@@ -249,12 +260,13 @@ def _choose_sample() -> Source | None:
     return Source(teaching.SAMPLES / name, name.replace("_", " "))
 
 
-def _fingerprint(path: Path) -> str:
-    """Changes when a file below `path` appears, vanishes, or is written: the key of what was found."""
-    digest = hashlib.sha256()
+def fingerprint(path: Path) -> str:
+    """Changes when a file below `path`, or beside a list, comes, goes or is written: the key of what was found."""
+    digest = hashlib.sha256(os.fsencode(path))
     with contextlib.suppress(OSError):  # `scan` says what is wrong
-        for name, _ in islice(walk(path), MAX_FILES) if path.is_dir() else [("", None)]:
-            entry = path / name
+        folder = folder_of(path)
+        for name, _ in islice(walk(folder), MAX_FILES) if folder.is_dir() else [("", None)]:
+            entry = folder / name
             if entry.is_file():
                 facts = entry.stat()
                 digest.update(b"%s|%d|%d\n" % (os.fsencode(entry), facts.st_size, facts.st_mtime_ns))
