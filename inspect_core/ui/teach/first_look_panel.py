@@ -105,7 +105,7 @@ def _offer(samples: Samples, product: str, key: str) -> None:
 
 
 def _gallery(look: FirstLook, key: str, left: set[str]) -> None:
-    st.markdown(f"**{look.sentence()}**")
+    st.markdown(f"**{shell.plain(look.sentence())}**")
     for name, reason in look.skipped:
         st.text(f"{name} was skipped: {reason}")
     topics = {topic: count for topic in TOPICS if (count := sum(_belongs(seen, topic) for seen in look.photos))}
