@@ -41,8 +41,7 @@ class ExportedModel:
     """The graphs of an exported recipe with what judges its map. Safe to use from several threads.
 
     graphs: model.onnx and, with tiles, whole.onnx, by name; document: recipe.json, checked; parts: arrays of product
-    check and defect types by name;
-    threads: of ONNX Runtime for one image, None for as many as there are cores.
+    check and defect types by name; threads: of ONNX Runtime for one image, None for as many as there are cores.
     Raises ValueError for a graph that is not one of this recipe's, or not one that ONNX Runtime takes.
     """
 

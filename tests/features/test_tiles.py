@@ -9,6 +9,7 @@ from torch import nn
 
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import Look, Preparation
+from inspect_core.images.read import read, squash
 from inspect_core.images.tiles import TilePlan
 
 
@@ -106,3 +107,26 @@ def test_a_plan_for_another_network_or_grid_is_refused(sized):
     for size, grid in (((96, 96), plan.grid), ((96, 128), (32, 32))):
         with pytest.raises(ValueError, match="the network takes"):
             Preparation(sized(size), grid, LOOKS, tiles=plan)
+
+
+@pytest.mark.parametrize("cell", [8, 16, 32])
+def test_shifted_tiles_show_no_seam(backbone, product, cell):
+    """The same places of a photo through a real network, cut 32 px further on.
+
+    Differences are in what cells differ by from each other: .2 with an overlap, .5 at most; beyond 1 without.
+    """
+    photo = read(next(product.rglob("*.jpg"))).pixels
+    large = squash(photo, (416, 480))
+    look = (Look(backbone.taps),)
+    apart = {}
+    for overlap in (0, 64):
+        plan = TilePlan((384, 448), (128, 128), overlap, cell)
+        preparation = Preparation(backbone, plan.grid, look, tiles=plan)
+        first, second = (preparation.features(large[by : by + 384, by : by + 448])[0][0] for by in (0, 32))
+        step, inside = 32 // cell, slice(64 // cell, -64 // cell)
+        here, there = first[step:, step:][inside, inside], second[:-step, :-step][inside, inside]
+        spread = (here - here.mean((0, 1))).norm(dim=-1).mean()
+        apart[overlap] = ((here - there).norm(dim=-1) / spread).flatten()
+    assert apart[64].median() < 0.3
+    assert apart[64].max() < 0.5
+    assert apart[0].max() > 1

@@ -9,6 +9,7 @@ from PIL import Image
 
 from inspect_core.cli.commands import main
 from inspect_core.features.store import Store
+from inspect_core.images.alignment import learn
 from inspect_core.images.folders import scan
 from inspect_core.images.read import read
 from inspect_core.images.tiles import TilePlan
@@ -119,6 +120,24 @@ def test_the_line_says_the_same(study, tiled_recipe, backbone, tmp_path, monkeyp
     assert abs(here.score - there.score) <= parity.allowed
     assert here.guard == there.guard
     assert [region.box for region in here.regions] == [region.box for region in there.regions]
+
+
+def test_tiles_also_see_a_part_that_is_located(product, backbone, tmp_path, monkeypatch):
+    """Photos are warped to the working size first; app and line say the same, of a part that is not found too."""
+    monkeypatch.setattr(onnx_export, "loaded_backbone", lambda choice, device: backbone)
+    photos = scan(product)
+    alignment = learn(read(sample.path).pixels for sample in photos.good)
+    study = Study(
+        photos, backbone, Store(tmp_path / "store"), parameters={"k": 8}, alignment=alignment, tiles=PLAN
+    ).fit()
+    recipe = recipe_file.save(study.recipe(), tmp_path / "recipe")
+    assert export(recipe, tmp_path / "line", check_images=find_photos(recipe).paths).flips == 0
+    runner, pixels = Runner(tmp_path / "line"), read(photos.good[0].path).pixels
+    for image, located in ((pixels, True), (np.full_like(pixels, 128), False)):
+        here, there = inspect(image, recipe, backbone=backbone), runner.inspect(image)
+        assert here.verdict == there.verdict
+        assert here.anomaly_map.shape == there.anomaly_map.shape == MAP
+        assert (here.score is not None) == located
 
 
 def test_an_even_texture_shows_no_seam(backbone, tmp_path):
