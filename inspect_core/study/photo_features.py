@@ -1,9 +1,8 @@
 """The patch features of photos: from the store where they are kept, else from the network."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -11,11 +10,6 @@ from inspect_core.features.extraction import Preparation
 from inspect_core.features.store import Store
 from inspect_core.images.folders import Sample
 from inspect_core.images.read import ImageError, read
-from inspect_core.methods.method import Patches
-from inspect_core.runtime.progress import Cancel, Report, tell
-
-SAMPLING_FRACTION = 0.1
-"""Of the progress of a fit that draws a sample of the patches first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,32 +54,3 @@ class PhotoFeatures:
                 return None
             found.append(torch.from_numpy(stored).to(self.preparation.backbone.device))
         return tuple(found)
-
-    def patches(
-        self, samples: Sequence[Sample], view: int, *, seed: int, progress: Report | None, cancelled: Cancel | None
-    ) -> Patches:
-        """The patches of these photos as one view sees them; the seed draws samples of them."""
-        _, height, width, channels = self.preparation.shapes[view]
-        places = height * width
-
-        def report(fraction: float) -> None:
-            tell(progress, cancelled, fraction, "learning what good looks like")
-
-        def stream(whole: float = 1.0) -> Iterator[Tensor]:
-            for done, sample in enumerate(samples, start=1):
-                if (features := self.of(sample)) is not None:
-                    yield features[view]
-                report(whole * done / len(samples))
-
-        def sample(count: int) -> Tensor:
-            rng, each = np.random.default_rng(seed), -(-count // len(samples))
-            rows = []
-            for features in stream(SAMPLING_FRACTION):
-                chosen = np.sort(rng.permutation(places)[:each])
-                rows.append(features.reshape(places, -1)[torch.from_numpy(chosen)])
-            return torch.cat(rows)[:count]
-
-        def learned(fraction: float) -> None:
-            report(SAMPLING_FRACTION + (1 - SAMPLING_FRACTION) * fraction)
-
-        return Patches(len(samples), (height, width), channels, stream, sample, learned)

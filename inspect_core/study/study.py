@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from inspect_core.defect_types.classifier import DefectTypes
@@ -19,16 +18,20 @@ from inspect_core.images.read import read
 from inspect_core.images.splitting import crossed
 from inspect_core.judge.anomaly_map import AREA, largest_area
 from inspect_core.methods.method import Patches
-from inspect_core.methods.table import METHODS, methods_of, parameters_of
+from inspect_core.methods.table import methods_of, parameters_of
 from inspect_core.package.known_parts import Calibrated
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
 from inspect_core.runtime.progress import Cancel, Report, stage, tell
 from inspect_core.runtime.versions import library_versions
 from inspect_core.similar.known_cases import KnownCases
+from inspect_core.study.gathering import Fit, Gathered, gather
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
 from inspect_core.verdict import Limits
 from inspect_core.view import View, costs_of, looks_of
+
+GATHERING = 0.6
+"""Of the progress of a fit; the rest makes detectors of what was gathered."""
 
 
 class Study:
@@ -130,15 +133,7 @@ class Study:
         samples: Sequence[Sample] | None = None,
     ) -> View:
         """The method at this position alone, fitted on these photos, by default those to fit."""
-        look = self.preparation.looks[number]
-        columns = None if look.projection is None else torch.from_numpy(look.projection)
-        detector = METHODS[self.methods[number]].fit(
-            self._patches(self.split.fit if samples is None else samples, number, progress, cancelled),
-            None if columns is None else columns.to(self.preparation.backbone.device),
-            self.seed,
-            self.parameters[number],
-        )
-        return View(self.methods[number], detector, look)
+        return self._views(self.split.fit if samples is None else samples, progress, cancelled, numbers=[number])[0]
 
     def with_parameters(self, parameters: Mapping[str, float | None]) -> "Study":
         """An unfitted study of the same photos and features with other parameters of the fit; nothing is read again.
@@ -161,7 +156,8 @@ class Study:
 
         n is `count` or all. Raises Cancelled when `cancelled` returns True.
         """
-        return self._patches(self.split.fit, view, None, cancelled).sample(count)
+        fit = Fit.of_sample(view, self._patches(self.split.fit, view), count, self.seed)
+        return self._gathered(fit, self.split.fit, None, cancelled)[0].rows()
 
     def scored_photo(self, sample: Sample, part: str) -> tuple[ScoredPhoto, tuple[Tensor, ...]] | None:
         """A photo of the study as one to score, and its (1, h, w, k) features for each view; None for a damaged one."""
@@ -300,15 +296,36 @@ class Study:
             raise ValueError("nothing has been fitted yet; call fit first")
         return self.scored
 
-    def _views(self, samples: Sequence[Sample], progress: Report | None, cancelled: Cancel | None) -> tuple[View, ...]:
-        """Each method fitted on these photos."""
-        count = len(self.methods)
+    def _views(
+        self,
+        samples: Sequence[Sample],
+        progress: Report | None,
+        cancelled: Cancel | None,
+        *,
+        numbers: Sequence[int] | None = None,
+    ) -> tuple[View, ...]:
+        """The methods, or those at some positions, fitted on these photos."""
+        numbers, looks = range(len(self.methods)) if numbers is None else numbers, self.preparation.looks
+        device = self.preparation.backbone.device
+        fit = Fit(
+            tuple(self.methods[i] for i in numbers),
+            tuple(numbers),
+            tuple(self._patches(samples, i) for i in numbers),
+            tuple(None if (columns := looks[i].columns) is None else columns.to(device) for i in numbers),
+            tuple(self.parameters[i] for i in numbers),
+            self.seed,
+        )
+        gathered = self._gathered(fit, samples, stage(progress, 0.0, GATHERING), cancelled)
+        detectors = fit.finish(gathered, stage(progress, GATHERING, 1.0), cancelled)
         return tuple(
-            self.fit_view(i, stage(progress, i / count, (i + 1) / count), cancelled, samples=samples)
-            for i in range(count)
+            View(name, detector, looks[i]) for name, detector, i in zip(fit.methods, detectors, numbers, strict=True)
         )
 
-    def _patches(
-        self, samples: Sequence[Sample], view: int, progress: Report | None, cancelled: Cancel | None
-    ) -> Patches:
-        return self._features.patches(samples, view, seed=self.seed, progress=progress, cancelled=cancelled)
+    def _gathered(
+        self, fit: Fit, samples: Sequence[Sample], progress: Report | None, cancelled: Cancel | None
+    ) -> Gathered:
+        return gather(fit, samples, self._features.of, progress, cancelled)
+
+    def _patches(self, samples: Sequence[Sample], view: int) -> Patches:
+        _, height, width, channels = self.preparation.shapes[view]
+        return Patches(len(samples), (height, width), channels)

@@ -6,7 +6,7 @@ every M and the full fit share them: what a move changes is the parameter alone.
 is the very one of its full fit, and its preview the very model.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,13 +55,12 @@ class PatchSample:
             if cancelled is not None and cancelled():
                 raise Cancelled
 
-        def stream() -> Iterator[Tensor]:
-            for block in self.patches.split(_ROWS):
-                report(0.0)
-                yield block
-
-        sample = Patches(len(study.split.fit), (height, width), channels, stream, lambda n: self.patches[:n], report)
-        return METHODS[study.methods[view]].fit(sample, None, study.seed, study.parameters[view] | dict(parameters))
+        method, parameters = METHODS[study.methods[view]], study.parameters[view] | dict(parameters)
+        statistics = method.begin(Patches(1, (height, width), channels), None, study.seed, parameters)
+        for block in self.patches.split(_ROWS):
+            report(0.0)
+            method.see(statistics, block[None], (0,))
+        return method.finish(statistics, study.seed, parameters, report)
 
 
 def explained(detector: Detector, stops: Sequence[int]) -> np.ndarray:
