@@ -125,9 +125,9 @@ def _merge(earlier: Gathered, later: Gathered) -> None:
         own.merge(other)
 
 
-def shards(count: int, size: int = SHARD) -> Iterator[range]:
+def shards(count: int, size: int = SHARD) -> list[range]:
     """The numbers of the photos of each shard, of `count` photos."""
-    return (range(first, min(first + size, count)) for first in range(0, count, size))
+    return [range(first, min(first + size, count)) for first in range(0, count, size)]
 
 
 def gather(

@@ -33,8 +33,7 @@ class PhotoFeatures:
         try:
             picture = read(sample.path, sample.depth)
         except ImageError as error:
-            if (sample.name, str(error)) not in self.skipped:
-                self.skipped.append((sample.name, str(error)))
+            self.skip(sample.name, str(error))
             return None
         self.found[sample.name] = picture.digest, picture.pixels.shape[:2]
         if (stored := self.stored(picture.digest)) is not None:
@@ -44,6 +43,11 @@ class PhotoFeatures:
             for key, own in zip(self.preparation.keys, features, strict=True):
                 self.store.put(f"{picture.digest}-{key}", own.cpu().numpy())
         return features
+
+    def skip(self, name: str, reason: str) -> None:
+        """Note that a photo is damaged."""
+        if (name, reason) not in self.skipped:
+            self.skipped.append((name, reason))
 
     def stored(self, digest: str) -> tuple[Tensor, ...] | None:
         """The features of a photo of this content for each view; None when one of them is not in the store."""

@@ -1,8 +1,9 @@
 """A study: photos, their stored features and one fit, from which parameters and limits are moved live."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import groupby
 
 import numpy as np
 from torch import Tensor
@@ -24,9 +25,11 @@ from inspect_core.recipe import BackboneChoice, Provenance, Recipe
 from inspect_core.runtime.progress import Cancel, Report, stage, tell
 from inspect_core.runtime.versions import library_versions
 from inspect_core.similar.known_cases import KnownCases
-from inspect_core.study.gathering import Fit, Gathered, gather
+from inspect_core.study.gathering import Fit
+from inspect_core.study.passes import Passes
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
+from inspect_core.study.workers import Workers
 from inspect_core.verdict import Limits
 from inspect_core.view import View, costs_of, looks_of
 
@@ -42,8 +45,8 @@ class Study:
     take at the fit (k, ridge, gamma, M, sigma, q, m), their defaults otherwise; taps: for each method those of the
     backbone's taps that it sees, None: all of them see all. area: the smallest that counts, in pixels of the map.
     Photos that turn out damaged are left out and listed in `skipped` as (name, reason). nearest: repeat coarse taps
-    instead of interpolating; None does as the backbone was published. After `fit`, `scored` holds the calibrate, choose
-    and judge photos.
+    instead of interpolating; None does as the backbone was published. workers: go through the photos instead of this
+    process, and give the same to the bit. After `fit`, `scored` holds the calibrate, choose and judge photos.
     Raises ValueError for no photo to learn from, an unknown method or parameter, and more memory than a fit may take.
     """
 
@@ -60,6 +63,7 @@ class Study:
         nearest: bool | None = None,
         area: int | None = None,
         seed: int = 0,
+        workers: Workers | None = None,
     ):
         self.split = samples if isinstance(samples, Split) else split(samples, seed=seed)
         if not self.split.fit:
@@ -74,20 +78,24 @@ class Study:
         looks = looks_of(self.methods, self.parameters, backbone, taps, seed)
         self.preparation = Preparation(backbone, grid, looks, nearest)
         shown = len(self.split.calibrate) + len(self.split.choose) + len(self.split.judge)
-        costs_of(self.methods, self.parameters, self.preparation, fit=len(self.split.fit), shown=shown)
+        costs = costs_of(self.methods, self.parameters, self.preparation, fit=len(self.split.fit), shown=shown)
         self.scored: ScoredPhotos | None = None
         self._exact: tuple[dict[str, int], ScoredPhotos] | None = None
         self._left_out: dict[str, tuple[View, ...]] = {}
         self._keep_all = store.would_fit(self.preparation.bytes_per_photo * (len(self.split.fit) + shown))
         streamed = frozenset() if self._keep_all else frozenset(sample.name for sample in self.split.fit)
         self._features = PhotoFeatures(self.preparation, store, streamed)
+        self._passes = Passes(self._features, workers, self._keep_all, costs.memory)
 
     def extract(self, progress: Report | None = None, cancelled: Cancel | None = None) -> "Study":
         """Run the network once over every photo whose features are to be kept; photos already stored cost no run.
 
-        The photos to fit are kept too when all fit into the store, else they stream through at the fit.
+        The photos to fit are kept too when all fit into the store, else they stream through at the fit. Workers do this
+        when they first go through the photos.
         progress(share, step) is called after each photo. Raises Cancelled when `cancelled` returns True.
         """
+        if self._passes.workers is not None:
+            return self
         to_do = [*self.split.calibrate, *self.split.choose, *self.split.judge]
         to_do += self.split.fit if self._keep_all else ()
         for done, sample in enumerate(to_do, start=1):
@@ -114,15 +122,31 @@ class Study:
         shown = [("calibrate", s) for s in self.split.calibrate or [s for fold, _ in stand_ins for s in fold]]
         shown += [("choose", s) for s in self.split.choose] + [("judge", s) for s in self.split.judge]
         scored = ScoredPhotos(views, self.preparation.grid, self.preparation.backbone.size, area=self.area)
-        scoring = stage(progress, 0.85, 1.0)
-        for done, (part, sample) in enumerate(shown, start=1):
-            if (found := self.scored_photo(sample, part)) is not None:
-                scored = scored.with_photo(*found, self._left_out.get(sample.name, ()))
-            tell(scoring, cancelled, done / len(shown), f"scoring photo {done} of {len(shown)}")
+        for photo, errors in self.looked(scored, shown, stage(progress, 0.85, 1.0), cancelled):
+            scored = scored.with_errors(photo, errors)
         if scored.photos:
             scored.scores()  # what cannot be judged is said here, not on the bench
         self.scored, self._exact = scored, None
         return self
+
+    def looked(
+        self,
+        scored: ScoredPhotos,
+        shown: Sequence[tuple[str, Sample]],
+        progress: Report | None = None,
+        cancelled: Cancel | None = None,
+    ) -> Iterator[tuple[ScoredPhoto, list[np.ndarray]]]:
+        """Each photo of (part, sample) as one to score, and its errors under each view of `scored`, (stops, h, w).
+
+        Damaged ones are left out. Raises Cancelled when `cancelled` returns True.
+        """
+        parts, done = {sample.name: part for part, sample in shown}, 0
+        for left_out, some in groupby((s for _, s in shown), lambda sample: self._left_out.get(sample.name, ())):
+            samples = list(some)
+            step = stage(progress, done / len(shown), (done + len(samples)) / len(shown))
+            for sample, errors in self._passes.score(scored.seen_by(left_out), samples, step, cancelled):
+                yield self._photo(sample, parts[sample.name]), errors
+            done += len(samples)
 
     def fit_view(
         self,
@@ -144,6 +168,7 @@ class Study:
         other = Study(
             self.split, now.backbone, self.store, method=self.method, parameters=self.given | dict(parameters),
             grid=now.grid, taps=[look.taps for look in now.looks], nearest=now.nearest, area=self.area, seed=self.seed,
+            workers=self._passes.workers,
         )  # fmt: skip
         if other.preparation.keys != now.keys:
             raise ValueError(f"parameters {dict(parameters)} need other features; make a new study of the photos")
@@ -157,19 +182,14 @@ class Study:
         n is `count` or all. Raises Cancelled when `cancelled` returns True.
         """
         fit = Fit.of_sample(view, self._patches(self.split.fit, view), count, self.seed)
-        return self._gathered(fit, self.split.fit, None, cancelled)[0].rows()
+        return self._passes.gather(fit, self.split.fit, None, cancelled)[0].rows()
 
     def scored_photo(self, sample: Sample, part: str) -> tuple[ScoredPhoto, tuple[Tensor, ...]] | None:
         """A photo of the study as one to score, and its (1, h, w, k) features for each view; None for a damaged one."""
         features = self._features.of(sample)
         if features is None:
             return None
-        digest, size = self._features.found[sample.name]
-        group = self.split.groups.get(sample.name)
-        photo = ScoredPhoto(
-            sample.name, digest, size, sample.kind, part, sample.path, sample.mask, sample.group, group, sample.depth
-        )  # fmt: skip
-        return photo, features
+        return self._photo(sample, part), features
 
     def features(self, photo: ScoredPhoto) -> tuple[Tensor, ...]:
         """(1, h, w, k) patch features of a photo for each view, from the store when there, else from the network."""
@@ -315,16 +335,19 @@ class Study:
             tuple(self.parameters[i] for i in numbers),
             self.seed,
         )
-        gathered = self._gathered(fit, samples, stage(progress, 0.0, GATHERING), cancelled)
+        gathered = self._passes.gather(fit, samples, stage(progress, 0.0, GATHERING), cancelled)
         detectors = fit.finish(gathered, stage(progress, GATHERING, 1.0), cancelled)
         return tuple(
             View(name, detector, looks[i]) for name, detector, i in zip(fit.methods, detectors, numbers, strict=True)
         )
 
-    def _gathered(
-        self, fit: Fit, samples: Sequence[Sample], progress: Report | None, cancelled: Cancel | None
-    ) -> Gathered:
-        return gather(fit, samples, self._features.of, progress, cancelled)
+    def _photo(self, sample: Sample, part: str) -> ScoredPhoto:
+        """A photo that was read."""
+        digest, size = self._features.found[sample.name]
+        group = self.split.groups.get(sample.name)
+        return ScoredPhoto(
+            sample.name, digest, size, sample.kind, part, sample.path, sample.mask, sample.group, group, sample.depth
+        )  # fmt: skip
 
     def _patches(self, samples: Sequence[Sample], view: int) -> Patches:
         _, height, width, channels = self.preparation.shapes[view]

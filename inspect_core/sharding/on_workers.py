@@ -1,0 +1,188 @@
+"""What a study has workers do: learn from photos, score photos, describe them for the product check."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from inspect_core.features.extraction import Preparation
+from inspect_core.images.folders import Sample
+from inspect_core.images.read import ImageError, read
+from inspect_core.runtime.progress import Cancel, Report, tell
+from inspect_core.runtime.threads import one_thread
+from inspect_core.sharding import plan
+from inspect_core.sharding.container import facts, pack, unpack
+from inspect_core.sharding.executor import Executor, Failure, InProcess, Numbered, Result
+from inspect_core.sharding.kept import MERGED, Kept
+from inspect_core.sharding.photos import facts_of, sample_of
+from inspect_core.sharding.run import kept_results
+from inspect_core.sharding.tasks import stamp
+from inspect_core.study.gathering import BLOCK, SHARD, Fit, Gathered, Merged, shards
+from inspect_core.study.workers import Damaged, Looked
+from inspect_core.view import View
+
+MOST_SHARDS = 64
+"""Of a fit whose shards go out one by one; of more, whole blocks do."""
+SHOWN = 16
+"""Photos scored or described by one task."""
+RESTING = 1 << 30
+"""Bytes that a worker with a network takes before it has any photo."""
+
+
+@dataclass(eq=False)
+class OnWorkers:
+    """The workers of an executor, as a study asks them. weights: the file of the backbone's, None for the one found.
+
+    A photo that a worker cannot read is read here; only one that neither can read counts as damaged.
+    """
+
+    executor: Executor
+    weights: Path | None = None
+    _weights: bytes | None = field(default=None, init=False)
+
+    def gather(
+        self, preparation: Preparation, fit: Fit, samples: Sequence[Sample], *, keep: bool, memory: int,
+        progress: Report | None, cancelled: Cancel | None,
+    ) -> tuple[Gathered, Damaged]:  # fmt: skip
+        """As `Workers.gather`: equal to the bit to `study.gathering.gather`.
+
+        Finished shards are kept until all are done. Raises ShardsFailed too, and ValueError for too little memory.
+        """
+        self.executor.require(RESTING + memory)
+        whole = len(samples) > MOST_SHARDS * SHARD
+        work = _Work("fit", (*self._shared(preparation), plan.pack_fit(fit, keep=keep)), samples,
+                     SHARD * BLOCK if whole else SHARD, {})  # fmt: skip
+        merged, damaged, following = Merged(fit), [], 0
+        if whole and (before := work.kept.get(MERGED)) is not None:
+            block, facts = plan.unpack_states(before, fit)
+            merged.add_block(block)
+            damaged, following = facts["damaged"], facts["following"]
+        for number, content in self._in_order(work, following, "learning", progress, cancelled):
+            with one_thread():
+                gathered, facts = plan.unpack_states(content, fit)
+                (merged.add_block if whole else merged.add_shard)(gathered)
+            damaged += facts["damaged"]
+            if whole:
+                work.kept.put(MERGED, plan.pack_states(merged.total(), damaged, following=number + 1))
+                work.kept.drop(number)
+        work.kept.remove()
+        with one_thread():
+            return merged.total(), [(name, reason) for name, reason in damaged]
+
+    def score(
+        self, preparation: Preparation, views: Sequence[View], stops: Sequence[Sequence[int]],
+        samples: Sequence[Sample], *, progress: Report | None, cancelled: Cancel | None,
+    ) -> Iterator[Looked | tuple[str, str]]:  # fmt: skip
+        """As `Workers.score`: equal to the bit to `View.sweep`. Finished shards are kept until all are done."""
+        shared = (*self._shared(preparation), plan.pack_views(views, stops))
+        work = _Work("evaluate", shared, samples, SHOWN, {"keep": True})
+        ends = np.cumsum([len(own) for own in stops])[:-1]
+        for number, content in self._in_order(work, 0, "scoring", progress, cancelled):
+            facts, arrays = unpack(content)
+            read = {photo[0]: (photo[1], tuple(photo[2]), row) for row, photo in enumerate(facts["photos"])}
+            reasons = dict(facts["damaged"])
+            for sample in work.samples_of(number):
+                if sample.name in read:
+                    digest, size, row = read[sample.name]
+                    yield Looked(sample, digest, size, np.split(arrays["errors"][row], ends))
+                else:
+                    yield sample.name, reasons[sample.name]
+        work.kept.remove()
+
+    def _shared(self, preparation: Preparation) -> tuple[bytes, bytes]:
+        if self._weights is None:
+            self._weights = plan.pack_weights(preparation.backbone, self.weights)
+        return plan.pack_preparation(preparation), self._weights
+
+    def _in_order(
+        self, work: "_Work", first: int, verb: str, progress: Report | None, cancelled: Cancel | None
+    ) -> Iterator[tuple[int, bytes]]:
+        """(number, result) of the shards from `first` on, in their order; what is early waits on disk."""
+        waiting, following, total = set(), first, len(work.ranges)
+        found = kept_results(
+            _Reading(self.executor), work.task, work.shared, work.payload, range(first, total), work.kept, work.names
+        )
+        for done, (number, content) in enumerate(found, start=first + 1):
+            waiting.add(number)
+            while following in waiting:
+                own = content if following == number else work.kept.get(following)
+                if own is None:
+                    raise OSError(f"{work.kept.folder} lost what was kept in it; start again")
+                yield following, own
+                waiting.remove(following)
+                following += 1
+            photos = min(done * work.size, len(work.samples))
+            words = f"{verb}: {photos:,} of {len(work.samples):,} photos, {self.executor.words}"
+            tell(progress, cancelled, done / total, words)
+
+
+@dataclass(eq=False)
+class _Work:
+    """One task over photos, `size` of them at a time; facts: what else is in every payload."""
+
+    task: str
+    shared: Sequence[bytes]
+    samples: Sequence[Sample]
+    size: int
+    facts: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        self.ranges = list(shards(len(self.samples), self.size))
+        photos = json.dumps(facts_of(self.samples)).encode()
+        self.kept = Kept([stamp(), self.task.encode(), *self.shared, photos])
+
+    def samples_of(self, number: int) -> Sequence[Sample]:
+        numbers = self.ranges[number]
+        return self.samples[numbers.start : numbers.stop]
+
+    def names(self, number: int) -> list[str]:
+        return [sample.name for sample in self.samples_of(number)]
+
+    def payload(self, number: int) -> bytes:
+        facts = {"first": self.ranges[number].start, "photos": facts_of(self.samples_of(number))}
+        return pack(facts | self.facts)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """An executor, and this process for shards with photos that a worker could not read and this machine can."""
+
+    executor: Executor
+
+    @property
+    def words(self) -> str:
+        return self.executor.words
+
+    @property
+    def workers(self) -> int:
+        return self.executor.workers
+
+    def map(self, task: str, shared: Sequence[bytes], payloads: Iterable[Numbered]) -> Iterator[tuple[int, Result]]:
+        sent: dict[int, bytes] = {}
+
+        def noted() -> Iterator[Numbered]:
+            for number, payload in payloads:
+                sent[number] = payload
+                yield number, payload
+
+        for number, result in self.executor.map(task, shared, noted()):
+            payload = sent.pop(number)
+            if not isinstance(result, Failure) and _readable_here(payload, result):
+                [(_, result)] = InProcess().map(task, shared, [(number, payload)])
+            yield number, result
+
+
+def _readable_here(payload: bytes, result: bytes) -> bool:
+    damaged = {name for name, _ in facts(result)["damaged"]}
+    for photo in facts(payload)["photos"] if damaged else ():
+        if photo["name"] in damaged:
+            sample = sample_of(photo)
+            try:
+                read(sample.path, sample.depth)
+            except ImageError:
+                continue
+            return True
+    return False
