@@ -11,12 +11,13 @@ from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.backbones import Backbone, shared
 from inspect_core.features.extraction import Preparation, embed
 from inspect_core.guard.model import Guard
+from inspect_core.images.alignment import Alignment, NotLocated
 from inspect_core.images.depth import Depth
 from inspect_core.judge.anomaly_map import AREA, SIGMA, to_pixels
 from inspect_core.methods.table import JOIN
 from inspect_core.package.known_parts import Calibrated, ChallengePart
 from inspect_core.similar.known_cases import KnownCases
-from inspect_core.verdict import Limits, Verdict, assemble
+from inspect_core.verdict import Limits, Region, Verdict, assemble, not_located
 from inspect_core.view import View, joined_errors
 
 
@@ -53,7 +54,8 @@ class Recipe:
     views: fitted detectors whose maps are added; live: the values in force of their live parameters and of the area,
     the pixels of the map that have to exceed a limit, by name; guard, gallery, defect_types: the product check, known
     cases and classifier, if taught; judged: photos that its limits were judged by; challenge: its challenge parts;
-    depth: as which photos are read, None takes any; digest: identity of the saved recipe, None before it is saved.
+    depth: as which photos are read, None takes any; alignment: by which the part is located, None takes photos as they
+    are; digest: identity of the saved recipe, None before it is saved.
     """
 
     product: str
@@ -71,6 +73,7 @@ class Recipe:
     judged: tuple[Calibrated, ...] = ()
     challenge: tuple[ChallengePart, ...] = ()
     depth: Depth | None = None
+    alignment: Alignment | None = None
     digest: str | None = None
 
     @property
@@ -80,7 +83,7 @@ class Recipe:
 
     def prepare(self, backbone: Backbone) -> Preparation:
         """How this recipe turns a photo into patch features on a loaded backbone."""
-        return Preparation(backbone, self.grid, tuple(view.look for view in self.views), self.nearest)
+        return Preparation(backbone, self.grid, tuple(view.look for view in self.views), self.nearest, self.alignment)
 
     def revised(
         self,
@@ -120,22 +123,33 @@ def inspect(image: np.ndarray, recipe: Recipe, *, device: str = "auto", backbone
     """What the recipe says of one part, with one run of the network; types by region take one more on what stands out.
 
     image: (H, W, 3) uint8 RGB of any size. The anomaly map is float32 at the recipe's input size, regions are in
-    pixels of `image`. `backbone` spares the look-up of a loaded one; it must be the recipe's.
+    pixels of `image`; a part that is not found in it is "not located". `backbone` spares the look-up of a loaded one;
+    it must be the recipe's.
     Raises ValueError when the picture is not RGB bytes, or the backbone's weights cannot be found or are others.
     """
     backbone = backbone or loaded_backbone(recipe.backbone, device)
     preparation, guard, types = recipe.prepare(backbone), recipe.guard, recipe.defect_types
+    try:
+        placement = preparation.place(image)
+    except NotLocated as error:
+        return not_located(str(error), recipe.backbone.size, area=recipe.live[AREA])
     check = whole = None
     if (guard is not None and guard.is_on) or (types is not None and not types.by_region):
-        features, embedding, logits = preparation.describe(image)
+        features, embedding, logits = preparation.describe(image, placement)
         if guard is not None:
             check = guard.check(embedding, logits)
         whole = embedding[0]
     else:
-        features = preparation.features(image)
+        features = preparation.features(image, placement)
     pixel_map = to_pixels(joined_errors(recipe.views, features, recipe.live), recipe.backbone.size, sigma=SIGMA)
-    name = None if types is None else lambda found: types.name(image, found, partial(embed, backbone=backbone), whole)
-    return assemble(pixel_map, recipe.limits, image.shape[:2], area=recipe.live[AREA], check=check, name_type=name)
+
+    def name_type(found: tuple[Region, ...]) -> tuple[str, float] | None:
+        return types.name(placement.picture(image), found, partial(embed, backbone=backbone), whole)
+
+    return assemble(
+        pixel_map, recipe.limits, placement,
+        area=recipe.live[AREA], check=check, name_type=None if types is None else name_type,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,15 +12,17 @@ import numpy as np
 
 from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.guard.model import Guard
+from inspect_core.images.alignment import Alignment, NotLocated
 from inspect_core.images.depth import Depth
+from inspect_core.images.placement import place
 from inspect_core.images.read import read_bytes, squash
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.package import arrays, golden, known_parts, manifest
 from inspect_core.package.manifest import RecipeError, refusing
 from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, REFUSALS, session_of
-from inspect_core.verdict import Limits, Verdict, assemble
+from inspect_core.verdict import Limits, Region, Verdict, assemble, not_located
 
-PARTS = {"guard": Guard, "kinds": DefectTypes}
+PARTS = {"guard": Guard, "kinds": DefectTypes, "alignment": Alignment}
 """What goes to the line beside the graph, by its name in recipe.json."""
 
 
@@ -44,6 +46,7 @@ class ExportedModel:
         }
         self._guard: Guard | None = found["guard"]
         self._types: DefectTypes | None = found["kinds"]
+        self._alignment: Alignment | None = found["alignment"]
         head = self._guard is not None or self._types is not None
         self._outputs = [MAP, EMBEDDING, LOGITS] if head else [MAP]
         try:
@@ -60,17 +63,27 @@ class ExportedModel:
 
         With types by region one more run of the network looks at what stands out on a part that is not accepted.
         """
-        pixel_map, *head = self._run(image, self._outputs)
+        try:
+            placement = place(image, self._alignment)
+        except NotLocated as error:
+            return not_located(str(error), self.size, area=self.area)
+        pixel_map, *head = self._run(placement.at(image, self.size), self._outputs)
         check = self._guard.check(*head) if self._guard is not None else None
         types = self._types
-        name = None if types is None else lambda found: types.name(image, found, self._embed, head[0][0])
-        return assemble(pixel_map[0], self.limits, image.shape[:2], area=self.area, check=check, name_type=name)
+
+        def name_type(found: tuple[Region, ...]) -> tuple[str, float] | None:
+            return types.name(placement.picture(image), found, self._embed, head[0][0])
+
+        return assemble(
+            pixel_map[0], self.limits, placement,
+            area=self.area, check=check, name_type=None if types is None else name_type,
+        )  # fmt: skip
 
     def _embed(self, image: np.ndarray) -> np.ndarray:
-        return self._run(image, [EMBEDDING])[0][0]
+        return self._run(squash(image, self.size), [EMBEDDING])[0][0]
 
-    def _run(self, image: np.ndarray, outputs: list[str]) -> list[np.ndarray]:
-        return self._session.run(outputs, {IMAGES: squash(image, self.size)[None]})
+    def _run(self, picture: np.ndarray, outputs: list[str]) -> list[np.ndarray]:
+        return self._session.run(outputs, {IMAGES: picture[None]})
 
 
 class Runner:
@@ -115,11 +128,11 @@ class Runner:
             with refusing(self.path, f"golden image {known.file} cannot be inspected"):
                 verdict = self.inspect(read_bytes(package.read(known.file), known.file, self.depth).pixels)
             expected = known.verdict, known.reason, known.defect_type
-            if golden.said(verdict) != expected or not abs(verdict.score - known.score) <= most:
+            if golden.said(verdict) != expected or not golden.difference(verdict.score, known.score) <= most:
                 raise RecipeError(
                     f"{self.path.name}: golden image {known.file} ({known.name}) gets "
-                    f"{_words(golden.said(verdict))} with score {verdict.score:.6g} on this PC, and got "
-                    f"{_words(expected)} with {known.score:.6g} where it was exported; do not inspect with it here: "
+                    f"{_words(golden.said(verdict))} with score {verdict.score} on this PC, and got "
+                    f"{_words(expected)} with {known.score} where it was exported; do not inspect with it here: "
                     "install the versions of requirements-line.txt, or export it again on this PC"
                 )
 

@@ -6,13 +6,28 @@ from typing import Literal
 
 import numpy as np
 
+from inspect_core.images.placement import Placement
 from inspect_core.judge.anomaly_map import Region, area_above, image_score, regions, scale_region
 from inspect_core.judge.checks import as_finite_number
 
-__all__ = ["OTHER_PRODUCT", "UNKNOWN_TYPE", "Limits", "ProductCheck", "Region", "Verdict", "Word", "assemble"]
+__all__ = [
+    "NOT_LOCATED",
+    "OTHER_PRODUCT",
+    "PARTLY_OUT",
+    "UNKNOWN_TYPE",
+    "Limits",
+    "ProductCheck",
+    "Region",
+    "Verdict",
+    "Word",
+    "assemble",
+]
 
-Word = Literal["accept", "review", "reject"]
-UNKNOWN_TYPE = "unknown defect type"
+Word = Literal["accept", "review", "reject", "not located"]
+NOT_LOCATED: Literal["not located"] = "not located"
+"""The word of a part that was not found in its photo: never accepted, and without a score."""
+PARTLY_OUT = "partly out of view"
+"""The reason of a part that would have been accepted, had the photo shown all of it."""
 OTHER_PRODUCT = "other product"
 """The reason of a photo that the product check stopped."""
 UNKNOWN_TYPE = "unknown defect type"
@@ -64,16 +79,17 @@ class ProductCheck:
 class Verdict:
     """The finding on one image.
 
-    score: what `area` pixels of the map reach. verdict: the word. anomaly_map: (H, W) float32 at the network's input
-    size. regions: above the limit for review, so that an accepted part has none and every other part of the
-    product has one; highest peak first, in pixels of the original image. area: the smallest that counts, and above: how
-    many lie above the limit for review, both in pixels of the map. guard: what the
-    product check says of the image, None when it is off. kind: the defect type and its probability, None when none
-    was asked for or none was likely enough, which of_unknown_type tells apart. reason: OTHER_PRODUCT when the product
-    check stopped the photo.
+    score: what `area` pixels of the map reach, None for a part that was not located. verdict: the word. anomaly_map:
+    (H, W) float32 at the network's input size, over the reference when parts are aligned, 0 where the part was not
+    inspected. regions: above the limit for review, highest peak first, in pixels of
+    the original image. area: the smallest that counts, and above: how many lie above the limit for review, both in
+    pixels of the map. guard: what the product check says of the image, None when it is off. kind: the defect type and
+    its probability, None when none was asked for or none was likely enough, which of_unknown_type tells apart. reason:
+    OTHER_PRODUCT when the product check stopped the photo, PARTLY_OUT, or why the part was not located. placement:
+    where the part lies in the photo; left_out: (H, W) bool, what was not inspected, None when all of it was.
     """
 
-    score: float
+    score: float | None
     verdict: Word
     anomaly_map: np.ndarray
     regions: tuple[Region, ...] = ()
@@ -83,12 +99,29 @@ class Verdict:
     kind: tuple[str, float] | None = None
     of_unknown_type: bool = False
     reason: str | None = None
+    placement: Placement | None = None
+    left_out: np.ndarray | None = None
+
+    @property
+    def not_inspected(self) -> np.ndarray:
+        """(H, W) bool: pixels of the map that the photo does not show; they count neither as good nor as bad."""
+        return np.zeros(self.anomaly_map.shape, bool) if self.left_out is None else self.left_out
+
+    @property
+    def photo_map(self) -> np.ndarray:
+        """(H, W) float32: the map as it lies over the photo as taken, drawn at the map's own size."""
+        return self.anomaly_map if self.placement is None else self.placement.over_photo(self.anomaly_map)
+
+
+def inspected(anomaly_map: np.ndarray, empty: np.ndarray) -> np.ndarray:
+    """A map, (H, W) float32, with 0 where `empty`, (H, W) bool."""
+    return np.where(empty, np.float32(0), anomaly_map)
 
 
 def assemble(
     anomaly_map: np.ndarray,
     limits: Limits,
-    size: tuple[int, int],
+    placement: Placement,
     *,
     area: int = 1,
     check: ProductCheck | None = None,
@@ -96,22 +129,39 @@ def assemble(
 ) -> Verdict:
     """The one place where a verdict is made of its findings, for the page, the command line and the recipe.
 
-    anomaly_map: (H, W) float32; size: (H, W) of the original image; area: the smallest that counts, in pixels of the
-    map. name_type gives (type, probability) or None for the regions found; it is asked only for a part that is neither
-    accepted nor stopped. Raises ValueError when the score is not finite.
+    anomaly_map: (H, W) float32, of the photo as placed; area: the smallest that counts, in pixels of the map. name_type
+    gives (type, probability) or None for the regions found, in pixels of the picture; it is asked only for a part that
+    is neither accepted nor stopped. Raises ValueError when the score is not finite.
     """
+    size = anomaly_map.shape
+    empty = placement.empty(size)
+    anomaly_map = inspected(anomaly_map, empty)
     score = float(image_score(anomaly_map, area=area))
-    word = limits.verdict(score)
-    found = tuple(
-        scale_region(region, anomaly_map.shape, size) for region in regions(anomaly_map, limits.review, area=area)
-    )
+    word, reason = limits.verdict(score), None
+    if word == "accept" and np.count_nonzero(placement.missing(size)) >= area:
+        word, reason = "review", PARTLY_OUT
+    found = regions(anomaly_map, limits.review, area=area)
     verdict = Verdict(
-        score, word, anomaly_map, found, area, area_above(anomaly_map, limits.review),
-        guard=check.sentence if check is not None else None,
+        score, word, anomaly_map, tuple(_in_photo(region, placement, size) for region in found), area,
+        area_above(anomaly_map, limits.review), guard=check.sentence if check is not None else None, reason=reason,
+        placement=placement, left_out=empty if empty.any() else None,
     )  # fmt: skip
     if check is not None and check.stops:
         return replace(verdict, verdict="reject", reason=OTHER_PRODUCT)
-    if name_type is None or word == "accept":
+    if name_type is None or not found:
         return verdict
-    kind = name_type(found)
+    kind = name_type(tuple(scale_region(region, size, placement.size) for region in found))
     return replace(verdict, kind=kind, of_unknown_type=kind is None)
+
+
+def not_located(reason: str, size: tuple[int, int], *, area: int = 1) -> Verdict:
+    """The verdict on a photo in which the part was not found, with an empty map of `size`."""
+    nothing, everything = np.zeros(size, np.float32), np.ones(size, bool)
+    return Verdict(None, NOT_LOCATED, nothing, area=area, reason=reason, left_out=everything)
+
+
+def _in_photo(region: Region, placement: Placement, size: tuple[int, int]) -> Region:
+    located = placement.located
+    if located is None:
+        return scale_region(region, size, placement.size)
+    return replace(region, box=located.box_in_photo(region.box, size), area=located.area_in_photo(region.area, size))

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inspect_core.images.placement import Placement
 from inspect_core.judge.limits import count_parts
 from inspect_core.verdict import OTHER_PRODUCT, Limits, ProductCheck, Verdict, assemble
 
@@ -87,7 +88,9 @@ def test_a_verdict_is_assembled_by_one_set_of_rules(peak, limits, said, types):
         return ("dent", 0.9) if types == "named" else None
 
     limits = Limits(*limits)
-    found = assemble(anomaly_map, limits, (8, 16), check=check, name_type=None if types is None else name_type)
+    found = assemble(
+        anomaly_map, limits, Placement((8, 16)), check=check, name_type=None if types is None else name_type
+    )
     stopped, accepted = said == (True, True), limits.verdict(peak) == "accept"
     assert found.verdict == ("reject" if stopped else limits.verdict(peak))
     assert found.reason == (OTHER_PRODUCT if stopped else None)

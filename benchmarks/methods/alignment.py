@@ -17,9 +17,8 @@ from PIL import Image
 
 from benchmarks.measure import timed, write
 from inspect_core.features.store import Store
-from inspect_core.images.alignment import Alignment, learn
+from inspect_core.images.alignment import Alignment, NotLocated, learn
 from inspect_core.images.folders import scan, split
-from inspect_core.images.located import Located
 from inspect_core.images.read import read, read_mask
 from inspect_core.images.synthetic import products
 from inspect_core.images.synthetic.conveyor import RIGID, SCALED, Conveyor
@@ -46,9 +45,10 @@ def error(product: str, conveyor: Conveyor) -> dict:
     part = np.array([(x, y) for x in axis for y in axis])
     places, reasons = [], []
     for index in range(LEARNED, LEARNED + JUDGED):
-        found = learned.look(photo(index))
-        if not isinstance(found, Located):
-            reasons.append(found.reason)
+        try:
+            found = learned.look(photo(index))
+        except NotLocated as error:
+            reasons.append(str(error))
             continue
         pose = products.pose(product, index, conveyor=conveyor)
         seen = np.array([pose.place(*point) for point in part]) / pose.field * products.SIZE + (products.SIZE - 1) / 2

@@ -7,10 +7,10 @@ from datetime import datetime
 
 from inspect_core.audit.entry import INSPECTION, KINDS, OVERRIDE, Entry
 from inspect_core.audit.log import AuditLog
-from inspect_core.verdict import OTHER_PRODUCT, Limits
+from inspect_core.verdict import NOT_LOCATED, OTHER_PRODUCT, PARTLY_OUT, Limits
 
 ACCEPT, REVIEW, REJECT, NOT_JUDGED = "accept", "review", "reject", "not judged"
-VERDICTS = (ACCEPT, REVIEW, REJECT, NOT_JUDGED)
+VERDICTS = (ACCEPT, REVIEW, REJECT, NOT_LOCATED, NOT_JUDGED)
 NOTCH = 0.05
 """Of the limit for rejection, by which both limits are moved to see what that would have done."""
 
@@ -49,11 +49,13 @@ class Inspection:
         return said if said in VERDICTS else self.verdict
 
     def moved(self, notches: int) -> str:
-        """Loupe's verdict if both limits had stood so many notches higher; what the product check stopped stays so."""
+        """Loupe's verdict if both limits had stood so many notches higher; what the product check
+        stopped stays so."""
         if self.score is None or self.review is None or self.reject is None or self.reason == OTHER_PRODUCT:
             return self.verdict
         by = notches * NOTCH * abs(self.reject)
-        return Limits(self.review + by, self.reject + by).verdict(self.score)
+        word = Limits(self.review + by, self.reject + by).verdict(self.score)
+        return REVIEW if word == ACCEPT and self.reason == PARTLY_OUT else word
 
 
 def of_entry(entry: Entry, overridden: Entry | None = None) -> Inspection:

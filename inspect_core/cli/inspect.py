@@ -11,7 +11,7 @@ from inspect_core.line.batch import run as run_batch
 from inspect_core.line.logged import Logged
 from inspect_core.line.maps import Maps
 from inspect_core.line.report import in_parts
-from inspect_core.line.row import NOT_JUDGED, Row
+from inspect_core.line.row import Row
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,8 +53,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def tell(row: Row) -> None:
-    """A line a photo; those not judged on standard error, with the reason."""
-    if row.verdict == NOT_JUDGED:
-        say(f"Not judged {row.name}: {row.reason}", sys.stderr)
+    """A line a photo; those without a score on standard error, with the reason."""
+    if row.score is None:
+        say(f"{row.verdict.capitalize()} {row.name}: {row.reason}", sys.stderr)
     else:
         say(f"{row.verdict:7} {row.score:10.4f}  {row.name}")

@@ -9,7 +9,7 @@ from inspect_core.features.weights import download_weights
 from inspect_core.images.depth import DEPTHS
 from inspect_core.images.folders import scan, split
 from inspect_core.methods.table import JOIN, METHODS, methods_of
-from inspect_core.tuning.order import Order
+from inspect_core.tuning.order import ALIGN, Order
 from inspect_core.tuning.teaching import Taught, feature_store, teach
 
 FULL, LEARNED = "full", "learned"
@@ -51,6 +51,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--window", choices=(FULL, LEARNED), default=FULL,
         help="which values of 16-bit photos are black and white: the full range, or what the good photos fill",
     )  # fmt: skip
+    parser.add_argument(
+        "--align", choices=ALIGN, default=Order.align,
+        help="how parts lie in the photos: shifted and turned (rigid), or nearer and farther too (similarity)",
+    )  # fmt: skip
     parser.add_argument("--seed", type=int, default=Order.seed)
     parser.add_argument("--calibrate", type=float, default=0.2, help="fraction of the good photos that sets limits")
     parser.add_argument("--device", default="auto")
@@ -86,6 +90,7 @@ def order_of(options: argparse.Namespace, *, guard: str, fused_guard: bool = Fal
         parameters=given,
         fixed=given,
         area=options.area,
+        align=options.align,
         seed=options.seed,
         guard=guard,
         fused_guard=fused_guard,

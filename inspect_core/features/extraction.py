@@ -11,6 +11,8 @@ from torch import Tensor
 
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.patch_grid import POOLING, join
+from inspect_core.images.alignment import Alignment
+from inspect_core.images.placement import Placement, place
 from inspect_core.images.read import squash
 from inspect_core.package.arrays import photo_bytes
 
@@ -55,7 +57,8 @@ class Look:
 class Preparation:
     """Everything between the pixels of one photo and its patch features, for all detectors in one run of the network.
 
-    grid: (h, w) patches; looks: one for each detector; nearest: repeat coarse taps instead of interpolating.
+    grid: (h, w) patches; looks: one for each detector; nearest: repeat coarse taps instead of interpolating; alignment:
+    over whose reference photos are laid, None takes them as they are.
     One photo goes through at a time, so its features never depend on its neighbours.
     """
 
@@ -63,6 +66,11 @@ class Preparation:
     grid: tuple[int, int]
     looks: tuple[Look, ...]
     nearest: bool = False
+    alignment: Alignment | None = None
+
+    def place(self, pixels: np.ndarray) -> Placement:
+        """How a photo, (H, W, 3) uint8 RGB, is looked at. Raises NotLocated when its part is not found."""
+        return place(pixels, self.alignment)
 
     @cached_property
     def shapes(self) -> tuple[tuple[int, int, int, int], ...]:
@@ -92,21 +100,30 @@ class Preparation:
         """For each look a digest of everything that decides its features, to key stored ones."""
         backbone = self.backbone
         run = (backbone.name, backbone.taps, backbone.weight_digest, backbone.size, backbone.engine)
-        shared = repr((run, self.grid, POOLING, self.nearest))
+        shared = repr((run, self.grid, POOLING, self.nearest, self.alignment and self.alignment.digest))
         return tuple(hashlib.sha256(f"{shared} {look.digest}".encode()).hexdigest() for look in self.looks)
 
-    def features(self, pixels: np.ndarray) -> tuple[Tensor, ...]:
-        """(H, W, 3) uint8 RGB of any size -> (1, h, w, k) float32 for each look, on the backbone's device."""
-        return self._join(self.backbone.tap_maps(squash(pixels, self.backbone.size)[None]))
+    def features(self, pixels: np.ndarray, placement: Placement | None = None) -> tuple[Tensor, ...]:
+        """(H, W, 3) uint8 RGB of any size -> (1, h, w, k) float32 for each look, on the backbone's device.
 
-    def describe(self, pixels: np.ndarray) -> tuple[tuple[Tensor, ...], np.ndarray, np.ndarray]:
+        placement: of the photo, looked for when not given. Raises NotLocated as `place`.
+        """
+        return self._join(self.backbone.tap_maps(self.picture(pixels, placement)[None]))
+
+    def describe(
+        self, pixels: np.ndarray, placement: Placement | None = None
+    ) -> tuple[tuple[Tensor, ...], np.ndarray, np.ndarray]:
         """(`features`, embedding (1, d), logits (1, c)) of one photo in one run of the network.
 
         The features are equal to the bit to those of `features`, which stops at the last tap and is quicker. Raises
-        ValueError for a network that does not end in a linear layer.
+        ValueError for a network that does not end in a linear layer, and NotLocated.
         """
-        maps, embedding, logits = self.backbone.describe(squash(pixels, self.backbone.size)[None])
+        maps, embedding, logits = self.backbone.describe(self.picture(pixels, placement)[None])
         return self._join(maps), embedding.cpu().numpy(), logits.cpu().numpy()
+
+    def picture(self, pixels: np.ndarray, placement: Placement | None = None) -> np.ndarray:
+        """(height, width, 3) uint8: a photo as the network sees it, otherwise as `features`."""
+        return (placement or self.place(pixels)).at(pixels, self.backbone.size)
 
     def _join(self, maps: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         by_tap = dict(zip(self.backbone.taps, maps, strict=True))

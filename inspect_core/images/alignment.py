@@ -4,6 +4,8 @@ The reference is the median of the good photos, laid over the one that most rese
 found only within what the good photos showed: how far they were shifted and turned, and how well they agreed.
 """
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -47,18 +49,16 @@ class Range:
     high: float
 
 
-@dataclass(frozen=True)
-class Lost:
-    """A photo in which the part was not found, and why, in words."""
-
-    reason: str
+class NotLocated(ValueError):
+    """A photo in which the part was not found; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
     """A reference and what good photos showed.
 
-    reference: (h, w) uint8; mask: (h, w) bool, where good photos agree; photo: (height, width) of the photos learned
+    reference: (h, w, 3) uint8; mask: (h, w) bool, what most good photos cover; always: (h, w) bool, what nearly all do:
+    a photo that leaves it empty shows the part in part; photo: (height, width) of the photos learned
     from, in whose pixels positions on the reference are given; scale: whether the part may be nearer or farther;
     ranges: of x and y (shift, in shares of the width and height), angle (degrees), scale, share (of matched features),
     correlation, and visible (share of the mask that the photo covers); turns: degrees by which the part can be turned
@@ -67,6 +67,7 @@ class Alignment:
 
     reference: np.ndarray
     mask: np.ndarray
+    always: np.ndarray
     photo: tuple[int, int]
     scale: bool
     ranges: Mapping[str, Range]
@@ -76,31 +77,33 @@ class Alignment:
 
     def locate(self, pixels: np.ndarray) -> Located | None:
         """Where the part lies in a photo, (H, W, 3) uint8 of any size; None when it is not found."""
-        found = self.look(pixels)
-        return found if isinstance(found, Located) else None
+        try:
+            return self.look(pixels)
+        except NotLocated:
+            return None
 
-    def look(self, pixels: np.ndarray) -> Located | Lost:
-        """As `locate`, with the reason when the part is not found."""
+    def look(self, pixels: np.ndarray) -> Located:
+        """As `locate`, but raises NotLocated, which says why, when the part is not found."""
         height, width = pixels.shape[:2]
         ratio = (height / width) / (self.photo[0] / self.photo[1])
         if abs(np.log(ratio)) > _OTHER_SHAPE:
-            return Lost(f"the photo is {width} × {height} px, and the reference {self.photo[1]} × {self.photo[0]}")
-        small = _small(pixels, self.reference.shape)
+            raise NotLocated(f"the photo is {width} × {height} px, and the reference {self.photo[1]} × {self.photo[0]}")
+        small = registration.grey_of(_small(pixels, self.mask.shape))
         if small.std() < _FLAT:
-            return Lost("the photo shows nothing but one even tone")
+            raise NotLocated("the photo shows nothing but one even tone")
         found = self._reference.pose(small)
         if found is None:
-            return Lost("nothing in the photo fits the reference")
+            raise NotLocated("nothing in the photo fits the reference")
         coarse, pose, agreement = found
         if coarse.second is not None and self._far(coarse.second, pose):
-            return Lost("there are two parts in the photo")
+            raise NotLocated("there are two parts in the photo")
         located = self._located(pose, (height, width), coarse.share, agreement)
         for name, value in _measured(located).items():
             allowed = self.ranges.get(name)
             if allowed is not None and not allowed.low <= value <= allowed.high:
                 is_, may_be = _WORDS[name]
                 good = may_be.format(allowed.low, allowed.high)
-                return Lost(f"the part would be {is_.format(value)}; good photos: {good}")
+                raise NotLocated(f"the part would be {is_.format(value)}; good photos: {good}")
         return located
 
     def sentences(self) -> list[str]:
@@ -117,8 +120,20 @@ class Alignment:
         return told
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """reference and mask, (h, w) uint8."""
-        return {"reference": self.reference, "mask": self.mask.astype(np.uint8)}
+        """reference (h, w, 3), mask and always (h, w), uint8."""
+        return {
+            "reference": self.reference,
+            "mask": self.mask.astype(np.uint8),
+            "always": self.always.astype(np.uint8),
+        }
+
+    @cached_property
+    def digest(self) -> str:
+        """Of everything in it."""
+        found = hashlib.sha256(json.dumps(self.params(), sort_keys=True).encode())
+        for name, values in self.arrays().items():
+            found.update(f"{name}{values.shape}".encode() + np.ascontiguousarray(values).tobytes())
+        return found.hexdigest()
 
     def params(self) -> dict[str, Any]:
         """All else, as JSON takes it."""
@@ -134,32 +149,33 @@ class Alignment:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping[str, Any]) -> Self:
         """The inverse of `arrays` and `params`. Raises ValueError for arrays of other shapes or types."""
-        reference, mask = arrays["reference"], arrays["mask"]
-        if reference.dtype != np.uint8 or reference.ndim != 2 or not 8 <= max(reference.shape) <= SIDE:
-            raise ValueError(f"the reference is {reference.dtype} of shape {reference.shape}; it must be uint8 (h, w)")
-        if mask.dtype != np.uint8 or mask.shape != reference.shape:
-            raise ValueError(f"the mask is {mask.dtype} of shape {mask.shape}; it must be uint8 as the reference")
+        reference, masks = arrays["reference"], (arrays["mask"], arrays["always"])
+        shape = reference.shape
+        if reference.dtype != np.uint8 or shape[2:] != (3,) or not 8 <= min(shape[:2]) <= max(shape[:2]) <= SIDE:
+            raise ValueError(f"the reference is {reference.dtype} of shape {shape}; it must be uint8 (h, w, 3)")
+        if any(mask.dtype != np.uint8 or mask.shape != shape[:2] for mask in masks):
+            raise ValueError("a mask of the reference is of another type or shape than it; it must be uint8 (h, w)")
         ranges = {name: Range(**value) for name, value in params["ranges"].items()}
         if set(ranges) != set(_LEAST_ROOM):
             raise ValueError(f"there are ranges of {sorted(ranges)}; they must be those of {sorted(_LEAST_ROOM)}")
         height, width = params["photo"]
         return cls(
-            reference, mask > 0, (height, width), params["scale"], ranges, tuple(params["turns"]), params["seen"],
-            params["lost"],
+            reference, *(mask > 0 for mask in masks), (height, width), params["scale"], ranges, tuple(params["turns"]),
+            params["seen"], params["lost"],
         )  # fmt: skip
 
     @cached_property
     def _reference(self) -> Reference:
-        return Reference(self.reference, self.mask, self.scale)
+        return Reference(self.reference, self.mask, self.always, self.scale)
 
     def _far(self, one: np.ndarray, other: np.ndarray) -> bool:
         """Whether two poses put the middle of the reference farther apart than a quarter of its shorter side."""
-        height, width = self.reference.shape
+        height, width = self.mask.shape
         middle = np.array([(width - 1) / 2, (height - 1) / 2, 1])
         return float(np.linalg.norm((one - other) @ middle)) > min(height, width) / 4
 
     def _located(self, pose: np.ndarray, photo: tuple[int, int], share: float, agreement: float) -> Located:
-        small = self.reference.shape
+        small = self.mask.shape
         covered = registration.laid_over(np.zeros(small, np.uint8), pose, small)[1]
         visible = float(covered[self.mask].mean()) if self.mask.any() else 0.0
         in_photo = registration.chained(resized(small, photo), registration.chained(pose, resized(self.photo, small)))
@@ -191,13 +207,13 @@ def learn(photos: Iterable[np.ndarray], *, scale: bool = False) -> Alignment:
             raise _unfit(0, len(smalls))
         reference = averaged
     seen = _evenly(smalls, _SEEN)
-    found = [found for small in seen if (found := reference.pose(small)) is not None]
+    found = [found for small in seen if (found := reference.pose(registration.grey_of(small))) is not None]
     agreeing = np.median([agreement for _, _, agreement in found]) - _APART if found else 0.0
     found = [one for one in found if one[2] >= agreeing]
     lost = len(seen) - len(found)
     if lost > _LOST * len(seen):
         raise _unfit(len(found), len(seen))
-    least = Alignment(reference.grey, reference.mask, photo, scale, {}, seen=len(seen), lost=lost)
+    least = Alignment(reference.picture, reference.mask, reference.always, photo, scale, {}, seen=len(seen), lost=lost)
     measured = [_measured(least._located(pose, photo, coarse.share, agreement)) for coarse, pose, agreement in found]
     ranges = {name: _range(name, [one[name] for one in measured]) for name in _LEAST_ROOM}
     if reference.repeats(ranges["correlation"].low):
@@ -212,9 +228,8 @@ def _working(size: tuple[int, int]) -> tuple[int, int]:
 
 
 def _small(pixels: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """(h, w) uint8 brightness of a photo at working size."""
-    reduced = cv2.resize(pixels, shape[::-1], interpolation=cv2.INTER_AREA)
-    return cv2.cvtColor(reduced, cv2.COLOR_RGB2GRAY)
+    """(h, w, 3) uint8: a photo at working size."""
+    return cv2.resize(pixels, shape[::-1], interpolation=cv2.INTER_AREA)
 
 
 def _evenly(photos: Sequence[np.ndarray], most: int) -> list[np.ndarray]:

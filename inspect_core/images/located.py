@@ -55,11 +55,11 @@ class Located:
         x, y = self.to_photo(((width - 1) / 2, (height - 1) / 2))
         return (x + 0.5) / self.photo[1] - 0.5, (y + 0.5) / self.photo[0] - 0.5
 
-    def squash(self, pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    def squash(self, pixels: np.ndarray, size: tuple[int, int], ground: np.ndarray | None = None) -> np.ndarray:
         """The photo, (H, W, 3) uint8, as it lies over the reference, at size = (height, width): one warp.
 
         Each pixel is interpolated once; where the photo is finer, several are averaged. What the photo leaves empty
-        repeats its edge.
+        shows the ground, a picture of the reference in uint8 of any size, or repeats the photo's edge.
         """
         fine, to_photo = self._fine(size)
         rows = [
@@ -71,16 +71,19 @@ class Located:
         ]  # fmt: skip
         if fine > 1:
             rows = [cv2.resize(part, (size[1], len(part) // fine), interpolation=cv2.INTER_AREA) for part in rows]
-        return np.concatenate(rows)
+        laid = np.concatenate(rows)
+        if ground is not None and (empty := self.empty(size)).any():
+            laid[empty] = cv2.resize(ground, size[::-1], interpolation=cv2.INTER_LINEAR)[empty]
+        return laid
 
     def empty(self, size: tuple[int, int]) -> np.ndarray:
         """(height, width) bool: pixels of `squash` that the photo leaves empty, wholly or in part."""
-        to_photo = self._to_photo(size)
-        y, x = np.mgrid[: size[0] + 1, : size[1] + 1] - 0.5
-        corners = np.tensordot(to_photo, np.stack([x, y, np.ones_like(x)]), axes=1)
+        (ax, bx, cx), (ay, by, cy) = self._to_photo(size)
+        x, y = np.arange(size[1] + 1) - 0.5, np.arange(size[0] + 1)[:, None] - 0.5
+        across, down = ax * x + (bx * y + cx), ay * x + (by * y + cy)
         height, width = self.photo
-        inside = (corners[0] >= -0.5 - _EDGE) & (corners[0] <= width - 0.5 + _EDGE)
-        inside &= (corners[1] >= -0.5 - _EDGE) & (corners[1] <= height - 0.5 + _EDGE)
+        inside = (across >= -0.5 - _EDGE) & (across <= width - 0.5 + _EDGE)
+        inside &= (down >= -0.5 - _EDGE) & (down <= height - 0.5 + _EDGE)
         return ~(inside[:-1, :-1] & inside[1:, :-1] & inside[:-1, 1:] & inside[1:, 1:])
 
     def box_in_photo(self, box: Box, size: tuple[int, int]) -> Box:
@@ -92,6 +95,11 @@ class Located:
         first = np.clip(np.floor([x.min() + _EDGE, y.min() + _EDGE]), 0, (width - 1, height - 1)).astype(int)
         last = np.clip(np.ceil([x.max() - _EDGE, y.max() - _EDGE]), first + 1, (width, height)).astype(int)
         return int(first[0]), int(first[1]), int(last[0]), int(last[1])
+
+    def area_in_photo(self, area: int, size: tuple[int, int]) -> int:
+        """Pixels of the photo that so many pixels of `squash` at this size are, at least 1."""
+        times = abs(np.linalg.det(self._to_photo(size)[:, :2]))
+        return max(1, round(area * float(times)))
 
     def mask(self, mask: np.ndarray, size: tuple[int, int]) -> np.ndarray:
         """A mask of the photo, (H, W) bool, as it lies on `squash` at size = (height, width): nearest pixel, bool.

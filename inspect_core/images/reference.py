@@ -12,15 +12,25 @@ from inspect_core.images.registration import Coarse, Features
 
 FEWEST_PHOTOS = 3
 _TURNS = (90, 180, 270)  # degrees
+_ALWAYS = 0.95  # of the good photos
+_MARGIN = 0.04  # of the longer side: how much farther than those seen a good part may lie
 
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """grey: (h, w) uint8; mask: (h, w) bool, where it counts; scale: whether a part may be nearer or farther."""
+    """picture: (h, w, 3) uint8; mask: (h, w) bool, where it counts; always: (h, w) bool, what nearly every good photo
+    covers, and all around it; scale: whether a part may be nearer or farther.
+    """
 
-    grey: np.ndarray
+    picture: np.ndarray
     mask: np.ndarray
+    always: np.ndarray
     scale: bool
+
+    @cached_property
+    def grey(self) -> np.ndarray:
+        """(h, w) uint8."""
+        return registration.grey_of(self.picture)
 
     def turns(self, lowest: float) -> tuple[int, ...]:
         """Degrees by which it can be turned and look as much like itself as a good photo must: `lowest`."""
@@ -44,9 +54,9 @@ class Reference:
     def averaged(self, smalls: Sequence[np.ndarray]) -> "Reference | None":
         """The median of these photos, lying as they do in the median; None when it is found on too few of them.
 
-        smalls: (h, w) uint8 each. The mask is what most of them cover.
+        smalls: (h, w, 3) uint8 each. The mask is what most of them cover.
         """
-        found = [(small, pose[1]) for small in smalls if (pose := self.pose(small)) is not None]
+        found = [(small, pose[1]) for small in smalls if (pose := self.pose(registration.grey_of(small))) is not None]
         if len(found) < FEWEST_PHOTOS:
             return None
         back = cv2.invertAffineTransform(_median_pose([pose for _, pose in found], self.grey.shape))
@@ -55,8 +65,11 @@ class Reference:
             moved, inside = registration.laid_over(small, registration.chained(pose, back), self.grey.shape)
             over.append(moved)
             covers.append(inside)
-        grey = np.median(over, axis=0).round().astype(np.uint8)
-        return Reference(grey, np.mean(covers, axis=0) > 0.5, self.scale)
+        covered = np.mean(covers, axis=0)
+        reach = round(_MARGIN * max(covered.shape))
+        near = np.ones((2 * reach + 1, 2 * reach + 1), np.uint8)
+        always = cv2.erode((covered >= _ALWAYS).astype(np.uint8), near) > 0
+        return Reference(_median_where(over, covers), covered > 0.5, always, self.scale)
 
     @cached_property
     def _features(self) -> Features:
@@ -78,14 +91,26 @@ class Reference:
 
 
 def most_alike(smalls: Sequence[np.ndarray], *, scale: bool) -> Reference:
-    """The one of these photos, (h, w) uint8 each, that agrees best with the others, in the median."""
-    candidates = [Reference(small, np.ones(small.shape, bool), scale) for small in smalls]
+    """The one of these photos, (h, w, 3) uint8 each, that agrees best with the others, in the median."""
+    everywhere = np.ones(smalls[0].shape[:2], bool)
+    candidates = [Reference(small, everywhere, everywhere, scale) for small in smalls]
 
     def agreement(one: Reference) -> float:
         found = [one.pose(other.grey) for other in candidates if other is not one]
         return float(np.median([pose[2] if pose is not None else 0.0 for pose in found]))
 
     return max(candidates, key=agreement)
+
+
+def _median_where(photos: Sequence[np.ndarray], covers: Sequence[np.ndarray]) -> np.ndarray:
+    """(h, w, 3) uint8: the median at each place of the photos that cover it, of all where none does."""
+    stack, inside = np.stack(photos), np.stack(covers)
+    inside[:, ~inside.any(axis=0)] = True
+    found = np.empty(stack.shape[1:], np.uint8)
+    for row in range(len(found)):  # row by row: in float, all at once would take four times the photos
+        seen = np.where(inside[:, row, :, None], stack[:, row], np.nan)
+        found[row] = np.nanmedian(seen, axis=0).round()
+    return found
 
 
 def _median_pose(poses: Sequence[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:

@@ -140,6 +140,11 @@ def _fitted(here: np.ndarray, there: np.ndarray, *, scale: bool) -> np.ndarray:
     return np.column_stack([matrix, middle_there - matrix @ middle])
 
 
+def grey_of(picture: np.ndarray) -> np.ndarray:
+    """(h, w) uint8 brightness of (h, w, 3) uint8 RGB."""
+    return cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
+
+
 def turned(shape: tuple[int, ...], degrees: float) -> np.ndarray:
     """The pose of a picture turned clockwise about its middle."""
     middle = ((shape[1] - 1) / 2, (shape[0] - 1) / 2)

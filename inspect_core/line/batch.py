@@ -161,7 +161,7 @@ def _judge_rest(
 def _drawn(judged: Judged, maps: Maps | None) -> dict[str, bytes]:
     if maps is None or judged.picture is None or judged.verdict is None:
         return {}
-    return maps.drawn(judged.picture.pixels, judged.verdict.anomaly_map, judged.row.review)
+    return maps.drawn(judged.picture.pixels, judged.verdict.photo_map, judged.row.review)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from inspect_core.images.listing import photos_in
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.row import NOT_JUDGED, judge
+from inspect_core.line.row import judge
 from inspect_core.package.known_parts import ChallengePart
 from inspect_core.verdict import Limits
 
@@ -22,7 +22,7 @@ NO_PHOTO = "no photo"
 class Answer:
     """What became of one challenge part.
 
-    verdict: of its photo now, NOT_JUDGED or NO_PHOTO; margin_had, margin: distance from the nearest limit that would
+    verdict: of its photo now, or NO_PHOTO; margin_had, margin: distance from the nearest limit that would
     change the verdict, in the unit of the score, None without one; words: why it passed or did not.
     """
 
@@ -55,7 +55,7 @@ def name_parts(inspector: Inspector, good: Sequence[Path], defects: Sequence[Pat
     found: dict[str, ChallengePart] = {}
     for path, is_good in [*((path, True) for path in good), *((path, False) for path in defects)]:
         judged = judge(inspector, path.name, path)
-        if judged.verdict is None:
+        if judged.verdict is None or judged.verdict.score is None:
             raise ValueError(f"{path.name}: {judged.row.reason}")
         word, score = judged.verdict.verdict, judged.verdict.score
         if (word == "accept") != is_good:
@@ -101,8 +101,8 @@ def _answer(inspector: Inspector, part: ChallengePart, path: Path | None) -> Ans
     if path is None:
         return Answer(part, NO_PHOTO, None, "", had, None, False, "no photo of it is there; photograph it now")
     row = judge(inspector, path.name, path).row
-    if row.verdict == NOT_JUDGED or row.score is None:
-        return Answer(part, NOT_JUDGED, None, row.digest, had, None, False, row.reason)
+    if row.score is None:
+        return Answer(part, row.verdict, None, row.digest, had, None, False, row.reason)
     if row.verdict != part.verdict:
         words = f"{row.verdict} instead of {part.verdict}"
         return Answer(part, row.verdict, row.score, row.digest, had, None, False, words)

@@ -14,6 +14,7 @@ from inspect_core.line.inspector import Inspector
 from inspect_core.line.row import NOT_JUDGED, OUTCOMES, Row, judge
 from inspect_core.package.place import check_own
 from inspect_core.runtime.unfinished import replacing
+from inspect_core.verdict import NOT_LOCATED
 
 BEGINS = "<!doctype html>\n<!-- A batch judged by Loupe -->\n"
 WORST, SIDE = 12, 240
@@ -53,7 +54,7 @@ def html_of(inspector: Inspector, rows: Sequence[Row], pictures: Mapping[str, by
 def in_parts(rows: Sequence[Row]) -> str:
     """The counts in a sentence: "Accepted 95 of 100; 3 to review, 1 rejected, 1 not judged." """
     counts = Counter(row.verdict for row in rows)
-    words = {"review": "to review", "reject": "rejected", NOT_JUDGED: NOT_JUDGED}
+    words = {"review": "to review", "reject": "rejected", NOT_LOCATED: NOT_LOCATED, NOT_JUDGED: NOT_JUDGED}
     others = ", ".join(f"{counts[outcome]:,} {said}" for outcome, said in words.items() if counts[outcome])
     return f"Accepted {counts['accept']:,} of {len(rows):,}{'; ' + others if others else ''}."
 
@@ -74,7 +75,7 @@ def _picture(inspector: Inspector, name: str, path: Path) -> bytes | None:
     if judged.picture is None or judged.verdict is None:
         return None
     pixels = reduced(judged.picture.pixels, SIDE)
-    return webp(heatmap.overlay(pixels, judged.verdict.anomaly_map, judged.row.review))
+    return webp(heatmap.overlay(pixels, judged.verdict.photo_map, judged.row.review))
 
 
 def in_words(row: Row) -> str:

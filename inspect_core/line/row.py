@@ -10,10 +10,10 @@ import numpy as np
 
 from inspect_core.images.read import ImageError, Picture, read
 from inspect_core.line.inspector import Inspector
-from inspect_core.verdict import UNKNOWN_TYPE, Verdict
+from inspect_core.verdict import NOT_LOCATED, UNKNOWN_TYPE, Verdict
 
 NOT_JUDGED = "not judged"
-OUTCOMES = ("accept", "review", "reject", NOT_JUDGED)
+OUTCOMES = ("accept", "review", "reject", NOT_LOCATED, NOT_JUDGED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,11 +96,15 @@ def _with_verdict(row: Row, verdict: Verdict, digest: str, good: np.ndarray) -> 
         product_check=verdict.guard or "",
         defect_type=kind,
         defect_type_probability=probability,
-        regions=len(verdict.regions),
-        largest_region_pixels=max((region.area for region in verdict.regions), default=0),
+        regions=None if verdict.score is None else len(verdict.regions),
+        largest_region_pixels=(
+            None if verdict.score is None else max((region.area for region in verdict.regions), default=0)
+        ),
         reason=verdict.reason or "",
     )
 
 
-def _percentile(good: np.ndarray, score: float) -> float | None:
-    return round(100 * float(np.searchsorted(good, score, side="right")) / len(good), 1) if len(good) else None
+def _percentile(good: np.ndarray, score: float | None) -> float | None:
+    if score is None or not len(good):
+        return None
+    return round(100 * float(np.searchsorted(good, score, side="right")) / len(good), 1)

@@ -122,6 +122,11 @@ _FOREST = {
     "roots": whole("trees"),
     "share": fractions("nodes classes"),
 }
+_ALIGNMENT = {
+    "reference": Array(("U8",), ("down", "across", "3"), 0, 255),
+    "mask": Array(("U8",), ("down", "across"), 0, 1),
+    "always": Array(("U8",), ("down", "across"), 0, 1),
+}
 
 
 def view(number: int) -> str:
@@ -150,6 +155,8 @@ def expected(document: Mapping, names: Collection[str], detectors: Detectors) ->
     if defect_types is not None:
         forest = defect_types["classifier"]["parent"] == "forest"
         arrays |= _under("kinds", _KINDS | (_FOREST if forest else _network(names)))
+    if document["alignment"] is not None:
+        arrays |= _under("alignment", _ALIGNMENT)
     return arrays
 
 

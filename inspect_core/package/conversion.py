@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 
-SCHEMAS = (2, 3, 4)
+SCHEMAS = (2, 3, 4, 5)
 """What can be read: 2 knew one detector, judged by the largest value of its raw map; 3 did not know where the photos
-lay, nor challenge parts. None of a depth: photos of any are read, over the full range of their bytes.
+lay, nor challenge parts; 4 took photos as they were, without alignment, areas or tiles. None of a depth: photos of any
+are read, over the full range of their bytes.
 """
 
 
@@ -18,7 +19,7 @@ def converted(document: dict) -> dict:
         document = _with_views(document)
     if document["schema"] < 4:
         document = document | {"photos": None, "challenge": []}
-    return {"depth": None} | document
+    return {"depth": None, "alignment": None} | document
 
 
 def _with_views(document: dict) -> dict:

@@ -109,6 +109,7 @@ FIELDS = {
     "guard": _OPTIONAL_TABLE,
     "gallery": _OPTIONAL_TABLE,
     "kinds": _OPTIONAL_TABLE,
+    "alignment": _OPTIONAL_TABLE,
 }
 
 VIEW = {
@@ -129,6 +130,17 @@ DEPTH = {
     "dimmest": whole(0, DEEPEST),
 }
 """As which photos are read."""
+
+_RANGE = {"low": _FINITE, "high": _FINITE}
+ALIGNMENT = {
+    "photo": _pair(whole(1)),
+    "scale": FLAG,
+    "ranges": {name: _RANGE for name in ("x", "y", "angle", "scale", "share", "correlation", "visible")},
+    "turns": _list_of(one_of(90, 180, 270)),
+    "seen": whole(0),
+    "lost": whole(0),
+}
+"""By which parts are located; its pictures are arrays."""
 
 CHALLENGE = {"name": _TEXT, "good": FLAG, "verdict": one_of("accept", "review", "reject"), "score": _FINITE}
 """A challenge part."""
@@ -165,6 +177,9 @@ CLASSIFIERS = {
 """The parameters of the kinds' classifier, by its parent."""
 
 
+_OPTIONAL = {"depth": DEPTH, "guard": GUARD, "gallery": GALLERY, "kinds": KINDS, "alignment": ALIGNMENT}
+
+
 def check(document: Any, detectors: Mapping[str, Mapping[str, Rule]] | None) -> None:
     """Raises ValueError naming the first field of recipe.json that is missing, unknown, or not what it must be.
 
@@ -180,7 +195,7 @@ def check(document: Any, detectors: Mapping[str, Mapping[str, Rule]] | None) -> 
         _check(view["params"], detectors[view["name"]], f"views.{number}.params")
     for number, part in enumerate(document["challenge"]):
         _check(part, CHALLENGE, f"challenge.{number}")
-    for name, fields in (("depth", DEPTH), ("guard", GUARD), ("gallery", GALLERY), ("kinds", KINDS)):
+    for name, fields in _OPTIONAL.items():
         if document[name] is not None:
             _check(document[name], fields, name)
     if document["kinds"] is not None:

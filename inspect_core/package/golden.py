@@ -5,6 +5,7 @@ They prove that the software on another PC says the same: the runner inspects th
 
 import csv
 import io
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from inspect_core.judge.checks import as_finite_number
 from inspect_core.package import manifest
 from inspect_core.package.manifest import Package, RecipeError, refusing
-from inspect_core.verdict import UNKNOWN_TYPE, Limits, Verdict
+from inspect_core.verdict import NOT_LOCATED, UNKNOWN_TYPE, Limits, Verdict
 
 MOST = 12
 TOLERANCE = 1e-4
@@ -25,14 +26,19 @@ class Golden:
 
     file: str
     name: str
-    score: float
+    score: float | None
     verdict: str
     reason: str
     defect_type: str
 
 
 def said(verdict: Verdict) -> tuple[str, str, str]:
-    """What must not differ: the word, the reason and the defect type, the last two "" for none."""
+    """What must not differ: the word, the reason and the defect type, the last two "" for none.
+
+    Why a part was not located holds figures, which may differ in the last digit.
+    """
+    if verdict.verdict == NOT_LOCATED:
+        return NOT_LOCATED, "", ""
     of_type = verdict.kind[0] if verdict.kind else UNKNOWN_TYPE if verdict.of_unknown_type else ""
     return verdict.verdict, verdict.reason or "", of_type
 
@@ -46,12 +52,21 @@ def tolerance(good_scores: np.ndarray, limits: Limits) -> float:
     return TOLERANCE * abs(limits.reject - median)
 
 
+def difference(score: float | None, other: float | None) -> float:
+    """Of two scores; 0 when neither part was located, infinite when one was."""
+    if score is None or other is None:
+        return 0.0 if score is other else math.inf
+    return abs(score - other)
+
+
 def table_of(rows: list[Golden]) -> bytes:
     """golden/expected.csv."""
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(["file", "name", "score", "verdict", "reason", "defect_type"])
-    writer.writerows([r.file, r.name, repr(r.score), r.verdict, r.reason, r.defect_type] for r in rows)
+    writer.writerows(
+        [r.file, r.name, "" if r.score is None else repr(r.score), r.verdict, r.reason, r.defect_type] for r in rows
+    )
     return table.getvalue().encode()
 
 
@@ -67,8 +82,9 @@ def read_table(package: Package) -> list[Golden]:
         rows = csv.DictReader(io.StringIO(package.read(manifest.EXPECTED).decode("utf-8")))
         found = [
             Golden(
-                row["file"], row["name"], as_finite_number(float(row["score"]), name="score"), row["verdict"],
-                row["reason"], row["defect_type"],
+                row["file"], row["name"],
+                as_finite_number(float(row["score"]), name="score") if row["score"] else None,
+                row["verdict"], row["reason"], row["defect_type"],
             )
             for row in rows
         ]  # fmt: skip

@@ -5,6 +5,7 @@ written only when no verdict differs.
 import csv
 import io
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
 from itertools import islice
@@ -41,14 +42,14 @@ class Compared:
     name: str
     set: str
     digest: str
-    app_score: float
-    line_score: float
+    app_score: float | None
+    line_score: float | None
     app_verdict: str
     line_verdict: str
 
     @property
     def difference(self) -> float:
-        return abs(self.app_score - self.line_score)
+        return golden.difference(self.app_score, self.line_score)
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def _graph(recipe: Recipe, backbone: Backbone, check_images: Sequence[str | Path
 
 
 def _model(files: dict[str, bytes], recipe: Recipe) -> ExportedModel:
-    parts = {"guard": recipe.guard, "kinds": recipe.defect_types}
+    parts = {"guard": recipe.guard, "kinds": recipe.defect_types, "alignment": recipe.alignment}
     arrays = {
         f"{prefix}.{name}": np.asarray(value)
         for prefix in PARTS
@@ -181,8 +182,9 @@ def _table(rows: Sequence[Compared]) -> bytes:
 def _golden_files(recipe: Recipe, compared: Sequence[tuple[Compared, Golden]]) -> dict[str, bytes]:
     """At most MOST original files, half of them nearest the limits, the others spread over all scores."""
     limits = (recipe.limits.review, recipe.limits.reject)
-    rows = sorted((golden for _, golden in compared), key=lambda row: row.score)
-    nearest = sorted(rows, key=lambda row: min(abs(row.score - limit) for limit in limits))[: golden.MOST // 2]
+    rows = sorted((row for _, row in compared), key=lambda row: math.inf if row.score is None else row.score)
+    scored = [row for row in rows if row.score is not None]
+    nearest = sorted(scored, key=lambda row: min(abs(row.score - limit) for limit in limits))[: golden.MOST // 2]
     rest = [row for row in rows if row not in nearest]
     evenly = np.linspace(0, max(len(rest) - 1, 0), golden.MOST // 2).round().astype(int)
     spread = [rest[i] for i in np.unique(evenly) if i < len(rest)]

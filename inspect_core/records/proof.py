@@ -24,6 +24,7 @@ PARTS = {
     "guard": "the product check",
     "gallery": "the gallery of known cases",
     "kinds": "the naming of defects",
+    "alignment": "the alignment",
 }
 PHOTOS, CLASSES = 8, 1000
 SHORTEST, LONGEST = -3, 6
@@ -56,6 +57,9 @@ def prove(recipe: Recipe, where: Path, *, widths: Sequence[int], embedding: int 
             with refusing(where, f"{PARTS['kinds']} cannot be used"):
                 for photo in photos:
                     recipe.defect_types.of_embedding(photo)
+        if recipe.alignment is not None:
+            with refusing(where, f"{PARTS['alignment']} cannot be used"):
+                recipe.alignment.locate(recipe.alignment.reference)
 
 
 def _prove_detector(recipe: Recipe, patches: Sequence[torch.Tensor]) -> None:

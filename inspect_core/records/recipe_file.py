@@ -16,6 +16,7 @@ from torch import Tensor
 from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.extraction import Look
 from inspect_core.guard.model import Guard
+from inspect_core.images.alignment import Alignment
 from inspect_core.images.depth import Depth
 from inspect_core.judge.anomaly_map import AREA, SIGMA, largest_area
 from inspect_core.judge.local_scale import LocalScale
@@ -34,7 +35,12 @@ from inspect_core.verdict import Limits
 from inspect_core.view import View
 
 TRIANGLE = ".cholesky"
-EXTRAS = {"guard": ("guard", Guard), "gallery": ("gallery", KnownCases), "kinds": ("defect_types", DefectTypes)}
+EXTRAS = {
+    "guard": ("guard", Guard),
+    "gallery": ("gallery", KnownCases),
+    "kinds": ("defect_types", DefectTypes),
+    "alignment": ("alignment", Alignment),
+}
 """Parts of a recipe that may be missing: name in recipe.json -> field of Recipe, and its class."""
 
 
@@ -168,7 +174,7 @@ def _scale_arrays(view: View) -> dict[str, np.ndarray]:
     }
 
 
-def _extras(recipe: Recipe) -> dict[str, Guard | KnownCases | DefectTypes | None]:
+def _extras(recipe: Recipe) -> dict[str, Guard | KnownCases | DefectTypes | Alignment | None]:
     return {name: getattr(recipe, field) for name, (field, _) in EXTRAS.items()}
 
 

@@ -1,7 +1,7 @@
 """What a study has workers do: learn from photos, score photos, describe them for the product check."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,12 @@ from inspect_core.sharding import plan
 from inspect_core.sharding.container import facts, pack, unpack
 from inspect_core.sharding.executor import Executor, Failure, InProcess, Numbered, Result
 from inspect_core.sharding.kept import MERGED, Kept
-from inspect_core.sharding.photos import facts_of, sample_of
+from inspect_core.sharding.photos import facts_of, placement_of, sample_of
 from inspect_core.sharding.run import kept_results
 from inspect_core.sharding.tasks import stamp
 from inspect_core.study.gathering import BLOCK, SHARD, Fit, Gathered, Merged, shards
-from inspect_core.study.workers import Damaged, Looked
+from inspect_core.study.photo_features import Unusable
+from inspect_core.study.workers import Looked
 from inspect_core.view import View
 
 MOST_SHARDS = 64
@@ -46,7 +47,7 @@ class OnWorkers:
     def gather(
         self, preparation: Preparation, fit: Fit, samples: Sequence[Sample], *, keep: bool, memory: int,
         progress: Report | None, cancelled: Cancel | None,
-    ) -> tuple[Gathered, Damaged]:  # fmt: skip
+    ) -> tuple[Gathered, Unusable]:  # fmt: skip
         """As `Workers.gather`: equal to the bit to `study.gathering.gather`.
 
         Finished shards are kept until all are done. Raises ShardsFailed too, and ValueError for too little memory.
@@ -55,41 +56,40 @@ class OnWorkers:
         whole = len(samples) > MOST_SHARDS * SHARD
         work = _Work("fit", (*self._shared(preparation), plan.pack_fit(fit, keep=keep)), samples,
                      SHARD * BLOCK if whole else SHARD, {})  # fmt: skip
-        merged, damaged, following = Merged(fit), [], 0
+        merged, unusable, following = Merged(fit), Unusable([], []), 0
         if whole and (before := work.kept.get(MERGED)) is not None:
             block, facts = plan.unpack_states(before, fit)
             merged.add_block(block)
-            damaged, following = facts["damaged"], facts["following"]
+            unusable, following = _unusable(facts), facts["following"]
         for number, content in self._in_order(work, following, "learning", progress, cancelled):
             with one_thread():
                 gathered, facts = plan.unpack_states(content, fit)
                 (merged.add_block if whole else merged.add_shard)(gathered)
-            damaged += facts["damaged"]
+            for own, more in zip(unusable, _unusable(facts), strict=True):
+                own.extend(more)
             if whole:
-                work.kept.put(MERGED, plan.pack_states(merged.total(), damaged, following=number + 1))
+                work.kept.put(MERGED, plan.pack_states(merged.total(), unusable, following=number + 1))
                 work.kept.drop(number)
         work.kept.remove()
         with one_thread():
-            return merged.total(), [(name, reason) for name, reason in damaged]
+            return merged.total(), unusable
 
     def score(
         self, preparation: Preparation, views: Sequence[View], stops: Sequence[Sequence[int]],
         samples: Sequence[Sample], *, progress: Report | None, cancelled: Cancel | None,
-    ) -> Iterator[Looked | tuple[str, str]]:  # fmt: skip
+    ) -> Iterator[tuple[list[Looked], Unusable]]:  # fmt: skip
         """As `Workers.score`: equal to the bit to `View.sweep`. Finished shards are kept until all are done."""
         shared = (*self._shared(preparation), plan.pack_views(views, stops))
         work = _Work("evaluate", shared, samples, SHOWN, {"keep": True})
         ends = np.cumsum([len(own) for own in stops])[:-1]
         for number, content in self._in_order(work, 0, "scoring", progress, cancelled):
             facts, arrays = unpack(content)
-            read = {photo[0]: (photo[1], tuple(photo[2]), row) for row, photo in enumerate(facts["photos"])}
-            reasons = dict(facts["damaged"])
-            for sample in work.samples_of(number):
-                if sample.name in read:
-                    digest, size, row = read[sample.name]
-                    yield Looked(sample, digest, size, np.split(arrays["errors"][row], ends))
-                else:
-                    yield sample.name, reasons[sample.name]
+            by_name = {sample.name: sample for sample in work.samples_of(number)}
+            looked = [
+                Looked(by_name[name], digest, placement_of(own, preparation.alignment), np.split(errors, ends))
+                for (name, digest, own), errors in zip(facts["photos"], arrays.get("errors", ()), strict=True)
+            ]
+            yield looked, _unusable(facts)
         work.kept.remove()
 
     def _shared(self, preparation: Preparation) -> tuple[bytes, bytes]:
@@ -173,6 +173,10 @@ class _Reading:
             if not isinstance(result, Failure) and _readable_here(payload, result):
                 [(_, result)] = InProcess().map(task, shared, [(number, payload)])
             yield number, result
+
+
+def _unusable(facts: Mapping[str, Any]) -> Unusable:
+    return Unusable(*([(name, reason) for name, reason in facts[word]] for word in Unusable._fields))
 
 
 def _readable_here(payload: bytes, result: bytes) -> bool:

@@ -14,12 +14,13 @@ from inspect_core.features.backbone_catalogue import spec_of
 from inspect_core.features.backbones import Backbone, load
 from inspect_core.features.extraction import Look, Preparation
 from inspect_core.features.weights import needed_weights
+from inspect_core.images.alignment import Alignment
 from inspect_core.methods.method import Patches
 from inspect_core.methods.table import METHODS
 from inspect_core.sharding.container import pack, unpack
 from inspect_core.sharding.tasks import Refused
 from inspect_core.study.gathering import Fit, Gathered
-from inspect_core.study.workers import Damaged
+from inspect_core.study.photo_features import Unusable
 from inspect_core.view import View
 
 
@@ -35,10 +36,14 @@ def pack_preparation(preparation: Preparation) -> bytes:
     for number, look in enumerate(preparation.looks):
         if look.projection is not None:
             arrays[str(number)] = np.ascontiguousarray(look.projection, np.float32)
+    alignment = preparation.alignment
+    if alignment is not None:
+        arrays |= {f"alignment.{name}": values for name, values in alignment.arrays().items()}
     facts = {
         "backbone": backbone.name, "taps": backbone.taps, "size": backbone.size, "device": backbone.device.type,
         "engine": backbone.engine, "weights": backbone.weight_digest, "grid": preparation.grid,
         "nearest": preparation.nearest, "looks": [{"taps": look.taps, "pool": look.pool} for look in preparation.looks],
+        "alignment": None if alignment is None else alignment.params(),
     }  # fmt: skip
     return pack(facts, arrays)
 
@@ -64,7 +69,11 @@ def unpack_preparation(content: bytes, weights: bytes) -> Preparation:
     looks = tuple(
         Look(tuple(look["taps"]), arrays.get(str(number)), look["pool"]) for number, look in enumerate(facts["looks"])
     )
-    return Preparation(backbone, tuple(facts["grid"]), looks, facts["nearest"])
+    alignment = facts["alignment"] and Alignment.from_arrays(
+        {name.removeprefix("alignment."): own for name, own in arrays.items() if name.startswith("alignment.")},
+        facts["alignment"],
+    )
+    return Preparation(backbone, tuple(facts["grid"]), looks, facts["nearest"], alignment)
 
 
 def pack_fit(fit: Fit, *, keep: bool) -> bytes:
@@ -113,14 +122,14 @@ def unpack_views(content: bytes, preparation: Preparation) -> tuple[tuple[View, 
     return tuple(found)
 
 
-def pack_states(gathered: Gathered, damaged: Damaged, **facts: int) -> bytes:
-    """The statistics of some photos; damaged: those that could not be read."""
+def pack_states(gathered: Gathered, unusable: Unusable, **facts: int) -> bytes:
+    """The statistics of some photos; unusable: those that are not in it."""
     arrays = {
         f"{i}.{name}": values.cpu().contiguous().numpy()
         for i, own in enumerate(gathered)
         for name, values in own.state().items()
     }
-    return pack({"damaged": damaged, **facts}, arrays)
+    return pack(unusable._asdict() | facts, arrays)
 
 
 def unpack_states(content: bytes, fit: Fit) -> tuple[Gathered, dict[str, Any]]:

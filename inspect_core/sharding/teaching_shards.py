@@ -6,15 +6,16 @@ import numpy as np
 
 from inspect_core.features.extraction import Preparation
 from inspect_core.features.store import Store
+from inspect_core.images.alignment import NotLocated
 from inspect_core.images.folders import Sample
-from inspect_core.images.read import ImageError, read, squash
+from inspect_core.images.read import ImageError, read
 from inspect_core.runtime import workspace
 from inspect_core.runtime.threads import one_thread
 from inspect_core.sharding import plan
 from inspect_core.sharding.container import pack, unpack
-from inspect_core.sharding.photos import sample_of
+from inspect_core.sharding.photos import placement_facts, sample_of
 from inspect_core.study.gathering import SHARD, Merged, shards
-from inspect_core.study.photo_features import PhotoFeatures
+from inspect_core.study.photo_features import PhotoFeatures, Unusable
 
 
 def fit_shard(payload: bytes, preparation: bytes, weights: bytes, fit: bytes) -> bytes:
@@ -36,15 +37,14 @@ def fit_shard(payload: bytes, preparation: bytes, weights: bytes, fit: bytes) ->
             for shard in each:
                 block.add_shard(shard)
             gathered = block.total()
-        return plan.pack_states(gathered, features.skipped)
+        return plan.pack_states(gathered, features.unusable)
 
 
 def evaluate_shard(payload: bytes, preparation: bytes, weights: bytes, views: bytes) -> bytes:
     """The grid errors of some photos under fitted detectors.
 
     payload: {"photos": facts of each, "keep": whether their features are stored}. Back come {"photos": [(name, digest
-    of the pixels, (height, width)), ...], "damaged": [(name, reason), ...]} and errors, (photos, stops of all views, h,
-    w) float32.
+    of the pixels, facts of its placement), ...]}, `Unusable`, and errors, (photos, stops of all views, h, w) float32.
     """
     (facts, _), prepared = unpack(payload), plan.unpack_preparation(preparation, weights)
     chosen, samples = plan.unpack_views(views, prepared), [sample_of(photo) for photo in facts["photos"]]
@@ -54,30 +54,32 @@ def evaluate_shard(payload: bytes, preparation: bytes, weights: bytes, views: by
             if (seen := features.of(sample)) is not None:
                 own = [view.sweep(patches, stops) for (view, stops), patches in zip(chosen, seen, strict=True)]
                 errors.append(np.concatenate(own))
-                photos.append((sample.name, *features.found[sample.name]))
+                digest, placement = features.found[sample.name]
+                photos.append((sample.name, digest, placement_facts(placement)))
     arrays = {"errors": np.stack(errors)} if errors else {}
-    return pack({"photos": photos, "damaged": features.skipped}, arrays)
+    return pack({"photos": photos} | features.unusable._asdict(), arrays)
 
 
 def describe_shard(payload: bytes, preparation: bytes, weights: bytes) -> bytes:
     """What the product check learns of some photos. payload: {"photos": facts of each}.
 
-    Back come {"read": names, "damaged": [(name, reason), ...]}, embeddings (n, d) and logits (n, c), float32.
+    Back come `Unusable`, and of the others embeddings (n, d) and logits (n, c), float32.
     """
-    (facts, _), backbone = unpack(payload), plan.unpack_preparation(preparation, weights).backbone
-    names, rows, damaged = [], [], []
-    for photo in facts["photos"]:
-        sample = sample_of(photo)
+    (facts, _), prepared = unpack(payload), plan.unpack_preparation(preparation, weights)
+    rows, unusable = [], Unusable([], [])
+    for sample in map(sample_of, facts["photos"]):
         try:
             pixels = read(sample.path, sample.depth).pixels
+            picture = prepared.picture(pixels)
         except ImageError as error:
-            damaged.append((sample.name, str(error)))
-            continue
-        _, embedding, logits = backbone.describe(squash(pixels, backbone.size)[None])
-        rows.append((embedding[0].cpu().numpy(), logits[0].cpu().numpy()))
-        names.append(sample.name)
+            unusable.damaged.append((sample.name, str(error)))
+        except NotLocated as error:
+            unusable.lost.append((sample.name, str(error)))
+        else:
+            _, embedding, logits = prepared.backbone.describe(picture[None])
+            rows.append((embedding[0].cpu().numpy(), logits[0].cpu().numpy()))
     columns = [np.stack(column) for column in zip(*rows, strict=True)]
-    return pack({"read": names, "damaged": damaged}, dict(zip(("embeddings", "logits"), columns, strict=False)))
+    return pack(unusable._asdict(), dict(zip(("embeddings", "logits"), columns, strict=False)))
 
 
 def _features(preparation: Preparation, samples: list[Sample], *, keep: bool) -> PhotoFeatures:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inspect_core.images.read import ImageError, read_mask
+from inspect_core.images.read import ImageError
 from inspect_core.judge.limits import Counts, count_parts, in_parts, least_promise, overkill_at
 from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc, fpr_at_tpr
@@ -45,7 +45,7 @@ def truth_masks(scored: ScoredPhotos, which: Sequence[int] | None = None) -> lis
             masks.append(np.zeros(size, bool))
             continue
         try:
-            known = photo.mask and read_mask(photo.mask, photo.size)
+            known = photo.true_mask()
         except ImageError:
             known = None
         masks.append(mask_at(known, size) if known is not None else None)

@@ -10,7 +10,7 @@ from inspect_core.runtime.progress import Cancel, Report, tell
 from inspect_core.runtime.threads import one_thread
 from inspect_core.study.gathering import Fit, Gathered, gather
 from inspect_core.study.photo_features import PhotoFeatures
-from inspect_core.study.workers import Looked, Workers
+from inspect_core.study.workers import Workers
 from inspect_core.view import View
 
 SeenBy = Sequence[tuple[View, tuple[int, ...]]]
@@ -35,12 +35,11 @@ class Passes:
         """The statistics of all these photos. Raises Cancelled when `cancelled` returns True."""
         if self.workers is None:
             return gather(fit, samples, self.features.of, progress, cancelled)
-        gathered, damaged = self.workers.gather(
+        gathered, unusable = self.workers.gather(
             self.features.preparation, fit, samples, keep=self.keep, memory=self.memory, progress=progress,
             cancelled=cancelled,
         )  # fmt: skip
-        for name, reason in damaged:
-            self.features.skip(name, reason)
+        self.features.leave_out(unusable)
         return gathered
 
     def score(
@@ -60,11 +59,10 @@ class Passes:
 
     def _score_by_workers(self, seen_by, samples, progress, cancelled) -> Iterator[tuple[Sample, list[np.ndarray]]]:
         views, stops = zip(*seen_by, strict=True)
-        for found in self.workers.score(
+        for looked, unusable in self.workers.score(
             self.features.preparation, views, stops, samples, progress=progress, cancelled=cancelled
         ):
-            if isinstance(found, Looked):
-                self.features.found[found.sample.name] = found.digest, found.size
-                yield found.sample, found.errors
-            else:
-                self.features.skip(*found)
+            self.features.leave_out(unusable)
+            for sample, digest, placement, errors in looked:
+                self.features.found[sample.name] = digest, placement
+                yield sample, errors

@@ -2,32 +2,48 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from inspect_core.features.extraction import Preparation
 from inspect_core.features.store import Store
+from inspect_core.images.alignment import NotLocated
 from inspect_core.images.folders import Sample
+from inspect_core.images.placement import Placement
 from inspect_core.images.read import ImageError, read
+
+
+class Unusable(NamedTuple):
+    """(name, reason) of photos that are damaged, and of those in which the part was not located."""
+
+    damaged: list[tuple[str, str]]
+    lost: list[tuple[str, str]]
 
 
 @dataclass(frozen=True, eq=False)
 class PhotoFeatures:
     """Features of photos by one preparation.
 
-    streamed: names of the photos whose features are not stored. found: digest and (height, width) of each photo read
-    so far; skipped: (name, reason) of the damaged ones.
+    streamed: names of the photos whose features are not stored. found: digest and placement of each photo read so
+    far; skipped: (name, reason) of those damaged; lost: of those in which the part was not located.
     """
 
     preparation: Preparation
     store: Store
     streamed: Collection[str] = ()
-    found: dict[str, tuple[str, tuple[int, int]]] = field(default_factory=dict)
+    found: dict[str, tuple[str, Placement]] = field(default_factory=dict)
     skipped: list[tuple[str, str]] = field(default_factory=list)
+    lost: dict[str, str] = field(default_factory=dict)
 
     def of(self, sample: Sample) -> tuple[Tensor, ...] | None:
-        """(1, h, w, k) for each view, from the store when there, else from the network; None for a damaged photo."""
+        """(1, h, w, k) for each view, from the store when there, else from the network.
+
+        None for a photo that is damaged, or in which the part is not located.
+        """
+        if sample.name in self.lost:
+            return None
         if sample.name in self.found and (stored := self.stored(self.found[sample.name][0])) is not None:
             return stored
         try:
@@ -35,10 +51,15 @@ class PhotoFeatures:
         except ImageError as error:
             self.skip(sample.name, str(error))
             return None
-        self.found[sample.name] = picture.digest, picture.pixels.shape[:2]
+        try:
+            placement = self.preparation.place(picture.pixels)
+        except NotLocated as error:
+            self.lost[sample.name] = str(error)
+            return None
+        self.found[sample.name] = picture.digest, placement
         if (stored := self.stored(picture.digest)) is not None:
             return stored
-        features = self.preparation.features(picture.pixels)
+        features = self.preparation.features(picture.pixels, placement)
         if sample.name not in self.streamed:
             for key, own in zip(self.preparation.keys, features, strict=True):
                 self.store.put(f"{picture.digest}-{key}", own.cpu().numpy())
@@ -48,6 +69,17 @@ class PhotoFeatures:
         """Note that a photo is damaged."""
         if (name, reason) not in self.skipped:
             self.skipped.append((name, reason))
+
+    def leave_out(self, unusable: Unusable) -> None:
+        """Note what others found of photos."""
+        for name, reason in unusable.damaged:
+            self.skip(name, reason)
+        self.lost.update(unusable.lost)
+
+    @property
+    def unusable(self) -> Unusable:
+        """The photos that have no features."""
+        return Unusable(self.skipped, list(self.lost.items()))
 
     def stored(self, digest: str) -> tuple[Tensor, ...] | None:
         """The features of a photo of this content for each view; None when one of them is not in the store."""

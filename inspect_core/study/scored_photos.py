@@ -19,12 +19,14 @@ import numpy as np
 from torch import Tensor
 
 from inspect_core.images.depth import Depth
+from inspect_core.images.placement import Placement
+from inspect_core.images.read import read_mask
 from inspect_core.images.samples import Sample
 from inspect_core.judge.anomaly_map import AREA, SIGMA, default_area, largest_area, largest_values, to_pixels
 from inspect_core.judge.limits import limits_from_good
 from inspect_core.judge.local_scale import GoodMaps, LocalScale, joined
 from inspect_core.package.fields import LARGEST
-from inspect_core.verdict import Limits
+from inspect_core.verdict import Limits, inspected
 from inspect_core.view import View
 
 BLOCK = 32
@@ -36,11 +38,11 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True)
 class ScoredPhoto:
-    """One photo: what it is called, its content digest and size (height, width), and what is known of it.
+    """One photo: what it is called, its content digest, its size (height, width) as it is looked at, and what is known.
 
     kind: "good", a defect type, or "unknown"; part: "calibrate", "choose", "judge" or "added"; path: where its pixels
     are; mask: where its true mask is, if it has one; group: its lot, if known; split_group: the group of the split it
-    is in, None when it stands alone; depth: as which it is read.
+    is in, None when it stands alone; depth: as which it is read; placement: how it is looked at, None as it was taken.
     """
 
     name: str
@@ -53,11 +55,20 @@ class ScoredPhoto:
     group: str | None = None
     split_group: str | None = None
     depth: Depth | None = None
+    placement: Placement | None = None
+
+    @property
+    def placed(self) -> Placement:
+        return self.placement or Placement(self.size)
+
+    def true_mask(self) -> np.ndarray | None:
+        """(H, W) bool on its picture; None without one. Raises ImageError for one that cannot be read."""
+        return self.mask and self.placed.mask(read_mask(self.mask, self.placed.photo))
 
     @property
     def sample(self) -> Sample:
         """The photo as it was found."""
-        return Sample(self.path, self.name, self.kind, self.size, group=self.group, depth=self.depth)
+        return Sample(self.path, self.name, self.kind, self.placed.photo, group=self.group, depth=self.depth)
 
     @property
     def is_defect(self) -> bool:
@@ -105,6 +116,7 @@ class ScoredPhotos:
         self.live = {view.live: view.start for view in self.views if view.live}
         self.live[AREA] = default_area(size) if area is None else area
         self.photos: tuple[ScoredPhoto, ...] = ()
+        self._empty = np.zeros(0, object)
         self._first = np.cumsum([0, *(len(view.stops) for view in self.views)])
         self._blocks, self._rows = _Blocks((int(self._first[-1]), *grid)), np.zeros(0, int)
         self._scales: dict[tuple[int, int], LocalScale | None] = {}
@@ -135,6 +147,9 @@ class ScoredPhotos:
         more = copy.copy(self)
         more._scales, more._rankings = {}, OrderedDict()
         more.photos, more._rows = (*self.photos, photo), np.append(self._rows, self._blocks.append(block))
+        empty = photo.placed.empty(self.size)
+        more._empty = np.append(self._empty, None)
+        more._empty[-1] = np.packbits(empty) if empty.any() else None
         return more
 
     def stops(self, name: str) -> tuple[int, ...]:
@@ -167,7 +182,7 @@ class ScoredPhotos:
 
         view: position of the one whose own map is wanted, calibrated, in its own unit; None: all of them together.
         """
-        return to_pixels(self._joined(which, self._chosen(live)[0], view), self.size, sigma=SIGMA)
+        return self._in_pixels(self._joined(which, self._chosen(live)[0], view), which)
 
     def map(self, image: int | str, *, view: int | None = None, **live: int) -> np.ndarray:
         """(H, W) float32 anomaly map of one photo, by position or name; otherwise as `maps`."""
@@ -180,7 +195,7 @@ class ScoredPhotos:
         the limit computes no map.
         """
         stops, area = self._chosen(live)
-        ranked = self._ranked(("all", *stops), lambda: self._joined(slice(None), stops))
+        ranked = self._ranked(("all", *stops), np.arange(len(self.photos)), lambda: self._joined(slice(None), stops))
         return ranked[:, area - 1]
 
     def calibration_scores(self, **live: int) -> np.ndarray:
@@ -193,7 +208,7 @@ class ScoredPhotos:
         stops, area = self._chosen(live)
         if not self._learns_scales():
             return self.scores(**live)[setters]
-        ranked = self._ranked(("left out", *stops), lambda: self._left_out(setters, stops))
+        ranked = self._ranked(("left out", *stops), setters, lambda: self._left_out(setters, stops))
         return ranked[:, area - 1]
 
     def default_limits(self, **live: int) -> Limits:
@@ -273,14 +288,26 @@ class ScoredPhotos:
             found[here] = joined([own[here] for own in errors], scales)
         return found
 
-    def _ranked(self, key: tuple, errors_of: Callable[[], np.ndarray]) -> np.ndarray:
-        """The (n, m) m largest values of each map of (n, h, w) grid errors, the largest first; computed once a key."""
+    def _in_pixels(self, errors: np.ndarray, which: Which) -> np.ndarray:
+        """Maps of the grid errors of the photos at these positions, 0 where a photo shows nothing."""
+        maps = to_pixels(errors, self.size, sigma=SIGMA)
+        empty = self._empty[which] if maps.ndim == 3 else [self._empty[which]]
+        for own, packed in zip(maps.reshape(-1, *self.size), empty, strict=True):
+            if packed is not None:
+                own[:] = inspected(own, np.unpackbits(packed, count=own.size).reshape(own.shape).astype(bool))
+        return maps
+
+    def _ranked(self, key: tuple, which: np.ndarray, errors_of: Callable[[], np.ndarray]) -> np.ndarray:
+        """The (n, m) largest values of each map of the photos at these positions, the largest first; once a key.
+
+        errors_of: gives their (n, h, w) grid errors.
+        """
         ranked = self._rankings.pop(key, None)
         if ranked is None:
             count, errors = largest_area(self.size), errors_of()
             rows = [np.zeros((0, count), np.float32)]
             for i in range(0, len(errors), BLOCK):
-                rows.append(largest_values(to_pixels(errors[i : i + BLOCK], self.size, sigma=SIGMA), count))
+                rows.append(largest_values(self._in_pixels(errors[i : i + BLOCK], which[i : i + BLOCK]), count))
             ranked = np.concatenate(rows)
             ranked.flags.writeable = False
         self._rankings[key] = ranked

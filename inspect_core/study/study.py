@@ -13,6 +13,7 @@ from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import Preparation, published_with_nearest
 from inspect_core.features.store import Store
 from inspect_core.guard.model import Guard
+from inspect_core.images.alignment import Alignment
 from inspect_core.images.depth import Depth
 from inspect_core.images.folders import Sample, Samples, Split, split
 from inspect_core.images.read import read
@@ -44,9 +45,11 @@ class Study:
     whose maps are added (a tuple: methods that are fitted one by one, to be compared); parameters: what the methods
     take at the fit (k, ridge, gamma, M, sigma, q, m), their defaults otherwise; taps: for each method those of the
     backbone's taps that it sees, None: all of them see all. area: the smallest that counts, in pixels of the map.
-    Photos that turn out damaged are left out and listed in `skipped` as (name, reason). nearest: repeat coarse taps
-    instead of interpolating; None does as the backbone was published. workers: go through the photos instead of this
-    process, and give the same to the bit. After `fit`, `scored` holds the calibrate, choose and judge photos.
+    alignment: over whose reference photos are laid; those in which the part is not located are in `lost`, with the
+    reason by name. Photos that turn out damaged are left out and listed in `skipped` as (name, reason). nearest: repeat
+    coarse taps instead of interpolating; None does as the backbone was published. workers: go through the photos
+    instead of this process, and give the same to the bit. After `fit`, `scored` holds the calibrate, choose and judge
+    photos.
     Raises ValueError for no photo to learn from, an unknown method or parameter, and more memory than a fit may take.
     """
 
@@ -62,6 +65,7 @@ class Study:
         taps: Sequence[tuple[str, ...]] | None = None,
         nearest: bool | None = None,
         area: int | None = None,
+        alignment: Alignment | None = None,
         seed: int = 0,
         workers: Workers | None = None,
     ):
@@ -76,7 +80,7 @@ class Study:
             raise ValueError(f"area is {area}, outside 1..{largest_area(backbone.size)} pixels of the map")
         nearest = published_with_nearest(backbone.name) if nearest is None else nearest
         looks = looks_of(self.methods, self.parameters, backbone, taps, seed)
-        self.preparation = Preparation(backbone, grid, looks, nearest)
+        self.preparation = Preparation(backbone, grid, looks, nearest, alignment)
         shown = len(self.split.calibrate) + len(self.split.choose) + len(self.split.judge)
         costs = costs_of(self.methods, self.parameters, self.preparation, fit=len(self.split.fit), shown=shown)
         self.scored: ScoredPhotos | None = None
@@ -167,13 +171,14 @@ class Study:
         now = self.preparation
         other = Study(
             self.split, now.backbone, self.store, method=self.method, parameters=self.given | dict(parameters),
-            grid=now.grid, taps=[look.taps for look in now.looks], nearest=now.nearest, area=self.area, seed=self.seed,
-            workers=self._passes.workers,
+            grid=now.grid, taps=[look.taps for look in now.looks], nearest=now.nearest, area=self.area,
+            alignment=now.alignment, seed=self.seed, workers=self._passes.workers,
         )  # fmt: skip
         if other.preparation.keys != now.keys:
             raise ValueError(f"parameters {dict(parameters)} need other features; make a new study of the photos")
         other._features.found.update(self._features.found)
         other._features.skipped.extend(self._features.skipped)
+        other._features.lost.update(self._features.lost)
         return other
 
     def patch_sample(self, count: int, cancelled: Cancel | None = None, *, view: int = 0) -> Tensor:
@@ -194,7 +199,9 @@ class Study:
     def features(self, photo: ScoredPhoto) -> tuple[Tensor, ...]:
         """(1, h, w, k) patch features of a photo for each view, from the store when there, else from the network."""
         stored = self._features.stored(photo.digest)
-        return self.preparation.features(read(photo.path, photo.depth).pixels) if stored is None else stored
+        if stored is not None:
+            return stored
+        return self.preparation.features(read(photo.path, photo.depth).pixels, photo.placement)
 
     def begin_with(self, **live: int) -> None:
         """Have live parameters begin at these values, or at the next smaller one that is kept.
@@ -214,6 +221,11 @@ class Study:
     def skipped(self) -> list[tuple[str, str]]:
         """(name, reason) of the photos that turned out damaged."""
         return self._features.skipped
+
+    @property
+    def lost(self) -> dict[str, str]:
+        """By name, why the part was not located in a photo."""
+        return self._features.lost
 
     @property
     def photos(self) -> tuple[ScoredPhoto, ...]:
@@ -307,6 +319,7 @@ class Study:
             defect_types=defect_types,
             provenance=provenance,
             depth=self.depth,
+            alignment=preparation.alignment,
         )
 
     @property
@@ -343,10 +356,11 @@ class Study:
 
     def _photo(self, sample: Sample, part: str) -> ScoredPhoto:
         """A photo that was read."""
-        digest, size = self._features.found[sample.name]
+        digest, placement = self._features.found[sample.name]
         group = self.split.groups.get(sample.name)
         return ScoredPhoto(
-            sample.name, digest, size, sample.kind, part, sample.path, sample.mask, sample.group, group, sample.depth
+            sample.name, digest, placement.size, sample.kind, part, sample.path, sample.mask, sample.group, group,
+            sample.depth, placement,
         )  # fmt: skip
 
     def _patches(self, samples: Sequence[Sample], view: int) -> Patches:

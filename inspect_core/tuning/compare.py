@@ -19,6 +19,7 @@ from inspect_core.study.evaluation import evaluate_photos, truth_masks
 from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.study.workers import Workers
+from inspect_core.tuning.aligning import aligned
 from inspect_core.tuning.comparison import ALL, Comparison, Estimate, Row
 from inspect_core.tuning.order import Order
 from inspect_core.tuning.trial import SHRINK, Trial, make_trial
@@ -48,14 +49,14 @@ def compare(
     """
     if judged and not order.photos.calibrate:
         raise ValueError("no good photo is kept to set limits; on Teach, keep some, then compare")
-    methods = methods_in(detectors)
+    order, methods = aligned(order, report), methods_in(detectors)
     backbone, taps = with_taps(
         methods, order.backbone, taps=order.taps, size=order.size, device=order.device, weights=order.weights
     )
     with device_lock(backbone.device):
         study = Study(
             order.photos, backbone, store, method=methods, parameters=order.parameters, grid=order.grid, taps=taps,
-            area=order.area, seed=order.seed, workers=workers,
+            area=order.area, alignment=order.alignment, seed=order.seed, workers=workers,
         )  # fmt: skip
         read, tried_on, fitted = (0.2, 0.25, 0.4) if judged else (0.5, 0.6, 0.9)
         study.extract(stage(report, 0.0, read))

@@ -10,8 +10,10 @@ from inspect_core.detectors.cop_corp import energy, fit_cop, fit_corp
 from inspect_core.features.backbones import Backbone
 from inspect_core.guard.model import WARN, Guard
 from inspect_core.guard.subspace import Subspace
+from inspect_core.images.alignment import Alignment, NotLocated
 from inspect_core.images.folders import Sample
-from inspect_core.images.read import ImageError, read, squash
+from inspect_core.images.placement import place
+from inspect_core.images.read import ImageError, read
 from inspect_core.runtime.progress import Report
 
 EXPLAINED_VARIANCE = 0.9
@@ -26,10 +28,12 @@ def train_guard(
     gamma: float | None = None,
     seed: int = 0,
     mode: str = WARN,
+    alignment: Alignment | None = None,
     report: Report | None = None,
 ) -> Guard:
-    """A guard from `good` photos, with its limit from `held_out` good ones; damaged photos are passed over.
+    """A guard from `good` photos, with its limit from `held_out` good ones.
 
+    Photos that are damaged, or in which the part is not located, are passed over. alignment: by which parts are;
     fused: with the energy of the backbone's logits; gamma: CoRP with this kernel, None for CoP. report(fraction, step)
     is called after each photo and may raise Cancelled.
     """
@@ -39,7 +43,7 @@ def train_guard(
     for samples in subsets:
         rows = []
         for sample in samples:
-            if (row := _describe(sample, backbone)) is not None:
+            if (row := _describe(sample, backbone, alignment)) is not None:
                 rows.append(row)
             done += 1
             if report is not None:
@@ -93,13 +97,14 @@ def _tensor(values: np.ndarray) -> torch.Tensor:
     return torch.from_numpy(np.ascontiguousarray(values, np.float32))
 
 
-def _describe(sample: Sample, backbone: Backbone) -> tuple[np.ndarray, np.ndarray] | None:
-    """Penultimate features and logits of one photo; None for a damaged one, which the study has listed."""
+def _describe(sample: Sample, backbone: Backbone, alignment: Alignment | None) -> tuple[np.ndarray, np.ndarray] | None:
+    """Penultimate features and logits of one photo; None for one that the study has listed as unusable."""
     try:
         pixels = read(sample.path, sample.depth).pixels
-    except ImageError:
+        placement = place(pixels, alignment)
+    except (ImageError, NotLocated):
         return None
-    _, embedding, logits = backbone.describe(squash(pixels, backbone.size)[None])
+    _, embedding, logits = backbone.describe(placement.at(pixels, backbone.size)[None])
     # Copies: a view would keep the network's whole output buffer of every photo.
     return embedding[0].cpu().numpy().copy(), logits[0].cpu().numpy().copy()
 

@@ -5,7 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from inspect_core.guard.model import WARN
+from inspect_core.images.alignment import Alignment
 from inspect_core.images.folders import Split
+
+NO_ALIGNMENT, RIGID, SIMILARITY = "none", "rigid", "similarity"
+ALIGN = {NO_ALIGNMENT: "As taken", RIGID: "Shifted and turned", SIMILARITY: "Shifted, turned, nearer or farther"}
+"""How parts lie in the photos, by the value of --align."""
 
 
 @dataclass(frozen=True)
@@ -15,8 +20,9 @@ class Order:
     method: a detector, None: the one that a comparison of the quick ones chooses. parameters: of the fit; a live one
     among them is the largest value that can be tried. fixed: names of parameters that the user has chosen and no
     suggestion changes, a live one included. taps: for all methods, None: those each works best on. area: the smallest
-    that counts, in pixels of the map, None: .2 % of it. weights: a file to use instead of the one found on this
-    machine. guard: its mode, "off" for none. notes: sentences on the photos, handed through.
+    that counts, in pixels of the map, None: .2 % of it. align: one of ALIGN; alignment: what was learned for
+    it (`aligned`). weights: a file to use instead of the one found on this machine. guard: its mode, "off" for none.
+    notes: sentences on the photos, handed through.
     """
 
     product: str
@@ -29,6 +35,8 @@ class Order:
     parameters: Mapping[str, float] = field(default_factory=dict)
     fixed: Collection[str] = ()
     area: int | None = None
+    align: str = NO_ALIGNMENT
+    alignment: Alignment | None = None
     seed: int = 0
     guard: str = WARN
     fused_guard: bool = False

@@ -164,9 +164,9 @@ def side_by_side(comparison: Comparison, position: int) -> list[Seen]:
         if row.limits is None:
             continue
         good, errors = row.scored.good_and_defect()[0], row.scored.grid_errors()
-        verdict = assemble(row.scored.map(position), row.limits, photo.size, area=row.scored.live["area"])
+        verdict = assemble(row.scored.map(position), row.limits, photo.placed, area=row.scored.live["area"])
         calm = min(float(np.median(errors[good] if good.any() else errors)), row.limits.review)
-        found.append(Seen(row, verdict, heatmap.overlay(pixels, verdict.anomaly_map, row.limits.review, calm=calm)))
+        found.append(Seen(row, verdict, heatmap.overlay(pixels, verdict.photo_map, row.limits.review, calm=calm)))
     return found
 
 

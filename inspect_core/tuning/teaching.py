@@ -11,6 +11,7 @@ from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.study import Study
 from inspect_core.study.workers import Workers
+from inspect_core.tuning.aligning import aligned, on_alignment
 from inspect_core.tuning.compare import compare
 from inspect_core.tuning.comparison import DEFAULT, quick
 from inspect_core.tuning.guard_training import train_guard
@@ -52,6 +53,7 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
     through the photos instead of this one.
     Raises ValueError for a choice or photos that cannot be used, and whatever `report` raises to stop.
     """
+    order = aligned(order, report)
     report(0.0, "loading the backbone")
     order, choice = _with_detector(order, store, stage(report, 0.0, COMPARING), workers)
     report = report if choice is None else stage(report, COMPARING, 1.0)
@@ -68,6 +70,7 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
         grid=order.grid,
         taps=seen,
         area=order.area,
+        alignment=order.alignment,
         seed=order.seed,
         workers=workers,
     )
@@ -82,6 +85,7 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
                 seed=order.seed,
                 fused=order.fused_guard,
                 mode=order.guard,
+                alignment=order.alignment,
                 report=stage(report, 0.8, 1.0),
             )
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
@@ -90,7 +94,12 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
         f"No good photo was kept to set the limit: it is set on {setters} of those learned from, each scored by a "
         "detector that had not seen it.",
     )
-    notes = order.notes + skipped + (crossed_over if setters and not order.photos.calibrate else ())
+    notes = (
+        order.notes
+        + skipped
+        + on_alignment(study, report)
+        + (crossed_over if setters and not order.photos.calibrate else ())
+    )
     return Taught(study, choice, suggestion, guard, notes)
 
 

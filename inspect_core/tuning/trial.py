@@ -11,9 +11,10 @@ import numpy as np
 from scipy import stats
 from torch import Tensor
 
-from inspect_core.images.folders import Sample
+from inspect_core.images.alignment import NotLocated
 from inspect_core.images.pasted_defects import KINDS
-from inspect_core.images.read import ImageError, read, read_mask, squash
+from inspect_core.images.placement import Placement
+from inspect_core.images.read import ImageError, read
 from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc
 from inspect_core.runtime.progress import Cancel, Report, tell
@@ -99,25 +100,25 @@ def make_trial(study: Study, progress: Report | None = None, cancelled: Cancel |
         sample = good[number * len(good) // PASTED if len(good) >= PASTED else number % len(good)]
         donor = good[(number + len(good) // 2) % len(good)]
         try:
-            pixels, other = (squash(read(one.path, one.depth).pixels, size) for one in (sample, donor))
-        except ImageError:
+            pixels, other = (study.preparation.picture(read(one.path, one.depth).pixels) for one in (sample, donor))
+        except (ImageError, NotLocated):
             continue
         rng = np.random.default_rng([study.seed, number])
         pixels, mask = KINDS[number % len(KINDS)](pixels, rng, other)
         photo = ScoredPhoto(f"pasted {number}", f"pasted {number}", size, "pasted", "choose", sample.path)
-        photos.append((photo, study.preparation.features(pixels), mask_at(mask, _small(size))))
+        photos.append((photo, study.preparation.features(pixels, Placement(size)), mask_at(mask, _small(size))))
         made += 1
     if not made:
         raise ValueError("none of the good photos can be read any more; check that they are still there")
     for sample in study.split.choose:
         if (found := study.scored_photo(sample, "choose")) is not None:
-            photos.append((*found, _mask(sample, size)))
+            photos.append((*found, _mask(found[0], size)))
     return Trial(tuple(photos), study.preparation.grid, size, made, bool(study.split.calibrate))
 
 
-def _mask(sample: Sample, size: tuple[int, int]) -> np.ndarray | None:
+def _mask(photo: ScoredPhoto, size: tuple[int, int]) -> np.ndarray | None:
     try:
-        known = sample.mask and read_mask(sample.mask, sample.size)
+        known = photo.true_mask()
     except ImageError:
         return None
     return None if known is None else mask_at(known, _small(size))

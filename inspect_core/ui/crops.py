@@ -14,9 +14,10 @@ from inspect_core.defect_types.examples import boxes_of_mask
 from inspect_core.features.extraction import embed
 from inspect_core.features.store import Store
 from inspect_core.images.boxes import Box, cropped
-from inspect_core.images.read import ImageError, read_mask
+from inspect_core.images.read import ImageError
 from inspect_core.judge.anomaly_map import regions, scale_region
 from inspect_core.similar.known_cases import picture_of
+from inspect_core.study.scored_photos import ScoredPhoto
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.ui.teach import teaching
 from inspect_core.verdict import Limits
@@ -43,7 +44,7 @@ def true_box(taught: TaughtPart, position: int) -> Box | None:
 def true_boxes(taught: TaughtPart, position: int) -> tuple[Box, ...]:
     """Boxes of the pieces of a photo's true mask, largest first; none without a readable mask."""
     photo = taught.scored.photos[position]
-    return _true_boxes(photo.mask, photo.size) if photo.mask else ()
+    return _true_boxes(photo, photo.mask, photo.digest) if photo.mask else ()
 
 
 def embedding(taught: TaughtPart, position: int, box: Box | None) -> np.ndarray:
@@ -78,9 +79,9 @@ def _found_boxes(
 
 
 @st.cache_data(max_entries=4096, show_spinner=False)
-def _true_boxes(mask: Path, size: tuple[int, int]) -> tuple[Box, ...]:
+def _true_boxes(_photo: ScoredPhoto, mask: Path, digest: str) -> tuple[Box, ...]:
     try:
-        return boxes_of_mask(read_mask(mask, size))
+        return boxes_of_mask(_photo.true_mask())
     except ImageError:
         return ()
 

@@ -21,6 +21,7 @@ from inspect_core.features.extraction import Preparation
 from inspect_core.guard.model import Guard
 from inspect_core.images import heatmap
 from inspect_core.images.depth import Depth
+from inspect_core.images.placement import Placement
 from inspect_core.images.read import Picture, read
 from inspect_core.recipe import Recipe
 from inspect_core.runtime import workspace
@@ -44,6 +45,7 @@ class _Memo:
     def __init__(self) -> None:
         self.foreign: dict[tuple[str, bool], float] = {}
         self.read: tuple[Path, np.ndarray] | None = None
+        self.picture: tuple[Path, np.ndarray] | None = None
         self.sample: PatchSample | None = None
         self.areas: np.ndarray | None = None
         self.sampling = threading.Lock()
@@ -89,7 +91,14 @@ class TaughtPart:
         return f"recipe {self.recipe.digest[:8]}"
 
     def pixels(self, position: int) -> np.ndarray:
-        """(H, W, 3) uint8 of one photo on the bench, read from where it lies; the last one is kept for the next asking.
+        """(H, W, 3) uint8 of one photo on the bench as it is looked at; otherwise as `photo`."""
+        photo, held = self.scored.photos[position], self._memo.picture
+        if held is None or held[0] != photo.path:
+            held = self._memo.picture = photo.path, photo.placed.picture(self.photo(position))
+        return held[1]
+
+    def photo(self, position: int) -> np.ndarray:
+        """(H, W, 3) uint8 of one photo on the bench as taken, read from where it lies; the last one is kept.
 
         Raises ImageError for a photo that can no longer be read.
         """
@@ -127,14 +136,14 @@ class TaughtPart:
             return None
         digest, known = self.scored.photos[position].digest, self._memo.foreign
         if ask and (digest, guard.fused) not in known:
-            self.look(self.pixels(position), digest)
+            self.look(self.photo(position), digest, self.scored.photos[position].placed)
         return guard.judge(known[digest, guard.fused]) if (digest, guard.fused) in known else None
 
-    def look(self, pixels: np.ndarray, digest: str) -> tuple[Tensor, ...]:
+    def look(self, pixels: np.ndarray, digest: str, placement: Placement) -> tuple[Tensor, ...]:
         """(1, h, w, k) patch features of a photo for each view; what the guard finds in the same run is kept."""
         if self.guard is None:
-            return self.preparation.features(pixels)
-        features, embedding, logits = self.preparation.describe(pixels)
+            return self.preparation.features(pixels, placement)
+        features, embedding, logits = self.preparation.describe(pixels, placement)
         self._memo.foreign[digest, self.guard.fused] = float(self.guard.score(embedding, logits)[0])
         return features
 
@@ -268,13 +277,18 @@ def change(taught_id: str, how: Callable[[TaughtPart], TaughtPart]) -> TaughtPar
 
 
 def add(taught: TaughtPart, picture: Picture) -> TaughtPart | None:
-    """The part with an uploaded photo on its bench, kept losslessly in the workspace; None when it was put away."""
+    """The part with an uploaded photo on its bench, kept losslessly in the workspace; None when it was put away.
+
+    Raises NotLocated when the part is not found in it.
+    """
     if taught.position_of(picture.digest) is not None:
         return taught
+    placement = taught.preparation.place(picture.pixels)
     path = uploads.keep_picture(picture, workspace.uploads_folder())
-    photo = ScoredPhoto(picture.name, picture.digest, picture.pixels.shape[:2], UNKNOWN, ADDED, path)
-    features, thumbnail = taught.look(picture.pixels, picture.digest), heatmap.thumbnail(picture.pixels)
+    photo = ScoredPhoto(picture.name, picture.digest, placement.size, UNKNOWN, ADDED, path, placement=placement)
+    features = taught.look(picture.pixels, picture.digest, placement)
     taught._memo.read = path, picture.pixels
+    thumbnail = heatmap.thumbnail(placement.picture(picture.pixels))
     return change(taught.id, lambda held: held.with_photo(photo, features, thumbnail))
 
 

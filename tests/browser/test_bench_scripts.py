@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from inspect_core.images import heatmap
+from inspect_core.images.placement import Placement
 from inspect_core.judge.anomaly_map import area_above, regions, scale_region
 from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill, upper_bound
 from inspect_core.ui.bench import bench
@@ -141,7 +142,9 @@ def test_a_verdict_is_that_of_python_stopped_photos_included(run) -> None:
         [{"score": score, "limits": asdict(limits), "stopped": stopped} for score, limits, stopped in cases],
     )
     assert said == [
-        assemble(np.full((2, 2), score, np.float32), limits, (2, 2), check=ProductCheck(stopped, stopped, "")).verdict
+        assemble(
+            np.full((2, 2), score, np.float32), limits, Placement((2, 2)), check=ProductCheck(stopped, stopped, "")
+        ).verdict
         for score, limits, stopped in cases
     ]
 

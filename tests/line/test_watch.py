@@ -47,7 +47,8 @@ def test_photos_are_moved_by_their_verdicts_and_recorded_where_they_lie(begin, p
     told = []
     assert begin().poll(told.append) == 4
     assert placed(tmp_path / "out") == {
-        "accept": ["a.png"], "review": ["lot 7/a.png"], "reject": ["c.png"], "not judged": ["d.png"],
+        "accept": ["a.png"], "review": ["lot 7/a.png"], "reject": ["c.png"], "not located": [],
+            "not judged": ["d.png"],
     }  # fmt: skip
     assert [path.name for path in (tmp_path / "in").rglob("*.*")] == ["notes.txt"]
     recorded = inspections()

@@ -13,9 +13,16 @@ from inspect_core.ui import shell
 from inspect_core.ui.batch import panels
 from inspect_core.ui.batch.runs import Run
 from inspect_core.ui.explore.panels import look
+from inspect_core.verdict import NOT_LOCATED
 
-SIGNS = {"accept": "✓ accept", "review": "? review", "reject": "✕ reject", NOT_JUDGED: "– not judged"}
-NAMES = {"accept": "Accepted", "review": "To review", "reject": "Rejected", NOT_JUDGED: "Not judged"}
+SIGNS = {
+    "accept": "✓ accept", "review": "? review", "reject": "✕ reject", NOT_LOCATED: "⌖ not located",
+    NOT_JUDGED: "– not judged",
+}  # fmt: skip
+NAMES = {
+    "accept": "Accepted", "review": "To review", "reject": "Rejected", NOT_LOCATED: "Not located",
+    NOT_JUDGED: "Not judged",
+}  # fmt: skip
 PICTURE_WIDTH, COUNT_WIDTH = 180, 170
 
 

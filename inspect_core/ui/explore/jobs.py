@@ -15,7 +15,8 @@ from inspect_core.explore import spectra
 from inspect_core.explore.points import Points
 from inspect_core.explore.spectra import LocalSpectrum
 from inspect_core.explore.tsne import arrange
-from inspect_core.images.read import ImageError, read, squash
+from inspect_core.images.alignment import NotLocated
+from inspect_core.images.read import ImageError, read
 from inspect_core.runtime.jobs import Job, device_lock
 from inspect_core.study.evaluation import truth_masks
 from inspect_core.tuning import sensitivity
@@ -148,8 +149,8 @@ def compare_embeddings(taught: TaughtPart, width: int, job: Job) -> tuple[LocalS
         for done, sample in enumerate(samples):
             job.report(0.8 * done / len(samples), f"reading photo {done + 1} of {len(samples)}")
             try:
-                yield squash(read(sample.path, sample.depth).pixels, taught.preparation.backbone.size)
-            except ImageError:
+                yield taught.preparation.picture(read(sample.path, sample.depth).pixels)
+            except (ImageError, NotLocated):
                 continue  # named among the notes of the fit
         job.report(0.8, "comparing spectra")
 
@@ -165,9 +166,9 @@ def features(taught: TaughtPart, position: int) -> tuple[Tensor, ...]:
     """(1, h, w, k) patch features of a photo for each view, from the store when it has them."""
     if taught.study is not None:
         return taught.study.features(taught.scored.photos[position])
-    return taught.preparation.features(taught.pixels(position))
+    return taught.preparation.features(taught.photo(position), taught.scored.photos[position].placed)
 
 
 def _embedding(taught: TaughtPart, position: int) -> Tensor:
-    backbone = taught.preparation.backbone
-    return backbone.embed(squash(taught.pixels(position), backbone.size)[None])
+    preparation, placement = taught.preparation, taught.scored.photos[position].placed
+    return preparation.backbone.embed(preparation.picture(taught.photo(position), placement)[None])

@@ -25,6 +25,7 @@ from inspect_core.runtime import workspace
 from inspect_core.ui import shell
 from inspect_core.ui.explore.panels import NO_BAR, look
 from inspect_core.ui.history.selection import ICONS, SPOKEN, Selection, local
+from inspect_core.verdict import NOT_LOCATED
 
 MOST_TYPES, SIDE = 8, 132
 TYPES_WIDTH, NOTCHES_WIDTH, FIGURE_WIDTH = 450, 400, 140
@@ -60,7 +61,7 @@ def _counts(found: list[Inspection]) -> None:
     row = st.container(horizontal=True, gap="small")
     row.metric("Parts inspected", f"{len(found):,}", border=True, width=FIGURE_WIDTH, height="stretch")
     for word, spoken in SPOKEN.items():
-        if word == NOT_JUDGED and not number[word]:
+        if word in (NOT_LOCATED, NOT_JUDGED) and not number[word]:
             continue
         row.metric(
             f"{ICONS[word]} {spoken.capitalize()}", f"{number[word]:,}", _share(number[word], len(found)),

@@ -10,6 +10,7 @@ from inspect_core.audit.entry import INSPECTION, Entry
 from inspect_core.audit.inspections import VERDICTS, Inspection
 from inspect_core.audit.log import AuditLog
 from inspect_core.ui import shell
+from inspect_core.verdict import NOT_LOCATED
 
 MOST = 20_000
 """Inspections that are read at a time, the latest ones."""
@@ -27,9 +28,13 @@ ICONS = {
     "accept": ":material/check:",
     "review": ":material/question_mark:",
     "reject": ":material/close:",
+    NOT_LOCATED: ":material/location_off:",
     "not judged": ":material/broken_image:",
 }
-SPOKEN = {"accept": "accepted", "review": "to review", "reject": "rejected", "not judged": "not judged"}
+SPOKEN = {
+    "accept": "accepted", "review": "to review", "reject": "rejected", NOT_LOCATED: NOT_LOCATED,
+    "not judged": "not judged",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from inspect_core.guard.model import OFF, STOP, WARN
 from inspect_core.images import boxes, heatmap
-from inspect_core.images.read import EXTENSIONS, ImageError, read_bytes, read_mask
+from inspect_core.images.read import EXTENSIONS, ImageError, read_bytes
 from inspect_core.judge.masks import mask_at
 from inspect_core.runtime.jobs import Busy, device_lock
 from inspect_core.study.evaluation import promise
 from inspect_core.ui import shell, taught_part
 from inspect_core.ui.bench import bench
 from inspect_core.ui.defect_types import naming
-from inspect_core.ui.inspect import limit_advice, live_parameters, previews, saving, views
+from inspect_core.ui.inspect import alignment_panel, limit_advice, live_parameters, previews, saving, views
 from inspect_core.ui.inspect.previews import Run
 from inspect_core.ui.inspect.views import Drawn
 from inspect_core.ui.session import Settings, settings_at, settings_of
@@ -134,6 +134,8 @@ def bench_with_parameters(taught: TaughtPart) -> None:
             limit_advice.from_known_defects(taught, view)
             parameter_buttons(taught, busy=busy)
             each_view(taught, position, settings.live, pixels)
+            if not gone:
+                alignment_panel.show(taught, position, pixels)
             product_check(taught, settings)
             naming.limit_slider(taught, "inspect")
             saving.save_recipe(taught, view.limits, settings)
@@ -249,7 +251,7 @@ def _draw(taught: TaughtPart, position: int, view: Drawn, pixels: np.ndarray, ve
     photo, mask = taught.scored.photos[position], None
     if photo.mask is not None:
         with contextlib.suppress(ImageError):
-            mask = mask_at(read_mask(photo.mask, photo.size), taught.scored.size)
+            mask = mask_at(photo.true_mask(), taught.scored.size)
     settings, note, box, kind = settings_of(taught), view.note, None, naming.in_words(verdict)
     guard = settings.guard(taught)
     checks = [taught.product_check(i, guard, ask=False) for i in range(len(taught.scored.photos))]

@@ -27,7 +27,7 @@ from inspect_core.images.listing import walk
 from inspect_core.methods.quadrics import MOST as QUADRICS
 from inspect_core.methods.table import JOIN, METHODS, OFFERED, methods_of
 from inspect_core.tuning.forecast import Forecast, forecast
-from inspect_core.tuning.order import Order
+from inspect_core.tuning.order import ALIGN, Order
 from inspect_core.ui import shell, weights_panel
 from inspect_core.ui.photo_source import FOLDER, UPLOAD, Source, choose_folder, choose_upload
 from inspect_core.ui.teach import teaching
@@ -142,6 +142,11 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
             format_func=lambda key: METHODS[key].title,
         )  # fmt: skip
         method = f"mahalanobis{JOIN}{second}"
+    align = st.segmented_control(
+        "How parts lie in the photos", ALIGN, default=Order.align, format_func=ALIGN.get, required=True, key="align",
+        help="Parts that do not always lie the same way are located in each photo and laid over a reference, which is "
+        "learned from the good photos. A part that is not found is never accepted.",
+    )  # fmt: skip
     with st.expander("Settings"):
         left, right = st.columns(2)
         backbone = left.selectbox(
@@ -174,7 +179,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         return None
     return Order(
         name.strip(), photos, backbone, taps, (size, size), (grid, grid), method, parameters,
-        seed=seed, notes=notes, fused_guard=guard_scores == FUSED,
+        align=align, seed=seed, notes=notes, fused_guard=guard_scores == FUSED,
     )  # fmt: skip
 
 

@@ -1,0 +1,68 @@
+"""How a photo is looked at: as it was taken, or as it lies over the reference of an alignment."""
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from inspect_core.images.alignment import Alignment
+from inspect_core.images.located import Located
+from inspect_core.images.read import squash
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """photo: (height, width) of the photo as taken; located: where its part lies, on whose reference. Both are None for
+    a photo that is looked at as it was taken.
+    """
+
+    photo: tuple[int, int]
+    located: Located | None = None
+    alignment: Alignment | None = None
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """(height, width) of `picture`."""
+        return self.photo if self.located is None else self.located.reference
+
+    def picture(self, pixels: np.ndarray) -> np.ndarray:
+        """(H, W, 3) uint8: the photo as it is looked at; over the reference, at the size of the photos learned from."""
+        return pixels if self.located is None else self.at(pixels, self.size)
+
+    def at(self, pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+        """(height, width, 3) uint8: `picture` at this size, interpolated once; the reference where the photo ends."""
+        if self.located is None or self.alignment is None:
+            return squash(pixels, size)
+        return self.located.squash(pixels, size, self.alignment.reference)
+
+    def mask(self, mask: np.ndarray) -> np.ndarray:
+        """A mask of the photo, (H, W) bool, as it lies on `picture`."""
+        return mask if self.located is None else self.located.mask(mask, self.size)
+
+    def empty(self, size: tuple[int, int]) -> np.ndarray:
+        """(height, width) bool: pixels of a map of this size that the photo does not show."""
+        return np.zeros(size, bool) if self.located is None else self.located.empty(size)
+
+    def missing(self, size: tuple[int, int]) -> np.ndarray:
+        """(height, width) bool: those of them that good photos show, so that the part lies partly outside."""
+        if self.located is None or self.alignment is None:
+            return np.zeros(size, bool)
+        always = cv2.resize(self.alignment.always.astype(np.uint8), size[::-1], interpolation=cv2.INTER_NEAREST) > 0
+        return self.empty(size) & always
+
+    def over_photo(self, values: np.ndarray) -> np.ndarray:
+        """Values of a map, (h, w) float32, over the photo as taken, at the size of the map; 0 where they end."""
+        if self.located is None:
+            return values
+        over, inside = self.located.over_photo(values, values.shape)
+        return np.where(inside, over, np.float32(0))
+
+
+def place(pixels: np.ndarray, alignment: Alignment | None) -> Placement:
+    """The placement of a photo, (H, W, 3) uint8 RGB; as it was taken when there is no alignment.
+
+    Raises NotLocated when its part is not found.
+    """
+    height, width = pixels.shape[:2]
+    located = None if alignment is None else alignment.look(pixels)
+    return Placement((height, width), located, alignment)

@@ -1,0 +1,59 @@
+"""Where the part lies in the photo shown: what was found, and a wipe between the reference and the part."""
+
+import numpy as np
+import streamlit as st
+
+from inspect_core.images.located import Located
+from inspect_core.images.read import squash
+from inspect_core.ui import shell
+from inspect_core.ui.taught_part import TaughtPart
+
+SIDE = 640
+"""Pixels of the longer side of the two pictures."""
+LINE = (250, 176, 5)
+
+
+def show(taught: TaughtPart, position: int, pixels: np.ndarray) -> None:
+    """An expander below the bench; nothing for a part that was taught without alignment.
+
+    pixels: (H, W, 3) uint8, the photo as it lies over the reference.
+    """
+    alignment, located = taught.preparation.alignment, taught.scored.photos[position].placed.located
+    if alignment is None or located is None:
+        return
+    with st.expander("Where the part lies", key=f"alignment-{taught.id}", on_change="rerun") as opened:
+        if not opened.open:
+            return
+        st.markdown(_in_words(located))
+        for sentence in alignment.sentences():
+            st.caption(sentence)
+        part = st.slider(
+            "Reference on the left, this part on the right", 0, 100, 50, format="%d %%", key=f"wipe-{taught.id}",
+            help="Move it to see whether the part lies exactly over the reference: edges must not jump.",
+        )  # fmt: skip
+        st.image(wiped(alignment.reference, pixels, part / 100), width="content")
+        lost = {} if taught.study is None else taught.study.lost
+        if lost:
+            st.markdown(f"**Not located, and left out: {len(lost)}**")
+            names, reasons = map(shell.plain, lost), map(shell.plain, lost.values())
+            st.dataframe({"Photo": list(names), "Reason": list(reasons)}, hide_index=True)
+
+
+def wiped(reference: np.ndarray, picture: np.ndarray, at: float) -> np.ndarray:
+    """(H, W, 3) uint8: the reference left of this fraction of the width, the picture right of it, a line between."""
+    times = min(1.0, SIDE / max(picture.shape[:2]))
+    height, width = (max(1, round(times * side)) for side in picture.shape[:2])
+    shown, column = squash(picture, (height, width)), round(at * width)
+    shown[:, :column] = squash(reference, (height, width))[:, :column]
+    shown[:, max(column - 1, 0) : column + 1] = LINE
+    return shown
+
+
+def _in_words(located: Located) -> str:
+    x, y = located.shift
+    size = f", {located.scale:.3f} times as large" if abs(located.scale - 1) > 5e-4 else ""
+    return (
+        f"In this photo the part is shifted by {x:+.1%} of the width and {y:+.1%} of the height, turned by "
+        f"{located.angle:+.1f}°{size}; it agrees with the reference with a correlation of {located.correlation:.2f}. "
+        "It is shown as it lies over the reference."
+    )
