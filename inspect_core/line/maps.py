@@ -43,6 +43,13 @@ _DRAWN: dict[str, Callable[[np.ndarray, np.ndarray, float], bytes]] = {".png": _
 ENDINGS = tuple(_DRAWN)
 
 
+def drawn(
+    pixels: np.ndarray, pixel_map: np.ndarray, limit: float, endings: Sequence[str] = ENDINGS
+) -> dict[str, bytes]:
+    """The content of a photo's files by ending: of (H, W, 3) uint8, its map, and the limit where colour begins."""
+    return {ending: _DRAWN[ending](pixels, pixel_map, limit) for ending in endings}
+
+
 class Maps:
     """A folder for the heatmap (.png) and the raw map (.npy, float32 at the recipe's input size) of every photo.
 
@@ -77,10 +84,6 @@ class Maps:
     def has(self, name: str) -> bool:
         """Whether the files of an expected photo are there; what is not Loupe's was refused by `expect`."""
         return all((self.folder / f"{self._stems[name]}{ending}").exists() for ending in self.endings)
-
-    def drawn(self, pixels: np.ndarray, pixel_map: np.ndarray, limit: float) -> dict[str, bytes]:
-        """The content of a photo's files by ending: of (H, W, 3) uint8, its map, and the limit where colour begins."""
-        return {ending: _DRAWN[ending](pixels, pixel_map, limit) for ending in self.endings}
 
     def write(self, name: str, files: Mapping[str, bytes]) -> None:
         """Write the files of one expected photo."""

@@ -11,6 +11,7 @@ import numpy as np
 from inspect_core.features.extraction import Preparation
 from inspect_core.images.folders import Sample
 from inspect_core.images.read import ImageError, read
+from inspect_core.line.overlap import ranges
 from inspect_core.runtime.progress import Cancel, Report, tell
 from inspect_core.runtime.threads import one_thread
 from inspect_core.sharding import plan
@@ -20,7 +21,7 @@ from inspect_core.sharding.kept import MERGED, Kept
 from inspect_core.sharding.photos import facts_of, placement_of, sample_of
 from inspect_core.sharding.run import kept_results
 from inspect_core.sharding.tasks import stamp
-from inspect_core.study.gathering import BLOCK, SHARD, Fit, Gathered, Merged, shards
+from inspect_core.study.gathering import BLOCK, SHARD, Fit, Gathered, Merged
 from inspect_core.study.photo_features import Unusable
 from inspect_core.study.workers import Looked
 from inspect_core.view import View
@@ -92,6 +93,19 @@ class OnWorkers:
             yield looked, _unusable(facts)
         work.kept.remove()
 
+    def describe(
+        self, preparation: Preparation, samples: Sequence[Sample], progress: Report | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """As `Workers.describe`. Finished shards are kept until all are done."""
+        work = _Work("describe", self._shared(preparation), samples, SHOWN, {})
+        found = [unpack(content)[1] for _, content in self._in_order(work, 0, "describing", progress, None)]
+        work.kept.remove()
+        embeddings, logits = (
+            np.concatenate([own[name] for own in found if name in own] or [np.zeros((0, 0), np.float32)])
+            for name in ("embeddings", "logits")
+        )
+        return embeddings, logits
+
     def _shared(self, preparation: Preparation) -> tuple[bytes, bytes]:
         if self._weights is None:
             self._weights = plan.pack_weights(preparation.backbone, self.weights)
@@ -130,7 +144,7 @@ class _Work:
     facts: dict[str, Any]
 
     def __post_init__(self) -> None:
-        self.ranges = list(shards(len(self.samples), self.size))
+        self.ranges = ranges(len(self.samples), self.size)
         photos = json.dumps(facts_of(self.samples)).encode()
         self.kept = Kept([stamp(), self.task.encode(), *self.shared, photos])
 

@@ -48,18 +48,21 @@ def pack_preparation(preparation: Preparation) -> bytes:
     return pack(facts, arrays)
 
 
+def backbone_of(name: str, taps: Sequence[str], size: Sequence[int], device: str, weights: bytes) -> Backbone:
+    """A backbone with weights as `pack_weights` packs them. Raises ValueError as `load`."""
+    facts, arrays = unpack(weights)
+    with tempfile.TemporaryDirectory(prefix="loupe-weights-") as folder:
+        path = Path(folder, Path(facts["name"]).name)
+        arrays["content"].tofile(path)
+        height, width = size
+        return load(name, taps=tuple(taps), size=(height, width), weights=path, device=device)
+
+
 @lru_cache(maxsize=2)
 def unpack_preparation(content: bytes, weights: bytes) -> Preparation:
     """The preparation on this machine. Raises Refused when its weights or its engine are others here."""
     facts, arrays = unpack(content)
-    named, content = unpack(weights)
-    with tempfile.TemporaryDirectory(prefix="loupe-weights-") as folder:
-        path = Path(folder, Path(named["name"]).name)
-        content["content"].tofile(path)
-        backbone = load(
-            facts["backbone"], taps=tuple(facts["taps"]), size=tuple(facts["size"]), weights=path,
-            device=facts["device"],
-        )  # fmt: skip
+    backbone = backbone_of(facts["backbone"], facts["taps"], facts["size"], facts["device"], weights)
     for what, own, asked in (
         ("weights", backbone.weight_digest, facts["weights"]),
         ("an engine", backbone.engine, facts["engine"]),

@@ -9,12 +9,13 @@ from inspect_core.features.store import Store
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.folders import Sample
 from inspect_core.images.read import ImageError, read
+from inspect_core.line.overlap import ranges
 from inspect_core.runtime import workspace
 from inspect_core.runtime.threads import one_thread
 from inspect_core.sharding import plan
 from inspect_core.sharding.container import pack, unpack
 from inspect_core.sharding.photos import placement_facts, sample_of
-from inspect_core.study.gathering import SHARD, Merged, shards
+from inspect_core.study.gathering import SHARD, Merged
 from inspect_core.study.photo_features import PhotoFeatures, Unusable
 
 
@@ -29,7 +30,10 @@ def fit_shard(payload: bytes, preparation: bytes, weights: bytes, fit: bytes) ->
     samples, first = [sample_of(photo) for photo in facts["photos"]], facts["first"]
     features = _features(prepared, samples, keep=keep)
     with one_thread():
-        each = (wanted.shard((first + i, features.of(samples[i])) for i in numbers) for numbers in shards(len(samples)))
+        each = (
+            wanted.shard((first + i, features.of(samples[i])) for i in numbers)
+            for numbers in ranges(len(samples), SHARD)
+        )
         if len(samples) <= SHARD:
             gathered = next(each)
         else:

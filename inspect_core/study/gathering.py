@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from inspect_core.images.samples import Sample
+from inspect_core.line.overlap import ranges
 from inspect_core.methods.method import BATCH, Detector, Parameters, Patches
 from inspect_core.methods.table import METHODS
 from inspect_core.runtime.progress import Cancel, Report, stage, tell
@@ -125,11 +126,6 @@ def _merge(earlier: Gathered, later: Gathered) -> None:
         own.merge(other)
 
 
-def shards(count: int, size: int = SHARD) -> list[range]:
-    """The numbers of the photos of each shard, of `count` photos."""
-    return [range(first, min(first + size, count)) for first in range(0, count, size)]
-
-
 def gather(
     fit: Fit,
     samples: Sequence[Sample],
@@ -146,6 +142,6 @@ def gather(
             tell(progress, cancelled, (number + 1) / len(samples), "learning what good looks like")
 
     with one_thread():
-        for numbers in shards(len(samples)):
+        for numbers in ranges(len(samples), SHARD):
             merged.add_shard(fit.shard(seen(numbers)))
         return merged.total()

@@ -15,7 +15,7 @@ from inspect_core.view import View
 
 
 class Looked(NamedTuple):
-    """A photo that was scored: digest of its pixels, how it was looked at, and errors (stops, h, w) float32 of each view."""
+    """A scored photo: digest of its pixels, how it was looked at, and errors (stops, h, w) float32 of each view."""
 
     sample: Sample
     digest: str
@@ -38,4 +38,12 @@ class Workers(Protocol):
         samples: Sequence[Sample], *, progress: Report | None, cancelled: Cancel | None,
     ) -> Iterator[tuple[list[Looked], Unusable]]:  # fmt: skip
         """The photos in their order, some at a time, under fitted detectors at these stops of their live parameters."""
+        ...
+
+    def describe(
+        self, preparation: Preparation, samples: Sequence[Sample], progress: Report | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What the product check learns of these photos: embeddings (n, d) and logits (n, c), float32, of those that
+        can be used, in their order; (0, 0) without any. Raises whatever `progress` raises to stop.
+        """
         ...

@@ -87,6 +87,7 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
                 mode=order.guard,
                 alignment=order.alignment,
                 report=stage(report, 0.8, 1.0),
+                workers=workers,
             )
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
     setters = sum(photo.part == "calibrate" for photo in study.photos)

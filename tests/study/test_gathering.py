@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from inspect_core.line.overlap import ranges
 from inspect_core.methods.method import Patches
 from inspect_core.methods.table import METHODS
 from inspect_core.study import gathering
-from inspect_core.study.gathering import Fit, Merged, gather, shards
+from inspect_core.study.gathering import Fit, Merged, gather
 
 GRID, WIDTH, SEED = (3, 4), 8, 5
 SMALL = {"k": 5, "M": 32, "patches": 150, "components": 5}
@@ -42,9 +43,9 @@ def test_blocks_from_elsewhere_give_the_bits_of_one_stream(name: str, count: int
     fit = fit_of(name, count)
     plain = arrays(fit, gather(fit, range(count), photo))
     found = Merged(fit)
-    for numbers in shards(count, 3 * gathering.SHARD):
+    for numbers in ranges(count, 3 * gathering.SHARD):
         block = Merged(fit)
-        for shard in shards(len(numbers)):
+        for shard in ranges(len(numbers), gathering.SHARD):
             elsewhere = fit.shard((numbers[i], photo(numbers[i])) for i in shard)
             carried = [own.state() for own in elsewhere]
             block.add_shard([own.restore(state) or own for own, state in zip(fit.begin(), carried, strict=True)])
