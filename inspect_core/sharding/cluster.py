@@ -119,8 +119,8 @@ class Cluster:
             return Client(self.address, security=security, timeout=timeout, set_as_default=False)
         except (OSError, TimeoutError) as error:
             raise OSError(
-                f"no scheduler answers at {self.address} ({error}); start it with dask scheduler, and check the address "
-                "and the certificates"
+                f"no scheduler answers at {self.address} ({error}); start one with dask scheduler, and check address "
+                "and certificates"
             ) from error
 
     def _workers(self) -> dict[str, dict[str, Any]]:
