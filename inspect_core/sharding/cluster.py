@@ -20,6 +20,8 @@ from inspect_core.sharding.tasks import Refused, perform, stamp
 
 PATIENCE = 60.0
 """Seconds in which a scheduler that went away may come back, or a first worker may join."""
+ANSWER = 10.0
+"""Seconds in which a scheduler answers."""
 AHEAD = 2
 """Tasks a worker is given at a time: one is on its way while it does the other."""
 
@@ -42,7 +44,7 @@ class Cluster:
 
     def __init__(self, address: str, certificates: Certificates | None = None) -> None:
         self.address, self._certificates = checked(address, certificates), certificates
-        self._client = self._connected(timeout=10.0)
+        self._client = self._connected()
         try:
             self._check_workers()
         except BaseException:
@@ -102,7 +104,7 @@ class Cluster:
         with suppress(Exception):  # it may be gone
             self._client.close(timeout=5)
 
-    def _connected(self, timeout: float) -> Any:
+    def _connected(self) -> Any:
         try:
             from distributed import Client, Security
         except ImportError as error:
@@ -116,7 +118,7 @@ class Cluster:
                 require_encryption=True,
             )  # fmt: skip
         try:
-            return Client(self.address, security=security, timeout=timeout, set_as_default=False)
+            return Client(self.address, security=security, timeout=ANSWER, set_as_default=False)
         except (OSError, TimeoutError) as error:
             raise OSError(
                 f"no scheduler answers at {self.address} ({error}); start one with dask scheduler, and check address "
@@ -156,7 +158,7 @@ class Cluster:
         until = time.monotonic() + PATIENCE
         while True:
             try:
-                self._client = self._connected(timeout=5.0)
+                self._client = self._connected()
                 break
             except OSError as error:
                 if time.monotonic() > until:
