@@ -2,6 +2,7 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 from inspect_core.sharding.cluster import Certificates, Cluster
 from inspect_core.sharding.executor import Executor
@@ -20,11 +21,15 @@ def workers(
         raise ValueError("workers on this machine and a cluster are not used together; give one of the two")
     if certificates is not None and cluster is None:
         raise ValueError("certificates go with a cluster; name its address too")
-    if count is None and cluster is None:
-        yield None
-        return
-    executor = Processes(count) if cluster is None else Cluster(cluster, certificates)
+    if (count is not None or cluster is not None) and find_spec("torch") is None:
+        raise ValueError("workers need all that the app needs; run: pip install -r requirements.txt")
+    executor: Executor | None = None
+    if count is not None:
+        executor = Processes(count)
+    elif cluster is not None:
+        executor = Cluster(cluster, certificates)
     try:
         yield executor
     finally:
-        executor.close()
+        if executor is not None:
+            executor.close()

@@ -63,7 +63,8 @@ class Cluster:
         """As `Executor.map`. A worker that dies is the scheduler's to replace; a scheduler that is started anew within
         PATIENCE is given what was not done.
         """
-        source, waiting, done = iter(payloads), {}, Queue()
+        source, done = iter(payloads), Queue()
+        waiting: dict[int, tuple[bytes, Any]] = {}
         contents = self._sent(shared)
         try:
             while True:
@@ -71,16 +72,15 @@ class Cluster:
                     waiting[following[0]] = (following[1], self._submit(done, task, following, contents))
                 if not waiting:
                     return
-                try:
-                    number, future = done.get(timeout=1.0)
-                except Empty:
-                    number = future = None
+                number, future = _next(done)
                 if future is not None and future.status in ("finished", "error"):
-                    if number in waiting and waiting[number][1] is future:
-                        with suppress(OSError):  # the scheduler went away with the result
-                            result = _result(future)
-                            del waiting[number]
-                            yield number, result
+                    payload, _ = waiting.pop(number)
+                    try:
+                        result = _result(future)
+                    except OSError:  # its result went with its worker, or with the scheduler
+                        waiting[number] = payload, self._submit(done, task, (number, payload), contents)
+                    else:
+                        yield number, result
                 elif future is not None or self._client.status != "running":
                     self._come_back()
                     contents, done = self._sent(shared), Queue()
@@ -189,6 +189,14 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def _next(done: "Queue[tuple[int, Any]]") -> tuple[int, Any]:
+    """The next future that is done, with its number; (0, None) when none is within a second."""
+    try:
+        return done.get(timeout=1.0)
+    except Empty:
+        return 0, None
 
 
 def _result(future: Any) -> Result:

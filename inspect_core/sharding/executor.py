@@ -1,6 +1,6 @@
 """Who does the work of shards: this process, processes on this machine, or a cluster."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,6 +18,8 @@ class Failure:
 
 Result = bytes | Failure
 Numbered = tuple[int, bytes]
+Mapper = Callable[[str, Sequence[bytes], Iterable[Numbered]], Iterator[tuple[int, Result]]]
+"""As `Executor.map`."""
 
 
 class Executor(Protocol):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
@@ -44,7 +45,7 @@ class JudgedByWorkers:
             return pack({"photos": some, "endings": endings})
 
         shared = (_packed(self.path, inspector), _weights(inspector))
-        for number, result in results(self.executor, "inspect", shared, payload, range(len(parts))):
+        for number, result in results(self.executor.map, "inspect", shared, payload, range(len(parts))):
             some = photos[parts[number].start : parts[number].stop]
             if isinstance(result, Failure):
                 yield from ((_failed(inspector, name, result.reason), "", {}) for name, _ in some)
@@ -70,7 +71,7 @@ def _packed(path: Path, inspector: Inspector) -> bytes:
     """The recipe's package as a zip, and how it is opened."""
     content = path.read_bytes() if path.is_file() else _zipped(path)
     exported = isinstance(inspector, Runner)
-    device = "cpu" if exported else inspector.backbone.device.type
+    device = "cpu" if exported else cast(Any, inspector).backbone.device.type
     return pack({"exported": exported, "device": device}, {"package": np.frombuffer(content, np.uint8)})
 
 
@@ -87,4 +88,4 @@ def _weights(inspector: Inspector) -> bytes:
         return b""
     from inspect_core.sharding import plan  # which loads torch, as the recipe has
 
-    return plan.pack_weights(inspector.backbone)
+    return plan.pack_weights(cast(Any, inspector).backbone)

@@ -117,7 +117,7 @@ class OnWorkers:
         """(number, result) of the shards from `first` on, in their order; what is early waits on disk."""
         waiting, following, total = set(), first, len(work.ranges)
         found = kept_results(
-            _Reading(self.executor), work.task, work.shared, work.payload, range(first, total), work.kept, work.names
+            self._map, work.task, work.shared, work.payload, range(first, total), work.kept, work.names
         )
         for done, (number, content) in enumerate(found, start=first + 1):
             waiting.add(number)
@@ -131,6 +131,21 @@ class OnWorkers:
             photos = min(done * work.size, len(work.samples))
             words = f"{verb}: {photos:,} of {len(work.samples):,} photos, {self.executor.words}"
             tell(progress, cancelled, done / total, words)
+
+    def _map(self, task: str, shared: Sequence[bytes], payloads: Iterable[Numbered]) -> Iterator[tuple[int, Result]]:
+        """As `Executor.map`; a shard with photos that its worker could not read and this machine can is done here."""
+        sent: dict[int, bytes] = {}
+
+        def noted() -> Iterator[Numbered]:
+            for number, payload in payloads:
+                sent[number] = payload
+                yield number, payload
+
+        for number, result in self.executor.map(task, shared, noted()):
+            payload = sent.pop(number)
+            if not isinstance(result, Failure) and _readable_here(payload, result):
+                [(_, result)] = InProcess().map(task, shared, [(number, payload)])
+            yield number, result
 
 
 @dataclass(eq=False)
@@ -158,35 +173,6 @@ class _Work:
     def payload(self, number: int) -> bytes:
         facts = {"first": self.ranges[number].start, "photos": facts_of(self.samples_of(number))}
         return pack(facts | self.facts)
-
-
-@dataclass(frozen=True)
-class _Reading:
-    """An executor, and this process for shards with photos that a worker could not read and this machine can."""
-
-    executor: Executor
-
-    @property
-    def words(self) -> str:
-        return self.executor.words
-
-    @property
-    def workers(self) -> int:
-        return self.executor.workers
-
-    def map(self, task: str, shared: Sequence[bytes], payloads: Iterable[Numbered]) -> Iterator[tuple[int, Result]]:
-        sent: dict[int, bytes] = {}
-
-        def noted() -> Iterator[Numbered]:
-            for number, payload in payloads:
-                sent[number] = payload
-                yield number, payload
-
-        for number, result in self.executor.map(task, shared, noted()):
-            payload = sent.pop(number)
-            if not isinstance(result, Failure) and _readable_here(payload, result):
-                [(_, result)] = InProcess().map(task, shared, [(number, payload)])
-            yield number, result
 
 
 def _unusable(facts: Mapping[str, Any]) -> Unusable:

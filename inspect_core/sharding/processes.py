@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import Queue
+from typing import BinaryIO, NamedTuple, cast
 
 from inspect_core.sharding import worker
 from inspect_core.sharding.executor import Failure, Numbered, Result
@@ -34,6 +35,11 @@ class Processes:
     @property
     def words(self) -> str:
         return f"{self.workers} processes on this machine" if self.workers > 1 else "1 process on this machine"
+
+    @property
+    def ids(self) -> list[int | None]:
+        """Of the processes, None for one that is not running."""
+        return [process.id for process in self._pool]
 
     def map(self, task: str, shared: Sequence[bytes], payloads: Iterable[Numbered]) -> Iterator[tuple[int, Result]]:
         """As `Executor.map`."""
@@ -97,24 +103,30 @@ class _Process:
     """One worker process, for one thread at a time; stop may be called from any."""
 
     def __init__(self) -> None:
-        self._child: subprocess.Popen[bytes] | None = None
+        self._running: _Running | None = None
         self._held: list[str] = []
+
+    @property
+    def id(self) -> int | None:
+        """Of the process, None while there is none."""
+        return self._running and self._running.child.pid
 
     def ask(self, task: str, contents: Sequence[tuple[str, bytes]], payload: bytes) -> Result:
         """The result of a task, or why there is none; contents: digest and bytes. Raises Refused."""
-        child = self._running()
+        running = self._running = self._running or _started()
         try:
-            worker.write(child.stdin, json.dumps({"task": task, "shared": [digest for digest, _ in contents]}).encode())
+            request = {"task": task, "shared": [digest for digest, _ in contents]}
+            worker.write(running.requests, json.dumps(request).encode())
             for digest, content in contents:
                 if digest in self._held:
                     self._held.remove(digest)
                 else:
-                    worker.write(child.stdin, content)
+                    worker.write(running.requests, content)
                 self._held.append(digest)
             del self._held[: -worker.KEPT]
-            worker.write(child.stdin, payload)
-            child.stdin.flush()
-            sign, content = child.stdout.read(1), worker.read(child.stdout)
+            worker.write(running.requests, payload)
+            running.requests.flush()
+            sign, content = running.answers.read(1), worker.read(running.answers)
         except (EOFError, OSError, ValueError):  # its end; ValueError: of a pipe that `stop` closed
             self.stop()
             return Failure(STOPPED)
@@ -123,21 +135,26 @@ class _Process:
         return content if sign == worker.DONE else Failure(content.decode())
 
     def stop(self) -> None:
-        child, self._child, self._held = self._child, None, []
-        if child is not None:
-            child.kill()
-            child.wait()
-            for pipe in (child.stdin, child.stdout):
+        running, self._running, self._held = self._running, None, []
+        if running is not None:
+            running.child.kill()
+            running.child.wait()
+            for pipe in (running.requests, running.answers):
                 with suppress(OSError):
                     pipe.close()
 
-    def _running(self) -> subprocess.Popen[bytes]:
-        child = self._child
-        if child is None:
-            root = str(Path(__file__).resolve().parents[2])
-            path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-            child = self._child = subprocess.Popen(
-                [sys.executable, "-m", _MODULE], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL, env=os.environ | worker.ONE_THREAD | {"PYTHONPATH": path},
-            )  # fmt: skip
-        return child
+
+class _Running(NamedTuple):
+    child: subprocess.Popen[bytes]
+    requests: BinaryIO
+    answers: BinaryIO
+
+
+def _started() -> _Running:
+    root = str(Path(__file__).resolve().parents[2])
+    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+    child = subprocess.Popen(
+        [sys.executable, "-m", _MODULE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        env=os.environ | worker.ONE_THREAD | {"PYTHONPATH": path},
+    )  # fmt: skip
+    return _Running(child, cast(BinaryIO, child.stdin), cast(BinaryIO, child.stdout))

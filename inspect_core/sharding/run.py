@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from inspect_core.images.samples import counted, examples
-from inspect_core.sharding.executor import ATTEMPTS, Executor, Failure, Result
+from inspect_core.sharding.executor import ATTEMPTS, Failure, Mapper, Result
 from inspect_core.sharding.kept import Kept
 
 
@@ -20,7 +20,7 @@ class ShardsFailed(RuntimeError):
 
 
 def results(
-    executor: Executor,
+    mapper: Mapper,
     task: str,
     shared: Sequence[bytes],
     payload_of: Callable[[int], bytes],
@@ -29,7 +29,7 @@ def results(
     """(number, result) of each, as they are done; a Failure only after ATTEMPTS of them."""
     for attempt in range(1, ATTEMPTS + 1):
         failed = []
-        for number, result in executor.map(task, shared, ((number, payload_of(number)) for number in numbers)):
+        for number, result in mapper(task, shared, ((number, payload_of(number)) for number in numbers)):
             if isinstance(result, Failure) and attempt < ATTEMPTS:
                 failed.append(number)
             else:
@@ -40,7 +40,7 @@ def results(
 
 
 def kept_results(
-    executor: Executor,
+    mapper: Mapper,
     task: str,
     shared: Sequence[bytes],
     payload_of: Callable[[int], bytes],
@@ -61,7 +61,7 @@ def kept_results(
             missing.append(number)
         else:
             yield number, found
-    for number, result in results(executor, task, shared, payload_of, missing):
+    for number, result in results(mapper, task, shared, payload_of, missing):
         if isinstance(result, Failure):
             reasons[number] = result.reason
         else:

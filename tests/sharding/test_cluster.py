@@ -81,9 +81,7 @@ def test_two_workers_started_by_hand_give_the_bits_of_the_plain_path(study_of, s
 
 
 @with_dask
-def test_a_local_cluster_gives_the_same_bits_though_a_worker_is_killed(
-    dask, study_of, plain, small_shards
-):
+def test_a_local_cluster_gives_the_same_bits_though_a_worker_is_killed(dask, study_of, plain, small_shards):
     killed = []
     with dask.LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as local:
 

@@ -73,10 +73,10 @@ def test_a_killed_worker_changes_no_bit(study_of, pool, plain, small_shards):
     killed = []
 
     def kill(fraction: float, step: str) -> None:
-        child = pool._pool[len(killed) % 2]._child
-        if child is not None and len(killed) < 2:
-            os.kill(child.pid, signal.SIGKILL)
-            killed.append(child.pid)
+        victim = pool.ids[len(killed) % 2]
+        if victim is not None and len(killed) < 2:
+            os.kill(victim, signal.SIGKILL)
+            killed.append(victim)
 
     assert bits(study_of(OnWorkers(pool)).fit(kill)) == plain
     assert len(killed) == 2
@@ -166,7 +166,7 @@ def test_a_shard_that_fails_three_times_is_named_and_the_rest_is_kept(pool, smal
 
     work = Kept([b"a test"])
     names = {0: ["a"], 1: ["b.png", "c.png"], 2: ["d"]}
-    results, found = kept_results(_Picky(pool), "fit", (), payload_of, range(3), work, names.get), []
+    results, found = kept_results(_Picky(pool).map, "fit", (), payload_of, range(3), work, names.get), []
     with pytest.raises(ShardsFailed, match=r"1 shard of photos failed 3 times.*b.png, c.png") as failed:
         found.extend(number for number, _ in results)
     assert sorted(found) == [0, 2]
