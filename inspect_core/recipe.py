@@ -12,12 +12,13 @@ from inspect_core.features.backbones import Backbone, shared
 from inspect_core.features.extraction import Preparation, embed
 from inspect_core.guard.model import Guard
 from inspect_core.images.alignment import Alignment, NotLocated
+from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
 from inspect_core.judge.anomaly_map import AREA, SIGMA, to_pixels
 from inspect_core.methods.table import JOIN
 from inspect_core.package.known_parts import Calibrated, ChallengePart
 from inspect_core.similar.known_cases import KnownCases
-from inspect_core.verdict import Limits, Region, Verdict, assemble, not_located
+from inspect_core.verdict import Limits, Region, Verdict, assemble, inspected, not_located
 from inspect_core.view import View, joined_errors
 
 
@@ -55,7 +56,7 @@ class Recipe:
     the pixels of the map that have to exceed a limit, by name; guard, gallery, defect_types: the product check, known
     cases and classifier, if taught; judged: photos that its limits were judged by; challenge: its challenge parts;
     depth: as which photos are read, None takes any; alignment: by which the part is located, None takes photos as they
-    are; digest: identity of the saved recipe, None before it is saved.
+    are; areas: drawn on the part; digest: identity of the saved recipe, None before it is saved.
     """
 
     product: str
@@ -74,6 +75,7 @@ class Recipe:
     challenge: tuple[ChallengePart, ...] = ()
     depth: Depth | None = None
     alignment: Alignment | None = None
+    areas: Areas | None = None
     digest: str | None = None
 
     @property
@@ -95,6 +97,7 @@ class Recipe:
         guard: Guard | None,
         gallery: KnownCases | None,
         defect_types: DefectTypes | None,
+        areas: Areas | None,
     ) -> "Recipe":
         """An unsaved recipe of the same fit with all this in force, and this one as its parent."""
         provenance = replace(
@@ -105,7 +108,7 @@ class Recipe:
             parent=self.digest,
         )
         return replace(
-            self, product=product, limits=limits, guard=guard, gallery=gallery, defect_types=defect_types,
+            self, product=product, limits=limits, guard=guard, gallery=gallery, defect_types=defect_types, areas=areas,
             challenge=tuple(kept for part in self.challenge if (kept := part.under(limits)) is not None),
             provenance=provenance, digest=None,
         )  # fmt: skip
@@ -114,7 +117,7 @@ class Recipe:
         """An unsaved recipe with these challenge parts, and this one as its parent."""
         new = self.revised(
             self.limits, product=self.product, author=author, reason="challenge parts named", guard=self.guard,
-            gallery=self.gallery, defect_types=self.defect_types,
+            gallery=self.gallery, defect_types=self.defect_types, areas=self.areas,
         )  # fmt: skip
         return replace(new, challenge=parts)
 
@@ -142,13 +145,14 @@ def inspect(image: np.ndarray, recipe: Recipe, *, device: str = "auto", backbone
     else:
         features = preparation.features(image, placement)
     pixel_map = to_pixels(joined_errors(recipe.views, features, recipe.live), recipe.backbone.size, sigma=SIGMA)
+    pixel_map = inspected(pixel_map, placement.empty(pixel_map.shape), recipe.areas)
 
     def name_type(found: tuple[Region, ...]) -> tuple[str, float] | None:
         return types.name(placement.picture(image), found, partial(embed, backbone=backbone), whole)
 
     return assemble(
         pixel_map, recipe.limits, placement,
-        area=recipe.live[AREA], check=check, name_type=None if types is None else name_type,
+        area=recipe.live[AREA], areas=recipe.areas, check=check, name_type=None if types is None else name_type,
     )  # fmt: skip
 
 

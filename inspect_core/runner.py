@@ -13,6 +13,7 @@ import numpy as np
 from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.guard.model import Guard
 from inspect_core.images.alignment import Alignment, NotLocated
+from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
 from inspect_core.images.placement import place
 from inspect_core.images.read import read_bytes, squash
@@ -20,7 +21,7 @@ from inspect_core.judge.anomaly_map import AREA
 from inspect_core.package import arrays, golden, known_parts, manifest
 from inspect_core.package.manifest import RecipeError, refusing
 from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, REFUSALS, session_of
-from inspect_core.verdict import Limits, Region, Verdict, assemble, not_located
+from inspect_core.verdict import Limits, Region, Verdict, assemble, inspected, not_located
 
 PARTS = {"guard": Guard, "kinds": DefectTypes, "alignment": Alignment}
 """What goes to the line beside the graph, by its name in recipe.json."""
@@ -47,6 +48,7 @@ class ExportedModel:
         self._guard: Guard | None = found["guard"]
         self._types: DefectTypes | None = found["kinds"]
         self._alignment: Alignment | None = found["alignment"]
+        self._areas = document["areas"] and Areas.from_params(document["areas"])
         head = self._guard is not None or self._types is not None
         self._outputs = [MAP, EMBEDDING, LOGITS] if head else [MAP]
         try:
@@ -75,8 +77,8 @@ class ExportedModel:
             return types.name(placement.picture(image), found, self._embed, head[0][0])
 
         return assemble(
-            pixel_map[0], self.limits, placement,
-            area=self.area, check=check, name_type=None if types is None else name_type,
+            inspected(pixel_map[0], placement.empty(self.size), self._areas), self.limits, placement,
+            area=self.area, areas=self._areas, check=check, name_type=None if types is None else name_type,
         )  # fmt: skip
 
     def _embed(self, image: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from inspect_core.images.areas import Areas
 from inspect_core.images.placement import Placement
 from inspect_core.judge.anomaly_map import Region, area_above, image_score, regions, scale_region
 from inspect_core.judge.checks import as_finite_number
@@ -104,7 +105,7 @@ class Verdict:
 
     @property
     def not_inspected(self) -> np.ndarray:
-        """(H, W) bool: pixels of the map that the photo does not show; they count neither as good nor as bad."""
+        """(H, W) bool: pixels of the map that the photo does not show, or areas leave out: neither good nor bad."""
         return np.zeros(self.anomaly_map.shape, bool) if self.left_out is None else self.left_out
 
     @property
@@ -112,10 +113,18 @@ class Verdict:
         """(H, W) float32: the map as it lies over the photo as taken, drawn at the map's own size."""
         return self.anomaly_map if self.placement is None else self.placement.over_photo(self.anomaly_map)
 
+    @property
+    def photo_left_out(self) -> np.ndarray | None:
+        """(H, W) bool: `left_out` over the photo as taken."""
+        if self.left_out is None or self.placement is None:
+            return self.left_out
+        return self.placement.mask_over_photo(self.left_out)
 
-def inspected(anomaly_map: np.ndarray, empty: np.ndarray) -> np.ndarray:
-    """A map, (H, W) float32, with 0 where `empty`, (H, W) bool."""
-    return np.where(empty, np.float32(0), anomaly_map)
+
+def inspected(anomaly_map: np.ndarray, left_out: np.ndarray, areas: Areas | None) -> np.ndarray:
+    """A map, (H, W) float32, under its areas, and 0 where it is left out, (H, W) bool."""
+    weighted = anomaly_map if areas is None else anomaly_map * areas.weights(anomaly_map.shape)
+    return np.where(left_out, np.float32(0), weighted)
 
 
 def assemble(
@@ -124,27 +133,31 @@ def assemble(
     placement: Placement,
     *,
     area: int = 1,
+    areas: Areas | None = None,
     check: ProductCheck | None = None,
     name_type: Callable[[tuple[Region, ...]], tuple[str, float] | None] | None = None,
 ) -> Verdict:
     """The one place where a verdict is made of its findings, for the page, the command line and the recipe.
 
-    anomaly_map: (H, W) float32, of the photo as placed; area: the smallest that counts, in pixels of the map. name_type
-    gives (type, probability) or None for the regions found, in pixels of the picture; it is asked only for a part that
-    is neither accepted nor stopped. Raises ValueError when the score is not finite.
+    anomaly_map: (H, W) float32, of the photo as placed, as `inspected` gives it under the areas; area: the smallest
+    that counts, in pixels of the map. name_type gives (type, probability) or None for the regions found, in pixels of
+    the picture; it is asked only for a part that is neither accepted nor stopped. Raises ValueError when the score is
+    not finite.
     """
     size = anomaly_map.shape
-    empty = placement.empty(size)
-    anomaly_map = inspected(anomaly_map, empty)
+    left_out, missing = placement.empty(size), placement.missing(size)
+    if areas is not None:
+        ignored = areas.weights(size) == 0
+        left_out, missing = left_out | ignored, missing & ~ignored
     score = float(image_score(anomaly_map, area=area))
     word, reason = limits.verdict(score), None
-    if word == "accept" and np.count_nonzero(placement.missing(size)) >= area:
+    if word == "accept" and np.count_nonzero(missing) >= area:
         word, reason = "review", PARTLY_OUT
     found = regions(anomaly_map, limits.review, area=area)
     verdict = Verdict(
         score, word, anomaly_map, tuple(_in_photo(region, placement, size) for region in found), area,
         area_above(anomaly_map, limits.review), guard=check.sentence if check is not None else None, reason=reason,
-        placement=placement, left_out=empty if empty.any() else None,
+        placement=placement, left_out=left_out if left_out.any() else None,
     )  # fmt: skip
     if check is not None and check.stops:
         return replace(verdict, verdict="reject", reason=OTHER_PRODUCT)

@@ -57,9 +57,9 @@ class NotLocated(ValueError):
 class Alignment:
     """A reference and what good photos showed.
 
-    reference: (h, w, 3) uint8; mask: (h, w) bool, what most good photos cover; always: (h, w) bool, what nearly all do:
-    a photo that leaves it empty shows the part in part; photo: (height, width) of the photos learned
-    from, in whose pixels positions on the reference are given; scale: whether the part may be nearer or farther;
+    reference: (h, w, 3) uint8; mask: (h, w) bool, what most good photos cover; always: (h, w) bool, what nearly all do,
+    less a margin that patches and smoothing carry over: there parts are inspected; photo: (height, width) of the photos
+    learned from, in whose pixels positions on the reference are given; scale: whether the part may be nearer or farther;
     ranges: of x and y (shift, in shares of the width and height), angle (degrees), scale, share (of matched features),
     correlation, and visible (share of the mask that the photo covers); turns: degrees by which the part can be turned
     and looks the same; seen, lost: good photos that it was learned from, and those among them without a pose.
@@ -112,7 +112,8 @@ class Alignment:
         told = [
             f"The part was found on {self.seen - self.lost} of {self.seen} good photos. It is looked for within "
             f"{x.low:.0%} to {x.high:.0%} of the width, {y.low:.0%} to {y.high:.0%} of the height and "
-            f"{angle.low:.1f}° to {angle.high:.1f}°."
+            f"{angle.low:.1f}° to {angle.high:.1f}°.",
+            f"{self.always.mean():.0%} of the picture are inspected: what nearly all good photos show.",
         ]
         if self.turns:
             turned = " or ".join(f"{turn}°" for turn in self.turns)

@@ -12,6 +12,7 @@ COOL = ((15, 118, 110), (37, 99, 235))
 HOT = ((250, 176, 5), (220, 38, 38), (127, 15, 60))
 COOL_ALPHA, HOT_ALPHA = (0, 96), (150, 225)
 STEPS = 256
+HATCH = (226, 232, 240, 170)
 
 
 def heat_colours() -> np.ndarray:
@@ -33,16 +34,30 @@ def heat(anomaly_map: np.ndarray, *, calm: float, limit: float) -> np.ndarray:
     return heat_colours()[np.where(anomaly_map > limit, above, below).astype(np.intp)]
 
 
-def overlay(pixels: np.ndarray, anomaly_map: np.ndarray, limit: float, *, calm: float | None = None) -> Image.Image:
-    """The photo, (H, W, 3) uint8, at its own size with the heatmap over it; calm defaults to the map's median."""
+def overlay(
+    pixels: np.ndarray,
+    anomaly_map: np.ndarray,
+    limit: float,
+    *,
+    calm: float | None = None,
+    left_out: np.ndarray | None = None,
+) -> Image.Image:
+    """The photo, (H, W, 3) uint8, at its own size with the heatmap over it; calm defaults to the map's median.
+
+    left_out: (h, w) bool, what was not inspected, hatched.
+    """
     calm = min(float(np.median(anomaly_map)), limit) if calm is None else calm
     colours = Image.fromarray(heat(anomaly_map, calm=calm, limit=limit))
     height, width = pixels.shape[:2]
+    hatch = None if left_out is None else Image.fromarray(left_out)
     shown = Image.new("RGB", (width, height))
     for rows in bands(height, width):
         part = Image.fromarray(pixels[rows]).convert("RGBA")
         box = (0, rows.start * colours.height / height, colours.width, rows.stop * colours.height / height)
         part.alpha_composite(colours.resize(part.size, Image.Resampling.BILINEAR, box))
+        if hatch is not None:
+            inside = np.asarray(hatch.resize(part.size, Image.Resampling.NEAREST, box))
+            part.alpha_composite(_hatched(inside, rows.start, max(height, width)))
         shown.paste(part.convert("RGB"), (0, rows.start))
     return shown
 
@@ -52,6 +67,14 @@ def thumbnail(pixels: np.ndarray, *, side: int = 96) -> bytes:
     buffer = io.BytesIO()
     Image.fromarray(reduced(pixels, side)).save(buffer, "WEBP", quality=80)
     return buffer.getvalue()
+
+
+def _hatched(inside: np.ndarray, first_row: int, side: int) -> Image.Image:
+    """Slanted lines where `inside`, (h, w) bool, a band of a picture with this longer side."""
+    step = max(6, side // 48)
+    y, x = np.ogrid[first_row : first_row + inside.shape[0], : inside.shape[1]]
+    lines = inside & ((x + y) % step < max(1, step // 5))
+    return Image.fromarray(np.where(lines[..., None], np.array(HATCH, np.uint8), np.uint8(0)))
 
 
 def _ramp(colours: tuple[tuple[int, int, int], ...], alpha: tuple[int, int]) -> np.ndarray:

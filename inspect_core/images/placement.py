@@ -40,15 +40,20 @@ class Placement:
         return mask if self.located is None else self.located.mask(mask, self.size)
 
     def empty(self, size: tuple[int, int]) -> np.ndarray:
-        """(height, width) bool: pixels of a map of this size that the photo does not show."""
-        return np.zeros(size, bool) if self.located is None else self.located.empty(size)
+        """(height, width) bool: pixels of a map of this size that are not inspected.
+
+        What the photo does not show, and what too few good photos show to know how it must look.
+        """
+        return np.zeros(size, bool) if self.located is None else self.located.empty(size) | ~self._known(size)
 
     def missing(self, size: tuple[int, int]) -> np.ndarray:
-        """(height, width) bool: those of them that good photos show, so that the part lies partly outside."""
-        if self.located is None or self.alignment is None:
-            return np.zeros(size, bool)
-        always = cv2.resize(self.alignment.always.astype(np.uint8), size[::-1], interpolation=cv2.INTER_NEAREST) > 0
-        return self.empty(size) & always
+        """(height, width) bool: what would be inspected, had the photo shown it; the part lies partly outside."""
+        return np.zeros(size, bool) if self.located is None else self.located.empty(size) & self._known(size)
+
+    def _known(self, size: tuple[int, int]) -> np.ndarray:
+        if self.alignment is None:
+            return np.ones(size, bool)
+        return cv2.resize(self.alignment.always.astype(np.uint8), size[::-1], interpolation=cv2.INTER_NEAREST) > 0
 
     def over_photo(self, values: np.ndarray) -> np.ndarray:
         """Values of a map, (h, w) float32, over the photo as taken, at the size of the map; 0 where they end."""
@@ -56,6 +61,13 @@ class Placement:
             return values
         over, inside = self.located.over_photo(values, values.shape)
         return np.where(inside, over, np.float32(0))
+
+    def mask_over_photo(self, mask: np.ndarray) -> np.ndarray:
+        """A mask of a map, (h, w) bool, over the photo as taken, at its own size; True where the map ends."""
+        if self.located is None:
+            return mask
+        over, inside = self.located.over_photo(mask.astype(np.float32), mask.shape)
+        return (over > 0.5) | ~inside
 
 
 def place(pixels: np.ndarray, alignment: Alignment | None) -> Placement:

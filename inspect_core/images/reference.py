@@ -13,7 +13,7 @@ from inspect_core.images.registration import Coarse, Features
 FEWEST_PHOTOS = 3
 _TURNS = (90, 180, 270)  # degrees
 _ALWAYS = 0.95  # of the good photos
-_MARGIN = 0.04  # of the longer side: how much farther than those seen a good part may lie
+_MARGIN = 0.04  # of the longer side: how far half a patch and the smoothing of a map carry what lies beyond
 
 
 @dataclass(frozen=True, eq=False)

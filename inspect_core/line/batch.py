@@ -169,7 +169,7 @@ def judge_and_draw(inspector: Inspector, name: str, path: Path, endings: Sequenc
     judged = judge(inspector, name, path)
     if judged.picture is None or judged.verdict is None:
         return judged.row, judged.file, {}
-    maps = drawn(judged.picture.pixels, judged.verdict.photo_map, judged.row.review, endings)
+    maps = drawn(judged.picture.pixels, judged.verdict, judged.row.review, endings)
     return judged.row, judged.file, maps
 
 

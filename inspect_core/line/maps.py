@@ -21,33 +21,32 @@ from inspect_core.images.samples import shown
 from inspect_core.package.place import PlaceError, check_folder
 from inspect_core.runtime import workspace
 from inspect_core.runtime.unfinished import replacing
+from inspect_core.verdict import Verdict
 
 WRITTEN = ".loupe-written"
 NAME_BYTES = 200  # of an output's name; file systems take 255, with what is added to it
 _WRITTEN_LINE = re.compile(r"[0-9a-f]{64}  \S.*")
 
 
-def _overlay(pixels: np.ndarray, pixel_map: np.ndarray, limit: float) -> bytes:
+def _overlay(pixels: np.ndarray, verdict: Verdict, limit: float) -> bytes:
     content = io.BytesIO()
-    heatmap.overlay(pixels, pixel_map, limit).save(content, "PNG")
+    heatmap.overlay(pixels, verdict.photo_map, limit, left_out=verdict.photo_left_out).save(content, "PNG")
     return content.getvalue()
 
 
-def _raw(pixels: np.ndarray, pixel_map: np.ndarray, limit: float) -> bytes:
+def _raw(pixels: np.ndarray, verdict: Verdict, limit: float) -> bytes:
     content = io.BytesIO()
-    np.save(content, pixel_map)
+    np.save(content, verdict.photo_map)
     return content.getvalue()
 
 
-_DRAWN: dict[str, Callable[[np.ndarray, np.ndarray, float], bytes]] = {".png": _overlay, ".npy": _raw}
+_DRAWN: dict[str, Callable[[np.ndarray, Verdict, float], bytes]] = {".png": _overlay, ".npy": _raw}
 ENDINGS = tuple(_DRAWN)
 
 
-def drawn(
-    pixels: np.ndarray, pixel_map: np.ndarray, limit: float, endings: Sequence[str] = ENDINGS
-) -> dict[str, bytes]:
-    """The content of a photo's files by ending: of (H, W, 3) uint8, its map, and the limit where colour begins."""
-    return {ending: _DRAWN[ending](pixels, pixel_map, limit) for ending in endings}
+def drawn(pixels: np.ndarray, verdict: Verdict, limit: float, endings: Sequence[str]) -> dict[str, bytes]:
+    """The content of a photo's files by ending: of (H, W, 3) uint8, its verdict, the limit where colour begins."""
+    return {ending: _DRAWN[ending](pixels, verdict, limit) for ending in endings}
 
 
 class Maps:

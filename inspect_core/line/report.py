@@ -75,7 +75,8 @@ def _picture(inspector: Inspector, name: str, path: Path) -> bytes | None:
     if judged.picture is None or judged.verdict is None:
         return None
     pixels = reduced(judged.picture.pixels, SIDE)
-    return webp(heatmap.overlay(pixels, judged.verdict.photo_map, judged.row.review))
+    verdict = judged.verdict
+    return webp(heatmap.overlay(pixels, verdict.photo_map, judged.row.review, left_out=verdict.photo_left_out))
 
 
 def in_words(row: Row) -> str:

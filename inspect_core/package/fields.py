@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from inspect_core.images.areas import KINDS, STRICTEST
 from inspect_core.images.depth import DEEPEST, DEPTHS
 
 RESIZE_RULE = "squash, Pillow BILINEAR"
@@ -99,6 +100,7 @@ FIELDS = {
     "views": _list_of(_TABLE, least=1),
     "live": _table_of(whole(0)),
     "depth": _OPTIONAL_TABLE,
+    "areas": _OPTIONAL_TABLE,
     "limits": {"review": _FINITE, "reject": _FINITE},
     "score_direction": one_of(DIRECTION),
     "calibration": {"good": whole(0), "note": _TEXT},
@@ -142,6 +144,13 @@ ALIGNMENT = {
 }
 """By which parts are located; its pictures are arrays."""
 
+AREAS = {"areas": _list_of(_TABLE, least=1), "reference": _TEXT}
+AREA = {
+    "kind": one_of(*KINDS),
+    "outline": _list_of(_list_of(number(0, 1), least=2), least=3),
+    "times": number(1, STRICTEST),
+}
+
 CHALLENGE = {"name": _TEXT, "good": FLAG, "verdict": one_of("accept", "review", "reject"), "score": _FINITE}
 """A challenge part."""
 
@@ -177,7 +186,7 @@ CLASSIFIERS = {
 """The parameters of the kinds' classifier, by its parent."""
 
 
-_OPTIONAL = {"depth": DEPTH, "guard": GUARD, "gallery": GALLERY, "kinds": KINDS, "alignment": ALIGNMENT}
+_OPTIONAL = {"depth": DEPTH, "guard": GUARD, "gallery": GALLERY, "kinds": KINDS, "alignment": ALIGNMENT, "areas": AREAS}
 
 
 def check(document: Any, detectors: Mapping[str, Mapping[str, Rule]] | None) -> None:
@@ -198,6 +207,8 @@ def check(document: Any, detectors: Mapping[str, Mapping[str, Rule]] | None) -> 
     for name, fields in _OPTIONAL.items():
         if document[name] is not None:
             _check(document[name], fields, name)
+    for number, area in enumerate(document["areas"]["areas"] if document["areas"] else []):
+        _check(area, AREA, f"areas.areas.{number}")
     if document["kinds"] is not None:
         classifier = document["kinds"]["classifier"]
         _check(classifier.get("parent"), one_of(*CLASSIFIERS), "kinds.classifier.parent")

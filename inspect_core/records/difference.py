@@ -1,5 +1,6 @@
 """A recipe in plain words, and what is different between two."""
 
+from collections import Counter
 from typing import NamedTuple
 
 import torch
@@ -35,6 +36,8 @@ def in_words(recipe: Recipe) -> dict[str, str]:
         "Patch grid": f"{grid[1]} × {grid[0]}",
         "Training": recipe.provenance.calibration_note,
         "Photos that set the limit": counted(len(recipe.calibration), "good part"),
+        "Alignment": _alignment(recipe),
+        "Areas": _areas(recipe),
         "Product check": _product_check(recipe),
         "Defect types": _defect_types(recipe),
         "Known cases": _known_cases(recipe),
@@ -66,6 +69,19 @@ def difference(before: Recipe, after: Recipe) -> list[Difference]:
 def made(recipe: Recipe) -> str:
     """When it was made."""
     return recipe.provenance.created.replace("T", " ").removesuffix("+00:00") + " UTC"
+
+
+def _alignment(recipe: Recipe) -> str:
+    return " ".join(recipe.alignment.sentences()) if recipe.alignment else "none, photos as taken"
+
+
+def _areas(recipe: Recipe) -> str:
+    if recipe.areas is None:
+        return "all is inspected alike"
+    kinds = Counter(area.kind for area in recipe.areas.areas)
+    return ", ".join(
+        f"{count} to {kind}" if kind != "stricter" else f"{count} stricter" for kind, count in kinds.items()
+    )
 
 
 def _product_check(recipe: Recipe) -> str:

@@ -17,6 +17,7 @@ from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.extraction import Look
 from inspect_core.guard.model import Guard
 from inspect_core.images.alignment import Alignment
+from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
 from inspect_core.judge.anomaly_map import AREA, SIGMA, largest_area
 from inspect_core.judge.local_scale import LocalScale
@@ -134,6 +135,7 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
         ],
         "live": dict(recipe.live),
         "depth": recipe.depth and asdict(recipe.depth),
+        "areas": recipe.areas and recipe.areas.params(),
         "limits": asdict(recipe.limits),
         "score_direction": DIRECTION,
         "calibration": {"good": len(recipe.calibration), "note": note},
@@ -217,6 +219,10 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
     for name, (field, kind) in EXTRAS.items():
         with refusing(package.where, f"{PARTS[name]} cannot be used"):
             extras[field] = document[name] and kind.from_arrays(_of(name, arrays), document[name])
+    areas = document["areas"] and Areas.from_params(document["areas"])
+    if areas:
+        alignment = extras["alignment"]
+        areas.check(tuple(geometry["size"]), alignment.digest if alignment else "", least=live[AREA])
     return Recipe(
         product=document["product"],
         backbone=BackboneChoice(**chosen | {"taps": tuple(chosen["taps"]), "size": tuple(geometry["size"])}),
@@ -234,6 +240,7 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
         ),
         **extras,
         depth=document["depth"] and Depth(**document["depth"]),
+        areas=areas,
         digest=package.digest,
     )
 

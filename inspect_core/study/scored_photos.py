@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
+from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
 from inspect_core.images.placement import Placement
 from inspect_core.images.read import read_mask
@@ -105,17 +106,22 @@ class _Blocks:
 class ScoredPhotos:
     """Photos with their grid errors under a detector of one or more views.
 
-    size: (H, W) of the anomaly maps; live: the live parameters at the values to begin with, by name, `area` among them.
+    size: (H, W) of the anomaly maps; areas: by which they are judged; live: the live parameters at the values to begin
+    with, by name, `area` among them.
     A view without scales of its own learns them from the good calibrate photos; with none of these its map stays raw.
     A photo more makes another value of this class, with it at the end: who reads one while photos are added sees the
     same photos all through.
     """
 
-    def __init__(self, views: Sequence[View], grid: tuple[int, int], size: tuple[int, int], *, area: int | None = None):
+    def __init__(
+        self, views: Sequence[View], grid: tuple[int, int], size: tuple[int, int], *, area: int | None = None,
+        areas: Areas | None = None,
+    ):  # fmt: skip
         self.views, self.grid, self.size = tuple(views), grid, size
         self.live = {view.live: view.start for view in self.views if view.live}
         self.live[AREA] = default_area(size) if area is None else area
         self.photos: tuple[ScoredPhoto, ...] = ()
+        self.areas = areas
         self._empty = np.zeros(0, object)
         self._first = np.cumsum([0, *(len(view.stops) for view in self.views)])
         self._blocks, self._rows = _Blocks((int(self._first[-1]), *grid)), np.zeros(0, int)
@@ -151,6 +157,14 @@ class ScoredPhotos:
         more._empty = np.append(self._empty, None)
         more._empty[-1] = np.packbits(empty) if empty.any() else None
         return more
+
+    def with_areas(self, areas: Areas | None) -> "ScoredPhotos":
+        """These judged by areas. Raises ValueError for areas that leave too little to inspect."""
+        if areas is not None:
+            areas.check(self.size, areas.reference, least=self.live[AREA])
+        other = copy.copy(self)
+        other.areas, other._rankings = areas, OrderedDict()
+        return other
 
     def stops(self, name: str) -> tuple[int, ...]:
         """The values of a live parameter at which errors are kept, ascending. Raises ValueError for another name."""
@@ -289,12 +303,13 @@ class ScoredPhotos:
         return found
 
     def _in_pixels(self, errors: np.ndarray, which: Which) -> np.ndarray:
-        """Maps of the grid errors of the photos at these positions, 0 where a photo shows nothing."""
+        """Maps of the grid errors of the photos at these positions, under the areas and 0 where a photo is empty."""
         maps = to_pixels(errors, self.size, sigma=SIGMA)
         empty = self._empty[which] if maps.ndim == 3 else [self._empty[which]]
         for own, packed in zip(maps.reshape(-1, *self.size), empty, strict=True):
-            if packed is not None:
-                own[:] = inspected(own, np.unpackbits(packed, count=own.size).reshape(own.shape).astype(bool))
+            if packed is not None or self.areas is not None:
+                bits = np.zeros(own.size, np.uint8) if packed is None else np.unpackbits(packed, count=own.size)
+                own[:] = inspected(own, bits.reshape(own.shape).astype(bool), self.areas)
         return maps
 
     def _ranked(self, key: tuple, which: np.ndarray, errors_of: Callable[[], np.ndarray]) -> np.ndarray:

@@ -14,6 +14,7 @@ from inspect_core.features.extraction import Preparation, published_with_nearest
 from inspect_core.features.store import Store
 from inspect_core.guard.model import Guard
 from inspect_core.images.alignment import Alignment
+from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
 from inspect_core.images.folders import Sample, Samples, Split, split
 from inspect_core.images.read import read
@@ -263,7 +264,7 @@ class Study:
             def chosen(views: Sequence[View]) -> list[View]:
                 return [replace(view, only=(view.value(wanted),)) for view in views]
 
-            anew = ScoredPhotos(chosen(scored.views), scored.grid, scored.size)
+            anew = ScoredPhotos(chosen(scored.views), scored.grid, scored.size, areas=scored.areas)
             anew.live = scored.live | wanted
             for photo in scored.photos:
                 anew = anew.with_photo(photo, self.features(photo), self._left_out.get(photo.name, ()))
@@ -281,13 +282,14 @@ class Study:
     def recipe(
         self, limits: Limits | None = None, *, product: str = "part", author: str = "you", reason: str = "",
         parent: str | None = None, guard: Guard | None = None, gallery: KnownCases | None = None,
-        defect_types: DefectTypes | None = None, **live: int,
+        defect_types: DefectTypes | None = None, areas: Areas | None = None,
+        **live: int,
     ) -> Recipe:  # fmt: skip
         """The recipe with the limits and live parameter in force; default limits when none are given."""
         preparation, in_force = self.preparation, self.results.live | live
-        backbone, scored = preparation.backbone, self.at(in_force)
+        backbone, scored = preparation.backbone, self.at(in_force).with_areas(areas)
         setters = [photo for photo, sets in zip(scored.photos, scored.setters(), strict=True) if sets]
-        rows = zip(setters, self.calibration_scores(**in_force), strict=True)
+        rows = zip(setters, scored.calibration_scores(**in_force), strict=True)
         views = tuple(
             replace(view, scales=self.results.scales(i, view.stops) | scored.scales(i, [view.value(in_force)]))
             for i, view in enumerate(self.results.views)
@@ -305,7 +307,7 @@ class Study:
             preparation.nearest,
             views,
             live=in_force,
-            limits=limits or self.default_limits(**in_force),
+            limits=limits or scored.default_limits(**in_force),
             calibration=tuple(
                 Calibrated(photo.name, photo.digest, float(score)) for photo, score in rows if photo.part == "calibrate"
             ),
@@ -320,6 +322,7 @@ class Study:
             provenance=provenance,
             depth=self.depth,
             alignment=preparation.alignment,
+            areas=areas,
         )
 
     @property

@@ -89,7 +89,8 @@ def over_refits(
             continue
         chosen = dict(live) | {refit.live: stop_explaining(refit.detector, refit.stops, fraction)}
         views = [*scored.views[:view], refit, *scored.views[view + 1 :]]
-        other = ScoredPhotos([replace(own, only=(own.value(chosen),)) for own in views], scored.grid, scored.size)
+        only = [replace(own, only=(own.value(chosen),)) for own in views]
+        other = ScoredPhotos(only, scored.grid, scored.size, areas=scored.areas)
         for i, photo in enumerate(scored.photos):
             other = other.with_photo(photo, features_of(i))
             tell((i + 1) / photos)

@@ -19,7 +19,8 @@ class Settings:
     live: the live parameters in force by name, the area among them; limits: set by hand, None for the suggested ones;
     position: of the photo shown; mode: of the product check; patch: framed on a photo, (position, (row, column));
     added: ids of the files added; problems: why the last ones could not be; preview: the run at hand; begin: the live
-    value that a button wants the next preview to begin with; film: token of the thumbnails handed over.
+    value that a button wants the next preview to begin with; film: token of the thumbnails handed over; areas_stamp: of
+    the areas taken over last, and areas_problem: why they could not be.
     """
 
     live: dict[str, int]
@@ -32,6 +33,8 @@ class Settings:
     preview: Run | None = None
     begin: int | None = None
     film: str | None = None
+    areas_stamp: float | None = None
+    areas_problem: str = ""
 
     def move_live(self, taught: TaughtPart, values: Mapping[str, int]) -> None:
         """Other live values are another scale of scores: limits set by hand keep their ratio to the suggested one."""

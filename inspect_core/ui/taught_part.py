@@ -20,6 +20,7 @@ from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.extraction import Preparation
 from inspect_core.guard.model import Guard
 from inspect_core.images import heatmap
+from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
 from inspect_core.images.placement import Placement
 from inspect_core.images.read import Picture, read
@@ -168,6 +169,10 @@ class TaughtPart:
                 self._memo.sample = PatchSample.of(self.study, view=self.refit_view)
             return self._memo.sample
 
+    def with_areas(self, areas: Areas | None) -> "TaughtPart":
+        """Judged by these areas. Raises ValueError as `ScoredPhotos.with_areas`."""
+        return replace(self, scored=self.scored.with_areas(areas))
+
     def position_of(self, digest: str) -> int | None:
         """Where the photo of this content is on the bench; None when it is not there."""
         return next((i for i, photo in enumerate(self.scored.photos) if photo.digest == digest), None)
@@ -213,8 +218,8 @@ def refitted(taught: TaughtPart, study: Study) -> TaughtPart:
         if photo.part == ADDED:
             scored = scored.with_photo(photo, study.features(photo))
     return TaughtPart(
-        taught.product, scored, study.preparation, study=study, notes=taught.notes, guard=taught.guard,
-        defect_types=taught.defect_types, cases=taught.cases,
+        taught.product, scored.with_areas(taught.scored.areas), study.preparation, study=study, notes=taught.notes,
+        guard=taught.guard, defect_types=taught.defect_types, cases=taught.cases,
         suggestion=taught.suggestion, choice=taught.choice, follows=taught.id, thumbnails=taught.thumbnails, _memo=memo,
     )  # fmt: skip
 

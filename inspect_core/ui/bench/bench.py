@@ -90,6 +90,9 @@ def bench(
         "photo": _hand_over(f"{key}-photo", [photo]),
         "map": _hand_over(f"{key}-map", pixels.planes(shown.anomaly_map, shown.mask)),
     }
+    if shown.left_out is not None:
+        left_out = np.ascontiguousarray(shown.left_out, np.uint8).tobytes()
+        pictures["left_out"] = _hand_over(f"{key}-left-out", [left_out])
     data = payload(
         parts, shown, limits, calm=calm, suggested=suggested, sentence=sentence, setting_scores=setting_scores
     )

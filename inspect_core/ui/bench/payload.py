@@ -39,7 +39,7 @@ class Shown:
     (h, w) bool, the true defect, or None; guard and note: plain sentences, or None; patch: (left, top, right, bottom)
     in pixels of the original, framed on the picture, or None; kind: the kind of defect in words, or None;
     foreign: whether the guard says that this is another product; area: the smallest that counts, in pixels of the map,
-    for which the scores of all parts were computed.
+    for which the scores of all parts were computed; left_out: (h, w) bool, what is not inspected, or None.
     """
 
     position: int
@@ -52,6 +52,7 @@ class Shown:
     kind: str | None = None
     foreign: bool = False
     area: int = 1
+    left_out: np.ndarray | None = None
 
 
 def check(parts: Sequence[Part], shown: Shown, heat: np.ndarray, setting_scores: Sequence[float] | None = None) -> None:
@@ -74,6 +75,10 @@ def check(parts: Sequence[Part], shown: Shown, heat: np.ndarray, setting_scores:
         raise ValueError(f"area is {shown.area}, outside 1..{shown.anomaly_map.size}; give pixels of the map")
     if shown.mask is not None and shown.mask.shape != shown.anomaly_map.shape:
         raise ValueError(f"mask is {shown.mask.shape}, the map {shown.anomaly_map.shape}; bring it to the map's size")
+    if shown.left_out is not None and shown.left_out.shape != shown.anomaly_map.shape:
+        raise ValueError(
+            f"left_out is {shown.left_out.shape}, the map {shown.anomaly_map.shape}; give one of its shape"
+        )
     if heat.shape != (512, 4) or heat.dtype != np.uint8:
         raise ValueError(f"heat is {heat.shape} {heat.dtype}; give (512, 4) uint8 from plots.heat_colours")
 

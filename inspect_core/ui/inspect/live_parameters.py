@@ -59,6 +59,7 @@ def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> Run | None:
         run = settings.preview = previews.ask(
             taught.patch_sample, settings.preview, wanted, scored.photos, settings.live, first=settings.position,
             fraction=float(explained(view.detector, [settings.live[view.live]])[0]), begin=begin,
+            areas=scored.areas,
         )  # fmt: skip
         run.want(settings.position)
         if run.live is not None and begin is not None:

@@ -17,7 +17,7 @@ from inspect_core.study.evaluation import promise
 from inspect_core.ui import shell, taught_part
 from inspect_core.ui.bench import bench
 from inspect_core.ui.defect_types import naming
-from inspect_core.ui.inspect import alignment_panel, limit_advice, live_parameters, previews, saving, views
+from inspect_core.ui.inspect import alignment_panel, areas_panel, limit_advice, live_parameters, previews, saving, views
 from inspect_core.ui.inspect.previews import Run
 from inspect_core.ui.inspect.views import Drawn
 from inspect_core.ui.session import Settings, settings_at, settings_of
@@ -103,6 +103,7 @@ def hand_over_thumbnails(taught: TaughtPart) -> None:
 def bench_with_parameters(taught: TaughtPart) -> None:
     """The live parameters of the detector in use and the bench; only this reruns on a move."""
     settings = settings_of(taught)
+    taught = areas_panel.take(taught, settings)
     running = shell.jobs().current
     busy = running is not None and running.active
     adding, moving = st.columns([1, 4], gap="medium")
@@ -136,6 +137,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
             each_view(taught, position, settings.live, pixels)
             if not gone:
                 alignment_panel.show(taught, position, pixels)
+                areas_panel.show(taught, position, pixels)
             product_check(taught, settings)
             naming.limit_slider(taught, "inspect")
             saving.save_recipe(taught, view.limits, settings)
@@ -265,7 +267,19 @@ def _draw(taught: TaughtPart, position: int, view: Drawn, pixels: np.ndarray, ve
             bench.Part(photo.name, photo.kind, photo.part, photo.group, float(score), check is not None and check.stops)
             for photo, score, check in zip(taught.scored.photos, view.scores, checks, strict=True)
         ],
-        bench.Shown(position, pixels, view.pixel_map, mask, verdict.guard, note, box, kind, foreign, verdict.area),
+        bench.Shown(
+            position,
+            pixels,
+            view.pixel_map,
+            mask,
+            verdict.guard,
+            note,
+            box,
+            kind,
+            foreign,
+            verdict.area,
+            verdict.left_out,
+        ),
         view.limits,
         calm=view.calm,
         suggested=view.suggested,

@@ -10,6 +10,7 @@ from itertools import count
 
 import numpy as np
 
+from inspect_core.images.areas import Areas
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
@@ -31,7 +32,7 @@ class Run:
     begin: the live value to begin with, None for the share of variance in force. live: the live parameters, None until
     the fit is there; from then on its session moves it. limits: set by hand on this preview, for looking; written by
     its session alone. scored: the photos scored so far, in the order they were. error: the sentence to show when it
-    failed.
+    failed. areas: by which maps are judged.
     """
 
     def __init__(
@@ -41,9 +42,10 @@ class Run:
         first: int,
         model_live: Mapping[str, int],
         begin: int | None = None,
+        areas: Areas | None = None,
     ):
         self.number, self._model_live = next(_numbers), dict(model_live)
-        self.parameters, self.photos, self.begin = dict(parameters), photos, begin
+        self.parameters, self.photos, self.begin, self.areas = dict(parameters), photos, begin, areas
         self.live: dict[str, int] | None = None
         self.limits: Limits | None = None
         self.error = ""
@@ -100,7 +102,7 @@ class Run:
             refit = View(fitted.views[view].method, detector, fitted.views[view].look)
             views = [*fitted.views[:view], refit, *fitted.views[view + 1 :]]
             begin = self.begin if self.begin is not None else stop_explaining(detector, refit.stops, fraction)
-            self.scored = ScoredPhotos(views, fitted.grid, fitted.size)
+            self.scored = ScoredPhotos(views, fitted.grid, fitted.size, areas=self.areas)
             self.live = self._model_live | {refit.live: self.scored.stop_of(refit.live, begin)}
             while self._to_do and not self._stop.is_set():
                 position = self._to_do.popleft()
@@ -127,6 +129,7 @@ def ask(
     first: int,
     fraction: float,
     begin: int | None = None,
+    areas: Areas | None = None,
 ) -> Run:
     """The run of these parameters over these photos: the one at hand, or else a new one, which stops that.
 
@@ -134,11 +137,11 @@ def ask(
     first: the share of variance, or the value itself unless None; live: values of the live parameters in force.
     """
     if held is not None:
-        same = (held.parameters, held.photos) == (dict(parameters), photos)
+        same = (held.parameters, held.photos, held.areas) == (dict(parameters), photos, areas)
         if same and begin in (None, held.begin):
             return held
         held.cancel()
-    run = Run(parameters, photos, first, live, begin)
+    run = Run(parameters, photos, first, live, begin, areas)
     threading.Thread(target=_work, args=(run, draw, fraction), name="loupe-preview", daemon=True).start()
     return run
 

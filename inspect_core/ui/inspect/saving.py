@@ -30,6 +30,7 @@ def save_recipe(taught: TaughtPart, limits: Limits, settings: Settings) -> None:
                 "guard": settings.guard(taught),
                 "gallery": taught.cases,
                 "defect_types": taught.defect_types,
+                "areas": taught.scored.areas,
             }
             if taught.study is None:
                 recipe = taught.recipe.revised(limits, **said)

@@ -92,7 +92,7 @@ def verdict_of(
     named = taught.defect_types is not None and not preview and not gone
     return assemble(
         view.pixel_map, view.limits, taught.scored.photos[position].placed,
-        area=view.area,
+        area=view.area, areas=taught.scored.areas,
         check=taught.product_check(position, guard, ask=not gone),
         name_type=partial(naming.name_type, taught, position) if named else None,
     )  # fmt: skip

@@ -68,7 +68,8 @@ class Bench {
   }
 
   async decode(data) {
-    const [[file], planes] = await Promise.all([filmShelf.get(data.films.photo), filmShelf.get(data.films.map)]);
+    const { photo, map, left_out: left } = data.films;
+    const [[file], planes, [leftOut]] = await Promise.all([photo, map, left].map((token) => token ? filmShelf.get(token) : []));
     if (this.decoded?.token !== data.films.photo) {
       this.decoded = {
         token: data.films.photo,
@@ -81,6 +82,7 @@ class Bench {
       this.map = { values: new Float32Array(planes[0].buffer), height, width };
       this.mask = planes[1] ? { values: planes[1], height, width } : null;
     }
+    if (this.leftOut?.values !== leftOut) this.leftOut = leftOut ? { values: leftOut, height, width } : null;
     const i = data.position;
     return {
       id: `${i} ${data.films.photo}`,
@@ -89,6 +91,7 @@ class Bench {
       size: data.image_size,
       map: this.map,
       mask: this.mask,
+      leftOut: this.leftOut,
       area: data.area,
       patch: data.patch,
       score: data.scores[i],

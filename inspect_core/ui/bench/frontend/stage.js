@@ -8,6 +8,7 @@ const OUTLINES = {
   reject: { colour: "#ff5a1f", dash: [], width: 2 },
   patch: { colour: "#2dd4bf", dash: [], width: 2.5 },
 };
+const HATCH = { colour: "rgba(226, 232, 240, 0.7)", width: 1.5, step: 9 };
 /** Of what lies above a limit and is smaller than the smallest area that counts. */
 const BELOW_AREA = { dash: [3, 4] };
 
@@ -47,7 +48,7 @@ class Stage {
 
   /**
    * Take a part: {id, photo: ImageBitmap, size: [H, W] of the original, map, mask: map or null, area: the smallest that
-   * counts, in pixels of the map, patch: [left, top, right, bottom] of the original to frame, or null}. It is drawn when
+   * counts, in pixels of the map, leftOut: map of what is not inspected or null, patch: [left, top, right, bottom] of the original to frame, or null}. It is drawn when
    * it is judged. A part with the same id keeps zoom and pan.
    */
   show(part) {
@@ -58,6 +59,7 @@ class Stage {
       this.heatImage = new ImageData(part.map.width, part.map.height);
       this.truth = part.mask ? contourPath(part.mask, 0.5) : null;
     }
+    if (this.part?.leftOut !== part.leftOut) this.leftOut = part.leftOut && maskCanvas(part.leftOut);
     this.patch = part.patch ? framePath(part.patch, part.size) : null;
     this.part = part;
     this.bare = true;
@@ -157,6 +159,7 @@ class Stage {
     draw.beginPath();
     draw.rect(left, top, width, height);
     draw.clip();
+    if (this.leftOut) this.hatch(draw, [left, top, width, height]);
     const toFrame = new DOMMatrix([width / part.map.width, 0, 0, height / part.map.height, left, top]);
     if (this.truth) outline(draw, this.truth, toFrame, OUTLINES.truth);
     for (const { path, style } of this.contours) outline(draw, path, toFrame, style);
@@ -164,6 +167,27 @@ class Stage {
     draw.restore();
     this.placeWipe();
     this.placeSmallest();
+  }
+
+  /** Slanted lines over what is not inspected. */
+  hatch(draw, place) {
+    this.sheet ??= document.createElement("canvas");
+    const { width, height } = this.marksCanvas;
+    [this.sheet.width, this.sheet.height] = [width, height];
+    const lines = this.blank(this.sheet);
+    lines.strokeStyle = HATCH.colour;
+    lines.lineWidth = HATCH.width;
+    const { clientWidth, clientHeight } = this.frame;
+    lines.beginPath();
+    for (let x = 0; x < clientWidth + clientHeight; x += HATCH.step) {
+      lines.moveTo(x, 0);
+      lines.lineTo(x - clientHeight, clientHeight);
+    }
+    lines.stroke();
+    lines.globalCompositeOperation = "destination-in";
+    lines.imageSmoothingEnabled = false;
+    lines.drawImage(this.leftOut, ...place);
+    draw.drawImage(this.sheet, 0, 0, clientWidth, clientHeight);
   }
 
   /** The smallest area that counts as a square of the map, as large as it is on the photo. */
@@ -242,14 +266,25 @@ class Stage {
     this.reading.hidden = true;
     if (!point || !this.judged) return;
     const { left, top, width, height } = this.viewport.place();
-    const { map, size } = this.part;
+    const { map, size, leftOut } = this.part;
     const [x, y] = [(point.x - left) / width, (point.y - top) / height];
     if (x < 0 || y < 0 || x >= 1 || y >= 1) return;
-    const value = map.values[Math.floor(y * map.height) * map.width + Math.floor(x * map.width)];
+    const i = Math.floor(y * map.height) * map.width + Math.floor(x * map.width);
+    const score = `score ${map.values[i].toFixed(this.judged.decimals)}`;
     const at = `${Math.floor(x * size[1])}, ${Math.floor(y * size[0])} px`;
-    this.reading.textContent = `score ${value.toFixed(this.judged.decimals)} at ${at}`;
+    this.reading.textContent = `${leftOut?.values[i] ? "not inspected" : score} at ${at}`;
     this.reading.hidden = false;
   }
+}
+
+/** A canvas that is opaque where a mask is set. */
+function maskCanvas({ values, height, width }) {
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [width, height];
+  const image = new ImageData(width, height);
+  values.forEach((set, i) => (image.data[4 * i + 3] = set ? 255 : 0));
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  return canvas;
 }
 
 /** The rim of a box in pixels of an (H, W) photo, in shares of its width and height. */

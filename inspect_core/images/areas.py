@@ -1,0 +1,116 @@
+"""Areas drawn on a part: inspected alone, ignored, or judged more strictly than the rest."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any, Literal, Self
+
+import cv2
+import numpy as np
+
+Kind = Literal["inspect", "ignore", "stricter"]
+KINDS: tuple[Kind, ...] = ("inspect", "ignore", "stricter")
+MOST, MOST_POINTS, STRICTEST = 50, 200, 100.0
+"""Areas of a part, points of an outline, and how many times as strict as the rest an area can be."""
+_PARTS = 8  # bits of a pixel's fraction that OpenCV draws with
+
+
+@dataclass(frozen=True)
+class Area:
+    """outline: corners (x, y) in shares of the width and height of the picture it was drawn on, 0 to 1; times: what the
+    map is multiplied by inside a stricter one, the limit over its own limit, 1 for the others.
+    """
+
+    kind: Kind
+    outline: tuple[tuple[float, float], ...]
+    times: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"an area is {self.kind!r}; it must be one of {', '.join(KINDS)}")
+        if not 3 <= len(self.outline) <= MOST_POINTS or any(len(point) != 2 for point in self.outline):
+            raise ValueError(f"the outline of an area has {len(self.outline)} corners; give 3 to {MOST_POINTS}")
+        if not all(0 <= share <= 1 for point in self.outline for share in point):
+            raise ValueError("the outline of an area leaves the picture; its corners are shares from 0 to 1")
+        if not 1 <= self.times <= STRICTEST or (self.kind != "stricter" and self.times != 1):
+            raise ValueError(f"an area is {self.times} times as strict; a stricter one takes 1 to {STRICTEST:g}")
+
+    def mask(self, size: tuple[int, int]) -> np.ndarray:
+        """(height, width) bool: pixels of a map of this size that it covers or touches."""
+        points = np.array(self.outline) * size[::-1] - 0.5
+        drawn = np.zeros(size, np.uint8)
+        cv2.fillPoly(drawn, [np.round(points * 2**_PARTS).astype(np.int32)], 1, shift=_PARTS)
+        return drawn > 0
+
+
+@dataclass(frozen=True)
+class Areas:
+    """reference: digest of the alignment on whose reference they were drawn, "" for photos as they are taken.
+
+    Raises ValueError for more than MOST of them, and none.
+    """
+
+    areas: tuple[Area, ...]
+    reference: str = ""
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.areas) <= MOST:
+            raise ValueError(f"there are {len(self.areas)} areas; draw 1 to {MOST}")
+
+    def weights(self, size: tuple[int, int]) -> np.ndarray:
+        """(height, width) float32, read-only: what a map of this size is multiplied by, 0 where it is not inspected.
+
+        Inspected is what an area to inspect covers, all where there is none, without what one to ignore covers. Where
+        stricter areas overlap, the strictest counts.
+        """
+        return _weights(self.areas, size)
+
+    def check(self, size: tuple[int, int], reference: str, *, least: int) -> None:
+        """Raises ValueError when they were drawn on another reference, when one of them covers nothing of a map of this
+        size, and when they leave fewer pixels to inspect than `least`.
+        """
+        if self.reference != reference:
+            raise ValueError("the areas were drawn on another reference; draw them anew on this one")
+        for number, area in enumerate(self.areas, start=1):
+            if not area.mask(size).any():
+                raise ValueError(f"area {number} covers nothing; draw it larger, or remove it")
+        left = int(np.count_nonzero(self.weights(size)))
+        if left < least:
+            raise ValueError(
+                f"the areas leave {left} pixels of the map to inspect, fewer than the smallest area that counts "
+                f"({least}); ignore less"
+            )
+
+    def params(self) -> dict[str, Any]:
+        """As JSON takes it."""
+        areas = [asdict(area) | {"outline": [list(point) for point in area.outline]} for area in self.areas]
+        return {"areas": areas, "reference": self.reference}
+
+    @classmethod
+    def from_params(cls, params: Mapping[str, Any]) -> Self:
+        """The inverse of `params`. Raises ValueError for what is no area."""
+        return cls(areas_of(params["areas"]), params["reference"])
+
+
+def areas_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Area, ...]:
+    """Areas from tables of kind, outline and times. Raises ValueError for what is no area."""
+    return tuple(Area(row["kind"], _points(row["outline"]), float(row["times"])) for row in rows)
+
+
+def _points(outline: Sequence[Sequence[float]]) -> tuple[tuple[float, float], ...]:
+    return tuple((float(x), float(y)) for x, y in outline)
+
+
+@lru_cache(maxsize=8)
+def _weights(areas: tuple[Area, ...], size: tuple[int, int]) -> np.ndarray:
+    alone = [area.mask(size) for area in areas if area.kind == "inspect"]
+    weights = np.where(np.any(alone, axis=0), 1, 0) if alone else np.ones(size)
+    weights = weights.astype(np.float32)
+    for area in areas:
+        if area.kind == "stricter":
+            inside = area.mask(size) & (weights > 0)
+            weights[inside] = np.maximum(weights[inside], np.float32(area.times))
+        elif area.kind == "ignore":
+            weights[area.mask(size)] = 0
+    weights.flags.writeable = False
+    return weights

@@ -1,0 +1,79 @@
+"""Areas: what they cover, what they leave, what they refuse; one weight a pixel, whatever overlaps."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspect_core.images.areas import Area, Areas
+
+SQUARE = ((0.25, 0.25), (0.75, 0.25), (0.75, 0.75), (0.25, 0.75))
+shares = st.floats(0, 1, allow_nan=False)
+outlines = st.lists(st.tuples(shares, shares), min_size=3, max_size=8).map(tuple)
+areas = st.one_of(
+    st.builds(Area, st.sampled_from(["inspect", "ignore"]), outlines),
+    st.builds(Area, st.just("stricter"), outlines, st.floats(1, 100)),
+)
+
+
+@given(st.lists(areas, min_size=1, max_size=6).map(tuple), st.tuples(st.integers(4, 40), st.integers(4, 40)))
+def test_every_pixel_gets_the_weight_that_its_areas_give(drawn, size):
+    weights, masks = Areas(drawn).weights(size), [area.mask(size) for area in drawn]
+    alone = [mask for area, mask in zip(drawn, masks, strict=True) if area.kind == "inspect"]
+    for y, x in np.ndindex(size):
+        over = [area for area, mask in zip(drawn, masks, strict=True) if mask[y, x]]
+        left = (not alone or any(mask[y, x] for mask in alone)) and all(area.kind != "ignore" for area in over)
+        expected = max((area.times for area in over if area.kind == "stricter"), default=1.0) if left else 0.0
+        assert weights[y, x] == np.float32(expected)
+
+
+def test_an_outline_covers_the_pixels_whose_centres_it_holds():
+    mask = Area("ignore", SQUARE).mask((40, 80))
+    expected = np.zeros((40, 80), bool)
+    expected[10:30, 20:60] = True
+    assert mask[expected].all()
+    assert mask.sum() <= 22 * 42
+
+
+@given(st.lists(areas, min_size=1, max_size=4).map(tuple))
+def test_what_json_keeps_is_the_same(drawn):
+    kept = Areas(drawn, "reference")
+    assert Areas.from_params(json.loads(json.dumps(kept.params()))) == kept
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (("paint", SQUARE, 1.0), "must be one of"),
+        (("ignore", SQUARE[:2], 1.0), "2 corners"),
+        (("ignore", ((0, 0), (1, 0), (1.5, 1)), 1.0), "leaves the picture"),
+        (("ignore", ((0, 0), (1, 0), (float("nan"), 1)), 1.0), "leaves the picture"),
+        (("stricter", SQUARE, 0.5), "times as strict"),
+        (("ignore", SQUARE, 2.0), "times as strict"),
+    ],
+)
+def test_what_is_no_area_is_refused(row, reason):
+    with pytest.raises(ValueError, match=reason):
+        Area(*row)
+
+
+@pytest.mark.parametrize(
+    ("drawn", "reference", "reason"),
+    [
+        ((Area("ignore", ((0, 0), (1, 0), (1, 1), (0, 1))),), "", "leave 0 pixels"),
+        ((Area("ignore", SQUARE),), "another", "another reference"),
+        ((Area("inspect", ((0, 0), (0.1, 0), (0.1, 0.1))),), "", "fewer than the smallest area"),
+    ],
+)
+def test_areas_that_cannot_judge_a_part_are_refused(drawn, reference, reason):
+    with pytest.raises(ValueError, match=reason):
+        Areas(drawn, reference).check((64, 64), "", least=100)
+
+
+def test_as_many_as_are_allowed():
+    with pytest.raises(ValueError, match="draw 1 to"):
+        Areas(())
+    with pytest.raises(ValueError, match="draw 1 to"):
+        Areas((Area("ignore", SQUARE),) * 51)

@@ -1,0 +1,64 @@
+"""Areas in force: bench, recipe, command line and runner judge alike; what is ignored counts for nothing."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from inspect_core.features.store import Store
+from inspect_core.images.areas import Area, Areas
+from inspect_core.images.folders import scan, split
+from inspect_core.images.read import read
+from inspect_core.package.manifest import RecipeError
+from inspect_core.recipe import inspect
+from inspect_core.records import onnx_export
+from inspect_core.records.onnx_export import export
+from inspect_core.records.recipe_file import load, save
+from inspect_core.runner import Runner
+from inspect_core.study.study import Study
+
+pytestmark = pytest.mark.slow
+AREAS = Areas(
+    (
+        Area("ignore", ((0.0, 0.0), (0.5, 0.0), (0.5, 0.4), (0.0, 0.4))),
+        Area("stricter", ((0.6, 0.6), (0.9, 0.6), (0.9, 0.9), (0.6, 0.9)), 3.0),
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def study(product, small_backbone, tmp_path_factory):
+    store = Store(tmp_path_factory.mktemp("areas"), limit=2**28)
+    return Study(split(scan(product), seed=0), small_backbone, store, parameters={"k": 8}, grid=(16, 16)).fit()
+
+
+def test_all_judge_alike(study, small_backbone, tmp_path, monkeypatch):
+    scored = study.results.with_areas(AREAS)
+    recipe = save(study.recipe(areas=AREAS), tmp_path / "r.zip")
+    monkeypatch.setattr(onnx_export, "loaded_backbone", lambda choice, device: small_backbone)
+    photos = [photo for photo in scored.photos if photo.part != "calibrate"]
+    export(recipe, tmp_path / "line", check_images=[photo.path for photo in photos])
+    runner, weights = Runner(tmp_path / "line"), AREAS.weights(scored.size)
+    assert recipe.limits == scored.default_limits() != study.default_limits()
+    for photo in photos:
+        found = inspect(read(photo.path).pixels, load(tmp_path / "r.zip"), backbone=small_backbone)
+        assert found.score == scored.scores()[scored.index(photo.name)]
+        assert np.array_equal(found.anomaly_map, study.map(photo.name) * weights)
+        assert np.array_equal(found.not_inspected, weights == 0)
+        line = runner.inspect(read(photo.path).pixels)
+        assert (line.verdict, line.score) == (found.verdict, pytest.approx(found.score, rel=1e-3))
+        assert np.array_equal(line.not_inspected, found.not_inspected)
+
+
+def test_areas_of_another_reference_are_refused(study, tmp_path):
+    odd = replace(study.recipe(areas=AREAS), areas=replace(AREAS, reference="f" * 64))
+    save(odd, tmp_path / "odd.zip")
+    with pytest.raises(RecipeError, match="another reference"):
+        load(tmp_path / "odd.zip")
+
+
+def test_a_recipe_with_areas_revised_keeps_them(study):
+    recipe = study.recipe(areas=AREAS)
+    kept = {"product": "p", "author": "a", "reason": "", "guard": None, "gallery": None, "defect_types": None}
+    assert recipe.revised(recipe.limits, areas=None, **kept).areas is None
+    assert recipe.with_challenge((), author="a").areas == AREAS
