@@ -1,7 +1,7 @@
 """What a study has workers do: learn from photos, score photos, describe them for the product check."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from inspect_core.sharding.container import facts, pack, unpack
 from inspect_core.sharding.executor import Executor, Failure, InProcess, Numbered, Result
 from inspect_core.sharding.kept import MERGED, Kept
 from inspect_core.sharding.photos import facts_of, placement_of, sample_of
-from inspect_core.sharding.run import kept_results
+from inspect_core.sharding.run import in_order, kept_results
 from inspect_core.sharding.tasks import stamp
 from inspect_core.study.gathering import BLOCK, SHARD, Fit, Gathered, Merged
 from inspect_core.study.photo_features import Unusable
@@ -57,23 +57,9 @@ class OnWorkers:
         whole = len(samples) > MOST_SHARDS * SHARD
         work = _Work("fit", (*self._shared(preparation), plan.pack_fit(fit, keep=keep)), samples,
                      SHARD * BLOCK if whole else SHARD, {})  # fmt: skip
-        merged, unusable, following = Merged(fit), Unusable([], []), 0
-        if whole and (before := work.kept.get(MERGED)) is not None:
-            block, facts = plan.unpack_states(before, fit)
-            merged.add_block(block)
-            unusable, following = _unusable(facts), facts["following"]
-        for number, content in self._in_order(work, following, "learning", progress, cancelled):
-            with one_thread():
-                gathered, facts = plan.unpack_states(content, fit)
-                (merged.add_block if whole else merged.add_shard)(gathered)
-            for own, more in zip(unusable, _unusable(facts), strict=True):
-                own.extend(more)
-            if whole:
-                work.kept.put(MERGED, plan.pack_states(merged.total(), unusable, following=number + 1))
-                work.kept.drop(number)
-        work.kept.remove()
-        with one_thread():
-            return merged.total(), unusable
+        return merged_states(
+            fit, work.kept, lambda first: self._in_order(work, first, "learning", progress, cancelled), whole=whole
+        )
 
     def score(
         self, preparation: Preparation, views: Sequence[View], stops: Sequence[Sequence[int]],
@@ -115,22 +101,19 @@ class OnWorkers:
         self, work: "_Work", first: int, verb: str, progress: Report | None, cancelled: Cancel | None
     ) -> Iterator[tuple[int, bytes]]:
         """(number, result) of the shards from `first` on, in their order; what is early waits on disk."""
-        waiting, following, total = set(), first, len(work.ranges)
+        total = len(work.ranges)
         found = kept_results(
             self._map, work.task, work.shared, work.payload, range(first, total), work.kept, work.names
         )
-        for done, (number, content) in enumerate(found, start=first + 1):
-            waiting.add(number)
-            while following in waiting:
-                own = content if following == number else work.kept.get(following)
-                if own is None:
-                    raise OSError(f"{work.kept.folder} lost what was kept in it; start again")
-                yield following, own
-                waiting.remove(following)
-                following += 1
-            photos = min(done * work.size, len(work.samples))
-            words = f"{verb}: {photos:,} of {len(work.samples):,} photos, {self.executor.words}"
-            tell(progress, cancelled, done / total, words)
+
+        def told() -> Iterator[tuple[int, bytes]]:
+            for done, result in enumerate(found, start=first + 1):
+                yield result
+                photos = min(done * work.size, len(work.samples))
+                words = f"{verb}: {photos:,} of {len(work.samples):,} photos, {self.executor.words}"
+                tell(progress, cancelled, done / total, words)
+
+        return in_order(told(), first, work.kept)
 
     def _map(self, task: str, shared: Sequence[bytes], payloads: Iterable[Numbered]) -> Iterator[tuple[int, Result]]:
         """As `Executor.map`; a shard with photos that its worker could not read and this machine can is done here."""
@@ -173,6 +156,33 @@ class _Work:
     def payload(self, number: int) -> bytes:
         facts = {"first": self.ranges[number].start, "photos": facts_of(self.samples_of(number))}
         return pack(facts | self.facts)
+
+
+def merged_states(
+    fit: Fit, kept: Kept, results_from: Callable[[int], Iterator[tuple[int, bytes]]], *, whole: bool
+) -> tuple[Gathered, Unusable]:
+    """The statistics of all shards, or of whole blocks, merged in their order; what was kept of them is removed.
+
+    results_from(first): (number, states) in their order, from the first that is not merged yet. What is merged of
+    blocks is kept, so that work that goes on needs none of them again.
+    """
+    merged, unusable, following = Merged(fit), Unusable([], []), 0
+    if whole and (before := kept.get(MERGED)) is not None:
+        block, facts = plan.unpack_states(before, fit)
+        merged.add_block(block)
+        unusable, following = _unusable(facts), facts["following"]
+    for number, content in results_from(following):
+        with one_thread():
+            gathered, facts = plan.unpack_states(content, fit)
+            (merged.add_block if whole else merged.add_shard)(gathered)
+        for own, more in zip(unusable, _unusable(facts), strict=True):
+            own.extend(more)
+        if whole:
+            kept.put(MERGED, plan.pack_states(merged.total(), unusable, following=number + 1))
+            kept.drop(number)
+    kept.remove()
+    with one_thread():
+        return merged.total(), unusable
 
 
 def _unusable(facts: Mapping[str, Any]) -> Unusable:

@@ -17,20 +17,19 @@ from inspect_core.sharding.executor import Failure, Numbered, Result
 from inspect_core.sharding.tasks import Refused, stamp
 
 STOPPED = "the process that worked on it was stopped, by the system for want of memory or by somebody"
-_MODULE = "inspect_core.sharding.worker"
 
 
 class Processes:
     """`count` worker processes, started when they are first needed; one that dies is replaced.
 
-    Raises ValueError for fewer than one.
+    program: the module that each of them runs. Raises ValueError for fewer than one.
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, *, program: str = "inspect_core.sharding.worker") -> None:
         if count < 1:
             raise ValueError(f"workers is {count}; give at least 1")
         self.workers = count
-        self._pool = [_Process() for _ in range(count)]
+        self._pool = [_Process(program) for _ in range(count)]
 
     @property
     def words(self) -> str:
@@ -102,7 +101,8 @@ class Processes:
 class _Process:
     """One worker process, for one thread at a time; stop may be called from any."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: str) -> None:
+        self._program = program
         self._running: _Running | None = None
         self._held: list[str] = []
 
@@ -113,7 +113,7 @@ class _Process:
 
     def ask(self, task: str, contents: Sequence[tuple[str, bytes]], payload: bytes) -> Result:
         """The result of a task, or why there is none; contents: digest and bytes. Raises Refused."""
-        running = self._running = self._running or _started()
+        running = self._running = self._running or _started(self._program)
         try:
             request = {"task": task, "shared": [digest for digest, _ in contents]}
             worker.write(running.requests, json.dumps(request).encode())
@@ -150,11 +150,11 @@ class _Running(NamedTuple):
     answers: BinaryIO
 
 
-def _started() -> _Running:
+def _started(program: str) -> _Running:
     root = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
     child = subprocess.Popen(
-        [sys.executable, "-m", _MODULE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        [sys.executable, "-m", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         env=os.environ | worker.ONE_THREAD | {"PYTHONPATH": path},
     )  # fmt: skip
     return _Running(child, cast(BinaryIO, child.stdin), cast(BinaryIO, child.stdout))

@@ -1,6 +1,6 @@
 """A piece of work cut into shards: done by an executor, kept on disk shard by shard, tried again where it fails."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from inspect_core.images.samples import counted, examples
 from inspect_core.sharding.executor import ATTEMPTS, Failure, Mapper, Result
@@ -69,3 +69,20 @@ def kept_results(
             yield number, result
     if reasons:
         raise ShardsFailed(reasons, [name for number in sorted(reasons) for name in photos_of(number)])
+
+
+def in_order(found: Iterable[tuple[int, bytes]], first: int, kept: Kept) -> Iterator[tuple[int, bytes]]:
+    """The results from number `first` on, in their order; one that comes early waits on disk, where it is kept.
+
+    Raises OSError when it is not there any more.
+    """
+    waiting, following = set(), first
+    for number, result in found:
+        waiting.add(number)
+        while following in waiting:
+            own = result if following == number else kept.get(following)
+            if own is None:
+                raise OSError(f"{kept.folder} lost what was kept in it; start again")
+            yield following, own
+            waiting.remove(following)
+            following += 1
