@@ -1,9 +1,9 @@
 """Finished shards of unfinished work on disk, so that the same work, started again, goes on where it stopped."""
 
 import hashlib
+import os
 import shutil
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from inspect_core.runtime import workspace
@@ -11,6 +11,9 @@ from inspect_core.runtime.unfinished import process_folder
 
 _DIGEST = 32
 MERGED = "merged"
+"""Name of what the shards before were merged to."""
+MOST = 4
+"""Pieces of work of which something is kept, those that were gone on with last."""
 
 
 class Kept:
@@ -25,6 +28,9 @@ class Kept:
             digest.update(hashlib.sha256(part).digest())
         self.folder = folder() / digest.hexdigest()[:32]
         self.folder.mkdir(parents=True, exist_ok=True)
+        os.utime(self.folder)
+        for unfinished in sorted(folder().iterdir(), key=_last_use)[:-MOST]:
+            shutil.rmtree(unfinished, ignore_errors=True)
 
     def put(self, name: int | str, content: bytes) -> None:
         """Keep a result under its number. Raises OSError when the disk is full or not writable."""
@@ -61,7 +67,5 @@ def folder() -> Path:
     return workspace.root() / "shards"
 
 
-def forget() -> None:
-    """Remove what is kept of all work."""
-    with suppress(OSError):
-        shutil.rmtree(folder())
+def _last_use(path: Path) -> int:
+    return path.lstat().st_mtime_ns

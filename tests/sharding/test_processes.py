@@ -1,10 +1,10 @@
 """Processes on this machine: the bits of the plain path, whatever happens to them on the way."""
 
 import os
+import shutil
 import signal
 import threading
 from dataclasses import asdict
-from pathlib import Path
 
 import pytest
 
@@ -222,5 +222,8 @@ def test_what_is_kept_is_whole_or_not_there(tmp_path):
     assert Kept([b"one", b"tw", b"o"]).get(3) is None
     (work.folder / "3").write_bytes(b"nonsense")
     assert work.get(3) is None
-    kept.forget()
-    assert not Path(kept.folder()).exists()
+    for number in range(kept.MOST):
+        Kept([b"later", bytes([number])])
+    assert not work.folder.exists()
+    assert len(list(kept.folder().iterdir())) == kept.MOST
+    shutil.rmtree(kept.folder())
