@@ -14,6 +14,7 @@ from inspect_core.guard.model import Guard
 from inspect_core.images.alignment import Alignment, NotLocated
 from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
+from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA, SIGMA, to_pixels
 from inspect_core.methods.table import JOIN
 from inspect_core.package.known_parts import Calibrated, ChallengePart
@@ -56,7 +57,8 @@ class Recipe:
     the pixels of the map that have to exceed a limit, by name; guard, gallery, defect_types: the product check, known
     cases and classifier, if taught; judged: photos that its limits were judged by; challenge: its challenge parts;
     depth: as which photos are read, None takes any; alignment: by which the part is located, None takes photos as they
-    are; areas: drawn on the part; digest: identity of the saved recipe, None before it is saved.
+    are; areas: drawn on the part; tiles: how large photos are cut, None squashes them to the network's input; digest:
+    identity of the saved recipe, None before it is saved.
     """
 
     product: str
@@ -76,6 +78,7 @@ class Recipe:
     depth: Depth | None = None
     alignment: Alignment | None = None
     areas: Areas | None = None
+    tiles: TilePlan | None = None
     digest: str | None = None
 
     @property
@@ -83,9 +86,15 @@ class Recipe:
         """What its detector is called: the names of the methods, joined."""
         return JOIN.join(view.method for view in self.views)
 
+    @property
+    def map_size(self) -> tuple[int, int]:
+        """(height, width) of its anomaly maps."""
+        return self.backbone.size if self.tiles is None else self.tiles.map_size
+
     def prepare(self, backbone: Backbone) -> Preparation:
         """How this recipe turns a photo into patch features on a loaded backbone."""
-        return Preparation(backbone, self.grid, tuple(view.look for view in self.views), self.nearest, self.alignment)
+        looks = tuple(view.look for view in self.views)
+        return Preparation(backbone, self.grid, looks, self.nearest, self.alignment, self.tiles)
 
     def revised(
         self,
@@ -125,7 +134,7 @@ class Recipe:
 def inspect(image: np.ndarray, recipe: Recipe, *, device: str = "auto", backbone: Backbone | None = None) -> Verdict:
     """What the recipe says of one part, with one run of the network; types by region take one more on what stands out.
 
-    image: (H, W, 3) uint8 RGB of any size. The anomaly map is float32 at the recipe's input size, regions are in
+    image: (H, W, 3) uint8 RGB of any size. The anomaly map is float32 at the recipe's map size, regions are in
     pixels of `image`; a part that is not found in it is "not located". `backbone` spares the look-up of a loaded one;
     it must be the recipe's.
     Raises ValueError when the picture is not RGB bytes, or the backbone's weights cannot be found or are others.
@@ -135,7 +144,7 @@ def inspect(image: np.ndarray, recipe: Recipe, *, device: str = "auto", backbone
     try:
         placement = preparation.place(image)
     except NotLocated as error:
-        return not_located(str(error), recipe.backbone.size, area=recipe.live[AREA])
+        return not_located(str(error), recipe.map_size, area=recipe.live[AREA])
     check = whole = None
     if (guard is not None and guard.is_on) or (types is not None and not types.by_region):
         features, embedding, logits = preparation.describe(image, placement)
@@ -144,7 +153,7 @@ def inspect(image: np.ndarray, recipe: Recipe, *, device: str = "auto", backbone
         whole = embedding[0]
     else:
         features = preparation.features(image, placement)
-    pixel_map = to_pixels(joined_errors(recipe.views, features, recipe.live), recipe.backbone.size, sigma=SIGMA)
+    pixel_map = to_pixels(joined_errors(recipe.views, features, recipe.live), recipe.map_size, sigma=SIGMA)
     pixel_map = inspected(pixel_map, placement.empty(pixel_map.shape), recipe.areas)
 
     def name_type(found: tuple[Region, ...]) -> tuple[str, float] | None:

@@ -17,10 +17,20 @@ from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
 from inspect_core.images.placement import place
 from inspect_core.images.read import read_bytes, squash
+from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.package import arrays, golden, known_parts, manifest
 from inspect_core.package.manifest import RecipeError, refusing
-from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, REFUSALS, session_of
+from inspect_core.runtime.graph import (
+    EMBEDDING,
+    IMAGES,
+    LOGITS,
+    MAP,
+    REFUSALS,
+    InferenceSession,
+    cells_of,
+    session_of,
+)
 from inspect_core.verdict import Limits, Region, Verdict, assemble, inspected, not_located
 
 PARTS = {"guard": Guard, "kinds": DefectTypes, "alignment": Alignment}
@@ -28,15 +38,20 @@ PARTS = {"guard": Guard, "kinds": DefectTypes, "alignment": Alignment}
 
 
 class ExportedModel:
-    """The graph of an exported recipe with what judges its map. Safe to use from several threads.
+    """The graphs of an exported recipe with what judges its map. Safe to use from several threads.
 
-    content: of model.onnx; document: recipe.json, checked; parts: arrays of product check and defect types by name;
-    threads: of ONNX Runtime for one image, None for as many as there are cores.
+    graphs: model.onnx and, with tiles, whole.onnx, by name; document: recipe.json, checked; parts: arrays of product
+    check and defect types by name; threads: of ONNX Runtime for one image, None for as many as there are cores.
     Raises ValueError for a graph that is not one of this recipe's, or not one that ONNX Runtime takes.
     """
 
     def __init__(
-        self, content: bytes, document: Mapping, parts: Mapping[str, np.ndarray], *, threads: int | None = None
+        self,
+        graphs: Mapping[str, bytes],
+        document: Mapping,
+        parts: Mapping[str, np.ndarray],
+        *,
+        threads: int | None = None,
     ) -> None:
         self.product: str = document["product"]
         self.limits = Limits(**document["limits"])
@@ -50,15 +65,16 @@ class ExportedModel:
         self._alignment: Alignment | None = found["alignment"]
         self._areas = document["areas"] and Areas.from_params(document["areas"])
         head = self._guard is not None or self._types is not None
-        self._outputs = [MAP, EMBEDDING, LOGITS] if head else [MAP]
-        try:
-            self._session = session_of(content, threads=threads)
-        except REFUSALS as error:
-            raise ValueError(f"ONNX Runtime cannot use {manifest.MODEL} ({error})") from error
-        taken = [(given.name, given.type, given.shape[1:]) for given in self._session.get_inputs()]
-        given = [output.name for output in self._session.get_outputs()]
-        if taken != [(IMAGES, "tensor(uint8)", [*self.size, 3])] or given != self._outputs:
-            raise ValueError(f"{manifest.MODEL} is not the graph of this recipe")
+        self._head = [EMBEDDING, LOGITS] if head else []
+        self.tiles = document["tiles"] and TilePlan.from_params(document["tiles"], self.size)
+        self.map_size = self.size if self.tiles is None else self.tiles.map_size
+        seen = [MAP] if self.tiles is None else cells_of(len(document["views"]))
+        photos = [(IMAGES, "tensor(uint8)", [*self.size, 3])]
+        self._session = _session(graphs, manifest.MODEL, photos, [*seen, *self._head], threads)
+        if self.tiles is not None:
+            widths = [output.shape[1] for output in self._session.get_outputs()[: len(seen)]]
+            cells = [(name, "tensor(float)", [k, *self.tiles.grid]) for name, k in zip(seen, widths, strict=True)]
+            self._whole = _session(graphs, manifest.WHOLE, cells, [MAP], threads)
 
     def inspect(self, image: np.ndarray) -> Verdict:
         """What the recipe says of one part, (H, W, 3) uint8 RGB of any size: as `recipe.inspect`, and it raises so.
@@ -68,8 +84,12 @@ class ExportedModel:
         try:
             placement = place(image, self._alignment)
         except NotLocated as error:
-            return not_located(str(error), self.size, area=self.area)
-        pixel_map, *head = self._run(placement.at(image, self.size), self._outputs)
+            return not_located(str(error), self.map_size, area=self.area)
+        if self.tiles is None:
+            pixel_map, *head = self._run(placement.at(image, self.size), [MAP, *self._head])
+        else:
+            pixel_map = self._map_of_tiles(placement.at(image, self.tiles.size), self.tiles)
+            head = self._run(placement.at(image, self.size), self._head) if self._head else []
         check = self._guard.check(*head) if self._guard is not None else None
         types = self._types
 
@@ -77,9 +97,18 @@ class ExportedModel:
             return types.name(placement.picture(image), found, self._embed, head[0][0])
 
         return assemble(
-            inspected(pixel_map[0], placement.empty(self.size), self._areas), self.limits, placement,
+            inspected(pixel_map[0], placement.empty(self.map_size), self._areas), self.limits, placement,
             area=self.area, areas=self._areas, check=check, name_type=None if types is None else name_type,
         )  # fmt: skip
+
+    def _map_of_tiles(self, picture: np.ndarray, plan: TilePlan) -> np.ndarray:
+        """(1, H, W): as `Preparation.features`, tile after tile, then the second graph on all cells."""
+        whole = {given.name: np.empty((1, *given.shape[1:]), np.float32) for given in self._whole.get_inputs()}
+        for tile in plan.tiles:
+            found = self._run(plan.cut(picture, tile), list(whole))
+            for cells, own in zip(whole.values(), found, strict=True):
+                cells[0][:, *tile.cells] = own[0][:, *tile.own]
+        return self._whole.run([MAP], whole)[0]
 
     def _embed(self, image: np.ndarray) -> np.ndarray:
         return self._run(squash(image, self.size), [EMBEDDING])[0][0]
@@ -106,11 +135,12 @@ class Runner:
         with refusing(self.path, "its parts do not fit together"):
             # What the graph replaces, and what stays behind, is not read.
             rest = document | {"views": [], "gallery": None}
+            graphs = {name: package.read(name) for name in (manifest.MODEL, manifest.WHOLE) if name in package.sizes}
             header = {package.names[name]: entry for name, entry in package.header.items()}
             arrays.check(rest, {name: entry for name, entry in header.items() if name.split(".")[0] in PARTS}, {})
             parts = package.arrays(PARTS)
             arrays.check_values(rest, parts, {})
-            self._model = ExportedModel(package.read(manifest.MODEL), document, parts, threads=threads)
+            self._model = ExportedModel(graphs, document, parts, threads=threads)
         calibration, _ = known_parts.read_table(package, document)
         self.digest = package.digest
         self.good_scores = np.sort(np.array([part.score for part in calibration], np.float64))
@@ -137,6 +167,22 @@ class Runner:
                     f"{_words(expected)} with {known.score} where it was exported; do not inspect with it here: "
                     "install the versions of requirements-line.txt, or export it again on this PC"
                 )
+
+
+def _session(
+    graphs: Mapping[str, bytes], name: str, given: list[tuple], found: list[str], threads: int | None
+) -> InferenceSession:
+    """The graph of that name. Raises ValueError when it is none, or has other inputs or outputs."""
+    if name not in graphs:
+        raise ValueError(f"{name} is missing")
+    try:
+        session = session_of(graphs[name], threads=threads)
+    except REFUSALS as error:
+        raise ValueError(f"ONNX Runtime cannot use {name} ({error})") from error
+    taken = [(own.name, own.type, own.shape[1:]) for own in session.get_inputs()]
+    if taken != given or [output.name for output in session.get_outputs()] != found:
+        raise ValueError(f"{name} is not the graph of this recipe")
+    return session
 
 
 def _of(part: str, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

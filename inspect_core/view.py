@@ -12,7 +12,16 @@ from inspect_core.features.backbone_catalogue import spec_of
 from inspect_core.features.backbones import Backbone, load, shared
 from inspect_core.features.extraction import Look, Preparation
 from inspect_core.judge.local_scale import LocalScale, joined
-from inspect_core.methods.method import Costs, Detector, Method, Parameters, Workload, stops_up_to
+from inspect_core.methods.method import (
+    LARGEST_FIT,
+    LARGEST_TILED_FIT,
+    Costs,
+    Detector,
+    Method,
+    Parameters,
+    Workload,
+    stops_up_to,
+)
 from inspect_core.methods.table import METHODS
 
 
@@ -126,4 +135,5 @@ def costs_of(
         for name, own, shape in zip(methods, parameters, preparation.shapes, strict=True)
     ]
     total = Costs(sum(costs.seconds for costs in each), sum(costs.memory for costs in each))
-    return total.with_photos(preparation.work_bytes)
+    most = LARGEST_FIT if preparation.tiles is None else LARGEST_TILED_FIT
+    return total.with_photos(preparation.work_bytes, most)

@@ -1,10 +1,12 @@
 """What is good? Photos in, a look at what was found, and Teach."""
 
+import hashlib
+
 import streamlit as st
 
 from inspect_core.runtime.jobs import Busy
 from inspect_core.ui import shell
-from inspect_core.ui.teach import depth_panel, panels, teaching
+from inspect_core.ui.teach import depth_panel, first_look_panel, panels, teaching
 
 shell.gate("pages/teach.py")
 
@@ -15,10 +17,16 @@ source = panels.choose_photos()
 if source is None:
     st.info("Choose photos above. Twenty good parts are enough to start; sixty give a stable limit.")
     st.stop()
-samples = panels.look(source)
+files = panels.fingerprint(source.path)
+samples = panels.look(source, files)
 if samples is None:
     st.stop()
-photos, seed, notes = panels.choose_split(depth_panel.choose_depth(samples))
+samples = depth_panel.choose_depth(samples)
+key = hashlib.sha256(f"{files} {samples.depth}".encode()).hexdigest()[:16]
+samples = first_look_panel.choose_good(samples, source.product, key)
+if samples is None:
+    st.stop()
+photos, seed, notes = panels.choose_split(samples)
 order = panels.choose_settings(source.product, photos, seed, notes)
 if order is not None:
     panels.show_forecast(order)
@@ -30,4 +38,5 @@ if order is not None:
             st.rerun()
         except Busy as error:
             st.warning(shell.plain(error))
-    shell.show_running("The part appears on Inspect when training finishes; you can use the other pages meanwhile.")
+    then = "The part appears on Inspect when training finishes; you can use the other pages meanwhile."
+    shell.show_running("What was found appears above." if first_look_panel.is_running() else then)

@@ -52,7 +52,7 @@ def figures() -> dict:
                 "allowed": parity.allowed,
             }
             if name == "mahalanobis":
-                few = line_network.exported(replace(recipe, live=recipe.live | {"k": 20}), backbone)
+                few = line_network.exported(replace(recipe, live=recipe.live | {"k": 20}), backbone)[manifest.MODEL]
                 found["mahalanobis at k = 20"] = _against_backbone(backbone, few)
             if name == DEFAULT:
                 found[name] |= _verdicts(recipe, backbone, path) | {"cold_start": _cold_start(path)}

@@ -17,6 +17,7 @@ from inspect_core.runtime import unfinished, workspace
 
 VERBS = {
     "fit": "learn a folder of good parts and save a recipe",
+    "look": "look through the good parts before they are learned: what stands out",
     "inspect": "judge photos with a recipe",
     "watch": "judge photos as they come into a folder, and move them by their verdicts",
     "evaluate": "teach a folder and measure how well it separates good from defect",

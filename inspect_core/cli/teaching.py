@@ -8,8 +8,9 @@ from inspect_core.features.backbone_catalogue import spec_of
 from inspect_core.features.backbones import available
 from inspect_core.features.weights import download_weights
 from inspect_core.images.depth import DEPTHS
-from inspect_core.images.folders import scan, split
+from inspect_core.images.folders import Samples, scan, split
 from inspect_core.methods.table import JOIN, METHODS, methods_of
+from inspect_core.tuning import tiling
 from inspect_core.tuning.order import ALIGN, Order
 from inspect_core.tuning.teaching import Taught, feature_store, teach
 
@@ -20,7 +21,15 @@ WIDE = 60
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the folder and the options that decide what is fitted to it."""
-    parser.add_argument("folder", type=path_argument, help="photos in any layout, or a zip of them")
+    parser.add_argument(
+        "folder", type=path_argument,
+        help="photos in any layout, a zip of them, or a list of them: a manifest of Lookout for Vision (.jsonl, "
+        ".manifest), annotations of COCO (.json), a table of file and label (.csv)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--leave-out", metavar="NAME", action="append", default=[],
+        help="a good photo not to teach, as `look` names it; give it once for each",
+    )  # fmt: skip
     parser.add_argument("--backbone", default=Order.backbone, help=f"one of {', '.join(available())}")
     parser.add_argument("--weights", type=path_argument, help="weights file of the backbone, when it is not built in")
     parser.add_argument("--taps", help="a preset (expansions, outputs) or layer names separated by commas")
@@ -56,6 +65,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--align", choices=ALIGN, default=Order.align,
         help="how parts lie in the photos: shifted and turned (rigid), or nearer and farther too (similarity)",
     )  # fmt: skip
+    parser.add_argument(
+        "--tiles", choices=tiling.CHOICES, default=tiling.OFF,
+        help="see large photos in tiles: when the smallest defect asks for it (auto), or in cells of so many pixels",
+    )  # fmt: skip
+    parser.add_argument(
+        "--smallest-defect", type=float, metavar="PX", help="the smallest that matters, in pixels of the photos"
+    )
     parser.add_argument("--seed", type=int, default=Order.seed)
     parser.add_argument("--calibrate", type=float, default=0.2, help="fraction of the good photos that sets limits")
     working.add_options(parser)
@@ -63,8 +79,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--download", action="store_true", help="fetch the backbone's weights when there are none")
 
 
-def order_of(options: argparse.Namespace, *, guard: str, fused_guard: bool = False) -> Order:
-    """What the options order, after a word on the folder; guard, fused_guard: fields of the order."""
+def samples_of(options: argparse.Namespace) -> Samples:
+    """The photos of the folder, but for those to leave out, after a word on them."""
     samples = scan(options.folder).read_as(bits=options.depth, learned=options.window == LEARNED)
     for row in samples.table():
         say(f"{row.what:>16} {row.count:5}  {row.remark}")
@@ -74,11 +90,22 @@ def order_of(options: argparse.Namespace, *, guard: str, fused_guard: bool = Fal
             say(f"{first:16,} {share:6.1%}  {'█' * round(WIDE * share)}")
     for note in samples.warnings:
         say(f"Note: {note}")
+    return samples.without(options.leave_out)
+
+
+def order_of(
+    options: argparse.Namespace, samples: Samples | None = None, *, guard: str, fused_guard: bool = False
+) -> Order:
+    """What the options order; samples: of `samples_of`; guard, fused_guard: fields of the order."""
+    samples = samples_of(options) if samples is None else samples
     parts = split(samples, seed=options.seed, calibrate=options.calibrate, blind=options.blind)
     for note in parts.notes:
         say(f"Note: {note}")
     if options.download and options.weights is None:
         download_weights(spec_of(options.backbone, has_weights=False))
+    tiles, said = tiling.tiled(options.tiles, samples.good, options.smallest_defect, options.size)
+    for sentence in said:
+        say(sentence)
     names = ("k", "gamma", "M", "sigma", "q", "m", "components", "robust")
     given = {name: value for name in names if (value := getattr(options, name)) is not None}
     return Order(
@@ -93,6 +120,7 @@ def order_of(options: argparse.Namespace, *, guard: str, fused_guard: bool = Fal
         fixed=given,
         area=options.area,
         align=options.align,
+        tiles=tiles,
         seed=options.seed,
         guard=guard,
         fused_guard=fused_guard,

@@ -84,6 +84,11 @@ class Backbone:
         return tuple(maps), embedding, logits
 
     @property
+    def at_once(self) -> int:
+        """Images that are best given at once; more take as long each."""
+        return GPU_BATCH if self.device.type == "cuda" else 1
+
+    @property
     def embedding_width(self) -> int:
         """Features of one embedding, d. Raises ValueError for a network that does not end in a linear layer."""
         return self._head().in_features

@@ -2,18 +2,21 @@
 
 import hashlib
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from inspect_core.features.backbones import Backbone
-from inspect_core.features.patch_grid import POOLING, join
+from inspect_core.features.patch_grid import POOLING, averaged, join
 from inspect_core.images.alignment import Alignment
 from inspect_core.images.placement import Placement, place
 from inspect_core.images.read import squash
+from inspect_core.images.tiles import TilePlan
+from inspect_core.judge.anomaly_map import default_area
 from inspect_core.package.arrays import photo_bytes
 
 
@@ -58,8 +61,10 @@ class Preparation:
     """Everything between the pixels of one photo and its patch features, for all detectors in one run of the network.
 
     grid: (h, w) patches; looks: one for each detector; nearest: repeat coarse taps instead of interpolating; alignment:
-    over whose reference photos are laid, None takes them as they are.
+    over whose reference photos are laid, None takes them as they are; tiles: how large photos are cut, None squashes
+    them to the network's input.
     One photo goes through at a time, so its features never depend on its neighbours.
+    Raises ValueError for tiles of another grid, or of another size than the network's input.
     """
 
     backbone: Backbone
@@ -67,6 +72,34 @@ class Preparation:
     looks: tuple[Look, ...]
     nearest: bool = False
     alignment: Alignment | None = None
+    tiles: TilePlan | None = None
+
+    def __post_init__(self) -> None:
+        if self.tiles is not None and (self.tiles.grid, self.tiles.tile) != (tuple(self.grid), self.backbone.size):
+            raise ValueError(
+                f"tiles of {self.tiles.tile} px give a grid of {self.tiles.grid}; the network takes "
+                f"{self.backbone.size} px, and the grid is {tuple(self.grid)}"
+            )
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """(height, width) to which a photo is squashed before the network sees it, whole or in tiles."""
+        return self.backbone.size if self.tiles is None else self.tiles.size
+
+    @property
+    def map_size(self) -> tuple[int, int]:
+        """(height, width) of the anomaly map."""
+        return self.backbone.size if self.tiles is None else self.tiles.map_size
+
+    @property
+    def default_area(self) -> int:
+        """The smallest area that counts unless chosen otherwise, in pixels of the map."""
+        return default_area(self.map_size) if self.tiles is None else self.tiles.default_area
+
+    @property
+    def untiled(self) -> Self:
+        """The same for photos that are squashed to the network's input, on the grid of a tile."""
+        return self if self.tiles is None else replace(self, grid=self.tiles.tile_grid, tiles=None)
 
     def place(self, pixels: np.ndarray) -> Placement:
         """How a photo, (H, W, 3) uint8 RGB, is looked at. Raises NotLocated when its part is not found."""
@@ -93,14 +126,14 @@ class Preparation:
     @property
     def work_bytes(self) -> int:
         """Memory that one photo takes on its way through the network and the detectors."""
-        return photo_bytes(self.backbone.size, self.grid, sum(shape[-1] for shape in self.shapes))
+        return photo_bytes(self.backbone.size, self.grid, sum(shape[-1] for shape in self.shapes), self.tiles)
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
         """For each look a digest of everything that decides its features, to key stored ones."""
         backbone = self.backbone
         run = (backbone.name, backbone.taps, backbone.weight_digest, backbone.size, backbone.engine)
-        shared = repr((run, self.grid, POOLING, self.nearest, self.alignment and self.alignment.digest))
+        shared = repr((run, self.grid, POOLING, self.nearest, self.alignment and self.alignment.digest, self.tiles))
         return tuple(hashlib.sha256(f"{shared} {look.digest}".encode()).hexdigest() for look in self.looks)
 
     def features(self, pixels: np.ndarray, placement: Placement | None = None) -> tuple[Tensor, ...]:
@@ -108,32 +141,55 @@ class Preparation:
 
         placement: of the photo, looked for when not given. Raises NotLocated as `place`.
         """
-        return self._join(self.backbone.tap_maps(self.picture(pixels, placement)[None]))
+        picture = self.picture(pixels, placement)
+        if self.tiles is None:
+            return self._join(self.backbone.tap_maps(picture[None]))
+        return self._of_tiles(picture, self.tiles)
 
     def describe(
         self, pixels: np.ndarray, placement: Placement | None = None
     ) -> tuple[tuple[Tensor, ...], np.ndarray, np.ndarray]:
-        """(`features`, embedding (1, d), logits (1, c)) of one photo in one run of the network.
+        """(`features`, embedding (1, d), logits (1, c)) of one photo; both of the whole photo, also with tiles.
 
         The features are equal to the bit to those of `features`, which stops at the last tap and is quicker. Raises
         ValueError for a network that does not end in a linear layer, and NotLocated.
         """
-        maps, embedding, logits = self.backbone.describe(self.picture(pixels, placement)[None])
-        return self._join(maps), embedding.cpu().numpy(), logits.cpu().numpy()
+        placement = placement or self.place(pixels)
+        maps, embedding, logits = self.backbone.describe(self.whole(pixels, placement)[None])
+        features = self._join(maps) if self.tiles is None else self.features(pixels, placement)
+        return features, embedding.cpu().numpy(), logits.cpu().numpy()
 
     def picture(self, pixels: np.ndarray, placement: Placement | None = None) -> np.ndarray:
-        """(height, width, 3) uint8: a photo as the network sees it, otherwise as `features`."""
+        """(height, width, 3) uint8: a photo as the network sees it, whole or in tiles; otherwise as `features`."""
+        return (placement or self.place(pixels)).at(pixels, self.size)
+
+    def whole(self, pixels: np.ndarray, placement: Placement | None = None) -> np.ndarray:
+        """(height, width, 3) uint8: a photo at the network's input, also with tiles; otherwise as `features`."""
         return (placement or self.place(pixels)).at(pixels, self.backbone.size)
 
+    def _of_tiles(self, picture: np.ndarray, plan: TilePlan) -> tuple[Tensor, ...]:
+        """Tile after tile, so that memory does not grow with the photo but for what is kept of each.
+
+        Neighbours are averaged last, over the whole grid: within a tile they would bring in what lies beside a cut.
+        """
+        whole = tuple(torch.empty(shape, device=self.backbone.device) for shape in self.shapes)
+        for first in range(0, len(plan.tiles), self.backbone.at_once):
+            tiles = plan.tiles[first : first + self.backbone.at_once]
+            maps = self.backbone.tap_maps(np.stack([plan.cut(picture, tile) for tile in tiles]))
+            for look, cells_of_all in zip(self.looks, whole, strict=True):
+                for tile, cells in zip(tiles, self._joined(look, maps, plan.tile_grid), strict=True):
+                    cells_of_all[0][tile.cells] = cells[tile.own]
+        return tuple(averaged(cells, look.pool).contiguous() for look, cells in zip(self.looks, whole, strict=True))
+
     def _join(self, maps: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return tuple(self._joined(look, maps, self.grid, pool=look.pool) for look in self.looks)
+
+    def _joined(self, look: Look, maps: tuple[Tensor, ...], grid: tuple[int, int], *, pool: int = 1) -> Tensor:
         by_tap = dict(zip(self.backbone.taps, maps, strict=True))
-        return tuple(
-            join(
-                [by_tap[tap] for tap in look.taps],
-                grid=self.grid,
-                projection=look.columns,
-                pool=look.pool,
-                nearest=self.nearest,
-            )
-            for look in self.looks
+        return join(
+            [by_tap[tap] for tap in look.taps],
+            grid=grid,
+            projection=look.columns,
+            pool=pool,
+            nearest=self.nearest,
         )

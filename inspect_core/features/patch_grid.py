@@ -53,6 +53,14 @@ def join(
     return torch.empty((0, *grid, width), device=maps[0].device)
 
 
+def averaged(patches: Tensor, pool: int) -> Tensor:
+    """(n, h, w, k) averaged over the square of `pool` patches around each, an odd side; beyond the border is zero."""
+    if pool == 1:
+        return patches
+    means = functional.avg_pool2d(patches.permute(0, 3, 1, 2), pool, stride=1, padding=pool // 2)
+    return means.permute(0, 2, 3, 1)
+
+
 def _join_one(
     maps: list[Tensor], rows: list[Tensor] | None, *, grid: tuple[int, int], pool: int, nearest: bool
 ) -> Tensor:
@@ -62,11 +70,7 @@ def _join_one(
         if rows is not None:
             values = _project(values, rows[position])
         resized.append(_grow(values, grid, nearest=nearest))
-    joined = torch.cat(resized, dim=3) if rows is None else sum(resized[1:], start=resized[0])
-    if pool == 1:
-        return joined
-    averaged = functional.avg_pool2d(joined.permute(0, 3, 1, 2), pool, stride=1, padding=pool // 2)
-    return averaged.permute(0, 2, 3, 1)
+    return averaged(torch.cat(resized, dim=3) if rows is None else sum(resized[1:], start=resized[0]), pool)
 
 
 def _shrink(values: Tensor, grid: tuple[int, int]) -> Tensor:

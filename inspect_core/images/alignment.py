@@ -59,7 +59,7 @@ class Alignment:
 
     reference: (h, w, 3) uint8; mask: (h, w) bool, what most good photos cover; always: (h, w) bool, what nearly all do,
     less a margin that patches and smoothing carry over: there parts are inspected; photo: (height, width) of the photos
-    learned from, in whose pixels positions on the reference are given; scale: whether the part may be nearer or farther;
+    learned from, in whose pixels positions on the reference are given; scale: whether it may be nearer or farther;
     ranges: of x and y (shift, in shares of the width and height), angle (degrees), scale, share (of matched features),
     correlation, and visible (share of the mask that the photo covers); turns: degrees by which the part can be turned
     and looks the same; seen, lost: good photos that it was learned from, and those among them without a pose.

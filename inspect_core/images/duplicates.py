@@ -15,6 +15,11 @@ def difference_hash(thumbnail: np.ndarray) -> np.ndarray:
     return np.packbits(bits).view(np.uint64)
 
 
+def alike(first: np.ndarray, second: np.ndarray) -> float:
+    """Share of the 256 bits in which two hashes `(4,)` agree."""
+    return 1 - int(np.bitwise_count(first ^ second).sum()) / (64 * len(first))
+
+
 def near_duplicates(hashes: np.ndarray, *, distance: int = NEAR) -> list[list[int]]:
     """Return the groups, of two rows and more, in which every row is within `distance` bits of another.
 

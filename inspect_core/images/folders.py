@@ -1,10 +1,10 @@
-"""From a folder or a zip archive to samples: what is in it, what was skipped and why, and what is worth a warning."""
+"""From a folder, zip archive or list of photos to samples: what is in it, what was skipped and why, what to warn of."""
 
 import hashlib
 import os
 import shutil
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -17,8 +17,10 @@ from inspect_core.images.depth import Values, depth_of
 from inspect_core.images.duplicates import HASH_GRID, difference_hash
 from inspect_core.images.grouping import Grouping, propose_groups, ungrouped
 from inspect_core.images.header import opened
-from inspect_core.images.layout import arrange, is_defect_word, is_good_word, is_mask_folder, is_side
+from inspect_core.images.layout import Place, arrange, is_defect_word, is_good_word, is_mask_folder, is_side
 from inspect_core.images.listing import MAX_DEPTH, is_clutter, is_image, walk
+from inspect_core.images.manifests.entry import Marks
+from inspect_core.images.manifests.listed import is_list, listed
 from inspect_core.images.read import ImageError, read_mask, thumbnail
 from inspect_core.images.samples import GOOD, Row, Sample, Samples, ScanError, Skipped, counted, examples, shown
 from inspect_core.images.splitting import Split, split
@@ -47,13 +49,15 @@ _STRAY_MASK = "it is a mask without an image of its name; name it as its image, 
 
 @dataclass(frozen=True)
 class _Look:
-    """What one quick decode tells of an image: size, difference hash, digest of the file, if its mask is no use, and
-    what the values of a 16-bit photo tell.
+    """What one quick decode tells of an image: size, difference hash, digest of the file, its mask and the defect type
+    that it says, or why it is no use, and what the values of a 16-bit photo tell.
     """
 
     size: tuple[int, int]
     hash: np.ndarray
     file_digest: bytes
+    mask: Path | None
+    kind: str | None
     mask_problem: str | None
     values: Values | None
 
@@ -74,9 +78,10 @@ def scan(path: str | Path) -> Samples:
     """Find the good images, the defects with their masks, and all that cannot be used, in any layout of `layout`.
 
     A zip archive is unpacked into the workspace, where it stays until the process ends; `Samples.root` tells where.
+    A file that lists photos is read as `manifests.listed` does, with the photos below its own folder.
     Every image is decoded once, a JPEG at reduced size, so that damaged files are found now. No link is followed out
-    of the folder. Raises ScanError when there is nothing to teach from: no such folder, unreadable, neither folder nor
-    zip archive, no image, no good image.
+    of the folder. Raises ScanError when there is nothing to teach from: no such folder, unreadable, neither folder, zip
+    archive nor list, no image, no good image.
     """
     try:
         path = workspace.usable(path)
@@ -87,8 +92,12 @@ def scan(path: str | Path) -> Samples:
             return _scan(_descend(Path(os.path.realpath(path)), archive=False))
         if not path.exists():
             raise ScanError(f"{path} does not exist; check the path")
-        if not path.is_file() or not zipfile.is_zipfile(path):  # a pipe would keep a reader waiting
-            raise ScanError(f"{path.name} is neither a folder nor a zip archive; name the folder with the images")
+        if path.is_file() and is_list(path):  # a pipe would keep a reader waiting
+            return _listed(Path(os.path.realpath(path)))
+        if not path.is_file() or not zipfile.is_zipfile(path):
+            raise ScanError(
+                f"{path.name} is neither a folder, a zip archive nor a list of photos; name the folder with the images"
+            )
         root = unpacked(path)
         try:
             return _scan(_descend(root, archive=True))
@@ -104,22 +113,37 @@ def _scan(root: Path) -> Samples:
     layout = arrange(files)
     skipped += [Skipped(str(file), reason, "image") for file, reason in layout.refused.items()]
     skipped += [Skipped(str(file), _STRAY_MASK, "mask") for file in layout.stray_masks]
+    return _samples(root, layout.images, layout.masks, skipped)
 
-    masks = {file: layout.masks.get(file) for file, place in layout.images.items() if place.kind != GOOD}
+
+def _listed(path: Path) -> Samples:
+    files, others = _walk(path.parent)
+    problems = {skipped.name: skipped.reason for skipped in others if skipped.role == "image"}
+    return _samples(path.parent, *listed(path, files, problems))
+
+
+def _samples(
+    root: Path,
+    images: Mapping[PurePosixPath, Place],
+    masks: Mapping[PurePosixPath, PurePosixPath | Marks],
+    skipped: list[Skipped],
+) -> Samples:
+    """What the images at these places are; masks: a file below `root`, or marks to be painted, by image."""
+    masks = {file: mask for file, mask in masks.items() if images[file].kind != GOOD}
     with ThreadPoolExecutor(min(MAX_WORKERS, os.cpu_count() or 1)) as pool:
-        found = list(pool.map(lambda file: _look(root, file, masks.get(file)), layout.images))
+        found = list(pool.map(lambda file: _look(root, file, masks.get(file)), images))
 
     samples, looks = [], []
-    for (file, place), look in zip(layout.images.items(), found, strict=True):
+    for (file, place), look in zip(images.items(), found, strict=True):
         if isinstance(look, str):
             skipped.append(Skipped(str(file), look, "image"))
             continue
-        mask = masks.get(file)
         if look.mask_problem:
-            skipped.append(Skipped(str(mask), look.mask_problem, "mask"))
-        usable = root / mask if mask and not look.mask_problem else None
+            mask = masks[file]
+            skipped.append(Skipped(mask.name if isinstance(mask, Marks) else str(mask), look.mask_problem, "mask"))
         looks.append(look)
-        samples.append(Sample(root / file, str(file), place.kind, look.size, usable, place.part_of, place.group))
+        kind = look.kind or place.kind
+        samples.append(Sample(root / file, str(file), kind, look.size, look.mask, place.part_of, place.group))
     samples, looks, values = _of_one_depth(samples, looks, skipped)
     good = tuple(sample for sample in samples if sample.kind == GOOD)
     defects = tuple(sample for sample in samples if sample.kind != GOOD)
@@ -207,7 +231,7 @@ def _walk(root: Path) -> tuple[list[PurePosixPath], list[Skipped]]:
     return files, skipped
 
 
-def _look(root: Path, file: PurePosixPath, mask: PurePosixPath | None) -> _Look | str:
+def _look(root: Path, file: PurePosixPath, mask: PurePosixPath | Marks | None) -> _Look | str:
     """What an image tells, or why it cannot be used: in words, since an error would keep what was decoded of it."""
     path = root / file
     try:
@@ -216,16 +240,22 @@ def _look(root: Path, file: PurePosixPath, mask: PurePosixPath | None) -> _Look 
             file_digest = hashlib.file_digest(content, "sha256").digest()
     except ImageError as error:
         return f"{error.reason}; {error.remedy}"
-    problem = _mask_problem(root / mask, look.size) if mask else None
-    return _Look(look.size, difference_hash(look.grey), file_digest, problem, look.values)
-
-
-def _mask_problem(path: Path, size: tuple[int, int]) -> str | None:
+    kept, kind, problem = None, None, None
     try:
-        marked = read_mask(path, size).any()
+        if isinstance(mask, Marks):
+            kept, kind = mask.kept(look.size)
+        elif mask is not None:
+            kept = _usable(root / mask, look.size)
     except ImageError as error:
-        return f"{error.reason}; {error.remedy}"
-    return None if marked else "the mask marks nothing; paint the defect white, or remove the mask"
+        problem = f"{error.reason}; {error.remedy}"
+    return _Look(look.size, difference_hash(look.grey), file_digest, kept, kind, problem, look.values)
+
+
+def _usable(path: Path, size: tuple[int, int]) -> Path:
+    """The path of a mask. Raises ImageError as `read_mask` does, and when it marks nothing."""
+    if not read_mask(path, size).any():
+        raise ImageError(path.name, "the mask marks nothing", "paint the defect white, or remove the mask")
+    return path
 
 
 def _require_good(root: Path, good: Sequence[Sample], defects: Sequence[Sample], skipped: Sequence[Skipped]) -> None:

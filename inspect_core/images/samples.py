@@ -1,6 +1,7 @@
 """What was found in a folder: the images, what they are, and what was left out and why."""
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, Self
@@ -63,7 +64,8 @@ class Row(NamedTuple):
 class Samples:
     """The good images and the defects of a folder, each sorted by name; warnings are whole sentences with a remedy.
 
-    values: what those of the good 16-bit photos tell, None when they have 8 bits.
+    values: what those of the good 16-bit photos tell, None when they have 8 bits; left_out: names of good images that
+    the user does not want to teach.
     """
 
     root: Path
@@ -72,6 +74,7 @@ class Samples:
     skipped: tuple[Skipped, ...] = ()
     warnings: tuple[str, ...] = ()
     values: Values | None = None
+    left_out: tuple[str, ...] = ()
 
     @property
     def depth(self) -> Depth | None:
@@ -92,6 +95,22 @@ class Samples:
         depth = depth.learned(self.values) if learned else depth
         good, defects = (tuple(replace(one, depth=depth) for one in some) for some in (self.good, self.defects))
         return replace(self, good=good, defects=defects)
+
+    def without(self, names: Collection[str]) -> Self:
+        """The same but for good images of these names, which are neither taught nor judged; the files stay as they are.
+
+        Raises ValueError for a name that is no good image's, and when none is left to learn from.
+        """
+        unknown = sorted(set(names) - {sample.name for sample in self.good})
+        if unknown:
+            raise ValueError(
+                f"{shown(unknown[0])} cannot be left out: no good photo has this name; give names as they stand below "
+                "the folder"
+            )
+        good = tuple(sample for sample in self.good if sample.name not in names)
+        if names and all(sample.part_of == "test" for sample in good):
+            raise ValueError("no good photo would be left to learn from; leave out fewer")
+        return replace(self, good=good, left_out=(*self.left_out, *sorted(names)))
 
     def table(self) -> list[Row]:
         """Return the pre-flight table: good, each defect type, masks, and what was skipped by reason."""

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from inspect_core.images.grouping import propose_groups
-from inspect_core.images.samples import Sample, Samples, counted
+from inspect_core.images.samples import Sample, Samples, counted, examples
 
 JUDGE_FRACTION = 0.2
 KNOWN = 10
 CROSSED = 3
 MOST_CROSSED = 200
+NAMED = 50
+"""Photos left out that a note names; of the rest it says how many."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,8 @@ class Split:
     """Disjoint sets, each sorted by name: to fit, to set limits, to report. All defects are in `judge`.
 
     Unpacks as `fit, calibrate, judge`. choose: defects to choose settings by, of which no figure is shown; notes:
-    sentences on what the numbers did not allow; groups: image name -> group, of good images not alone in theirs.
+    sentences on what the numbers did not allow; groups: image name -> group, of good images not alone in theirs;
+    left_out: names of good images that are in none of them, as the user wanted.
     """
 
     fit: tuple[Sample, ...]
@@ -29,9 +32,17 @@ class Split:
     notes: tuple[str, ...] = ()
     groups: Mapping[str, str] = field(default_factory=dict)
     choose: tuple[Sample, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[tuple[Sample, ...]]:
         return iter((self.fit, self.calibrate, self.judge))
+
+    def note(self) -> str:
+        """What was learned from, and what was left out, for the recipe."""
+        note = f"learned from {len(self.fit)} good photos"
+        if not self.left_out:
+            return note
+        return f"{note}, {len(self.left_out)} left out beforehand ({examples(list(self.left_out), most=NAMED)})"
 
 
 def split(
@@ -82,7 +93,7 @@ def split(
     sizes = Counter(labels.values())
     together = {name: label for name, label in labels.items() if sizes[label] > 1}
     by_name = [tuple(sorted(part, key=lambda sample: sample.name)) for part in (*parts[:2], judge, choose)]
-    return Split(*by_name[:3], notes, together, by_name[3])
+    return Split(*by_name[:3], notes, together, by_name[3], samples.left_out)
 
 
 def _to_choose_by(defects: Sequence[Sample], seed: int) -> list[Sample]:
@@ -105,11 +116,11 @@ def _to_choose_by(defects: Sequence[Sample], seed: int) -> list[Sample]:
 
 
 def crossed(
-    samples: Sequence[Sample], groups: Mapping[str, str], *, seed: int
+    samples: Sequence[Sample], groups: Mapping[str, str], *, seed: int, most: int | None = MOST_CROSSED
 ) -> list[tuple[list[Sample], list[Sample]]]:
     """(fold, all but the fold) for each of CROSSED folds that no group crosses; none with fewer groups than folds.
 
-    Of many samples every second, third, ... stands in its fold, so that all folds together hold about MOST_CROSSED.
+    Of many samples every second, third, ... stands in its fold, so that all folds hold about `most`; None: all of them.
     """
     labels = [groups.get(sample.name, sample.name) for sample in samples]
     names = sorted(set(labels))
@@ -123,7 +134,7 @@ def crossed(
     for fold in range(CROSSED):
         inside = [sample for sample, side in zip(samples, sides, strict=True) if side == fold]
         others = [sample for sample, side in zip(samples, sides, strict=True) if side != fold]
-        pairs.append((inside[:: max(1, -(-len(samples) // MOST_CROSSED))], others))
+        pairs.append((inside[:: 1 if most is None else max(1, -(-len(samples) // most))], others))
     return pairs
 
 

@@ -13,6 +13,8 @@ BATCH = 16
 """Photos whose patches a fit takes at once."""
 LARGEST_FIT = 2 * LARGEST_RECIPE
 """Bytes of memory that teaching may take. It takes at least twice what its recipe does, so what can be taught loads."""
+LARGEST_TILED_FIT = LARGEST_RECIPE
+"""The same for large photos in tiles."""
 STOPS = 64
 
 Parameters = Mapping[str, float | None]
@@ -63,13 +65,13 @@ class Costs:
     seconds: float
     memory: int
 
-    def with_photos(self, photo_bytes: int) -> "Costs":
+    def with_photos(self, photo_bytes: int, most: int = LARGEST_FIT) -> "Costs":
         """These with the memory of the photos on their way, of which two are in work.
 
-        Raises ValueError with the sum when it is more than LARGEST_FIT.
+        Raises ValueError with the sum when it is more than `most`.
         """
         memory = self.memory + 2 * photo_bytes
-        require_memory(memory, LARGEST_FIT, "teaching this")
+        require_memory(memory, most, "teaching this")
         return replace(self, memory=memory)
 
 

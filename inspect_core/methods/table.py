@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 
 from inspect_core import methods
+from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.method import Control, Method, Parameters
 
 
@@ -57,12 +58,17 @@ def known_parameters(detector: str) -> set[str]:
     return {name for method in methods_of(detector) for name in METHODS[method].defaults}
 
 
-def parameters_of(methods: Sequence[str], given: Parameters) -> tuple[dict[str, float | None], ...]:
-    """Of each of the methods, its defaults overlaid with what was given.
+def parameters_of(
+    methods: Sequence[str], given: Parameters, tiles: TilePlan | None = None
+) -> tuple[dict[str, float | None], ...]:
+    """Of each of the methods, its defaults overlaid with what was given; k of large photos in tiles is the plan's.
 
-    Raises ValueError for a name that none of them knows.
+    Raises ValueError for a name that none of them knows, and for a k that is too large for the tiles.
     """
     defaults = [METHODS[name].defaults for name in methods]
+    if tiles is not None:
+        defaults = [own | {"k": tiles.k} if "k" in own else own for own in defaults]
+        tiles.require(int(given.get("k") or tiles.k))
     known = {name for own in defaults for name in own}
     unknown = sorted(set(given) - known)
     if unknown:

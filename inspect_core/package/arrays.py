@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from inspect_core.images.tiles import TilePlan
 from inspect_core.package.fields import LARGEST, MANY, SMALLEST
 
 Header = Mapping[str, tuple[str, tuple[int, ...]]]
@@ -29,6 +30,8 @@ LARGEST_RECIPE = 2 * 10**9
 """Bytes of memory that reading and using a recipe may take."""
 PIXEL_BYTES = 400
 """Of the network, the photo and the map, a pixel of the input; EfficientNet-Lite0 alone takes 300."""
+WORKING_BYTES, MAP_BYTES = 12, 40
+"""Of a photo in tiles, a pixel of it at its working size; of its map, regions and ranking, a pixel of the map."""
 ROW_BYTES = 1 << 16
 """Of a block of patches, for each sample or mapped feature that they are compared with."""
 
@@ -218,10 +221,14 @@ def unpack_triangle(packed: np.ndarray) -> np.ndarray:
     return lower
 
 
-def photo_bytes(size: tuple[int, int], grid: tuple[int, int], width: int) -> int:
-    """Memory for one photo on its way: network and map at `size` (H, W), patches (h, w, width) and operators."""
-    (height, breadth), (h, w) = size, grid
-    return PIXEL_BYTES * height * breadth + 16 * h * w * (width + 16) + 32 * (height * h + breadth * w)
+def photo_bytes(size: tuple[int, int], grid: tuple[int, int], width: int, tiles: TilePlan | None = None) -> int:
+    """Memory for one photo on its way: network and map at `size` (H, W), patches (h, w, width) and operators.
+
+    With tiles the network sees one of them at a time, beside the photo at its working size and the map.
+    """
+    (height, breadth), (h, w) = size if tiles is None else tiles.map_size, grid
+    beside = 0 if tiles is None else WORKING_BYTES * math.prod(tiles.size) + MAP_BYTES * height * breadth
+    return PIXEL_BYTES * math.prod(size) + 16 * h * w * (width + 16) + 32 * (height * h + breadth * w) + beside
 
 
 def require_memory(needed: int, most: int, what: str) -> None:
@@ -281,10 +288,11 @@ def _needed(document: Mapping, header: Header, lengths: Mapping[str, int]) -> di
     widest = max(lengths.get(f"{part}.{word}", 0) for part in parts for word in ("n", "D"))
     widths = widths or [0]
     geometry = document["geometry"]
+    tiles = document["tiles"] and TilePlan.from_params(document["tiles"], geometry["size"])
     return {
         "file": sum(BYTES[kind] * counts[name] for name, (kind, _) in header.items()),
         "arrays": sum(used.values()),
         "copies": sum(copies.values()),
-        "photo": photo_bytes(geometry["size"], geometry["grid"], sum(widths)),
+        "photo": photo_bytes(geometry["size"], geometry["grid"], sum(widths), tiles),
         "blocks": ROW_BYTES * max(widest, *widths) + 32 * max(widths) ** 2,
     }

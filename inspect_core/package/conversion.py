@@ -19,7 +19,7 @@ def converted(document: dict) -> dict:
         document = _with_views(document)
     if document["schema"] < 4:
         document = document | {"photos": None, "challenge": []}
-    return {"depth": None, "alignment": None, "areas": None} | document
+    return {"depth": None, "alignment": None, "areas": None, "tiles": None} | document
 
 
 def _with_views(document: dict) -> dict:

@@ -8,6 +8,7 @@ from typing import Any
 
 from inspect_core.images.areas import KINDS, STRICTEST
 from inspect_core.images.depth import DEEPEST, DEPTHS
+from inspect_core.images.tiles import CELLS
 
 RESIZE_RULE = "squash, Pillow BILINEAR"
 DIRECTION = "higher is more anomalous"
@@ -101,6 +102,7 @@ FIELDS = {
     "live": _table_of(whole(0)),
     "depth": _OPTIONAL_TABLE,
     "areas": _OPTIONAL_TABLE,
+    "tiles": _OPTIONAL_TABLE,
     "limits": {"review": _FINITE, "reject": _FINITE},
     "score_direction": one_of(DIRECTION),
     "calibration": {"good": whole(0), "note": _TEXT},
@@ -132,6 +134,9 @@ DEPTH = {
     "dimmest": whole(0, DEEPEST),
 }
 """As which photos are read."""
+
+TILES = {"size": _pair(_SIDE), "overlap": whole(0), "cell": one_of(*CELLS)}
+"""How large photos are cut."""
 
 _RANGE = {"low": _FINITE, "high": _FINITE}
 ALIGNMENT = {
@@ -186,7 +191,15 @@ CLASSIFIERS = {
 """The parameters of the kinds' classifier, by its parent."""
 
 
-_OPTIONAL = {"depth": DEPTH, "guard": GUARD, "gallery": GALLERY, "kinds": KINDS, "alignment": ALIGNMENT, "areas": AREAS}
+_OPTIONAL = {
+    "depth": DEPTH,
+    "guard": GUARD,
+    "gallery": GALLERY,
+    "kinds": KINDS,
+    "alignment": ALIGNMENT,
+    "areas": AREAS,
+    "tiles": TILES,
+}
 
 
 def check(document: Any, detectors: Mapping[str, Mapping[str, Rule]] | None) -> None:

@@ -26,6 +26,8 @@ from inspect_core.package.conversion import SCHEMAS, converted, names_of
 
 RECIPE, ARRAYS, CALIBRATION, SUMS = "recipe.json", "arrays.safetensors", "calibration.csv", "SHA256SUMS"
 MODEL, PARITY, EXPECTED = "model.onnx", "parity.csv", "golden/expected.csv"
+WHOLE = "whole.onnx"
+"""Of a recipe with tiles: from the cells of all tiles to the map; `MODEL` then sees one tile."""
 REQUIRED = (RECIPE, ARRAYS, CALIBRATION, SUMS)
 
 MEGABYTE = 1 << 20
@@ -35,6 +37,7 @@ BYTE_CAPS = {
     CALIBRATION: 16 * MEGABYTE,
     SUMS: MEGABYTE,
     MODEL: 2048 * MEGABYTE,
+    WHOLE: 2048 * MEGABYTE,
     PARITY: 64 * MEGABYTE,
 }
 GOLDEN = re.compile(r"golden/(expected\.csv|[0-9]{2}\.(png|jpg|jpeg|bmp|tif|tiff|webp))")

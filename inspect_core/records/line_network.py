@@ -1,4 +1,5 @@
-"""What runs on the line, as one network: uint8 RGB at the network's size in, the calibrated map out.
+"""What runs on the line, as one network: uint8 RGB at the network's size in, the calibrated map out; for a large photo
+in tiles as two, one for a tile and one for all cells.
 
 The parameters in force are part of it and nothing else is: with k = 20 of a fit with k = 100 it holds and computes the
 first 20 rows of every factor.
@@ -18,31 +19,26 @@ from inspect_core.features.tapped_network import TappedNetwork
 from inspect_core.judge.anomaly_map import SIGMA, pixel_operator
 from inspect_core.judge.local_scale import LocalScale
 from inspect_core.methods.graphs import constant
+from inspect_core.package import manifest
 from inspect_core.recipe import Recipe
-from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP
-from inspect_core.view import View
+from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, cells_of
 
 OPSET = 20
 
 
-class ViewErrors(nn.Module):
-    """Errors (n, h, w) of one view from the maps at its taps, channels first."""
+class ViewCells(nn.Module):
+    """(n, k, h, w) of one view on a grid, from the maps at its taps; channels first."""
 
-    def __init__(self, view: View, value: int, channels: Sequence[int], grid: tuple[int, int], nearest: bool) -> None:
+    def __init__(self, columns: Tensor | None, channels: Sequence[int], grid: tuple[int, int], nearest: bool) -> None:
         super().__init__()
-        self.grid, self.pool = tuple(grid), view.look.pool
+        self.grid = tuple(grid)
         self.mode = {"mode": "nearest-exact"} if nearest else {"mode": "bilinear", "align_corners": False}
-        projection = None if view.look.projection is None else torch.tensor(view.look.projection)
-        columns, self.head = view.row.graph(view.detector, projection, value)
         parts = () if columns is None else columns.detach().cpu().float().split(list(channels))
         self.kernels = nn.ParameterList(nn.Parameter(part.T[:, :, None, None].contiguous(), False) for part in parts)
 
     def forward(self, maps: Sequence[Tensor]) -> Tensor:
         levels = [self._level(position, values) for position, values in enumerate(maps)]
-        joined = torch.stack(levels).sum(0) if self.kernels else torch.cat(levels, dim=1)
-        if self.pool > 1:
-            joined = functional.avg_pool2d(joined, self.pool, stride=1, padding=self.pool // 2)
-        return self.head(joined)
+        return torch.stack(levels).sum(0) if self.kernels else torch.cat(levels, dim=1)
 
     def _level(self, position: int, values: Tensor) -> Tensor:
         """As `patch_grid.join`: smaller first, projected, larger last."""
@@ -54,51 +50,100 @@ class ViewErrors(nn.Module):
         return values if cells == self.grid else functional.interpolate(values, self.grid, **self.mode)
 
 
-class LineNetwork(nn.Module):
-    """(n, H, W, 3) uint8 -> the calibrated map (n, H, W) float32 and, when asked for, embedding and logits."""
+class Seeing(nn.Module):
+    """(n, H, W, 3) uint8 -> the cells of each view (n, k, h, w) and, when asked for, embedding and logits."""
+
+    def __init__(self, network: TappedNetwork, taps: Sequence[Sequence[int]], views: Sequence[ViewCells]) -> None:
+        super().__init__()
+        self.network, self.taps, self.views = network, [list(own) for own in taps], nn.ModuleList(views)
+
+    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+        maps = self.network(images)
+        cells = [view([maps[tap] for tap in own]) for view, own in zip(self.views, self.taps, strict=True)]
+        return *cells, *maps[len(self.network.taps) :]
+
+
+class Judging(nn.Module):
+    """The cells of each view (n, k, h, w) -> the calibrated map (n, H, W) float32."""
 
     rows: Tensor
     columns: Tensor
 
-    def __init__(self, recipe: Recipe, network: TappedNetwork, channels: Sequence[int]) -> None:
+    def __init__(self, recipe: Recipe, heads: Sequence[nn.Module]) -> None:
         super().__init__()
-        self.network = network
-        self.places = [[network.taps.index(tap) for tap in view.look.taps] for view in recipe.views]
-        self.views = nn.ModuleList(
-            ViewErrors(view, view.value(recipe.live), [channels[i] for i in places], recipe.grid, recipe.nearest)
-            for view, places in zip(recipe.views, self.places, strict=True)
-        )
+        self.pools, self.heads = [view.look.pool for view in recipe.views], nn.ModuleList(heads)
         scales = [view.scales.get(view.value(recipe.live)) for view in recipe.views]
         for number, scale in enumerate(scales):
             level, gain, centre = _affine(scale, recipe.grid, alone=len(scales) == 1)
             constant(self, **{f"level_{number}": level, f"gain_{number}": gain, f"centre_{number}": centre})
-        sides = zip(recipe.grid, recipe.backbone.size, strict=True)
+        sides = zip(recipe.grid, recipe.map_size, strict=True)
         rows, columns = (pixel_operator(cells, pixels, sigma=SIGMA) for cells, pixels in sides)
         constant(self, rows=torch.from_numpy(rows).float(), columns=torch.from_numpy(columns.T).float())
 
-    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        maps = self.network(images)
+    def forward(self, *views: Tensor) -> Tensor:
         calibrated = []
-        for number, (view, places) in enumerate(zip(self.views, self.places, strict=True)):
+        for number, (cells, pool, head) in enumerate(zip(views, self.pools, self.heads, strict=True)):
+            if pool > 1:
+                cells = functional.avg_pool2d(cells, pool, stride=1, padding=pool // 2)
             level, gain, centre = (getattr(self, f"{name}_{number}") for name in ("level", "gain", "centre"))
-            calibrated.append(level + gain * (view([maps[place] for place in places]) - centre))
-        return self.rows @ torch.stack(calibrated).sum(0) @ self.columns, *maps[len(self.network.taps) :]
+            calibrated.append(level + gain * (head(cells) - centre))
+        return self.rows @ torch.stack(calibrated).sum(0) @ self.columns
 
 
-def exported(recipe: Recipe, backbone: Backbone) -> bytes:
-    """The recipe's network as ONNX: fixed opset, any batch, no external data, no operators but the standard ones.
+class LineNetwork(nn.Module):
+    """(n, H, W, 3) uint8 -> the calibrated map (n, H, W) float32 and, when asked for, embedding and logits."""
 
-    Its outputs are "map" and, when product check or defect types are in the recipe, "embedding" and "logits".
+    def __init__(self, seeing: Seeing, judging: Judging) -> None:
+        super().__init__()
+        self.seeing, self.judging = seeing, judging
+
+    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+        seen = self.seeing(images)
+        views = len(self.seeing.views)
+        return self.judging(*seen[:views]), *seen[views:]
+
+
+def exported(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
+    """The recipe's network as ONNX, by the name of the file: fixed opset, no external data, standard operators only.
+
+    One graph takes any number of photos: its outputs are "map" and, when product check or defect types are in the
+    recipe, "embedding" and "logits". With tiles it takes any number of them and gives the cells of each view instead,
+    "cells_0" and so on, and a second graph takes those of the whole photo and gives the map.
     """
-    head = recipe.guard is not None or recipe.defect_types is not None
-    network = LineNetwork(recipe, backbone.copied(head=head), backbone.tap_channels).eval()
+    head = [EMBEDDING, LOGITS] if recipe.guard is not None or recipe.defect_types is not None else []
+    network, tiles = backbone.copied(head=bool(head)), recipe.tiles
+    places = [[network.taps.index(tap) for tap in view.look.taps] for view in recipe.views]
+    views, heads = [], []
+    for view, own in zip(recipe.views, places, strict=True):
+        projection = None if view.look.projection is None else torch.tensor(view.look.projection)
+        columns, errors = view.row.graph(view.detector, projection, view.value(recipe.live))
+        channels = [backbone.tap_channels[tap] for tap in own]
+        grid = recipe.grid if tiles is None else tiles.tile_grid
+        views.append(ViewCells(columns, channels, grid, recipe.nearest))
+        heads.append(errors)
+    seeing, judging = Seeing(network, places, views).eval(), Judging(recipe, heads).eval()
     # With one image the exporter would fix the batch at one.
     example = torch.zeros((2, *recipe.backbone.size, 3), dtype=torch.uint8)
+    if tiles is None:
+        return {manifest.MODEL: _graph(LineNetwork(seeing, judging), (example,), [IMAGES], [MAP, *head])}
+    with torch.no_grad():
+        widths = [cells.shape[1] for cells in seeing(example)[: len(views)]]
+    names = cells_of(len(views))
+    whole = tuple(torch.zeros((2, width, *recipe.grid)) for width in widths)
+    return {
+        manifest.MODEL: _graph(seeing, (example,), [IMAGES], [*names, *head]),
+        manifest.WHOLE: _graph(judging, whole, names, [MAP]),
+    }
+
+
+def _graph(module: nn.Module, examples: tuple[Tensor, ...], given: list[str], found: list[str]) -> bytes:
+    batch = {0: torch.export.Dim("n", min=1)}
+    shapes = tuple(batch for _ in examples)
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         program = torch.onnx.export(
-            network, (example,), input_names=[IMAGES], output_names=[MAP, EMBEDDING, LOGITS][: 3 if head else 1],
-            opset_version=OPSET, dynamic_shapes=({0: torch.export.Dim("n", min=1)},), dynamo=True,
+            module, examples, input_names=given, output_names=found, opset_version=OPSET,
+            dynamic_shapes=(shapes,) if isinstance(module, Judging) else shapes, dynamo=True,
             external_data=False, verbose=False,
         )  # fmt: skip
     buffer = io.BytesIO()

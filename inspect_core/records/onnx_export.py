@@ -1,4 +1,4 @@
-"""A recipe for the line, with its proof: the graph is made, run beside the app on every photo that can be found, and
+"""A recipe for the line, with its proof: its graphs are made, run beside the app on every photo that can be found, and
 written only when no verdict differs.
 """
 
@@ -27,8 +27,8 @@ from inspect_core.runner import PARTS, ExportedModel, Runner
 from inspect_core.runtime.progress import Report, stage, tell
 
 OTHER_PHOTO = "other"
-QUANTISED_WITH = 32
-"""Photos that tell the ranges of a network in whole numbers."""
+QUANTISED_WITH, QUANTISED_TILES = 32, 4
+"""Photos that tell the ranges of a network in whole numbers, and tiles of each."""
 
 
 class ExportError(ValueError):
@@ -87,7 +87,7 @@ def export(
     backbone = loaded_backbone(recipe.backbone, "cpu")
     tell(report, None, 0.0, "writing the graph, some ten seconds")
     files = recipe_file.files_of(recipe) if source is None else recipe_file.files_at(source)
-    files[manifest.MODEL] = _graph(recipe, backbone, check_images, bits)
+    files |= _graphs(recipe, backbone, check_images, bits)
     model = _model(files, recipe)
     compared = _compare(recipe, backbone, model, check_images, stage(report, 0.2, 0.9))
     parity = _parity(recipe, [row for row, _ in compared])
@@ -98,17 +98,28 @@ def export(
     return parity
 
 
-def _graph(recipe: Recipe, backbone: Backbone, check_images: Sequence[str | Path], bits: int) -> bytes:
-    content = line_network.exported(recipe, backbone)
+def _graphs(recipe: Recipe, backbone: Backbone, check_images: Sequence[str | Path], bits: int) -> dict[str, bytes]:
+    graphs = line_network.exported(recipe, backbone)
     if bits == 32:
-        return content
+        return graphs
     # Imported where it is used: the tools that make a graph smaller are wanted by few.
     from inspect_core.records.reduced_graph import with_eight_bit_network, with_half_weights
 
     if bits == 8:
         some = islice(_pictures(check_images, recipe.depth), QUANTISED_WITH)
-        content = with_eight_bit_network(content, [squash(picture.pixels, backbone.size) for _, picture in some])
-    return with_half_weights(content)
+        inputs = [image for _, picture in some for image in _inputs(picture.pixels, recipe)]
+        graphs[manifest.MODEL] = with_eight_bit_network(graphs[manifest.MODEL], inputs)
+    return {name: with_half_weights(content) for name, content in graphs.items()}
+
+
+def _inputs(pixels: np.ndarray, recipe: Recipe) -> Iterator[np.ndarray]:
+    """What the network sees of a photo: (H, W, 3) uint8, of a large one some of its tiles."""
+    if recipe.tiles is None:
+        yield squash(pixels, recipe.backbone.size)
+        return
+    picture, tiles = squash(pixels, recipe.tiles.size), recipe.tiles.tiles
+    for tile in tiles[:: -(-len(tiles) // QUANTISED_TILES)]:
+        yield recipe.tiles.cut(picture, tile)
 
 
 def _model(files: dict[str, bytes], recipe: Recipe) -> ExportedModel:
@@ -119,7 +130,7 @@ def _model(files: dict[str, bytes], recipe: Recipe) -> ExportedModel:
         if (part := parts[prefix]) is not None
         for name, value in part.arrays().items()
     }
-    return ExportedModel(files[manifest.MODEL], converted(json.loads(files[manifest.RECIPE])), arrays)
+    return ExportedModel(files, converted(json.loads(files[manifest.RECIPE])), arrays)
 
 
 def _compare(

@@ -4,6 +4,7 @@ import os
 import stat
 from pathlib import Path
 
+from inspect_core.images.manifests.listed import folder_of
 from inspect_core.methods.table import FIELDS
 from inspect_core.package import manifest
 from inspect_core.package.manifest import RecipeError
@@ -15,12 +16,14 @@ def check_place(path: str | Path, *, photos: Path | None = None) -> Path:
     """The place that `path` names, links in its folder resolved, when a recipe may be saved there.
 
     That is where nothing stands, or a whole recipe of this version of Loupe: a zip if the name ends in .zip, else a
-    folder. photos: the folder or zip that is taught from; the recipe may not be it, lie in it or hold it.
+    folder. photos: the folder, zip or list that is taught from; the recipe may not be it, lie in it or hold it, nor in
+    the folder of a list.
     Raises PlaceError for any other place and ValueError for a path that the system cannot look up.
     """
     path = workspace.usable(path)
     whole = path.name in ("", "..")
     place = Path(os.path.realpath(path)) if whole else Path(os.path.realpath(path.parent), path.name)
+    photos = photos and folder_of(photos)
     if photos is not None and (workspace.lies_in(place, photos) or workspace.lies_in(photos, place)):
         raise PlaceError(f"{place} is, holds or lies in the photos to be taught ({photos}); save the recipe elsewhere")
     check_folder(place)

@@ -68,7 +68,7 @@ def _prove_detector(recipe: Recipe, patches: Sequence[torch.Tensor]) -> None:
     errors = [joined_errors(views, patches, recipe.live)]
     for view, own in zip(views, patches, strict=True):
         errors += list(view.sweep(own, (view.start, view.row.top(view.detector)) if view.live else (0,)))
-    as_finite(image_score(to_pixels(np.stack(errors), recipe.backbone.size, sigma=SIGMA)), name="its score")
+    as_finite(image_score(to_pixels(np.stack(errors), recipe.map_size, sigma=SIGMA)), name="its score")
 
 
 def _vectors(rng: np.random.Generator, *shape: int) -> np.ndarray:

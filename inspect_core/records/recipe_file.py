@@ -19,6 +19,7 @@ from inspect_core.guard.model import Guard
 from inspect_core.images.alignment import Alignment
 from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
+from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA, SIGMA, largest_area
 from inspect_core.judge.local_scale import LocalScale
 from inspect_core.methods.table import ARRAYS, FIELDS, JOIN, METHODS, methods_of
@@ -136,6 +137,7 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
         "live": dict(recipe.live),
         "depth": recipe.depth and asdict(recipe.depth),
         "areas": recipe.areas and recipe.areas.params(),
+        "tiles": recipe.tiles and recipe.tiles.params(),
         "limits": asdict(recipe.limits),
         "score_direction": DIRECTION,
         "calibration": {"good": len(recipe.calibration), "note": note},
@@ -211,8 +213,12 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
     for view in views:
         if view.live and live[view.live] > view.row.top(view.detector):
             raise ValueError(f"live.{view.live} is {live[view.live]}, above {view.row.top(view.detector)} of the fit")
-    if not 1 <= live[AREA] <= largest_area(geometry["size"]):
-        raise ValueError(f"live.area is {live[AREA]}, outside 1..{largest_area(geometry['size'])} pixels of the map")
+    tiles = document["tiles"] and TilePlan.from_params(document["tiles"], geometry["size"])
+    if tiles is not None and list(tiles.grid) != geometry["grid"]:
+        raise ValueError(f"geometry.grid is {geometry['grid']}, and its tiles give {list(tiles.grid)}")
+    largest = largest_area(geometry["size"] if tiles is None else tiles.map_size)
+    if not 1 <= live[AREA] <= largest:
+        raise ValueError(f"live.area is {live[AREA]}, outside 1..{largest} pixels of the map")
     if not set(chosen["taps"]) >= {tap for view in views for tap in view.look.taps}:
         raise ValueError("a view looks at a tap that the backbone does not give")
     extras = {}
@@ -241,6 +247,7 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
         **extras,
         depth=document["depth"] and Depth(**document["depth"]),
         areas=areas,
+        tiles=tiles,
         digest=package.digest,
     )
 

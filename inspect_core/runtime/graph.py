@@ -7,16 +7,24 @@ from importlib import import_module
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 import onnxruntime
+from onnxruntime import InferenceSession
 
 _errors = import_module("onnxruntime.capi.onnxruntime_pybind11_state")  # it has no types to check against
 
 IMAGES, MAP, EMBEDDING, LOGITS = "images", "map", "embedding", "logits"
 """Names of the input and the outputs of an exported recipe."""
+
+
+def cells_of(views: int) -> list[str]:
+    """Names of what the graph of a tile gives and that of the whole photo takes, one for each view."""
+    return [f"cells_{number}" for number in range(views)]
+
+
 # ONNX Runtime has an exception for each of its states, and no common base.
 REFUSALS = tuple(kind for kind in vars(_errors).values() if isinstance(kind, type) and issubclass(kind, Exception))
 
 
-def session_of(content: bytes, *, threads: int | None = None) -> onnxruntime.InferenceSession:
+def session_of(content: bytes, *, threads: int | None = None) -> InferenceSession:
     """A session on the CPU for the graph of this content; several threads may run it.
 
     threads: for one image, None for as many as there are cores. Raises one of REFUSALS for what is no graph.
@@ -29,4 +37,4 @@ def session_of(content: bytes, *, threads: int | None = None) -> onnxruntime.Inf
     # A graph is one file: weights that it says lie elsewhere are looked for below this file, where nothing can be.
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", f"{__file__}/none")
     options.log_severity_level = 3
-    return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    return InferenceSession(content, options, providers=["CPUExecutionProvider"])

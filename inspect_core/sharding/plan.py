@@ -15,6 +15,7 @@ from inspect_core.features.backbones import Backbone, load
 from inspect_core.features.extraction import Look, Preparation
 from inspect_core.features.weights import needed_weights
 from inspect_core.images.alignment import Alignment
+from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.method import Patches
 from inspect_core.methods.table import METHODS
 from inspect_core.sharding.container import pack, unpack
@@ -44,6 +45,7 @@ def pack_preparation(preparation: Preparation) -> bytes:
         "engine": backbone.engine, "weights": backbone.weight_digest, "grid": preparation.grid,
         "nearest": preparation.nearest, "looks": [{"taps": look.taps, "pool": look.pool} for look in preparation.looks],
         "alignment": None if alignment is None else alignment.params(),
+        "tiles": preparation.tiles and preparation.tiles.params(),
     }  # fmt: skip
     return pack(facts, arrays)
 
@@ -76,7 +78,8 @@ def unpack_preparation(content: bytes, weights: bytes) -> Preparation:
         {name.removeprefix("alignment."): own for name, own in arrays.items() if name.startswith("alignment.")},
         facts["alignment"],
     )
-    return Preparation(backbone, tuple(facts["grid"]), looks, facts["nearest"], alignment)
+    tiles = facts["tiles"] and TilePlan.from_params(facts["tiles"], backbone.size)
+    return Preparation(backbone, tuple(facts["grid"]), looks, facts["nearest"], alignment, tiles)
 
 
 def pack_fit(fit: Fit, *, keep: bool) -> bytes:

@@ -74,7 +74,7 @@ def describe_shard(payload: bytes, preparation: bytes, weights: bytes) -> bytes:
     for sample in map(sample_of, facts["photos"]):
         try:
             pixels = read(sample.path, sample.depth).pixels
-            picture = prepared.picture(pixels)
+            picture = prepared.whole(pixels)
         except ImageError as error:
             unusable.damaged.append((sample.name, str(error)))
         except NotLocated as error:

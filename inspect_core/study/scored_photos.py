@@ -30,7 +30,8 @@ from inspect_core.package.fields import LARGEST
 from inspect_core.verdict import Limits, inspected
 from inspect_core.view import View
 
-BLOCK = 32
+BLOCK_PIXELS = 1 << 21
+"""Of maps that are ranked at once."""
 RANKINGS = 6
 """Kept of those computed last: a move asks for scores, for those that set the limit, and for both before it."""
 Which = int | slice | np.ndarray | list[int]
@@ -321,8 +322,9 @@ class ScoredPhotos:
         if ranked is None:
             count, errors = largest_area(self.size), errors_of()
             rows = [np.zeros((0, count), np.float32)]
-            for i in range(0, len(errors), BLOCK):
-                rows.append(largest_values(self._in_pixels(errors[i : i + BLOCK], which[i : i + BLOCK]), count))
+            block = max(1, BLOCK_PIXELS // math.prod(self.size))
+            for i in range(0, len(errors), block):
+                rows.append(largest_values(self._in_pixels(errors[i : i + block], which[i : i + block]), count))
             ranked = np.concatenate(rows)
             ranked.flags.writeable = False
         self._rankings[key] = ranked

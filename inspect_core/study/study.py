@@ -19,6 +19,7 @@ from inspect_core.images.depth import Depth
 from inspect_core.images.folders import Sample, Samples, Split, split
 from inspect_core.images.read import read
 from inspect_core.images.splitting import crossed
+from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA, largest_area
 from inspect_core.methods.method import Patches
 from inspect_core.methods.table import methods_of, parameters_of
@@ -47,10 +48,10 @@ class Study:
     take at the fit (k, ridge, gamma, M, sigma, q, m), their defaults otherwise; taps: for each method those of the
     backbone's taps that it sees, None: all of them see all. area: the smallest that counts, in pixels of the map.
     alignment: over whose reference photos are laid; those in which the part is not located are in `lost`, with the
-    reason by name. Photos that turn out damaged are left out and listed in `skipped` as (name, reason). nearest: repeat
-    coarse taps instead of interpolating; None does as the backbone was published. workers: go through the photos
-    instead of this process, and give the same to the bit. After `fit`, `scored` holds the calibrate, choose and judge
-    photos.
+    reason by name. tiles: how large photos are cut, which then says the grid too; None squashes them to the backbone's
+    size. Photos that turn out damaged are left out and listed in `skipped` as (name, reason). nearest: repeat coarse
+    taps instead of interpolating; None does as the backbone was published. workers: go through the photos instead of
+    this process, and give the same to the bit. After `fit`, `scored` holds the calibrate, choose and judge photos.
     Raises ValueError for no photo to learn from, an unknown method or parameter, and more memory than a fit may take.
     """
 
@@ -67,21 +68,24 @@ class Study:
         nearest: bool | None = None,
         area: int | None = None,
         alignment: Alignment | None = None,
+        tiles: TilePlan | None = None,
         seed: int = 0,
         workers: Workers | None = None,
     ):
         self.split = samples if isinstance(samples, Split) else split(samples, seed=seed)
         if not self.split.fit:
             raise ValueError("there is no good photo to learn from; add photos of good parts")
-        self.method, self.seed, self.store, self.area = method, seed, store, area
+        self.method, self.seed, self.store = method, seed, store
         self.methods = methods_of(method) if isinstance(method, str) else method
         self.given = dict(parameters or {})
-        self.parameters = parameters_of(self.methods, self.given)
-        if area is not None and not 1 <= area <= largest_area(backbone.size):
-            raise ValueError(f"area is {area}, outside 1..{largest_area(backbone.size)} pixels of the map")
+        self.parameters = parameters_of(self.methods, self.given, tiles)
         nearest = published_with_nearest(backbone.name) if nearest is None else nearest
         looks = looks_of(self.methods, self.parameters, backbone, taps, seed)
-        self.preparation = Preparation(backbone, grid, looks, nearest, alignment)
+        grid = grid if tiles is None else tiles.grid
+        self.preparation = Preparation(backbone, grid, looks, nearest, alignment, tiles)
+        self.area = self.preparation.default_area if area is None else area
+        if not 1 <= self.area <= largest_area(self.preparation.map_size):
+            raise ValueError(f"area is {area}, outside 1..{largest_area(self.preparation.map_size)} pixels of the map")
         shown = len(self.split.calibrate) + len(self.split.choose) + len(self.split.judge)
         costs = costs_of(self.methods, self.parameters, self.preparation, fit=len(self.split.fit), shown=shown)
         self.scored: ScoredPhotos | None = None
@@ -126,7 +130,7 @@ class Study:
             self._left_out |= {sample.name: left_out for sample in fold}
         shown = [("calibrate", s) for s in self.split.calibrate or [s for fold, _ in stand_ins for s in fold]]
         shown += [("choose", s) for s in self.split.choose] + [("judge", s) for s in self.split.judge]
-        scored = ScoredPhotos(views, self.preparation.grid, self.preparation.backbone.size, area=self.area)
+        scored = ScoredPhotos(views, self.preparation.grid, self.preparation.map_size, area=self.area)
         for photo, errors in self.looked(scored, shown, stage(progress, 0.85, 1.0), cancelled):
             scored = scored.with_errors(photo, errors)
         if scored.photos:
@@ -173,7 +177,7 @@ class Study:
         other = Study(
             self.split, now.backbone, self.store, method=self.method, parameters=self.given | dict(parameters),
             grid=now.grid, taps=[look.taps for look in now.looks], nearest=now.nearest, area=self.area,
-            alignment=now.alignment, seed=self.seed, workers=self._passes.workers,
+            alignment=now.alignment, tiles=now.tiles, seed=self.seed, workers=self._passes.workers,
         )  # fmt: skip
         if other.preparation.keys != now.keys:
             raise ValueError(f"parameters {dict(parameters)} need other features; make a new study of the photos")
@@ -294,11 +298,10 @@ class Study:
             replace(view, scales=self.results.scales(i, view.stops) | scored.scales(i, [view.value(in_force)]))
             for i, view in enumerate(self.results.views)
         )
-        note = f"learned from {len(self.split.fit)} good photos"
         provenance = Provenance(
             datetime.now(UTC).isoformat(timespec="seconds"), author, reason, parent,
             seeds={"split": self.seed, "detector": self.seed}, versions=library_versions(),
-            photos=str(self.split.fit[0].root), calibration_note=note,
+            photos=str(self.split.fit[0].root), calibration_note=self.split.note(),
         )  # fmt: skip
         return Recipe(
             product,
@@ -323,6 +326,7 @@ class Study:
             depth=self.depth,
             alignment=preparation.alignment,
             areas=areas,
+            tiles=preparation.tiles,
         )
 
     @property

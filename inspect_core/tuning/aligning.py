@@ -37,7 +37,7 @@ def on_alignment(study: Study, report: Report) -> tuple[str, ...]:
         return (*alignment.sentences(), *lost)
     photos = _evenly(study.split.fit, MOST_TRIED)
     try:
-        gain = measured(_pixels(photos, report), learn(_pixels(photos, report)), study.preparation)
+        gain = measured(_pixels(photos, report), learn(_pixels(photos, report)), study.preparation.untiled)
     except ValueError:  # there is nothing to align by
         return ()
     return (gain.sentence(),) if gain.pays else ()

@@ -56,7 +56,7 @@ def compare(
     with device_lock(backbone.device):
         study = Study(
             order.photos, backbone, store, method=methods, parameters=order.parameters, grid=order.grid, taps=taps,
-            area=order.area, alignment=order.alignment, seed=order.seed, workers=workers,
+            area=order.area, alignment=order.alignment, tiles=order.tiles, seed=order.seed, workers=workers,
         )  # fmt: skip
         read, tried_on, fitted = (0.2, 0.25, 0.4) if judged else (0.5, 0.6, 0.9)
         study.extract(stage(report, 0.0, read))
@@ -108,7 +108,7 @@ def _tried(trial: Trial, views: Mapping[str, View]) -> Looked:
 def _judged(study: Study, views: Mapping[str, View], report: Report) -> Looked:
     """The calibrate and judge photos with their errors under every method."""
     shown = [("calibrate", s) for s in study.split.calibrate] + [("judge", s) for s in study.split.judge]
-    seen = ScoredPhotos(list(views.values()), study.preparation.grid, study.preparation.backbone.size)
+    seen = ScoredPhotos(list(views.values()), study.preparation.grid, study.preparation.map_size)
     return study.looked(seen, shown, report)
 
 
@@ -116,7 +116,7 @@ def _scored(
     study: Study, detectors: Sequence[str], views: Mapping[str, View], looked: Looked
 ) -> dict[str, ScoredPhotos]:
     """The photos under every detector; a method that is part of several looks at each photo once."""
-    grid, size = study.preparation.grid, study.preparation.backbone.size
+    grid, size = study.preparation.grid, study.preparation.map_size
     found = {
         detector: ScoredPhotos([views[name] for name in methods_of(detector)], grid, size, area=study.area)
         for detector in detectors

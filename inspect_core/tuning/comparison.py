@@ -14,8 +14,10 @@ from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.trial import is_better
 from inspect_core.verdict import Limits
 
-DEFAULT = f"mahalanobis{JOIN}quadrics"
-CHEAP = (DEFAULT, "mahalanobis", f"mahalanobis{JOIN}corp", f"mahalanobis{JOIN}nearest")
+ALONE = "mahalanobis"
+"""What is taught without a comparison: of few photos, and of large photos in tiles."""
+DEFAULT = f"{ALONE}{JOIN}quadrics"
+CHEAP = (DEFAULT, ALONE, f"mahalanobis{JOIN}corp", f"mahalanobis{JOIN}nearest")
 """Candidates for a new folder, the preferred first."""
 ALL = (*CHEAP, f"mahalanobis{JOIN}kernel_pca", "corp", "cop", "kernel_pca", "quadrics", "nearest")
 SLOWEST = 0.02

@@ -1,20 +1,24 @@
 """What teaching will cost, said before it starts: measured on one photo here, then multiplied."""
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from inspect_core.features.extraction import Preparation
+from inspect_core.features.backbones import Backbone
+from inspect_core.features.extraction import Look, Preparation
 from inspect_core.features.store import Store
+from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.method import Costs
 from inspect_core.methods.table import METHODS, methods_in, methods_of, parameters_of
-from inspect_core.tuning.comparison import DEFAULT, quick
+from inspect_core.tuning.comparison import ALONE, DEFAULT, quick
 from inspect_core.tuning.trial import MOST_GOOD, PASTED
 from inspect_core.view import costs_of, looks_of, with_taps
 
-READING = 0.006
+READING, READING_PIXEL = 0.006, 1.2e-8
+"""Seconds that a photo takes to be read and squashed, and for each pixel of the working size when it has tiles."""
 SUGGESTING = 10.0
 RUNNING_APP = 700 << 20
 JUDGING, JUDGING_PHOTO = 2.0, 0.01
@@ -43,16 +47,17 @@ def forecast(
     fit: int,
     shown: int,
     store: Store,
+    tiles: TilePlan | None = None,
 ) -> Forecast:
     """The cost of teaching `fit` photos and scoring `shown` ones, from timing one grey photo on this machine.
 
     The photos to fit go through the network twice: for their patches, and as a whole for the product check. method
-    None: a comparison of the quick detectors comes first.
+    None: a comparison of the quick detectors comes first, but for large photos in tiles.
 
     Raises ValueError when the backbone cannot be loaded, a parameter is unknown, or teaching would take more memory
     than LARGEST_FIT.
     """
-    if method is None:
+    if method is None and tiles is None:
         first = forecast_comparison(
             backbone, quick(grid, parameters)[0], size=size, grid=grid, fit=fit, shown=0, store=store
         )
@@ -61,38 +66,52 @@ def forecast(
             store=store,
         )  # fmt: skip
         return replace(then, seconds=first.seconds + then.seconds, memory=max(first.memory, then.memory))
-    methods, chosen = methods_of(method), parameters_of(methods_of(method), parameters)
+    method = method or ALONE
+    methods, chosen = methods_of(method), parameters_of(methods_of(method), parameters, tiles)
     loaded, seen = with_taps(methods, backbone, taps=taps, size=size)
-    preparation = Preparation(loaded, grid, looks_of(methods, chosen, loaded, seen, 0))
+    preparation = _prepared(loaded, grid, looks_of(methods, chosen, loaded, seen, 0), tiles)
     costs = costs_of(methods, chosen, preparation, fit=fit, shown=shown)
     suggesting = SUGGESTING if len(methods) == 1 and METHODS[method].live == "q" else 0.0
-    return _forecast(preparation, costs, suggesting, photos=fit + shown, runs=2 * fit + shown, store=store)
+    return _forecast(preparation, costs, suggesting, photos=fit + shown, wholes=fit, store=store)
 
 
 def forecast_comparison(
     backbone: str, detectors: Sequence[str], *, size: tuple[int, int], grid: tuple[int, int], fit: int, shown: int,
-    store: Store,
+    store: Store, tiles: TilePlan | None = None,
 ) -> Forecast:  # fmt: skip
     """The cost of comparing detectors on `fit` photos and `shown` others; otherwise as `forecast`."""
     methods = methods_in(detectors)
-    chosen = parameters_of(methods, {})
+    chosen = parameters_of(methods, {}, tiles)
     loaded, seen = with_taps(methods, backbone, size=size)
-    preparation = Preparation(loaded, grid, looks_of(methods, chosen, loaded, seen, 0))
+    preparation = _prepared(loaded, grid, looks_of(methods, chosen, loaded, seen, 0), tiles)
     tried = min(fit, MOST_GOOD) + PASTED
     costs = costs_of(methods, chosen, preparation, fit=fit, shown=shown + tried)
     judging = len(detectors) * (JUDGING + JUDGING_PHOTO * shown)
-    return _forecast(preparation, costs, judging, photos=fit + shown, runs=fit + shown + PASTED, store=store)
+    return _forecast(preparation, costs, judging, photos=fit + shown, wholes=0, store=store)
+
+
+def _prepared(
+    backbone: Backbone, grid: tuple[int, int], looks: tuple[Look, ...], tiles: TilePlan | None
+) -> Preparation:
+    return Preparation(backbone, grid if tiles is None else tiles.grid, looks, tiles=tiles)
 
 
 def _forecast(
-    preparation: Preparation, costs: Costs, seconds: float, *, photos: int, runs: int, store: Store
+    preparation: Preparation, costs: Costs, seconds: float, *, photos: int, wholes: int, store: Store
 ) -> Forecast:
-    """photos: whose features are kept; runs: of the network; seconds: what comes on top."""
-    grey = np.full((*preparation.backbone.size, 3), 128, np.uint8)
-    preparation.features(grey)
+    """photos: whose features are kept; wholes: photos that the product check sees again; seconds: what comes on top.
+
+    One run of the network is timed; a photo takes as many as it has tiles, and those of the trial are further ones.
+    """
+    one = preparation.untiled
+    grey = np.full((*one.size, 3), 128, np.uint8)
+    one.features(grey)
     began = time.perf_counter()
-    preparation.features(grey)
-    seconds += costs.seconds + runs * (READING + time.perf_counter() - began)
+    one.features(grey)
+    run, tiles = time.perf_counter() - began, preparation.tiles
+    reading = READING if tiles is None else READING + READING_PIXEL * math.prod(tiles.size)
+    seconds += costs.seconds + (photos + PASTED) * (reading + run * (1 if tiles is None else len(tiles.tiles)))
+    seconds += wholes * (reading + run)
     disk = preparation.bytes_per_photo * photos
     engine = preparation.backbone.engine
     return Forecast(seconds, RUNNING_APP + costs.memory, disk, engine, store.would_fit(disk))

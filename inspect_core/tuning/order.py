@@ -7,6 +7,7 @@ from pathlib import Path
 from inspect_core.guard.model import WARN
 from inspect_core.images.alignment import Alignment
 from inspect_core.images.folders import Split
+from inspect_core.images.tiles import TilePlan
 
 NO_ALIGNMENT, RIGID, SIMILARITY = "none", "rigid", "similarity"
 ALIGN = {NO_ALIGNMENT: "As taken", RIGID: "Shifted and turned", SIMILARITY: "Shifted, turned, nearer or farther"}
@@ -21,8 +22,9 @@ class Order:
     among them is the largest value that can be tried. fixed: names of parameters that the user has chosen and no
     suggestion changes, a live one included. taps: for all methods, None: those each works best on. area: the smallest
     that counts, in pixels of the map, None: .2 % of it. align: one of ALIGN; alignment: what was learned for
-    it (`aligned`). weights: a file to use instead of the one found on this machine. guard: its mode, "off" for none.
-    notes: sentences on the photos, handed through.
+    it (`aligned`); tiles: how large photos are cut (`tiled`), whose grid replaces that of the order. weights: a file to
+    use instead of the one found on this machine. guard: its mode, "off" for none. notes: sentences on the photos,
+    handed through.
     """
 
     product: str
@@ -37,6 +39,7 @@ class Order:
     area: int | None = None
     align: str = NO_ALIGNMENT
     alignment: Alignment | None = None
+    tiles: TilePlan | None = None
     seed: int = 0
     guard: str = WARN
     fused_guard: bool = False

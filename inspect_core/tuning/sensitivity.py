@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from torch import Tensor
 
+from inspect_core.judge.anomaly_map import AREA
 from inspect_core.judge.metrics import aupro, auroc, fpr_at_tpr
 from inspect_core.methods.method import Detector
 from inspect_core.study.scored_photos import ScoredPhotos
@@ -90,7 +91,7 @@ def over_refits(
         chosen = dict(live) | {refit.live: stop_explaining(refit.detector, refit.stops, fraction)}
         views = [*scored.views[:view], refit, *scored.views[view + 1 :]]
         only = [replace(own, only=(own.value(chosen),)) for own in views]
-        other = ScoredPhotos(only, scored.grid, scored.size, areas=scored.areas)
+        other = ScoredPhotos(only, scored.grid, scored.size, area=scored.live[AREA], areas=scored.areas)
         for i, photo in enumerate(scored.photos):
             other = other.with_photo(photo, features_of(i))
             tell((i + 1) / photos)

@@ -13,13 +13,12 @@ from inspect_core.study.study import Study
 from inspect_core.study.workers import Workers
 from inspect_core.tuning.aligning import aligned, on_alignment
 from inspect_core.tuning.compare import compare
-from inspect_core.tuning.comparison import DEFAULT, quick
+from inspect_core.tuning.comparison import ALONE, DEFAULT, quick
 from inspect_core.tuning.guard_training import train_guard
 from inspect_core.tuning.order import Order
 from inspect_core.tuning.suggest import Suggestion, fit_as_suggested
 from inspect_core.view import with_taps
 
-ALONE = "mahalanobis"
 COMPARING = 0.6
 """Of the progress of teaching that compares first: the photos are read then, and stored."""
 MOST_COMPARED = 300
@@ -71,6 +70,7 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
         taps=seen,
         area=order.area,
         alignment=order.alignment,
+        tiles=order.tiles,
         seed=order.seed,
         workers=workers,
     )
@@ -108,6 +108,8 @@ def _with_detector(order: Order, store: Store, report: Report, workers: Workers 
     """The order with a detector named, and why it is that one; None when it was named before."""
     if order.method is not None:
         return order, None
+    if order.tiles is not None:
+        return replace(order, method=ALONE), "Large photos in tiles are learned position by position."
     photos = order.photos
     if not photos.calibrate and not crossed(photos.fit, photos.groups, seed=order.seed):
         return replace(order, method=ALONE), "Too few photos to compare detectors; the localized one needs fewest."

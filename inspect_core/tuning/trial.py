@@ -11,6 +11,7 @@ import numpy as np
 from scipy import stats
 from torch import Tensor
 
+from inspect_core.features.extraction import Preparation
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.pasted_defects import KINDS
 from inspect_core.images.placement import Placement
@@ -24,6 +25,8 @@ from inspect_core.view import View
 
 PASTED = 24
 MOST_GOOD = 60
+HELD_BYTES = 10**9
+"""Of the features of the good photos, which lie in memory: large photos are fewer."""
 CONFIDENCE = 0.95
 SHRINK = 4
 """Maps are read at every fourth pixel: they are smooth, and hundreds of them are compared."""
@@ -39,6 +42,7 @@ class Trial:
     photos: tuple[tuple[ScoredPhoto, tuple[Tensor, ...], np.ndarray | None], ...]
     grid: tuple[int, int]
     size: tuple[int, int]
+    area: int
     pasted: int
     held_out: bool
 
@@ -51,7 +55,7 @@ class Trial:
 
     def scored(self, views: Sequence[View]) -> ScoredPhotos:
         """Its photos under a detector."""
-        scored = ScoredPhotos(views, self.grid, self.size)
+        scored = ScoredPhotos(views, self.grid, self.size, area=self.area)
         for photo, features, _ in self.photos:
             scored = scored.with_photo(photo, features)
         return scored
@@ -90,8 +94,10 @@ def is_better(qualities: np.ndarray, than: np.ndarray, *, tried: int = 1) -> boo
 def make_trial(study: Study, progress: Report | None = None, cancelled: Cancel | None = None) -> Trial:
     """The trial of an extracted study. Raises ValueError when none of the good photos can be read any more."""
     pool = study.split.calibrate or study.split.fit
-    good = [pool[i] for i in np.unique(np.linspace(0, len(pool) - 1, MOST_GOOD).astype(int))]
-    size, photos, made = study.preparation.backbone.size, [], 0
+    preparation = study.preparation
+    held = max(PASTED // 2, HELD_BYTES // preparation.bytes_per_photo)
+    good = [pool[i] for i in np.unique(np.linspace(0, len(pool) - 1, min(MOST_GOOD, held)).astype(int))]
+    size, photos, made = preparation.map_size, [], 0
     for sample in good:
         if (found := study.scored_photo(sample, "calibrate")) is not None:
             photos.append((*found, None))
@@ -100,20 +106,30 @@ def make_trial(study: Study, progress: Report | None = None, cancelled: Cancel |
         sample = good[number * len(good) // PASTED if len(good) >= PASTED else number % len(good)]
         donor = good[(number + len(good) // 2) % len(good)]
         try:
-            pixels, other = (study.preparation.picture(read(one.path, one.depth).pixels) for one in (sample, donor))
+            pixels, other = (preparation.picture(read(one.path, one.depth).pixels) for one in (sample, donor))
         except (ImageError, NotLocated):
             continue
         rng = np.random.default_rng([study.seed, number])
-        pixels, mask = KINDS[number % len(KINDS)](pixels, rng, other)
-        photo = ScoredPhoto(f"pasted {number}", f"pasted {number}", size, "pasted", "choose", sample.path)
-        photos.append((photo, study.preparation.features(pixels, Placement(size)), mask_at(mask, _small(size))))
+        here, mask = _window(preparation, rng), np.zeros(preparation.size, bool)
+        pixels[here], mask[here] = KINDS[number % len(KINDS)](pixels[here], rng, other[here])
+        photo = ScoredPhoto(f"pasted {number}", f"pasted {number}", preparation.size, "pasted", "choose", sample.path)
+        features = preparation.features(pixels, Placement(preparation.size))
+        photos.append((photo, features, mask_at(mask, _small(size))))
         made += 1
     if not made:
         raise ValueError("none of the good photos can be read any more; check that they are still there")
     for sample in study.split.choose:
         if (found := study.scored_photo(sample, "choose")) is not None:
             photos.append((*found, _mask(found[0], size)))
-    return Trial(tuple(photos), study.preparation.grid, size, made, bool(study.split.calibrate))
+    return Trial(tuple(photos), preparation.grid, size, preparation.default_area, made, bool(study.split.calibrate))
+
+
+def _window(preparation: Preparation, rng: np.random.Generator) -> tuple[slice, slice]:
+    """Where a defect is pasted: in all of a photo that the network sees whole, in one tile's worth of a large one."""
+    free = [whole - seen for whole, seen in zip(preparation.size, preparation.backbone.size, strict=True)]
+    top, left = (int(rng.integers(most + 1)) if most else 0 for most in free)
+    height, width = preparation.backbone.size
+    return slice(top, top + height), slice(left, left + width)
 
 
 def _mask(photo: ScoredPhoto, size: tuple[int, int]) -> np.ndarray | None:

@@ -3,17 +3,15 @@
 Defect types are learned from these crops and known cases are compared by them, so both see what inspection sees.
 """
 
-import contextlib
-import hashlib
 from pathlib import Path
 
 import numpy as np
 import streamlit as st
 
 from inspect_core.defect_types.examples import boxes_of_mask
-from inspect_core.features.extraction import embed
+from inspect_core.features.embeddings import stored_embedding
 from inspect_core.features.store import Store
-from inspect_core.images.boxes import Box, cropped
+from inspect_core.images.boxes import Box
 from inspect_core.images.read import ImageError
 from inspect_core.judge.anomaly_map import regions, scale_region
 from inspect_core.similar.known_cases import picture_of
@@ -52,15 +50,10 @@ def embedding(taught: TaughtPart, position: int, box: Box | None) -> np.ndarray:
 
     Raises ImageError for a photo that can no longer be read.
     """
-    backbone, store = taught.preparation.backbone, _store(taught)
-    parts = (backbone.name, backbone.weight_digest, backbone.size, backbone.engine, box)
-    key = f"{taught.scored.photos[position].digest}-{hashlib.sha256(repr(parts).encode()).hexdigest()}-embedding"
-    kept = store.get(key, (backbone.embedding_width,))
-    if kept is None:
-        kept = embed(cropped(taught.pixels(position), box), backbone)
-        with contextlib.suppress(OSError):  # a full disk costs the time to look again, not the answer
-            store.put(key, kept)
-    return kept
+    preparation, digest = taught.preparation, taught.scored.photos[position].digest
+    return stored_embedding(
+        digest, lambda: taught.pixels(position), preparation.backbone, _store(taught), box, preparation.alignment
+    )
 
 
 def picture(taught: TaughtPart, position: int, box: Box | None) -> np.ndarray:

@@ -22,9 +22,9 @@ class Source:
     product: str
 
 
-def choose_folder(words: str, *, page: str = "") -> Source | None:
+def choose_folder(words: str, *, page: str = "", label: str = "Folder or zip") -> Source | None:
     """A path within the allowed roots. words: what the help says; page: put before the keys, unlike on other pages."""
-    path = folder_at("Folder or zip", key=f"{page}folder", persist_state="session", help=words)
+    path = folder_at(label, key=f"{page}folder", persist_state="session", help=words)
     return None if path is None else Source(path, path.stem)
 
 

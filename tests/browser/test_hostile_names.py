@@ -125,7 +125,7 @@ def test_no_page_is_led_astray(serve, open_page, hostile):
 
     page.get_by_role("link", name="Teach").click()
     page.get_by_text("Folder on this computer").click()
-    folder = page.get_by_role("textbox", name="Folder or zip")
+    folder = page.get_by_role("textbox", name="Folder, zip or list")
     folder.fill(f"/outside/{FIELD}")
     folder.press("Enter")
     expect(page.get_by_text("is outside the allowed folders")).to_be_visible()

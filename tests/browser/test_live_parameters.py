@@ -151,3 +151,42 @@ def test_a_photo_of_another_product_is_told_of_above_the_verdict_and_stopped(ben
     page.get_by_role("button", name="Next part", exact=True).click()
     expect(verdict).to_have_text("✓ Accept")
     expect(alarm).to_be_hidden()
+
+
+def test_areas_are_drawn_by_mouse_and_by_keys_and_what_cannot_be_is_said(bench):
+    page = bench("kernel_pca")
+    page.set_viewport_size({"width": 1280, "height": 2400})
+    start = look(page)
+    page.get_by_text("Areas", exact=True).click()
+    picture = page.locator(".areas svg")
+    expect(picture).to_be_visible()
+
+    def drag(*shares):
+        box = picture.bounding_box()
+        points = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in shares]
+        page.mouse.move(*points[0])
+        page.mouse.down()
+        for point in points[1:]:
+            page.mouse.move(*point)
+        page.mouse.up()
+
+    page.get_by_role("button", name="Ignore here", exact=True).click()
+    drag((0.02, 0.3), (0.5, 0.5), (0.98, 0.98))
+    expect(page.locator(".list li")).to_have_text(re.compile("^1. Ignore here"))
+    wait_for(page, lambda seen: seen.overlay != start.overlay and seen.histogram != start.histogram)
+
+    page.get_by_role("button", name="Stricter here", exact=True).click()
+    for key in ("Shift+ArrowDown", "Shift+ArrowDown", "Shift+ArrowDown", " ", "Shift+ArrowDown", " ", "Shift+ArrowLeft",
+                " ", "Enter"):  # fmt: skip
+        page.keyboard.press(key)
+    expect(page.locator(".list li")).to_have_count(2)
+    expect(page.get_by_label(re.compile("limit there"))).to_have_value("50")
+
+    page.get_by_role("button", name="Ignore here", exact=True).click()
+    drag((0.002, 0.002), (0.5, 0.5), (0.998, 0.998))
+    expect(page.get_by_role("alert").filter(has_text=re.compile(r"leave \d+ pixels"))).to_be_visible()
+    for left in (2, 1, 0):
+        page.locator(".list button").first.click()
+        expect(page.locator(".list li")).to_have_count(left)
+    wait_for(page, lambda seen: seen.score == start.score and seen.histogram == start.histogram)
+    assert page.get_by_test_id("stException").count() == 0

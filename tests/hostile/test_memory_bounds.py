@@ -31,6 +31,7 @@ def of_gaussians(grid: tuple[int, int], k: int, d: int = 400, size: tuple[int, i
     document = {
         "geometry": {"grid": list(grid), "size": list(size)},
         "views": [{"name": "mahalanobis", "scales": []}], "guard": None, "gallery": None, "kinds": None,
+        "alignment": None, "areas": None, "tiles": None,
     }  # fmt: skip
     header = {
         "view0.projection": ("F32", (d, k)),

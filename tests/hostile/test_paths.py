@@ -135,7 +135,7 @@ def test_odd_paths_are_refused_by_the_functions_behind_the_pages(tmp_path, what)
             load(path)
     with pytest.raises(ValueError, match=r"; "):
         inside(path, [tmp_path / "elsewhere"])
-    assert isinstance(panels._fingerprint(path), str)
+    assert isinstance(panels.fingerprint(path), str)
 
 
 def test_paths_that_the_system_cannot_take_at_all(tmp_path):
@@ -204,7 +204,7 @@ def test_folders_1500_deep(recipe, deep, tmp_path, refused):
     assert "folders deep; move it up" in refused("inspect", tmp_path / "recipe.zip", deep)
     (deep / "0.png").unlink()
     assert "folders deep; move it up" in refused("fit", deep, "--out", "r")
-    assert isinstance(panels._fingerprint(deep), str)
+    assert isinstance(panels.fingerprint(deep), str)
     photo(deep / "0.png")
 
 

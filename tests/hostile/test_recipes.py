@@ -81,7 +81,7 @@ def test_no_recipe_there(tmp_path):
         load(tmp_path / "gone")
 
 
-@pytest.mark.parametrize("version", [1, 5, "2", None])
+@pytest.mark.parametrize("version", [1, 6, "2", None])
 def test_a_wrong_schema_version(folder, version):
     edit(folder, schema=version)
     with pytest.raises(RecipeError, match="schema version"):

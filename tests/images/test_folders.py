@@ -167,7 +167,7 @@ def test_nothing_to_teach_from(tmp_path):
     with pytest.raises(ScanError, match="is empty"):
         scan(tmp_path)
     (tmp_path / "notes.txt").write_text("x")
-    with pytest.raises(ScanError, match="neither a folder nor a zip"):
+    with pytest.raises(ScanError, match="neither a folder, a zip archive nor a list"):
         scan(tmp_path / "notes.txt")
     save(tmp_path, "scratch/a.png")
     with pytest.raises(ScanError, match=r"no good images, only scratch; put the good ones into a folder named good"):

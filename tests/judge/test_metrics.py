@@ -9,7 +9,7 @@ import pytest
     [
         ("inspect_core.judge.metrics", {"judge"}),
         ("inspect_core.judge.limits", {"judge"}),
-        ("inspect_core.verdict", {"judge", "verdict"}),
+        ("inspect_core.verdict", {"images", "judge", "runtime", "verdict"}),
     ],
 )
 def test_judging_needs_no_torch_no_streamlit_and_no_other_folder(module, folders):

@@ -140,7 +140,7 @@ def test_paths_that_lead_nowhere_or_to_no_file_say_so_at_once(open_app, no_first
         ("~nosuchuser/x", "cannot be used"),
         ("n" * 5000, "cannot be used"),
         (tmp_path / "loop", "does not exist"),
-        (tmp_path / "pipe.zip", "neither a folder nor a zip"),
+        (tmp_path / "pipe.zip", "neither a folder, a zip archive nor a list"),
     ):
         choose_folder(app, path)
         assert any(words in error.value for error in app.error), [error.value for error in app.error]

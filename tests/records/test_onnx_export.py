@@ -51,7 +51,7 @@ def test_the_line_says_what_the_app_says(small_recipe, small_backbone, product, 
 
 def test_the_graph_is_plain_and_takes_any_batch(small_recipe, small_backbone, product):
     recipe = small_recipe(JOINED)
-    content = line_network.exported(recipe, small_backbone)
+    content = line_network.exported(recipe, small_backbone)[manifest.MODEL]
     graph = onnx.load_from_string(content)
     assert [(opset.domain, opset.version) for opset in graph.opset_import] == [("", line_network.OPSET)]
     assert not any(tensor.external_data for tensor in graph.graph.initializer)
@@ -65,7 +65,7 @@ def test_the_graph_is_plain_and_takes_any_batch(small_recipe, small_backbone, pr
 def test_only_what_is_in_force_is_stored(small_recipe, small_backbone):
     recipe = small_recipe("mahalanobis")
     few = replace(recipe, live=recipe.live | {"k": 2})
-    whole, trimmed = (len(line_network.exported(each, small_backbone)) for each in (recipe, few))
+    whole, trimmed = (len(line_network.exported(each, small_backbone)[manifest.MODEL]) for each in (recipe, few))
     places, row = 8 * 12, 4
     assert whole - trimmed > 0.9 * places * row * (8 * 8 - 2 * 2)
 
@@ -107,8 +107,8 @@ def test_an_export_that_would_flip_a_verdict_is_refused(small_recipe, product, t
     recipe = small_recipe("cop")
     scores = sorted(row.score for row in recipe.judged)
     between = replace(recipe, limits=Limits(*2 * [(scores[2] + scores[3]) / 2]))
-    other = line_network.exported(small_recipe("pca"), onnx_export.loaded_backbone(None, "cpu"))
-    monkeypatch.setattr(line_network, "exported", lambda *_: other)
+    others = line_network.exported(small_recipe("pca"), onnx_export.loaded_backbone(None, "cpu"))
+    monkeypatch.setattr(line_network, "exported", lambda *_: others)
     before = tree(tmp_path)
     with pytest.raises(ExportError, match=r"photos would get another verdict on the line.*nothing was written"):
         exported(between, tmp_path / "line")
@@ -118,8 +118,8 @@ def test_an_export_that_would_flip_a_verdict_is_refused(small_recipe, product, t
 def test_a_score_that_differs_is_refused_though_no_verdict_does(small_recipe, tmp_path, monkeypatch):
     recipe = replace(small_recipe("mahalanobis"), limits=Limits(1e3, 1e3))
     near = replace(recipe, live=recipe.live | {"k": 6})
-    graph = line_network.exported(near, onnx_export.loaded_backbone(None, "cpu"))
-    monkeypatch.setattr(line_network, "exported", lambda *_: graph)
+    graphs = line_network.exported(near, onnx_export.loaded_backbone(None, "cpu"))
+    monkeypatch.setattr(line_network, "exported", lambda *_: graphs)
     monkeypatch.setattr(golden, "TOLERANCE", 1e-9)
     with pytest.raises(ExportError, match=r"the score of .* would differ by"):
         exported(recipe, tmp_path / "line")
@@ -154,7 +154,7 @@ def test_fewer_bits_pass_the_same_proof_or_are_refused(small_recipe, tmp_path, b
 
 def test_openvino_reads_the_same_file(small_recipe, small_backbone):
     openvino = pytest.importorskip("openvino", reason="OpenVINO is not installed here")
-    content = line_network.exported(small_recipe(JOINED), small_backbone)
+    content = line_network.exported(small_recipe(JOINED), small_backbone)[manifest.MODEL]
     core = openvino.Core()
     model = core.compile_model(core.read_model(content), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
     image = np.random.default_rng(0).integers(0, 255, (1, 64, 96, 3), np.uint8)

@@ -64,9 +64,11 @@ OURS = {
     "recipes/releasing": {"ICONS.get(state, '')", "label", "words"},
     "similar/panels": {"defect_types.count(kind)"},
     "teach/panels": {
-        "DETECTORS[key][0]", "GUARD_SCORES.get", "METHODS[key].reference", "METHODS[key].title", "expected.engine", "n",
-        "side", "words",
+        "ALIGN.get", "DETECTORS[key][0]", "GUARD_SCORES.get", "METHODS[key].reference", "METHODS[key].title",
+        "expected.engine", "n", "side", "words",
     },
+    "teach/first_look_panel": {"counts[topic]", "list(counts)", "seen.unlike", "topic[0].upper()", "topic[1:]"},
+    "ui/photo_source": {"label"},
 }  # fmt: skip
 SAFE_CALLS = {"plain", "shell.plain", "counted", "duration", "shell.duration", "int", "len"}
 

@@ -37,16 +37,15 @@ class Conveyor:
         turned = tuple(Light(light.azimuth + turn, light.elevation, light.colour, light.size) for light in lights)
         return turned, float(1 + self.light * rng.uniform(-1, 1))
 
+    def lay_under(self, scene: Scene, rng: np.random.Generator) -> None:
+        """Put a ribbed belt in place of what lies out of focus behind the part, at whatever place it has run to."""
+        behind = ramp(scene.depth, 0.8, 1.0)
+        along = np.arange(CANVAS, dtype=np.float32)[:, None] + rng.uniform(0, _RIB)
+        ribs = np.broadcast_to(0.5 + 0.5 * np.sin(2 * np.pi * along / _RIB), (CANVAS, CANVAS)).astype(np.float32)
+        grain = smooth_noise(rng, _ROUGHNESS)
+        scene.paint(behind, diffuse=(0.030, 0.040, 0.048), specular=(0.02, 0.02, 0.02), rough=0.4)
+        scene.diffuse *= 1 + behind * np.clip(0.9 * (ribs - 0.5) + 0.25 * grain, -0.9, 2)
+
 
 RIGID = Conveyor()
 SCALED = Conveyor(scale=0.03)
-
-
-def lay_belt(scene: Scene, rng: np.random.Generator) -> None:
-    """Put a ribbed belt in place of what lies out of focus behind the part, at whatever place it has run to."""
-    behind = ramp(scene.depth, 0.8, 1.0)
-    along = np.arange(CANVAS, dtype=np.float32)[:, None] + rng.uniform(0, _RIB)
-    ribs = np.broadcast_to(0.5 + 0.5 * np.sin(2 * np.pi * along / _RIB), (CANVAS, CANVAS)).astype(np.float32)
-    grain = smooth_noise(rng, _ROUGHNESS)
-    scene.paint(behind, diffuse=(0.030, 0.040, 0.048), specular=(0.02, 0.02, 0.02), rough=0.4)
-    scene.diffuse *= 1 + behind * np.clip(0.9 * (ribs - 0.5) + 0.25 * grain, -0.9, 2)

@@ -16,7 +16,7 @@ from scipy import ndimage
 from inspect_core.images.synthetic import flange, linen
 from inspect_core.images.synthetic.board import board
 from inspect_core.images.synthetic.camera import SIZE, Camera, photograph
-from inspect_core.images.synthetic.conveyor import ROOM, Conveyor, lay_belt
+from inspect_core.images.synthetic.conveyor import ROOM, Conveyor
 from inspect_core.images.synthetic.scene import Pose, Scene, radiance
 
 _MODULES: dict[str, ModuleType] = {"flange": flange, "linen": linen, "board": board}
@@ -152,7 +152,7 @@ def _shoot(
         gain *= light
     scene = module.build(laid, part, defect, index * _GOLDEN % 1, harm)
     if conveyor is not None:
-        lay_belt(scene, moving)
+        conveyor.lay_under(scene, moving)
     balance = 1 + np.clip(exposure.normal(0, 0.003, 3), -0.006, 0.006)
     camera = Camera(exposure=tuple(gain * balance), blur=0.5 + 0.06 * exposure.random())
     return photograph(radiance(scene, laid, lights, module.SKY), scene.depth, camera, noise), scene

@@ -6,6 +6,7 @@ from functools import partial
 import streamlit as st
 
 from inspect_core.images.read import ImageError
+from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.table import title_of
 from inspect_core.plots import comparison as plots
 from inspect_core.runtime.jobs import Busy
@@ -31,7 +32,12 @@ def start(order: Order) -> None:
     words = "Choose at least one detector."
     if detectors:
         shown = len(order.photos.calibrate) + len(order.photos.choose) + len(order.photos.judge)
-        seconds = _forecast(order.backbone, order.size, order.grid, tuple(detectors), len(order.photos.fit), shown)
+        fit = len(order.photos.fit)
+        try:
+            seconds = _forecast(order.backbone, order.size, order.grid, order.tiles, tuple(detectors), fit, shown)
+        except ValueError as error:
+            st.error(f"{shell.plain(error)}; or compare fewer detectors.", icon=":material/error:")
+            return
         words = (
             f"Takes about {shell.duration(seconds)} on this machine: every method is fitted once to "
             f"{len(order.photos.fit)} good photos and scores {shown} others. You can go on meanwhile."
@@ -150,8 +156,9 @@ def _scores(comparison: Comparison) -> None:
 
 @st.cache_data(max_entries=32, show_spinner="Timing one photo…")
 def _forecast(
-    backbone: str, size: tuple[int, int], grid: tuple[int, int], detectors: tuple[str, ...], fit: int, shown: int
-) -> float:
+    backbone: str, size: tuple[int, int], grid: tuple[int, int], tiles: TilePlan | None, detectors: tuple[str, ...],
+    fit: int, shown: int,
+) -> float:  # fmt: skip
     return forecast_comparison(
-        backbone, detectors, size=size, grid=grid, fit=fit, shown=shown, store=teaching.feature_store()
+        backbone, detectors, size=size, grid=grid, tiles=tiles, fit=fit, shown=shown, store=teaching.feature_store()
     ).seconds

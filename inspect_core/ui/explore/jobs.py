@@ -143,18 +143,17 @@ def local_spectrum(taught: TaughtPart, detector: Any) -> LocalSpectrum:
 
 def compare_embeddings(taught: TaughtPart, width: int, job: Job) -> tuple[LocalSpectrum, LocalSpectrum]:
     """Spectra of good photos under mixed (semi-orthogonal) and under sampled channels, as wide as the fitted ones."""
-    samples = taught.study.split.fit[:LEARNED_FROM]
+    samples, preparation = taught.study.split.fit[:LEARNED_FROM], taught.preparation.untiled
 
     def photos():
         for done, sample in enumerate(samples):
             job.report(0.8 * done / len(samples), f"reading photo {done + 1} of {len(samples)}")
             try:
-                yield taught.preparation.picture(read(sample.path, sample.depth).pixels)
+                yield preparation.picture(read(sample.path, sample.depth).pixels)
             except (ImageError, NotLocated):
                 continue  # named among the notes of the fit
         job.report(0.8, "comparing spectra")
 
-    preparation = taught.preparation
     with device_lock(preparation.backbone.device):
         return spectra.compare_embeddings(
             photos(), preparation.backbone, k=width, grid=preparation.grid, nearest=preparation.nearest,
@@ -171,4 +170,4 @@ def features(taught: TaughtPart, position: int) -> tuple[Tensor, ...]:
 
 def _embedding(taught: TaughtPart, position: int) -> Tensor:
     preparation, placement = taught.preparation, taught.scored.photos[position].placed
-    return preparation.backbone.embed(preparation.picture(taught.photo(position), placement)[None])
+    return preparation.backbone.embed(preparation.whole(taught.photo(position), placement)[None])

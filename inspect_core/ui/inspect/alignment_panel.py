@@ -26,7 +26,7 @@ def show(taught: TaughtPart, position: int, pixels: np.ndarray) -> None:
             return
         st.markdown(_in_words(located))
         for sentence in alignment.sentences():
-            st.caption(sentence)
+            st.caption(shell.plain(sentence))
         part = st.slider(
             "Reference on the left, this part on the right", 0, 100, 50, format="%d %%", key=f"wipe-{taught.id}",
             help="Move it to see whether the part lies exactly over the reference: edges must not jump.",

@@ -11,6 +11,7 @@ from itertools import count
 import numpy as np
 
 from inspect_core.images.areas import Areas
+from inspect_core.judge.anomaly_map import AREA
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
@@ -102,7 +103,7 @@ class Run:
             refit = View(fitted.views[view].method, detector, fitted.views[view].look)
             views = [*fitted.views[:view], refit, *fitted.views[view + 1 :]]
             begin = self.begin if self.begin is not None else stop_explaining(detector, refit.stops, fraction)
-            self.scored = ScoredPhotos(views, fitted.grid, fitted.size, areas=self.areas)
+            self.scored = ScoredPhotos(views, fitted.grid, fitted.size, area=fitted.live[AREA], areas=self.areas)
             self.live = self._model_live | {refit.live: self.scored.stop_of(refit.live, begin)}
             while self._to_do and not self._stop.is_set():
                 position = self._to_do.popleft()

@@ -113,7 +113,7 @@ def _open(recipe: Recipe) -> None:
         st.error(shell.plain(error), icon=":material/error:")
         return
     views = [replace(view, only=(view.value(recipe.live),)) for view in recipe.views]
-    scored = ScoredPhotos(views, recipe.grid, recipe.backbone.size, area=recipe.live[AREA], areas=recipe.areas)
+    scored = ScoredPhotos(views, recipe.grid, recipe.map_size, area=recipe.live[AREA], areas=recipe.areas)
     taught = taught_part.TaughtPart(
         recipe.product,
         scored,

@@ -24,6 +24,8 @@ from inspect_core.images.folders import (
     ungrouped,
 )
 from inspect_core.images.listing import walk
+from inspect_core.images.manifests.listed import folder_of
+from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.quadrics import MOST as QUADRICS
 from inspect_core.methods.table import JOIN, METHODS, OFFERED, methods_of
 from inspect_core.tuning.forecast import Forecast, forecast
@@ -31,9 +33,13 @@ from inspect_core.tuning.order import ALIGN, Order
 from inspect_core.ui import shell, weights_panel
 from inspect_core.ui.photo_source import FOLDER, UPLOAD, Source, choose_folder, choose_upload
 from inspect_core.ui.teach import teaching
+from inspect_core.ui.teach.tiles_panel import choose_tiles
 
 SAMPLE = "Sample part"
-LAYOUTS = "Any layout: only good photos; sub-folders good and one for each defect type; or the MVTec AD layout."
+LAYOUTS = (
+    "Any layout: only good photos; sub-folders good and one for each defect type; or the MVTec AD layout. Or a list "
+    "beside the photos: a manifest of Lookout for Vision, annotations of COCO, or a CSV of file and label."
+)
 MAX_LISTED = 12
 COMPARED, JOINED = "compared", "joined"
 DETECTORS = {
@@ -57,14 +63,21 @@ def choose_photos() -> Source | None:
         key="photos_from",
         persist_state="session",
     )
-    return {SAMPLE: _choose_sample, FOLDER: partial(choose_folder, LAYOUTS), UPLOAD: choose_upload}[way]()
+    return {
+        SAMPLE: _choose_sample,
+        FOLDER: partial(choose_folder, LAYOUTS, label="Folder, zip or list"),
+        UPLOAD: choose_upload,
+    }[way]()
 
 
-def look(source: Source) -> Samples | None:
-    """What was found, as a table, with every warning and every skipped photo; None when nothing can be taught."""
+def look(source: Source, key: str) -> Samples | None:
+    """What was found, as a table, with every warning and every skipped photo; None when nothing can be taught.
+
+    key: the files' `fingerprint`.
+    """
     try:
         with st.spinner("Looking at the photos…", show_time=True):
-            samples = _scan(str(source.path), _fingerprint(source.path))
+            samples = _scan(str(source.path), key)
     except (ScanError, OSError) as error:
         st.error(shell.plain(error), icon=":material/error:")
         return None
@@ -147,6 +160,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         help="Parts that do not always lie the same way are located in each photo and laid over a reference, which is "
         "learned from the good photos. A part that is not found is never accepted.",
     )  # fmt: skip
+    above = st.container()
     with st.expander("Settings"):
         left, right = st.columns(2)
         backbone = left.selectbox(
@@ -162,11 +176,14 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         size = left.select_slider(
             "Image size", [128, 192, 256, 320, 384, 448, 512], 256, key="size", format_func=_pixels
         )
+        with above:
+            tiles = choose_tiles(photos.fit, (size, size))
         grid = right.select_slider(
             "Patch grid", [16, 32, 64], 32, key="grid", format_func=lambda n: f"{n} × {n} patches",
+            disabled=tiles is not None,
             help="A finer grid shows smaller defects; each step takes four times the memory.",
         )  # fmt: skip
-        parameters = _parameters(method)
+        parameters = _parameters(method, tiles)
         guard_scores = st.segmented_control(
             "Product check", GUARD_SCORES, default=ALONE, format_func=GUARD_SCORES.get, required=True,
             key="guard_scores", help="Is this the product that was taught? Judged by the features of the whole photo, "
@@ -179,7 +196,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         return None
     return Order(
         name.strip(), photos, backbone, taps, (size, size), (grid, grid), method, parameters,
-        align=align, seed=seed, notes=notes, fused_guard=guard_scores == FUSED,
+        align=align, tiles=tiles, seed=seed, notes=notes, fused_guard=guard_scores == FUSED,
     )  # fmt: skip
 
 
@@ -189,7 +206,7 @@ def show_forecast(order: Order) -> None:
         photos = order.photos
         expected = _forecast(order.backbone, order.taps, order.size, order.grid, order.method,
                              tuple(sorted(order.parameters.items())), len(photos.fit),
-                             len(photos.calibrate) + len(photos.choose) + len(photos.judge))  # fmt: skip
+                             len(photos.calibrate) + len(photos.choose) + len(photos.judge), order.tiles)  # fmt: skip
     except (ValueError, OSError) as error:
         st.error(shell.plain(error), icon=":material/error:")
         st.stop()
@@ -201,15 +218,16 @@ def show_forecast(order: Order) -> None:
         st.caption("The features of all photos do not fit into the store; photos to learn from are read one by one.")
 
 
-def _parameters(method: str | None) -> dict[str, float]:
+def _parameters(method: str | None, tiles: TilePlan | None) -> dict[str, float]:
     """The parameters of the fit that are asked for; none while the detector is still to be chosen."""
     if method is None:
         return {}
     defaults = {name: value for own in methods_of(method) for name, value in METHODS[own].defaults.items()}
     chosen: dict[str, float] = {}
     if "k" in defaults:
+        most, usual = (200, int(defaults["k"])) if tiles is None else (tiles.largest_k // 10 * 10, tiles.k)
         chosen["k"] = st.slider(
-            "k, at most", 10, 200, int(defaults["k"]), step=10, key="fit_k",
+            "k, at most", 10, min(most, 200), usual // 10 * 10, step=10, key="fit_k" if tiles is None else "tiled_k",
             help="Mixed features kept at every place. Every smaller k can be tried live afterwards.",
         )  # fmt: skip
     if "components" in defaults:
@@ -242,12 +260,13 @@ def _choose_sample() -> Source | None:
     return Source(teaching.SAMPLES / name, name.replace("_", " "))
 
 
-def _fingerprint(path: Path) -> str:
-    """Changes when a file below `path` appears, vanishes, or is written: the key of what was found."""
-    digest = hashlib.sha256()
+def fingerprint(path: Path) -> str:
+    """Changes when a file below `path`, or beside a list, comes, goes or is written: the key of what was found."""
+    digest = hashlib.sha256(os.fsencode(path))
     with contextlib.suppress(OSError):  # `scan` says what is wrong
-        for name, _ in islice(walk(path), MAX_FILES) if path.is_dir() else [("", None)]:
-            entry = path / name
+        folder = folder_of(path)
+        for name, _ in islice(walk(folder), MAX_FILES) if folder.is_dir() else [("", None)]:
+            entry = folder / name
             if entry.is_file():
                 facts = entry.stat()
                 digest.update(b"%s|%d|%d\n" % (os.fsencode(entry), facts.st_size, facts.st_mtime_ns))
@@ -261,10 +280,10 @@ def _scan(path: str, fingerprint: str) -> Samples:
 
 @st.cache_data(max_entries=32, show_spinner="Timing one photo…")
 def _forecast(backbone: str, taps: str | None, size: tuple[int, int], grid: tuple[int, int], method: str | None,
-              parameters: tuple, fit: int, shown: int) -> Forecast:  # fmt: skip
+              parameters: tuple, fit: int, shown: int, tiles: TilePlan | None) -> Forecast:  # fmt: skip
     return forecast(
         backbone, taps=taps, size=size, grid=grid, method=method, parameters=dict(parameters), fit=fit, shown=shown,
-        store=teaching.feature_store(),
+        tiles=tiles, store=teaching.feature_store(),
     )  # fmt: skip
 
 

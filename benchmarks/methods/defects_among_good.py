@@ -1,0 +1,144 @@
+"""Defects among the good photos: does the first look show them, and what does it cost not to leave them out?
+
+python -m benchmarks.methods.defects_among_good [NAME=FOLDER ...] [--store FOLDER]
+2, 5 and 10 % of defects are mixed in among the good photos to learn from, with several seeds; the judge photos are the
+same at every share. Measured: how many of them come among the first photos of the look, and the detector fitted as it
+is, robustly (first seed alone), without the defects that a user finds who goes through the first fifth of the look's
+list, and without any. Folders are in MVTec AD layout; the sample parts without any.
+"""
+
+import argparse
+import json
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.measure import RESULTS, write
+from inspect_core.features.backbones import Backbone
+from inspect_core.features.store import Store
+from inspect_core.images.folders import scan, split
+from inspect_core.images.samples import GOOD, Samples
+from inspect_core.images.splitting import Split
+from inspect_core.judge.metrics import auroc
+from inspect_core.methods.table import methods_of
+from inspect_core.runtime import workspace
+from inspect_core.study.scored_photos import ScoredPhotos
+from inspect_core.study.study import Study
+from inspect_core.tuning.comparison import DEFAULT
+from inspect_core.tuning.first_look import FirstLook, first_look
+from inspect_core.tuning.order import Order
+from inspect_core.view import with_taps
+
+SAMPLES = Path(__file__).parents[2] / "sample_data"
+SHARES = (0.02, 0.05, 0.1)
+SEEDS = (0, 1, 2)
+GONE_THROUGH = 0.2
+"""Of the look's list, which a user goes through."""
+
+
+def mixed(samples: Samples, share: float, seed: int) -> tuple[Samples, frozenset[str]]:
+    """The photos with defects mixed in among the good ones, and the names of these."""
+    taught = [sample for sample in samples.good if sample.part_of != "test"]
+    order = np.random.default_rng(seed).permutation(len(samples.defects))
+    count, most = (max(1, round(one * len(taught))) for one in (share, max(SHARES)))
+    hidden = [replace(samples.defects[i], kind=GOOD, mask=None, part_of="train", group=None) for i in order[:count]]
+    judged = [sample for sample in samples.good if sample.part_of == "test"]
+    defects = tuple(samples.defects[i] for i in order[most:])
+    return replace(samples, good=(*taught, *hidden, *judged), defects=defects), frozenset(
+        sample.name for sample in hidden
+    )
+
+
+def shown(look: FirstLook, hidden: frozenset[str]) -> tuple[dict, frozenset[str]]:
+    """Figures of the look, and the hidden defects that a user finds who goes through a part of it."""
+    order = [seen.sample.name in hidden for seen in look.photos]
+    places, found = np.flatnonzero(order), [bool(seen.findings) for seen in look.photos]
+    through, count = round(GONE_THROUGH * len(order)), len(hidden)
+    figures = {
+        "hidden": count,
+        "photos": len(order),
+        "among_first_n": int(sum(order[:count])),
+        "among_first_2n": int(sum(order[: 2 * count])),
+        "among_first_fifth": int(sum(order[:through])),
+        "good_before_half": int(places[(count - 1) // 2]) - (count - 1) // 2,
+        "good_before_last": int(places[-1]) - (count - 1),
+        "hidden_said": int(sum(np.array(order) & found)),
+        "good_said": int(sum(~np.array(order) & found)),
+    }
+    return figures, frozenset(seen.sample.name for seen in look.photos[:through] if seen.sample.name in hidden)
+
+
+def without(photos: Split, names: frozenset[str]) -> Split:
+    """The split without these photos to learn from and to set limits by."""
+    fit, calibrate = (
+        tuple(sample for sample in part if sample.name not in names) for part in (photos.fit, photos.calibrate)
+    )
+    return replace(photos, fit=fit, calibrate=calibrate)
+
+
+def fitted(photos: Split, backbone: Backbone, taps: list, store: Store, **parameters: float) -> dict:
+    """Image AUROC, and the shares of defects accepted and of good photos not accepted under the default limits."""
+    study = Study(photos, backbone, store, method=DEFAULT, taps=taps, parameters=parameters).extract()
+    views = [study.fit_view(number) for number in range(len(study.methods))]
+    views = [replace(view, only=(view.start,)) for view in views]
+    scored = ScoredPhotos(views, study.preparation.grid, backbone.size)
+    for part in ("calibrate", "judge"):
+        for sample in getattr(photos, part):
+            if (photo := study.scored_photo(sample, part)) is not None:
+                scored = scored.with_photo(*photo)
+    judge, limits, scores = scored.of_subset("judge"), scored.default_limits(), scored.scores()
+    good, defect = scored.good_and_defect()
+    return {
+        "image_auroc": auroc(scores[judge], defect[judge]),
+        "missed": float((scores[judge & defect] <= limits.review).mean()),
+        "overkill": float((scores[judge & good] > limits.review).mean()),
+    }
+
+
+def rows(folder: Path, store: Store, done: set[tuple[float, int]]):
+    """A row for every share and seed that is not done yet."""
+    backbone, taps = with_taps(methods_of(DEFAULT), "efficientnet_lite0")
+    samples = scan(folder)
+    for seed in SEEDS:
+        for share in SHARES:
+            if (share, seed) in done:
+                continue
+            photos, hidden = mixed(samples, share, seed)
+            parts = split(photos, seed=seed)
+            pool = tuple(sample for sample in photos.good if sample.part_of != "test")
+            look = first_look(replace(photos, good=pool), Order("", parts, seed=seed), store, lambda *_: None)
+            figures, found = shown(look, hidden)
+            row = {"share": share, "seed": seed, "look": figures}
+            ways = {"as it is": parts, "left out": without(parts, found), "clean": without(parts, hidden)}
+            row |= {way: fitted(own, backbone, taps, store) for way, own in ways.items()}
+            if seed == SEEDS[0]:  # minutes a fit
+                row["robust"] = fitted(parts, backbone, taps, store, robust=1)
+            yield row
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
+    parser.add_argument("--store", type=Path, help="folder for the features; the workspace's otherwise")
+    parser.add_argument("--name", default="defects_among_good", help="of the file of results; what it has is kept")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    folders = {name: Path(folder) for name, folder in (text.split("=", 1) for text in options.sets)}
+    folders = folders or {path.name: path for path in sorted(SAMPLES.iterdir()) if path.is_dir()}
+    store, kept = (
+        Store(options.store or workspace.features_folder(), limit=workspace.FEATURE_BYTES),
+        RESULTS / f"{options.name}.json",
+    )
+    measured = json.loads(kept.read_text())["figures"] if kept.exists() else {}
+    for name, folder in folders.items():
+        own = measured.setdefault(name, [])
+        for row in rows(folder, store, {(row["share"], row["seed"]) for row in own}):
+            own.append(row)
+            print(name, json.dumps(row), flush=True)
+            write(options.name, measured)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""What tiles find that the squashed photo does not show, and what they cost: python -m benchmarks.methods.tiles
+
+On the panel of boards, photos of 12 megapixels with defects of 10 to 40 px: the localized detector on photos squashed
+to the network's input, at 256 and at 512 px, and in tiles as proposed for defects of 20 px. Time: `inspect` on a photo
+in memory, and from its file, against the sum over its tiles of network, patch grid, distances and map, each measured on
+the same photo. Memory: peak of the process after learning from few photos, and from all.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.measure import RESULTS, Stopwatch, own_peak_mb, spread, write
+from inspect_core.features.store import Store
+from inspect_core.images.folders import Split, scan, split
+from inspect_core.images.read import read
+from inspect_core.images.synthetic import panel
+from inspect_core.images.tiles import TilePlan, proposed
+from inspect_core.judge.anomaly_map import SIGMA, to_pixels
+from inspect_core.recipe import inspect
+from inspect_core.study.evaluation import evaluate, truth_masks
+from inspect_core.study.study import Study
+from inspect_core.view import joined_errors, with_taps
+
+SMALLEST = 20
+FEW = 4
+REPEATS = 7
+SQUASHED = {"squashed to 256": (256, (32, 32)), "squashed to 512": (512, (64, 64))}
+
+
+def taught(photos: Split, store: Store, *, side: int = 256, grid=(32, 32), tiles: TilePlan | None = None) -> Study:
+    """The localized detector at its defaults."""
+    backbone, taps = with_taps(("mahalanobis",), "efficientnet_lite0", size=(side, side))
+    return Study(photos, backbone, store, grid=grid, taps=taps, tiles=tiles).fit()
+
+
+def figures(study: Study) -> dict:
+    """How well good and defective panels are told apart, and where the defects are."""
+    found = evaluate(study, study.default_limits(), truth_masks(study.results))
+    counts = found.counts
+    return {
+        "image_auroc": found.image_auroc,
+        "pixel_auroc": found.pixel_auroc,
+        "aupro": found.aupro,
+        "defects_missed": counts.defects_missed,
+        "defects": counts.defects_total,
+        "good_rejected_or_for_review": counts.good_rejected + counts.good_reviewed,
+        "good": counts.good_total,
+        "k": study.parameters[0]["k"],
+    }
+
+
+def times(study: Study, paths: list[Path]) -> dict:
+    """Milliseconds of a verdict, of its steps by themselves, and of the whole over their sum."""
+    preparation, recipe, watch = study.preparation, study.recipe(), Stopwatch()
+    backbone, plan = preparation.backbone, preparation.tiles
+    for path in paths:
+        watch.start()
+        pixels = read(path).pixels
+        watch.lap("read")
+        inspect(pixels, recipe, backbone=backbone)
+        watch.lap("inspect")
+        picture = preparation.picture(pixels)
+        watch.lap("squash")
+        network = join = 0.0
+        for tile in plan.tiles:
+            began = time.perf_counter()
+            maps = backbone.tap_maps(plan.cut(picture, tile)[None])
+            seen = time.perf_counter()
+            preparation._joined(preparation.looks[0], maps, plan.tile_grid)
+            network, join = network + seen - began, join + time.perf_counter() - seen
+        watch.took["network"].append(1000 * network)
+        watch.took["grid"].append(1000 * join)
+        features = preparation.features(pixels)
+        watch.start()
+        errors = joined_errors(recipe.views, features, recipe.live)
+        watch.lap("detector")
+        to_pixels(errors, recipe.map_size, sigma=SIGMA)
+        watch.lap("map")
+    took = {name: np.array(values[1:]) for name, values in watch.took.items()}
+    parts = took["network"] + took["grid"] + took["detector"] + took["map"]
+    return {name: spread(values.tolist(), "ms") for name, values in took.items()} | {
+        "inspect_to_tiles": spread((took["inspect"] / parts).tolist(), "ratio"),
+        "file_to_verdict_to_tiles": spread(((took["read"] + took["inspect"]) / parts).tolist(), "ratio"),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--name", default="tiles", help="of the result")
+    parser.add_argument("--folder", type=Path, help="where the panels are, or are written; else a temporary folder")
+    parser.add_argument("--store", type=Path, help="folder for the features, else a temporary one")
+    parser.add_argument("--only-time", action="store_true", help="measure time again, and keep the other figures")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", UserWarning)
+    with tempfile.TemporaryDirectory(prefix="loupe-tiles-") as temporary:
+        folder = options.folder or Path(temporary)
+        if not (folder / panel.PRODUCT).exists():
+            panel.write(folder)
+        photos = split(scan(folder / panel.PRODUCT), seed=0)
+        store = Store(options.store or Path(temporary) / "store", limit=2**34)
+        plan = proposed((panel.HEIGHT, panel.WIDTH), SMALLEST)
+        timed = [photo.path for photo in photos.judge[: REPEATS + 1]]
+        if options.only_time:
+            result = json.loads((RESULTS / f"{options.name}.json").read_text())["figures"]
+            write(options.name, result | {"time": times(taught(photos, store, tiles=plan), timed)})
+            return
+        few = replace(photos, fit=photos.fit[:FEW], calibrate=photos.calibrate[:FEW], judge=photos.judge[:FEW])
+        taught(few, store, tiles=plan)
+        memory = {f"after {3 * FEW} photos": own_peak_mb()}
+        study = taught(photos, store, tiles=plan)
+        shown = len(photos.fit) + len(photos.calibrate) + len(photos.judge)
+        memory[f"after {shown} photos"] = own_peak_mb()
+        result = {
+            "smallest_defect_px": SMALLEST,
+            "plan": plan.params() | {"tiles": len(plan.tiles), "grid": list(plan.grid)},
+            "peak_mb": memory,
+            "found": {"in tiles": figures(study)},
+            "time": times(study, timed),
+        }
+        for name, (side, grid) in SQUASHED.items():
+            result["found"][name] = figures(taught(photos, store, side=side, grid=grid))
+            write(options.name, result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""`look`: what stands out among the good photos of a folder, before they are learned."""
+
+import argparse
+
+from inspect_core.cli import teaching
+from inspect_core.cli.console import ACCEPTED, bar, say
+from inspect_core.guard.model import OFF
+from inspect_core.tuning.first_look import first_look
+from inspect_core.tuning.teaching import feature_store
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    teaching.add_options(parser)
+    parser.add_argument("--most", type=int, default=20, help="photos to name, the least like the others first")
+
+
+def run(options: argparse.Namespace) -> int:
+    samples = teaching.samples_of(options)
+    order = teaching.order_of(options, samples, guard=OFF)
+    with bar() as report:
+        look = first_look(samples, order, feature_store(), report)
+    for name, reason in look.skipped:
+        say(f"Note: {name} was skipped: {reason}")
+    say(look.sentence())
+    for seen in look.found:
+        say(f"{seen.sample.name}: {' '.join(finding.sentence for finding in seen.findings)}")
+    say("The least like the others first, by score over the median:")
+    for seen in look.photos[: max(options.most, 0)]:
+        say(f"{seen.unlike:6.2f}  {seen.sample.name}")
+    say("Leave a photo out with: fit --leave-out NAME")
+    return ACCEPTED

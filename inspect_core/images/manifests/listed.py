@@ -1,0 +1,103 @@
+"""From a file that lists photos to the photos below its folder. A reference is never opened as a path: it picks one of
+the files found there, by as much of its end as fits, so that `s3://bucket/lot 7/a.png` and `C:\\photos\\lot 7\\a.png`
+both mean `lot 7/a.png`, and none leads out of the folder.
+"""
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from itertools import takewhile
+from pathlib import Path, PurePosixPath
+
+from inspect_core.images.layout import Place, looks_like_lot
+from inspect_core.images.manifests import coco, lookout, table
+from inspect_core.images.manifests.entry import Entry, Marks, named
+from inspect_core.images.samples import GOOD, Skipped
+
+LINES = frozenset({".jsonl", ".ndjson", ".manifest"})
+TABLES = frozenset({".csv", ".tsv"})
+SUFFIXES = LINES | TABLES | {".json"}
+
+
+class Files:
+    """The files below a folder, by how a list may name them."""
+
+    def __init__(self, files: Iterable[PurePosixPath]):
+        self._by_name = defaultdict(list)
+        for file in files:
+            self._by_name[unicodedata.normalize("NFC", file.name)].append(file)
+
+    def meant(self, reference: str) -> PurePosixPath:
+        """The file that a reference means. Raises LookupError(reason, remedy) for none, and for several."""
+        parts = PurePosixPath(unicodedata.normalize("NFC", reference).replace("\\", "/")).parts
+        found = self._by_name.get(parts[-1], []) if parts else []
+        if not found:
+            raise LookupError("it is not below the folder of the list", "copy it there")
+        fits = {file: _fits(parts, file) for file in found}
+        most = max(fits.values())
+        best = [file for file in found if fits[file] == most]
+        whole = [file for file in best if len(file.parts) == most]
+        if len(whole or best) > 1:
+            raise LookupError(f"{len(best)} files fit this name", "name it with its folder in the list")
+        return (whole or best)[0]
+
+
+def is_list(path: Path) -> bool:
+    """Whether a file is taken for a list of photos, by its extension."""
+    return path.suffix.lower() in SUFFIXES
+
+
+def folder_of(path: Path) -> Path:
+    """Where the photos of a list lie; any other path as it is."""
+    return path.parent if is_list(path) and path.is_file() else path
+
+
+def listed(
+    path: Path, files: Iterable[PurePosixPath], problems: Mapping[str, str]
+) -> tuple[dict[PurePosixPath, Place], dict[PurePosixPath, Marks], list[Skipped]]:
+    """The photos that a file lists among `files` below its folder, the marks of the defects, and what was skipped.
+
+    problems: why other files there cannot be used, by name. Raises ManifestError for a damaged list; OSError.
+    """
+    below = Files([*files, *map(PurePosixPath, problems)])
+    first: dict[PurePosixPath, Entry] = {}
+    skipped: dict[str, str] = {}
+    for entry in _entries(path, lambda reference: path.parent / below.meant(reference)):
+        try:
+            photo = below.meant(entry.photo)
+        except LookupError as error:
+            skipped.setdefault(named(entry.photo), f"{entry.where} names it, but {'; '.join(error.args)}")
+            continue
+        before = first.setdefault(photo, entry)
+        if str(photo) in problems:
+            skipped[str(photo)] = problems[str(photo)]
+        elif entry.kind is None:
+            skipped[str(photo)] = f"{entry.where} gives it no label; write good, or the defect type"
+        elif before.kind != entry.kind and GOOD in (before.kind, entry.kind):
+            reason = f"{before.where} calls it {before.kind}, {entry.where} {entry.kind}; decide which is right"
+            skipped[str(photo)] = reason
+    images = {
+        photo: Place(entry.kind, None, _lot(photo))
+        for photo, entry in first.items()
+        if str(photo) not in skipped and entry.kind is not None
+    }
+    marks = {photo: first[photo].marks for photo in images}
+    found = {photo: own for photo, own in marks.items() if own is not None}
+    return images, found, [Skipped(name, reason, "image") for name, reason in skipped.items()]
+
+
+def _entries(path: Path, find: Callable[[str], Path]) -> list[Entry]:
+    suffix = path.suffix.lower()
+    if suffix in TABLES:
+        return table.entries(path)
+    return lookout.entries(path, find) if suffix in LINES else coco.entries(path)
+
+
+def _fits(parts: tuple[str, ...], file: PurePosixPath) -> int:
+    """How many parts at the end are the same."""
+    own = [unicodedata.normalize("NFC", part) for part in file.parts]
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(reversed(parts), reversed(own), strict=False)))
+
+
+def _lot(photo: PurePosixPath) -> str | None:
+    return "/".join(folder for folder in photo.parts[:-1] if looks_like_lot(folder)) or None

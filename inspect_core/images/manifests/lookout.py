@@ -1,0 +1,113 @@
+"""JSON lines as Lookout for Vision read them: the output of SageMaker Ground Truth, one object a photo.
+
+A line names its photo in `source-ref`; the class stands in the metadata of type groundtruth/image-classification
+(`anomaly-label-metadata`, or under another name), the mask in the reference whose metadata have the type
+groundtruth/semantic-segmentation, each class in the colour that `internal-color-map` gives it. The service ended in
+2025.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from inspect_core.images.header import ImageError
+from inspect_core.images.manifests.entry import (
+    MOST_TYPES,
+    Entry,
+    ManifestError,
+    Marks,
+    check_count,
+    kind_of,
+    named,
+    text_of,
+)
+from inspect_core.images.read import read
+from inspect_core.images.samples import GOOD
+
+BACKGROUND = "background"
+_CLASS, _MASK = "groundtruth/image-classification", "groundtruth/semantic-segmentation"
+_METADATA = "-metadata"
+
+
+def entries(path: Path, find: Callable[[str], Path]) -> list[Entry]:
+    """The photos of a manifest. find: the file that a reference means, LookupError when there is none.
+
+    Raises ManifestError, naming the line, for what is no such object or has no class; OSError.
+    """
+    found = []
+    for number, line in enumerate(text_of(path).splitlines(), start=1):
+        if line.strip():
+            found.append(_entry(path, f"line {number}", line, find))
+    check_count(path, found)
+    return found
+
+
+def _entry(path: Path, where: str, line: str, find: Callable[[str], Path]) -> Entry:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ManifestError(path, where, "it is not a JSON object", "export the manifest again") from error
+    if not isinstance(row, dict) or not isinstance(row.get("source-ref"), str):
+        raise ManifestError(path, where, "it names no photo in source-ref", "export the manifest again")
+    kinds = [kind_of(own.get("class-name")) for _, own in _metadata(row, _CLASS)]
+    if not kinds or kinds[0] is None:
+        raise ManifestError(path, where, "it has no class-name", "label the photo as normal or anomaly")
+    for name, own in _metadata(row, _MASK):
+        reference = row.get(name.removesuffix(_METADATA))
+        if kinds[0] != GOOD and isinstance(reference, str):
+            return Entry(row["source-ref"], kinds[0], where, _marks(path, where, reference, own, find))
+    return Entry(row["source-ref"], kinds[0], where)
+
+
+def _metadata(row: Mapping, kind: str) -> Iterator[tuple[str, Mapping]]:
+    """(name, metadata) of this type."""
+    for name, own in row.items():
+        if name.endswith(_METADATA) and isinstance(own, dict) and own.get("type") == kind:
+            yield name, own
+
+
+def _marks(path: Path, where: str, reference: str, own: Mapping, find: Callable[[str], Path]) -> Marks:
+    colours: dict[int, str] = {}
+    classes = own.get("internal-color-map")
+    for one in classes.values() if isinstance(classes, dict) else ():
+        try:
+            colours[int(one["hex-color"].removeprefix("#"), 16)] = str(one["class-name"])
+        except (TypeError, KeyError, AttributeError, ValueError) as error:
+            reason = "a class of internal-color-map has no class-name or hex-color"
+            raise ManifestError(path, where, reason, "export the manifest again") from error
+    types = tuple(dict.fromkeys(kind_of(name) or "anomaly" for name in colours.values() if _is_defect(name)))
+    if not types or len(colours) > MOST_TYPES:
+        reason = f"internal-color-map names {len(types)} defect types in {len(colours)} colours"
+        raise ManifestError(path, where, reason, f"give the mask at least one, in at most {MOST_TYPES} colours")
+    values = {
+        colour: types.index(kind_of(name) or "anomaly") + 1 if _is_defect(name) else 0
+        for colour, name in colours.items()
+    }
+
+    def paint(size: tuple[int, int]) -> np.ndarray:
+        try:
+            mask = find(reference)
+        except LookupError as error:
+            raise ImageError(reference, *error.args) from error
+        pixels = read(mask).pixels
+        if pixels.shape[:2] != tuple(size):
+            reason = f"the mask is {pixels.shape[1]} × {pixels.shape[0]} px but its photo is {size[1]} × {size[0]} px"
+            raise ImageError(reference, reason, "export the mask at the size of its photo")
+        seen = pixels.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
+        painted = np.zeros(size, np.uint8)
+        known = np.zeros(size, bool)
+        for colour, value in values.items():
+            here = seen == colour
+            painted[here], known = value, known | here
+        if not known.all():
+            reason = f"the mask has the colour #{seen[~known][0]:06x}, which internal-color-map does not name"
+            raise ImageError(reference, reason, "export the mask again, as PNG")
+        return painted
+
+    return Marks(named(reference), types, paint)
+
+
+def _is_defect(name: str) -> bool:
+    return name.casefold() != BACKGROUND and kind_of(name) != GOOD

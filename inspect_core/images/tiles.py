@@ -1,0 +1,194 @@
+"""Large photos by tiles: how a photo is cut into overlapping tiles, and which cells of the grid each tile gives.
+
+The photo is squashed once to a working size. Every tile, as large as the network's input, goes through the same network
+and is joined on cells of its own; the outer ones beside a neighbour, where the network saw its own padding, are left
+out. So every cell of the whole photo comes from exactly one tile, and always from the same place in it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Self
+
+import numpy as np
+
+STEP = 32
+"""Pixels: tiles lie at multiples of the networks' largest stride, so that every tile sees a cell in the same phase."""
+CELLS = (8, 16, 32)
+"""Sides of a cell, pixels at the working size."""
+MAP_PIXELS = 8
+"""Side of a cell on the anomaly map, whatever it covers of the photo: as on a grid of 32 × 32 at 256 pixels."""
+LARGEST_AREA = 128
+"""Pixels of the map, two cells: the smallest area that counts is at most this, however large the photo is."""
+LARGEST_SIDE = 16384
+"""Of the working size."""
+SEEN = 16
+"""Pixels of a defect that a network sees well enough to tell it from the differences of good parts."""
+USUAL_K, WANTED_K, LEAST_K = 50, 32, 20
+"""Features of a place unless memory is short, those that cells are chosen for, and the fewest that make sense."""
+LARGEST_FACTORS = 256 * 10**6
+"""Bytes of the factors of a detector that learns every place."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One tile: its first row and column in pixels of the working size, the rows and columns of the grid that it gives,
+    and those cells within the tile's own grid.
+    """
+
+    top: int
+    left: int
+    cells: tuple[slice, slice]
+    own: tuple[slice, slice]
+
+
+@dataclass(frozen=True)
+class TilePlan:
+    """Where the tiles of a photo lie; lengths in pixels of the working size.
+
+    size: (height, width) to which a photo is squashed; tile: (height, width) of a tile, the network's input; overlap:
+    of neighbours, at the least; cell: side of a cell.
+    Raises ValueError for sides that are no multiple of STEP, a size below one tile or beyond LARGEST_SIDE, an overlap
+    that is no multiple of 2 STEP or leaves nothing of a tile, and a cell that is not one of CELLS.
+    """
+
+    size: tuple[int, int]
+    tile: tuple[int, int] = (256, 256)
+    overlap: int = 2 * STEP
+    cell: int = STEP
+
+    def __post_init__(self) -> None:
+        for side, tile in zip(self.size, self.tile, strict=True):
+            if side % STEP or tile % STEP or not 0 < tile <= side <= LARGEST_SIDE:
+                raise ValueError(
+                    f"photos of {_sides(self.size)} in tiles of {_sides(self.tile)}: give multiples of {STEP}, a tile "
+                    f"that is not larger than the photo, and at most {LARGEST_SIDE} px a side"
+                )
+        if self.overlap % (2 * STEP) or not 0 <= self.overlap < min(self.tile):
+            raise ValueError(f"overlap is {self.overlap} px; give a multiple of {2 * STEP} below {min(self.tile)}")
+        if self.cell not in CELLS:
+            raise ValueError(f"cell is {self.cell} px; choose one of {', '.join(map(str, CELLS))}")
+
+    @classmethod
+    def from_params(cls, params: Mapping, tile: tuple[int, int]) -> Self:
+        """The plan that `params` gave, for a network of this input. Raises ValueError as the plan itself."""
+        return cls(tuple(params["size"]), tuple(tile), params["overlap"], params["cell"])
+
+    def params(self) -> dict:
+        """What a recipe says of it; the size of a tile is that of the network."""
+        return {"size": list(self.size), "overlap": self.overlap, "cell": self.cell}
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """(rows, columns) of cells of the whole photo."""
+        return self.size[0] // self.cell, self.size[1] // self.cell
+
+    @property
+    def tile_grid(self) -> tuple[int, int]:
+        """(rows, columns) of cells of one tile."""
+        return self.tile[0] // self.cell, self.tile[1] // self.cell
+
+    @property
+    def map_size(self) -> tuple[int, int]:
+        """(height, width) of the anomaly map."""
+        return self.grid[0] * MAP_PIXELS, self.grid[1] * MAP_PIXELS
+
+    @property
+    def default_area(self) -> int:
+        """The smallest area that counts unless chosen otherwise, in pixels of the map: that of a defect of SEEN."""
+        return min(LARGEST_AREA, (SEEN * MAP_PIXELS // self.cell) ** 2)
+
+    @cached_property
+    def tiles(self) -> tuple[Tile, ...]:
+        """All tiles, row by row. Together they give every cell of the grid once."""
+        rows, columns = (
+            _along(side, tile, self.overlap, self.cell) for side, tile in zip(self.size, self.tile, strict=True)
+        )
+        return tuple(Tile(top, left, (down, across), (own_down, own_across))
+                     for top, down, own_down in rows for left, across, own_across in columns)  # fmt: skip
+
+    def cut(self, picture: np.ndarray, tile: Tile) -> np.ndarray:
+        """A tile (h, w, 3) of a picture (H, W, 3) at the working size, as a view."""
+        return picture[tile.top : tile.top + self.tile[0], tile.left : tile.left + self.tile[1]]
+
+    @property
+    def largest_k(self) -> int:
+        """Features of a place for which the factors of all places take LARGEST_FACTORS."""
+        return int((LARGEST_FACTORS / (4 * self.grid[0] * self.grid[1])) ** 0.5)
+
+    @property
+    def k(self) -> int:
+        """Features of a place unless chosen otherwise."""
+        return min(USUAL_K, self.largest_k)
+
+    def sentence(self) -> str:
+        """For a user: what becomes of a photo, and how much can be learned of a place."""
+        rows, columns = self.grid
+        return (
+            f"Each photo is brought to {_sides(self.size)} and seen in {len(self.tiles)} tiles of {_sides(self.tile)}, "
+            f"on {columns} × {rows} cells of {self.cell} px; k is at most {self.largest_k}."
+        )
+
+    def require(self, k: int) -> None:
+        """Raises ValueError with the figure when the factors of k features at every place are too large."""
+        if k > self.largest_k:
+            rows, columns = self.grid
+            raise ValueError(
+                f"k = {k} at {rows} × {columns} places takes {4e-6 * rows * columns * k * k:,.0f} MB of factors, at "
+                f"most {LARGEST_FACTORS // 10**6} MB are allowed; use k = {self.largest_k} or larger cells"
+            )
+
+
+def proposed(
+    photo: tuple[int, int],
+    smallest_defect: float | None = None,
+    *,
+    tile: tuple[int, int] = (256, 256),
+    cell: int | None = None,
+) -> TilePlan:
+    """The plan for photos of (height, width) in which a defect of so many pixels matters.
+
+    The photo is made so small that this defect still has SEEN pixels; without one it keeps its size. cell: None takes
+    the finest that leaves WANTED_K features at every place. Overlap: a quarter of a tile.
+    Raises ValueError, with the figure, for cells that leave fewer than LEAST_K.
+    """
+    fraction = 1.0 if smallest_defect is None else min(1.0, SEEN / smallest_defect)
+    height, width = (max(own, STEP * round(side * fraction / STEP)) for side, own in zip(photo, tile, strict=True))
+    overlap = 2 * STEP * max(1, min(tile) // (8 * STEP))
+    plans = [TilePlan((height, width), tile, overlap, side) for side in (CELLS if cell is None else (cell,))]
+    plan = next((plan for plan in plans if plan.largest_k >= WANTED_K), plans[-1])
+    plan.require(LEAST_K)
+    return plan
+
+
+def recommendation(photo: tuple[int, int], smallest_defect: float, size: tuple[int, int]) -> tuple[bool, str]:
+    """Whether tiles pay for photos of (height, width) squashed to `size` otherwise, and why, in a sentence."""
+    left = smallest_defect * min(own / side for side, own in zip(photo, size, strict=True))
+    pays = left < SEEN
+    advice = "use tiles" if pays else "tiles are not needed"
+    return pays, (
+        f"A defect of {smallest_defect:g} px is {left:.2g} px after squashing to {_sides(size)}; {SEEN} px are needed: "
+        f"{advice}."
+    )
+
+
+def _along(side: int, tile: int, overlap: int, cell: int) -> list[tuple[int, slice, slice]]:
+    """Along one axis: first pixel of each tile, the cells that it gives, and those within the tile.
+
+    Tiles are spread evenly, so that all neighbours overlap alike; they part in the middle of their overlap.
+    """
+    free, step = (side - tile) // STEP, (tile - overlap) // STEP
+    last = -(-free // step)
+    starts = [STEP * (free * number // max(last, 1)) for number in range(last + 1)]
+    middles = [(first + tile + second) // 2 // cell for first, second in pairwise(starts)]
+    spans = pairwise([0, *middles, side // cell])
+    return [
+        (start, slice(low, high), slice(low - start // cell, high - start // cell))
+        for start, (low, high) in zip(starts, spans, strict=True)
+    ]
+
+
+def _sides(size: tuple[int, int]) -> str:
+    """Width by height, as users say it."""
+    return f"{size[1]} × {size[0]} px"

@@ -1,0 +1,227 @@
+"""A look at the good photos before they are learned, since defects, other products and bad photos hide among them.
+
+Each photo is compared with the others: its sharpness and exposure, copies, the product check, and how much it looks
+like a defect to a detector that learned the other two thirds. What stands out is said in a sentence; nothing is left
+out of itself.
+"""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import cv2
+import numpy as np
+
+from inspect_core.features.backbones import Backbone
+from inspect_core.features.embeddings import stored_embedding
+from inspect_core.features.store import Store
+from inspect_core.images.duplicates import HASH_GRID, alike, difference_hash, near_duplicates
+from inspect_core.images.folders import propose_groups
+from inspect_core.images.outliers import FEWEST, STANDS_OUT, distances
+from inspect_core.images.photo_quality import BLUR, EXPOSURE, Finding, Quality, findings, measured
+from inspect_core.images.read import ImageError, read
+from inspect_core.images.samples import Sample, Samples, counted
+from inspect_core.images.splitting import Split, crossed
+from inspect_core.methods.table import methods_in
+from inspect_core.runtime.jobs import device_lock
+from inspect_core.runtime.progress import Report, stage
+from inspect_core.study.scored_photos import ScoredPhotos
+from inspect_core.study.study import Study
+from inspect_core.tuning.aligning import aligned
+from inspect_core.tuning.comparison import DEFAULT, quick
+from inspect_core.tuning.guard_training import fit
+from inspect_core.tuning.order import Order
+from inspect_core.view import with_taps
+
+LOST, PRODUCT, UNLIKE, COPY = "not located", "another product", "unlike the others", "copy"
+TOPICS = (LOST, PRODUCT, UNLIKE, BLUR, EXPOSURE, COPY)
+"""What findings are about, the gravest first."""
+VIEWS = ("mahalanobis", "corp")
+"""Methods whose maps are added: one sees each place of the part, one the surface wherever it lies."""
+MOST_ALIKE = 0.75
+"""Share of the photos, the nearest to their median, that the product is learned from: of all of them, a second product
+among the photos would be learned as a part of the first."""
+UNRELATED = 1.0
+"""The product check's score of a photo that has nothing in common with the product."""
+_SCORE, _PRODUCT = 0.05, 0.02
+"""Least deviations of the logarithm of a detector's score, and of the product check's score."""
+
+Folds = Sequence[tuple[Sequence[Sample], Sequence[Sample]]]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A good photo and what stands out in it; unlike: its score over the median of all, higher is stranger, 1 with too
+    few photos to compare; place: centre of its strangest patch, (x, y) from 0 to 1 of the photo, None without one.
+    """
+
+    sample: Sample
+    findings: tuple[Finding, ...]
+    unlike: float = 1.0
+    place: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class FirstLook:
+    """photos: the good ones, the least like the others first, since that is where defects are; skipped: (name, reason)
+    of damaged ones.
+    """
+
+    photos: tuple[Seen, ...]
+    skipped: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def found(self) -> tuple[Seen, ...]:
+        """Those that something stands out in."""
+        return tuple(seen for seen in self.photos if seen.findings)
+
+    def sentence(self) -> str:
+        """What was found, in words."""
+        photos = counted(len(self.photos), "good photo")
+        if len(self.photos) < FEWEST:
+            return f"{photos}: too few to say which stand out; {FEWEST} can be compared."
+        return f"{len(self.found)} of {photos} stand out." if self.found else f"Nothing stands out among {photos}."
+
+
+def first_look(samples: Samples, order: Order, store: Store, report: Report) -> FirstLook:
+    """Look at all good photos of `samples`; holds the device all the while.
+
+    order: the backbone, size, grid, alignment and seed to look with; its photos do not matter, and large ones are not
+    cut into tiles. Without alignment the features are those that a comparison of detectors begins with, and are kept
+    for it. Raises ValueError for photos that no alignment can be learned from, and whatever `report` raises to stop.
+    """
+    report(0.0, "loading the backbone")
+    methods = methods_in(quick(order.grid)[0] or [DEFAULT])
+    backbone, taps = with_taps(
+        methods, order.backbone, taps=order.taps, size=order.size, device=order.device, weights=order.weights
+    )
+    with device_lock(backbone.device):
+        photos, skipped = _read(samples, backbone, store, stage(report, 0.0, 0.4))
+        samples = replace(samples, good=tuple(photo.sample for photo in photos))
+        found = findings([photo.quality for photo in photos])
+        copies = near_duplicates(np.array([photo.hash for photo in photos], np.uint64).reshape(-1, 4))
+        for first, *others in copies:
+            for i in others:
+                share = alike(photos[first].hash, photos[i].hash)
+                sentence = f"Nearly the same picture as {samples.good[first].name}: {100 * share:.0f} % alike."
+                found[i].append(Finding(COPY, sentence))
+        unlike, places = np.ones(len(photos)), [None] * len(photos)
+        groups = _together(samples, copies)
+        folds = crossed(samples.good, groups, seed=order.seed, most=None)
+        if folds and len(photos) >= FEWEST:
+            embeddings = {photo.sample.name: photo.embedding for photo in photos}
+            _note_foreign(found, _foreign(embeddings, folds))
+            order = aligned(replace(order, photos=Split(samples.good, (), (), groups=groups)), report)
+            study = Study(
+                order.photos, backbone, store, method=methods, grid=order.grid, taps=taps, seed=order.seed,
+                alignment=order.alignment,
+            ).extract(stage(report, 0.4, 0.8))  # fmt: skip
+            scores, places = _scores(study, folds, stage(report, 0.8, 1.0))
+            for own, sample in zip(found, samples.good, strict=True):
+                if sample.name in study.lost:
+                    own.append(Finding(LOST, f"The part was not located: {study.lost[sample.name]}."))
+            ratios = scores / max(float(np.nanmedian(scores)), np.finfo(np.float32).tiny)
+            _note_unlike(found, np.nan_to_num(ratios, nan=1.0))
+            unlike = np.nan_to_num(ratios, nan=float(np.nanmax(ratios)))
+    seen = [
+        Seen(sample, tuple(own), float(score), place)
+        for sample, own, score, place in zip(samples.good, found, unlike, places, strict=True)
+    ]
+    seen.sort(key=lambda one: -one.unlike)
+    return FirstLook(tuple(seen), tuple(skipped))
+
+
+@dataclass(frozen=True)
+class _Photo:
+    sample: Sample
+    quality: Quality
+    hash: np.ndarray
+    embedding: np.ndarray
+
+
+def _read(
+    samples: Samples, backbone: Backbone, store: Store, report: Report
+) -> tuple[list[_Photo], list[tuple[str, str]]]:
+    photos, skipped = [], []
+    good = sorted(samples.good, key=lambda sample: sample.name)
+    for done, sample in enumerate(good, start=1):
+        report(done / len(good), f"looking at photo {done} of {len(good)}")
+        try:
+            picture = read(sample.path, sample.depth)
+        except ImageError as error:
+            skipped.append((sample.name, f"{error.reason}; {error.remedy}"))
+            continue
+        pixels = picture.pixels
+        small = cv2.cvtColor(cv2.resize(pixels, HASH_GRID[::-1], interpolation=cv2.INTER_AREA), cv2.COLOR_RGB2GRAY)
+        embedding = stored_embedding(picture.digest, lambda pixels=pixels: pixels, backbone, store)
+        photos.append(_Photo(sample, measured(pixels), difference_hash(small), embedding))
+    return photos, skipped
+
+
+def _together(samples: Samples, copies: Sequence[Sequence[int]]) -> dict[str, str]:
+    """Group by name: nothing is compared with a detector that learned its copy, or another photo of the same part."""
+    groups = dict(propose_groups(samples))
+    for copy in copies:
+        merged = {groups[samples.good[i].name] for i in copy}
+        groups = {name: min(merged) if group in merged else group for name, group in groups.items()}
+    return groups
+
+
+def _foreign(embeddings: dict[str, np.ndarray], folds: Folds) -> np.ndarray:
+    """(n,) product check of each photo, in the order of `embeddings`, learned from the other folds."""
+    scores: dict[str, float] = {}
+    for fold, others in folds:
+        rows = np.stack([embeddings[sample.name] for sample in others])
+        directions = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        apart = np.linalg.norm(directions - np.median(directions, axis=0), axis=1)
+        asked = np.stack([embeddings[sample.name] for sample in fold])
+        guard = fit(rows[apart <= np.quantile(apart, MOST_ALIKE)], asked)
+        scores |= zip((sample.name for sample in fold), guard.score(asked).tolist(), strict=True)
+    return np.array([scores[name] for name in embeddings])
+
+
+def _note_foreign(found: list[list[Finding]], scores: np.ndarray) -> None:
+    """What the product check says: other products are half way or more from the usual to what is unrelated."""
+    median, apart = float(np.median(scores)), distances(scores, least=_PRODUCT)
+    for own, score, distance in zip(found, scores.tolist(), apart.tolist(), strict=True):
+        if distance > STANDS_OUT and score > (median + UNRELATED) / 2:
+            own.append(Finding(
+                PRODUCT, f"Looks like another product: product check {score:.2f} (0: the same, 1: nothing in common), "
+                f"the others {median:.2f}.", distance,
+            ))  # fmt: skip
+
+
+def _scores(study: Study, folds: Folds, report: Report) -> tuple[np.ndarray, list[tuple[float, float] | None]]:
+    """(n,) score of each photo to fit by a detector that learned the photos of the other folds, and its strangest
+    place; of a photo that cannot be scored, its part not located, NaN and None.
+    """
+    positions = [number for number, name in enumerate(study.methods) if name in VIEWS] or [0]
+    scored, count = None, len(study.split.fit)
+    for fold, others in folds:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # few photos: all are scored alike
+            views = [study.fit_view(number, samples=others) for number in positions]
+        views = [replace(view, only=(view.start,)) for view in views]
+        scored = scored or ScoredPhotos(views, study.preparation.grid, study.preparation.backbone.size)
+        for sample in fold:
+            report(len(scored.photos) / count, f"comparing photo {len(scored.photos) + 1} of {count} with the others")
+            if (photo := study.scored_photo(sample, "calibrate")) is not None:
+                errors = [view.sweep(photo[1][i], view.stops) for view, i in zip(views, positions, strict=True)]
+                scored = scored.with_errors(photo[0], errors)
+    if scored is None:
+        raise ValueError("there are too few photos to compare; add good photos")
+    scores, (height, width) = scored.calibration_scores(), study.preparation.grid
+    found = {}
+    for photo, score, errors in zip(scored.photos, scores.tolist(), scored.grid_errors(), strict=True):
+        row, column = divmod(int(photo.placed.over_photo(errors).argmax()), width)
+        found[photo.name] = score, ((column + 0.5) / width, (row + 0.5) / height)
+    kept = [found.get(sample.name, (np.nan, None)) for sample in study.split.fit]
+    return np.array([score for score, _ in kept]), [place for _, place in kept]
+
+
+def _note_unlike(found: list[list[Finding]], unlike: np.ndarray) -> None:
+    apart = distances(np.log(np.maximum(unlike, np.finfo(np.float32).tiny)), least=_SCORE)
+    for own, ratio, distance in zip(found, unlike.tolist(), apart.tolist(), strict=True):
+        if distance > STANDS_OUT:
+            sentence = f"Unlike the others: its strangest area scores {ratio:.1f} times their median."
+            own.append(Finding(UNLIKE, sentence, distance))

@@ -1,0 +1,34 @@
+"""Tiles in teaching: whether large photos are cut, as the page and the command line ask for it."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from inspect_core.images.samples import Sample
+from inspect_core.images.tiles import CELLS, TilePlan, proposed, recommendation
+
+OFF, AUTO, ON = "off", "auto", "on"
+CHOICES = (OFF, AUTO, ON, *map(str, CELLS))
+"""Not at all; when the smallest defect that matters asks for it; always, in cells as fine as memory allows, or of so
+many pixels.
+"""
+
+
+def tiled(
+    choice: str, photos: Sequence[Sample], smallest_defect: float | None, size: tuple[int, int]
+) -> tuple[TilePlan | None, tuple[str, ...]]:
+    """The plan for these photos, None when they are squashed to `size`; and what there is to say of it, in sentences.
+
+    choice: one of CHOICES; smallest_defect: that matters, in pixels of the photos, None when it is not known.
+    Raises ValueError, with figure and remedy, for a plan that takes too much memory, and for AUTO without a defect.
+    """
+    (photo, _), *_ = Counter(sample.size for sample in photos).most_common(1)
+    pays, said = False, ()
+    if smallest_defect is not None:
+        pays, sentence = recommendation(photo, smallest_defect, size)
+        said = (sentence,)
+    elif choice == AUTO:
+        raise ValueError("tiles are chosen by the smallest defect that matters; give it, in pixels of the photos")
+    if choice == OFF or (choice == AUTO and not pays):
+        return None, said
+    plan = proposed(photo, smallest_defect, tile=size, cell=int(choice) if choice.isdecimal() else None)
+    return plan, (*said, plan.sentence())

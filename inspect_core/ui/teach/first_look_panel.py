@@ -1,0 +1,186 @@
+"""Before learning, a look at the good photos: what stands out, as a gallery, and what the user leaves out."""
+
+import io
+import threading
+from collections import OrderedDict
+from pathlib import Path
+
+import cv2
+import numpy as np
+import streamlit as st
+from PIL import Image
+
+from inspect_core.images import heatmap
+from inspect_core.images.depth import Depth
+from inspect_core.images.read import ImageError, read
+from inspect_core.images.samples import Samples, counted
+from inspect_core.images.splitting import Split
+from inspect_core.runtime.jobs import Busy, Job
+from inspect_core.tuning.first_look import TOPICS, FirstLook, Seen, first_look
+from inspect_core.tuning.order import Order
+from inspect_core.ui import shell
+from inspect_core.ui.teach import teaching
+
+ON_A_PAGE, CELL, PICTURE = 20, 205, 240
+HELD = 4
+STRANGEST = "strangest first"
+_JOB = "first_look_job"
+
+
+class _Looks:
+    """The looks used last, by what they are of, for every session of this process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: OrderedDict[str, FirstLook] = OrderedDict()
+
+    def get(self, key: str) -> FirstLook | None:
+        with self._lock:
+            if key in self._held:
+                self._held.move_to_end(key)
+            return self._held.get(key)
+
+    def put(self, key: str, look: FirstLook) -> None:
+        with self._lock:
+            self._held[key] = look
+            while len(self._held) > HELD:
+                self._held.popitem(last=False)
+
+
+@st.cache_resource(show_spinner=False)
+def _looks() -> _Looks:
+    return _Looks()
+
+
+def choose_good(samples: Samples, product: str, key: str) -> Samples | None:
+    """The photos but for those the user leaves out; None, with the reason on the page, when too few are left.
+
+    key: of the files, which is another one when they change.
+    """
+    look, left = _looks().get(key), _left_out(key)
+    with st.expander("Before learning: a look at the good photos", expanded=True):
+        st.caption(
+            "Defects hide among good photos. Loupe compares each photo with the others: blur, exposure, copies, "
+            "other products, strange areas. A ring marks where a photo differs most. Nothing is left out unless you "
+            "say so, and no file is changed."
+        )
+        if look is None:
+            _offer(samples, product, key)
+        else:
+            _gallery(look, key, left)
+    try:
+        return samples.without(left)
+    except ValueError as error:
+        st.error(shell.plain(error), icon=":material/error:")
+        return None
+
+
+def is_running() -> bool:
+    """Whether the running job is a look that this session began."""
+    job = shell.jobs().current
+    return job is not None and job.active and job.id == st.session_state.get(_JOB)
+
+
+def _offer(samples: Samples, product: str, key: str) -> None:
+    job = shell.jobs().current
+    busy = job is not None and job.active
+    if st.button("Look at the good photos", icon=":material/search:", disabled=busy, key="first_look"):
+        settings = st.session_state
+        order = Order(
+            product, Split((), (), ()), settings.get("backbone", Order.backbone),
+            size=(settings.get("size", Order.size[0]),) * 2, grid=(settings.get("grid", Order.grid[0]),) * 2,
+            align=settings.get("align", Order.align),
+        )  # fmt: skip
+
+        def work(job: Job) -> None:
+            _looks().put(key, first_look(samples, order, teaching.feature_store(), job.report))
+
+        try:
+            st.session_state[_JOB] = shell.start(f"Looking at the good photos of {product}", work).id
+            st.rerun()
+        except Busy as error:
+            st.warning(shell.plain(error))
+    if is_running():
+        shell.watch_in_page()
+
+
+def _gallery(look: FirstLook, key: str, left: set[str]) -> None:
+    st.markdown(f"**{shell.plain(look.sentence())}**")
+    for name, reason in look.skipped:
+        st.text(f"{name} was skipped: {reason}")
+    topics = {topic: count for topic in TOPICS if (count := sum(_belongs(seen, topic) for seen in look.photos))}
+    counts = {STRANGEST: len(look.photos)} | topics
+    chosen = st.pills(
+        "Show", list(counts), default=STRANGEST, required=True, key=f"look-topic-{key}",
+        format_func=lambda topic: f"{topic[0].upper()}{topic[1:]} ({counts[topic]})",
+    )  # fmt: skip
+    shown = [seen for seen in look.photos if _belongs(seen, chosen)]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        names = [seen.sample.name for seen in shown]
+        if chosen in topics and len(shown) > 1:
+            st.button(
+                f"Leave out these {len(shown)}", icon=":material/playlist_remove:", key=f"look-all-{key}",
+                on_click=_leave_topic, args=(key, chosen), disabled=left.issuperset(names),
+            )  # fmt: skip
+        if left:
+            st.button("Use all again", icon=":material/undo:", key=f"look-undo-{key}", on_click=_use_all, args=(key,))
+            st.caption(f"{counted(len(left), 'photo')} left out: not taught, not judged, still on disk.")
+    pages = max(1, -(-len(shown) // ON_A_PAGE))
+    cells = st.container(horizontal=True)
+    page = st.pagination(pages, key=f"look-page-{key}-{chosen}") if pages > 1 else 1
+    for seen in shown[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]:
+        with cells.container(width=CELL):
+            _cell(seen, key, is_out=seen.sample.name in left)
+
+
+def _cell(seen: Seen, key: str, *, is_out: bool) -> None:
+    sample, box = seen.sample, f"leave-{key}-{seen.sample.name}"
+    try:
+        picture = _picture(key, sample.name, sample.path, sample.depth, seen.place)
+        st.image(picture, width="stretch", alt=f"{sample.name}{', left out' if is_out else ''}")
+    except ImageError as error:
+        st.caption(f":material/broken_image: {shell.plain(error)}")
+    st.session_state[box] = is_out
+    st.checkbox("Leave out", key=box, on_change=_leave, args=(key, sample.name, box))
+    sentences = [finding.sentence for finding in seen.findings] or [f"Scores {seen.unlike:.2f} times the median."]
+    st.caption(f"**{shell.plain(sample.name)}**  \n{shell.plain(' '.join(sentences))}")
+
+
+def _belongs(seen: Seen, topic: str) -> bool:
+    return topic == STRANGEST or any(finding.topic == topic for finding in seen.findings)
+
+
+def _left_out(key: str) -> set[str]:
+    return st.session_state.setdefault(f"left_out-{key}", set())
+
+
+def _leave(key: str, name: str, box: str) -> None:
+    change = _left_out(key).add if st.session_state[box] else _left_out(key).discard
+    change(name)
+
+
+def _leave_topic(key: str, topic: str) -> None:
+    look = _looks().get(key)
+    if look is not None:
+        _left_out(key).update(seen.sample.name for seen in look.photos if _belongs(seen, topic))
+
+
+def _use_all(key: str) -> None:
+    _left_out(key).clear()
+
+
+@st.cache_data(max_entries=512, show_spinner=False)
+def _picture(key: str, name: str, _path: Path, _depth: Depth | None, place: tuple[float, float] | None) -> bytes:
+    """A square picture to find a photo by, its strangest place in a ring. Raises ImageError."""
+    small = heatmap.reduced(read(_path, _depth).pixels, PICTURE)
+    height, width = small.shape[:2]
+    square = np.zeros((PICTURE, PICTURE, 4), np.uint8)
+    top, left = (PICTURE - height) // 2, (PICTURE - width) // 2
+    square[top : top + height, left : left + width] = np.dstack([small, np.full((height, width), 255, np.uint8)])
+    if place is not None:
+        centre = (left + round(place[0] * width), top + round(place[1] * height))
+        for colour, thickness in (((0, 0, 0, 255), 4), ((255, 255, 255, 255), 2)):
+            cv2.circle(square, centre, PICTURE // 8, colour, thickness, cv2.LINE_AA)
+    held = io.BytesIO()
+    Image.fromarray(square).save(held, "PNG")
+    return held.getvalue()

@@ -1,0 +1,49 @@
+"""Tiles on Teach: what squashing leaves of the smallest defect, and whether large photos are cut instead."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from inspect_core.images.samples import Sample
+from inspect_core.images.tiles import CELLS, TilePlan
+from inspect_core.tuning.tiling import OFF, ON, tiled
+from inspect_core.ui import shell
+
+LARGE = 2
+"""Sizes of the network's input from which on a photo has something to lose."""
+
+
+def choose_tiles(photos: Sequence[Sample], size: tuple[int, int]) -> TilePlan | None:
+    """The plan as chosen; None for photos that are squashed to `size`. Nothing is asked of photos that are small."""
+    if max(side / own for side, own in zip(photos[0].size, size, strict=True)) < LARGE:
+        return None
+    with st.expander("Small defects in large photos", expanded=True):
+        left, right = st.columns(2)
+        smallest = left.number_input(
+            "Smallest defect that matters, px", 1, 2000, 20, key="smallest_defect",
+            help="Its longer side, in pixels of the photos as taken.",
+        )  # fmt: skip
+        cell = right.selectbox(
+            "Cells", [ON, *map(str, CELLS)], key="tile_cell", format_func=lambda each: _CELLS.get(each, f"{each} px"),
+            help="Of each cell is learned what is normal there. Finer cells find where a defect is more closely, and "
+            "take more memory or leave fewer features.",
+        )  # fmt: skip
+        try:
+            _, said = tiled(OFF, photos, smallest, size)
+            st.markdown(shell.plain(" ".join(said)))
+            wanted = st.toggle(
+                "See each photo in tiles", key="tiles",
+                help="Each photo is cut into overlapping tiles that the network sees one by one, and judged as a "
+                "whole. Takes as many times longer as there are tiles.",
+            )  # fmt: skip
+            if not wanted:
+                return None
+            plan, said = tiled(cell, photos, smallest, size)
+        except ValueError as error:
+            st.error(shell.plain(error), icon=":material/error:")
+            return None
+        st.caption(shell.plain(said[-1]))
+    return plan
+
+
+_CELLS = {ON: "as fine as memory allows"}

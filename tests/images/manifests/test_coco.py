@@ -1,0 +1,159 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from inspect_core.images.folders import scan
+from inspect_core.images.manifests.coco import painted
+from inspect_core.images.read import read_mask
+from inspect_core.images.samples import ScanError
+
+CATEGORIES = [{"id": 1, "name": "scratch"}, {"id": 2, "name": "dent"}, {"id": 3, "name": "OK"}]
+SIZE = (24, 30)
+
+
+def written(folder, images, annotations, categories=CATEGORIES, name="coco.json"):
+    path = folder / name
+    path.write_text(json.dumps({"images": images, "annotations": annotations, "categories": categories}))
+    return path
+
+
+def image(number, name, **more):
+    return {"id": number, "file_name": name, "width": 20, "height": 12} | more
+
+
+def annotation(image_id, category=1, **shape):
+    return {"image_id": image_id, "category_id": category} | shape
+
+
+def signed_distances(corners: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    """(H, W) distance of every pixel's centre to the outline, negative outside by the even-odd rule."""
+    centres = np.stack(np.meshgrid(np.arange(size[1]) + 0.5, np.arange(size[0]) + 0.5), axis=-1)
+    inside, nearest = np.zeros(size, bool), np.full(size, np.inf)
+    for (x0, y0), (x1, y1) in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        crosses = (y0 > centres[..., 1]) != (y1 > centres[..., 1])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inside ^= crosses & (centres[..., 0] < (x1 - x0) * (centres[..., 1] - y0) / (y1 - y0) + x0)
+        side = np.array([x1 - x0, y1 - y0])
+        along = np.clip(((centres - (x0, y0)) @ side) / max(side @ side, 1e-9), 0, 1)
+        nearest = np.minimum(nearest, np.linalg.norm(centres - (x0, y0) - along[..., None] * side, axis=-1))
+    return np.where(inside, nearest, -nearest)
+
+
+points = st.tuples(st.floats(0, SIZE[1]), st.floats(0, SIZE[0]))
+
+
+@given(st.lists(points, min_size=3, max_size=8))
+def test_a_polygon_covers_what_lies_inside(corners):
+    corners = np.array(corners)
+    mask = painted({"segmentation": [corners.ravel().tolist()]}, SIZE)
+    distances = signed_distances(corners, SIZE)
+    assert mask[distances > 0.75].all()
+    assert not mask[distances < -1.5].any()
+
+
+@given(st.floats(-3, 32), st.floats(-3, 26), st.floats(0, 20), st.floats(0, 20))
+def test_a_box_covers_the_centres_inside(x, y, width, height):
+    rows, columns = np.mgrid[: SIZE[0], : SIZE[1]] + 0.5
+    edges = np.array([x, x + width, y, y + height]) % 1
+    assume((np.abs(edges - 0.5) > 1e-6).all())
+    inside = (x < columns) & (columns < x + width) & (y < rows) & (rows < y + height)
+    assert (painted({"bbox": [x, y, width, height]}, SIZE) == inside).all()
+
+
+def test_an_annotation_of_several_polygons_is_their_union():
+    left, right = [1, 1, 9, 1, 9, 9, 1, 9], [5, 5, 20, 5, 20, 20, 5, 20]
+    both = painted({"segmentation": [left, right]}, SIZE)
+    assert (both == painted({"segmentation": [left]}, SIZE) | painted({"segmentation": [right]}, SIZE)).all()
+
+
+def test_photos_get_kinds_and_masks(photos):
+    runs = {"size": [12, 20], "counts": [12 * 5, 24, 12 * 13]}
+    images = [image(1, "lot 1/a.png"), image(2, "lot 1/b.png"), image("x", "c.png"), image(4, "d.png")]
+    found = scan(
+        written(
+            photos,
+            images,
+            [
+                annotation(1, 1, segmentation=[[2, 2, 6, 2, 6, 6, 2, 6]]),
+                annotation(1, 2, bbox=[8, 2, 10, 8]),
+                annotation("x", 2, segmentation=runs),
+                annotation(4, 3, bbox=[0, 0, 20, 12]),
+            ],
+        )
+    )
+    assert {sample.name for sample in found.good} == {"d.png", "lot 1/b.png"}
+    kinds = {sample.name: sample for sample in found.defects}
+    assert {name: sample.kind for name, sample in kinds.items()} == {"lot 1/a.png": "dent", "lot 2/c.png": "dent"}
+    mask = read_mask(kinds["lot 2/c.png"].mask, (12, 20))
+    assert mask[:, 5:7].all()
+    assert mask.sum() == 24
+    assert read_mask(kinds["lot 1/a.png"].mask, (12, 20))[3:9, [3, 9, 17]].any(axis=0).all()
+    assert kinds["lot 1/a.png"].path == photos / "lot 1/a.png"
+    assert found.root == photos
+    assert all(sample.root == photos for sample in (*found.good, *found.defects))
+
+
+def test_marks_of_another_size_are_said_and_the_photo_is_still_a_defect(photos):
+    images = [image(1, "lot 1/a.png", width=40), image(2, "lot 1/b.png"), image(3, "d.png")]
+    runs = {"size": [20, 12], "counts": [0, 240]}
+    found = scan(written(photos, images, [annotation(1, bbox=[1, 1, 5, 5]), annotation(2, segmentation=runs)]))
+    assert [(sample.kind, sample.mask) for sample in found.defects] == [("scratch", None)] * 2
+    reasons = [skipped.reason for skipped in found.skipped if skipped.role == "mask"]
+    assert len(reasons) == 2
+    assert "40 × 12 px, the photo is 20 × 12 px" in " ".join(reasons)
+    assert "[20, 12]" in " ".join(reasons)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"segmentation": [[1, 1, 2]]},
+        {"segmentation": [[1, 1, 2, 2]]},
+        {"segmentation": [["a", 1, 2, 2, 3, 3]]},
+        {"segmentation": [[1e300, 1, 2, 2, 3, 3]]},
+        {"segmentation": [[float("nan"), 1, 2, 2, 3, 3]]},
+        {"segmentation": 7},
+        {"segmentation": "abc"},
+        {"segmentation": {"size": [12, 20], "counts": {}}},
+        {"segmentation": {"size": [12, 20], "counts": "🙂"}},
+        {"segmentation": {"size": [1 << 40, 1 << 40], "counts": [1 << 80]}},
+        {"bbox": [1, 2, 3]},
+        {"bbox": {"x": 1}},
+        {"bbox": [1, 2, float("inf"), 3]},
+    ],
+)
+def test_a_shape_that_cannot_be_drawn_costs_the_mask_alone(photos, shape):
+    found = scan(written(photos, [image(1, "lot 1/a.png"), image(2, "d.png")], [annotation(1, **shape)]))
+    assert [(sample.kind, sample.mask) for sample in found.defects] == [("scratch", None)]
+    assert [skipped.role for skipped in found.skipped] == ["mask"]
+
+
+def test_annotations_without_end_are_refused(photos):
+    many = [annotation(1, bbox=[1, 1, 2, 2])] * 1001
+    with pytest.raises(ScanError, match="image 0: it has 1,001 annotations"):
+        scan(written(photos, [image(1, "d.png")], many))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "line 1: it is not valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
+        ('{"images": [\n{"id": 1,}]}', "line 2: it is not valid JSON"),
+        ("[]", "no list of images"),
+        ('{"images": [], "annotations": [], "categories": []}', "lists no photo"),
+        ('{"images": [7], "annotations": [], "categories": []}', "no list of images"),
+        ('{"images": [{"id": 1}], "annotations": [], "categories": []}', "image 0: it has no id or no file_name"),
+        ('{"images": [], "annotations": [{"image_id": 3}], "categories": []}', "annotation 0: its image_id"),
+        ('{"images": [], "annotations": [{"image_id": [3]}], "categories": []}', "annotation 0: its image_id"),
+        ('{"images": [{"id": ' + "9" * 5000 + "}]}", "not valid JSON"),
+    ],
+)
+def test_a_damaged_file_says_where_and_what_to_do(photos, content, words):
+    (photos / "coco.json").write_text(content)
+    with pytest.raises(ScanError, match=r"coco\.json, .+: .+; .+") as error:
+        scan(photos / "coco.json")
+    assert words in str(error.value)

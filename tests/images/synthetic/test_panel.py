@@ -1,0 +1,75 @@
+"""The panel of boards: 12 megapixels, one small defect, and other boards to judge by than to learn from."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from inspect_core.cli.commands import main
+from inspect_core.images.folders import scan
+from inspect_core.images.synthetic import panel, products
+
+BLANK = np.zeros((products.SIZE, products.SIZE, 3), np.uint8)
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """Boards that tell their number, as drawing them takes a quarter of a second each."""
+    numbers: list[tuple[int, str | None]] = []
+
+    def render(product, index, *, seed=0, defect=None, conveyor=None):
+        numbers.append((index, defect))
+        mask = np.zeros(BLANK.shape[:2], bool)
+        side = 60 if index % 2 == 0 else 20  # every other one is too large
+        mask[100 : 100 + side, 50:65] = defect is not None
+        return BLANK + np.uint8(index % 200), mask
+
+    monkeypatch.setattr(products, "render", render)
+    panel._good.cache_clear()
+    yield numbers
+    panel._good.cache_clear()
+
+
+def test_a_panel_has_one_defect_of_the_size_that_was_asked_for(drawn):
+    image, mask = panel.render(70, defect="scratch")
+    assert image.shape == (3000, 4000, 3)
+    assert image.dtype == np.uint8
+    rows, columns = np.nonzero(mask)
+    assert np.ptp(rows) + 1 == 20
+    assert np.ptp(columns) + 1 == 15
+    good, none = panel.render(70)
+    assert not none.any()
+    changed = (good != image).any(axis=2)
+    assert changed.sum() <= products.SIZE**2, "one board alone is another one"
+
+
+def test_panels_to_judge_show_other_boards_than_those_to_learn_from(drawn):
+    panel.render(0)
+    taught = {index for index, _ in drawn}
+    drawn.clear()
+    panel.render(panel.TRAIN_GOOD)
+    assert taught.isdisjoint(index for index, _ in drawn)
+    assert len(taught) > 30
+
+
+def test_each_panel_is_another_and_comes_the_same_again(drawn):
+    first, second, again = (panel.render(index)[0] for index in (0, 1, 0))
+    assert not np.array_equal(first, second)
+    assert np.array_equal(first, again)
+
+
+def test_the_command_writes_a_folder_that_can_be_taught(drawn, tmp_path, monkeypatch):
+    rows = [(0, "train/good/panel_000.jpg", None), (60, "test/scratch/panel_060.jpg", "scratch")]
+    monkeypatch.setattr(panel, "plan", lambda: rows)
+    assert main(["synthetic", "--out", str(tmp_path), "--large"]) == 0
+    samples = scan(tmp_path / "board_panel")
+    assert [len(samples.good), len(samples.defects)] == [1, 1]
+    assert samples.good[0].size == (3000, 4000)
+    with Image.open(samples.defects[0].mask) as mask:
+        assert mask.size == (4000, 3000)
+
+
+@pytest.mark.slow
+def test_real_boards_have_defects_of_10_to_40_pixels():
+    for kind in panel.KINDS:
+        _, mask = panel._defective(61, 0, kind)
+        assert 10 <= panel._longer_side(mask) <= 40

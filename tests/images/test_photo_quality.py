@@ -1,0 +1,64 @@
+import cv2
+import numpy as np
+import pytest
+
+from inspect_core.images.photo_quality import BLUR, EXPOSURE, findings, measured
+
+SIZE = 160
+
+
+def photo(seed: int, *, level: float = 110.0) -> np.ndarray:
+    """The same part under a little noise."""
+    part = np.random.default_rng(9).normal(0, 1, (SIZE, SIZE))
+    part = cv2.GaussianBlur(part, (0, 0), 1.5)
+    noise = np.random.default_rng(seed).normal(0, 2, (SIZE, SIZE))
+    grey = np.clip(level + 30 * part / part.std() + noise, 0, 255).astype(np.uint8)
+    return np.repeat(grey[:, :, None], 3, axis=2)
+
+
+GOOD = [measured(photo(seed)) for seed in range(20)]
+
+
+def topics(pixels: np.ndarray) -> list[str]:
+    *others, own = findings([*GOOD, measured(pixels)])
+    assert not any(others)
+    return [finding.topic for finding in own]
+
+
+def test_good_photos_are_not_accused():
+    assert not any(findings(GOOD))
+    assert findings([]) == []
+    assert findings(GOOD[:1]) == [[]]
+
+
+@pytest.mark.parametrize("sigma", [1.0, 2.0, 5.0])
+def test_a_blurred_photo_is_found_with_its_sharpness(sigma):
+    blurred = measured(cv2.GaussianBlur(photo(50), (0, 0), sigma))
+    (found,) = findings([*GOOD, blurred])[-1]
+    assert found.topic == BLUR
+    share = 100 * blurred.sharpness / np.median([one.sharpness for one in GOOD])
+    assert f"sharpness {share:.0f} %" in found.sentence
+
+
+def test_dimmed_light_is_exposure_and_no_blur():
+    assert topics((photo(50) * 0.6).astype(np.uint8)) == [EXPOSURE]
+
+
+def test_clipped_pixels_are_said_in_per_cent():
+    bright = photo(50)
+    bright[:40, :40] = 255
+    bright[60:100, 60:100] = 90
+    assert EXPOSURE in topics(bright)
+    sentences = " ".join(found.sentence for found in findings([*GOOD, measured(bright)])[-1])
+    assert "6.2 % of its pixels are white" in sentences
+
+
+def test_sharpness_does_not_depend_on_light_or_contrast():
+    part = photo(3).astype(float)
+    dimmed = measured((part * 0.5 + 60).astype(np.uint8))
+    assert dimmed.sharpness == pytest.approx(measured(photo(3)).sharpness, rel=0.05)
+
+
+def test_constant_and_tiny_photos_have_figures():
+    for pixels in (np.zeros((8, 8, 3), np.uint8), np.full((2000, 10, 3), 255, np.uint8)):
+        assert np.isfinite([measured(pixels).sharpness, measured(pixels).brightness]).all()

@@ -1,0 +1,90 @@
+"""How a large photo is cut into tiles: every cell of it once, and never from beside a cut."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspect_core.images.tiles import CELLS, LARGEST_FACTORS, STEP, TilePlan, proposed, recommendation
+
+
+@st.composite
+def plans(draw) -> TilePlan:
+    tile = tuple(STEP * draw(st.integers(1, 10)) for _ in range(2))
+    size = tuple(side + STEP * draw(st.integers(0, 40)) for side in tile)
+    overlap = 2 * STEP * draw(st.integers(0, (min(tile) - 1) // (2 * STEP)))
+    return TilePlan(size, tile, overlap, draw(st.sampled_from(CELLS)))
+
+
+@given(plans())
+def test_every_cell_comes_from_one_tile_and_from_its_own_place(plan):
+    found = np.zeros(plan.grid, int)
+    for tile in plan.tiles:
+        found[tile.cells] += 1
+        for cells, own, first, side in zip(tile.cells, tile.own, (tile.top, tile.left), plan.tile, strict=True):
+            assert cells.start * plan.cell == first + own.start * plan.cell
+            assert cells.stop - cells.start == own.stop - own.start > 0
+            assert 0 <= own.start < own.stop <= side // plan.cell
+    assert (found == 1).all()
+
+
+@given(plans())
+def test_what_lies_within_half_the_overlap_of_a_cut_is_left_out(plan):
+    for tile in plan.tiles:
+        for own, first, side, whole in zip(tile.own, (tile.top, tile.left), plan.tile, plan.size, strict=True):
+            assert first == 0 or own.start * plan.cell >= plan.overlap // 2
+            assert first + side == whole or side - own.stop * plan.cell >= plan.overlap // 2
+
+
+@given(plans())
+def test_tiles_lie_within_the_photo_at_one_phase(plan):
+    picture = np.zeros((*plan.size, 3), np.uint8)
+    for tile in plan.tiles:
+        assert plan.cut(picture, tile).shape == (*plan.tile, 3)
+        assert tile.top % STEP == tile.left % STEP == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"size": (300, 512)}, "multiples of 32"),
+        ({"size": (224, 512)}, "not larger than the photo"),
+        ({"size": (256, 32768)}, "at most 16384 px"),
+        ({"tile": (0, 256)}, "multiples of 32"),
+        ({"overlap": 32}, "overlap is 32 px; give a multiple of 64"),
+        ({"overlap": 256}, "below 256"),
+        ({"overlap": -64}, "overlap is -64"),
+        ({"cell": 24}, "cell is 24 px; choose one of 8, 16, 32"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused(change, words):
+    with pytest.raises(ValueError, match=words):
+        TilePlan(**{"size": (512, 512)} | change)
+
+
+@given(st.tuples(st.integers(100, 9000), st.integers(100, 9000)), st.floats(1, 500))
+def test_what_is_proposed_stays_within_memory(photo, smallest):
+    plan = proposed(photo, smallest)
+    assert 4 * np.prod(plan.grid) * plan.largest_k**2 <= LARGEST_FACTORS
+    assert plan.largest_k >= 20
+
+
+def test_twelve_megapixels_in_cells_of_8_px_are_refused_with_the_figure():
+    with pytest.raises(ValueError, match=r"k = 20 at 376 × 500 places takes 301 MB .* at most 256 MB .* use k = 18"):
+        proposed((3000, 4000), cell=8)
+    assert proposed((3000, 4000)).cell == 16
+    assert proposed((6000, 8000)).cell == 32
+
+
+def test_the_photo_is_made_as_small_as_the_smallest_defect_allows():
+    assert proposed((3000, 4000), 10).size == (3008, 4000)
+    assert proposed((3000, 4000), 40).size == (1216, 1600), "16 of 40 px are left"
+    assert proposed((300, 200), 100).size == (256, 256)
+
+
+def test_tiles_are_recommended_when_squashing_leaves_too_little_of_a_defect():
+    pays, sentence = recommendation((3000, 4000), 20, (256, 256))
+    assert pays
+    assert sentence.startswith("A defect of 20 px is 1.3 px after squashing to 256 × 256 px; 16 px are needed")
+    assert sentence.endswith("use tiles.")
+    assert not recommendation((320, 320), 20, (256, 256))[0]

@@ -1,0 +1,194 @@
+"""Tiles from the photos to the recipe and the line: the same on every path, regions across cuts, refusals."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from inspect_core.cli.commands import main
+from inspect_core.features.store import Store
+from inspect_core.images.alignment import learn
+from inspect_core.images.folders import scan
+from inspect_core.images.read import read
+from inspect_core.images.tiles import TilePlan
+from inspect_core.package.manifest import RecipeError
+from inspect_core.recipe import inspect
+from inspect_core.records import onnx_export, recipe_file
+from inspect_core.records.check_photos import find_photos
+from inspect_core.records.onnx_export import export
+from inspect_core.runner import Runner
+from inspect_core.study.study import Study
+from inspect_core.tuning.guard_training import train_guard
+from inspect_core.tuning.trial import make_trial
+from inspect_core.verdict import Limits
+from inspect_core.view import with_taps
+
+PLAN = TilePlan((192, 224), (128, 128), 64, 16)
+GRID, MAP = (12, 14), (96, 112)
+
+
+@pytest.fixture(scope="module")
+def study(product, backbone, tmp_path_factory):
+    store = Store(tmp_path_factory.mktemp("features"))
+    return Study(scan(product), backbone, store, parameters={"k": 8}, tiles=PLAN).fit()
+
+
+@pytest.fixture(scope="module")
+def tiled_recipe(study, backbone):
+    guard = train_guard(backbone, study.split.fit, study.split.calibrate)
+    return study.recipe(product="flange", guard=guard)
+
+
+def test_the_grid_and_the_map_are_those_of_the_whole_photo(study):
+    assert study.results.grid == GRID
+    assert study.map(0).shape == MAP
+    assert study.live["area"] == PLAN.default_area == 64
+
+
+def test_inspect_says_what_the_study_says(study, tiled_recipe, backbone):
+    for photo, score in zip(study.photos, study.scores(), strict=True):
+        if photo.part == "judge":
+            verdict = inspect(read(photo.path).pixels, tiled_recipe, backbone=backbone)
+            assert verdict.score == score
+            assert verdict.anomaly_map.shape == MAP
+            assert verdict.guard is not None
+
+
+def test_saved_and_opened_it_says_the_same(study, tiled_recipe, backbone, tmp_path):
+    saved = recipe_file.save(tiled_recipe, tmp_path / "recipe")
+    opened = recipe_file.load(tmp_path / "recipe")
+    assert opened.tiles == PLAN
+    assert opened.digest == saved.digest
+    pixels = read(study.photos[0].path).pixels
+    here, there = (inspect(pixels, each, backbone=backbone) for each in (tiled_recipe, opened))
+    assert np.array_equal(here.anomaly_map, there.anomaly_map)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"size": [192, 256]}, "its tiles give"),
+        ({"size": [192, 200]}, "multiple of 32"),
+        ({"size": [32000, 224]}, "at most 16384"),
+        ({"overlap": 32}, "overlap is 32 px"),
+        ({"overlap": 128}, "below 128"),
+        ({"cell": 64}, "cell"),
+        ({"cell": "16"}, "cell"),
+        ({"blend": True}, "unknown field"),
+    ],
+)
+def test_a_plan_that_does_not_fit_is_refused(tiled_recipe, tmp_path, change, words):
+    files = recipe_file.files_of(tiled_recipe)
+    document = json.loads(files["recipe.json"])
+    document["tiles"] |= change
+    files["recipe.json"] = json.dumps(document).encode()
+    recipe_file.write(files, tmp_path / "changed")
+    with pytest.raises(RecipeError, match=words):
+        recipe_file.load(tmp_path / "changed")
+
+
+def test_a_defect_across_a_cut_is_one_region_in_pixels_of_the_photo(study, tiled_recipe, backbone):
+    """Tiles part in the middle of the photo; what lies there is found once, where it is."""
+    photo = next(photo for photo in study.photos if photo.kind == "good" and photo.part == "judge")
+    pixels = read(photo.path).pixels.copy()
+    height, width = pixels.shape[:2]
+    cut = next(tile.cells[1].stop for tile in PLAN.tiles) * PLAN.cell * width // PLAN.size[1]
+    y = height // 2
+    pixels[y - 12 : y + 12, cut - 12 : cut + 12] = (255, 0, 255)
+    score = study.scores()[study.results.index(photo.name)]
+    limits = Limits(float(score) * 1.5, float(score) * 1.5)
+    verdict = inspect(pixels, replace(tiled_recipe, limits=limits), backbone=backbone)
+    assert verdict.verdict == "reject"
+    left, top, right, bottom = verdict.regions[0].box
+    assert left < cut - 4
+    assert right > cut + 4
+    assert top < y < bottom
+    assert verdict.above >= verdict.area
+
+
+def test_the_line_says_the_same(study, tiled_recipe, backbone, tmp_path, monkeypatch):
+    monkeypatch.setattr(onnx_export, "loaded_backbone", lambda choice, device: backbone)
+    recipe = recipe_file.save(tiled_recipe, tmp_path / "recipe")
+    parity = export(recipe, tmp_path / "line.zip", check_images=find_photos(recipe).paths)
+    assert parity.flips == 0
+    runner = Runner(tmp_path / "line.zip")
+    pixels = read(study.photos[-1].path).pixels
+    here, there = inspect(pixels, recipe, backbone=backbone), runner.inspect(pixels)
+    assert there.anomaly_map.shape == MAP
+    assert abs(here.score - there.score) <= parity.allowed
+    assert here.guard == there.guard
+    assert [region.box for region in here.regions] == [region.box for region in there.regions]
+
+
+def test_tiles_also_see_a_part_that_is_located(product, backbone, tmp_path, monkeypatch):
+    """Photos are warped to the working size first; app and line say the same, of a part that is not found too."""
+    monkeypatch.setattr(onnx_export, "loaded_backbone", lambda choice, device: backbone)
+    photos = scan(product)
+    alignment = learn(read(sample.path).pixels for sample in photos.good)
+    study = Study(
+        photos, backbone, Store(tmp_path / "store"), parameters={"k": 8}, alignment=alignment, tiles=PLAN
+    ).fit()
+    recipe = recipe_file.save(study.recipe(), tmp_path / "recipe")
+    assert export(recipe, tmp_path / "line", check_images=find_photos(recipe).paths).flips == 0
+    runner, pixels = Runner(tmp_path / "line"), read(photos.good[0].path).pixels
+    for image, located in ((pixels, True), (np.full_like(pixels, 128), False)):
+        here, there = inspect(image, recipe, backbone=backbone), runner.inspect(image)
+        assert here.verdict == there.verdict
+        assert here.anomaly_map.shape == there.anomaly_map.shape == MAP
+        assert (here.score is not None) == located
+
+
+def test_an_even_texture_shows_no_seam(backbone, tmp_path):
+    """Good photos of one texture: the errors at the cuts are those elsewhere, as each place has its own statistics."""
+    rng = np.random.default_rng(0)
+    for number in range(20):
+        folder = tmp_path / "photos" / "good"
+        folder.mkdir(parents=True, exist_ok=True)
+        grain = np.clip(128 + 24 * rng.standard_normal((192, 224, 1)), 0, 255).astype(np.uint8)
+        Image.fromarray(np.repeat(grain, 3, axis=2)).save(folder / f"{number}.png")
+    store = Store(tmp_path / "store")
+    study = Study(scan(tmp_path / "photos"), backbone, store, parameters={"k": 8}, tiles=PLAN).fit()
+    errors = study.results.grid_errors().mean(axis=0)
+    beside = np.zeros(GRID, bool)
+    for tile in PLAN.tiles:
+        rows, columns = tile.cells
+        for edge, lines in ((rows.stop, beside), (columns.stop, beside.T)):
+            if edge < len(lines):
+                lines[edge - 1 : edge + 1] = True
+    inner = np.zeros(GRID, bool)
+    inner[1:-1, 1:-1] = True
+    assert beside.any()
+    assert abs(errors[beside & inner].mean() / errors[~beside & inner].mean() - 1) < 0.05
+
+
+def test_k_is_the_plans_and_a_larger_one_is_refused_with_the_figure(product, backbone, tmp_path):
+    large = TilePlan((3008, 4000), (128, 128), 64, 32)
+    store = Store(tmp_path)
+    assert Study(scan(product), backbone, store, tiles=large).parameters[0]["k"] == 50
+    with pytest.raises(ValueError, match=r"k = 100 at 94 × 125 places takes 470 MB of factors, at most 256 MB"):
+        Study(scan(product), backbone, store, tiles=large, parameters={"k": 100})
+
+
+def test_defects_of_the_trial_are_as_large_as_in_a_photo_of_one_tile(study):
+    trial = make_trial(study)
+    masks = [mask for photo, _, mask in trial.photos if photo.kind == "pasted"]
+    assert all(0 < mask.mean() < 0.2 for mask in masks)
+    assert trial.scored(study.results.views).live["area"] == PLAN.default_area
+
+
+@pytest.mark.slow
+def test_the_command_line_gives_what_the_study_gives(product, tmp_path, workspace):
+    out = tmp_path / "recipe"
+    arguments = ["--detector", "mahalanobis", "--k", "8", "--size", "128", "--tiles", "16", "--seed", "0"]
+    assert main(["fit", str(product), "--out", str(out), *arguments, "--guard", "off"]) == 0
+    recipe = recipe_file.load(out)
+    assert recipe.tiles == TilePlan((320, 320), (128, 128), 64, 16)
+    backbone, taps = with_taps(("mahalanobis",), "efficientnet_lite0", size=(128, 128))
+    store = Store(tmp_path / "store")
+    study = Study(scan(product), backbone, store, parameters={"k": 8}, taps=taps, tiles=recipe.tiles).fit()
+    assert [row.score for row in recipe.judged] == pytest.approx(
+        [float(score) for photo, score in zip(study.photos, study.scores(), strict=True) if photo.part == "judge"],
+        abs=0,
+    )
