@@ -38,6 +38,7 @@ METHODS: dict[str, tuple[str, str]] = {
     "alignment": ("--name", "alignment of parts on a conveyor: error, time, and what the detector gains"),
     "tiles": ("--name", "photos of 12 megapixels in tiles: what they find that squashing loses, time, memory"),
     "line": ("--json", "the exported recipe: its graph against the backbone alone, differences to the app, cold start"),
+    "sharding": ("--json", "teaching by worker processes: 100,000 simulated photos and 5,000 real ones; about an hour"),
     "photo_memory": ("--json", "peak memory of a 64-megapixel photo by kind of file: read, features, scan"),
     "corp_against_neighbour": ("--json", "time of CoRP against nearest neighbour as the training set grows"),
     "kernel_pca_figures": ("--json", "published figures of the kernel PCA detectors, reproduced"),

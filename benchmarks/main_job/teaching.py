@@ -6,7 +6,6 @@ feature store. The exported network is there already, as on every start but the 
 
 import math
 import tempfile
-from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -17,7 +16,7 @@ from inspect_core.detectors.mahalanobis import semi_orthogonal
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan, split
 from inspect_core.methods.method import Patches
-from inspect_core.methods.table import METHODS
+from inspect_core.study.gathering import Fit, gather
 from inspect_core.tuning.guard_training import train_guard
 from inspect_core.tuning.suggest import suggest
 
@@ -32,7 +31,7 @@ def figures(setting: Setting) -> dict:
 
 def fit_alone(setting: Setting, side: int) -> dict:
     """The fit as a study runs it, on features in memory, and read back from the feature store."""
-    width, method = sum(network(setting).tap_channels), METHODS["mahalanobis"]
+    width = sum(network(setting).tap_channels)
     columns = semi_orthogonal(width, setting.k)
     shape = (1, side, side, setting.k)
     one_photo = 4 * math.prod(shape)
@@ -45,15 +44,18 @@ def fit_alone(setting: Setting, side: int) -> dict:
             held.append(torch.from_numpy(rng.standard_normal(shape, np.float32) * falling))
             store.put(f"{number}", held[-1].numpy())
 
-        def stored() -> Iterator[torch.Tensor]:
-            return (torch.from_numpy(store.get(f"{number}", shape)) for number in range(setting.good))
+        def stored(number: int) -> tuple[torch.Tensor]:
+            return (torch.from_numpy(store.get(f"{number}", shape)),)
 
-        watch = Stopwatch()
+        fit = Fit(
+            ("mahalanobis",), (0,), (Patches(setting.good, (side, side), setting.k),), (columns,),
+            ({"k": setting.k, "ridge": 0.01},), 0,
+        )  # fmt: skip
+        watch, photos = Stopwatch(), range(setting.good)
         for _ in range(setting.runs + 1):
-            for name, stream in (("fit", lambda: iter(held)), ("fit_from_store", stored)):
-                patches = Patches(setting.good, (side, side), setting.k, stream, torch.empty, lambda fraction: None)
+            for name, features_of in (("fit", lambda number: (held[number],)), ("fit_from_store", stored)):
                 watch.start()
-                method.fit(patches, columns, 0, {"k": setting.k, "ridge": 0.01})
+                fit.finish(gather(fit, photos, features_of), None, None)
                 watch.lap(name)
     return {"images": setting.good} | _in_seconds(watch, skip=1)
 

@@ -2,7 +2,7 @@
 
 import argparse
 
-from inspect_core.cli import teaching
+from inspect_core.cli import teaching, working
 from inspect_core.cli.console import ACCEPTED, bar, path_argument, say
 from inspect_core.cli.outputs import check_figures, write_figures, write_text
 from inspect_core.guard.model import OFF
@@ -66,8 +66,8 @@ def _compare(options: argparse.Namespace) -> int:
     if options.report:
         check_own(options.report, HTML_BEGINS.encode(), "a report")
     order = teaching.order_of(options, guard=OFF)
-    with bar() as report:
-        comparison = compare(order, feature_store(), report, options.detectors)
+    with working.study_workers(options) as workers, bar() as report:
+        comparison = compare(order, feature_store(), report, options.detectors, workers=workers)
     table = table_of(comparison)
     widths = [max(map(len, (name, *cells))) for name, cells in table.items()]
     for line in (tuple(table), *zip(*table.values(), strict=True)):

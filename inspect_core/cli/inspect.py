@@ -2,20 +2,23 @@
 
 import argparse
 import sys
+from pathlib import Path
 
 from inspect_core.audit.log import AuditLog
-from inspect_core.cli import inspectors
+from inspect_core.cli import inspectors, working
 from inspect_core.cli.console import ACCEPTED, COULD_NOT_RUN, NOT_ACCEPTED, bar, current_user, path_argument, say
-from inspect_core.line.batch import Outputs, photos_of
+from inspect_core.line.batch import Judging, Outputs, photos_of
 from inspect_core.line.batch import run as run_batch
 from inspect_core.line.logged import Logged
 from inspect_core.line.maps import Maps
 from inspect_core.line.report import in_parts
 from inspect_core.line.row import Row
+from inspect_core.sharding.executor import Executor
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inspectors.add_options(parser)
+    working.add_options(parser)
     parser.add_argument(
         "paths", type=path_argument, nargs="+", metavar="PATH", help="photos, folders or zip archives of them"
     )
@@ -41,15 +44,23 @@ def run(options: argparse.Namespace) -> int:
         outputs.maps.expect([name for name, _ in photos])
     inspector = inspectors.open_inspector(options.recipe, device=options.device, download=options.download)
     try:
-        with AuditLog.open() as log, bar() as report:
+        with AuditLog.open() as log, working.workers(options) as executor, bar() as report:
             record = Logged(log, inspector, current_user())
-            rows = run_batch(inspector, photos, outputs, record=record, report=report, told=tell)
+            judging = None if executor is None else _judging(executor, options.recipe)
+            rows = run_batch(inspector, photos, outputs, record=record, report=report, told=tell, judging=judging)
     except KeyboardInterrupt:
         kept = f"; the same command goes on where it stopped, from {options.csv}" if options.csv else ""
         say(f"loupe: stopped{kept}", sys.stderr)
         return COULD_NOT_RUN
     say(f"{in_parts(rows)} Recipe {inspector.product} {inspector.digest[:12]}, {inspector.engine}.")
     return ACCEPTED if all(row.verdict == "accept" for row in rows) else NOT_ACCEPTED
+
+
+def _judging(executor: Executor, recipe: Path) -> Judging:
+    # Imported where it is used: a PC at the line has not all that it needs.
+    from inspect_core.sharding.inspecting import JudgedByWorkers
+
+    return JudgedByWorkers(executor, recipe)
 
 
 def tell(row: Row) -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 
+from inspect_core.cli import working
 from inspect_core.cli.console import bar, path_argument, say, size_argument
 from inspect_core.features.backbone_catalogue import spec_of
 from inspect_core.features.backbones import available
@@ -73,6 +74,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=Order.seed)
     parser.add_argument("--calibrate", type=float, default=0.2, help="fraction of the good photos that sets limits")
+    working.add_options(parser)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--download", action="store_true", help="fetch the backbone's weights when there are none")
 
@@ -130,8 +132,8 @@ def order_of(
 def taught(options: argparse.Namespace, *, guard: str, fused_guard: bool = False) -> Taught:
     """What the folder teaches, as the page would; otherwise as `order_of`."""
     order = order_of(options, guard=guard, fused_guard=fused_guard)
-    with bar() as report:
-        found = teach(order, feature_store(), report)
+    with working.study_workers(options) as workers, bar() as report:
+        found = teach(order, feature_store(), report, workers)
     backbone = found.study.preparation.backbone
     say(f"Used {backbone.name} with {backbone.engine}.")
     if found.choice is not None:

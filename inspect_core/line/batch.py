@@ -1,7 +1,7 @@
 """Many photos, one row each: a table, heatmaps and a report, with what was done before a stop kept."""
 
 import secrets
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,16 +10,20 @@ from inspect_core.images.archives import unpacked
 from inspect_core.images.listing import photos_in
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.journal import Journal
-from inspect_core.line.maps import Maps
+from inspect_core.line.maps import Maps, drawn
 from inspect_core.line.overlap import in_order
 from inspect_core.line.record import Record, facts_of, key_of
 from inspect_core.line.report import check_report, pictures_of, worst, write_report
-from inspect_core.line.row import Judged, Row, file_digest, judge
+from inspect_core.line.row import Row, file_digest, judge
 from inspect_core.line.table import check_table, write_table
 from inspect_core.runtime.progress import Report
 from inspect_core.runtime.unfinished import replacing
 
 Photo = tuple[str, Path]
+Drawn = tuple[Row, str, dict[str, bytes]]
+"""A row, the SHA-256 of the photo's file, and the content of its maps by ending."""
+Judging = Callable[[Inspector, Sequence[Photo], Maps | None], Iterable[Drawn]]
+"""Judges photos, in any order."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,7 @@ def run(
     record: Record | None = None,
     report: Report | None = None,
     told: Callable[[Row], None] = lambda row: None,
+    judging: Judging | None = None,
 ) -> list[Row]:
     """Judge the photos and write the outputs; the rows in the order of the photos, whose names are unique.
 
@@ -79,7 +84,7 @@ def run(
         if journal is not None:
             until_the_end.callback(journal.close)
         rows = _kept(journal, photos, outputs.maps, report)
-        _judge_rest(inspector, photos, rows, journal, outputs.maps, record, report, told)
+        _judge_rest(inspector, photos, rows, journal, outputs.maps, record, report, told, judging or _side_by_side)
         found = [rows[name] for name, _ in photos]
         if outputs.table:
             write_table(outputs.table, found)
@@ -136,17 +141,13 @@ def _judge_rest(
     record: Record | None,
     report: Report | None,
     told: Callable[[Row], None],
+    judging: Judging,
 ) -> None:
     run = journal.run if journal is not None else secrets.token_hex(8)
-
-    def work(photo: Photo) -> tuple[Row, str, dict[str, bytes]]:
-        judged = judge(inspector, *photo)
-        return judged.row, judged.file, _drawn(judged, maps)
-
     rest, paths = [photo for photo in photos if photo[0] not in rows], dict(photos)
-    for number, (row, file, drawn) in enumerate(in_order(work, rest), 1):
+    for number, (row, file, files) in enumerate(judging(inspector, rest, maps), 1):
         if maps is not None:
-            maps.write(row.name, drawn)
+            maps.write(row.name, files)
         if record is not None:
             key = key_of("batch", run, row.recipe, row.digest, row.name)
             record.append(key, facts_of(row, path=str(paths[row.name]), source="batch"))
@@ -158,10 +159,18 @@ def _judge_rest(
             report(number / len(rest), f"{len(rows):,} of {len(photos):,} photos")
 
 
-def _drawn(judged: Judged, maps: Maps | None) -> dict[str, bytes]:
-    if maps is None or judged.picture is None or judged.verdict is None:
-        return {}
-    return maps.drawn(judged.picture.pixels, judged.verdict, judged.row.review)
+def _side_by_side(inspector: Inspector, photos: Sequence[Photo], maps: Maps | None) -> Iterator[Drawn]:
+    endings = () if maps is None else maps.endings
+    return in_order(lambda photo: judge_and_draw(inspector, *photo, endings), photos)
+
+
+def judge_and_draw(inspector: Inspector, name: str, path: Path, endings: Sequence[str]) -> Drawn:
+    """One photo judged, with its maps as these endings say."""
+    judged = judge(inspector, name, path)
+    if judged.picture is None or judged.verdict is None:
+        return judged.row, judged.file, {}
+    maps = drawn(judged.picture.pixels, judged.verdict, judged.row.review, endings)
+    return judged.row, judged.file, maps
 
 
 @contextmanager

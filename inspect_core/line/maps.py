@@ -44,6 +44,11 @@ _DRAWN: dict[str, Callable[[np.ndarray, Verdict, float], bytes]] = {".png": _ove
 ENDINGS = tuple(_DRAWN)
 
 
+def drawn(pixels: np.ndarray, verdict: Verdict, limit: float, endings: Sequence[str]) -> dict[str, bytes]:
+    """The content of a photo's files by ending: of (H, W, 3) uint8, its verdict, the limit where colour begins."""
+    return {ending: _DRAWN[ending](pixels, verdict, limit) for ending in endings}
+
+
 class Maps:
     """A folder for the heatmap (.png) and the raw map (.npy, float32 at the recipe's input size) of every photo.
 
@@ -78,10 +83,6 @@ class Maps:
     def has(self, name: str) -> bool:
         """Whether the files of an expected photo are there; what is not Loupe's was refused by `expect`."""
         return all((self.folder / f"{self._stems[name]}{ending}").exists() for ending in self.endings)
-
-    def drawn(self, pixels: np.ndarray, verdict: Verdict, limit: float) -> dict[str, bytes]:
-        """The content of a photo's files by ending: of (H, W, 3) uint8, its verdict, the limit where colour begins."""
-        return {ending: _DRAWN[ending](pixels, verdict, limit) for ending in self.endings}
 
     def write(self, name: str, files: Mapping[str, bytes]) -> None:
         """Write the files of one expected photo."""

@@ -29,3 +29,8 @@ def in_order(work: Callable[[Item], Result], items: Iterable[Item], *, threads: 
             yield waiting.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def ranges(count: int, size: int) -> list[range]:
+    """The numbers from 0 to `count`, `size` at a time."""
+    return [range(first, min(first + size, count)) for first in range(0, count, size)]

@@ -3,6 +3,7 @@
 import numpy as np
 from torch import Tensor
 
+from inspect_core.detectors.cop_corp.covariance import MappedCovariance
 from inspect_core.detectors.cop_corp.feature_maps import cosine, cosine_fourier_map
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap
 from inspect_core.methods import graphs
@@ -12,16 +13,16 @@ from inspect_core.methods.pooled import (
     Q,
     at_most_widest,
     covariance_costs,
+    finish_covariance,
     median_square,
-    stream_covariance,
     variance_stops,
 )
 from inspect_core.package import arrays, fields
 
 
-def _fit(patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> KernelPCAMap:
+def _begin(patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> MappedCovariance:
     gamma, M = parameters["gamma"], int(parameters["M"])
-    return stream_covariance(patches, cosine_fourier_map(patches.width, gamma=gamma, M=M, seed=seed), parameters)
+    return MappedCovariance(cosine_fourier_map(patches.width, gamma=gamma, M=M, seed=seed))
 
 
 def _gammas(sample: Tensor, seed: int) -> list[dict[str, float]]:
@@ -42,7 +43,9 @@ METHOD = Method(
     rank=2,
     defaults={"gamma": 1.0, "M": 1024, "explained_variance": 0.9},
     project=at_most_widest,
-    fit=_fit,
+    begin=_begin,
+    see=lambda statistics, features, photos: statistics.update(features),
+    finish=finish_covariance,
     costs=covariance_costs,
     graph=graphs.of_subspace,
     from_arrays=KernelPCAMap.from_arrays,

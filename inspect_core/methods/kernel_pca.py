@@ -1,14 +1,15 @@
 """Kernel PCA novelty detection on a seeded sample of the good patches (Hoffmann 2007)."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import numpy as np
 from torch import Tensor
 
 from inspect_core.detectors import kernel_pca
 from inspect_core.methods import graphs
-from inspect_core.methods.method import Control, Method, Parameters, Patches, Space
-from inspect_core.methods.pooled import KERNEL_VALUES, Q, at_most_widest, median_square, sample_costs
+from inspect_core.methods.drawn_patches import DrawnPatches
+from inspect_core.methods.method import Control, Method, Parameters, Space
+from inspect_core.methods.pooled import KERNEL_VALUES, Q, at_most_widest, draw_patches, median_square, sample_costs
 from inspect_core.package import arrays, fields
 
 _COMPONENTS = (25, 50, 100, 200, 300, 500, 700)
@@ -16,8 +17,10 @@ _LARGEST_ALPHA = 1e18
 """Alphas are divided by roots of eigenvalues, which may be small; they and what they meet are float64."""
 
 
-def _fit(patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> kernel_pca.KernelPCA:
-    sample = patches.sample(int(parameters["patches"]))
+def _finish(
+    drawn: DrawnPatches, seed: int, parameters: Parameters, report: Callable[[float], None]
+) -> kernel_pca.KernelPCA:
+    sample = drawn.rows()
     sigma = parameters["sigma"] or kernel_pca.suggest_sigma(sample, seed=seed)
     return kernel_pca.fit(sample, sigma=sigma, q=None if parameters["q"] is None else int(parameters["q"]))
 
@@ -56,7 +59,9 @@ METHOD = Method(
     rank=4,
     defaults={"sigma": None, "q": None, "patches": 1000},
     project=at_most_widest,
-    fit=_fit,
+    begin=draw_patches,
+    see=lambda drawn, features, photos: drawn.draw(features, photos),
+    finish=_finish,
     costs=sample_costs,
     graph=graphs.of_kernel_space,
     from_arrays=kernel_pca.KernelPCA.from_arrays,

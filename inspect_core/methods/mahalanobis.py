@@ -17,18 +17,16 @@ def _project(d: int, seed: int, parameters: Parameters) -> Tensor:
     return mahalanobis.semi_orthogonal(d, min(int(parameters["k"]), d), seed=seed)
 
 
-def _fit(patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> mahalanobis.Mahalanobis:
-    statistics = mahalanobis.LocalGaussian(columns, grid=patches.grid)
-    for batch in patches.batches():
-        statistics = statistics.update_projected(batch)
-    return statistics.finish(ridge=parameters["ridge"])
+def _begin(patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> mahalanobis.LocalGaussian:
+    assert columns is not None
+    return mahalanobis.LocalGaussian(columns, grid=patches.grid)
 
 
 def _costs(work: Workload, parameters: Parameters) -> Costs:
     """A covariance and its factor at every place, and a triangular solve for every patch shown."""
     k = min(int(parameters["k"]), work.width)
     triangle = work.places * k * k
-    memory = 20 * triangle + 36 * work.places * k + 96 * k * k + 4 * arrays.ROW_BYTES * k
+    memory = 20 * triangle + 256 * work.places * k + 96 * k * k + 4 * arrays.ROW_BYTES * k
     return Costs(2.5e-11 * triangle * work.fit + 2e-10 * triangle * work.shown + 3e-8 * triangle, memory)
 
 
@@ -57,7 +55,9 @@ METHOD = Method(
     rank=1,
     defaults={"k": 100, "ridge": 0.01},
     project=_project,
-    fit=_fit,
+    begin=_begin,
+    see=lambda statistics, features, photos: statistics.update_projected(features),
+    finish=lambda statistics, seed, parameters, report: statistics.finish(ridge=parameters["ridge"]),
     costs=_costs,
     graph=graphs.of_places,
     from_arrays=mahalanobis.Mahalanobis.from_arrays,

@@ -1,17 +1,16 @@
 """What a method tells the rest of Loupe: how it is fitted, what moves, what it costs, how it is shown."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
-import torch
 from torch import Tensor, nn
 
 from inspect_core.package.arrays import LARGEST_RECIPE, Array, require_memory
 from inspect_core.package.fields import Rule
 
 BATCH = 16
-"""Photos whose patches a fit holds at once."""
+"""Photos whose patches a fit takes at once."""
 LARGEST_FIT = 2 * LARGEST_RECIPE
 """Bytes of memory that teaching may take. It takes at least twice what its recipe does, so what can be taught loads."""
 LARGEST_TILED_FIT = LARGEST_RECIPE
@@ -29,32 +28,24 @@ class Detector(Protocol):
     def params(self) -> dict: ...
 
 
-@dataclass(frozen=True)
-class Patches:
-    """The good patches a detector is fitted on, never all in memory.
+class Statistics(Protocol):
+    """What a method keeps of the patches it learns from, and all it needs of them to be finished.
 
-    count: photos; grid: (h, w); width: features of a patch; stream: yields (1, h, w, d) photo by photo, as often as
-    it is called; sample: n -> (n, d) patches drawn with the study's seed, spread evenly over the photos; report: told
-    the fraction done, 0 to 1, of what a fit does with its sample; raises Cancelled when the user has asked to stop.
+    Those of different photos merge, the later photos into the earlier ones; state and restore carry them elsewhere.
     """
 
-    count: int
+    def merge(self, other: Self) -> object: ...
+    def state(self) -> dict[str, Tensor]: ...
+    def restore(self, state: Mapping[str, Tensor]) -> object: ...
+
+
+@dataclass(frozen=True)
+class Patches:
+    """The good patches a detector is fitted on. photos: how many; grid: (h, w); width: features of a patch."""
+
+    photos: int
     grid: tuple[int, int]
     width: int
-    stream: Callable[[], Iterator[Tensor]]
-    sample: Callable[[int], Tensor]
-    report: Callable[[float], None]
-
-    def batches(self, size: int = BATCH) -> Iterator[Tensor]:
-        """(up to `size`, h, w, d), all photos once."""
-        batch: list[Tensor] = []
-        for features in self.stream():
-            batch.append(features)
-            if len(batch) == size:
-                yield torch.cat(batch)
-                batch = []
-        if batch:
-            yield torch.cat(batch)
 
 
 @dataclass(frozen=True)
@@ -127,9 +118,12 @@ class Method:
     Teach page offers it, the others are there to be compared with; defaults: parameters of the fit.
     taps: the preset of taps it works best on, where a backbone has several; project(d, seed, parameters): the columns
     applied to the joined channels; pool: side of the neighbourhood averaged before; saturates: whether strange patches
-    reach an upper bound of the score, so that its local scale is the same at every place; fit(patches, columns, seed,
-    parameters) -> detector; costs: what a fit takes beyond the backbone; graph(detector, columns, value): what an
-    exported graph applies to the joined channels, and to the result, at one live value (`methods.graphs`).
+    reach an upper bound of the score, so that its local scale is the same at every place; costs: what a fit takes
+    beyond the backbone; graph(detector, columns, value): what an exported graph applies to the joined channels, and to
+    the result, at one live value (`methods.graphs`).
+    A fit is begin(patches, columns, seed, parameters), the statistics of no photo; see(statistics, features (n, h, w,
+    k), photos), for photos in the order of their numbers; finish(statistics, seed, parameters, report) -> detector,
+    which calls report(fraction) of what it does itself.
     arrays, fields: what the detector's arrays and parameters may be in a recipe, built with `package.arrays` and
     `package.fields`; a recipe that says otherwise is refused.
     live: the parameter whose every smaller value comes from the same fit, or None; score(detector, patches, value) and
@@ -148,7 +142,9 @@ class Method:
     rank: int
     defaults: Parameters
     project: Callable[[int, int, Parameters], Tensor | None]
-    fit: Callable[[Patches, Tensor | None, int, Parameters], Detector]
+    begin: Callable[[Patches, Tensor | None, int, Parameters], Any]
+    see: Callable[[Any, Tensor, Sequence[int]], object]
+    finish: Callable[[Any, int, Parameters, Callable[[float], None]], Detector]
     costs: Callable[[Workload, Parameters], Costs]
     graph: Callable[[Any, Tensor | None, int], tuple[Tensor | None, nn.Module]]
     from_arrays: Callable[[Mapping[str, Tensor], Mapping], Detector]

@@ -1,16 +1,19 @@
 """Distance to the nearest good patch of a seeded bank (PatchCore, Roth et al. 2022, without its subset selection)."""
 
-from torch import Tensor
+from collections.abc import Callable
 
 from inspect_core.detectors import baselines
 from inspect_core.methods import graphs
-from inspect_core.methods.method import Method, Parameters, Patches
-from inspect_core.methods.pooled import at_most_widest, sample_costs
+from inspect_core.methods.drawn_patches import DrawnPatches
+from inspect_core.methods.method import Method, Parameters
+from inspect_core.methods.pooled import at_most_widest, draw_patches, sample_costs
 from inspect_core.package import arrays, fields
 
 
-def _fit(patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> baselines.NearestNeighbour:
-    return baselines.fit_nearest_neighbour(patches.sample(int(parameters["patches"])), k=int(parameters["neighbour"]))
+def _finish(
+    drawn: DrawnPatches, seed: int, parameters: Parameters, report: Callable[[float], None]
+) -> baselines.NearestNeighbour:
+    return baselines.fit_nearest_neighbour(drawn.rows(), k=int(parameters["neighbour"]))
 
 
 METHOD = Method(
@@ -21,7 +24,9 @@ METHOD = Method(
     offered=False,
     defaults={"patches": 6000, "neighbour": 1},
     project=at_most_widest,
-    fit=_fit,
+    begin=draw_patches,
+    see=lambda drawn, features, photos: drawn.draw(features, photos),
+    finish=_finish,
     costs=sample_costs,
     graph=graphs.of_neighbour,
     from_arrays=baselines.NearestNeighbour.from_arrays,

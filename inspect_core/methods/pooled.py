@@ -1,6 +1,6 @@
 """What the methods share that pool the patches of all places: channels, covariance in one stream, q, kernel widths."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from inspect_core.detectors.cop_corp.covariance import MappedCovariance
-from inspect_core.detectors.cop_corp.feature_maps import FeatureMap
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap
 from inspect_core.detectors.mahalanobis import semi_orthogonal
+from inspect_core.methods.drawn_patches import DrawnPatches
 from inspect_core.methods.method import BATCH, Control, Costs, Parameters, Patches, Workload
 from inspect_core.package.arrays import ROW_BYTES
 
@@ -34,12 +34,16 @@ def at_most_widest(d: int, seed: int, parameters: Parameters) -> Tensor | None:
     return None if d <= WIDEST else semi_orthogonal(d, WIDEST, seed=seed)
 
 
-def stream_covariance(patches: Patches, feature_map: FeatureMap, parameters: Parameters) -> KernelPCAMap:
-    """The covariance of all mapped patches in one pass, and its eigenvectors."""
-    statistics = MappedCovariance(feature_map)
-    for batch in patches.batches():
-        statistics = statistics.update(batch)
+def finish_covariance(
+    statistics: MappedCovariance, seed: int, parameters: Parameters, report: Callable[[float], None]
+) -> KernelPCAMap:
+    """The eigenvectors of the covariance of all mapped patches."""
     return statistics.finish(explained_variance=parameters["explained_variance"])
+
+
+def draw_patches(patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> DrawnPatches:
+    """A sample of as many patches as the parameters say."""
+    return DrawnPatches(int(parameters["patches"]), patches.photos, seed)
 
 
 def covariance_costs(work: Workload, parameters: Parameters) -> Costs:

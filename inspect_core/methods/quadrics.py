@@ -1,13 +1,14 @@
 """Quadric hypersurface intersection on a seeded sample of the good patches (Pavutnitskiy et al. 2022)."""
 
-from torch import Tensor
+from collections.abc import Callable
 
 from inspect_core.detectors import quadrics
 from inspect_core.detectors.quadrics.algebraic import monomial_count
 from inspect_core.detectors.quadrics.forecast import forecast_seconds
 from inspect_core.methods import graphs
-from inspect_core.methods.method import Control, Costs, Method, Parameters, Patches, Workload, one_fit_stops
-from inspect_core.methods.pooled import at_most_widest
+from inspect_core.methods.drawn_patches import DrawnPatches
+from inspect_core.methods.method import Control, Costs, Method, Parameters, Workload, one_fit_stops
+from inspect_core.methods.pooled import at_most_widest, draw_patches
 from inspect_core.package import arrays, fields
 
 MOST = 100
@@ -20,14 +21,16 @@ def count(components: int, parameters: Parameters) -> int:
     return min(MOST, monomial_count(components)) if parameters["m"] is None else int(parameters["m"])
 
 
-def _fit(patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> quadrics.Quadrics:
-    sample = patches.sample(int(parameters["patches"]))
-    components = min(int(parameters["components"]), patches.width)
+def _finish(
+    drawn: DrawnPatches, seed: int, parameters: Parameters, report: Callable[[float], None]
+) -> quadrics.Quadrics:
+    sample = drawn.rows()
+    components = min(int(parameters["components"]), sample.shape[1])
     m = count(components, parameters)
-    patches.report(0.0)
+    report(0.0)
     if not parameters["robust"]:
         return quadrics.fit_algebraic_hs(sample, m=m, components=components)
-    return quadrics.fit(sample, m=m, components=components, seed=seed, progress=patches.report)
+    return quadrics.fit(sample, m=m, components=components, seed=seed, progress=report)
 
 
 def _costs(work: Workload, parameters: Parameters) -> Costs:
@@ -47,7 +50,9 @@ METHOD = Method(
     taps="expansions",
     defaults={"m": None, "components": 48, "robust": 0, "patches": 16_384},
     project=at_most_widest,
-    fit=_fit,
+    begin=draw_patches,
+    see=lambda drawn, features, photos: drawn.draw(features, photos),
+    finish=_finish,
     costs=_costs,
     graph=graphs.of_quadrics,
     from_arrays=quadrics.Quadrics.from_arrays,

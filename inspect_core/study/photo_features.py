@@ -1,9 +1,9 @@
 """The patch features of photos: from the store where they are kept, else from the network."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,11 +13,13 @@ from inspect_core.images.alignment import NotLocated
 from inspect_core.images.folders import Sample
 from inspect_core.images.placement import Placement
 from inspect_core.images.read import ImageError, read
-from inspect_core.methods.method import Patches
-from inspect_core.runtime.progress import Cancel, Report, tell
 
-SAMPLING_FRACTION = 0.1
-"""Of the progress of a fit that draws a sample of the patches first."""
+
+class Unusable(NamedTuple):
+    """(name, reason) of photos that are damaged, and of those in which the part was not located."""
+
+    damaged: list[tuple[str, str]]
+    lost: list[tuple[str, str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +49,7 @@ class PhotoFeatures:
         try:
             picture = read(sample.path, sample.depth)
         except ImageError as error:
-            if (sample.name, str(error)) not in self.skipped:
-                self.skipped.append((sample.name, str(error)))
+            self.skip(sample.name, str(error))
             return None
         try:
             placement = self.preparation.place(picture.pixels)
@@ -64,6 +65,22 @@ class PhotoFeatures:
                 self.store.put(f"{picture.digest}-{key}", own.cpu().numpy())
         return features
 
+    def skip(self, name: str, reason: str) -> None:
+        """Note that a photo is damaged."""
+        if (name, reason) not in self.skipped:
+            self.skipped.append((name, reason))
+
+    def leave_out(self, unusable: Unusable) -> None:
+        """Note what others found of photos."""
+        for name, reason in unusable.damaged:
+            self.skip(name, reason)
+        self.lost.update(unusable.lost)
+
+    @property
+    def unusable(self) -> Unusable:
+        """The photos that have no features."""
+        return Unusable(self.skipped, list(self.lost.items()))
+
     def stored(self, digest: str) -> tuple[Tensor, ...] | None:
         """The features of a photo of this content for each view; None when one of them is not in the store."""
         found = []
@@ -73,32 +90,3 @@ class PhotoFeatures:
                 return None
             found.append(torch.from_numpy(stored).to(self.preparation.backbone.device))
         return tuple(found)
-
-    def patches(
-        self, samples: Sequence[Sample], view: int, *, seed: int, progress: Report | None, cancelled: Cancel | None
-    ) -> Patches:
-        """The patches of these photos as one view sees them; the seed draws samples of them."""
-        _, height, width, channels = self.preparation.shapes[view]
-        places = height * width
-
-        def report(fraction: float) -> None:
-            tell(progress, cancelled, fraction, "learning what good looks like")
-
-        def stream(whole: float = 1.0) -> Iterator[Tensor]:
-            for done, sample in enumerate(samples, start=1):
-                if (features := self.of(sample)) is not None:
-                    yield features[view]
-                report(whole * done / len(samples))
-
-        def sample(count: int) -> Tensor:
-            rng, each = np.random.default_rng(seed), -(-count // len(samples))
-            rows = []
-            for features in stream(SAMPLING_FRACTION):
-                chosen = np.sort(rng.permutation(places)[:each])
-                rows.append(features.reshape(places, -1)[torch.from_numpy(chosen)])
-            return torch.cat(rows)[:count]
-
-        def learned(fraction: float) -> None:
-            report(SAMPLING_FRACTION + (1 - SAMPLING_FRACTION) * fraction)
-
-        return Patches(len(samples), (height, width), channels, stream, sample, learned)

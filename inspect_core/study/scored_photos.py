@@ -135,11 +135,16 @@ class ScoredPhotos:
         views: fitted without this photo, to score it instead. Raises ValueError naming the photo when an error is not
         finite.
         """
-        errors = [
-            (other or view).sweep(own, [min(stop, other.stops[-1]) for stop in view.stops] if other else view.stops)
-            for view, other, own in zip(self.views, views or [None] * len(self.views), features, strict=True)
+        return self.with_errors(photo, [
+            view.sweep(own, stops) for (view, stops), own in zip(self.seen_by(views), features, strict=True)
+        ])  # fmt: skip
+
+    def seen_by(self, views: Sequence[View] = ()) -> list[tuple[View, tuple[int, ...]]]:
+        """(view, values of its live parameter) that give the errors of a photo; views: fitted without it, instead."""
+        return [
+            (other, tuple(min(stop, other.stops[-1]) for stop in view.stops)) if other else (view, view.stops)
+            for view, other in zip(self.views, views or [None] * len(self.views), strict=True)
         ]
-        return self.with_errors(photo, errors)
 
     def with_errors(self, photo: ScoredPhoto, errors: Sequence[np.ndarray]) -> "ScoredPhotos":
         """These with one photo more, given its (stops, h, w) float32 errors for each view. Raises as `with_photo`."""

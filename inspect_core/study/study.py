@@ -1,11 +1,11 @@
 """A study: photos, their stored features and one fit, from which parameters and limits are moved live."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import groupby
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from inspect_core.defect_types.classifier import DefectTypes
@@ -22,16 +22,22 @@ from inspect_core.images.splitting import crossed
 from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA, largest_area
 from inspect_core.methods.method import Patches
-from inspect_core.methods.table import METHODS, methods_of, parameters_of
+from inspect_core.methods.table import methods_of, parameters_of
 from inspect_core.package.known_parts import Calibrated
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
 from inspect_core.runtime.progress import Cancel, Report, stage, tell
 from inspect_core.runtime.versions import library_versions
 from inspect_core.similar.known_cases import KnownCases
+from inspect_core.study.gathering import Fit
+from inspect_core.study.passes import Passes
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
+from inspect_core.study.workers import Workers
 from inspect_core.verdict import Limits
 from inspect_core.view import View, costs_of, looks_of
+
+GATHERING = 0.6
+"""Of the progress of a fit; the rest makes detectors of what was gathered."""
 
 
 class Study:
@@ -44,8 +50,8 @@ class Study:
     alignment: over whose reference photos are laid; those in which the part is not located are in `lost`, with the
     reason by name. tiles: how large photos are cut, which then says the grid too; None squashes them to the backbone's
     size. Photos that turn out damaged are left out and listed in `skipped` as (name, reason). nearest: repeat coarse
-    taps instead of interpolating; None does as the backbone was published. After `fit`, `scored` holds the calibrate,
-    choose and judge photos.
+    taps instead of interpolating; None does as the backbone was published. workers: go through the photos instead of
+    this process, and give the same to the bit. After `fit`, `scored` holds the calibrate, choose and judge photos.
     Raises ValueError for no photo to learn from, an unknown method or parameter, and more memory than a fit may take.
     """
 
@@ -64,6 +70,7 @@ class Study:
         alignment: Alignment | None = None,
         tiles: TilePlan | None = None,
         seed: int = 0,
+        workers: Workers | None = None,
     ):
         self.split = samples if isinstance(samples, Split) else split(samples, seed=seed)
         if not self.split.fit:
@@ -80,20 +87,24 @@ class Study:
         if not 1 <= self.area <= largest_area(self.preparation.map_size):
             raise ValueError(f"area is {area}, outside 1..{largest_area(self.preparation.map_size)} pixels of the map")
         shown = len(self.split.calibrate) + len(self.split.choose) + len(self.split.judge)
-        costs_of(self.methods, self.parameters, self.preparation, fit=len(self.split.fit), shown=shown)
+        costs = costs_of(self.methods, self.parameters, self.preparation, fit=len(self.split.fit), shown=shown)
         self.scored: ScoredPhotos | None = None
         self._exact: tuple[dict[str, int], ScoredPhotos] | None = None
         self._left_out: dict[str, tuple[View, ...]] = {}
         self._keep_all = store.would_fit(self.preparation.bytes_per_photo * (len(self.split.fit) + shown))
         streamed = frozenset() if self._keep_all else frozenset(sample.name for sample in self.split.fit)
         self._features = PhotoFeatures(self.preparation, store, streamed)
+        self._passes = Passes(self._features, workers, self._keep_all, costs.memory)
 
     def extract(self, progress: Report | None = None, cancelled: Cancel | None = None) -> "Study":
         """Run the network once over every photo whose features are to be kept; photos already stored cost no run.
 
-        The photos to fit are kept too when all fit into the store, else they stream through at the fit.
+        The photos to fit are kept too when all fit into the store, else they stream through at the fit. Workers do this
+        when they first go through the photos.
         progress(share, step) is called after each photo. Raises Cancelled when `cancelled` returns True.
         """
+        if self._passes.workers is not None:
+            return self
         to_do = [*self.split.calibrate, *self.split.choose, *self.split.judge]
         to_do += self.split.fit if self._keep_all else ()
         for done, sample in enumerate(to_do, start=1):
@@ -120,15 +131,31 @@ class Study:
         shown = [("calibrate", s) for s in self.split.calibrate or [s for fold, _ in stand_ins for s in fold]]
         shown += [("choose", s) for s in self.split.choose] + [("judge", s) for s in self.split.judge]
         scored = ScoredPhotos(views, self.preparation.grid, self.preparation.map_size, area=self.area)
-        scoring = stage(progress, 0.85, 1.0)
-        for done, (part, sample) in enumerate(shown, start=1):
-            if (found := self.scored_photo(sample, part)) is not None:
-                scored = scored.with_photo(*found, self._left_out.get(sample.name, ()))
-            tell(scoring, cancelled, done / len(shown), f"scoring photo {done} of {len(shown)}")
+        for photo, errors in self.looked(scored, shown, stage(progress, 0.85, 1.0), cancelled):
+            scored = scored.with_errors(photo, errors)
         if scored.photos:
             scored.scores()  # what cannot be judged is said here, not on the bench
         self.scored, self._exact = scored, None
         return self
+
+    def looked(
+        self,
+        scored: ScoredPhotos,
+        shown: Sequence[tuple[str, Sample]],
+        progress: Report | None = None,
+        cancelled: Cancel | None = None,
+    ) -> Iterator[tuple[ScoredPhoto, list[np.ndarray]]]:
+        """Each photo of (part, sample) as one to score, and its errors under each view of `scored`, (stops, h, w).
+
+        Damaged ones are left out. Raises Cancelled when `cancelled` returns True.
+        """
+        parts, done = {sample.name: part for part, sample in shown}, 0
+        for left_out, some in groupby((s for _, s in shown), lambda sample: self._left_out.get(sample.name, ())):
+            samples = list(some)
+            step = stage(progress, done / len(shown), (done + len(samples)) / len(shown))
+            for sample, errors in self._passes.score(scored.seen_by(left_out), samples, step, cancelled):
+                yield self._photo(sample, parts[sample.name]), errors
+            done += len(samples)
 
     def fit_view(
         self,
@@ -139,15 +166,7 @@ class Study:
         samples: Sequence[Sample] | None = None,
     ) -> View:
         """The method at this position alone, fitted on these photos, by default those to fit."""
-        look = self.preparation.looks[number]
-        columns = None if look.projection is None else torch.from_numpy(look.projection)
-        detector = METHODS[self.methods[number]].fit(
-            self._patches(self.split.fit if samples is None else samples, number, progress, cancelled),
-            None if columns is None else columns.to(self.preparation.backbone.device),
-            self.seed,
-            self.parameters[number],
-        )
-        return View(self.methods[number], detector, look)
+        return self._views(self.split.fit if samples is None else samples, progress, cancelled, numbers=[number])[0]
 
     def with_parameters(self, parameters: Mapping[str, float | None]) -> "Study":
         """An unfitted study of the same photos and features with other parameters of the fit; nothing is read again.
@@ -158,7 +177,7 @@ class Study:
         other = Study(
             self.split, now.backbone, self.store, method=self.method, parameters=self.given | dict(parameters),
             grid=now.grid, taps=[look.taps for look in now.looks], nearest=now.nearest, area=self.area,
-            alignment=now.alignment, tiles=now.tiles, seed=self.seed,
+            alignment=now.alignment, tiles=now.tiles, seed=self.seed, workers=self._passes.workers,
         )  # fmt: skip
         if other.preparation.keys != now.keys:
             raise ValueError(f"parameters {dict(parameters)} need other features; make a new study of the photos")
@@ -172,20 +191,15 @@ class Study:
 
         n is `count` or all. Raises Cancelled when `cancelled` returns True.
         """
-        return self._patches(self.split.fit, view, None, cancelled).sample(count)
+        fit = Fit.of_sample(view, self._patches(self.split.fit, view), count, self.seed)
+        return self._passes.gather(fit, self.split.fit, None, cancelled)[0].rows()
 
     def scored_photo(self, sample: Sample, part: str) -> tuple[ScoredPhoto, tuple[Tensor, ...]] | None:
         """A photo of the study as one to score, and its (1, h, w, k) features for each view; None for a damaged one."""
         features = self._features.of(sample)
         if features is None:
             return None
-        digest, placement = self._features.found[sample.name]
-        group = self.split.groups.get(sample.name)
-        photo = ScoredPhoto(
-            sample.name, digest, placement.size, sample.kind, part, sample.path, sample.mask, sample.group, group,
-            sample.depth, placement,
-        )  # fmt: skip
-        return photo, features
+        return self._photo(sample, part), features
 
     def features(self, photo: ScoredPhoto) -> tuple[Tensor, ...]:
         """(1, h, w, k) patch features of a photo for each view, from the store when there, else from the network."""
@@ -322,15 +336,40 @@ class Study:
             raise ValueError("nothing has been fitted yet; call fit first")
         return self.scored
 
-    def _views(self, samples: Sequence[Sample], progress: Report | None, cancelled: Cancel | None) -> tuple[View, ...]:
-        """Each method fitted on these photos."""
-        count = len(self.methods)
+    def _views(
+        self,
+        samples: Sequence[Sample],
+        progress: Report | None,
+        cancelled: Cancel | None,
+        *,
+        numbers: Sequence[int] | None = None,
+    ) -> tuple[View, ...]:
+        """The methods, or those at some positions, fitted on these photos."""
+        numbers, looks = range(len(self.methods)) if numbers is None else numbers, self.preparation.looks
+        device = self.preparation.backbone.device
+        fit = Fit(
+            tuple(self.methods[i] for i in numbers),
+            tuple(numbers),
+            tuple(self._patches(samples, i) for i in numbers),
+            tuple(None if (columns := looks[i].columns) is None else columns.to(device) for i in numbers),
+            tuple(self.parameters[i] for i in numbers),
+            self.seed,
+        )
+        gathered = self._passes.gather(fit, samples, stage(progress, 0.0, GATHERING), cancelled)
+        detectors = fit.finish(gathered, stage(progress, GATHERING, 1.0), cancelled)
         return tuple(
-            self.fit_view(i, stage(progress, i / count, (i + 1) / count), cancelled, samples=samples)
-            for i in range(count)
+            View(name, detector, looks[i]) for name, detector, i in zip(fit.methods, detectors, numbers, strict=True)
         )
 
-    def _patches(
-        self, samples: Sequence[Sample], view: int, progress: Report | None, cancelled: Cancel | None
-    ) -> Patches:
-        return self._features.patches(samples, view, seed=self.seed, progress=progress, cancelled=cancelled)
+    def _photo(self, sample: Sample, part: str) -> ScoredPhoto:
+        """A photo that was read."""
+        digest, placement = self._features.found[sample.name]
+        group = self.split.groups.get(sample.name)
+        return ScoredPhoto(
+            sample.name, digest, placement.size, sample.kind, part, sample.path, sample.mask, sample.group, group,
+            sample.depth, placement,
+        )  # fmt: skip
+
+    def _patches(self, samples: Sequence[Sample], view: int) -> Patches:
+        _, height, width, channels = self.preparation.shapes[view]
+        return Patches(len(samples), (height, width), channels)

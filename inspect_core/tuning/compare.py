@@ -2,11 +2,10 @@
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from torch import Tensor
 
 from inspect_core.features.store import Store
 from inspect_core.images.read import ImageError, read
@@ -15,15 +14,19 @@ from inspect_core.judge.metrics import aupro, auroc, pro_curve
 from inspect_core.methods.table import methods_in, methods_of, title_of
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
+from inspect_core.runtime.threads import one_thread
 from inspect_core.study.evaluation import evaluate_photos, truth_masks
 from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
 from inspect_core.study.study import Study
+from inspect_core.study.workers import Workers
 from inspect_core.tuning.aligning import aligned
 from inspect_core.tuning.comparison import ALL, Comparison, Estimate, Row
 from inspect_core.tuning.order import Order
 from inspect_core.tuning.trial import SHRINK, Trial, make_trial
 from inspect_core.view import View, with_taps
 
+Looked = Iterator[tuple[ScoredPhoto, list[np.ndarray]]]
+"""Photos, each with its (stops, h, w) errors under every method."""
 DRAWS = 500
 AUPRO_DRAWS = 30
 RUNS = 5
@@ -36,10 +39,12 @@ def compare(
     detectors: Sequence[str] = ALL,
     *,
     judged: bool = True,
+    workers: Workers | None = None,
 ) -> Comparison:
     """Every detector on one extraction, each of their methods fitted once and asked once about a photo.
 
-    The methods begin at their defaults, but for the order's parameters. judged: whether the judge photos are scored.
+    The methods begin at their defaults, but for the order's parameters. judged: whether the judge photos are scored;
+    workers: as `Study` takes them.
     Holds the device all the while. Raises ValueError as Study does, and whatever `report` raises to stop.
     """
     if judged and not order.photos.calibrate:
@@ -51,16 +56,16 @@ def compare(
     with device_lock(backbone.device):
         study = Study(
             order.photos, backbone, store, method=methods, parameters=order.parameters, grid=order.grid, taps=taps,
-            area=order.area, alignment=order.alignment, tiles=order.tiles, seed=order.seed,
+            area=order.area, alignment=order.alignment, tiles=order.tiles, seed=order.seed, workers=workers,
         )  # fmt: skip
         read, tried_on, fitted = (0.2, 0.25, 0.4) if judged else (0.5, 0.6, 0.9)
         study.extract(stage(report, 0.0, read))
         trial = make_trial(study, stage(report, read, tried_on))
         views, seconds = _fitted(study, stage(report, tried_on, fitted))
-        tried = _scored(study, detectors, views, ((photo, own) for photo, own, _ in trial.photos))
+        tried = _scored(study, detectors, views, _tried(trial, views))
         scored, masks = tried, None
         if judged:
-            scored = _scored(study, detectors, views, _judged(study, stage(report, fitted, 0.85)))
+            scored = _scored(study, detectors, views, _judged(study, views, stage(report, fitted, 0.85)))
             masks = truth_masks(scored[detectors[0]])
         photo = trial.photos[0][0]
         rows = []
@@ -92,20 +97,23 @@ def _fitted(study: Study, report: Report) -> tuple[dict[str, View], dict[str, fl
     return views, seconds
 
 
-def _judged(study: Study, report: Report) -> Iterable[tuple[ScoredPhoto, tuple[Tensor, ...]]]:
-    """The calibrate and judge photos with their features."""
+def _tried(trial: Trial, views: Mapping[str, View]) -> Looked:
+    """The photos of the trial with their errors under every method."""
+    for photo, features, _ in trial.photos:
+        with one_thread():
+            errors = [view.sweep(own, view.stops) for view, own in zip(views.values(), features, strict=True)]
+        yield photo, errors
+
+
+def _judged(study: Study, views: Mapping[str, View], report: Report) -> Looked:
+    """The calibrate and judge photos with their errors under every method."""
     shown = [("calibrate", s) for s in study.split.calibrate] + [("judge", s) for s in study.split.judge]
-    for done, (part, sample) in enumerate(shown, start=1):
-        report(done / len(shown), f"scoring photo {done} of {len(shown)}")
-        if (found := study.scored_photo(sample, part)) is not None:
-            yield found
+    seen = ScoredPhotos(list(views.values()), study.preparation.grid, study.preparation.map_size)
+    return study.looked(seen, shown, report)
 
 
 def _scored(
-    study: Study,
-    detectors: Sequence[str],
-    views: Mapping[str, View],
-    photos: Iterable[tuple[ScoredPhoto, Sequence[Tensor]]],
+    study: Study, detectors: Sequence[str], views: Mapping[str, View], looked: Looked
 ) -> dict[str, ScoredPhotos]:
     """The photos under every detector; a method that is part of several looks at each photo once."""
     grid, size = study.preparation.grid, study.preparation.map_size
@@ -113,8 +121,8 @@ def _scored(
         detector: ScoredPhotos([views[name] for name in methods_of(detector)], grid, size, area=study.area)
         for detector in detectors
     }
-    for photo, features in photos:
-        errors = {name: view.sweep(own, view.stops) for (name, view), own in zip(views.items(), features, strict=True)}
+    for photo, each in looked:
+        errors = dict(zip(views, each, strict=True))
         for detector in detectors:
             found[detector] = found[detector].with_errors(photo, [errors[name] for name in methods_of(detector)])
     return found

@@ -8,13 +8,15 @@ import torch
 
 from inspect_core.detectors.cop_corp import energy, fit_cop, fit_corp
 from inspect_core.features.backbones import Backbone
+from inspect_core.features.extraction import Preparation
 from inspect_core.guard.model import WARN, Guard
 from inspect_core.guard.subspace import Subspace
 from inspect_core.images.alignment import Alignment, NotLocated
 from inspect_core.images.folders import Sample
 from inspect_core.images.placement import place
 from inspect_core.images.read import ImageError, read
-from inspect_core.runtime.progress import Report
+from inspect_core.runtime.progress import Report, stage, tell
+from inspect_core.study.workers import Workers
 
 EXPLAINED_VARIANCE = 0.9
 
@@ -30,26 +32,18 @@ def train_guard(
     mode: str = WARN,
     alignment: Alignment | None = None,
     report: Report | None = None,
+    workers: Workers | None = None,
 ) -> Guard:
     """A guard from `good` photos, with its limit from `held_out` good ones.
 
     Photos that are damaged, or in which the part is not located, are passed over. alignment: by which parts are;
     fused: with the energy of the backbone's logits; gamma: CoRP with this kernel, None for CoP. report(fraction, step)
-    is called after each photo and may raise Cancelled.
+    is called after each photo and may raise Cancelled; workers: as `Study` takes them.
     """
-    subsets = (good, held_out)
-    total, done = sum(map(len, subsets)), 0
-    described = []
-    for samples in subsets:
-        rows = []
-        for sample in samples:
-            if (row := _describe(sample, backbone, alignment)) is not None:
-                rows.append(row)
-            done += 1
-            if report is not None:
-                report(done / total, "learning the look of the product")
-        described.append(rows)
-    known, unseen = (_columns(rows, like=described[0]) for rows in described)
+    share = len(good) / (len(good) + len(held_out))
+    known = _described(backbone, good, alignment, workers, stage(report, 0.0, share))
+    unseen = _described(backbone, held_out, alignment, workers, stage(report, share, 1.0))
+    unseen = unseen if len(unseen[0]) else tuple(np.zeros((0, own.shape[1]), np.float32) for own in known)
     return fit(
         known[0],
         unseen[0],
@@ -109,7 +103,21 @@ def _describe(sample: Sample, backbone: Backbone, alignment: Alignment | None) -
     return embedding[0].cpu().numpy().copy(), logits[0].cpu().numpy().copy()
 
 
-def _columns(rows: Sequence[tuple[np.ndarray, np.ndarray]], *, like: Sequence) -> tuple[np.ndarray, ...]:
+def _described(
+    backbone: Backbone,
+    samples: Sequence[Sample],
+    alignment: Alignment | None,
+    workers: Workers | None,
+    report: Report | None,
+) -> tuple[np.ndarray, ...]:
+    """(n, d) features and (n, c) logits of the photos that can be used; (0, 0) without any."""
+    if workers is not None:
+        return workers.describe(Preparation(backbone, (1, 1), (), alignment=alignment), samples, report)
+    rows = []
+    for done, sample in enumerate(samples, start=1):
+        if (row := _describe(sample, backbone, alignment)) is not None:
+            rows.append(row)
+        tell(report, None, done / len(samples), "learning the look of the product")
     if not rows:
-        return tuple(np.zeros((0, len(values)), np.float32) for values in like[0])
+        return np.zeros((0, 0), np.float32), np.zeros((0, 0), np.float32)
     return tuple(np.stack(column) for column in zip(*rows, strict=True))

@@ -6,7 +6,7 @@ every M and the full fit share them: what a move changes is the parameter alone.
 is the very one of its full fit, and its preview the very model.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from torch import Tensor
 from inspect_core.methods.method import Detector, Patches
 from inspect_core.methods.table import METHODS
 from inspect_core.runtime.progress import Cancelled
+from inspect_core.runtime.threads import one_thread
 from inspect_core.study.study import Study
 
 LEAST_PATCHES, PATCHES_A_COMPONENT = 16_384, 50
@@ -55,13 +56,13 @@ class PatchSample:
             if cancelled is not None and cancelled():
                 raise Cancelled
 
-        def stream() -> Iterator[Tensor]:
+        method, parameters = METHODS[study.methods[view]], study.parameters[view] | dict(parameters)
+        with one_thread():
+            statistics = method.begin(Patches(1, (height, width), channels), None, study.seed, parameters)
             for block in self.patches.split(_ROWS):
                 report(0.0)
-                yield block
-
-        sample = Patches(len(study.split.fit), (height, width), channels, stream, lambda n: self.patches[:n], report)
-        return METHODS[study.methods[view]].fit(sample, None, study.seed, study.parameters[view] | dict(parameters))
+                method.see(statistics, block[None], (0,))
+            return method.finish(statistics, study.seed, parameters, report)
 
 
 def explained(detector: Detector, stops: Sequence[int]) -> np.ndarray:

@@ -10,6 +10,7 @@ from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.study import Study
+from inspect_core.study.workers import Workers
 from inspect_core.tuning.aligning import aligned, on_alignment
 from inspect_core.tuning.compare import compare
 from inspect_core.tuning.comparison import ALONE, DEFAULT, quick
@@ -44,15 +45,16 @@ def feature_store() -> Store:
     return Store(workspace.features_folder(), limit=workspace.FEATURE_BYTES)
 
 
-def teach(order: Order, store: Store, report: Report) -> Taught:
+def teach(order: Order, store: Store, report: Report, workers: Workers | None = None) -> Taught:
     """Load the backbone, extract, find values to begin with, fit, learn the product; holds the device all the while.
 
-    The same order on the same machine gives the same recipe to the bit.
+    The same order on the same machine gives the same recipe to the bit, with workers or without: processes that go
+    through the photos instead of this one.
     Raises ValueError for a choice or photos that cannot be used, and whatever `report` raises to stop.
     """
     order = aligned(order, report)
     report(0.0, "loading the backbone")
-    order, choice = _with_detector(order, store, stage(report, 0.0, COMPARING))
+    order, choice = _with_detector(order, store, stage(report, 0.0, COMPARING), workers)
     report = report if choice is None else stage(report, COMPARING, 1.0)
     backbone, seen = with_taps(
         methods_of(order.method), order.backbone,
@@ -70,6 +72,7 @@ def teach(order: Order, store: Store, report: Report) -> Taught:
         alignment=order.alignment,
         tiles=order.tiles,
         seed=order.seed,
+        workers=workers,
     )
     with device_lock(backbone.device):
         study, suggestion = fit_as_suggested(study, fixed=order.fixed, progress=stage(report, 0.0, 0.8))
@@ -84,6 +87,7 @@ def teach(order: Order, store: Store, report: Report) -> Taught:
                 mode=order.guard,
                 alignment=order.alignment,
                 report=stage(report, 0.8, 1.0),
+                workers=workers,
             )
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
     setters = sum(photo.part == "calibrate" for photo in study.photos)
@@ -100,7 +104,7 @@ def teach(order: Order, store: Store, report: Report) -> Taught:
     return Taught(study, choice, suggestion, guard, notes)
 
 
-def _with_detector(order: Order, store: Store, report: Report) -> tuple[Order, str | None]:
+def _with_detector(order: Order, store: Store, report: Report, workers: Workers | None) -> tuple[Order, str | None]:
     """The order with a detector named, and why it is that one; None when it was named before."""
     if order.method is not None:
         return order, None
@@ -114,5 +118,5 @@ def _with_detector(order: Order, store: Store, report: Report) -> tuple[Order, s
         return replace(order, method=(candidates or slow or [DEFAULT])[0]), None
     step = -(-len(photos.fit) // MOST_COMPARED)
     fewer = replace(order, photos=replace(photos, fit=photos.fit[::step]), parameters={})
-    comparison = compare(fewer, store, report, candidates, judged=False)
+    comparison = compare(fewer, store, report, candidates, judged=False, workers=workers)
     return replace(order, method=comparison.chosen().detector), comparison.reason(slow)

@@ -68,9 +68,9 @@ def recipes(recipe, network) -> dict:
         row, (parameters,) = METHODS[name], parameters_of([name], given.get(name, {}))
         columns = semi_orthogonal(CHANNELS, 6) if name == "nearest" else row.project(CHANNELS, 0, parameters)
         seen = photos if columns is None else [photo @ columns for photo in photos]
-        rows = torch.cat(seen).flatten(0, 2)
-        patches = Patches(len(seen), GRID, rows.shape[1], lambda: iter(seen), lambda n: rows[:n], lambda fraction: None)
-        detector = row.fit(patches, columns, 0, parameters)
+        statistics = row.begin(Patches(len(seen), GRID, seen[0].shape[-1]), columns, 0, parameters)
+        row.see(statistics, torch.cat(seen), range(len(seen)))
+        detector = row.finish(statistics, 0, parameters, lambda fraction: None)
         look = Look(network.taps, None if columns is None else columns.numpy(), row.pool)
         return View(name, detector, look)
 

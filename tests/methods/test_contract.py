@@ -34,21 +34,14 @@ def photos(count: int, *, width: int = WIDTH, grid: tuple[int, int] = GRID, seed
     return torch.from_numpy((mixed + place + 0.05 * rng.normal(size=mixed.shape)).astype(np.float32))
 
 
-def patches_of(features: torch.Tensor, report=lambda fraction: None) -> Patches:
+def learned(method: Method, features: torch.Tensor, columns, chosen: dict, report=lambda fraction: None):
+    """The detector of all these photos, seen a few at a time."""
     count, *grid, width = features.shape
-
-    def stream():
-        for done, photo in enumerate(features, start=1):
-            yield photo[None]
-            report(done / count)
-
-    def sample(n: int) -> torch.Tensor:
-        rows = features.reshape(-1, width)
-        order = np.random.default_rng(SEED).permutation(len(rows))[:n]
+    statistics = method.begin(Patches(count, tuple(grid), width), columns, SEED, chosen)
+    for numbers in torch.arange(count).split(7):
+        method.see(statistics, features[numbers], numbers.tolist())
         report(0.0)
-        return rows[torch.from_numpy(order)]
-
-    return Patches(count, tuple(grid), width, stream, sample, report)
+    return method.finish(statistics, SEED, chosen, report)
 
 
 def parameters(method: Method, **given) -> dict:
@@ -60,7 +53,7 @@ def fitted(method: Method, features: torch.Tensor | None = None, **given):
     chosen = parameters(method, **given)
     columns = method.project(features.shape[-1], SEED, chosen)
     projected = features if columns is None else features @ columns
-    return method.fit(patches_of(projected), columns, SEED, chosen), projected
+    return learned(method, projected, columns, chosen), projected
 
 
 @pytest.fixture(scope="module")
@@ -207,7 +200,7 @@ def test_a_fit_stops_when_the_user_asks(name, method):
     columns = method.project(WIDTH, SEED, parameters(method))
     features = photos(4) if columns is None else photos(4) @ columns
     with pytest.raises(Cancelled):
-        method.fit(patches_of(features, stop), columns, SEED, parameters(method))
+        learned(method, features, columns, parameters(method), stop)
 
 
 @every_method

@@ -1,5 +1,6 @@
 """The Batch page: begun, paused, gone on with, discarded; what it shows of what came of it."""
 
+import contextlib
 import threading
 import time
 
@@ -165,3 +166,20 @@ def test_what_is_no_batch_is_passed_over(batch, workspace, content):
     folder.mkdir(parents=True)
     (folder / "batch.json").write_bytes(content)
     assert runs.all_runs() == []
+
+
+def test_processes_are_asked_for_and_kept_with_the_batch(batch, monkeypatch):
+    asked = []
+
+    def workers(count):
+        asked.append(count)
+        return contextlib.nullcontext()
+
+    monkeypatch.setattr("inspect_core.ui.batch.jobs.choosing.workers", workers)
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    app = batch()
+    app.number_input(key="batch_workers").set_value(3).run()
+    app.button(key="batch_start").click().run()
+    finish(app)
+    assert asked == [3]
+    assert runs.all_runs()[0].workers == 3

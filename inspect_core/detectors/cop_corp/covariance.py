@@ -1,6 +1,7 @@
 """PCA of mapped features from a covariance that is streamed over any number of batches, or from samples at hand."""
 
 import warnings
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -46,10 +47,33 @@ class MappedCovariance:
         if self.count == 0:
             self._start(other._shift)
         step = other._shift.double() - self._shift.double()
-        cross = torch.outer(other._sum, step)
-        self._products += other._products + cross + cross.T + other.count * torch.outer(step, step)
+        self._products += other._products
+        for one, two, count in ((other._sum, step, 1), (step, other._sum, 1), (step, step, other.count)):
+            self._products.addr_(one, two, alpha=count)
         self._sum += other._sum + other.count * step
         self.count += other.count
+        return self
+
+    def state(self) -> dict[str, Tensor]:
+        """What was seen: count () int64, shift (D,), and about it sum (D,) and products (D, D), float64; no copies."""
+        return {
+            "count": torch.tensor(self.count),
+            "shift": self._shift,
+            "sum": self._sum,
+            "products": self._products,
+        }
+
+    def restore(self, state: Mapping[str, Tensor]) -> "MappedCovariance":
+        """Takes in, instead of what it saw, the `state` of another of this Φ.
+
+        Raises ValueError for arrays of other shapes or types.
+        """
+        D = self.feature_map.D
+        described = [(tuple(state[name].shape), state[name].dtype) for name in ("shift", "sum", "products")]
+        if described != [((D,), self.dtype), ((D,), torch.float64), ((D, D), torch.float64)]:
+            raise ValueError(f"state is not of {D} mapped features; it comes from another fit")
+        self.count = int(state["count"])
+        self._shift, self._sum, self._products = state["shift"], state["sum"], state["products"]
         return self
 
     def finish(self, *, explained_variance: float = 0.9) -> KernelPCAMap:

@@ -7,6 +7,7 @@ numbers. W has orthonormal columns, so W^T (C + ridge I) W = W^T C W + ridge I a
 
 import math
 import operator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Self
 
@@ -17,10 +18,10 @@ from torch import Tensor
 from inspect_core.detectors.checks import as_features, require_samples
 from inspect_core.detectors.mahalanobis.model import Mahalanobis, project
 from inspect_core.detectors.mahalanobis.per_location import (
+    MATRIX_ENTRIES,
     factorise,
     location_blocks,
     location_name,
-    matrix_blocks,
     per_location_product,
     require_grid,
     require_ridge,
@@ -32,7 +33,7 @@ from inspect_core.detectors.mahalanobis.projections import (
 )
 
 # Images gathered before their products join the scatter: adding to it means reading and writing all of it.
-GATHERED = 32
+GATHERED = 64
 # Locations whose float64 rows and products fit a core's second-level cache.
 FIT_LOCATIONS = 16
 
@@ -40,11 +41,11 @@ FIT_LOCATIONS = 16
 class LocalGaussian:
     """Mean and scatter of embedded features at each location, one pass over any number of images.
 
-    projection (d, k); grid (h, w). Holds 8 h w k^2 bytes of float64 scatter and 32 images of embedded features,
-    however many images pass through. `update`, `update_projected` and `merge` change this object and return it.
-    Images are gathered 32 at a time whatever the size of the batches they come in, each group about its own mean, and
-    groups are joined by the update of Chan, Golub and LeVeque (1979), so on embedded features the batch size has no
-    effect, to the bit. Everything is kept on the projection's device.
+    projection (d, k); grid (h, w). Holds the lower triangles of the float64 scatter, 4 h w k (k + 1) bytes, and up to
+    64 images of embedded features, however many images pass through. `update`, `update_projected` and `merge` change
+    this object and return it. Images are gathered 64 at a time whatever the size of the batches they come in, each
+    group about its own mean, and groups are joined by the update of Chan, Golub and LeVeque (1979), so on embedded
+    features the batch size has no effect, to the bit. Everything is kept on the projection's device.
     """
 
     def __init__(self, projection: Tensor | np.ndarray, grid: tuple[int, int]) -> None:
@@ -55,11 +56,11 @@ class LocalGaussian:
             raise ValueError(f"grid is {grid}; give the height and width of the feature maps, each at least 1")
         self.grid = (h, w)
         k, device = self.projection.shape[1], self.projection.device
-        self._joined = 0
-        self._mean = torch.zeros(h * w, k, dtype=torch.float64, device=device)
-        self._scatter = torch.zeros(h * w, k, k, dtype=torch.float64, device=device)
-        self._waiting = 0
-        self._gathered = torch.empty(GATHERED, h * w, k, device=device)
+        row, column = torch.tril_indices(k, k, device=device)
+        self._triangle = row * k + column
+        self._joined, self._waiting = 0, 0
+        # Both are made when they are first needed: sums of other statistics gather nothing, and 64 images join nothing.
+        self._mean = self._scatter = self._gathered = torch.empty(0, device=device)
 
     @property
     def images(self) -> int:
@@ -87,15 +88,40 @@ class LocalGaussian:
                 f"projection {tuple(self.projection.shape)}; both must come from one projection and grid"
             )
         self._join_gathered()
-        other._join_gathered()
         if other._joined:
-            n, m, device = self._joined, other._joined, self._mean.device
-            for here in matrix_blocks(self._scatter):
-                shift = other._mean[here].to(device) - self._mean[here]
-                between = shift * math.sqrt(n * m / (n + m))
-                self._scatter[here] += other._scatter[here].to(device) + between[:, :, None] * between[:, None, :]
-                self._mean[here] += shift * (m / (n + m))
-            self._joined = n + m
+            other._join_gathered()
+        device = self.projection.device
+        for here in self._join(other.images):
+            if other._waiting:
+                mean, scatter = other._waiting_moments(here)
+            else:
+                mean, scatter = other._mean[here], other._scatter[here]
+            self._take(here, other.images, mean.to(device), scatter.to(device))
+        self._joined += other.images
+        return self
+
+    def state(self) -> dict[str, Tensor]:
+        """What was taken in: images () int64, mean (h w, k) and the lower triangles of scatter (h w, k (k + 1) / 2),
+        row by row, both float64. No copies.
+        """
+        self._join_gathered()
+        return {"images": torch.tensor(self._joined), "mean": self._mean, "scatter": self._scatter}
+
+    def restore(self, state: Mapping[str, Tensor]) -> Self:
+        """Takes in, instead of its own images, those of the `state` of another of this projection and grid.
+
+        Raises ValueError for arrays of other shapes or types.
+        """
+        k, device = self.projection.shape[1], self.projection.device
+        places = self.grid[0] * self.grid[1]
+        shapes = {"mean": (places, k), "scatter": (places, k * (k + 1) // 2)}
+        images = int(state["images"])
+        if images and any(
+            tuple(state[name].shape) != shape or state[name].dtype != torch.float64 for name, shape in shapes.items()
+        ):
+            raise ValueError(f"state is not of a grid {self.grid} and k = {k}; it comes from another fit")
+        self._joined, self._waiting = images, 0
+        self._mean, self._scatter = state["mean"].to(device), state["scatter"].to(device)
         return self
 
     def finish(self, *, ridge: float = 0.01) -> Mahalanobis:
@@ -111,9 +137,11 @@ class LocalGaussian:
         require_ridge(ridge, images=self.images, k=k)
         warn_if_singular(images=self.images, k=k)
         self._join_gathered()
-        cholesky = torch.empty(self._scatter.shape, device=self._scatter.device)
-        for here in matrix_blocks(self._scatter):
-            covariance = self._scatter[here] / self._joined
+        places = len(self._mean)
+        cholesky = torch.empty(places, k, k, device=self._scatter.device)
+        for here in location_blocks(places, max(1, MATRIX_ENTRIES // k**2)):
+            covariance = self._scatter.new_zeros(here.stop - here.start, k, k)  # only its lower triangle is read
+            covariance.flatten(1).index_copy_(1, self._triangle, self._scatter[here] / self._joined)
             cholesky[here] = factorise(covariance, ridge, place=partial(location_name, here.start, self.grid[1]))
         return Mahalanobis(
             projection=self.projection,
@@ -131,6 +159,8 @@ class LocalGaussian:
     def _gather(self, projected: Tensor) -> None:
         rows = projected.flatten(1, 2)
         while len(rows):
+            if not len(self._gathered):
+                self._gathered = torch.empty(GATHERED, *rows.shape[1:], device=self.projection.device)
             taken = rows[: GATHERED - self._waiting]
             self._gathered[self._waiting : self._waiting + len(taken)] = taken
             self._waiting += len(taken)
@@ -139,19 +169,37 @@ class LocalGaussian:
                 self._join_gathered()
 
     def _join_gathered(self) -> None:
-        n, m = self._joined, self._waiting
-        if m == 0:
-            return
-        for here in location_blocks(len(self._mean), FIT_LOCATIONS):
-            rows = self._gathered[:m, here].transpose(0, 1).double()
-            mean = rows.mean(1)
-            shift = mean - self._mean[here]
-            # The row that moves the scatter to the joint mean rides along, so the scatter is read and written once.
-            between = shift[:, None] * math.sqrt(n * m / (n + m))
-            centred = torch.cat([rows - mean[:, None], between], dim=1)
-            self._scatter[here] += per_location_product(centred.transpose(1, 2), centred)
-            self._mean[here] += shift * (m / (n + m))
-        self._joined, self._waiting = n + m, 0
+        for here in self._join(self._waiting):
+            self._take(here, self._waiting, *self._waiting_moments(here))
+        self._joined, self._waiting = self.images, 0
+
+    def _join(self, count: int) -> Iterator[slice]:
+        """The locations, block by block, at which that many images are about to be taken; none for no image."""
+        places, k, device = self.grid[0] * self.grid[1], self.projection.shape[1], self.projection.device
+        if count and not len(self._mean):
+            self._mean = torch.zeros(places, k, dtype=torch.float64, device=device)
+            self._scatter = torch.zeros(places, len(self._triangle), dtype=torch.float64, device=device)
+        return location_blocks(places if count else 0, FIT_LOCATIONS)
+
+    def _waiting_moments(self, here: slice) -> tuple[Tensor, Tensor]:
+        """Mean (p, k) and scatter (p, k (k + 1) / 2) of the gathered images at these locations."""
+        rows = self._gathered[: self._waiting, here].transpose(0, 1).double()
+        mean = rows.mean(1)
+        centred = rows - mean[:, None]
+        return mean, self._lower(per_location_product(centred.transpose(1, 2), centred))
+
+    def _take(self, here: slice, count: int, mean: Tensor, scatter: Tensor) -> None:
+        n, shift = self._joined, mean - self._mean[here]
+        between = shift * math.sqrt(n * count / (n + count))
+        self._scatter[here] += scatter
+        self._scatter[here] += self._lower(between[:, :, None] * between[:, None, :])
+        self._mean[here] += shift * (count / (n + count))
+
+    def _lower(self, matrices: Tensor) -> Tensor:
+        """(p, k, k) -> (p, k (k + 1) / 2). On a CPU by NumPy, which needs a third of torch's time."""
+        if matrices.device.type == "cpu":
+            return torch.from_numpy(np.take(matrices.flatten(1).numpy(), self._triangle.numpy(), axis=1))
+        return matrices.flatten(1).index_select(1, self._triangle)
 
 
 def fit(

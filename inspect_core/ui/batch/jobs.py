@@ -15,6 +15,8 @@ from inspect_core.runner import Runner
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job
 from inspect_core.runtime.progress import Cancelled
+from inspect_core.sharding import choosing
+from inspect_core.sharding.inspecting import JudgedByWorkers
 from inspect_core.ui import shell
 from inspect_core.ui.batch import runs
 from inspect_core.ui.batch.runs import Run
@@ -72,7 +74,7 @@ def cancel(job_id: str, batch_id: str) -> None:
 
 def _judge(batch: Run, job: Job, user: str) -> None:
     job.report(0.0, "loading the recipe")
-    inspector = _inspector(batch)
+    inspector, path = _inspector(batch)
     if inspector.digest != batch.digest:
         raise ValueError(
             f"{batch.recipe} is no longer the recipe that this batch was begun with ({batch.digest[:12]}); begin a new "
@@ -81,15 +83,18 @@ def _judge(batch: Run, job: Job, user: str) -> None:
     job.report(0.0, "looking at the photos")
     outputs = batch.outputs()
     photos = photos_of([Path(batch.source)], outputs.maps)
-    with AuditLog.open() as log:
-        run(inspector, photos, outputs, record=Logged(log, inspector, user), report=job.report)
+    with AuditLog.open() as log, choosing.workers(batch.workers if batch.workers > 1 else None) as executor:
+        judging = None if executor is None else JudgedByWorkers(executor, path)
+        run(inspector, photos, outputs, record=Logged(log, inspector, user), report=job.report, judging=judging)
 
 
-def _inspector(batch: Run) -> Inspector:
-    """The recipe as it was exported for the line, when it was: the same verdicts in less time; else with torch."""
+def _inspector(batch: Run) -> tuple[Inspector, Path]:
+    """The recipe as it was exported for the line, when it was: the same verdicts in less time; else with torch. And
+    where it lies.
+    """
     path, exported = workspace.recipes_folder() / batch.recipe, workspace.export_of(batch.digest)
     for place in (exported, path):
         if place.exists() and manifest.is_exported(place):
-            return Runner(place, threads=1)
+            return Runner(place, threads=1), place
     recipe = recipe_file.load(path)
-    return LoadedRecipe(recipe, loaded_backbone(recipe.backbone))
+    return LoadedRecipe(recipe, loaded_backbone(recipe.backbone)), path

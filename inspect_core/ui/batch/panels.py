@@ -1,5 +1,6 @@
 """The parts of the Batch page: what to judge and with which recipe, the batch under way, batches to go on with."""
 
+import os
 import shlex
 from collections.abc import Callable
 from functools import partial
@@ -20,6 +21,7 @@ from inspect_core.ui.photo_source import FOLDER, UPLOAD, Source, choose_folder, 
 from inspect_core.ui.recipes import panels as recipes
 
 LAYOUTS = "Every photo in the folder and below is judged. Nothing in it is changed."
+NUMBER_WIDTH = 160
 MAPS = dict(zip(ENDINGS, ("Photos with heatmap (PNG)", "Raw maps (.npy)"), strict=True))
 
 
@@ -34,11 +36,18 @@ def new_batch(saved: list[Path]) -> None:
         "Also keep, for every photo", list(MAPS), format_func=MAPS.__getitem__, selection_mode="multi",
         key="batch_maps", help="The table, the report and the pictures of the worst parts are always written.",
     )  # fmt: skip
+    cores = os.cpu_count() or 1
+    workers = st.number_input(
+        "Processes", 1, cores, 1, key="batch_workers", width=NUMBER_WIDTH,
+        help=f"Processes that judge side by side; this machine has {cores} cores. 1: Loupe itself, which is quickest "
+        "for a few hundred photos, since each process first loads the network. Each takes about 1 GB of memory. The "
+        "verdicts are the same.",
+    )  # fmt: skip
     busy = (job := shell.jobs().current) is not None and job.active
     if st.button(
         "Start", type="primary", icon=":material/play_arrow:", disabled=source is None or busy, key="batch_start"
     ):
-        _begin(path, recipe, source, tuple(ending for ending in ENDINGS if ending in endings))
+        _begin(path, recipe, source, tuple(ending for ending in ENDINGS if ending in endings), int(workers))
     if source is None:
         st.caption("Choose photos to start.")
     elif busy and jobs.running() is None:
@@ -124,13 +133,13 @@ def _photos() -> Source | None:
     return ways[way]()
 
 
-def _begin(path: Path, recipe: Recipe, source: Source, endings: tuple[str, ...]) -> None:
+def _begin(path: Path, recipe: Recipe, source: Source, endings: tuple[str, ...], workers: int) -> None:
     try:
         with st.spinner("Looking at the photos…"):
             count = len(photos_of([source.path]))
         batch = runs.new(
             product=recipe.product, recipe=path.name, digest=recipe.digest or "", source=str(source.path), count=count,
-            endings=endings, user=shell.current_user(),
+            endings=endings, user=shell.current_user(), workers=workers,
         )  # fmt: skip
     except (ValueError, ScanError, OSError) as error:
         st.error(shell.plain(error), icon=":material/error:")
@@ -156,7 +165,11 @@ def _on_the_command_line(path: Path, source: Source | None) -> None:
             f"python -m inspect_core inspect {recipe} {photos} --csv verdicts.csv --report report.html --maps maps/",
             language=None, wrap_lines=True,
         )  # fmt: skip
-        st.caption("Stopped, the same command goes on where it was.")
+        st.caption(
+            "Stopped, the same command goes on where it was. With --workers 4 four processes judge; with --cluster the "
+            "workers of a Dask scheduler on other machines do (docs/CLUSTER.md). Anyone who reaches a Dask scheduler "
+            "runs code on it and on its workers: Loupe connects to one on this machine or by TLS only."
+        )
         st.code(f"python -m inspect_core watch {recipe} INCOMING --out SORTED", language=None, wrap_lines=True)
         st.caption(
             "Judges photos as they come into the folder INCOMING and moves each into SORTED: accept, review, reject, "

@@ -20,7 +20,8 @@ LONGEST = 1 << 20
 @dataclass(frozen=True)
 class Run:
     """One batch. recipe: the file's name among the saved recipes; digest: of the recipe; source: where the photos lie;
-    count: how many there were when it was begun; endings: of the maps that are wanted; begun: local time, ISO 8601.
+    count: how many there were when it was begun; endings: of the maps that are wanted; begun: local time, ISO 8601;
+    workers: processes that judge, 1 for the app's own.
     """
 
     id: str
@@ -32,6 +33,7 @@ class Run:
     endings: tuple[str, ...]
     begun: str
     user: str
+    workers: int = 1
 
     @property
     def folder(self) -> Path:

@@ -1,3 +1,4 @@
+import functools
 import warnings
 
 import numpy as np
@@ -149,12 +150,31 @@ def test_merged_moments_agree_in_float64_far_from_the_origin() -> None:
     exact = LocalGaussian(semi_orthogonal(D, 8), (H, W)).update_projected(z)
     halves = [LocalGaussian(semi_orthogonal(D, 8), (H, W)).update_projected(half) for half in z.split(50)]
     exact.finish()
-    joined = halves[0].merge(halves[1]).merge(halves[2])
+    joined = functools.reduce(LocalGaussian.merge, halves)
     joined.finish()
     centred = z.double().flatten(1, 2) - z.double().flatten(1, 2).mean(0)
-    expected = torch.einsum("npi,npj->pij", centred, centred)
+    row, column = np.tril_indices(8)
+    expected = torch.einsum("npi,npj->pij", centred, centred)[:, row, column]
     np.testing.assert_allclose(exact._scatter, expected, rtol=1e-10, atol=1e-8)
     np.testing.assert_allclose(joined._scatter, expected, rtol=1e-10, atol=1e-8)
+
+
+@pytest.mark.parametrize("images", [0, 1, 40, 64, 70])
+def test_what_is_merged_from_a_state_is_merged_as_it_stood_to_the_bit(images: int) -> None:
+    z = torch.from_numpy(correlated(100 + images, d=6))
+
+    def some(rows: torch.Tensor) -> LocalGaussian:
+        return LocalGaussian(torch.eye(6), (H, W)).update_projected(rows)
+
+    kept = some(z[100:]).state()
+    direct, restored = some(z[:100]).merge(some(z[100:])), LocalGaussian(torch.eye(6), (H, W)).restore(kept)
+    again = some(z[:100]).merge(restored)
+    assert again.images == direct.images == 100 + images
+    for name, values in direct.finish().arrays().items():
+        assert torch.equal(values, again.finish().arrays()[name])
+    if images:
+        with pytest.raises(ValueError, match="another fit"):
+            LocalGaussian(torch.eye(5), (H, W)).restore(kept)
 
 
 def test_finish_does_not_end_the_stream_and_merge_leaves_the_other_usable() -> None:

@@ -1,0 +1,224 @@
+"""Teaching by worker processes against the plain path: time, memory, bytes moved, the same bits, 64 workers predicted.
+
+Simulated photos have features drawn on the worker from the Gaussians of the sample part, so that 100,000 of them fill
+no disk; their order, shards and merging are those of `sharding.on_workers`. Real ones are the sample's, shifted and
+re-lit, read from files. Each run is checked to give the bits of the plain path; in one, workers are killed at random.
+
+python -m benchmarks.methods.sharding --json FILE [--simulated 100000] [--real 5000] [--workers 1 2]
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import signal
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from benchmarks.main_job.memory import make_photos
+from benchmarks.main_job.setting import FULL, network, study, taught
+from benchmarks.measure import machine
+from benchmarks.methods.sharding_worker import TASK, block
+from inspect_core.features.store import Store
+from inspect_core.images.folders import Split, scan, ungrouped
+from inspect_core.line.overlap import ranges
+from inspect_core.methods.method import Patches
+from inspect_core.runtime import workspace
+from inspect_core.runtime.threads import one_thread
+from inspect_core.sharding import plan
+from inspect_core.sharding.container import pack
+from inspect_core.sharding.kept import Kept
+from inspect_core.sharding.on_workers import OnWorkers, merged_states
+from inspect_core.sharding.processes import Processes
+from inspect_core.sharding.run import in_order, kept_results
+from inspect_core.study.gathering import BLOCK, SHARD, Fit, Merged
+
+PROGRAM = "benchmarks.methods.sharding_worker"
+SIDE = 32
+KILLS = (2.0, 20.0)
+"""Seconds between two kills, drawn evenly from between."""
+PREDICTED = (2, 4, 8, 16, 32, 64)
+
+
+def simulated(count: int, workers: list[int]) -> dict:
+    """Seconds of the plain path and of each number of workers; bits, bytes, memory, merging, prediction."""
+    mean, factor = sample_moments()
+    k = mean.shape[-1]
+    fit = Fit(
+        ("mahalanobis",), (0,), (Patches(count, (SIDE, SIDE), k),), (torch.eye(k),), ({"k": k, "ridge": 0.01},), 0
+    )
+    began = time.perf_counter()
+    plain = Merged(fit)
+    with one_thread():
+        for photos in ranges(count, BLOCK * SHARD):
+            plain.add_block(block(fit, mean, factor, photos.start, photos.stop))
+    found = {"photos": count, "plain_s": time.perf_counter() - began, "workers": {}}
+    expected = digest(plain.total())
+    for number in workers:
+        found["workers"][number] = by_workers(fit, mean, factor, count, number, expected)
+    if workers:
+        found["killed_at_random"] = by_workers(fit, mean, factor, count, max(workers), expected, kills=True)
+        found["predicted"] = predicted(found, count)
+    return found
+
+
+def by_workers(
+    fit: Fit, mean: np.ndarray, factor: np.ndarray, count: int, workers: int, expected: str, *, kills: bool = False
+) -> dict:
+    """One run, with what it moved and what its processes took."""
+    parts = ranges(count, BLOCK * SHARD)
+    shared = (pack({}, {"mean": mean, "factor": factor}), plan.pack_fit(fit, keep=False))
+    pool, moved, merging, peaks = Processes(workers, program=PROGRAM), 0, 0.0, {}
+    stop = threading.Event()
+    kept = Kept([*shared, str((count, workers, kills)).encode()])
+    began = time.perf_counter()
+    if kills:
+        threading.Thread(target=kill_at_random, args=(pool, stop), daemon=True).start()
+
+    def results(first: int):
+        nonlocal moved, merging
+        found = kept_results(
+            pool.map, TASK, shared, lambda i: json.dumps({"photos": [parts[i].start, parts[i].stop]}).encode(),
+            range(first, len(parts)), kept, lambda i: [str(parts[i])],
+        )  # fmt: skip
+        for number, content in in_order(found, first, kept):
+            moved += len(content)
+            peaks.update({process: peak_mb(process) for process in pool.ids if process is not None})
+            merge_began = time.perf_counter()
+            yield number, content
+            merging += time.perf_counter() - merge_began
+
+    gathered, _ = merged_states(fit, kept, results, whole=True)
+    seconds = time.perf_counter() - began
+    stop.set()
+    pool.close()
+    return {
+        "seconds": seconds,
+        "same_bits": digest(gathered) == expected,
+        "moved_to_client_mb": moved / 1e6,
+        "sent_to_each_worker_mb": sum(map(len, shared)) / 1e6,
+        "merging_and_keeping_s": merging,
+        "blocks": len(parts),
+        "peak_mb_of_a_worker": max(peaks.values(), default=0.0),
+        "processes_started": len(peaks),
+    }
+
+
+def predicted(found: dict, count: int) -> dict:
+    """Seconds for more workers by a model of two rates, from the run of one worker: the work is divided, what this
+    machine does with each block (receive, keep, merge) is not, and both go on side by side; checked on the other runs.
+    """
+    one = found["workers"][min(found["workers"])]
+    own, serial = one["seconds"] - one["merging_and_keeping_s"], one["merging_and_keeping_s"]
+
+    def seconds(workers: int) -> float:
+        rounds = -(-one["blocks"] // workers) / one["blocks"]
+        return max(own * rounds + serial / one["blocks"], serial)
+
+    return {
+        "seconds": {workers: seconds(workers) for workers in PREDICTED},
+        "speed_up": {workers: (own + serial) / seconds(workers) for workers in PREDICTED},
+        "model_to_measured": {
+            workers: seconds(workers) / run["seconds"] for workers, run in found["workers"].items() if workers > 1
+        },
+        "photos_a_second_at_which_the_client_is_full": count / serial,
+    }
+
+
+def real(count: int, workers: list[int]) -> dict:
+    """Seconds to fit and score, files read; nothing is stored, so that each run reads them all."""
+    found = {"photos": count, "workers": {}}
+    with tempfile.TemporaryDirectory(prefix="loupe-shards-", dir=workspace.root().parent) as folder:
+        root = Path(folder)
+        make_photos(root / "photos", count)
+        samples = scan(root / "photos")
+        photos = Split(samples.good, *taught(FULL)[1:], groups=ungrouped(samples))
+        network(FULL)
+        expected = ""
+        for number in (0, *workers):
+            pool = Processes(number) if number else None
+            store = Store(root / f"features-{number}", limit=1 << 20)
+            one = study(FULL, photos, SIDE, store)
+            one = one if pool is None else with_workers(one, OnWorkers(pool))
+            began = time.perf_counter()
+            one.fit()
+            seconds = time.perf_counter() - began
+            bits = hashlib.sha256(one.scores().tobytes())
+            for values in one.results.views[0].detector.arrays().values():
+                bits.update(values.numpy().tobytes())
+            if pool is None:
+                found["plain_s"], expected = seconds, bits.hexdigest()
+                continue
+            peaks = [peak_mb(process) for process in pool.ids if process is not None]
+            pool.close()
+            found["workers"][number] = {
+                "seconds": seconds, "same_bits": bits.hexdigest() == expected, "peak_mb_of_a_worker": max(peaks),
+            }  # fmt: skip
+    return found
+
+
+def with_workers(one, workers: OnWorkers):
+    """The same study by workers."""
+    return type(one)(
+        one.split, one.preparation.backbone, one.store, method=one.method, parameters=one.given,
+        grid=one.preparation.grid, workers=workers,
+    )  # fmt: skip
+
+
+def sample_moments() -> tuple[np.ndarray, np.ndarray]:
+    """Mean (h, w, k) and factor (h w, k, k) of every place of the sample part, float32."""
+    with tempfile.TemporaryDirectory(prefix="features-") as features:
+        fitted = study(FULL, taught(FULL), SIDE, Store(features)).fit()
+    detector = fitted.results.views[0].detector
+    k = detector.mean.shape[-1]
+    return detector.mean.numpy(), detector.cholesky.reshape(-1, k, k).numpy()
+
+
+def digest(gathered: list) -> str:
+    found = hashlib.sha256()
+    for name, values in sorted(gathered[0].state().items()):
+        found.update(name.encode() + values.numpy().tobytes())
+    return found.hexdigest()
+
+
+def kill_at_random(pool: Processes, stop: threading.Event) -> None:
+    rng = random.Random(0)
+    while not stop.wait(rng.uniform(*KILLS)):
+        alive = [process for process in pool.ids if process is not None]
+        if alive:
+            os.kill(rng.choice(alive), signal.SIGKILL)
+
+
+def peak_mb(process: int) -> float:
+    """Of another process, on Linux; 0 elsewhere and of one that has ended."""
+    try:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=Path, required=True)
+    parser.add_argument("--simulated", type=int, default=100_000, help="photos; 0: none")
+    parser.add_argument("--real", type=int, default=5000, help="photos; 0: none")
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    arguments = parser.parse_args()
+    result: dict = {"machine": machine()}
+    if arguments.simulated:
+        result["simulated"] = simulated(arguments.simulated, arguments.workers)
+    if arguments.real:
+        result["real"] = real(arguments.real, arguments.workers)
+    arguments.json.write_text(json.dumps(result, indent=1) + "\n")
+    print(json.dumps(result, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""The worker of the benchmark of shards: photos whose features are drawn where they are needed, seeded by number.
+
+The features of a photo are those of a fitted detector's Gaussians: at every place its mean and its factor times
+standard normal numbers, which takes no file and about as much arithmetic as reading one.
+"""
+
+import json
+import os
+from functools import lru_cache
+
+import numpy as np
+import torch
+
+from inspect_core.runtime.threads import one_thread
+from inspect_core.sharding import plan, tasks, worker
+from inspect_core.sharding.container import unpack
+from inspect_core.study.gathering import BLOCK, SHARD, Fit, Merged
+from inspect_core.study.photo_features import Unusable
+
+TASK = "simulate"
+DRAWN = 16
+"""Photos drawn at a time: the factors are read once for all of them."""
+
+
+def simulate_shard(payload: bytes, moments: bytes, fit: bytes) -> bytes:
+    """The statistics of a block of simulated photos. payload: {"photos": [first, end]}."""
+    first, end = json.loads(payload)["photos"]
+    (_, arrays), (wanted, _) = _moments(moments), plan.unpack_fit(fit, torch.device("cpu"))
+    return plan.pack_states(block(wanted, arrays["mean"], arrays["factor"], first, end), Unusable([], []))
+
+
+def block(fit: Fit, mean: np.ndarray, factor: np.ndarray, first: int, end: int) -> list:
+    """The merged statistics of the photos from `first` to `end`, at most BLOCK shards."""
+    merged = Merged(fit)
+    assert end - first <= BLOCK * SHARD
+    with one_thread():
+        for start in range(first, end, SHARD):
+            merged.add_shard(fit.shard(photos(mean, factor, start, min(start + SHARD, end))))
+        return merged.total()
+
+
+def photos(mean: np.ndarray, factor: np.ndarray, first: int, end: int):
+    """(number, features) of each: mean (h, w, k), factor (h w, k, k) of every place."""
+    h, w, k = mean.shape
+    for start in range(first, end, DRAWN):
+        numbers = range(start, min(start + DRAWN, end))
+        drawn = np.stack(
+            [np.random.default_rng([0, number]).standard_normal((h * w, k), np.float32) for number in numbers], axis=1
+        )
+        features = np.matmul(drawn, factor.transpose(0, 2, 1)).transpose(1, 0, 2) + mean.reshape(h * w, k)
+        for number, own in zip(numbers, features, strict=True):
+            yield number, (torch.from_numpy(np.ascontiguousarray(own.reshape(1, h, w, k))),)
+
+
+@lru_cache(maxsize=1)
+def _moments(content: bytes):
+    return unpack(content)
+
+
+if __name__ == "__main__":
+    os.environ.update(worker.ONE_THREAD)
+    tasks.TASKS[TASK] = "benchmarks.methods.sharding_worker:simulate_shard"
+    worker.main()

@@ -1,0 +1,49 @@
+"""Who goes through the photos of a verb: this process, processes beside it, or a cluster."""
+
+import argparse
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from inspect_core.cli.console import path_argument, say
+from inspect_core.sharding import choosing
+from inspect_core.sharding.cluster import Certificates
+from inspect_core.sharding.executor import Executor
+
+if TYPE_CHECKING:
+    from inspect_core.sharding.on_workers import OnWorkers
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="go through the photos with N processes on this machine"
+    )
+    parser.add_argument(
+        "--cluster", metavar="ADDRESS",
+        help="go through the photos with the workers of a Dask scheduler: tcp://127.0.0.1:8786, or tls://HOST:8786 "
+        "with certificates. Whoever reaches a scheduler runs code on it (docs/CLUSTER.md)",
+    )  # fmt: skip
+    for name, words in (("ca", "authority"), ("cert", "certificate"), ("key", "key")):
+        parser.add_argument(f"--tls-{name}", type=path_argument, metavar="FILE", help=f"with --cluster: the {words}")
+
+
+@contextmanager
+def workers(options: argparse.Namespace) -> Generator[Executor | None]:
+    """Those that the options ask for, None for this process; says who they are. Raises ValueError as `choosing`."""
+    files = (options.tls_ca, options.tls_cert, options.tls_key)
+    if any(files) and not all(files):
+        raise ValueError("--tls-ca, --tls-cert and --tls-key go together; give all three")
+    with choosing.workers(options.workers, options.cluster, Certificates(*files) if all(files) else None) as found:
+        if found is not None:
+            say(f"By {found.words}.")
+        yield found
+
+
+@contextmanager
+def study_workers(options: argparse.Namespace) -> Generator["OnWorkers | None"]:
+    """As `workers`, for a study; they are given the weights that the options name."""
+    # Imported where it is used: an exported recipe is inspected without torch.
+    from inspect_core.sharding.on_workers import OnWorkers
+
+    with workers(options) as found:
+        yield None if found is None else OnWorkers(found, options.weights)

@@ -1,0 +1,211 @@
+"""The workers of a Dask scheduler that runs already, reached over loopback or TLS and no other way.
+
+Dask's own messages are pickles: whoever reaches a scheduler runs what they like on it, on its workers and on whoever
+connects to it. Loupe begins neither; it connects where it is told to, and sends names of its tasks and bytes.
+"""
+
+import ipaddress
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, Queue
+from typing import Any
+from urllib.parse import urlsplit
+
+from inspect_core.sharding.executor import Failure, Numbered, Result
+from inspect_core.sharding.processes import STOPPED
+from inspect_core.sharding.tasks import Refused, perform, stamp
+
+PATIENCE = 60.0
+"""Seconds in which a scheduler that went away may come back, or a first worker may join."""
+ANSWER = 10.0
+"""Seconds in which a scheduler answers."""
+AHEAD = 2
+"""Tasks a worker is given at a time: one is on its way while it does the other."""
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """Files of TLS: of the authority that both sides trust, and the certificate and key of this side."""
+
+    ca: Path
+    cert: Path
+    key: Path
+
+
+class Cluster:
+    """The workers of the scheduler at `address`, such as tls://scheduler:8786 or tcp://127.0.0.1:8786.
+
+    Raises ValueError for an address that is neither TLS nor loopback, for a worker that is not this version of Loupe
+    or has more than one thread, and where Dask is not installed; OSError when no scheduler answers or no worker joins.
+    """
+
+    def __init__(self, address: str, certificates: Certificates | None = None) -> None:
+        self.address, self._certificates = checked(address, certificates), certificates
+        self._client = self._connected()
+        try:
+            self._check_workers()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def words(self) -> str:
+        return f"{self.workers} workers of {self.address}, dashboard {self._client.dashboard_link}"
+
+    @property
+    def workers(self) -> int:
+        return max(len(self._workers()), 1)
+
+    def map(self, task: str, shared: Sequence[bytes], payloads: Iterable[Numbered]) -> Iterator[tuple[int, Result]]:
+        """As `Executor.map`. A worker that dies is the scheduler's to replace; a scheduler that is started anew within
+        PATIENCE is given what was not done.
+        """
+        source, done = iter(payloads), Queue()
+        waiting: dict[int, tuple[bytes, Any]] = {}
+        contents = self._sent(shared)
+        try:
+            while True:
+                while len(waiting) < AHEAD * self.workers and (following := next(source, None)) is not None:
+                    waiting[following[0]] = (following[1], self._submit(done, task, following, contents))
+                if not waiting:
+                    return
+                number, future = _next(done)
+                if future is not None and future.status in ("finished", "error"):
+                    payload, _ = waiting.pop(number)
+                    try:
+                        result = _result(future)
+                    except OSError:  # its result went with its worker, or with the scheduler
+                        waiting[number] = payload, self._submit(done, task, (number, payload), contents)
+                    else:
+                        yield number, result
+                elif future is not None or self._client.status != "running":
+                    self._come_back()
+                    contents, done = self._sent(shared), Queue()
+                    for number, (payload, _) in waiting.items():
+                        waiting[number] = payload, self._submit(done, task, (number, payload), contents)
+        finally:
+            with suppress(Exception):  # whatever state the connection is in, nobody waits for these
+                self._client.cancel([future for _, future in waiting.values()], force=True)
+
+    def require(self, memory: int) -> None:
+        """As `Executor.require`, of the limit that each worker was started with."""
+        for address, facts in self._workers().items():
+            if 0 < facts["memory_limit"] < memory:
+                raise ValueError(
+                    f"a worker needs {memory / 1e9:.1f} GB of memory, and {address} was started with "
+                    f"{facts['memory_limit'] / 1e9:.1f}; start it with a larger --memory-limit"
+                )
+
+    def close(self) -> None:
+        """Leave the scheduler, which goes on."""
+        with suppress(Exception):  # it may be gone
+            self._client.close(timeout=5)
+
+    def _connected(self) -> Any:
+        try:
+            from distributed import Client, Security
+        except ImportError as error:
+            raise ValueError(
+                "Dask is not installed here; run: pip install -r requirements-cluster.txt, or use --workers"
+            ) from error
+        own, security = self._certificates, None
+        if own is not None:
+            security = Security(
+                tls_ca_file=str(own.ca), tls_client_cert=str(own.cert), tls_client_key=str(own.key),
+                require_encryption=True,
+            )  # fmt: skip
+        try:
+            return Client(self.address, security=security, timeout=ANSWER, set_as_default=False)
+        except (OSError, TimeoutError) as error:
+            raise OSError(
+                f"no scheduler answers at {self.address} ({error}); start one with dask scheduler, and check address "
+                "and certificates"
+            ) from error
+
+    def _workers(self) -> dict[str, dict[str, Any]]:
+        return self._client.scheduler_info(n_workers=-1)["workers"]
+
+    def _check_workers(self) -> None:
+        try:
+            self._client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError as error:
+            raise OSError(
+                f"no worker has joined the scheduler at {self.address}; start one with dask worker"
+            ) from error
+        for address, facts in self._workers().items():
+            if facts["nthreads"] != 1:
+                raise ValueError(f"{address} has {facts['nthreads']} threads; start dask worker with --nthreads 1")
+        for address, found in self._client.run(perform, "ready", b"", [stamp()], on_error="return").items():
+            if isinstance(found, Exception):
+                raise ValueError(f"{address} cannot be used: {found}; Loupe has to be installed there: pip install .")
+
+    def _sent(self, shared: Sequence[bytes]) -> list[Any]:
+        """Futures of contents that the workers fetch once, from the scheduler or from each other."""
+        return [self._client.scatter(content, hash=True) for content in (stamp(), *shared)]
+
+    def _submit(self, done: Queue, task: str, numbered: Numbered, contents: Sequence[Any]) -> Any:
+        number, payload = numbered
+        future = self._client.submit(perform, task, payload, contents, pure=False)
+        future.add_done_callback(lambda own: done.put((number, own)))
+        return future
+
+    def _come_back(self) -> None:
+        """Connect anew to a scheduler that was started again. Raises OSError when it was not."""
+        self.close()
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self._client = self._connected()
+                break
+            except OSError as error:
+                if time.monotonic() > until:
+                    raise OSError(
+                        f"the scheduler at {self.address} went away and did not come back; start it and its workers "
+                        "again, then run the same command: it goes on from the shards that were done"
+                    ) from error
+                time.sleep(1)
+        self._check_workers()
+
+
+def checked(address: str, certificates: Certificates | None) -> str:
+    """The address with its protocol. Raises ValueError unless it is TLS with certificates, or TCP to this machine."""
+    full = address if "://" in address else f"{'tls' if certificates else 'tcp'}://{address}"
+    parts = urlsplit(full)
+    if parts.scheme == "tls" and parts.hostname and certificates is not None:
+        return full
+    if parts.scheme == "tcp" and parts.hostname and _is_loopback(parts.hostname) and certificates is None:
+        return full
+    raise ValueError(
+        f"cluster is {address!r}; give tls://HOST:PORT with --tls-ca, --tls-cert and --tls-key, or, for a scheduler on "
+        "this machine, tcp://127.0.0.1:PORT: whoever reaches a scheduler without TLS runs code on every worker"
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _next(done: "Queue[tuple[int, Any]]") -> tuple[int, Any]:
+    """The next future that is done, with its number; (0, None) when none is within a second."""
+    try:
+        return done.get(timeout=1.0)
+    except Empty:
+        return 0, None
+
+
+def _result(future: Any) -> Result:
+    """What a future that is done gave. Raises Refused, and OSError when its result was lost."""
+    if future.status == "finished":
+        return future.result(timeout=PATIENCE)
+    error = future.exception()
+    if isinstance(error, Refused):
+        raise error
+    if type(error).__name__ == "KilledWorker":
+        return Failure(STOPPED)
+    return Failure(str(error) or type(error).__name__)

@@ -1,0 +1,71 @@
+"""Who does the work of shards: this process, processes on this machine, or a cluster."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from inspect_core.sharding.tasks import Refused, perform, stamp
+
+ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a shard has no result, in words."""
+
+    reason: str
+
+
+Result = bytes | Failure
+Numbered = tuple[int, bytes]
+Mapper = Callable[[str, Sequence[bytes], Iterable[Numbered]], Iterator[tuple[int, Result]]]
+"""As `Executor.map`."""
+
+
+class Executor(Protocol):
+    """Does tasks, each named in `tasks.TASKS`, on payloads of bytes.
+
+    words: who works, for the user: "2 processes on this machine". workers: how many tasks are done side by side, now.
+    """
+
+    @property
+    def words(self) -> str: ...
+    @property
+    def workers(self) -> int: ...
+
+    def map(self, task: str, shared: Sequence[bytes], payloads: Iterable[Numbered]) -> Iterator[tuple[int, Result]]:
+        """(number, result) of each payload as soon as it is done; few payloads are taken ahead of the workers.
+
+        shared: what all payloads need, sent to each worker once. Whoever stops iterating cancels the rest. Raises
+        Refused when the workers must not be used at all, and OSError when none is left.
+        """
+        ...
+
+    def require(self, memory: int) -> None:
+        """Raise ValueError, with the figures, when a worker has not that many bytes of memory to itself."""
+        ...
+
+    def close(self) -> None:
+        """Stop what was started for it."""
+        ...
+
+
+class InProcess:
+    """This process, a task at a time."""
+
+    words, workers = "this process", 1
+
+    def map(self, task: str, shared: Sequence[bytes], payloads: Iterable[Numbered]) -> Iterator[tuple[int, Result]]:
+        for number, payload in payloads:
+            try:
+                yield number, perform(task, payload, (stamp(), *shared))
+            except Refused:
+                raise
+            except (ValueError, OSError, RuntimeError, MemoryError) as error:
+                yield number, Failure(str(error) or type(error).__name__)
+
+    def require(self, memory: int) -> None:
+        """It is the one that asks."""
+
+    def close(self) -> None:
+        """Nothing was started."""

@@ -1,0 +1,91 @@
+"""A batch judged by workers: shards of photos go out, rows and maps come back as they are done."""
+
+import os
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from inspect_core.line.batch import Drawn, Photo, judge_and_draw
+from inspect_core.line.inspector import Inspector
+from inspect_core.line.maps import Maps
+from inspect_core.line.overlap import ranges
+from inspect_core.line.row import NOT_JUDGED, Row
+from inspect_core.runner import Runner
+from inspect_core.sharding.container import pack, unpack
+from inspect_core.sharding.executor import ATTEMPTS, Executor, Failure
+from inspect_core.sharding.run import results
+
+PHOTOS = 16
+"""Of one task: its maps are on their way together."""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedByWorkers:
+    """A `line.batch.Judging`. path: of the saved recipe that the inspector was opened from."""
+
+    executor: Executor
+    path: Path
+
+    def __call__(self, inspector: Inspector, photos: Sequence[Photo], maps: Maps | None) -> Iterator[Drawn]:
+        """Every photo once, with the verdict that this process would give, to the bit; in any order.
+
+        What a worker cannot judge is judged here; photos of a shard that failed in every attempt are not judged, and
+        their rows say why.
+        """
+        endings = () if maps is None else maps.endings
+        parts = ranges(len(photos), PHOTOS)
+
+        def payload(number: int) -> bytes:
+            some = [(name, os.path.abspath(path)) for name, path in photos[parts[number].start : parts[number].stop]]
+            return pack({"photos": some, "endings": endings})
+
+        shared = (_packed(self.path, inspector), _weights(inspector))
+        for number, result in results(self.executor.map, "inspect", shared, payload, range(len(parts))):
+            some = photos[parts[number].start : parts[number].stop]
+            if isinstance(result, Failure):
+                yield from ((_failed(inspector, name, result.reason), "", {}) for name, _ in some)
+                continue
+            rows, files = unpack(result)
+            for i, ((facts, file), photo) in enumerate(zip(rows, some, strict=True)):
+                if facts["verdict"] == NOT_JUDGED:
+                    yield judge_and_draw(inspector, *photo, endings)
+                else:
+                    drawn = {end: files[f"{i}{end}"].tobytes() for end in endings if f"{i}{end}" in files}
+                    yield Row(**facts), file, drawn
+
+
+def _failed(inspector: Inspector, name: str, reason: str) -> Row:
+    limits = inspector.limits
+    return Row(
+        name=name, review=limits.review, reject=limits.reject, area=inspector.area, recipe=inspector.digest,
+        reason=f"its shard failed {ATTEMPTS} times: {reason}",
+    )  # fmt: skip
+
+
+def _packed(path: Path, inspector: Inspector) -> bytes:
+    """The recipe's package as a zip, and how it is opened."""
+    content = path.read_bytes() if path.is_file() else _zipped(path)
+    exported = isinstance(inspector, Runner)
+    device = "cpu" if exported else cast(Any, inspector).backbone.device.type
+    return pack({"exported": exported, "device": device}, {"package": np.frombuffer(content, np.uint8)})
+
+
+def _zipped(folder: Path) -> bytes:
+    content = BytesIO()
+    with zipfile.ZipFile(content, "w") as package:
+        for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+            package.writestr(zipfile.ZipInfo(file.relative_to(folder).as_posix()), file.read_bytes())
+    return content.getvalue()
+
+
+def _weights(inspector: Inspector) -> bytes:
+    if isinstance(inspector, Runner):
+        return b""
+    from inspect_core.sharding import plan  # which loads torch, as the recipe has
+
+    return plan.pack_weights(cast(Any, inspector).backbone)

@@ -1,0 +1,202 @@
+"""What a study has workers do: learn from photos, score photos, describe them for the product check."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from inspect_core.features.extraction import Preparation
+from inspect_core.images.folders import Sample
+from inspect_core.images.read import ImageError, read
+from inspect_core.line.overlap import ranges
+from inspect_core.runtime.progress import Cancel, Report, tell
+from inspect_core.runtime.threads import one_thread
+from inspect_core.sharding import plan
+from inspect_core.sharding.container import facts, pack, unpack
+from inspect_core.sharding.executor import Executor, Failure, InProcess, Numbered, Result
+from inspect_core.sharding.kept import MERGED, Kept
+from inspect_core.sharding.photos import facts_of, placement_of, sample_of
+from inspect_core.sharding.run import in_order, kept_results
+from inspect_core.sharding.tasks import stamp
+from inspect_core.study.gathering import BLOCK, SHARD, Fit, Gathered, Merged
+from inspect_core.study.photo_features import Unusable
+from inspect_core.study.workers import Looked
+from inspect_core.view import View
+
+MOST_SHARDS = 64
+"""Of a fit whose shards go out one by one; of more, whole blocks do."""
+SHOWN = 16
+"""Photos scored or described by one task."""
+RESTING = 1 << 30
+"""Bytes that a worker with a network takes before it has any photo."""
+
+
+@dataclass(eq=False)
+class OnWorkers:
+    """The workers of an executor, as a study asks them. weights: the file of the backbone's, None for the one found.
+
+    A photo that a worker cannot read is read here; only one that neither can read counts as damaged.
+    """
+
+    executor: Executor
+    weights: Path | None = None
+    _weights: bytes | None = field(default=None, init=False)
+
+    def gather(
+        self, preparation: Preparation, fit: Fit, samples: Sequence[Sample], *, keep: bool, memory: int,
+        progress: Report | None, cancelled: Cancel | None,
+    ) -> tuple[Gathered, Unusable]:  # fmt: skip
+        """As `Workers.gather`: equal to the bit to `study.gathering.gather`.
+
+        Finished shards are kept until all are done. Raises ShardsFailed too, and ValueError for too little memory.
+        """
+        self.executor.require(RESTING + memory)
+        whole = len(samples) > MOST_SHARDS * SHARD
+        work = _Work("fit", (*self._shared(preparation), plan.pack_fit(fit, keep=keep)), samples,
+                     SHARD * BLOCK if whole else SHARD, {})  # fmt: skip
+        return merged_states(
+            fit, work.kept, lambda first: self._in_order(work, first, "learning", progress, cancelled), whole=whole
+        )
+
+    def score(
+        self, preparation: Preparation, views: Sequence[View], stops: Sequence[Sequence[int]],
+        samples: Sequence[Sample], *, progress: Report | None, cancelled: Cancel | None,
+    ) -> Iterator[tuple[list[Looked], Unusable]]:  # fmt: skip
+        """As `Workers.score`: equal to the bit to `View.sweep`. Finished shards are kept until all are done."""
+        shared = (*self._shared(preparation), plan.pack_views(views, stops))
+        work = _Work("evaluate", shared, samples, SHOWN, {"keep": True})
+        ends = np.cumsum([len(own) for own in stops])[:-1]
+        for number, content in self._in_order(work, 0, "scoring", progress, cancelled):
+            facts, arrays = unpack(content)
+            by_name = {sample.name: sample for sample in work.samples_of(number)}
+            looked = [
+                Looked(by_name[name], digest, placement_of(own, preparation.alignment), np.split(errors, ends))
+                for (name, digest, own), errors in zip(facts["photos"], arrays.get("errors", ()), strict=True)
+            ]
+            yield looked, _unusable(facts)
+        work.kept.remove()
+
+    def describe(
+        self, preparation: Preparation, samples: Sequence[Sample], progress: Report | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """As `Workers.describe`. Finished shards are kept until all are done."""
+        work = _Work("describe", self._shared(preparation), samples, SHOWN, {})
+        found = [unpack(content)[1] for _, content in self._in_order(work, 0, "describing", progress, None)]
+        work.kept.remove()
+        embeddings, logits = (
+            np.concatenate([own[name] for own in found if name in own] or [np.zeros((0, 0), np.float32)])
+            for name in ("embeddings", "logits")
+        )
+        return embeddings, logits
+
+    def _shared(self, preparation: Preparation) -> tuple[bytes, bytes]:
+        if self._weights is None:
+            self._weights = plan.pack_weights(preparation.backbone, self.weights)
+        return plan.pack_preparation(preparation), self._weights
+
+    def _in_order(
+        self, work: "_Work", first: int, verb: str, progress: Report | None, cancelled: Cancel | None
+    ) -> Iterator[tuple[int, bytes]]:
+        """(number, result) of the shards from `first` on, in their order; what is early waits on disk."""
+        total = len(work.ranges)
+        found = kept_results(
+            self._map, work.task, work.shared, work.payload, range(first, total), work.kept, work.names
+        )
+
+        def told() -> Iterator[tuple[int, bytes]]:
+            for done, result in enumerate(found, start=first + 1):
+                yield result
+                photos = min(done * work.size, len(work.samples))
+                words = f"{verb}: {photos:,} of {len(work.samples):,} photos, {self.executor.words}"
+                tell(progress, cancelled, done / total, words)
+
+        return in_order(told(), first, work.kept)
+
+    def _map(self, task: str, shared: Sequence[bytes], payloads: Iterable[Numbered]) -> Iterator[tuple[int, Result]]:
+        """As `Executor.map`; a shard with photos that its worker could not read and this machine can is done here."""
+        sent: dict[int, bytes] = {}
+
+        def noted() -> Iterator[Numbered]:
+            for number, payload in payloads:
+                sent[number] = payload
+                yield number, payload
+
+        for number, result in self.executor.map(task, shared, noted()):
+            payload = sent.pop(number)
+            if not isinstance(result, Failure) and _readable_here(payload, result):
+                [(_, result)] = InProcess().map(task, shared, [(number, payload)])
+            yield number, result
+
+
+@dataclass(eq=False)
+class _Work:
+    """One task over photos, `size` of them at a time; facts: what else is in every payload."""
+
+    task: str
+    shared: Sequence[bytes]
+    samples: Sequence[Sample]
+    size: int
+    facts: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        self.ranges = ranges(len(self.samples), self.size)
+        photos = json.dumps(facts_of(self.samples)).encode()
+        self.kept = Kept([stamp(), self.task.encode(), *self.shared, photos])
+
+    def samples_of(self, number: int) -> Sequence[Sample]:
+        numbers = self.ranges[number]
+        return self.samples[numbers.start : numbers.stop]
+
+    def names(self, number: int) -> list[str]:
+        return [sample.name for sample in self.samples_of(number)]
+
+    def payload(self, number: int) -> bytes:
+        facts = {"first": self.ranges[number].start, "photos": facts_of(self.samples_of(number))}
+        return pack(facts | self.facts)
+
+
+def merged_states(
+    fit: Fit, kept: Kept, results_from: Callable[[int], Iterator[tuple[int, bytes]]], *, whole: bool
+) -> tuple[Gathered, Unusable]:
+    """The statistics of all shards, or of whole blocks, merged in their order; what was kept of them is removed.
+
+    results_from(first): (number, states) in their order, from the first that is not merged yet. What is merged of
+    blocks is kept, so that work that goes on needs none of them again.
+    """
+    merged, unusable, following = Merged(fit), Unusable([], []), 0
+    if whole and (before := kept.get(MERGED)) is not None:
+        block, facts = plan.unpack_states(before, fit)
+        merged.add_block(block)
+        unusable, following = _unusable(facts), facts["following"]
+    for number, content in results_from(following):
+        with one_thread():
+            gathered, facts = plan.unpack_states(content, fit)
+            (merged.add_block if whole else merged.add_shard)(gathered)
+        for own, more in zip(unusable, _unusable(facts), strict=True):
+            own.extend(more)
+        if whole:
+            kept.put(MERGED, plan.pack_states(merged.total(), unusable, following=number + 1))
+            kept.drop(number)
+    kept.remove()
+    with one_thread():
+        return merged.total(), unusable
+
+
+def _unusable(facts: Mapping[str, Any]) -> Unusable:
+    return Unusable(*([(name, reason) for name, reason in facts[word]] for word in Unusable._fields))
+
+
+def _readable_here(payload: bytes, result: bytes) -> bool:
+    damaged = {name for name, _ in facts(result)["damaged"]}
+    for photo in facts(payload)["photos"] if damaged else ():
+        if photo["name"] in damaged:
+            sample = sample_of(photo)
+            try:
+                read(sample.path, sample.depth)
+            except ImageError:
+                continue
+            return True
+    return False

@@ -1,0 +1,59 @@
+"""Photos on their way to a worker: where they are and how they are read, as JSON-able facts."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from inspect_core.images.alignment import Alignment
+from inspect_core.images.depth import Depth
+from inspect_core.images.located import Located
+from inspect_core.images.placement import Placement
+from inspect_core.images.samples import Sample
+
+
+def facts_of(samples: Sequence[Sample]) -> list[dict[str, Any]]:
+    """What a worker needs of each; stamp: size and time of the file, so that a changed photo is another one."""
+    found = []
+    for sample in samples:
+        try:
+            facts = os.stat(sample.path)
+            stamp = [facts.st_size, facts.st_mtime_ns]
+        except OSError:  # gone since; the worker says so
+            stamp = None
+        found.append({
+            "path": os.path.abspath(sample.path),
+            "name": sample.name,
+            "kind": sample.kind,
+            "size": sample.size,
+            "depth": None if sample.depth is None else asdict(sample.depth),
+            "stamp": stamp,
+        })  # fmt: skip
+    return found
+
+
+def sample_of(facts: dict[str, Any]) -> Sample:
+    """A photo as `facts_of` told of it."""
+    depth = facts["depth"] and Depth(**facts["depth"])
+    return Sample(Path(facts["path"]), facts["name"], facts["kind"], tuple(facts["size"]), depth=depth)
+
+
+def placement_facts(placement: Placement) -> dict[str, Any]:
+    """How a photo was looked at; the alignment is known to both sides."""
+    located = placement.located
+    return {
+        "photo": placement.photo,
+        "located": None if located is None else vars(located) | {"matrix": located.matrix.tolist()},
+    }
+
+
+def placement_of(facts: dict[str, Any], alignment: Alignment | None) -> Placement:
+    """A placement as `placement_facts` told of it."""
+    located = facts["located"]
+    if located is not None:
+        matrix, sizes = np.array(located["matrix"]), {name: tuple(located[name]) for name in ("photo", "reference")}
+        located = Located(**located | sizes | {"matrix": matrix})
+    return Placement(tuple(facts["photo"]), located, None if located is None else alignment)

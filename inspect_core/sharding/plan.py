@@ -1,0 +1,152 @@
+"""How photos become features and what is learned of them, as bytes that every worker is sent once."""
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from inspect_core.features.backbone_catalogue import spec_of
+from inspect_core.features.backbones import Backbone, load
+from inspect_core.features.extraction import Look, Preparation
+from inspect_core.features.weights import needed_weights
+from inspect_core.images.alignment import Alignment
+from inspect_core.images.tiles import TilePlan
+from inspect_core.methods.method import Patches
+from inspect_core.methods.table import METHODS
+from inspect_core.sharding.container import pack, unpack
+from inspect_core.sharding.tasks import Refused
+from inspect_core.study.gathering import Fit, Gathered
+from inspect_core.study.photo_features import Unusable
+from inspect_core.view import View
+
+
+def pack_weights(backbone: Backbone, path: Path | None = None) -> bytes:
+    """The backbone's weights file: the one at `path`, else the one that was found here."""
+    found = path or needed_weights(spec_of(backbone.name, has_weights=False))
+    return pack({"name": found.name}, {"content": np.fromfile(found, np.uint8)})
+
+
+def pack_preparation(preparation: Preparation) -> bytes:
+    """Everything between pixels and features but the weights themselves."""
+    backbone, arrays = preparation.backbone, {}
+    for number, look in enumerate(preparation.looks):
+        if look.projection is not None:
+            arrays[str(number)] = np.ascontiguousarray(look.projection, np.float32)
+    alignment = preparation.alignment
+    if alignment is not None:
+        arrays |= {f"alignment.{name}": values for name, values in alignment.arrays().items()}
+    facts = {
+        "backbone": backbone.name, "taps": backbone.taps, "size": backbone.size, "device": backbone.device.type,
+        "engine": backbone.engine, "weights": backbone.weight_digest, "grid": preparation.grid,
+        "nearest": preparation.nearest, "looks": [{"taps": look.taps, "pool": look.pool} for look in preparation.looks],
+        "alignment": None if alignment is None else alignment.params(),
+        "tiles": preparation.tiles and preparation.tiles.params(),
+    }  # fmt: skip
+    return pack(facts, arrays)
+
+
+def backbone_of(name: str, taps: Sequence[str], size: Sequence[int], device: str, weights: bytes) -> Backbone:
+    """A backbone with weights as `pack_weights` packs them. Raises ValueError as `load`."""
+    facts, arrays = unpack(weights)
+    with tempfile.TemporaryDirectory(prefix="loupe-weights-") as folder:
+        path = Path(folder, Path(facts["name"]).name)
+        arrays["content"].tofile(path)
+        height, width = size
+        return load(name, taps=tuple(taps), size=(height, width), weights=path, device=device)
+
+
+@lru_cache(maxsize=2)
+def unpack_preparation(content: bytes, weights: bytes) -> Preparation:
+    """The preparation on this machine. Raises Refused when its weights or its engine are others here."""
+    facts, arrays = unpack(content)
+    backbone = backbone_of(facts["backbone"], facts["taps"], facts["size"], facts["device"], weights)
+    for what, own, asked in (
+        ("weights", backbone.weight_digest, facts["weights"]),
+        ("an engine", backbone.engine, facts["engine"]),
+    ):
+        if own != asked:
+            raise Refused(f"a worker has {what} {own!r} instead of {asked!r}; use machines of one kind")
+    looks = tuple(
+        Look(tuple(look["taps"]), arrays.get(str(number)), look["pool"]) for number, look in enumerate(facts["looks"])
+    )
+    alignment = facts["alignment"] and Alignment.from_arrays(
+        {name.removeprefix("alignment."): own for name, own in arrays.items() if name.startswith("alignment.")},
+        facts["alignment"],
+    )
+    tiles = facts["tiles"] and TilePlan.from_params(facts["tiles"], backbone.size)
+    return Preparation(backbone, tuple(facts["grid"]), looks, facts["nearest"], alignment, tiles)
+
+
+def pack_fit(fit: Fit, *, keep: bool) -> bytes:
+    """What is to be learned; keep: whether the features of the photos go into the worker's store."""
+    arrays = {str(i): columns.cpu().numpy() for i, columns in enumerate(fit.columns) if columns is not None}
+    return pack({"fit": asdict(replace(fit, columns=())), "keep": keep}, arrays)
+
+
+@lru_cache(maxsize=2)
+def unpack_fit(content: bytes, device: torch.device) -> tuple[Fit, bool]:
+    """(fit, keep) as `pack_fit` was given them."""
+    facts, arrays = unpack(content)
+    fit = facts["fit"]
+    patches = tuple(Patches(own["photos"], tuple(own["grid"]), own["width"]) for own in fit["patches"])
+    columns = [arrays.get(str(i)) for i in range(len(patches))]
+    on_device = tuple(None if own is None else torch.tensor(own, device=device) for own in columns)
+    return Fit(tuple(fit["methods"]), tuple(fit["views"]), patches, on_device, tuple(fit["parameters"]),
+               fit["seed"]), facts["keep"]  # fmt: skip
+
+
+def pack_views(views: Sequence[View], stops: Sequence[Sequence[int]]) -> bytes:
+    """Fitted detectors, and the values of the live parameter of each at which errors are asked for."""
+    each = list(zip(views, stops, strict=True))
+    facts = [{"method": view.method, "params": view.detector.params(), "stops": list(own)} for view, own in each]
+    arrays = {
+        f"{i}.{name}": values.cpu().contiguous().numpy()
+        for i, view in enumerate(views)
+        for name, values in view.detector.arrays().items()
+    }
+    return pack(facts, arrays)
+
+
+@lru_cache(maxsize=1)
+def unpack_views(content: bytes, preparation: Preparation) -> tuple[tuple[View, tuple[int, ...]], ...]:
+    """(view, stops) of each, as `pack_views` was given them, on the device of the preparation's backbone."""
+    facts, arrays = unpack(content)
+    found = []
+    for i, (own, look) in enumerate(zip(facts, preparation.looks, strict=True)):
+        tensors = {
+            name.removeprefix(f"{i}."): torch.from_numpy(values).to(preparation.backbone.device)
+            for name, values in arrays.items()
+            if name.startswith(f"{i}.")
+        }
+        detector = METHODS[own["method"]].from_arrays(tensors, own["params"])
+        found.append((View(own["method"], detector, look), tuple(own["stops"])))
+    return tuple(found)
+
+
+def pack_states(gathered: Gathered, unusable: Unusable, **facts: int) -> bytes:
+    """The statistics of some photos; unusable: those that are not in it."""
+    arrays = {
+        f"{i}.{name}": values.cpu().contiguous().numpy()
+        for i, own in enumerate(gathered)
+        for name, values in own.state().items()
+    }
+    return pack(unusable._asdict() | facts, arrays)
+
+
+def unpack_states(content: bytes, fit: Fit) -> tuple[Gathered, dict[str, Any]]:
+    """(statistics, facts) as `pack_states` was given them. Raises ValueError for what is of another fit."""
+    facts, arrays = unpack(content)
+    gathered = fit.begin()
+    for i, own in enumerate(gathered):
+        prefix = f"{i}."
+        own.restore({
+            name.removeprefix(prefix): torch.from_numpy(values)
+            for name, values in arrays.items()
+            if name.startswith(prefix)
+        })  # fmt: skip
+    return gathered, facts

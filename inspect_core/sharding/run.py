@@ -1,0 +1,88 @@
+"""A piece of work cut into shards: done by an executor, kept on disk shard by shard, tried again where it fails."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from inspect_core.images.samples import counted, examples
+from inspect_core.sharding.executor import ATTEMPTS, Failure, Mapper, Result
+from inspect_core.sharding.kept import Kept
+
+
+class ShardsFailed(RuntimeError):
+    """Shards that failed in every attempt. photos: their names; what other shards gave is kept."""
+
+    def __init__(self, reasons: dict[int, str], photos: Sequence[str]) -> None:
+        first = next(iter(reasons.values()))
+        super().__init__(
+            f"{counted(len(reasons), 'shard')} of photos failed {ATTEMPTS} times ({first}): {examples(list(photos))}. "
+            "The rest is kept: mend or remove these photos, or give the workers what they lack, then start it again"
+        )
+        self.reasons, self.photos = reasons, tuple(photos)
+
+
+def results(
+    mapper: Mapper,
+    task: str,
+    shared: Sequence[bytes],
+    payload_of: Callable[[int], bytes],
+    numbers: Sequence[int],
+) -> Iterator[tuple[int, Result]]:
+    """(number, result) of each, as they are done; a Failure only after ATTEMPTS of them."""
+    for attempt in range(1, ATTEMPTS + 1):
+        failed = []
+        for number, result in mapper(task, shared, ((number, payload_of(number)) for number in numbers)):
+            if isinstance(result, Failure) and attempt < ATTEMPTS:
+                failed.append(number)
+            else:
+                yield number, result
+        numbers = failed
+        if not numbers:
+            return
+
+
+def kept_results(
+    mapper: Mapper,
+    task: str,
+    shared: Sequence[bytes],
+    payload_of: Callable[[int], bytes],
+    numbers: Sequence[int],
+    kept: Kept,
+    photos_of: Callable[[int], Sequence[str]],
+) -> Iterator[tuple[int, bytes]]:
+    """(number, result) of each, those first that an earlier run kept; each is on disk before it is given.
+
+    Raises ShardsFailed once all others are given.
+    """
+    reasons: dict[int, str] = {}
+    there = kept.numbers()
+    missing = []
+    for number in numbers:
+        found = kept.get(number) if number in there else None
+        if found is None:
+            missing.append(number)
+        else:
+            yield number, found
+    for number, result in results(mapper, task, shared, payload_of, missing):
+        if isinstance(result, Failure):
+            reasons[number] = result.reason
+        else:
+            kept.put(number, result)
+            yield number, result
+    if reasons:
+        raise ShardsFailed(reasons, [name for number in sorted(reasons) for name in photos_of(number)])
+
+
+def in_order(found: Iterable[tuple[int, bytes]], first: int, kept: Kept) -> Iterator[tuple[int, bytes]]:
+    """The results from number `first` on, in their order; one that comes early waits on disk, where it is kept.
+
+    Raises OSError when it is not there any more.
+    """
+    waiting, following = set(), first
+    for number, result in found:
+        waiting.add(number)
+        while following in waiting:
+            own = result if following == number else kept.get(following)
+            if own is None:
+                raise OSError(f"{kept.folder} lost what was kept in it; start again")
+            yield following, own
+            waiting.remove(following)
+            following += 1

@@ -1,0 +1,91 @@
+"""The tasks of teaching and evaluating: photos in, a state or a table out. Run by workers, and here for what they
+cannot read.
+"""
+
+import numpy as np
+
+from inspect_core.features.extraction import Preparation
+from inspect_core.features.store import Store
+from inspect_core.images.alignment import NotLocated
+from inspect_core.images.folders import Sample
+from inspect_core.images.read import ImageError, read
+from inspect_core.line.overlap import ranges
+from inspect_core.runtime import workspace
+from inspect_core.runtime.threads import one_thread
+from inspect_core.sharding import plan
+from inspect_core.sharding.container import pack, unpack
+from inspect_core.sharding.photos import placement_facts, sample_of
+from inspect_core.study.gathering import SHARD, Merged
+from inspect_core.study.photo_features import PhotoFeatures, Unusable
+
+
+def fit_shard(payload: bytes, preparation: bytes, weights: bytes, fit: bytes) -> bytes:
+    """The statistics of the photos of one shard, or of one block when they are more.
+
+    payload: {"first": number of the first photo, "photos": facts of each}; the others, and what comes back, as `plan`
+    packs them.
+    """
+    (facts, _), prepared = unpack(payload), plan.unpack_preparation(preparation, weights)
+    wanted, keep = plan.unpack_fit(fit, prepared.backbone.device)
+    samples, first = [sample_of(photo) for photo in facts["photos"]], facts["first"]
+    features = _features(prepared, samples, keep=keep)
+    with one_thread():
+        each = (
+            wanted.shard((first + i, features.of(samples[i])) for i in numbers)
+            for numbers in ranges(len(samples), SHARD)
+        )
+        if len(samples) <= SHARD:
+            gathered = next(each)
+        else:
+            block = Merged(wanted)
+            for shard in each:
+                block.add_shard(shard)
+            gathered = block.total()
+        return plan.pack_states(gathered, features.unusable)
+
+
+def evaluate_shard(payload: bytes, preparation: bytes, weights: bytes, views: bytes) -> bytes:
+    """The grid errors of some photos under fitted detectors.
+
+    payload: {"photos": facts of each, "keep": whether their features are stored}. Back come {"photos": [(name, digest
+    of the pixels, facts of its placement), ...]}, `Unusable`, and errors, (photos, stops of all views, h, w) float32.
+    """
+    (facts, _), prepared = unpack(payload), plan.unpack_preparation(preparation, weights)
+    chosen, samples = plan.unpack_views(views, prepared), [sample_of(photo) for photo in facts["photos"]]
+    features, photos, errors = _features(prepared, samples, keep=facts["keep"]), [], []
+    with one_thread():
+        for sample in samples:
+            if (seen := features.of(sample)) is not None:
+                own = [view.sweep(patches, stops) for (view, stops), patches in zip(chosen, seen, strict=True)]
+                errors.append(np.concatenate(own))
+                digest, placement = features.found[sample.name]
+                photos.append((sample.name, digest, placement_facts(placement)))
+    arrays = {"errors": np.stack(errors)} if errors else {}
+    return pack({"photos": photos} | features.unusable._asdict(), arrays)
+
+
+def describe_shard(payload: bytes, preparation: bytes, weights: bytes) -> bytes:
+    """What the product check learns of some photos. payload: {"photos": facts of each}.
+
+    Back come `Unusable`, and of the others embeddings (n, d) and logits (n, c), float32.
+    """
+    (facts, _), prepared = unpack(payload), plan.unpack_preparation(preparation, weights)
+    rows, unusable = [], Unusable([], [])
+    for sample in map(sample_of, facts["photos"]):
+        try:
+            pixels = read(sample.path, sample.depth).pixels
+            picture = prepared.whole(pixels)
+        except ImageError as error:
+            unusable.damaged.append((sample.name, str(error)))
+        except NotLocated as error:
+            unusable.lost.append((sample.name, str(error)))
+        else:
+            _, embedding, logits = prepared.backbone.describe(picture[None])
+            rows.append((embedding[0].cpu().numpy(), logits[0].cpu().numpy()))
+    columns = [np.stack(column) for column in zip(*rows, strict=True)]
+    return pack(unusable._asdict(), dict(zip(("embeddings", "logits"), columns, strict=False)))
+
+
+def _features(preparation: Preparation, samples: list[Sample], *, keep: bool) -> PhotoFeatures:
+    store = Store(workspace.features_folder(), limit=workspace.FEATURE_BYTES)
+    return PhotoFeatures(preparation, store, () if keep else frozenset(sample.name for sample in samples))

@@ -1,0 +1,68 @@
+"""Going through the photos of a study, in this process or by workers, with results that are equal to the bit."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from inspect_core.images.folders import Sample
+from inspect_core.runtime.progress import Cancel, Report, tell
+from inspect_core.runtime.threads import one_thread
+from inspect_core.study.gathering import Fit, Gathered, gather
+from inspect_core.study.photo_features import PhotoFeatures
+from inspect_core.study.workers import Workers
+from inspect_core.view import View
+
+SeenBy = Sequence[tuple[View, tuple[int, ...]]]
+"""Views, and the values of the live parameter of each at which errors are wanted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Passes:
+    """features: of the photos, and what was noted of each; workers: None for this process.
+
+    keep: whether the features of the photos to fit are stored; memory: bytes that a worker has to have.
+    """
+
+    features: PhotoFeatures
+    workers: Workers | None
+    keep: bool
+    memory: int
+
+    def gather(
+        self, fit: Fit, samples: Sequence[Sample], progress: Report | None, cancelled: Cancel | None
+    ) -> Gathered:
+        """The statistics of all these photos. Raises Cancelled when `cancelled` returns True."""
+        if self.workers is None:
+            return gather(fit, samples, self.features.of, progress, cancelled)
+        gathered, unusable = self.workers.gather(
+            self.features.preparation, fit, samples, keep=self.keep, memory=self.memory, progress=progress,
+            cancelled=cancelled,
+        )  # fmt: skip
+        self.features.leave_out(unusable)
+        return gathered
+
+    def score(
+        self, seen_by: SeenBy, samples: Sequence[Sample], progress: Report | None, cancelled: Cancel | None
+    ) -> Iterator[tuple[Sample, list[np.ndarray]]]:
+        """Each photo that can be read, with its (stops, h, w) float32 errors under each view; raises as `gather`."""
+        go_through = self._score_here if self.workers is None else self._score_by_workers
+        return go_through(seen_by, samples, progress, cancelled)
+
+    def _score_here(self, seen_by, samples, progress, cancelled) -> Iterator[tuple[Sample, list[np.ndarray]]]:
+        for done, sample in enumerate(samples, start=1):
+            if (features := self.features.of(sample)) is not None:
+                with one_thread():
+                    errors = [view.sweep(own, stops) for (view, stops), own in zip(seen_by, features, strict=True)]
+                yield sample, errors
+            tell(progress, cancelled, done / len(samples), f"scoring photo {done} of {len(samples)}")
+
+    def _score_by_workers(self, seen_by, samples, progress, cancelled) -> Iterator[tuple[Sample, list[np.ndarray]]]:
+        views, stops = zip(*seen_by, strict=True)
+        for looked, unusable in self.workers.score(
+            self.features.preparation, views, stops, samples, progress=progress, cancelled=cancelled
+        ):
+            self.features.leave_out(unusable)
+            for sample, digest, placement, errors in looked:
+                self.features.found[sample.name] = digest, placement
+                yield sample, errors

@@ -1,0 +1,49 @@
+"""What a study asks of workers, whoever they are, instead of going through its photos itself."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from inspect_core.features.extraction import Preparation
+from inspect_core.images.folders import Sample
+from inspect_core.images.placement import Placement
+from inspect_core.runtime.progress import Cancel, Report
+from inspect_core.study.gathering import Fit, Gathered
+from inspect_core.study.photo_features import Unusable
+from inspect_core.view import View
+
+
+class Looked(NamedTuple):
+    """A scored photo: digest of its pixels, how it was looked at, and errors (stops, h, w) float32 of each view."""
+
+    sample: Sample
+    digest: str
+    placement: Placement
+    errors: list[np.ndarray]
+
+
+class Workers(Protocol):
+    """Every method gives to the bit what this process would, and raises Cancelled when `cancelled` returns True."""
+
+    def gather(
+        self, preparation: Preparation, fit: Fit, samples: Sequence[Sample], *, keep: bool, memory: int,
+        progress: Report | None, cancelled: Cancel | None,
+    ) -> tuple[Gathered, Unusable]:  # fmt: skip
+        """The statistics of all photos. keep: whether workers store the features; memory: bytes that one needs."""
+        ...
+
+    def score(
+        self, preparation: Preparation, views: Sequence[View], stops: Sequence[Sequence[int]],
+        samples: Sequence[Sample], *, progress: Report | None, cancelled: Cancel | None,
+    ) -> Iterator[tuple[list[Looked], Unusable]]:  # fmt: skip
+        """The photos in their order, some at a time, under fitted detectors at these stops of their live parameters."""
+        ...
+
+    def describe(
+        self, preparation: Preparation, samples: Sequence[Sample], progress: Report | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What the product check learns of these photos: embeddings (n, d) and logits (n, c), float32, of those that
+        can be used, in their order; (0, 0) without any. Raises whatever `progress` raises to stop.
+        """
+        ...

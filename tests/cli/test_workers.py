@@ -1,0 +1,42 @@
+"""--workers on the command line: the same recipe and the same table, and what cannot go together."""
+
+import csv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from inspect_core.cli.commands import main
+
+
+def table(path: Path) -> list[dict]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return [{**row, "time": "", "milliseconds": ""} for row in csv.DictReader(file)]
+
+
+def test_workers_fit_and_inspect_to_the_same_bits(teach, taught, product, tmp_path, capsys):
+    quick = ("--detector", "mahalanobis", "--guard", "off")
+    assert teach("fit", "--out", tmp_path / "plain.zip", *quick) == 0
+    assert teach("fit", "--out", tmp_path / "workers.zip", *quick, "--workers", 1) == 0
+    assert "By 1 process on this machine." in capsys.readouterr().out
+    with zipfile.ZipFile(tmp_path / "plain.zip") as one, zipfile.ZipFile(tmp_path / "workers.zip") as other:
+        for name in ("arrays.safetensors", "calibration.csv"):
+            assert one.read(name) == other.read(name)
+    photos = str(product / "test")
+    for name, more in (("plain", []), ("workers", ["--workers", "1"])):
+        assert main(["inspect", str(taught), photos, "--csv", str(tmp_path / f"{name}.csv"), *more]) == 1
+    assert table(tmp_path / "plain.csv") == table(tmp_path / "workers.csv")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--workers", "0"], "workers is 0"),
+        (["--workers", "2", "--cluster", "127.0.0.1:8786"], "not used together"),
+        (["--cluster", "tcp://10.0.0.2:8786"], "--tls-ca, --tls-cert and --tls-key"),
+        (["--cluster", "tls://10.0.0.2:8786", "--tls-ca", "ca.pem"], "give all three"),
+    ],
+)
+def test_what_cannot_be_used_is_said(taught, product, options, said, capsys):
+    assert main(["inspect", str(taught), str(product / "test"), *options]) == 2
+    assert said in capsys.readouterr().err

@@ -1,0 +1,115 @@
+"""One small product for all tests of workers, and a workspace that their processes share with the tests."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def shared_workspace(backbone, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace that holds the exported graphs of `backbone`."""
+    folder = tmp_path_factory.mktemp("shared")
+    for run in (backbone.tap_maps, backbone.embed):
+        run(np.zeros((1, *backbone.size, 3), np.uint8))
+    shutil.copytree(backbone.cache, folder / "onnx")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def workspace(shared_workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Instead of one for every test: the processes of a module outlive it."""
+    monkeypatch.setenv("LOUPE_WORKSPACE", str(shared_workspace))
+    return shared_workspace
+
+
+@pytest.fixture
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shards of 3 photos here: a worker takes what it is given for one shard."""
+    from inspect_core.sharding import on_workers
+    from inspect_core.study import gathering
+
+    for module in (gathering, on_workers):
+        monkeypatch.setattr(module, "SHARD", 3)
+    monkeypatch.setattr(on_workers, "SHOWN", 2)
+
+
+@pytest.fixture(scope="session")
+def study_of(product, backbone, tmp_path_factory):
+    """study_of(workers, method) is a new unfitted study of the product, with a store of its own."""
+    from inspect_core.features.store import Store
+    from inspect_core.images.folders import scan
+    from inspect_core.study.study import Study
+
+    small = {"mahalanobis": {"k": 6}, "corp": {"M": 32}, "quadrics": {"components": 6, "m": 5, "patches": 300}}
+    samples = scan(product)
+
+    def made(workers=None, method: str = "mahalanobis+quadrics", **given):
+        parameters = {key: value for name in method.split("+") for key, value in small[name].items()}
+        store = Store(tmp_path_factory.mktemp("store"))
+        return Study(samples, backbone, store, method=method, parameters=parameters, grid=(8, 8), workers=workers,
+                     **given)  # fmt: skip
+
+    return made
+
+
+def bits(study) -> list[bytes]:
+    """Everything of a fitted study that a recipe is made of."""
+    arrays = [view.detector.arrays() for view in study.results.views]
+    found = [own[name].numpy().tobytes() for own in arrays for name in sorted(own)]
+    return [*found, study.scores().tobytes(), study.calibration_scores().tobytes()]
+
+
+class Started:
+    """A scheduler and its workers, each a process that was started by hand."""
+
+    def __init__(self, workspace: Path, folder: Path) -> None:
+        self.folder, self.port = folder, _free_port()
+        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.processes: list[subprocess.Popen] = []
+        self.environment = os.environ | {"LOUPE_WORKSPACE": str(workspace), "PYTHONPATH": str(ROOT)}
+
+    def scheduler(self) -> subprocess.Popen:
+        options = ["--host", "127.0.0.1", "--port", str(self.port), "--dashboard-address", "127.0.0.1:0"]
+        return self._start("dask_scheduler", *options)
+
+    def worker(self) -> subprocess.Popen:
+        options = ["--nthreads", "1", "--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0", "--no-nanny"]
+        return self._start("dask_worker", self.address, *options, "--memory-limit", "8GB")
+
+    def stop(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+    def _start(self, program: str, *options: str) -> subprocess.Popen:
+        log = (self.folder / f"{program}-{len(self.processes)}.log").open("wb")
+        process = subprocess.Popen(
+            [sys.executable, "-m", f"distributed.cli.{program}", *options], cwd=self.folder, env=self.environment,
+            stdout=log, stderr=log,
+        )  # fmt: skip
+        log.close()
+        self.processes.append(process)
+        return process
+
+
+def _free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 30) -> None:
+    until = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.02)

@@ -1,0 +1,150 @@
+"""A Dask cluster: the real engine, on loopback, with the bits of the plain path."""
+
+import os
+import signal
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from inspect_core.line.batch import Outputs, photos_of, run
+from inspect_core.recipe import LoadedRecipe
+from inspect_core.records.recipe_file import save
+from inspect_core.sharding import cluster
+from inspect_core.sharding.choosing import workers
+from inspect_core.sharding.cluster import Certificates, Cluster, checked
+from inspect_core.sharding.inspecting import JudgedByWorkers
+from inspect_core.sharding.on_workers import OnWorkers
+from inspect_core.sharding.tasks import Refused
+from inspect_core.study import gathering
+from tests.sharding.conftest import Started, bits
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+CERTIFICATES = Certificates(Path("ca.pem"), Path("cert.pem"), Path("key.pem"))
+with_dask = pytest.mark.usefixtures("dask")
+
+
+@pytest.fixture(scope="module")
+def dask():
+    return pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-cluster.txt")
+
+
+@pytest.fixture(scope="module")
+def started(dask, shared_workspace, tmp_path_factory):
+    """A scheduler and two workers, each started by hand."""
+    found = Started(shared_workspace, tmp_path_factory.mktemp("dask"))
+    found.scheduler()
+    for _ in range(2):
+        found.worker()
+    yield found
+    found.stop()
+
+
+@pytest.fixture(scope="module")
+def plain(study_of):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gathering, "SHARD", 3)
+        return study_of().fit()
+
+
+@with_dask
+def test_two_workers_started_by_hand_give_the_bits_of_the_plain_path(study_of, started, plain, small_shards, product,
+                                                                     tmp_path):  # fmt: skip
+    """Fit and inspect; then the scheduler and a worker are killed and started again on the way."""
+    with workers(cluster=started.address) as executor:
+        executor._client.wait_for_workers(2, timeout=30)
+        assert "2 workers of tcp://127.0.0.1" in executor.words
+        assert "dashboard http://127.0.0.1" in executor.words
+        assert bits(study_of(OnWorkers(executor)).fit()) == bits(plain)
+        recipe = save(plain.recipe(), tmp_path / "recipe.zip")
+        inspector = LoadedRecipe(recipe, plain.preparation.backbone)
+        photos = photos_of([product / "test"])
+        rows = [
+            [
+                asdict(row) | {"time": "", "milliseconds": 0}
+                for row in run(inspector, photos, Outputs(), judging=judging)
+            ]
+            for judging in (None, JudgedByWorkers(executor, tmp_path / "recipe.zip"))
+        ]
+        assert rows[0] == rows[1]
+        began = []
+
+        def kill_all(fraction: float, step: str) -> None:
+            if "learning:" in step and not began:
+                began.append(step)
+                started.stop()
+                started.scheduler()
+                started.worker()
+
+        assert bits(study_of(OnWorkers(executor)).fit(kill_all)) == bits(plain)
+        assert began
+
+
+@with_dask
+def test_a_local_cluster_gives_the_same_bits_though_a_worker_is_killed(dask, study_of, plain, small_shards):
+    killed = []
+    with dask.LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as local:
+
+        def kill(fraction: float, step: str) -> None:
+            if "learning:" in step and not killed:
+                killed.append(next(iter(local.workers.values())).pid)
+                os.kill(killed[0], signal.SIGKILL)
+
+        with workers(cluster=local.scheduler_address) as executor:
+            assert bits(study_of(OnWorkers(executor)).fit(kill)) == bits(plain)
+    assert killed
+
+
+@with_dask
+def test_another_version_or_too_little_memory_is_refused(started, monkeypatch):
+    with workers(cluster=started.address) as executor:
+        with pytest.raises(ValueError, match=r"started with 8\.0; start it with a larger --memory-limit"):
+            executor.require(10**10)
+        monkeypatch.setattr(cluster, "stamp", lambda: b'{"torch": "1"}')
+        with pytest.raises(Refused, match="instead of 1"):
+            list(executor.map("ready", (), [(0, b"")]))
+        with pytest.raises(ValueError, match="install the same on every machine"):
+            Cluster(started.address)
+
+
+@with_dask
+def test_where_no_scheduler_is_the_address_is_named(monkeypatch):
+    monkeypatch.setattr(cluster, "ANSWER", 0.5)
+    with pytest.raises(OSError, match=r"no scheduler answers at tcp://127\.0\.0\.1:9"):
+        Cluster("127.0.0.1:9")
+
+
+@pytest.mark.parametrize(
+    ("address", "certificates", "full"),
+    [
+        ("127.0.0.1:8786", None, "tcp://127.0.0.1:8786"),
+        ("tcp://localhost:8786", None, "tcp://localhost:8786"),
+        ("tcp://[::1]:8786", None, "tcp://[::1]:8786"),
+        ("tls://10.0.0.2:8786", CERTIFICATES, "tls://10.0.0.2:8786"),
+        ("plant:8786", CERTIFICATES, "tls://plant:8786"),
+    ],
+)
+def test_loopback_and_tls_are_taken(address, certificates, full):
+    assert checked(address, certificates) == full
+
+
+@pytest.mark.parametrize(
+    ("address", "certificates"),
+    [
+        ("10.0.0.2:8786", None), ("tcp://10.0.0.2:8786", CERTIFICATES), ("tls://10.0.0.2:8786", None),
+        ("tcp://0.0.0.0:8786", None), ("tcp://localhost.example:8786", None), ("ws://127.0.0.1:8786", None),
+        ("inproc://127.0.0.1", None), ("tcp://127.0.0.1.example:8786", None), ("", None), ("tls://", CERTIFICATES),
+    ],
+)  # fmt: skip
+def test_any_other_way_is_refused(address, certificates):
+    with pytest.raises(ValueError, match="--tls-ca, --tls-cert and --tls-key"):
+        checked(address, certificates)
+
+
+def test_processes_and_a_cluster_are_not_mixed():
+    with pytest.raises(ValueError, match="not used together"), workers(2, "127.0.0.1:8786"):
+        pass
+    with pytest.raises(ValueError, match="go with a cluster"), workers(2, None, CERTIFICATES):
+        pass
+    with workers() as none:
+        assert none is None

@@ -1,0 +1,229 @@
+"""Processes on this machine: the bits of the plain path, whatever happens to them on the way."""
+
+import os
+import shutil
+import signal
+import threading
+from dataclasses import asdict
+
+import pytest
+
+from inspect_core.line.batch import Outputs, photos_of, run
+from inspect_core.line.maps import Maps
+from inspect_core.recipe import LoadedRecipe
+from inspect_core.records.recipe_file import save
+from inspect_core.runtime.progress import Cancelled
+from inspect_core.sharding import kept, on_workers, processes, teaching_shards
+from inspect_core.sharding import run as run_module
+from inspect_core.sharding.executor import InProcess
+from inspect_core.sharding.inspecting import JudgedByWorkers
+from inspect_core.sharding.kept import Kept
+from inspect_core.sharding.on_workers import OnWorkers
+from inspect_core.sharding.processes import Processes
+from inspect_core.sharding.run import ShardsFailed, kept_results
+from inspect_core.sharding.tasks import Refused
+from inspect_core.study import gathering
+from inspect_core.tuning.guard_training import train_guard
+from tests.sharding.conftest import bits, wait_until
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+@pytest.fixture(scope="module")
+def pool():
+    made = Processes(2)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def plain(study_of):
+    """The bits of the plain path with shards of 3 photos."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gathering, "SHARD", 3)
+        return bits(study_of().fit())
+
+
+class Counted(InProcess):
+    """This process, which says which shards it was given, and may be disturbed before one of them."""
+
+    def __init__(self, before=lambda number: None):
+        self.given, self._before = [], before
+
+    def map(self, task, shared, payloads):
+        def noted():
+            for number, payload in payloads:
+                self.given.append((task, number))
+                self._before(number)
+                yield number, payload
+
+        return super().map(task, shared, noted())
+
+
+def test_processes_give_the_bits_of_the_plain_path(study_of, pool, plain, small_shards):
+    told = []
+    study = study_of(OnWorkers(pool)).fit(lambda fraction, step: told.append((fraction, step)))
+    assert bits(study) == plain
+    assert [fraction for fraction, _ in told] == sorted(fraction for fraction, _ in told)
+    assert any("2 processes on this machine" in step for _, step in told)
+    assert not list(kept.folder().iterdir())
+
+
+def test_a_killed_worker_changes_no_bit(study_of, pool, plain, small_shards):
+    killed = []
+
+    def kill(fraction: float, step: str) -> None:
+        victim = pool.ids[len(killed) % 2]
+        if victim is not None and len(killed) < 2:
+            os.kill(victim, signal.SIGKILL)
+            killed.append(victim)
+
+    assert bits(study_of(OnWorkers(pool)).fit(kill)) == plain
+    assert len(killed) == 2
+
+
+def test_the_product_check_and_the_verdicts_are_those_of_one_process(study_of, pool, product, tmp_path):
+    study = study_of().fit()
+    own, theirs = (
+        train_guard(study.preparation.backbone, study.split.fit, study.split.calibrate, workers=workers)
+        for workers in (None, OnWorkers(pool))
+    )
+    assert own.arrays().keys() == theirs.arrays().keys()
+    assert all((own.arrays()[name] == theirs.arrays()[name]).all() for name in own.arrays())
+    assert own.params() == theirs.params()
+    recipe = save(study.recipe(guard=own), tmp_path / "recipe")
+    inspector = LoadedRecipe(recipe, study.preparation.backbone)
+    photos = [*photos_of([product / "test"]), ("gone.png", tmp_path / "gone.png")]
+    found = {}
+    for name, judging in (("plain", None), ("workers", JudgedByWorkers(pool, tmp_path / "recipe"))):
+        outputs = Outputs(tmp_path / f"{name}.csv", Maps(tmp_path / name))
+        rows = run(inspector, photos, outputs, judging=judging)
+        maps = {path.name: path.read_bytes() for path in (tmp_path / name).rglob("*.[pn][np][gy]")}
+        found[name] = [asdict(row) | {"time": "", "milliseconds": 0} for row in rows], maps
+    assert found["plain"] == found["workers"]
+    assert found["plain"][0][-1]["verdict"] == "not judged"
+
+
+def test_blocks_go_out_whole_when_there_are_many_shards(study_of, monkeypatch):
+    for module in (gathering, on_workers, teaching_shards):
+        monkeypatch.setattr(module, "SHARD", 2)
+    monkeypatch.setattr(on_workers, "BLOCK", 2)
+    monkeypatch.setattr(gathering, "BLOCK", 2)
+    monkeypatch.setattr(on_workers, "MOST_SHARDS", 2)
+    expected, stopping = bits(study_of(None, "mahalanobis").fit()), Counted()
+
+    def stop(fraction: float, step: str) -> None:
+        if stopping.given == [("fit", 0), ("fit", 1)]:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        study_of(OnWorkers(stopping), "mahalanobis").fit(stop)
+    resumed = Counted()
+    assert bits(study_of(OnWorkers(resumed), "mahalanobis").fit()) == expected
+    assert [number for task, number in resumed.given if task == "fit"] == [2]
+
+
+def test_work_that_was_stopped_goes_on_from_whole_shards(study_of, plain, small_shards):
+    def stop(fraction: float, step: str) -> None:
+        if len(first.given) == 3:
+            raise Cancelled
+
+    first, second = Counted(), Counted()
+    with pytest.raises(Cancelled):
+        study_of(OnWorkers(first)).fit(stop)
+    (folder,) = kept.folder().iterdir()
+    damaged = folder / "1"
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    assert bits(study_of(OnWorkers(second)).fit()) == plain
+    assert [number for task, number in second.given if task == "fit"] == [1, 3]
+
+
+def test_a_photo_that_one_worker_cannot_read_is_read_here(study_of, plain, small_shards, product):
+    victim = study_of().split.fit[4].path
+    away = victim.with_suffix(".away")
+
+    class Blind(InProcess):
+        def map(self, task, shared, payloads):
+            for number, payload in payloads:
+                victim.rename(away)
+                try:
+                    found = list(super().map(task, shared, [(number, payload)]))
+                finally:
+                    away.rename(victim)
+                yield from found
+
+    study = study_of(OnWorkers(Blind())).fit()
+    assert bits(study) == plain
+    assert study.skipped == []
+
+
+def test_a_shard_that_fails_three_times_is_named_and_the_rest_is_kept(pool, small_shards):
+    given = []
+
+    def payload_of(number: int) -> bytes:
+        given.append(number)
+        return b"" if number == 1 else b"\x02\0\0\0\0\0\0\0{}\x02\0\0\0\0\0\0\0{}"
+
+    work = Kept([b"a test"])
+    names = {0: ["a"], 1: ["b.png", "c.png"], 2: ["d"]}
+    results, found = kept_results(_Picky(pool).map, "fit", (), payload_of, range(3), work, names.get), []
+    with pytest.raises(ShardsFailed, match=r"1 shard of photos failed 3 times.*b.png, c.png") as failed:
+        found.extend(number for number, _ in results)
+    assert sorted(found) == [0, 2]
+    assert work.numbers() == {0, 2}
+    assert given.count(1) == run_module.ATTEMPTS
+    assert failed.value.photos == ("b.png", "c.png")
+    work.remove()
+
+
+class _Picky:
+    """The pool, asked for readiness by payloads that are not empty and for the impossible by others."""
+
+    def __init__(self, pool):
+        self._pool = pool
+
+    def map(self, task, shared, payloads):
+        for number, payload in payloads:
+            task = "ready" if payload else "fit"
+            yield from self._pool.map(task, (b"", b"", b"") if task == "fit" else (), [(number, payload)])
+
+
+def test_who_stops_waiting_ends_the_work(pool):
+    for number, result in pool.map("ready", (), ((i, b"x") for i in range(1000))):
+        assert result == b"x"
+        if number > 5:
+            break
+    wait_until(lambda: threading.active_count() < 20)
+    assert dict(pool.map("ready", (), [(0, b"y")])) == {0: b"y"}
+
+
+def test_a_worker_of_another_version_is_refused(monkeypatch, pool):
+    monkeypatch.setattr(processes, "stamp", lambda: b'{"numpy": "0.1"}')
+    with pytest.raises(Refused, match=r"numpy [\d.]+ instead of 0\.1"):
+        list(pool.map("ready", (), [(0, b"")]))
+
+
+def test_more_memory_than_the_machine_has_is_refused(pool):
+    pool.require(1)
+    with pytest.raises(ValueError, match=r"2 processes need 2000000\.0 GB .* use at most 1"):
+        pool.require(10**15)
+
+
+def test_no_pool_of_no_processes():
+    with pytest.raises(ValueError, match="workers is 0"):
+        Processes(0)
+
+
+def test_what_is_kept_is_whole_or_not_there(tmp_path):
+    work = Kept([b"one", b"two"])
+    assert work.get(3) is None
+    work.put(3, b"found")
+    assert Kept([b"one", b"two"]).get(3) == b"found"
+    assert Kept([b"one", b"tw", b"o"]).get(3) is None
+    (work.folder / "3").write_bytes(b"nonsense")
+    assert work.get(3) is None
+    for number in range(kept.MOST):
+        Kept([b"later", bytes([number])])
+    assert not work.folder.exists()
+    assert len(list(kept.folder().iterdir())) == kept.MOST
+    shutil.rmtree(kept.folder())
