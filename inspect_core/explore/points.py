@@ -12,7 +12,8 @@ from inspect_core.images.boxes import cell_peaks
 from inspect_core.methods.cop import COSINE_WORDS
 from inspect_core.methods.table import METHODS
 from inspect_core.runtime.progress import Report
-from inspect_core.study.scored_photos import UNKNOWN, ScoredPhotos
+from inspect_core.study.scored_photo import UNKNOWN
+from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.view import View
 
 WHOLE = -1

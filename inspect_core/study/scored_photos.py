@@ -6,27 +6,19 @@ operating system pages in and out; a move of the parameter reads one slice, blur
 
 import copy
 import math
-import mmap
-import tempfile
-import threading
-import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from torch import Tensor
 
 from inspect_core.images.areas import Areas
-from inspect_core.images.depth import Depth
-from inspect_core.images.placement import Placement
-from inspect_core.images.read import read_mask
-from inspect_core.images.samples import Sample
 from inspect_core.judge.anomaly_map import AREA, SIGMA, default_area, largest_area, largest_values, to_pixels
 from inspect_core.judge.limits import limits_from_good
 from inspect_core.judge.local_scale import GoodMaps, LocalScale, joined
 from inspect_core.package.fields import LARGEST
+from inspect_core.study.blocks import Blocks
+from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.verdict import Limits, inspected
 from inspect_core.view import View
 
@@ -35,73 +27,6 @@ BLOCK_PIXELS = 1 << 21
 RANKINGS = 6
 """Kept of those computed last: a move asks for scores, for those that set the limit, and for both before it."""
 Which = int | slice | np.ndarray | list[int]
-UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True)
-class ScoredPhoto:
-    """One photo: what it is called, its content digest, its size (height, width) as it is looked at, and what is known.
-
-    kind: "good", a defect type, or "unknown"; part: "calibrate", "choose", "judge" or "added"; path: where its pixels
-    are; mask: where its true mask is, if it has one; group: its lot, if known; split_group: the group of the split it
-    is in, None when it stands alone; depth: as which it is read; placement: how it is looked at, None as it was taken.
-    """
-
-    name: str
-    digest: str
-    size: tuple[int, int]
-    kind: str
-    part: str
-    path: Path
-    mask: Path | None = None
-    group: str | None = None
-    split_group: str | None = None
-    depth: Depth | None = None
-    placement: Placement | None = None
-
-    @property
-    def placed(self) -> Placement:
-        return self.placement or Placement(self.size)
-
-    def true_mask(self) -> np.ndarray | None:
-        """(H, W) bool on its picture; None without one. Raises ImageError for one that cannot be read."""
-        return self.mask and self.placed.mask(read_mask(self.mask, self.placed.photo))
-
-    @property
-    def sample(self) -> Sample:
-        """The photo as it was found."""
-        return Sample(self.path, self.name, self.kind, self.placed.photo, group=self.group, depth=self.depth)
-
-    @property
-    def is_defect(self) -> bool:
-        return self.kind not in ("good", UNKNOWN)
-
-
-class _Blocks:
-    """Float32 arrays of one shape in a temporary file that only grows: a block once appended stays as it is."""
-
-    def __init__(self, shape: tuple[int, ...]):
-        self._shape, self._bytes = shape, 4 * math.prod(shape)
-        self._count, self._appending = 0, threading.Lock()
-        self._file = tempfile.TemporaryFile(prefix="loupe-scores-")  # noqa: SIM115 - closed with the last
-        weakref.finalize(self, self._file.close)
-
-    def append(self, block: np.ndarray) -> int:
-        """Keep one more block; its row. Safe from any thread."""
-        with self._appending:
-            self._file.seek(self._count * self._bytes)  # not the end: a full disk may have cut the last one short
-            self._file.write(np.ascontiguousarray(block, np.float32).tobytes())
-            self._file.flush()
-            self._count += 1
-            return self._count - 1
-
-    def read(self) -> np.ndarray:
-        """(n, *shape) of all blocks so far, read-only; the operating system pages them in and out."""
-        count = self._count
-        if not count:
-            return np.zeros((0, *self._shape), np.float32)
-        held = mmap.mmap(self._file.fileno(), count * self._bytes, access=mmap.ACCESS_READ)
-        return np.frombuffer(held, np.float32).reshape(count, *self._shape)
 
 
 class ScoredPhotos:
@@ -125,7 +50,7 @@ class ScoredPhotos:
         self.areas = areas
         self._empty = np.zeros(0, object)
         self._first = np.cumsum([0, *(len(view.stops) for view in self.views)])
-        self._blocks, self._rows = _Blocks((int(self._first[-1]), *grid)), np.zeros(0, int)
+        self._blocks, self._rows = Blocks((int(self._first[-1]), *grid)), np.zeros(0, int)
         self._scales: dict[tuple[int, int], LocalScale | None] = {}
         self._rankings: OrderedDict[tuple, np.ndarray] = OrderedDict()
 

@@ -2,19 +2,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 from torch import Tensor
 
-from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import Preparation, published_with_nearest
 from inspect_core.features.store import Store
-from inspect_core.guard.model import Guard
 from inspect_core.images.alignment import Alignment
-from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
 from inspect_core.images.folders import Sample, Samples, Split, split
 from inspect_core.images.read import read
@@ -23,15 +20,14 @@ from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA, largest_area
 from inspect_core.methods.method import Patches
 from inspect_core.methods.table import methods_of, parameters_of
-from inspect_core.package.known_parts import Calibrated
-from inspect_core.recipe import BackboneChoice, Provenance, Recipe
+from inspect_core.recipe import Recipe
 from inspect_core.runtime.progress import Cancel, Report, stage, tell
-from inspect_core.runtime.versions import library_versions
-from inspect_core.similar.known_cases import KnownCases
+from inspect_core.study.freezing import frozen
 from inspect_core.study.gathering import Fit
 from inspect_core.study.passes import Passes
 from inspect_core.study.photo_features import PhotoFeatures
-from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
+from inspect_core.study.scored_photo import ScoredPhoto
+from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.workers import Workers
 from inspect_core.verdict import Limits
 from inspect_core.view import View, costs_of, looks_of
@@ -283,51 +279,9 @@ class Study:
         """The suggested limits at these live values, as `ScoredPhotos.default_limits`."""
         return self.at(live).default_limits(**live)
 
-    def recipe(
-        self, limits: Limits | None = None, *, product: str = "part", author: str = "you", reason: str = "",
-        parent: str | None = None, guard: Guard | None = None, gallery: KnownCases | None = None,
-        defect_types: DefectTypes | None = None, areas: Areas | None = None,
-        **live: int,
-    ) -> Recipe:  # fmt: skip
-        """The recipe with the limits and live parameter in force; default limits when none are given."""
-        preparation, in_force = self.preparation, self.results.live | live
-        backbone, scored = preparation.backbone, self.at(in_force).with_areas(areas)
-        setters = [photo for photo, sets in zip(scored.photos, scored.setters(), strict=True) if sets]
-        rows = zip(setters, scored.calibration_scores(**in_force), strict=True)
-        views = tuple(
-            replace(view, scales=self.results.scales(i, view.stops) | scored.scales(i, [view.value(in_force)]))
-            for i, view in enumerate(self.results.views)
-        )
-        provenance = Provenance(
-            datetime.now(UTC).isoformat(timespec="seconds"), author, reason, parent,
-            seeds={"split": self.seed, "detector": self.seed}, versions=library_versions(),
-            photos=str(self.split.fit[0].root), calibration_note=self.split.note(),
-        )  # fmt: skip
-        return Recipe(
-            product,
-            BackboneChoice(backbone.name, tuple(backbone.taps), backbone.weight_digest, tuple(backbone.size)),
-            preparation.grid,
-            preparation.nearest,
-            views,
-            live=in_force,
-            limits=limits or scored.default_limits(**in_force),
-            calibration=tuple(
-                Calibrated(photo.name, photo.digest, float(score)) for photo, score in rows if photo.part == "calibrate"
-            ),
-            judged=tuple(
-                Calibrated(photo.name, photo.digest, float(score))
-                for photo, score in zip(scored.photos, scored.scores(**in_force), strict=True)
-                if photo.part == "judge"
-            ),
-            guard=guard,
-            gallery=gallery,
-            defect_types=defect_types,
-            provenance=provenance,
-            depth=self.depth,
-            alignment=preparation.alignment,
-            areas=areas,
-            tiles=preparation.tiles,
-        )
+    def recipe(self, limits: Limits | None = None, **chosen: Any) -> Recipe:
+        """The recipe of this study; limits: the default ones when not given; chosen: as `freezing.frozen` takes."""
+        return frozen(self, limits, **chosen)
 
     @property
     def results(self) -> ScoredPhotos:

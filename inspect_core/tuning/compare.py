@@ -16,7 +16,8 @@ from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.runtime.threads import one_thread
 from inspect_core.study.evaluation import evaluate_photos, truth_masks
-from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
+from inspect_core.study.scored_photo import ScoredPhoto
+from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.study.workers import Workers
 from inspect_core.tuning.aligning import aligned

@@ -19,7 +19,8 @@ from inspect_core.images.read import ImageError, read
 from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc
 from inspect_core.runtime.progress import Cancel, Report, tell
-from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
+from inspect_core.study.scored_photo import ScoredPhoto
+from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.view import View
 

@@ -15,7 +15,7 @@ from inspect_core.images.boxes import Box
 from inspect_core.images.read import ImageError
 from inspect_core.judge.anomaly_map import regions, scale_region
 from inspect_core.similar.known_cases import picture_of
-from inspect_core.study.scored_photos import ScoredPhoto
+from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.ui.teach import teaching
 from inspect_core.verdict import Limits

@@ -28,7 +28,8 @@ from inspect_core.recipe import Recipe
 from inspect_core.runtime import workspace
 from inspect_core.similar.known_cases import KnownCases
 from inspect_core.study.evaluation import truth_masks
-from inspect_core.study.scored_photos import UNKNOWN, ScoredPhoto, ScoredPhotos
+from inspect_core.study.scored_photo import UNKNOWN, ScoredPhoto
+from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.tuning.suggest import Suggestion

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from inspect_core.defect_types.examples import Example, advice, boxes_of_mask, examples_of, groups_of, learnable
-from inspect_core.study.scored_photos import ScoredPhoto
+from inspect_core.study.scored_photo import ScoredPhoto
 
 
 def photo(name: str, group: str | None = None) -> ScoredPhoto:

@@ -8,7 +8,8 @@ import torch
 
 from inspect_core.judge.limits import least_promise
 from inspect_core.study.evaluation import promise
-from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
+from inspect_core.study.scored_photo import ScoredPhoto
+from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.verdict import Limits
 
 

@@ -14,7 +14,8 @@ from inspect_core.images.areas import Areas
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Cancelled
-from inspect_core.study.scored_photos import ScoredPhoto, ScoredPhotos
+from inspect_core.study.scored_photo import ScoredPhoto
+from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import PatchSample, explained, stop_explaining
 from inspect_core.ui import taught_part
 from inspect_core.ui.taught_part import TaughtPart

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from inspect_core.study.scored_photos import ScoredPhoto
+from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.ui.defect_types import labels
 
 

@@ -1,0 +1,52 @@
+"""One photo on the bench: what is known of it, and how it is looked at."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from inspect_core.images.depth import Depth
+from inspect_core.images.placement import Placement
+from inspect_core.images.read import read_mask
+from inspect_core.images.samples import Sample
+
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class ScoredPhoto:
+    """One photo: what it is called, its content digest, its size (height, width) as it is looked at, and what is known.
+
+    kind: "good", a defect type, or "unknown"; part: "calibrate", "choose", "judge" or "added"; path: where its pixels
+    are; mask: where its true mask is, if it has one; group: its lot, if known; split_group: the group of the split it
+    is in, None when it stands alone; depth: as which it is read; placement: how it is looked at, None as it was taken.
+    """
+
+    name: str
+    digest: str
+    size: tuple[int, int]
+    kind: str
+    part: str
+    path: Path
+    mask: Path | None = None
+    group: str | None = None
+    split_group: str | None = None
+    depth: Depth | None = None
+    placement: Placement | None = None
+
+    @property
+    def placed(self) -> Placement:
+        return self.placement or Placement(self.size)
+
+    def true_mask(self) -> np.ndarray | None:
+        """(H, W) bool on its picture; None without one. Raises ImageError for one that cannot be read."""
+        return self.mask and self.placed.mask(read_mask(self.mask, self.placed.photo))
+
+    @property
+    def sample(self) -> Sample:
+        """The photo as it was found."""
+        return Sample(self.path, self.name, self.kind, self.placed.photo, group=self.group, depth=self.depth)
+
+    @property
+    def is_defect(self) -> bool:
+        return self.kind not in ("good", UNKNOWN)
