@@ -31,13 +31,13 @@ _ROOM = 0.25  # of a range, left free on both sides
 _LEAST_ROOM = {"x": 0.02, "y": 0.02, "angle": 2.0, "scale": 0.005, "share": 0.15, "correlation": 0.03, "visible": 0.02}
 _OPEN_ABOVE = ("share", "correlation", "visible")
 _WORDS = {
-    "x": ("shifted sideways by {:.0%}", "{:.0%} to {:.0%}"),
-    "y": ("shifted up or down by {:.0%}", "{:.0%} to {:.0%}"),
-    "angle": ("turned by {:.1f}°", "{:.1f}° to {:.1f}°"),
-    "scale": ("{:.3f} times as large", "{:.3f} to {:.3f}"),
-    "share": ("like the reference in {:.0%} of its details", "{:.0%} or more"),
-    "correlation": ("like the reference with a correlation of {:.2f}", "{:.2f} or more"),
-    "visible": ("seen to {:.0%}", "{:.0%} or more"),
+    "x": ("the part is shifted sideways by {:.0%}", "{:.0%} to {:.0%}"),
+    "y": ("the part is shifted up or down by {:.0%}", "{:.0%} to {:.0%}"),
+    "angle": ("the part is turned by {:.1f}°", "{:.1f}° to {:.1f}°"),
+    "scale": ("the part is {:.3f} times as large", "{:.3f} to {:.3f}"),
+    "share": ("{:.0%} of the details agree with the reference", "{:.0%} or more"),
+    "correlation": ("the correlation with the reference is {:.2f}", "{:.2f} or more"),
+    "visible": ("{:.0%} of the part is seen", "{:.0%} or more"),
 }
 
 
@@ -103,7 +103,7 @@ class Alignment:
             if allowed is not None and not allowed.low <= value <= allowed.high:
                 is_, may_be = _WORDS[name]
                 good = may_be.format(allowed.low, allowed.high)
-                raise NotLocated(f"the part would be {is_.format(value)}; good photos: {good}")
+                raise NotLocated(f"{is_.format(value)}; good photos: {good}")
         return located
 
     def sentences(self) -> list[str]:

@@ -31,7 +31,7 @@ def found_box(taught: TaughtPart, position: int, live: dict[str, int], limits: L
 
 def found_boxes(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits) -> tuple[Box, ...]:
     """The regions above the limit in pixels of the photo, the largest first."""
-    return _found_boxes(taught, taught.id, position, live, limits.review)
+    return _found_boxes(taught, taught.id, repr(taught.scored.areas), position, live, limits.review)
 
 
 def true_box(taught: TaughtPart, position: int) -> Box | None:
@@ -50,20 +50,22 @@ def embedding(taught: TaughtPart, position: int, box: Box | None) -> np.ndarray:
 
     Raises ImageError for a photo that can no longer be read.
     """
-    preparation, digest = taught.preparation, taught.scored.photos[position].digest
-    return stored_embedding(
-        digest, lambda: taught.pixels(position), preparation.backbone, _store(taught), box, preparation.alignment
-    )
+    preparation, photo = taught.preparation, taught.scored.photos[position]
+
+    def pixels() -> np.ndarray:  # the whole part as inspection sees it, warped once
+        return taught.pixels(position) if box else preparation.picture(taught.photo(position), photo.placed)
+
+    return stored_embedding(photo.digest, pixels, preparation.backbone, _store(taught), box, preparation.alignment)
 
 
 def picture(taught: TaughtPart, position: int, box: Box | None) -> np.ndarray:
     """(64, 64, 3) uint8 of what `embedding` looks at. Raises ImageError as it does."""
-    return _picture(taught, taught.scored.photos[position].digest, position, box)
+    return _picture(taught, taught.id, position, box)
 
 
 @st.cache_data(max_entries=4096, show_spinner=False)
 def _found_boxes(
-    _taught: TaughtPart, taught_id: str, position: int, live: dict[str, int], review: float
+    _taught: TaughtPart, taught_id: str, areas: str, position: int, live: dict[str, int], review: float
 ) -> tuple[Box, ...]:
     photo = _taught.scored.photos[position]
     found = regions(_taught.scored.map(position, **live), review)
@@ -80,8 +82,8 @@ def _true_boxes(_photo: ScoredPhoto, mask: Path, digest: str) -> tuple[Box, ...]
 
 
 @st.cache_data(max_entries=1024, show_spinner=False)
-def _picture(_taught: TaughtPart, digest: str, _position: int, box: Box | None) -> np.ndarray:
-    return picture_of(_taught.pixels(_position), box)
+def _picture(_taught: TaughtPart, taught_id: str, position: int, box: Box | None) -> np.ndarray:
+    return picture_of(_taught.pixels(position), box)
 
 
 def _store(taught: TaughtPart) -> Store:

@@ -60,6 +60,17 @@ def test_a_header_that_asks_for_too_much(recipe):
     tracemalloc.stop()
 
 
+def test_tiles_of_a_photo_that_is_too_large():
+    """The network sees one tile at a time; photo and map count whole."""
+    document, header = of_gaussians((94, 125), 50)
+    document["tiles"] = {"size": [3008, 4000], "overlap": 64, "cell": 32}
+    check(document, header)
+    document, header = of_gaussians((512, 512), 20)
+    document["tiles"] = {"size": [16384, 16384], "overlap": 64, "cell": 32}
+    with pytest.raises(ValueError, match=SUM):
+        check(document, header)
+
+
 @pytest.mark.parametrize(
     ("method", "name", "shape"),
     [

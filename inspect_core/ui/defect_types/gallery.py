@@ -1,15 +1,13 @@
 """Photos of parts that are not good, each as it would be learned from: a click gives it a defect type."""
 
 import io
-from pathlib import Path
 
 import numpy as np
 import streamlit as st
 from PIL import Image
 
 from inspect_core.images.boxes import Box, cropped
-from inspect_core.images.depth import Depth
-from inspect_core.images.read import ImageError, read
+from inspect_core.images.read import ImageError
 from inspect_core.images.samples import counted
 from inspect_core.ui import crops, shell, taught_part
 from inspect_core.ui.defect_types import labels as kinds_labels
@@ -79,7 +77,7 @@ def _cell(taught: TaughtPart, position: int, kind: str | None, by_region: bool, 
     box = crop_of(taught, position) if by_region else None
     try:
         st.image(
-            _picture(photo.digest, box, str(photo.path), photo.depth), width="stretch",
+            _picture(taught, taught.id, position, box), width="stretch",
             alt=f"{'Region of ' if box else ''}{photo.name}, {kind or WITHOUT}",
         )  # fmt: skip
     except ImageError as error:
@@ -135,9 +133,9 @@ def _keep(taught_id: str, positions: list[int], kind: str) -> None:
 
 
 @st.cache_data(max_entries=512, show_spinner=False)
-def _picture(digest: str, box: Box | None, path: str, _depth: Depth | None) -> bytes:
+def _picture(_taught: TaughtPart, taught_id: str, position: int, box: Box | None) -> bytes:
     """A square picture to find a part by, never to judge it by: what is learned from, or the whole part in a square."""
-    pixels, held = read(Path(path), _depth).pixels, io.BytesIO()
+    pixels, held = _taught.pixels(position), io.BytesIO()
     if box is not None:
         crop = Image.fromarray(cropped(pixels, box))
         crop.resize((PICTURE, PICTURE), Image.Resampling.BICUBIC).save(held, "JPEG", quality=88)

@@ -10,6 +10,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from inspect_core.guard.model import OFF, STOP, WARN
 from inspect_core.images import boxes, heatmap
+from inspect_core.images.alignment import NotLocated
 from inspect_core.images.read import EXTENSIONS, ImageError, read_bytes
 from inspect_core.judge.masks import mask_at
 from inspect_core.runtime.jobs import Busy, device_lock
@@ -85,6 +86,8 @@ def add_photos(taught: TaughtPart) -> TaughtPart:
                 st.rerun()
             taught = added
             settings.position = taught.position_of(picture.digest)
+        except NotLocated as error:
+            settings.problems.append(f"{file.name}: the part was not located: {error}")
         except (ValueError, OSError) as error:  # a damaged photo, or one without a finite score
             settings.problems.append(str(error))
         _let_go(file)
