@@ -59,6 +59,10 @@ class Cluster:
     def workers(self) -> int:
         return max(len(self._workers()), 1)
 
+    @property
+    def _is_there(self) -> bool:
+        return self._client.status == "running"
+
     def map(self, task: str, shared: Sequence[bytes], payloads: Iterable[Numbered]) -> Iterator[tuple[int, Result]]:
         """As `Executor.map`. A worker that dies is the scheduler's to replace; a scheduler that is started anew within
         PATIENCE is given what was not done.
@@ -68,9 +72,11 @@ class Cluster:
         contents = self._sent(shared)
         try:
             while True:
-                while len(waiting) < AHEAD * self.workers and (following := next(source, None)) is not None:
+                while self._is_there and len(waiting) < AHEAD * self.workers:
+                    if (following := next(source, None)) is None:
+                        break
                     waiting[following[0]] = (following[1], self._submit(done, task, following, contents))
-                if not waiting:
+                if not waiting and self._is_there:
                     return
                 number, future = _next(done)
                 if future is not None and future.status in ("finished", "error"):
@@ -81,7 +87,7 @@ class Cluster:
                         waiting[number] = payload, self._submit(done, task, (number, payload), contents)
                     else:
                         yield number, result
-                elif future is not None or self._client.status != "running":
+                elif future is not None or not self._is_there:
                     self._come_back()
                     contents, done = self._sent(shared), Queue()
                     for number, (payload, _) in waiting.items():

