@@ -13,13 +13,13 @@ import numpy as np
 from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.guard.model import Guard
 from inspect_core.images.alignment import Alignment, NotLocated
-from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
 from inspect_core.images.placement import place
 from inspect_core.images.read import read_bytes, squash
 from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.package import arrays, golden, known_parts, manifest
+from inspect_core.package.geometry import geometry_of
 from inspect_core.package.manifest import RecipeError, refusing
 from inspect_core.runtime.graph import (
     EMBEDDING,
@@ -56,18 +56,16 @@ class ExportedModel:
         self.product: str = document["product"]
         self.limits = Limits(**document["limits"])
         self.area: int = document["live"][AREA]
-        self.size: tuple[int, int] = tuple(document["geometry"]["size"])
         found = {
             name: document[name] and kind.from_arrays(_of(name, parts), document[name]) for name, kind in PARTS.items()
         }
         self._guard: Guard | None = found["guard"]
         self._types: DefectTypes | None = found["kinds"]
         self._alignment: Alignment | None = found["alignment"]
-        self._areas = document["areas"] and Areas.from_params(document["areas"])
+        picture = geometry_of(document, self._alignment)
+        self.size, self.map_size, self.tiles, self._areas = picture.size, picture.map_size, picture.tiles, picture.areas
         head = self._guard is not None or self._types is not None
         self._head = [EMBEDDING, LOGITS] if head else []
-        self.tiles = document["tiles"] and TilePlan.from_params(document["tiles"], self.size)
-        self.map_size = self.size if self.tiles is None else self.tiles.map_size
         seen = [MAP] if self.tiles is None else cells_of(len(document["views"]))
         photos = [(IMAGES, "tensor(uint8)", [*self.size, 3])]
         self._session = _session(graphs, manifest.MODEL, photos, [*seen, *self._head], threads)

@@ -81,7 +81,7 @@ class Verdict:
     """The finding on one image.
 
     score: what `area` pixels of the map reach, None for a part that was not located. verdict: the word. anomaly_map:
-    (H, W) float32 at the network's input size, over the reference when parts are aligned, 0 where the part was not
+    (H, W) float32, over the reference when parts are aligned, 0 where the part was not
     inspected. regions: above the limit for review, highest peak first, in pixels of
     the original image. area: the smallest that counts, and above: how many lie above the limit for review, both in
     pixels of the map. guard: what the product check says of the image, None when it is off. kind: the defect type and
@@ -127,6 +127,18 @@ def inspected(anomaly_map: np.ndarray, left_out: np.ndarray, areas: Areas | None
     return np.where(left_out, np.float32(0), weighted)
 
 
+def view_of(placement: Placement, size: tuple[int, int], areas: Areas | None, area: int) -> tuple[np.ndarray, bool]:
+    """(H, W) bool, what of a map is not inspected, and whether the part is partly out of view.
+
+    It is when as many pixels as reject a part are missing, and when fewer than these are left.
+    """
+    left_out, missing = placement.empty(size), placement.missing(size)
+    if areas is not None:
+        ignored = areas.weights(size) == 0
+        left_out, missing = left_out | ignored, missing & ~ignored
+    return left_out, bool(np.count_nonzero(missing) >= area or left_out.size - np.count_nonzero(left_out) < area)
+
+
 def assemble(
     anomaly_map: np.ndarray,
     limits: Limits,
@@ -145,13 +157,10 @@ def assemble(
     not finite.
     """
     size = anomaly_map.shape
-    left_out, missing = placement.empty(size), placement.missing(size)
-    if areas is not None:
-        ignored = areas.weights(size) == 0
-        left_out, missing = left_out | ignored, missing & ~ignored
+    left_out, partly_out = view_of(placement, size, areas, area)
     score = float(image_score(anomaly_map, area=area))
     word, reason = limits.verdict(score), None
-    if word == "accept" and np.count_nonzero(missing) >= area:
+    if word == "accept" and partly_out:
         word, reason = "review", PARTLY_OUT
     found = regions(anomaly_map, limits.review, area=area)
     verdict = Verdict(

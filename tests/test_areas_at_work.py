@@ -50,6 +50,13 @@ def test_all_judge_alike(study, small_backbone, tmp_path, monkeypatch):
         assert np.array_equal(line.not_inspected, found.not_inspected)
 
 
+def test_areas_that_leave_less_than_counts_are_refused_before_anything_is_saved(study):
+    small = Areas((Area("inspect", ((0.0, 0.0), (0.06, 0.0), (0.06, 0.06))),))
+    assert study.recipe(areas=small, area=5).areas == small
+    with pytest.raises(ValueError, match="fewer than the smallest area"):
+        study.recipe(areas=small, area=100)
+
+
 def test_areas_of_another_reference_are_refused(study, tmp_path):
     odd = replace(study.recipe(areas=AREAS), areas=replace(AREAS, reference="f" * 64))
     save(odd, tmp_path / "odd.zip")

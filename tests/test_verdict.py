@@ -5,9 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inspect_core.images.alignment import Alignment
+from inspect_core.images.areas import Area, Areas
+from inspect_core.images.located import Located
 from inspect_core.images.placement import Placement
 from inspect_core.judge.limits import count_parts
-from inspect_core.verdict import OTHER_PRODUCT, Limits, ProductCheck, Verdict, assemble
+from inspect_core.verdict import OTHER_PRODUCT, PARTLY_OUT, Limits, ProductCheck, Verdict, assemble, inspected, view_of
 
 
 @pytest.mark.parametrize(
@@ -99,3 +102,33 @@ def test_a_verdict_is_assembled_by_one_set_of_rules(peak, limits, said, types):
     assert asked == ([found.regions] if types is not None and not stopped and not accepted else [])
     assert found.kind == (("dent", 0.9) if asked and types == "named" else None)
     assert found.of_unknown_type == bool(asked and types == "unknown")
+
+
+def outside(shift):
+    """The placement of a part of 64 px that lies `shift` px too far right in its photo."""
+    matrix = np.array([[1.0, 0, shift], [0, 1, 0]])
+    always = np.ones((64, 64), bool)
+    aligned = Alignment(np.zeros((64, 64, 3), np.uint8), always, always, (64, 64), False, {})
+    return Placement((64, 64), Located(matrix, (64, 64), (64, 64), 1.0, 1.0, 1.0), aligned)
+
+
+@pytest.mark.parametrize(
+    ("shift", "area", "areas", "word"),
+    [
+        (0, 64, None, "accept"),
+        (2, 200, None, "accept"),
+        (2, 64, None, "review"),
+        (2, 64, Areas((Area("inspect", ((0.5, 0), (1, 0), (1, 1), (0.5, 1))),)), "accept"),
+        (30, 64, Areas((Area("inspect", ((0.4, 0), (0.5, 0), (0.5, 0.4), (0.4, 0.4))),)), "review"),
+    ],
+)
+def test_a_part_that_the_photo_does_not_show_is_never_accepted(shift, area, areas, word):
+    """Unless what is missing is smaller than what counts, and enough is left to judge it by."""
+    placement, limits = outside(shift), Limits(1.0, 2.0)
+    left_out, _ = view_of(placement, (64, 64), areas, area)
+    calm = inspected(np.full((64, 64), 0.5, np.float32), left_out, areas)
+    found = assemble(calm, limits, placement, area=area, areas=areas)
+    assert (found.verdict, found.reason) == (word, PARTLY_OUT if word == "review" else None)
+    assert np.array_equal(found.not_inspected, left_out)
+    bad = inspected(np.full((64, 64), 9.0, np.float32), left_out, areas)
+    assert assemble(bad, limits, placement, area=area, areas=areas).verdict != "accept"

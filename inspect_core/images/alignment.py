@@ -16,6 +16,7 @@ import numpy as np
 
 from inspect_core.images import registration
 from inspect_core.images.located import Located, resized
+from inspect_core.images.memory import max_megapixels
 from inspect_core.images.reference import FEWEST_PHOTOS, Reference, most_alike
 
 SIDE = 256
@@ -128,6 +129,10 @@ class Alignment:
             "always": self.always.astype(np.uint8),
         }
 
+    def known(self, size: tuple[int, int]) -> np.ndarray:
+        """(height, width) bool: `always` at the size of a map."""
+        return cv2.resize(self.always.astype(np.uint8), size[::-1], interpolation=cv2.INTER_NEAREST) > 0
+
     @cached_property
     def digest(self) -> str:
         """Of everything in it."""
@@ -154,12 +159,14 @@ class Alignment:
         shape = reference.shape
         if reference.dtype != np.uint8 or shape[2:] != (3,) or not 8 <= min(shape[:2]) <= max(shape[:2]) <= SIDE:
             raise ValueError(f"the reference is {reference.dtype} of shape {shape}; it must be uint8 (h, w, 3)")
-        if any(mask.dtype != np.uint8 or mask.shape != shape[:2] for mask in masks):
-            raise ValueError("a mask of the reference is of another type or shape than it; it must be uint8 (h, w)")
+        if any(mask.dtype != np.uint8 or mask.shape != shape[:2] or not mask.any() for mask in masks):
+            raise ValueError("a mask of the reference is empty, or not uint8 of its shape")
         ranges = {name: Range(**value) for name, value in params["ranges"].items()}
         if set(ranges) != set(_LEAST_ROOM):
             raise ValueError(f"there are ranges of {sorted(ranges)}; they must be those of {sorted(_LEAST_ROOM)}")
         height, width = params["photo"]
+        if abs(np.log(height / width * shape[1] / shape[0])) > _OTHER_SHAPE or height * width > 1e6 * max_megapixels():
+            raise ValueError(f"photos of {width} × {height} px are too large, or not of the shape of the reference")
         return cls(
             reference, *(mask > 0 for mask in masks), (height, width), params["scale"], ranges, tuple(params["turns"]),
             params["seen"], params["lost"],
@@ -219,6 +226,8 @@ def learn(photos: Iterable[np.ndarray], *, scale: bool = False) -> Alignment:
     ranges = {name: _range(name, [one[name] for one in measured]) for name in _LEAST_ROOM}
     if reference.repeats(ranges["correlation"].low):
         raise _unfit(len(found), len(seen))
+    if not reference.always.any():
+        raise ValueError("there is no place that nearly all good photos show; the parts lie too far from each other")
     return replace(least, ranges=ranges, turns=reference.turns(ranges["correlation"].low))
 
 

@@ -8,6 +8,8 @@ from typing import Any, Literal, Self
 import cv2
 import numpy as np
 
+from inspect_core.images.alignment import Alignment
+
 Kind = Literal["inspect", "ignore", "stricter"]
 KINDS: tuple[Kind, ...] = ("inspect", "ignore", "stricter")
 MOST, MOST_POINTS, STRICTEST = 50, 200, 100.0
@@ -65,16 +67,16 @@ class Areas:
         """
         return _weights(self.areas, size)
 
-    def check(self, size: tuple[int, int], reference: str, *, least: int) -> None:
+    def check(self, size: tuple[int, int], alignment: Alignment | None, *, least: int) -> None:
         """Raises ValueError when they were drawn on another reference, when one of them covers nothing of a map of this
         size, and when they leave fewer pixels to inspect than `least`.
         """
-        if self.reference != reference:
+        if self.reference != (alignment.digest if alignment else ""):
             raise ValueError("the areas were drawn on another reference; draw them anew on this one")
         for number, area in enumerate(self.areas, start=1):
             if not area.mask(size).any():
                 raise ValueError(f"area {number} covers nothing; draw it larger, or remove it")
-        left = int(np.count_nonzero(self.weights(size)))
+        left = inspected_pixels(size, self, alignment)
         if left < least:
             raise ValueError(
                 f"the areas leave {left} pixels of the map to inspect, fewer than the smallest area that counts "
@@ -90,6 +92,12 @@ class Areas:
     def from_params(cls, params: Mapping[str, Any]) -> Self:
         """The inverse of `params`. Raises ValueError for what is no area."""
         return cls(areas_of(params["areas"]), params["reference"])
+
+
+def inspected_pixels(size: tuple[int, int], areas: Areas | None, alignment: Alignment | None) -> int:
+    """Pixels of a map of this size that are inspected on a photo that shows all of the part."""
+    known = np.ones(size, bool) if alignment is None else alignment.known(size)
+    return int(np.count_nonzero(known if areas is None else known & (areas.weights(size) > 0)))
 
 
 def areas_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Area, ...]:

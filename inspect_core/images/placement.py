@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 
 from inspect_core.images.alignment import Alignment
@@ -51,9 +50,7 @@ class Placement:
         return np.zeros(size, bool) if self.located is None else self.located.empty(size) & self._known(size)
 
     def _known(self, size: tuple[int, int]) -> np.ndarray:
-        if self.alignment is None:
-            return np.ones(size, bool)
-        return cv2.resize(self.alignment.always.astype(np.uint8), size[::-1], interpolation=cv2.INTER_NEAREST) > 0
+        return np.ones(size, bool) if self.alignment is None else self.alignment.known(size)
 
     def over_photo(self, values: np.ndarray) -> np.ndarray:
         """Values of a map, (h, w) float32, over the photo as taken, at the size of the map; 0 where they end."""

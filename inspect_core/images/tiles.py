@@ -13,6 +13,8 @@ from typing import Self
 
 import numpy as np
 
+from inspect_core.images.samples import counted
+
 STEP = 32
 """Pixels: tiles lie at multiples of the networks' largest stride, so that every tile sees a cell in the same phase."""
 CELLS = (8, 16, 32)
@@ -126,7 +128,8 @@ class TilePlan:
         """For a user: what becomes of a photo, and how much can be learned of a place."""
         rows, columns = self.grid
         return (
-            f"Each photo is brought to {_sides(self.size)} and seen in {len(self.tiles)} tiles of {_sides(self.tile)}, "
+            f"Each photo is brought to {_sides(self.size)} and seen in {counted(len(self.tiles), 'tile')} of "
+            f"{_sides(self.tile)}, "
             f"on {columns} × {rows} cells of {self.cell} px; k is at most {self.largest_k}."
         )
 

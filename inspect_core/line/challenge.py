@@ -12,7 +12,7 @@ from inspect_core.images.listing import photos_in
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.row import judge
 from inspect_core.package.known_parts import ChallengePart
-from inspect_core.verdict import Limits
+from inspect_core.verdict import PARTLY_OUT, Limits
 
 MARGIN_KEPT = 0.5
 NO_PHOTO = "no photo"
@@ -58,6 +58,8 @@ def name_parts(inspector: Inspector, good: Sequence[Path], defects: Sequence[Pat
         if judged.verdict is None or judged.verdict.score is None:
             raise ValueError(f"{path.name}: {judged.row.reason}")
         word, score = judged.verdict.verdict, judged.verdict.score
+        if judged.verdict.reason == PARTLY_OUT:
+            raise ValueError(f"{path.name}: the part is {PARTLY_OUT}; photograph all of it")
         if (word == "accept") != is_good:
             sort = "good" if is_good else "defective"
             raise ValueError(f"{path.name}: a {sort} challenge part must not get {word}; choose another")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import cv2
 import numpy as np
 
 from inspect_core.images.read import ImageError, Picture, read
@@ -71,7 +72,7 @@ def judge(inspector: Inspector, name: str, path: Path, *, file: str = "") -> Jud
         row = _with_verdict(row, verdict, picture.digest, inspector.good_scores)
     except ImageError as error:
         row = replace(row, reason=f"{error.reason}; {error.remedy}")
-    except (ValueError, RuntimeError, MemoryError, OSError) as error:
+    except (ValueError, RuntimeError, MemoryError, OSError, cv2.error) as error:
         row = replace(row, digest=picture.digest if picture else "", reason=str(error) or type(error).__name__)
     now, took = datetime.now(UTC).isoformat(timespec="milliseconds"), 1000 * (time.perf_counter() - began)
     return Judged(replace(row, time=now, milliseconds=round(took, 1)), file, picture, verdict)

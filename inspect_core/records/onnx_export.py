@@ -14,8 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from inspect_core.features.backbones import Backbone
+from inspect_core.images.alignment import NotLocated
 from inspect_core.images.depth import Depth
-from inspect_core.images.read import ImageError, Picture, read, squash
+from inspect_core.images.placement import place
+from inspect_core.images.read import ImageError, Picture, read
 from inspect_core.package import golden, manifest
 from inspect_core.package.conversion import converted
 from inspect_core.package.golden import Golden
@@ -114,10 +116,14 @@ def _graphs(recipe: Recipe, backbone: Backbone, check_images: Sequence[str | Pat
 
 def _inputs(pixels: np.ndarray, recipe: Recipe) -> Iterator[np.ndarray]:
     """What the network sees of a photo: (H, W, 3) uint8, of a large one some of its tiles."""
-    if recipe.tiles is None:
-        yield squash(pixels, recipe.backbone.size)
+    try:
+        placement = place(pixels, recipe.alignment)
+    except NotLocated:
         return
-    picture, tiles = squash(pixels, recipe.tiles.size), recipe.tiles.tiles
+    if recipe.tiles is None:
+        yield placement.at(pixels, recipe.backbone.size)
+        return
+    picture, tiles = placement.at(pixels, recipe.tiles.size), recipe.tiles.tiles
     for tile in tiles[:: -(-len(tiles) // QUANTISED_TILES)]:
         yield recipe.tiles.cut(picture, tile)
 

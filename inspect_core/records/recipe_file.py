@@ -17,16 +17,15 @@ from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.extraction import Look
 from inspect_core.guard.model import Guard
 from inspect_core.images.alignment import Alignment
-from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
-from inspect_core.images.tiles import TilePlan
-from inspect_core.judge.anomaly_map import AREA, SIGMA, largest_area
+from inspect_core.judge.anomaly_map import AREA, SIGMA
 from inspect_core.judge.local_scale import LocalScale
 from inspect_core.methods.table import ARRAYS, FIELDS, JOIN, METHODS, methods_of
 from inspect_core.package import arrays as recipe_arrays
 from inspect_core.package import known_parts, manifest
 from inspect_core.package.conversion import SCHEMAS
 from inspect_core.package.fields import DIRECTION, RESIZE_RULE
+from inspect_core.package.geometry import geometry_of
 from inspect_core.package.manifest import refusing
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
 from inspect_core.records.place import check_place
@@ -213,22 +212,13 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
     for view in views:
         if view.live and live[view.live] > view.row.top(view.detector):
             raise ValueError(f"live.{view.live} is {live[view.live]}, above {view.row.top(view.detector)} of the fit")
-    tiles = document["tiles"] and TilePlan.from_params(document["tiles"], geometry["size"])
-    if tiles is not None and list(tiles.grid) != geometry["grid"]:
-        raise ValueError(f"geometry.grid is {geometry['grid']}, and its tiles give {list(tiles.grid)}")
-    largest = largest_area(geometry["size"] if tiles is None else tiles.map_size)
-    if not 1 <= live[AREA] <= largest:
-        raise ValueError(f"live.area is {live[AREA]}, outside 1..{largest} pixels of the map")
     if not set(chosen["taps"]) >= {tap for view in views for tap in view.look.taps}:
         raise ValueError("a view looks at a tap that the backbone does not give")
     extras = {}
     for name, (field, kind) in EXTRAS.items():
         with refusing(package.where, f"{PARTS[name]} cannot be used"):
             extras[field] = document[name] and kind.from_arrays(_of(name, arrays), document[name])
-    areas = document["areas"] and Areas.from_params(document["areas"])
-    if areas:
-        alignment = extras["alignment"]
-        areas.check(tuple(geometry["size"]), alignment.digest if alignment else "", least=live[AREA])
+    picture = geometry_of(document, extras["alignment"])
     return Recipe(
         product=document["product"],
         backbone=BackboneChoice(**chosen | {"taps": tuple(chosen["taps"]), "size": tuple(geometry["size"])}),
@@ -246,8 +236,8 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
         ),
         **extras,
         depth=document["depth"] and Depth(**document["depth"]),
-        areas=areas,
-        tiles=tiles,
+        areas=picture.areas,
+        tiles=picture.tiles,
         digest=package.digest,
     )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.guard.model import Guard
 from inspect_core.images.areas import Areas
+from inspect_core.judge.anomaly_map import AREA
 from inspect_core.package.known_parts import Calibrated
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
 from inspect_core.runtime.versions import library_versions
@@ -25,10 +26,13 @@ def frozen(
 ) -> Recipe:  # fmt: skip
     """The recipe with the limits and live parameters in force; default limits when none are given.
 
-    parent: digest of the recipe that it follows; live: values of live parameters, those to begin with otherwise.
+    parent: digest of the recipe that it follows; live: values of live parameters, those to begin with otherwise. Raises
+    ValueError as `Areas.check`.
     """
     preparation, in_force = study.preparation, study.results.live | live
     backbone, scored = preparation.backbone, study.at(in_force).with_areas(areas)
+    if areas is not None:
+        areas.check(scored.size, preparation.alignment, least=in_force[AREA])
     setters = [photo for photo, sets in zip(scored.photos, scored.setters(), strict=True) if sets]
     rows = zip(setters, scored.calibration_scores(**in_force), strict=True)
     views = tuple(

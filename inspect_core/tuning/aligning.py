@@ -33,7 +33,7 @@ def on_alignment(study: Study, report: Report) -> tuple[str, ...]:
     """What was learned of how parts lie, and which photos were left out; without alignment, whether it would pay."""
     alignment = study.preparation.alignment
     if alignment is not None:
-        lost = (f"{name} was left out, its part was not located: {reason}" for name, reason in study.lost.items())
+        lost = (f"{name} was left out: the part was not located ({reason})" for name, reason in study.lost.items())
         return (*alignment.sentences(), *lost)
     photos = _evenly(study.split.fit, MOST_TRIED)
     try:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from inspect_core.features.store import Store
+from inspect_core.images.areas import Areas
 from inspect_core.images.read import ImageError, read
 from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc, pro_curve
@@ -66,7 +67,7 @@ def compare(
         tried = _scored(study, detectors, views, _tried(trial, views))
         scored, masks = tried, None
         if judged:
-            scored = _scored(study, detectors, views, _judged(study, views, stage(report, fitted, 0.85)))
+            scored = _scored(study, detectors, views, _judged(study, views, stage(report, fitted, 0.85)), order.areas)
             masks = truth_masks(scored[detectors[0]])
         photo = trial.photos[0][0]
         rows = []
@@ -114,12 +115,12 @@ def _judged(study: Study, views: Mapping[str, View], report: Report) -> Looked:
 
 
 def _scored(
-    study: Study, detectors: Sequence[str], views: Mapping[str, View], looked: Looked
+    study: Study, detectors: Sequence[str], views: Mapping[str, View], looked: Looked, areas: Areas | None = None
 ) -> dict[str, ScoredPhotos]:
     """The photos under every detector; a method that is part of several looks at each photo once."""
     grid, size = study.preparation.grid, study.preparation.map_size
     found = {
-        detector: ScoredPhotos([views[name] for name in methods_of(detector)], grid, size, area=study.area)
+        detector: ScoredPhotos([views[name] for name in methods_of(detector)], grid, size, area=study.area, areas=areas)
         for detector in detectors
     }
     for photo, each in looked:

@@ -213,7 +213,8 @@ def _scores(study: Study, folds: Folds, report: Report) -> tuple[np.ndarray, lis
     scores, (height, width) = scored.calibration_scores(), study.preparation.grid
     found = {}
     for photo, score, errors in zip(scored.photos, scores.tolist(), scored.grid_errors(), strict=True):
-        row, column = divmod(int(photo.placed.over_photo(errors).argmax()), width)
+        shown = np.where(photo.placed.empty(errors.shape), errors.min(), errors)
+        row, column = divmod(int(photo.placed.over_photo(shown).argmax()), width)
         found[photo.name] = score, ((column + 0.5) / width, (row + 0.5) / height)
     kept = [found.get(sample.name, (np.nan, None)) for sample in study.split.fit]
     return np.array([score for score, _ in kept]), [place for _, place in kept]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from inspect_core.guard.model import WARN
 from inspect_core.images.alignment import Alignment
+from inspect_core.images.areas import Areas
 from inspect_core.images.folders import Split
 from inspect_core.images.tiles import TilePlan
 
@@ -21,10 +22,10 @@ class Order:
     method: a detector, None: the one that a comparison of the quick ones chooses. parameters: of the fit; a live one
     among them is the largest value that can be tried. fixed: names of parameters that the user has chosen and no
     suggestion changes, a live one included. taps: for all methods, None: those each works best on. area: the smallest
-    that counts, in pixels of the map, None: .2 % of it. align: one of ALIGN; alignment: what was learned for
-    it (`aligned`); tiles: how large photos are cut (`tiled`), whose grid replaces that of the order. weights: a file to
-    use instead of the one found on this machine. guard: its mode, "off" for none. notes: sentences on the photos,
-    handed through.
+    that counts, in pixels of the map, None: .2 % of it. align: one of ALIGN; alignment: what was learned for it
+    (`aligned`); areas: by which a comparison judges; tiles: how large photos are cut (`tiled`), whose grid replaces
+    that of the order. weights: a file to use instead of the one found on this machine. guard: its mode, "off" for none.
+    notes: sentences on the photos, handed through.
     """
 
     product: str
@@ -39,6 +40,7 @@ class Order:
     area: int | None = None
     align: str = NO_ALIGNMENT
     alignment: Alignment | None = None
+    areas: Areas | None = None
     tiles: TilePlan | None = None
     seed: int = 0
     guard: str = WARN

@@ -89,18 +89,14 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
                 report=stage(report, 0.8, 1.0),
                 workers=workers,
             )
+        on_lying = on_alignment(study, report)
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
     setters = sum(photo.part == "calibrate" for photo in study.photos)
     crossed_over = (
         f"No good photo was kept to set the limit: it is set on {setters} of those learned from, each scored by a "
         "detector that had not seen it.",
     )
-    notes = (
-        order.notes
-        + skipped
-        + on_alignment(study, report)
-        + (crossed_over if setters and not order.photos.calibrate else ())
-    )
+    notes = order.notes + skipped + on_lying + (crossed_over if setters and not order.photos.calibrate else ())
     return Taught(study, choice, suggestion, guard, notes)
 
 

@@ -1,5 +1,6 @@
 """Tiles in teaching: whether large photos are cut, as the page and the command line ask for it."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -22,6 +23,8 @@ def tiled(
     Raises ValueError, with figure and remedy, for a plan that takes too much memory, and for AUTO without a defect.
     """
     (photo, _), *_ = Counter(sample.size for sample in photos).most_common(1)
+    if smallest_defect is not None and not 0 < smallest_defect < math.inf:
+        raise ValueError(f"the smallest defect is {smallest_defect:g} px; give its length, above 0")
     pays, said = False, ()
     if smallest_defect is not None:
         pays, sentence = recommendation(photo, smallest_defect, size)

@@ -107,15 +107,20 @@ def make_trial(study: Study, progress: Report | None = None, cancelled: Cancel |
         sample = good[number * len(good) // PASTED if len(good) >= PASTED else number % len(good)]
         donor = good[(number + len(good) // 2) % len(good)]
         try:
-            pixels, other = (preparation.picture(read(one.path, one.depth).pixels) for one in (sample, donor))
+            photo, donated = (read(one.path, one.depth).pixels for one in (sample, donor))
+            placement = preparation.place(photo)
+            pixels, other = preparation.picture(photo, placement), preparation.picture(donated)
         except (ImageError, NotLocated):
             continue
         rng = np.random.default_rng([study.seed, number])
         here, mask = _window(preparation, rng), np.zeros(preparation.size, bool)
         pixels[here], mask[here] = KINDS[number % len(KINDS)](pixels[here], rng, other[here])
-        photo = ScoredPhoto(f"pasted {number}", f"pasted {number}", preparation.size, "pasted", "choose", sample.path)
+        mask &= ~placement.empty(preparation.size)
+        made_up = ScoredPhoto(
+            f"pasted {number}", f"pasted {number}", placement.size, "pasted", "choose", sample.path, placement=placement
+        )
         features = preparation.features(pixels, Placement(preparation.size))
-        photos.append((photo, features, mask_at(mask, _small(size))))
+        photos.append((made_up, features, mask_at(mask, _small(size))))
         made += 1
     if not made:
         raise ValueError("none of the good photos can be read any more; check that they are still there")

@@ -42,7 +42,7 @@ def true_box(taught: TaughtPart, position: int) -> Box | None:
 def true_boxes(taught: TaughtPart, position: int) -> tuple[Box, ...]:
     """Boxes of the pieces of a photo's true mask, largest first; none without a readable mask."""
     photo = taught.scored.photos[position]
-    return _true_boxes(photo, photo.mask, photo.digest) if photo.mask else ()
+    return _true_boxes(photo, taught.id, photo.mask) if photo.mask else ()
 
 
 def embedding(taught: TaughtPart, position: int, box: Box | None) -> np.ndarray:
@@ -53,7 +53,7 @@ def embedding(taught: TaughtPart, position: int, box: Box | None) -> np.ndarray:
     preparation, photo = taught.preparation, taught.scored.photos[position]
 
     def pixels() -> np.ndarray:  # the whole part as inspection sees it, warped once
-        return taught.pixels(position) if box else preparation.picture(taught.photo(position), photo.placed)
+        return taught.pixels(position) if box else preparation.whole(taught.photo(position), photo.placed)
 
     return stored_embedding(photo.digest, pixels, preparation.backbone, _store(taught), box, preparation.alignment)
 
@@ -74,7 +74,7 @@ def _found_boxes(
 
 
 @st.cache_data(max_entries=4096, show_spinner=False)
-def _true_boxes(_photo: ScoredPhoto, mask: Path, digest: str) -> tuple[Box, ...]:
+def _true_boxes(_photo: ScoredPhoto, taught_id: str, mask: Path) -> tuple[Box, ...]:
     try:
         return boxes_of_mask(_photo.true_mask())
     except ImageError:

@@ -180,7 +180,7 @@ def test_areas_are_drawn_by_mouse_and_by_keys_and_what_cannot_be_is_said(bench):
                 " ", "Enter"):  # fmt: skip
         page.keyboard.press(key)
     expect(page.locator(".list li")).to_have_count(2)
-    expect(page.get_by_label(re.compile("limit there"))).to_have_value("50")
+    expect(page.get_by_label(re.compile("Limit here"))).to_have_value("50")
 
     page.get_by_role("button", name="Ignore here", exact=True).click()
     drag((0.002, 0.002), (0.5, 0.5), (0.998, 0.998))

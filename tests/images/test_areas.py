@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspect_core.images.areas import Area, Areas
+from inspect_core.images.alignment import Alignment
+from inspect_core.images.areas import Area, Areas, inspected_pixels
 
 SQUARE = ((0.25, 0.25), (0.75, 0.25), (0.75, 0.75), (0.25, 0.75))
 shares = st.floats(0, 1, allow_nan=False)
@@ -69,7 +70,23 @@ def test_what_is_no_area_is_refused(row, reason):
 )
 def test_areas_that_cannot_judge_a_part_are_refused(drawn, reference, reason):
     with pytest.raises(ValueError, match=reason):
-        Areas(drawn, reference).check((64, 64), "", least=100)
+        Areas(drawn, reference).check((64, 64), None, least=100)
+
+
+def alignment(always):
+    """One whose good photos show `always`, (h, w) bool."""
+    picture = np.zeros((*always.shape, 3), np.uint8)
+    return Alignment(picture, np.ones(always.shape, bool), always, always.shape, False, {})
+
+
+def test_what_alignment_leaves_out_is_not_left_to_inspect():
+    always = np.zeros((64, 64), bool)
+    always[20:50, 20:50] = True
+    aligned = alignment(always)
+    outside = Areas((Area("inspect", ((0, 0), (0.25, 0), (0.25, 1), (0, 1))),), aligned.digest)
+    assert inspected_pixels((64, 64), None, aligned) == 900
+    with pytest.raises(ValueError, match="leave 0 pixels"):
+        outside.check((64, 64), aligned, least=1)
 
 
 def test_as_many_as_are_allowed():

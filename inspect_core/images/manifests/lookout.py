@@ -37,7 +37,7 @@ def entries(path: Path, find: Callable[[str], Path]) -> list[Entry]:
     Raises ManifestError, naming the line, for what is no such object or has no class; OSError.
     """
     found = []
-    for number, line in enumerate(text_of(path).splitlines(), start=1):
+    for number, line in enumerate(text_of(path).split("\n"), start=1):
         if line.strip():
             found.append(_entry(path, f"line {number}", line, find))
     check_count(path, found)

@@ -15,7 +15,8 @@ class Part:
     """One part of the gallery, in order.
 
     kind: "good", a defect type, or "unknown"; part: "calibrate", "choose", "judge" or "added"; group: its lot, if
-    known; score: finite, in the detector's unit; stopped: rejected whatever its score, as it shows another product.
+    known; score: finite, in the detector's unit; stopped: rejected whatever its score, as it shows another product;
+    partly_out: never accepted, as the photo does not show all of it.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Part:
     group: str | None
     score: float
     stopped: bool = False
+    partly_out: bool = False
 
     @property
     def truth(self) -> str:
@@ -118,6 +120,7 @@ def payload(
         "guard": shown.guard,
         "foreign": shown.foreign,
         "stopped": [part.stopped for part in parts],
+        "partly_out": [part.partly_out for part in parts],
         "note": shown.note,
         "patch": shown.patch,
         "named": shown.kind,

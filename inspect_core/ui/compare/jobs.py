@@ -46,8 +46,8 @@ def order_of(taught: TaughtPart) -> Order:
     study, backbone = taught.study, taught.preparation.backbone
     return Order(
         taught.product, study.split, backbone.name, size=backbone.size, grid=taught.preparation.grid,
-        area=study.area, alignment=taught.preparation.alignment, tiles=taught.preparation.tiles,
-        seed=study.seed, guard=OFF,
+        area=study.area, alignment=taught.preparation.alignment, areas=taught.scored.areas,
+        tiles=taught.preparation.tiles, seed=study.seed, guard=OFF,
     )  # fmt: skip
 
 

@@ -164,7 +164,7 @@ def sensitivity(taught: TaughtPart) -> None:
             format_func=lambda name: CONTROLS[name].label,
         )  # fmt: skip
     known = live | live_parameters.fitted(taught)
-    key = ("curve", taught.id, len(taught.scored.photos), name, tuple(live.items()))
+    key = ("curve", taught.id, len(taught.scored.photos), name, tuple(live.items()), taught.scored.areas)
     readings: list[Reading] | None = jobs.kept().get(key)
     title = f"Following {CONTROLS[name].label.split(':')[0]}"
     if readings is not None:

@@ -33,7 +33,7 @@ def take(taught: TaughtPart, settings: Settings) -> TaughtPart:
     try:
         areas = Areas(areas_of(drawn["areas"]), reference) if drawn["areas"] else None
         if areas is not None:
-            areas.check(scored.size, reference, least=settings.live[AREA])
+            areas.check(scored.size, alignment, least=settings.live[AREA])
     except ValueError as error:
         settings.areas_problem = str(error)
         return taught
@@ -46,6 +46,10 @@ def take(taught: TaughtPart, settings: Settings) -> TaughtPart:
 def show(taught: TaughtPart, position: int, pixels: np.ndarray) -> None:
     """An expander below the bench. pixels: (H, W, 3) uint8, the photo shown as it is looked at."""
     areas = taught.scored.areas
+    if taught.study is None:
+        if areas is not None:
+            st.caption("Areas are fixed by the recipe. Teach again to change them.")
+        return
     with st.expander("Areas", key=f"areas-open-{taught.id}", on_change="rerun") as opened:
         if not opened.open:
             return

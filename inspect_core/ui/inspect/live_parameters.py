@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 import streamlit as st
 
+from inspect_core.images.areas import inspected_pixels
 from inspect_core.judge.anomaly_map import AREA, default_area, largest_area
 from inspect_core.methods.table import CONTROLS
 from inspect_core.study.scored_photos import ScoredPhotos
@@ -158,8 +159,10 @@ def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int
     photo = taught.scored.photos[settings.position].size if taught.scored.photos else size
     down, across = (pixels / cells for pixels, cells in zip(photo, size, strict=True))
     st.session_state[key] = live[AREA]
+    most = inspected_pixels(size, taught.scored.areas, taught.preparation.alignment)
     st.select_slider(
-        "N: smallest area", sorted({*_areas(size), live[AREA]}), key=key, disabled=disabled,
+        "N: smallest area", sorted({*(area for area in _areas(size) if area <= most), live[AREA]}), key=key,
+        disabled=disabled,
         help="A part is rejected when at least N pixels of its heatmap lie above the limit. Higher ignores small "
         "marks; 1 judges by the single highest pixel. The square on the picture shows the area at true size.",
         format_func=lambda area: f"{area:d} · {across * math.sqrt(area):.0f} × {down * math.sqrt(area):.0f} px",

@@ -267,8 +267,18 @@ def _draw(taught: TaughtPart, position: int, view: Drawn, pixels: np.ndarray, ve
     return bench.bench(
         f"bench-{taught.id}",
         [
-            bench.Part(photo.name, photo.kind, photo.part, photo.group, float(score), check is not None and check.stops)
-            for photo, score, check in zip(taught.scored.photos, view.scores, checks, strict=True)
+            bench.Part(
+                photo.name,
+                photo.kind,
+                photo.part,
+                photo.group,
+                float(score),
+                check is not None and check.stops,
+                bool(out),
+            )
+            for photo, score, check, out in zip(
+                taught.scored.photos, view.scores, checks, taught.scored.partly_out(view.area), strict=True
+            )
         ],
         bench.Shown(
             position,

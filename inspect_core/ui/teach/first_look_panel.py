@@ -3,6 +3,7 @@
 import io
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from pathlib import Path
 
 import cv2
@@ -57,7 +58,8 @@ def choose_good(samples: Samples, product: str, key: str) -> Samples | None:
 
     key: of the files, which is another one when they change.
     """
-    look, left = _looks().get(key), _left_out(key)
+    order = _order(product)
+    look, left = _looks().get(_look_key(key, order)), _left_out(key)
     with st.expander("Before learning: a look at the good photos", expanded=True):
         st.caption(
             "Defects hide among good photos. Loupe compares each photo with the others: blur, exposure, copies, "
@@ -65,7 +67,7 @@ def choose_good(samples: Samples, product: str, key: str) -> Samples | None:
             "say so, and no file is changed."
         )
         if look is None:
-            _offer(samples, product, key)
+            _offer(samples, order, _look_key(key, order))
         else:
             _gallery(look, key, left)
     try:
@@ -81,22 +83,30 @@ def is_running() -> bool:
     return job is not None and job.active and job.id == st.session_state.get(_JOB)
 
 
-def _offer(samples: Samples, product: str, key: str) -> None:
+def _order(product: str) -> Order:
+    """How the photos are looked at: as chosen further down the page."""
+    settings = st.session_state
+    return Order(
+        product, Split((), (), ()), settings.get("backbone", Order.backbone),
+        size=(settings.get("size", Order.size[0]),) * 2, grid=(settings.get("grid", Order.grid[0]),) * 2,
+        align=settings.get("align", Order.align),
+    )  # fmt: skip
+
+
+def _look_key(key: str, order: Order) -> str:
+    return f"{key}-{order.backbone}-{order.size}-{order.grid}-{order.align}"
+
+
+def _offer(samples: Samples, order: Order, key: str) -> None:
     job = shell.jobs().current
     busy = job is not None and job.active
     if st.button("Look at the good photos", icon=":material/search:", disabled=busy, key="first_look"):
-        settings = st.session_state
-        order = Order(
-            product, Split((), (), ()), settings.get("backbone", Order.backbone),
-            size=(settings.get("size", Order.size[0]),) * 2, grid=(settings.get("grid", Order.grid[0]),) * 2,
-            align=settings.get("align", Order.align),
-        )  # fmt: skip
 
         def work(job: Job) -> None:
             _looks().put(key, first_look(samples, order, teaching.feature_store(), job.report))
 
         try:
-            st.session_state[_JOB] = shell.start(f"Looking at the good photos of {product}", work).id
+            st.session_state[_JOB] = shell.start(f"Looking at the good photos of {order.product}", work).id
             st.rerun()
         except Busy as error:
             st.warning(shell.plain(error))
@@ -120,7 +130,7 @@ def _gallery(look: FirstLook, key: str, left: set[str]) -> None:
         if chosen in topics and len(shown) > 1:
             st.button(
                 f"Leave out these {len(shown)}", icon=":material/playlist_remove:", key=f"look-all-{key}",
-                on_click=_leave_topic, args=(key, chosen), disabled=left.issuperset(names),
+                on_click=_leave_all, args=(key, names), disabled=left.issuperset(names),
             )  # fmt: skip
         if left:
             st.button("Use all again", icon=":material/undo:", key=f"look-undo-{key}", on_click=_use_all, args=(key,))
@@ -159,10 +169,8 @@ def _leave(key: str, name: str, box: str) -> None:
     change(name)
 
 
-def _leave_topic(key: str, topic: str) -> None:
-    look = _looks().get(key)
-    if look is not None:
-        _left_out(key).update(seen.sample.name for seen in look.photos if _belongs(seen, topic))
+def _leave_all(key: str, names: Sequence[str]) -> None:
+    _left_out(key).update(names)
 
 
 def _use_all(key: str) -> None:

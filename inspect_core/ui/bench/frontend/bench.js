@@ -101,6 +101,7 @@ class Bench {
       guard: data.guard,
       foreign: data.foreign,
       stopped: data.stopped[i],
+      partlyOut: data.partly_out[i],
       named: data.named,
       note: [data.note, reducedNote(data)].filter(Boolean).join(" "),
     };

@@ -43,7 +43,7 @@ class VerdictCard {
    * words, what lies above the limit for review. What is said of another product stands above the verdict.
    */
   judge(part, limits, decimals) {
-    const verdict = verdictOf(part.score, limits, part.stopped);
+    const verdict = verdictOf(part.score, limits, part.stopped, part.partlyOut);
     const { icon, word } = VERDICTS[verdict];
     this.card.dataset.verdict = verdict;
     this.word.textContent = `${icon} ${word}`;

@@ -104,7 +104,7 @@ class Gallery {
     const counts = { all: this.items.length, reject: 0, review: 0, accept: 0, unjudged: 0 };
     let changed = false;
     this.items.forEach((item, i) => {
-      const verdict = verdictOf(this.parts.scores[i], limits, this.parts.stopped[i]);
+      const verdict = verdictOf(this.parts.scores[i], limits, this.parts.stopped[i], this.parts.partly_out[i]);
       counts[verdict] += 1;
       if (item.verdict === verdict) return;
       item.verdict = verdict;

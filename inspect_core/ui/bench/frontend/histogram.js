@@ -172,7 +172,8 @@ class Histogram {
     this.handles.follow(limits, { decimals: this.parts.decimals, suggested: this.suggested, sentence: sentence ?? "" });
     for (const dot of this.dots) {
       const truth = this.parts.truths[dot.position];
-      const verdict = verdictOf(this.parts.scores[dot.position], limits, this.parts.stopped[dot.position]);
+      const { scores, stopped, partly_out: out } = this.parts;
+      const verdict = verdictOf(scores[dot.position], limits, stopped[dot.position], out[dot.position]);
       const wrong = (truth === "good" && verdict === "reject") || (truth === "defect" && verdict === "accept");
       if (wrong !== dot.wrong) dot.element.classList.toggle("wrong", wrong);
       dot.wrong = wrong;

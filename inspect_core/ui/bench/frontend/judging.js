@@ -14,12 +14,13 @@ const canJudge = (...numbers) => numbers.every(Number.isFinite);
 
 /**
  * "accept" for score <= review, "review" for score <= reject, else "reject"; "unjudged" where a number is not finite.
- * stopped: Python's product check rejects the photo, whatever its score.
+ * stopped: Python's product check rejects the photo, whatever its score; partlyOut: it does not show all of the part,
+ * which is never accepted.
  */
-function verdictOf(score, limits, stopped = false) {
+function verdictOf(score, limits, stopped = false, partlyOut = false) {
   if (stopped) return "reject";
   if (!canJudge(score, limits.review, limits.reject)) return "unjudged";
-  if (score <= limits.review) return "accept";
+  if (score <= limits.review) return partlyOut ? "review" : "accept";
   return score <= limits.reject ? "review" : "reject";
 }
 

@@ -264,7 +264,7 @@ class Drawing {
         this.areas[i] = { ...this.areas[i], times: 100 / share };
         this.tell();
       });
-      label.append("limit there ", box, " % of the part's limit");
+      label.append("Limit here: ", box, " % of the part's limit");
       row.append(label);
     }
     const button = Object.assign(document.createElement("button"), { type: "button", textContent: "Remove" });
