@@ -178,7 +178,7 @@ def regions(pixel_map: np.ndarray, limit: float, *, area: int = 1) -> list[Regio
         Region(area=int(area), peak=float(peak), box=(int(x), int(y), int(x + width), int(y + height)))
         for (x, y, width, height, area), peak in zip(boxes[1:], peaks[1:], strict=True)
     ]
-    return sorted(found, key=lambda region: (-region.peak, -region.area, region.box))
+    return sorted(found, key=lambda region: (-region.peak, -region.area, *region.box))
 
 
 def _above(pixel_map: np.ndarray, limit: float) -> np.ndarray:

@@ -74,7 +74,7 @@ def test_a_folder_is_judged_and_shown(batch, workspace):
     app = batch()
     app.button(key="batch_start").click().run()
     app = finish(app)
-    assert [metric.value for metric in app.metric] == ["7", "2", "1", "1"]
+    assert [metric.value for metric in app.metric] == ["7", "2", "1", "0", "1"]
     (run,) = runs.all_runs()
     assert run.finished
     assert [row.verdict for row in read_table(run.table)].count("not judged") == 1

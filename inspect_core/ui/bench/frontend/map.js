@@ -47,7 +47,9 @@ function regionsAbove(map, limit, area) {
     }
     found.push(region);
   }
-  return found.sort((a, b) => b.peak - a.peak || b.area - a.area);
+  const left = (region) => region.box[0];
+  const top = (region) => region.box[1];
+  return found.sort((a, b) => b.peak - a.peak || b.area - a.area || left(a) - left(b) || top(a) - top(b));
 }
 
 /** The region of a map on a photo of another size, as judge.anomaly_map.scale_region: the covering whole-pixel box. */
