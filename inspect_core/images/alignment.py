@@ -114,6 +114,8 @@ class Alignment:
             f"The part was found on {self.seen - self.lost} of {self.seen} good photos. It is looked for within "
             f"{x.low:.0%} to {x.high:.0%} of the width, {y.low:.0%} to {y.high:.0%} of the height and "
             f"{angle.low:.1f}° to {angle.high:.1f}°.",
+            f"Its correlation with the reference must be {self.ranges['correlation'].low:.2f} or more, and "
+            f"{max(self.ranges['share'].low, 0):.0%} of its details must agree.",
             f"{self.always.mean():.0%} of the picture are inspected: what nearly all good photos show.",
         ]
         if self.turns:

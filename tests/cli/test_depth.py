@@ -1,6 +1,7 @@
 """12-bit photos from the folder to the line: taught, inspected and proved as one depth, and no other gets through."""
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,6 +38,8 @@ def test_from_the_folder_to_the_line(deep, tmp_path, capsys):
     assert (recipe.depth.bits, recipe.depth.is_full) == (12, False)
 
     photo = next((deep / "train").rglob("*.png"))
+    full = replace(recipe.depth, black=0, white=4095)
+    assert read(photo, full).digest != read(photo, recipe.depth).digest, "what is stored goes by this digest"
     assert 40 < read(photo, recipe.depth).pixels.mean() < 220
     assert main(["inspect", str(saved), str(photo), "--csv", str(table), "--device", "cpu"]) in (0, 1)
     row = next(csv.DictReader(table.open()))
