@@ -31,7 +31,7 @@ from inspect_core.runtime.graph import (
     cells_of,
     session_of,
 )
-from inspect_core.verdict import Limits, Region, Verdict, assemble, inspected, not_located
+from inspect_core.verdict import InView, Limits, Region, Verdict, assemble, inspected, not_located
 
 PARTS = {"guard": Guard, "kinds": DefectTypes, "alignment": Alignment}
 """What goes to the line beside the graph, by its name in recipe.json."""
@@ -94,9 +94,10 @@ class ExportedModel:
         def name_type(found: tuple[Region, ...]) -> tuple[str, float] | None:
             return types.name(placement.picture(image), found, self._embed, head[0][0])
 
+        view = InView.of(placement, self.map_size, self._areas)
         return assemble(
-            inspected(pixel_map[0], placement.empty(self.map_size), self._areas), self.limits, placement,
-            area=self.area, areas=self._areas, check=check, name_type=None if types is None else name_type,
+            inspected(pixel_map[0], view.left_out, self._areas), self.limits, placement,
+            area=self.area, view=view, check=check, name_type=None if types is None else name_type,
         )  # fmt: skip
 
     def _map_of_tiles(self, picture: np.ndarray, plan: TilePlan) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -127,16 +127,33 @@ def inspected(anomaly_map: np.ndarray, left_out: np.ndarray, areas: Areas | None
     return np.where(left_out, np.float32(0), weighted)
 
 
-def view_of(placement: Placement, size: tuple[int, int], areas: Areas | None, area: int) -> tuple[np.ndarray, bool]:
-    """(H, W) bool, what of a map is not inspected, and whether the part is partly out of view.
-
-    It is when as many pixels as reject a part are missing, and when fewer than these are left.
+@dataclass(frozen=True, eq=False)
+class InView:
+    """What of a part is judged on one photo: left_out: (H, W) bool, what of the map is not; missing: pixels that would
+    be, had the photo shown them; left: pixels that are.
     """
-    left_out, missing = placement.empty(size), placement.missing(size)
-    if areas is not None:
-        ignored = areas.weights(size) == 0
-        left_out, missing = left_out | ignored, missing & ~ignored
-    return left_out, bool(np.count_nonzero(missing) >= area or left_out.size - np.count_nonzero(left_out) < area)
+
+    left_out: np.ndarray
+    missing: int
+    left: int
+
+    @classmethod
+    def of(cls, placement: Placement, size: tuple[int, int], areas: Areas | None) -> Self:
+        """Of a photo, its map of `size` judged by areas."""
+        outside, known = placement.outside(size), placement.known(size)
+        if areas is not None:
+            known = known & (areas.weights(size) > 0)
+        left_out = outside | ~known
+        missing, left = np.count_nonzero(outside & known), left_out.size - np.count_nonzero(left_out)
+        return cls(left_out, int(missing), int(left))
+
+
+def is_partly_out(missing: Any, left: Any, area: int) -> Any:
+    """Whether parts are partly out of view: as many pixels as reject one are missing, or fewer than these are left.
+
+    missing, left: as InView says them, of one part or as arrays of several.
+    """
+    return (missing >= area) | (left < area)
 
 
 def assemble(
@@ -145,28 +162,28 @@ def assemble(
     placement: Placement,
     *,
     area: int = 1,
-    areas: Areas | None = None,
+    view: InView | None = None,
     check: ProductCheck | None = None,
     name_type: Callable[[tuple[Region, ...]], tuple[str, float] | None] | None = None,
 ) -> Verdict:
     """The one place where a verdict is made of its findings, for the page, the command line and the recipe.
 
-    anomaly_map: (H, W) float32, of the photo as placed, as `inspected` gives it under the areas; area: the smallest
-    that counts, in pixels of the map. name_type gives (type, probability) or None for the regions found, in pixels of
-    the picture; it is asked only for a part that is neither accepted nor stopped. Raises ValueError when the score is
-    not finite.
+    anomaly_map: (H, W) float32, of the photo as placed, as `inspected` gives it; area: the smallest that counts, in
+    pixels of the map; view: what of it is judged, None without areas. name_type gives (type, probability) or None for
+    the regions found, in pixels of the picture; it is asked only for a part that is neither accepted nor stopped.
+    Raises ValueError when the score is not finite.
     """
     size = anomaly_map.shape
-    left_out, partly_out = view_of(placement, size, areas, area)
+    view = view or InView.of(placement, size, None)
     score = float(image_score(anomaly_map, area=area))
     word, reason = limits.verdict(score), None
-    if word == "accept" and partly_out:
+    if word == "accept" and is_partly_out(view.missing, view.left, area):
         word, reason = "review", PARTLY_OUT
     found = regions(anomaly_map, limits.review, area=area)
     verdict = Verdict(
         score, word, anomaly_map, tuple(_in_photo(region, placement, size) for region in found), area,
         area_above(anomaly_map, limits.review), guard=check.sentence if check is not None else None, reason=reason,
-        placement=placement, left_out=left_out if left_out.any() else None,
+        placement=placement, left_out=view.left_out if view.left < view.left_out.size else None,
     )  # fmt: skip
     if check is not None and check.stops:
         return replace(verdict, verdict="reject", reason=OTHER_PRODUCT)

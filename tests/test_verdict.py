@@ -10,7 +10,7 @@ from inspect_core.images.areas import Area, Areas
 from inspect_core.images.located import Located
 from inspect_core.images.placement import Placement
 from inspect_core.judge.limits import count_parts
-from inspect_core.verdict import OTHER_PRODUCT, PARTLY_OUT, Limits, ProductCheck, Verdict, assemble, inspected, view_of
+from inspect_core.verdict import OTHER_PRODUCT, PARTLY_OUT, InView, Limits, ProductCheck, Verdict, assemble, inspected
 
 
 @pytest.mark.parametrize(
@@ -125,10 +125,11 @@ def outside(shift):
 def test_a_part_that_the_photo_does_not_show_is_never_accepted(shift, area, areas, word):
     """Unless what is missing is smaller than what counts, and enough is left to judge it by."""
     placement, limits = outside(shift), Limits(1.0, 2.0)
-    left_out, _ = view_of(placement, (64, 64), areas, area)
+    view = InView.of(placement, (64, 64), areas)
+    left_out = view.left_out
     calm = inspected(np.full((64, 64), 0.5, np.float32), left_out, areas)
-    found = assemble(calm, limits, placement, area=area, areas=areas)
+    found = assemble(calm, limits, placement, area=area, view=view)
     assert (found.verdict, found.reason) == (word, PARTLY_OUT if word == "review" else None)
     assert np.array_equal(found.not_inspected, left_out)
     bad = inspected(np.full((64, 64), 9.0, np.float32), left_out, areas)
-    assert assemble(bad, limits, placement, area=area, areas=areas).verdict != "accept"
+    assert assemble(bad, limits, placement, area=area, view=view).verdict != "accept"

@@ -38,19 +38,17 @@ class Placement:
         """A mask of the photo, (H, W) bool, as it lies on `picture`."""
         return mask if self.located is None else self.located.mask(mask, self.size)
 
-    def empty(self, size: tuple[int, int]) -> np.ndarray:
-        """(height, width) bool: pixels of a map of this size that are not inspected.
+    def outside(self, size: tuple[int, int]) -> np.ndarray:
+        """(height, width) bool: pixels of a map of this size that the photo does not show."""
+        return np.zeros(size, bool) if self.located is None else self.located.empty(size)
 
-        What the photo does not show, and what too few good photos show to know how it must look.
-        """
-        return np.zeros(size, bool) if self.located is None else self.located.empty(size) | ~self._known(size)
-
-    def missing(self, size: tuple[int, int]) -> np.ndarray:
-        """(height, width) bool: what would be inspected, had the photo shown it; the part lies partly outside."""
-        return np.zeros(size, bool) if self.located is None else self.located.empty(size) & self._known(size)
-
-    def _known(self, size: tuple[int, int]) -> np.ndarray:
+    def known(self, size: tuple[int, int]) -> np.ndarray:
+        """(height, width) bool: those that enough good photos show to know how they must look."""
         return np.ones(size, bool) if self.alignment is None else self.alignment.known(size)
+
+    def empty(self, size: tuple[int, int]) -> np.ndarray:
+        """(height, width) bool: pixels of a map of this size that are not inspected: outside, or not known."""
+        return self.outside(size) | ~self.known(size)
 
     def over_photo(self, values: np.ndarray) -> np.ndarray:
         """Values of a map, (h, w) float32, over the photo as taken, at the size of the map; 0 where they end."""

@@ -54,7 +54,7 @@ class Processes:
                     if number is None:
                         break
                     done.put((number, process.ask(task, contents, payload)))
-            except Exception as error:
+            except Exception as error:  # raised in the thread that waits for results, whatever it is
                 done.put((None, error))
             done.put((None, None))
 

@@ -19,7 +19,7 @@ from inspect_core.judge.local_scale import GoodMaps, LocalScale, joined
 from inspect_core.package.fields import LARGEST
 from inspect_core.study.blocks import Blocks
 from inspect_core.study.scored_photo import ScoredPhoto
-from inspect_core.verdict import Limits, inspected, view_of
+from inspect_core.verdict import InView, Limits, inspected, is_partly_out
 from inspect_core.view import View
 
 BLOCK_PIXELS = 1 << 21
@@ -48,7 +48,7 @@ class ScoredPhotos:
         self.live[AREA] = default_area(size) if area is None else area
         self.photos: tuple[ScoredPhoto, ...] = ()
         self.areas = areas
-        self._partly_out: dict[int, np.ndarray] = {}
+        self._in_view: np.ndarray | None = None
         self._empty = np.zeros(0, object)
         self._first = np.cumsum([0, *(len(view.stops) for view in self.views)])
         self._blocks, self._rows = Blocks((int(self._first[-1]), *grid)), np.zeros(0, int)
@@ -78,7 +78,7 @@ class ScoredPhotos:
         if not (np.abs(block) <= LARGEST).all():
             raise ValueError(f"{photo.name} has no finite score; look at the photo, or teach again")
         more = copy.copy(self)
-        more._scales, more._rankings, more._partly_out = {}, OrderedDict(), {}
+        more._scales, more._rankings, more._in_view = {}, OrderedDict(), None
         more.photos, more._rows = (*self.photos, photo), np.append(self._rows, self._blocks.append(block))
         empty = photo.placed.empty(self.size)
         more._empty = np.append(self._empty, None)
@@ -88,15 +88,15 @@ class ScoredPhotos:
     def with_areas(self, areas: Areas | None) -> "ScoredPhotos":
         """These judged by areas."""
         other = copy.copy(self)
-        other.areas, other._rankings, other._partly_out = areas, OrderedDict(), {}
+        other.areas, other._rankings, other._in_view = areas, OrderedDict(), None
         return other
 
     def partly_out(self, area: int) -> np.ndarray:
         """(photos,) bool: those whose part is partly out of view, as a verdict says it at this smallest area."""
-        if area not in self._partly_out:
-            views = (view_of(photo.placed, self.size, self.areas, area) for photo in self.photos)
-            self._partly_out[area] = np.array([partly for _, partly in views], bool)
-        return self._partly_out[area]
+        if self._in_view is None:  # counted once for all areas: a move of the area only compares
+            views = [InView.of(photo.placed, self.size, self.areas) for photo in self.photos]
+            self._in_view = np.array([(view.missing, view.left) for view in views], int).reshape(-1, 2)
+        return is_partly_out(*self._in_view.T, area)
 
     def stops(self, name: str) -> tuple[int, ...]:
         """The values of a live parameter at which errors are kept, ascending. Raises ValueError for another name."""

@@ -21,7 +21,7 @@ from inspect_core.plots.svg import svg
 from inspect_core.plots.theme import LIGHT
 from inspect_core.tuning.comparison import Comparison, Estimate, Row
 from inspect_core.tuning.order import Order
-from inspect_core.verdict import Verdict, assemble
+from inspect_core.verdict import InView, Verdict, assemble
 
 CSV_BEGINS = "detector,title,chosen,"
 HTML_BEGINS = "<!doctype html>\n<!-- Detectors compared by Loupe -->\n"
@@ -164,7 +164,8 @@ def side_by_side(comparison: Comparison, position: int) -> list[Seen]:
         if row.limits is None:
             continue
         good, errors = row.scored.good_and_defect()[0], row.scored.grid_errors()
-        verdict = assemble(row.scored.map(position), row.limits, photo.placed, area=row.scored.live["area"])
+        view = InView.of(photo.placed, row.scored.size, row.scored.areas)
+        verdict = assemble(row.scored.map(position), row.limits, photo.placed, area=row.scored.live["area"], view=view)
         calm = min(float(np.median(errors[good] if good.any() else errors)), row.limits.review)
         found.append(Seen(row, verdict, heatmap.overlay(pixels, verdict.photo_map, row.limits.review, calm=calm)))
     return found

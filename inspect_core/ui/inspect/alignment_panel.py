@@ -56,4 +56,5 @@ def _in_words(located: Located) -> str:
         f"In this photo the part is shifted by {x:+.1%} of the width and {y:+.1%} of the height, turned by "
         f"{located.angle:+.1f}°{size}; it agrees with the reference with a correlation of {located.correlation:.2f}. "
         "It is shown as it lies over the reference."
+        + (" Turned otherwise it looks the same, so that its turn may be another." if located.ambiguous else "")
     )

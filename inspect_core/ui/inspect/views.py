@@ -12,7 +12,7 @@ from inspect_core.ui.defect_types import naming
 from inspect_core.ui.inspect.live_parameters import describe
 from inspect_core.ui.inspect.previews import Run
 from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.verdict import Limits, Verdict, assemble
+from inspect_core.verdict import InView, Limits, Verdict, assemble
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +90,10 @@ def verdict_of(
     ImageError for a photo that went just now.
     """
     named = taught.defect_types is not None and not preview and not gone
+    scored, placement = taught.scored, taught.scored.photos[position].placed
     return assemble(
-        view.pixel_map, view.limits, taught.scored.photos[position].placed,
-        area=view.area, areas=taught.scored.areas,
+        view.pixel_map, view.limits, placement,
+        area=view.area, view=InView.of(placement, scored.size, scored.areas),
         check=taught.product_check(position, guard, ask=not gone),
         name_type=partial(naming.name_type, taught, position) if named else None,
     )  # fmt: skip

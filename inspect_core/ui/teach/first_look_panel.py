@@ -152,7 +152,8 @@ def _cell(seen: Seen, key: str, *, is_out: bool) -> None:
         st.caption(f":material/broken_image: {shell.plain(error)}")
     st.session_state[box] = is_out
     st.checkbox("Leave out", key=box, on_change=_leave, args=(key, sample.name, box))
-    sentences = [finding.sentence for finding in seen.findings] or [f"Scores {seen.unlike:.2f} times the median."]
+    least = f"Scores {seen.unlike:.2f} times the median of the good photos, at its strangest area."
+    sentences = [finding.sentence for finding in seen.findings] or [least]
     st.caption(f"**{shell.plain(sample.name)}**  \n{shell.plain(' '.join(sentences))}")
 
 
