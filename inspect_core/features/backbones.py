@@ -23,6 +23,9 @@ from inspect_core.features.tapped_network import TappedNetwork, check_taps, leve
 from inspect_core.features.torch_network import TorchNetwork
 from inspect_core.features.weights import WeightsFile, find_weights, needed_weights, read_weights
 from inspect_core.runtime import workspace
+from inspect_core.runtime.threads import one_for_sums
+
+one_for_sums()
 
 GPU_BATCH = 8
 STRIDE = 32

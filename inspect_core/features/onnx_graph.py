@@ -20,6 +20,7 @@ import torch
 from inspect_core.features.tapped_network import TappedNetwork
 from inspect_core.runtime import workspace
 from inspect_core.runtime.graph import REFUSALS, session_of
+from inspect_core.runtime.threads import cores
 from inspect_core.runtime.unfinished import replacing
 
 GRAPHS_KEPT = 16
@@ -35,7 +36,7 @@ class OnnxGraph:
     """
 
     def __init__(self, content: bytes) -> None:
-        self._session = session_of(content, threads=torch.get_num_threads())
+        self._session = session_of(content, threads=cores())
 
     @property
     def shapes(self) -> list[tuple[int, ...]]:
