@@ -66,8 +66,11 @@ def test_streamlit_stays_in_its_folders() -> None:
 
 @pytest.mark.parametrize(
     ("forbidden", "rooms"),
-    [("torch", BELOW_THE_LINE), ("streamlit", set(ROOMS) - {"ui"})],
-    ids=["torch below the line", "streamlit below ui"],
+    [
+        pytest.param("torch", BELOW_THE_LINE, id="torch below the line"),
+        pytest.param("sklearn", {"verdict", "judge"}, id="scikit-learn in a verdict"),
+        pytest.param("streamlit", set(ROOMS) - {"ui"}, id="streamlit below ui", marks=pytest.mark.slow),
+    ],
 )
 def test_a_fresh_process_does_not_load(forbidden: str, rooms: set[str]) -> None:
     names = [name for name, _ in modules() if name.split(".")[0] in rooms - {"__main__"} and name not in TRAINING]
@@ -85,6 +88,6 @@ def test_nothing_of_ours_begins_a_store_of_telemetry(tmp_path: Path) -> None:
     """ONNX Runtime does on import, in the user's home, unless it is told not to before."""
     environment = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
     environment.pop("ORT_DISABLE_TELEMETRY", None)
-    code = "import inspect_core.features.onnx_graph"
+    code = "import inspect_core.runtime.graph"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True)
     assert [path for path in tmp_path.rglob("*onnxruntime*")] == []

@@ -29,10 +29,9 @@ def deep(product, tmp_path_factory):
     return folder
 
 
-def test_from_the_folder_to_the_line(deep, tmp_path, capsys):
+def test_from_the_folder_to_the_line(teach, deep, tmp_path, capsys):
     saved, line, table = tmp_path / "r.zip", tmp_path / "line.zip", tmp_path / "verdicts.csv"
-    quick = ["--size", "128", "--grid", "16", "--k", "8", "--device", "cpu", "--guard", "off", "--window", "learned"]
-    assert main(["fit", str(deep), "--out", str(saved), *quick]) == 0
+    assert teach("fit", "--out", saved, "--guard", "off", "--window", "learned", photos=deep) == 0
     assert "The photos have 12 bits, right-aligned in 16" in capsys.readouterr().out
     recipe = load(saved)
     assert (recipe.depth.bits, recipe.depth.is_full) == (12, False)

@@ -1,6 +1,5 @@
 import pytest
 
-from inspect_core.cli.commands import main
 from inspect_core.images.folders import scan
 from inspect_core.records.recipe_file import load
 
@@ -32,17 +31,16 @@ def test_a_name_that_is_no_good_photo_is_refused(teach, tmp_path, capsys, name):
     assert "no good photo has this name" in capsys.readouterr().err
 
 
-def test_a_list_is_fitted_as_its_folder_is(product, tmp_path, capsys):
+def test_a_list_is_fitted_as_its_folder_is(teach, product, tmp_path, capsys):
     table = product / "labels.csv"
     rows = [f"{path.name},{path.parent.name}\n" for path in sorted(product.glob("t*/*/*.jpg"))]
     table.write_text("file,label\n" + "".join(rows))
     try:
-        command = ["fit", str(table), "--size", "128", "--grid", "16", "--k", "8", "--device", "cpu", "--out"]
-        assert main([*command, str(tmp_path / "r")]) == 0
+        assert teach("fit", "--out", tmp_path / "r", photos=table) == 0
         assert "18 " in capsys.readouterr().out
         recipe = load(tmp_path / "r")
         assert recipe.product == "labels"
         assert recipe.provenance.photos == str(product)
-        assert main([*command, str(product / "r")]) == 2
+        assert teach("fit", "--out", product / "r", photos=table) == 2
     finally:
         table.unlink()

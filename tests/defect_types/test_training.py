@@ -1,11 +1,7 @@
-from functools import partial
-
 import numpy as np
 import pytest
 
 from inspect_core.classify import net_training
-from inspect_core.classify.kernel_density import fit_kdf
-from inspect_core.defect_types import training
 from inspect_core.defect_types.classifier import least_limit
 from inspect_core.defect_types.training import FOREST, NETWORK, fit, suggested_limit
 from inspect_core.judge.metrics import accuracy
@@ -14,8 +10,7 @@ CENTRES = {"dent": 0.0, "scratch": 3.0, "stain": -3.0}
 
 
 @pytest.fixture(autouse=True)
-def few_trees_and_epochs(monkeypatch):
-    monkeypatch.setitem(training.FITS, FOREST, partial(fit_kdf, trees=40))
+def few_epochs(monkeypatch):
     monkeypatch.setattr(net_training, "LARGEST_EPOCHS", 40)
     monkeypatch.setattr(net_training, "_LEARNING_RATE", 5e-3)
 

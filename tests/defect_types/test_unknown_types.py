@@ -1,17 +1,8 @@
-from functools import partial
-
 import numpy as np
 import pytest
 
-from inspect_core.classify.kernel_density import fit_kdf
-from inspect_core.defect_types import training
-from inspect_core.defect_types.training import FOREST, fit
+from inspect_core.defect_types.training import fit
 from inspect_core.defect_types.unknown_types import confidence_away, leave_types_out
-
-
-@pytest.fixture(autouse=True)
-def few_trees(monkeypatch):
-    monkeypatch.setitem(training.FITS, FOREST, partial(fit_kdf, trees=40))
 
 
 def clusters(count: int) -> tuple[np.ndarray, list[str]]:
