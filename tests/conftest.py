@@ -1,10 +1,12 @@
 """Shared by all tests: a recipe without a network, a workspace of its own for every test, and which tests are slow."""
 
 import functools
+import itertools
 import os
 import shutil
 import stat
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +22,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+@pytest.fixture(scope="session")
+def workspaces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Fresh folders. That of `mktemp` looks at all that were made before: 3,000 tests would wait for it."""
+    above = tmp_path_factory.mktemp("workspaces")
+    return (above / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def workspace(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path_factory.mktemp("workspace")
+def workspace(workspaces: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = next(workspaces)
+    folder.mkdir()
     monkeypatch.setenv("LOUPE_WORKSPACE", str(folder))
     return folder
 

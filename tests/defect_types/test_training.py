@@ -21,7 +21,7 @@ def examples(count: int, seed: int = 0) -> tuple[np.ndarray, list[str]]:
     return np.concatenate(points).astype(np.float32), [kind for kind in CENTRES for _ in range(count)]
 
 
-@pytest.mark.parametrize("parent", [FOREST, NETWORK])
+@pytest.mark.parametrize("parent", [FOREST, pytest.param(NETWORK, marks=pytest.mark.slow)])
 def test_examples_are_judged_by_models_that_had_not_seen_them(parent):
     points, labels = examples(12)
     shuffled = np.random.default_rng(5).permutation(labels).tolist()
@@ -30,6 +30,7 @@ def test_examples_are_judged_by_models_that_had_not_seen_them(parent):
     assert accuracy(guessed.kernel(), guessed.y) < 0.6
 
 
+@pytest.mark.slow
 def test_only_judged_examples_are_counted_but_all_are_learned():
     points, labels = examples(8)
     judged = [i % 2 == 0 for i in range(len(labels))]
@@ -57,6 +58,7 @@ def test_the_suggested_limit_keeps_nine_right_names_of_ten_above_the_prior():
     assert suggested_limit(np.c_[unsure, 1 - unsure], y, prior) == least_limit(prior) == 0.75
 
 
+@pytest.mark.slow
 def test_the_network_learns_with_its_output_layer():
     """On wide embeddings the hidden units alone hardly part the kinds."""
     assert fit(*examples(4), parent=NETWORK).defect_types.classifier.parent.with_output
