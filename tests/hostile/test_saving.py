@@ -238,6 +238,7 @@ def _remove(place: Path) -> None:
     place.rmdir() if place.is_dir() else place.unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
 def test_killed_while_unpacking_the_copy_goes_at_the_next_start(tmp_path, workspace, tree):
     packed, step = zip_of(photos_of(tmp_path / "photos"), tmp_path / "x.zip"), 0
