@@ -1,5 +1,6 @@
 """A recipe that the command line fitted to the small product."""
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,12 @@ def teach(product: Path, backbone) -> Callable[..., int]:
     """teach(verb, *arguments) runs a verb that teaches the small product, or `photos`, quickly; the exit code."""
     quick = ["--size", "128", "--grid", "16", "--k", "8", "--device", "cpu"]
     return lambda verb, *arguments, photos=product: main([verb, str(photos), *quick, *map(str, arguments)])
+
+
+@pytest.fixture(scope="session")
+def fit(teach: Callable[..., int]) -> Callable[..., int]:
+    """As `teach` with the verb fit, one detector and no product check: for tests of all the rest."""
+    return functools.partial(teach, "fit", "--detector", "mahalanobis", "--guard", "off", "--out")
 
 
 @pytest.fixture(scope="session")
