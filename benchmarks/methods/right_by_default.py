@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.measure import RESULTS, write
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan, split
-from inspect_core.judge.limits import DEFAULT_OVERKILL, limit_for_overkill, limits_from_good, overkill_at
+from inspect_core.judge.limits import DEFAULT_OVERKILL, limit_for_overkill, overkill_at
 from inspect_core.judge.metrics import aupro, auroc
 from inspect_core.methods.table import methods_of
 from inspect_core.study.evaluation import truth_masks
@@ -63,8 +63,8 @@ def _scored(study: Study, shown: list, views: list[View], looks: list[int], sett
 
 def _new(scored: ScoredPhotos) -> dict:
     setting = scored.calibration_scores()
-    limits = Limits(*limits_from_good(setting))
-    stated = overkill_at(limits.review, setting)
+    limits, ceiling = scored.default_limits(), scored.ceiling()
+    stated = overkill_at(limits.review, setting, ceiling=ceiling)
     return _figures(scored, scored.live["area"], limits) | {"stated_in_100": [stated.expected, stated.low, stated.high]}
 
 

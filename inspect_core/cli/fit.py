@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
         log.append_all([] if entry is None else [entry])
     band = "" if limits.review == limits.reject else f", review from {limits.review:.4g}"
     say(f"Limit {limits.reject:.4g}{band}. {in_parts_of(study.results, study.scores(), limits)}")
-    say(promise(study.results, limits, study.calibration_scores()))
+    say(promise(study.results, limits, study.calibration_scores(), ceiling=study.results.ceiling()))
     say(f"Saved {options.out} (recipe {recipe.digest:.12}).")
     return ACCEPTED
 

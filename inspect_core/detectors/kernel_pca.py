@@ -70,6 +70,12 @@ class KernelPCA:
             _require_count(q)
         return self._scores(z, [min(int(q), self.rank) for q in qs])
 
+    def ceiling(self, q: int) -> float:
+        """What p ends at under a Gaussian kernel: that of a patch far from every training sample."""
+        grand_mean = self.row_mean.mean()
+        components = (grand_mean - self.row_mean) @ self.alpha[:, : min(q, self.rank)]
+        return float(2 + grand_mean - components.square().sum())
+
     def arrays(self) -> dict[str, Tensor]:
         """x (n, d), alpha (n, rank), row_mean (n,), eigenvalues (rank,), all float64."""
         return {"x": self.x, "alpha": self.alpha, "row_mean": self.row_mean, "eigenvalues": self.eigenvalues}

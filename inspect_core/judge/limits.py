@@ -18,6 +18,8 @@ from inspect_core.judge.checks import as_finite, as_finite_number, as_scores
 
 DEFAULT_OVERKILL = 0.01
 DEFAULT_REVIEW = 0.05
+NEAREST = 1e-6
+"""How near a score comes to its ceiling, as a share of it."""
 FEW_SCORES = 20
 """With fewer good scores than this no limit for rejection lies below the largest of them."""
 DRAWS = 2000
@@ -26,14 +28,20 @@ MOST_DRAWN = 500
 
 
 def limits_from_good(
-    good_scores: ArrayLike, *, review: float = DEFAULT_REVIEW, reject: float = DEFAULT_OVERKILL
+    good_scores: ArrayLike,
+    *,
+    review: float = DEFAULT_REVIEW,
+    reject: float = DEFAULT_OVERKILL,
+    ceiling: float | None = None,
 ) -> tuple[float, float]:
     """Limits (review, reject) that the shares `review` and `reject` of good parts exceed, from a fitted upper tail.
 
     good_scores: (n,) finite, of parts that the detector was not fitted to. The tail is Gumbel's, fitted by moments:
-    scale b = sd sqrt(6) / pi, location a = mean - 0.5772 b, limit a - b ln(-ln(1 - share)). `overkill_at` says what to
-    expect of it. With fewer than FEW_SCORES the limit for rejection is at least the largest score. When all scores are
-    equal, or there is only one, both limits are that score, with a warning.
+    scale b = sd sqrt(6) / pi, location a = mean - 0.5772 b, limit a - b ln(-ln(1 - share)). ceiling: what no score s
+    exceeds, c > 0; the tail is then that of -ln(1 - s / c), since one without an end would lie above all that can be
+    found. `overkill_at` says what to expect of the limits.
+    With fewer than FEW_SCORES the limit for rejection is at least the largest score. When all scores are equal, or
+    there is only one, both limits are that score, with a warning.
     Raises ValueError as `limit_for_overkill`, and unless 0 < reject <= review < 1.
     """
     if not 0 < reject <= review < 1:
@@ -41,10 +49,12 @@ def limits_from_good(
             f"review is {review}, reject {reject}; give shares of good parts with 0 < reject <= review < 1"
         )
     scores = _good(good_scores)
-    location, scale = _gumbel(scores)
+    location, scale = _gumbel(_endless(scores, ceiling))
     if scale == 0:
         _warn_equal(scores)
-    to_review, to_reject = (location - scale * math.log(-math.log1p(-fraction)) for fraction in (review, reject))
+    to_review, to_reject = (
+        _below(location - scale * math.log(-math.log1p(-fraction)), ceiling) for fraction in (review, reject)
+    )
     return to_review, max(to_reject, float(scores.max())) if scores.size < FEW_SCORES else to_reject
 
 
@@ -63,12 +73,14 @@ def overkill_at(
     good_scores: ArrayLike,
     *,
     groups: Sequence[str] | None = None,
+    ceiling: float | None = None,
     of: int = 100,
     confidence: float = 0.95,
 ) -> Overkill:
     """What the limit will do to the next `of` good parts, judged by good scores, which may be those that set it.
 
-    good_scores: (n,) finite; groups: the group of each, whose photos then count as one part together. expected: the
+    good_scores: (n,) finite; groups: the group of each, whose photos then count as one part together. ceiling:
+    as for `limits_from_good`. expected: the
     mean over what the fitted Gumbel tail could be, given so few scores; at the 5 % point of 12 scores it is 8 of 100.
     low and high hold the number at least as often as `confidence` says, by the scores above the limit alone: they
     invert the beta-binomial as Clopper and Pearson invert the binomial. An interval from the fitted tail would miss
@@ -87,8 +99,9 @@ def overkill_at(
     above, tail = share * parts, (1 - confidence) / 2
     low = 0 if above == 0 else _betabinom_point(tail, of, above, parts - above + 1)
     high = of if above == parts else _betabinom_point(1 - tail, of, above + 1, parts - above)
-    location, scale = _gumbel(scores)
+    location, scale = _gumbel(_endless(scores, ceiling))
     if scale > 0:
+        limit = float(_endless(np.array(limit), ceiling))
         locations, scales = _refitted(min(parts, MOST_DRAWN))
         share = float(-np.expm1(-np.exp(-(locations + scales * (limit - location) / scale))).mean())
     return Overkill(of * share, low, high, of)
@@ -104,6 +117,16 @@ def _betabinom_point(share: float, of: int, a: float, b: float) -> int:
     from scipy.stats import betabinom  # takes half a second, which no worker and no verdict needs
 
     return int(betabinom.ppf(share, of, a, b))
+
+
+def _endless(scores: np.ndarray, ceiling: float | None) -> np.ndarray:
+    """Scores that may grow without end, of those that end at a ceiling; as they are without one."""
+    return scores if ceiling is None else -np.log(np.maximum(1 - scores / ceiling, NEAREST))
+
+
+def _below(value: float, ceiling: float | None) -> float:
+    """The inverse of `_endless`."""
+    return value if ceiling is None else -ceiling * math.expm1(-value)
 
 
 def _gumbel(scores: np.ndarray) -> tuple[float, float]:

@@ -72,7 +72,7 @@ METHOD = Method(
         "eigenvalues": arrays.floats("r", 0),
     },
     fields={"sigma": fields.WIDTH, "q": fields.whole(0)},
-    saturates=True,
+    ceiling=lambda detector, q: detector.ceiling(q),
     live="q",
     score=_score,
     sweep=lambda detector, patches, stops: detector.sweep(patches, stops),

@@ -117,8 +117,9 @@ class Method:
     title and when: the words of the Teach page; reference: the paper; rank: place in the table; offered: whether the
     Teach page offers it, the others are there to be compared with; defaults: parameters of the fit.
     taps: the preset of taps it works best on, where a backbone has several; project(d, seed, parameters): the columns
-    applied to the joined channels; pool: side of the neighbourhood averaged before; saturates: whether strange patches
-    reach an upper bound of the score, so that its local scale is the same at every place; costs: what a fit takes
+    applied to the joined channels; pool: side of the neighbourhood averaged before; ceiling(detector, value): the score
+    that strange patches reach and none exceeds at a live value, so that its local scale is the same at every place,
+    None for a method without one; costs: what a fit takes
     beyond the backbone; graph(detector, columns, value): what an exported graph applies to the joined channels, and to
     the result, at one live value (`methods.graphs`).
     A fit is begin(patches, columns, seed, parameters), the statistics of no photo; see(statistics, features (n, h, w,
@@ -152,7 +153,7 @@ class Method:
     fields: Mapping[str, Rule] = field(default_factory=dict)
     taps: str = "outputs"
     pool: int = 3
-    saturates: bool = False
+    ceiling: Callable[[Any, int], float] | None = None
     offered: bool = True
     live: str | None = None
     score: Callable[[Any, Tensor, int | None], Tensor] = lambda detector, patches, value: detector.score(patches)

@@ -82,10 +82,11 @@ def evaluate_photos(scored: ScoredPhotos, limits: Limits, masks: list[np.ndarray
         )
 
 
-def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray) -> str:
+def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *, ceiling: float | None = None) -> str:
     """How many of the next 100 good parts the limits will stop, and what too few good photos cannot promise.
 
-    setting_scores: of the photos that set limits, as `calibration_scores` gives them; "" without any.
+    setting_scores: of the photos that set limits, as `calibration_scores` gives them, and ceiling as `ceiling` does; ""
+    without any.
     """
     setters = [photo for photo, sets in zip(scored.photos, scored.setters(), strict=True) if sets]
     if not setters:
@@ -94,7 +95,7 @@ def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray) ->
     chosen = {"above the review limit": limits.review, "rejected": limits.reject}
     if limits.review == limits.reject:
         del chosen["above the review limit"]
-    found = {word: overkill_at(limit, setting_scores, groups=groups) for word, limit in chosen.items()}
+    found = {word: overkill_at(limit, setting_scores, groups=groups, ceiling=ceiling) for word, limit in chosen.items()}
     words = ", ".join(f"{one.expected:.0f} {word} ({one.low} to {one.high})" for word, one in found.items())
     sentence = f"Of the next 100 good parts, expect {words}; intervals at 95 %."
     if (count := len(set(groups))) >= STEADY:

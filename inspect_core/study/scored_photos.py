@@ -165,7 +165,13 @@ class ScoredPhotos:
         good = self.calibration_scores(**live)
         if not len(good):
             raise ValueError("no good photo was kept to set the limit; keep some when teaching, then teach again")
-        return Limits(*limits_from_good(good))
+        return Limits(*limits_from_good(good, ceiling=self.ceiling(**live)))
+
+    def ceiling(self, **live: int) -> float | None:
+        """What no score exceeds: that of a single method that has one; None under areas, whose weights move it."""
+        if len(self.views) > 1 or self.areas is not None or (of_method := self.views[0].row.ceiling) is None:
+            return None
+        return of_method(self.views[0].detector, self._chosen(live)[0][0])
 
     def setters(self) -> np.ndarray:
         """(photos,) bool: the good photos that set limits, the calibrate photos or else the judge photos."""
@@ -180,7 +186,7 @@ class ScoredPhotos:
             return own.scales.get(stop)
         if (view, stop) not in self._scales:
             good = GoodMaps.of(self._errors(self.setters(), view, stop))
-            self._scales[view, stop] = good.finish(self.size, uniform=self.views[view].row.saturates)
+            self._scales[view, stop] = good.finish(self.size, uniform=self.views[view].row.ceiling is not None)
         return self._scales[view, stop]
 
     def scales(self, view: int, stops: Iterable[int]) -> dict[int, LocalScale]:
@@ -228,7 +234,7 @@ class ScoredPhotos:
         for group in dict.fromkeys(groups):
             here = groups == group
             scales = [
-                maps.without(own[here]).finish(self.size, uniform=view.row.saturates)
+                maps.without(own[here]).finish(self.size, uniform=view.row.ceiling is not None)
                 for view, maps, own in zip(self.views, good, errors, strict=True)
             ]
             found[here] = joined([own[here] for own in errors], scales)

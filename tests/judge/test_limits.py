@@ -183,6 +183,21 @@ def test_limits_from_good_are_points_of_the_gumbel_tail_with_their_moments():
     assert limits_from_good(scores, review=0.2, reject=0.1) == pytest.approx((tail.ppf(0.8), tail.ppf(0.9)))
 
 
+@pytest.mark.parametrize("ceiling", [1.0, 0.3])
+def test_limits_of_scores_that_end_stay_below_the_end_and_hold_what_they_state(ceiling):
+    """Scores whose -ln(1 - s / c) is Gumbel's; the tail without an end lies above all that can be found."""
+    rng, true = np.random.default_rng(0), []
+    drawn = -ceiling * np.expm1(-(3 + rng.gumbel(size=(400, 60))))
+    for scores in drawn:
+        review, reject = limits_from_good(scores, ceiling=ceiling)
+        assert review < reject < ceiling
+        true.append(100 * (drawn > review).mean())
+    stated = [overkill_at(limits_from_good(s, ceiling=ceiling)[0], s, ceiling=ceiling).expected for s in drawn[:20]]
+    assert np.mean(true) == pytest.approx(np.mean(stated), abs=1)
+    assert np.mean([limits_from_good(scores)[0] for scores in drawn]) > ceiling
+    assert limits_from_good([0.5 * ceiling, ceiling], ceiling=ceiling)[0] <= ceiling
+
+
 @given(
     st.lists(st.floats(-1e3, 1e3, width=32), min_size=2, max_size=40, unique=True), st.floats(0.5, 4), st.floats(-9, 9)
 )

@@ -133,6 +133,16 @@ def test_a_sweep_scores_as_each_stop_by_itself(name, method):
 
 
 @every_method
+def test_no_patch_scores_above_a_ceiling_and_strange_ones_reach_it(name, method):
+    detector, features = fitted(method)
+    for value in stops_up_to(method.top(detector))[::7] if method.ceiling is not None else ():
+        ceiling = method.ceiling(detector, value)
+        assert float(method.score(detector, features[:3], value).max()) < ceiling
+        strange = method.score(detector, 1e3 * torch.ones_like(features[:1]), value)
+        torch.testing.assert_close(strange, torch.full_like(strange, ceiling))
+
+
+@every_method
 def test_saved_and_loaded_scores_are_equal_to_the_bit(name, method):
     detector, features = fitted(method)
     arrays = safetensors.torch.load(safetensors.torch.save({n: a.contiguous() for n, a in detector.arrays().items()}))

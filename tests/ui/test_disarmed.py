@@ -51,7 +51,7 @@ OURS = {
     },
     "inspect/limit_advice": {"in_parts(found.counts)"},
     "inspect/panels": {
-        "promise(taught.scored, view.limits, view.setting_scores)", "run.done", "taught.choice",
+        "promise(taught.scored, view.limits, view.setting_scores, ceiling=view.ceiling)", "run.done", "taught.choice",
         "taught.suggestion.basis", "view.row.title", "words.get",
     },
     "inspect/saving": {"saved.digest[:8]"},

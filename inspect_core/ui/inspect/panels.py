@@ -134,7 +134,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
             return
     with below:
         if run is None:
-            st.caption(promise(taught.scored, view.limits, view.setting_scores))
+            st.caption(promise(taught.scored, view.limits, view.setting_scores, ceiling=view.ceiling))
             limit_advice.from_known_defects(taught, view)
             parameter_buttons(taught, busy=busy)
             each_view(taught, position, settings.live, pixels)

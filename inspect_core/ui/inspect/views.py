@@ -21,7 +21,8 @@ class Drawn:
 
     limits: in force on the bench; suggested: the default ones; setting_scores: of the good photos that set limits;
     calm: where colour begins; sentence: the limits in parts; area: the smallest that counts, in pixels of the map;
-    note: what the engineer must know of this view, or None.
+    ceiling: what no score exceeds, None where nothing ends them; note: what the engineer must know of this view, or
+    None.
     """
 
     scores: np.ndarray
@@ -32,6 +33,7 @@ class Drawn:
     sentence: str
     setting_scores: np.ndarray
     area: int
+    ceiling: float | None = None
     note: str | None = None
 
 
@@ -42,7 +44,17 @@ def of_model(taught: TaughtPart, position: int, live: dict[str, int], limits: Li
     pixel_map = taught.scored.map(position, **live)
     sentence = in_parts_of(taught.scored, scores, limits)
     setting = taught.scored.calibration_scores(**live)
-    return Drawn(scores, pixel_map, limits, suggested, taught.calm(live), sentence, setting, live[AREA])
+    return Drawn(
+        scores,
+        pixel_map,
+        limits,
+        suggested,
+        taught.calm(live),
+        sentence,
+        setting,
+        live[AREA],
+        taught.scored.ceiling(**live),
+    )
 
 
 def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Drawn:
@@ -65,6 +77,7 @@ def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Dra
         scaled = Drawn(
             scores, pixel_map, _scaled(model.limits, fraction), _scaled(model.suggested, fraction),
             model.calm * fraction, model.sentence, model.setting_scores * fraction, model.area,
+            None if model.ceiling is None else model.ceiling * fraction,
         )  # fmt: skip
         return replace(scaled, note=f"Preview of {what}, not applied. Gallery and counts will follow.")
     scores = run.scores(run.live)
@@ -77,7 +90,18 @@ def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Dra
     setting = run.scored.calibration_scores(**run.live)
     aside = "" if taught.study.split.calibrate else " No good photo was kept aside, so its limits are optimistic."
     note = f"Preview of {what}, not applied.{aside}"
-    return Drawn(scores, pixel_map, limits, suggested, calm, sentence, setting, run.live[AREA], note)
+    return Drawn(
+        scores,
+        pixel_map,
+        limits,
+        suggested,
+        calm,
+        sentence,
+        setting,
+        run.live[AREA],
+        run.scored.ceiling(**run.live),
+        note,
+    )
 
 
 def verdict_of(
