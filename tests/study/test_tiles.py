@@ -179,7 +179,7 @@ def test_defects_of_the_trial_are_as_large_as_in_a_photo_of_one_tile(study):
 
 
 @pytest.mark.slow
-def test_the_command_line_gives_what_the_study_gives(product, tmp_path, workspace):
+def test_the_command_line_gives_what_the_study_gives(product, tmp_path, kept_graphs):
     out = tmp_path / "recipe"
     arguments = ["--detector", "mahalanobis", "--k", "8", "--size", "128", "--tiles", "16", "--seed", "0"]
     assert main(["fit", str(product), "--out", str(out), *arguments, "--guard", "off"]) == 0
