@@ -8,7 +8,7 @@ from inspect_core.defect_types.training import FOREST, NETWORK
 from inspect_core.images.samples import counted
 from inspect_core.judge.metrics import accuracy, expected_calibration_error, reliability_curve
 from inspect_core.plots import defect_types
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import shelf, shell
 from inspect_core.ui.defect_types import naming, training
 from inspect_core.ui.defect_types.training import Taught
 from inspect_core.ui.explore import panels
@@ -22,7 +22,7 @@ LIMIT_WIDTH, CONFUSION_WIDTH, CURVE_WIDTH = 400, 540, 470
 NO_BAR = {"displayModeBar": False}
 
 
-@taught_part.redrawn
+@shelf.redrawn
 def results(taught: TaughtPart) -> None:
     """The answer first: how often the name is right, where the limit lies, how far the probability holds."""
     learned = training.last(taught)

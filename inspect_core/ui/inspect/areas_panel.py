@@ -8,7 +8,7 @@ import streamlit as st
 from inspect_core.images.areas import Areas, areas_of
 from inspect_core.images.boxes import reduced
 from inspect_core.judge.anomaly_map import AREA
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import shelf, shell
 from inspect_core.ui.bench import pixels as bytes_of
 from inspect_core.ui.session import Settings, settings_of
 from inspect_core.ui.taught_part import TaughtPart
@@ -37,7 +37,7 @@ def take(taught: TaughtPart, settings: Settings) -> TaughtPart:
     except ValueError as error:
         settings.areas_problem = str(error)
         return taught
-    changed = taught_part.change(taught.id, lambda held: held.with_areas(areas))
+    changed = shelf.change(taught.id, lambda held: held.with_areas(areas))
     if changed is None:  # put away since this run began
         st.rerun()
     return changed

@@ -15,7 +15,7 @@ from inspect_core.judge.anomaly_map import AREA, default_area, largest_area
 from inspect_core.methods.table import CONTROLS
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import explained
-from inspect_core.ui import taught_part
+from inspect_core.ui import shelf
 from inspect_core.ui.inspect import previews
 from inspect_core.ui.inspect.previews import Run
 from inspect_core.ui.session import Settings, settings_at
@@ -94,7 +94,7 @@ def suggested(taught: TaughtPart) -> dict[str, float]:
 
 def set_to(taught_id: str, values: Mapping[str, float]) -> None:
     """Move the controls to these values at the next run: for the callbacks of buttons."""
-    taught, settings = taught_part.find(taught_id), settings_at(taught_id)
+    taught, settings = shelf.find(taught_id), settings_at(taught_id)
     if taught is None:
         return
     held, of_model = st.session_state, fitted(taught)
@@ -186,7 +186,7 @@ def _key_of(taught: TaughtPart, settings: Settings, name: str) -> str:
 
 
 def _move(taught_id: str, name: str, key: str) -> None:
-    taught, settings = taught_part.find(taught_id), settings_at(taught_id)
+    taught, settings = shelf.find(taught_id), settings_at(taught_id)
     if taught is None:
         return
     if settings.preview is None:

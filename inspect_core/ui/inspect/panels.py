@@ -15,7 +15,7 @@ from inspect_core.images.read import EXTENSIONS, ImageError, read_bytes
 from inspect_core.judge.masks import mask_at
 from inspect_core.runtime.jobs import Busy, device_lock
 from inspect_core.study.evaluation import promise
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import shelf, shell
 from inspect_core.ui.bench import bench
 from inspect_core.ui.defect_types import naming
 from inspect_core.ui.inspect import alignment_panel, areas_panel, limit_advice, live_parameters, previews, saving, views
@@ -81,7 +81,7 @@ def add_photos(taught: TaughtPart) -> TaughtPart:
         try:
             picture = read_bytes(file.getvalue(), file.name, taught.depth)
             with device_lock(taught.preparation.backbone.device):
-                added = taught_part.add(taught, picture)
+                added = shelf.add(taught, picture)
             if added is None:  # put away since this run began
                 st.rerun()
             taught = added
@@ -102,7 +102,7 @@ def hand_over_thumbnails(taught: TaughtPart) -> None:
     bench.film(f"film-{taught.id}", _token(taught), taught.thumbnails)
 
 
-@taught_part.redrawn
+@shelf.redrawn
 def bench_with_parameters(taught: TaughtPart) -> None:
     """The live parameters of the detector in use and the bench; only this reruns on a move."""
     settings = settings_of(taught)

@@ -17,7 +17,7 @@ from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import PatchSample, explained, stop_explaining
-from inspect_core.ui import taught_part
+from inspect_core.ui import shelf, taught_part
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
 from inspect_core.view import View
@@ -171,5 +171,5 @@ def apply(taught: TaughtPart, run: Run, report: Callable[[float, str], None]) ->
         study.fit(report)
     view = study.scored.views[position]
     study.begin_with(**run.live | {name: stop_explaining(view.detector, view.stops, fraction)})
-    latest = taught_part.find(taught.id) or taught  # photos may have been added and types learned meanwhile
-    return taught_part.shelve(taught_part.refitted(latest, study))
+    latest = shelf.find(taught.id) or taught  # photos may have been added and types learned meanwhile
+    return shelf.put(taught_part.refitted(latest, study))

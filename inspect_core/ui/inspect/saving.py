@@ -9,7 +9,7 @@ from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.recipe import Recipe
 from inspect_core.records import recipe_file
 from inspect_core.runtime import workspace
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import shelf, shell
 from inspect_core.ui.session import Settings
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
@@ -45,7 +45,7 @@ def save_recipe(taught: TaughtPart, limits: Limits, settings: Settings) -> None:
                 st.error(shell.plain(error.strerror or error), icon=":material/error:")
                 return
             _record(taught.recipe, saved)
-            taught_part.change(taught.id, lambda held: replace(held, recipe=saved, product=name.strip()))
+            shelf.change(taught.id, lambda held: replace(held, recipe=saved, product=name.strip()))
             st.toast(f"Saved recipe {saved.digest[:8]} in {shell.plain(path.name)}.", icon=":material/check_circle:")
             st.rerun()
 

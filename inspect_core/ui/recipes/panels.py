@@ -22,8 +22,9 @@ from inspect_core.records import recipe_file
 from inspect_core.records.difference import in_words, made
 from inspect_core.runtime import workspace
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.ui import shell, taught_part, weights_panel
+from inspect_core.ui import shelf, shell, weights_panel
 from inspect_core.ui.recipes import challenging, exporting, releasing
+from inspect_core.ui.taught_part import TaughtPart
 
 
 def saved() -> list[Path]:
@@ -114,7 +115,7 @@ def _open(recipe: Recipe) -> None:
         return
     views = [replace(view, only=(view.value(recipe.live),)) for view in recipe.views]
     scored = ScoredPhotos(views, recipe.grid, recipe.map_size, area=recipe.live[AREA], areas=recipe.areas)
-    taught = taught_part.TaughtPart(
+    taught = TaughtPart(
         recipe.product,
         scored,
         recipe.prepare(backbone),
@@ -123,7 +124,7 @@ def _open(recipe: Recipe) -> None:
         defect_types=recipe.defect_types,
         cases=recipe.gallery,
     )
-    taught_part.take(taught_part.shelve(taught))
+    shelf.take(shelf.put(taught))
     st.switch_page("pages/inspect.py")
 
 
