@@ -54,8 +54,8 @@ def fit_as_suggested(
     """
     if len(study.methods) > 1:
         return study.fit(progress, cancelled), None
-    method = METHODS[study.method]
-    if method.live is None or (method.one_fit and method.live in fixed):
+    method = METHODS[study.methods[0]]
+    if not method.live or (method.one_fit and method.live in fixed):
         return study.fit(progress, cancelled), None
     if method.one_fit:
         study.fit(stage(progress, 0.0, 0.9), cancelled)
@@ -83,41 +83,40 @@ def suggest(
     better on the same photos (`is_better`).
     Raises ValueError for a method that has nothing to suggest, and Cancelled when `cancelled` returns True.
     """
-    if METHODS[study.method].live is None:
-        raise ValueError(f"{study.method} has no value to suggest; it is used with its defaults")
+    name, live = study.methods[0], METHODS[study.methods[0]].live
+    if not live:
+        raise ValueError(f"{name} has no value to suggest; it is used with its defaults")
     trial = make_trial(study, stage(progress, 0.0, 0.2), cancelled)
-    default: _Setting | None = None
     tried: list[_Setting] = []
     for fraction, parameters, detector in candidates(study, fixed, cancelled):
         tell(progress, cancelled, 0.2 + 0.8 * fraction, "trying settings on synthetic defects")
-        settings = _measure(study, trial, parameters, detector, fixed)
-        default = default or settings.pop(0)
-        tried += settings
+        tried += _measure(study, trial, parameters, detector, fixed)
     tell(progress, cancelled, 1.0, "trying settings on synthetic defects")
+    default, *tried = tried
     best = max((setting.quality for setting in tried), default=0.0)
     chosen = min((s for s in tried if s.quality >= best - TIE), key=lambda setting: setting.live, default=default)
     if not is_better(chosen.qualities, default.qualities, tried=max(len(tried), 1)):
         basis = f"The default: on {trial.basis}, none of {len(tried)} other settings did better beyond chance."
-        return Suggestion(default.parameters, {METHODS[study.method].live: default.live}, basis)
+        return Suggestion(default.parameters, {live: default.live}, basis)
     seen = "" if trial.held_out else ", whose good photos were learned from too since none was kept aside"
     basis = (
         f"Chosen on {trial.basis}{seen}: of {len(tried)} settings this one sets the defects off best, "
         f"{100 * chosen.quality:.0f} of 100 against {100 * default.quality:.0f} for the default."
     )
-    return Suggestion(chosen.parameters, {METHODS[study.method].live: chosen.live}, basis)
+    return Suggestion(chosen.parameters, {live: chosen.live}, basis)
 
 
 def candidates(
     study: Study, fixed: Collection[str], cancelled: Cancel | None
 ) -> Iterator[tuple[float, dict[str, float], Detector]]:
     """(share done, parameters of the fit, detector): the study's own, then one for every kernel width worth trying."""
-    if METHODS[study.method].one_fit:
+    name, method = study.methods[0], METHODS[study.methods[0]]
+    if method.one_fit:
         if study.scored is None:
-            raise ValueError(f"{study.method} is tried as it was fitted, and is not fitted yet; call fit first")
+            raise ValueError(f"{name} is tried as it was fitted, and is not fitted yet; call fit first")
         yield 0.5, {}, study.scored.views[0].detector
         return
     sample = PatchSample.of(study, cancelled)
-    method = METHODS[study.method]
     chosen_by_user = set(method.refits) & set(fixed) - {"M"}
     widths = [] if chosen_by_user else method.settings(sample.patches, study.seed)
     settings = [{}, *filter(None, widths)]
@@ -129,10 +128,10 @@ def _measure(
     study: Study, trial: Trial, parameters: dict[str, float], detector: Detector, fixed: Collection[str]
 ) -> list[_Setting]:
     """The setting that the detector begins with, then every live value worth trying."""
-    method = METHODS[study.method]
+    name, method = study.methods[0], METHODS[study.methods[0]]
     tried = [(method.start(detector), {}), *method.trial_stops(detector, study.parameters[0], fixed).items()]
     only = tuple(sorted({stop for stop, _ in tried}))
-    scored = trial.scored([View(study.method, detector, study.preparation.looks[0], only=only)])
+    scored = trial.scored([View(name, detector, study.preparation.looks[0], only=only)])
     return [
         _Setting(parameters | of_fit, stop, trial.qualities(scored, **{method.live: stop})) for stop, of_fit in tried
     ]

@@ -58,7 +58,7 @@ def settings_of(taught: TaughtPart) -> Settings:
         before = settings_at(taught.follows)
         st.session_state[_key(taught.id)] = Settings(
             live,
-            opened and opened.limits,
+            None if opened is None else opened.limits,
             before.position if before else _strangest(taught, live),
             before.mode if before else taught.guard.mode if taught.guard else OFF,
         )

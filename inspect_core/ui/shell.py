@@ -43,7 +43,7 @@ def open_gate() -> None:
 
 def current_user() -> str:
     """Who is at the screen: the signed-in name when the server has a login, else a fixed one."""
-    return (st.user.get("name") if st.user.get("is_logged_in") else None) or "you"
+    return str((st.user.get("name") if st.user.get("is_logged_in") else None) or "you")
 
 
 @st.cache_resource

@@ -73,7 +73,16 @@ class TaughtPart:
     @property
     def depth(self) -> Depth | None:
         """Of the photos that were taught, as which new ones are read."""
-        return self.study.depth if self.study is not None else self.recipe and self.recipe.depth
+        if self.study is not None:
+            return self.study.depth
+        return None if self.recipe is None else self.recipe.depth
+
+    @property
+    def own_study(self) -> Study:
+        """The study it is of. Raises ValueError for a part from a recipe, whose photos are not at hand."""
+        if self.study is None:
+            raise ValueError(f"{self.product} was opened from a recipe, without the photos it was taught with")
+        return self.study
 
     def describe(self) -> str:
         """One line: the recipe in use with its short digest, or that nothing was saved yet."""
@@ -108,7 +117,9 @@ class TaughtPart:
 
         Raises ValueError when there is no good photo to set them.
         """
-        return self.recipe.limits if self.study is None else self.scored.default_limits(**live)
+        if self.study is None and self.recipe is not None:
+            return self.recipe.limits
+        return self.scored.default_limits(**live)
 
     def scores(self, live: dict[str, int]) -> np.ndarray:
         """Scores of all photos, in their order."""
@@ -143,10 +154,15 @@ class TaughtPart:
         return features
 
     @property
-    def refit_view(self) -> int | None:
-        """Position of the view whose method has parameters that need a fit each (γ, M, σ); None without one."""
+    def refits(self) -> tuple[str, ...]:
+        """The parameters that need a fit each (γ, M, σ); none without the photos to fit."""
         views = self.scored.views if self.study is not None else ()
-        return next((i for i, view in enumerate(views) if view.row.refits), None)
+        return next((view.row.refits for view in views if view.row.refits), ())
+
+    @property
+    def refit_view(self) -> int:
+        """Position of the view whose method has them. Raises ValueError without one."""
+        return [bool(view.row.refits) for view in self.scored.views].index(True)
 
     def defect_areas(self) -> np.ndarray:
         """(n,) pixels of the map that each known defect with a mask covers, read once."""
@@ -160,7 +176,7 @@ class TaughtPart:
         """Patches of the good photos that previews are fitted on; who asks while they are drawn waits for the same."""
         with self._memo.sampling:
             if self._memo.sample is None:
-                self._memo.sample = PatchSample.of(self.study, view=self.refit_view)
+                self._memo.sample = PatchSample.of(self.own_study, view=self.refit_view)
             return self._memo.sample
 
     def with_areas(self, areas: Areas | None) -> "TaughtPart":
@@ -190,7 +206,7 @@ def of_study(
     """What a finished fit puts in hand."""
     taught = TaughtPart(
         product,
-        study.scored,
+        study.results,
         study.preparation,
         study=study,
         notes=notes,
@@ -199,7 +215,7 @@ def of_study(
         choice=choice,
     )
     return replace(
-        taught, thumbnails=tuple(heatmap.thumbnail(taught.pixels(i)) for i in range(len(study.scored.photos)))
+        taught, thumbnails=tuple(heatmap.thumbnail(taught.pixels(i)) for i in range(len(study.results.photos)))
     )
 
 
@@ -207,7 +223,7 @@ def refitted(taught: TaughtPart, study: Study) -> TaughtPart:
     """The same part under another fit of the same photos; photos added on the bench come along."""
     memo = _Memo()
     memo.foreign.update(taught._memo.foreign)
-    scored = study.scored
+    scored = study.results
     for photo in taught.scored.photos:
         if photo.part == ADDED:
             scored = scored.with_photo(photo, study.features(photo))

@@ -84,7 +84,9 @@ def rename(taught_id: str, old: str, new: str) -> None:
         or new in taught.defect_types.names
     ):
         return
-    shelf.change(taught.id, lambda held: replace(held, defect_types=held.defect_types.renamed(old, new)))
+    shelf.change(
+        taught.id, lambda held: replace(held, defect_types=held.defect_types and held.defect_types.renamed(old, new))
+    )
     if (found := last(taught)) is not None:
         words = tuple(
             replace(example, kind=new) if example.kind == old else example for example in found.order.examples

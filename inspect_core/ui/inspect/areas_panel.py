@@ -18,7 +18,9 @@ SIDE = 1024
 _FRONTEND = Path(__file__).with_name("areas")
 _DRAWING = st.components.v2.component(
     "loupe_areas",
-    **{part: (_FRONTEND / f"areas.{part}").read_text(encoding="utf-8") for part in ("html", "css", "js")},
+    html=(_FRONTEND / "areas.html").read_text(encoding="utf-8"),
+    css=(_FRONTEND / "areas.css").read_text(encoding="utf-8"),
+    js=(_FRONTEND / "areas.js").read_text(encoding="utf-8"),
 )
 
 

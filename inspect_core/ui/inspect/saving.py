@@ -32,10 +32,10 @@ def save_recipe(taught: TaughtPart, limits: Limits, settings: Settings) -> None:
                 "defect_types": taught.defect_types,
                 "areas": taught.scored.areas,
             }
-            if taught.study is None:
+            if taught.study is None and taught.recipe is not None:
                 recipe = taught.recipe.revised(limits, **said)
             else:
-                recipe = taught.study.recipe(
+                recipe = taught.own_study.recipe(
                     limits, parent=taught.recipe and taught.recipe.digest, **said, **settings.live
                 )
             path = workspace.free_recipe_path(name.strip())
@@ -46,14 +46,16 @@ def save_recipe(taught: TaughtPart, limits: Limits, settings: Settings) -> None:
                 return
             _record(taught.recipe, saved)
             shelf.change(taught.id, lambda held: replace(held, recipe=saved, product=name.strip()))
-            st.toast(f"Saved recipe {saved.digest[:8]} in {shell.plain(path.name)}.", icon=":material/check_circle:")
+            st.toast(
+                f"Saved recipe {str(saved.digest)[:8]} in {shell.plain(path.name)}.", icon=":material/check_circle:"
+            )
             st.rerun()
 
 
 def _record(before: Recipe | None, saved: Recipe) -> None:
     """Other limits than those of the recipe this one follows go into the audit log."""
     entry = limits_changed(
-        before and before.limits, saved.limits, product=saved.product, recipe=str(saved.digest),
+        None if before is None else before.limits, saved.limits, product=saved.product, recipe=str(saved.digest),
         reason=saved.provenance.reason, user=saved.provenance.author,
     )  # fmt: skip
     try:

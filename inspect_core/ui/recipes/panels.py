@@ -41,7 +41,7 @@ def card(path: Path, states: dict[str, str] | None) -> None:
     with st.container(border=True):
         try:
             recipe = checked(path)
-            state = releasing.state_of(recipe.digest, states)
+            state = releasing.state_of(str(recipe.digest), states)
             _describe(path, recipe, state)
             releasing.what_changed(recipe, _at_hand, states, path.name)
             exporting.section(recipe, path)
@@ -98,7 +98,7 @@ def _describe(path: Path, recipe: Recipe, state: str) -> None:
         f"{len(recipe.calibration)} good parts set the limit"
     )
     st.caption(
-        f"{recipe.digest[:12]} · made {shell.plain(made(recipe))} by {shell.plain(recipe.provenance.author)}"
+        f"{str(recipe.digest)[:12]} · made {shell.plain(made(recipe))} by {shell.plain(recipe.provenance.author)}"
         + (f" · {shell.plain(recipe.provenance.reason)}" if recipe.provenance.reason else "")
     )
     with st.expander("What is in it"):
@@ -187,7 +187,7 @@ def _at_hand() -> dict[str, Recipe]:
     for path in saved():
         with contextlib.suppress(Exception):  # said at its own card
             recipe = checked(path)
-            found[recipe.digest] = recipe
+            found[str(recipe.digest)] = recipe
     return found
 
 
