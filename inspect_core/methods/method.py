@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 from torch import Tensor, nn
 
@@ -27,17 +27,6 @@ class Detector(Protocol):
     def score(self, features: Tensor, /) -> Tensor: ...
     def arrays(self) -> dict[str, Tensor]: ...
     def params(self) -> dict: ...
-
-
-class Statistics(Protocol):
-    """What a method keeps of the patches it learns from, and all it needs of them to be finished.
-
-    Those of different photos merge, the later photos into the earlier ones; state and restore carry them elsewhere.
-    """
-
-    def merge(self, other: Self) -> object: ...
-    def state(self) -> dict[str, Tensor]: ...
-    def restore(self, state: Mapping[str, Tensor]) -> object: ...
 
 
 @dataclass(frozen=True)
@@ -124,7 +113,8 @@ class Method:
     the result, at one live value (`methods.graphs`).
     A fit is begin(patches, columns, seed, parameters), the statistics of no photo; see(statistics, features (n, h, w,
     k), photos), for photos in the order of their numbers; finish(statistics, seed, parameters, report) -> detector,
-    which calls report(fraction) of what it does itself.
+    which calls report(fraction) of what it does itself. Statistics of different photos merge(other), the later photos
+    into the earlier ones; state() and restore(state) carry them elsewhere.
     arrays, fields: what the detector's arrays and parameters may be in a recipe, built with `package.arrays` and
     `package.fields`; a recipe that says otherwise is refused.
     live: the parameter whose every smaller value comes from the same fit, empty without one; score(detector, patches,

@@ -151,17 +151,11 @@ class Study:
             done += len(samples)
 
     def fit_view(
-        self,
-        number: int,
-        progress: Report | None = None,
-        cancelled: Cancel | None = None,
-        *,
-        samples: Sequence[Sample] | None = None,
+        self, number: int, progress: Report | None = None, *, samples: Sequence[Sample] | None = None
     ) -> View:
         """The method at this position alone, fitted on these photos, by default those to fit."""
-        return self._fitting.views(
-            self.split.fit if samples is None else samples, progress, cancelled, numbers=[number]
-        )[0]
+        samples = self.split.fit if samples is None else samples
+        return self._fitting.views(samples, progress, None, numbers=[number])[0]
 
     def with_parameters(self, parameters: Mapping[str, float | None]) -> "Study":
         """An unfitted study of the same photos and features with other parameters of the fit; nothing is read again.

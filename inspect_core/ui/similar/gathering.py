@@ -58,9 +58,7 @@ def box_of(taught: TaughtPart, position: int, live: dict[str, int], limits: Limi
     return found or known_cases.strangest_box(taught.scored.map(position, **live), photo.size)
 
 
-def case_of(
-    taught: TaughtPart, position: int, box: Box | None, *, kind: str, note: str = "", group: str | None = None
-) -> Case:
+def case_of(taught: TaughtPart, position: int, box: Box | None, *, kind: str, group: str | None = None) -> Case:
     """A photo on the bench, or the square around a box on it, as a known case. Raises ImageError."""
     return Case(
         crops.embedding(taught, position, box),
@@ -68,8 +66,7 @@ def case_of(
         taught.scored.photos[position].digest,
         taught.scored.photos[position].name,
         kind,
-        note,
-        group,
+        group=group,
     )
 
 
