@@ -9,8 +9,6 @@ NODE := $(shell command -v npm >/dev/null && node --print 'parseInt(process.vers
 ESLINT := $(if $(NODE),node_modules/.bin/eslint .,@echo 'No Node.js 20 or newer here: the browser scripts were not linted.')
 # Idle threads that spin take the cores from each other: thirty times slower on a busy machine.
 export OMP_WAIT_POLICY ?= PASSIVE
-# NumPy's products here are small: a second thread costs more than it brings.
-export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: app check test lint format bench sample clean
 

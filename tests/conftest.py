@@ -119,7 +119,7 @@ def small_backbone(tmp_path_factory: pytest.TempPathFactory):
         name="small", taps=("first", "second"), tap_channels=(10, 14), tap_cells=((16, 24), (4, 6)), strides=(4, 16),
         size=(64, 96), mean=(0.5, 0.5, 0.5), sd=(0.25, 0.25, 0.25), device=torch.device("cpu"), engine="ONNX Runtime",
         weight_digest="0" * 64, classifier="fc", cache=tmp_path_factory.mktemp("graphs"),
-        _network=SmallNetwork().eval(),
+        _network=SmallNetwork().eval,
     )  # fmt: skip
 
 

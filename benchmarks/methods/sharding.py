@@ -30,7 +30,6 @@ from inspect_core.images.folders import Split, scan, ungrouped
 from inspect_core.line.overlap import ranges
 from inspect_core.methods.method import Patches
 from inspect_core.runtime import workspace
-from inspect_core.runtime.threads import one_thread
 from inspect_core.sharding import plan
 from inspect_core.sharding.container import pack
 from inspect_core.sharding.kept import Kept
@@ -55,9 +54,8 @@ def simulated(count: int, workers: list[int]) -> dict:
     )
     began = time.perf_counter()
     plain = Merged(fit)
-    with one_thread():
-        for photos in ranges(count, BLOCK * SHARD):
-            plain.add_block(block(fit, mean, factor, photos.start, photos.stop))
+    for photos in ranges(count, BLOCK * SHARD):
+        plain.add_block(block(fit, mean, factor, photos.start, photos.stop))
     found = {"photos": count, "plain_s": time.perf_counter() - began, "workers": {}}
     expected = digest(plain.total())
     for number in workers:

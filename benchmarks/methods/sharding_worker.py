@@ -11,7 +11,6 @@ from functools import lru_cache
 import numpy as np
 import torch
 
-from inspect_core.runtime.threads import one_thread
 from inspect_core.sharding import plan, tasks, worker
 from inspect_core.sharding.container import unpack
 from inspect_core.study.gathering import BLOCK, SHARD, Fit, Merged
@@ -33,10 +32,9 @@ def block(fit: Fit, mean: np.ndarray, factor: np.ndarray, first: int, end: int) 
     """The merged statistics of the photos from `first` to `end`, at most BLOCK shards."""
     merged = Merged(fit)
     assert end - first <= BLOCK * SHARD
-    with one_thread():
-        for start in range(first, end, SHARD):
-            merged.add_shard(fit.shard(photos(mean, factor, start, min(start + SHARD, end))))
-        return merged.total()
+    for start in range(first, end, SHARD):
+        merged.add_shard(fit.shard(photos(mean, factor, start, min(start + SHARD, end))))
+    return merged.total()
 
 
 def photos(mean: np.ndarray, factor: np.ndarray, first: int, end: int):

@@ -12,6 +12,7 @@ from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import weights_found
 from inspect_core.features.weights import weights_folder
 from inspect_core.runtime import workspace
+from inspect_core.runtime.threads import cores
 
 PACKAGES = ("torch", "torchvision", "timm", "onnxruntime", "numpy", "scipy", "scikit-learn", "pillow", "streamlit")
 
@@ -40,7 +41,7 @@ def _versions() -> list[str]:
 def _device() -> str:
     if torch.cuda.is_available():
         return f"device: {torch.cuda.get_device_name()} with torch"
-    return f"device: CPU with ONNX Runtime, {torch.get_num_threads()} threads (no CUDA GPU was found by torch)"
+    return f"device: CPU with ONNX Runtime, {cores()} threads (no CUDA GPU was found by torch)"
 
 
 def _weights() -> list[str]:

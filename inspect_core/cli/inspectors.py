@@ -23,16 +23,11 @@ def open_inspector(path: Path, *, device: str = "auto", download: bool = False) 
     if device == "auto" and manifest.is_exported(path):
         return Runner(path, threads=1)  # several photos are judged at a time, each on a core of its own
     # Imported where they are used: an exported recipe needs none of them.
-    import torch
-
     from inspect_core.features.backbone_catalogue import spec_of
     from inspect_core.features.weights import download_weights
     from inspect_core.recipe import LoadedRecipe, loaded_backbone
     from inspect_core.records.recipe_file import load
 
-    # Several photos go side by side (`line.overlap`): threads within each would take a sixth more of the cores' time.
-    # The scores are the same to the bit.
-    torch.set_num_threads(1)
     recipe = load(path)
     if download:
         download_weights(spec_of(recipe.backbone.name, has_weights=False))

@@ -1,15 +1,20 @@
-"""The backbones Loupe knows by name: how each is built, where its levels are, how its pixels are scaled. Data only."""
+"""The backbones Loupe knows by name: how each is built, where its levels are, how its pixels are scaled. Data only.
+
+timm and torchvision take seconds to import: they are imported where a network is built or its weights are fetched.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import timm
-import torchvision
-from torch import nn
-from torchvision.models import WeightsEnum
+if TYPE_CHECKING:
+    from torch import nn
+    from torchvision.models import WeightsEnum
 
 HALF = (0.5, 0.5, 0.5)
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
@@ -27,7 +32,7 @@ class Spec:
     mean, sd: of the network's training images, per colour, where black is 0 and white is 1.
     file: name of the weights file its authors published; package: the installed package that brings it;
     sha256: the digest, or its first digits, that a file of this name must have, "" when any will do.
-    published: torchvision's own weights, which it can download.
+    published: whether torchvision can download it.
     """
 
     name: str
@@ -39,14 +44,21 @@ class Spec:
     file: str
     package: str = ""
     sha256: str = ""
-    published: WeightsEnum | None = field(default=None, compare=False)
+    published: bool = False
 
     @property
     def download(self) -> str:
         """Size and origin of the published weights: "45 MB from download.pytorch.org"; "" when there are none."""
-        if self.published is None:
+        if not self.published:
             return ""
-        return f"{self.published.meta['_file_size']:.0f} MB from {urlsplit(self.published.url).hostname}"
+        weights = self.published_weights()
+        return f"{weights.meta['_file_size']:.0f} MB from {urlsplit(weights.url).hostname}"
+
+    def published_weights(self) -> WeightsEnum:
+        """torchvision's own weights of a network whose weights it publishes."""
+        import torchvision
+
+        return torchvision.models.get_model_weights(self.name)["IMAGENET1K_V1"]
 
 
 def _lite(number: int, ends: tuple[str, ...], file: str, sha256: str) -> Spec:
@@ -56,7 +68,7 @@ def _lite(number: int, ends: tuple[str, ...], file: str, sha256: str) -> Spec:
     """
     return Spec(
         name=f"efficientnet_lite{number}",
-        build=partial(timm.create_model, f"tf_efficientnet_lite{number}", pretrained=False),
+        build=partial(_build_timm, f"tf_efficientnet_lite{number}"),
         presets={"expansions": ("blocks.2.0.bn1", "blocks.3.0.bn1", "blocks.5.0.bn1"), "outputs": ends},
         classifier="classifier",
         mean=HALF,
@@ -67,21 +79,31 @@ def _lite(number: int, ends: tuple[str, ...], file: str, sha256: str) -> Spec:
     )
 
 
-def _torchvision(name: str, taps: tuple[str, ...], classifier: str) -> Spec:
+def _torchvision(name: str, taps: tuple[str, ...], classifier: str, file: str) -> Spec:
     """One of torchvision's networks with its first published ImageNet weights, the ones the papers used."""
-    published = torchvision.models.get_model_weights(name)["IMAGENET1K_V1"]
-    file = published.url.rsplit("/", 1)[-1]
     return Spec(
         name=name,
-        build=partial(torchvision.models.get_model, name, weights=None),
+        build=partial(_build_torchvision, name),
         presets={"stages": taps},
         classifier=classifier,
         mean=IMAGENET_MEAN,
         sd=IMAGENET_SD,
         file=file,
         sha256=Path(file).stem.rsplit("-", 1)[-1],  # torchvision's file names end in eight digits of their digest
-        published=published,
+        published=True,
     )
+
+
+def _build_timm(name: str) -> nn.Module:
+    import timm
+
+    return timm.create_model(name, pretrained=False)
+
+
+def _build_torchvision(name: str) -> nn.Module:
+    import torchvision
+
+    return torchvision.models.get_model(name, weights=None)
 
 
 _LAYERS = ("layer1", "layer2", "layer3")
@@ -104,11 +126,21 @@ _SPECS = (
         "efficientnet-lite2-9656183e.pth",
         "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d",
     ),
-    _torchvision("resnet18", _LAYERS, "fc"),
-    _torchvision("resnet50", _LAYERS, "fc"),
-    _torchvision("wide_resnet50_2", _LAYERS, "fc"),
-    _torchvision("mobilenet_v3_small", ("features.1", "features.3", "features.8"), "classifier.3"),
-    _torchvision("mobilenet_v3_large", ("features.3", "features.6", "features.12"), "classifier.3"),
+    _torchvision("resnet18", _LAYERS, "fc", "resnet18-f37072fd.pth"),
+    _torchvision("resnet50", _LAYERS, "fc", "resnet50-0676ba61.pth"),
+    _torchvision("wide_resnet50_2", _LAYERS, "fc", "wide_resnet50_2-95faca4d.pth"),
+    _torchvision(
+        "mobilenet_v3_small",
+        ("features.1", "features.3", "features.8"),
+        "classifier.3",
+        "mobilenet_v3_small-047dcff4.pth",
+    ),
+    _torchvision(
+        "mobilenet_v3_large",
+        ("features.3", "features.6", "features.12"),
+        "classifier.3",
+        "mobilenet_v3_large-8738ca79.pth",
+    ),
 )
 CATALOGUE = {spec.name: spec for spec in _SPECS}
 
@@ -122,23 +154,29 @@ def spec_of(name: str, *, has_weights: bool) -> Spec:
     if name in CATALOGUE:
         return CATALOGUE[name]
     model = name.removeprefix(TIMM_PREFIX)
-    if (model != name or has_weights) and timm.is_model(model):
-        return _timm(model)
+    if (model != name or has_weights) and (spec := _timm(model)) is not None:
+        return spec
     raise ValueError(
         f"name is {name!r}, which is no backbone; choose one of {', '.join(CATALOGUE)}, "
         f"or {TIMM_PREFIX}<name> for a timm network whose weights you have as a file"
     )
 
 
-def _timm(model: str) -> Spec:
-    """A timm network, tapped by default where its own list of stages says that strides 4, 8 and 16 end."""
+def _timm(model: str) -> Spec | None:
+    """A timm network, tapped by default where its own list of stages says that strides 4, 8 and 16 end; None for a
+    name that timm does not know.
+    """
+    import timm
+
+    if not timm.is_model(model):
+        return None
     config = timm.get_pretrained_cfg(model)
     if config is None:
         raise ValueError(f"timm does not say how {model} takes its images; choose another network")
     means, deviations = ((red, green, blue) for red, green, blue in (config.mean, config.std))
     return Spec(
         name=f"{TIMM_PREFIX}{model}",
-        build=partial(timm.create_model, model, pretrained=False),
+        build=partial(_build_timm, model),
         presets={},
         classifier=config.classifier if isinstance(config.classifier, str) else "",
         mean=means,

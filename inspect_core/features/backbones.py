@@ -7,7 +7,9 @@ features of an image are the same to the bit whatever is beside it, so teaching 
 import copy
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -16,10 +18,14 @@ import torch
 from torch import Tensor, nn
 
 from inspect_core.features.backbone_catalogue import CATALOGUE, Spec, spec_of, timm_stages
-from inspect_core.features.onnx_graph import OnnxGraph, load_or_export
-from inspect_core.features.tapped_network import TappedNetwork, check_taps, levels_of
-from inspect_core.features.weights import fill, find_weights, in_forward_order, needed_weights, read_weights
+from inspect_core.features.onnx_graph import OnnxGraph, kept, load_or_export
+from inspect_core.features.tapped_network import TappedNetwork, check_taps, levels_from, levels_of
+from inspect_core.features.torch_network import TorchNetwork
+from inspect_core.features.weights import WeightsFile, find_weights, needed_weights, read_weights
 from inspect_core.runtime import workspace
+from inspect_core.runtime.threads import one_for_sums
+
+one_for_sums()
 
 GPU_BATCH = 8
 STRIDE = 32
@@ -41,7 +47,8 @@ class Backbone:
 
     taps, tap_channels, tap_cells, strides: module name, d_l, (h_l, w_l) and pixels a cell, one for each tap.
     size: (H, W) in pixels. mean, sd: a colour enters the network as (x / 255 - mean) / sd.
-    engine: what runs it, in words. weight_digest: SHA-256 of the weights file.
+    engine: what runs it, in words. weight_digest: SHA-256 of the weights file. _network: gives the network itself,
+    which is needed only to export it and on a GPU.
     Safe to use from several threads.
     """
 
@@ -58,7 +65,7 @@ class Backbone:
     weight_digest: str
     classifier: str
     cache: Path
-    _network: nn.Module = field(repr=False)
+    _network: Callable[[], nn.Module] = field(repr=False)
     _graphs: dict[bool, OnnxGraph] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -91,18 +98,18 @@ class Backbone:
     @property
     def embedding_width(self) -> int:
         """Features of one embedding, d. Raises ValueError for a network that does not end in a linear layer."""
-        return self._head().in_features
+        if self.device.type == "cuda":
+            return self._head(self._network()).in_features
+        return self._graph(True).shapes[-2][-1]
 
-    def _head(self) -> nn.Linear:
-        layer = self._network.get_submodule(self.classifier) if self.classifier else None
+    def _head(self, network: nn.Module) -> nn.Linear:
+        layer = network.get_submodule(self.classifier) if self.classifier else None
         if not isinstance(layer, nn.Linear):
             raise ValueError(f"{self.name} does not end in a linear layer, so it has no embedding or logits to give")
         return layer
 
     def _run(self, images: np.ndarray, *, head: bool) -> tuple[Tensor, ...]:
         images = self._checked(images)
-        if head:
-            self._head()
         return self._with_torch(images, head) if self.device.type == "cuda" else self._with_onnx(images, head)
 
     def _checked(self, images: np.ndarray) -> np.ndarray:
@@ -122,13 +129,14 @@ class Backbone:
         An export must not see the GPU's memory format, nor leave marks on the network in use.
         Raises ValueError for a head of a network that does not end in a linear layer.
         """
-        if head:
-            self._head()
         return copy.deepcopy(self._tapped(head)).to("cpu", memory_format=torch.contiguous_format)  # ty: ignore[no-matching-overload]
 
     def _tapped(self, head: bool) -> TappedNetwork:
+        network = self._network()
+        if head:
+            self._head(network)
         return TappedNetwork(
-            self._network, self.taps, mean=self.mean, sd=self.sd, classifier=self.classifier if head else ""
+            network, self.taps, mean=self.mean, sd=self.sd, classifier=self.classifier if head else ""
         ).eval()
 
     def _with_torch(self, images: np.ndarray, head: bool) -> tuple[Tensor, ...]:
@@ -157,9 +165,10 @@ class Backbone:
         with self._lock:
             if head not in self._graphs:
                 self._graphs[head] = load_or_export(
-                    self.copied(head=head),
+                    (self.name, self.weight_digest, self.taps, self.size, self.mean, self.sd, head),
+                    partial(self.copied, head=head),
                     size=self.size,
-                    identity=(self.name, self.weight_digest, self.taps, self.size, self.mean, self.sd, head),
+                    outputs=len(self.taps) + (2 if head else 0),
                     cache=self.cache,
                 )
             return self._graphs[head]
@@ -186,13 +195,18 @@ def load(
     """
     spec = spec_of(name, has_weights=weights is not None)
     _check_size(size)
-    where = _device(device)
-    with torch.device("meta"):
-        network = spec.build()
-    taps = _taps(spec, network, taps)
-    levels = levels_of(network, taps, size)
-    network, digest = _with_weights(spec, network, weights)
-    on_gpu = where.type == "cuda"
+    where, cache = _device(device), workspace.root() / "onnx" if cache is None else Path(cache)
+    file = _weights_file(spec, weights)
+    network = TorchNetwork(spec, file, where)
+    taps, on_gpu = _taps(spec, network, taps), where.type == "cuda"
+    identity = (spec.name, file.digest, taps, tuple(size), spec.mean, spec.sd)
+    graph = None if on_gpu else kept((*identity, False), size=size, outputs=len(taps), cache=cache)
+    if graph is None:
+        check_taps(network.hollow(), taps)
+        levels = levels_of(network.hollow(), taps, size)
+        network()
+    else:
+        levels = levels_from(graph.shapes, size)
     return Backbone(
         name=spec.name,
         taps=taps,
@@ -204,10 +218,11 @@ def load(
         sd=spec.sd,
         device=where,
         engine=f"torch on {where} ({torch.cuda.get_device_name(where)})" if on_gpu else "ONNX Runtime on the CPU",
-        weight_digest=digest,
+        weight_digest=file.digest,
         classifier=spec.classifier,
-        cache=workspace.root() / "onnx" if cache is None else Path(cache),
-        _network=network.to(where, memory_format=torch.channels_last) if on_gpu else network,  # ty: ignore[no-matching-overload]
+        cache=cache,
+        _network=network,
+        _graphs={} if graph is None else {False: graph},
     )
 
 
@@ -263,27 +278,21 @@ def _device(device: str) -> torch.device:
     return torch.device("cuda", int(number or 0))
 
 
-def _taps(spec: Spec, network: nn.Module, taps: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    presets = spec.presets or {"stages": timm_stages(network)}
+def _taps(spec: Spec, network: TorchNetwork, taps: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """The names of modules that are meant; whether the network has them is not checked."""
+    if taps is not None and not isinstance(taps, str):
+        return tuple(taps)
+    presets = spec.presets or {"stages": timm_stages(network.hollow())}
     if taps is None:
-        chosen = next(iter(presets.values()))
-    elif isinstance(taps, str):
-        if taps not in presets:
-            raise ValueError(
-                f"taps is {taps!r}; {spec.name} has the presets {', '.join(presets)}, or give a tuple of module names"
-            )
-        chosen = presets[taps]
-    else:
-        chosen = tuple(taps)
-    check_taps(network, chosen)
-    return chosen
+        return next(iter(presets.values()))
+    if taps not in presets:
+        raise ValueError(
+            f"taps is {taps!r}; {spec.name} has the presets {', '.join(presets)}, or give a tuple of module names"
+        )
+    return presets[taps]
 
 
-def _with_weights(spec: Spec, network: nn.Module, weights: str | os.PathLike[str] | None) -> tuple[nn.Module, str]:
-    """The network filled from the named file, or from the one found on this machine, and the file's SHA-256."""
+def _weights_file(spec: Spec, weights: str | os.PathLike[str] | None) -> WeightsFile:
+    """The named file, or the one found on this machine."""
     path = needed_weights(spec) if weights is None else Path(weights)
-    promised = spec.sha256 if weights is None and path.name == spec.file else ""
-    tensors, digest = read_weights(path, sha256=promised)
-    if spec.package and digest == spec.sha256:
-        tensors = in_forward_order(network, tensors)
-    return fill(network, tensors, path=path), digest
+    return read_weights(path, sha256=spec.sha256 if weights is None and path.name == spec.file else "")

@@ -10,6 +10,7 @@ import json
 import os
 import threading
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,6 +20,7 @@ import torch
 from inspect_core.features.tapped_network import TappedNetwork
 from inspect_core.runtime import workspace
 from inspect_core.runtime.graph import REFUSALS, session_of
+from inspect_core.runtime.threads import cores
 from inspect_core.runtime.unfinished import replacing
 
 GRAPHS_KEPT = 16
@@ -34,36 +36,51 @@ class OnnxGraph:
     """
 
     def __init__(self, content: bytes) -> None:
-        self._session = session_of(content, threads=torch.get_num_threads())
+        self._session = session_of(content, threads=cores())
 
-    def fits(self, network: TappedNetwork, size: tuple[int, int]) -> bool:
-        """Whether it takes one image of this size and gives as many outputs as the network."""
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """Of the outputs: (1, d, h, w) of a tap, (1, d) of the embedding and the logits."""
+        return [tuple(output.shape) for output in self._session.get_outputs()]
+
+    def fits(self, size: tuple[int, int], outputs: int) -> bool:
+        """Whether it takes one image of this size and gives as many outputs."""
         taken = [(given.name, given.type, given.shape) for given in self._session.get_inputs()]
-        outputs = len(network.taps) + (2 if network.classifier else 0)
         return taken == [("images", "tensor(uint8)", [1, *size, 3])] and len(self._session.get_outputs()) == outputs
 
     def run(self, image: np.ndarray) -> list[np.ndarray]:
         return [np.asarray(output) for output in self._session.run(None, {"images": image[None]})]
 
 
-def load_or_export(
-    network: TappedNetwork, *, size: tuple[int, int], identity: tuple[object, ...], cache: Path
-) -> OnnxGraph:
-    """The graph of `network` for images of `size` (H, W) pixels, from the cache folder or exported into it.
+def kept(identity: tuple[object, ...], *, size: tuple[int, int], outputs: int, cache: Path) -> OnnxGraph | None:
+    """The graph for images of `size` (H, W) pixels in the cache folder, None when it has to be exported.
 
     identity: JSON-able values that, with torch's version, decide the graph (weight digest, taps, size, ...). A file's
-    name carries the digest of its content, so a damaged one is recognised, removed and exported again, as is one that
-    ONNX Runtime refuses or that is the graph of another network. When the folder cannot be written, it warns and goes
-    on: the graph is only exported once more next time.
+    name carries the digest of its content, so a damaged one is recognised and removed, as is one that ONNX Runtime
+    refuses or that is the graph of another network.
     """
-    key = hashlib.sha256(json.dumps([*identity, torch.__version__]).encode()).hexdigest()[:32]
+    found = (_read(path, size, outputs) for path in cache.glob(f"{_key(identity)}-*.onnx"))
+    return next((graph for graph in found if graph is not None), None)
+
+
+def load_or_export(
+    identity: tuple[object, ...],
+    network: Callable[[], TappedNetwork],
+    *,
+    size: tuple[int, int],
+    outputs: int,
+    cache: Path,
+) -> OnnxGraph:
+    """As `kept`; when there is none, `network` is called and what it gives is exported into the cache folder.
+
+    When the folder cannot be written, it warns and goes on: the graph is only exported once more next time.
+    """
     with _exporting:
-        for path in cache.glob(f"{key}-*.onnx"):
-            if (graph := _read(path, network, size)) is not None:
-                return graph
-        content = export(network, size)
+        if (graph := kept(identity, size=size, outputs=outputs, cache=cache)) is not None:
+            return graph
+        content = export(network(), size)
         try:
-            _write(cache, key, content)
+            _write(cache, _key(identity), content)
         except OSError as error:
             message = f"the exported backbone could not be kept in {cache} ({error})"
             warnings.warn(message, UserWarning, stacklevel=2)
@@ -84,11 +101,15 @@ def export(network: TappedNetwork, size: tuple[int, int]) -> bytes:
     return buffer.getvalue()
 
 
+def _key(identity: tuple[object, ...]) -> str:
+    return hashlib.sha256(json.dumps([*identity, torch.__version__]).encode()).hexdigest()[:32]
+
+
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
 
 
-def _read(path: Path, network: TappedNetwork, size: tuple[int, int]) -> OnnxGraph | None:
+def _read(path: Path, size: tuple[int, int], outputs: int) -> OnnxGraph | None:
     """The graph kept in a file, or None; what is damaged or of another network is removed."""
     content = workspace.content(path, at_most=LARGEST)
     if content is None:
@@ -96,7 +117,7 @@ def _read(path: Path, network: TappedNetwork, size: tuple[int, int]) -> OnnxGrap
     if path.stem.endswith(f"-{_digest(content)}"):
         with suppress(*REFUSALS):
             graph = OnnxGraph(content)
-            if graph.fits(network, size):
+            if graph.fits(size, outputs):
                 with suppress(OSError):  # a read-only folder: only its turn to be removed comes sooner
                     os.utime(path)
                 return graph

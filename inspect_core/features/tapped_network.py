@@ -1,6 +1,7 @@
 """A network that takes raw pixels and gives the maps at chosen modules, for torch and for export alike."""
 
 import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -103,8 +104,13 @@ def levels_of(network: nn.Module, taps: tuple[str, ...], size: tuple[int, int]) 
                 f"taps names {tap!r}, which gives {shape[1:]} for {size[0]} x {size[1]} pixels and no map that divides "
                 "them evenly; tap a convolutional module before the pooling"
             )
+    return levels_from([tuple(values.shape) for values in maps], size)
+
+
+def levels_from(shapes: Sequence[tuple[int, ...]], size: tuple[int, int]) -> Levels:
+    """Of maps (n, d_l, h_l, w_l) that taps gave for images of `size` (H, W) pixels."""
     return Levels(
-        channels=tuple(values.shape[1] for values in maps),
-        cells=tuple((values.shape[2], values.shape[3]) for values in maps),
-        strides=tuple(size[0] // values.shape[2] for values in maps),
+        channels=tuple(shape[1] for shape in shapes),
+        cells=tuple((shape[2], shape[3]) for shape in shapes),
+        strides=tuple(size[0] // shape[2] for shape in shapes),
     )

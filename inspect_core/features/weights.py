@@ -8,6 +8,7 @@ import importlib.util
 import io
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 import safetensors.torch
 import torch
@@ -55,25 +56,47 @@ def download_weights(spec: Spec) -> Path:
     """
     if (found := find_weights(spec)) is not None:
         return found
-    if spec.published is None:
+    if not spec.published:
         return needed_weights(spec)
+    published = spec.published_weights()
     try:
-        spec.published.get_state_dict(
-            model_dir=str(weights_folder()), progress=False, check_hash=True, weights_only=True
-        )
+        published.get_state_dict(model_dir=str(weights_folder()), progress=False, check_hash=True, weights_only=True)
     except (OSError, RuntimeError) as error:  # no connection; another digest than the name promises
-        raise ValueError(
-            f"downloading {spec.published.url} failed ({error}); {missing_weights(spec)} yourself"
-        ) from error
+        raise ValueError(f"downloading {published.url} failed ({error}); {missing_weights(spec)} yourself") from error
     return weights_folder() / spec.file
 
 
-def read_weights(path: str | os.PathLike[str], *, sha256: str = "") -> tuple[dict[str, Tensor], str]:
-    """The tensors of a weights file by name, in the file's order, and the SHA-256 of the file.
+class WeightsFile(NamedTuple):
+    """A weights file as it was read, and its SHA-256."""
 
-    path: `.safetensors`, or what `torch.save(network.state_dict())` wrote, which is read without running code.
+    path: Path
+    digest: str
+    content: bytes
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors by name, in the file's order. Raises ValueError for anything but named tensors."""
+        try:
+            if self.path.suffix == ".safetensors":
+                tensors = safetensors.torch.load(self.content)
+            else:
+                tensors = torch.load(io.BytesIO(self.content), map_location="cpu", weights_only=True)
+        except Exception as error:  # torch's reader raises whatever the bytes of another kind of file lead it to
+            raise ValueError(
+                f"weights file {self.path} cannot be read as tensors alone; save network.state_dict() or a "
+                ".safetensors file"
+            ) from error
+        if not (isinstance(tensors, dict) and tensors and all(isinstance(value, Tensor) for value in tensors.values())):
+            raise ValueError(
+                f"weights file {self.path} does not map names to tensors; save network.state_dict() itself"
+            )
+        return tensors
+
+
+def read_weights(path: str | os.PathLike[str], *, sha256: str = "") -> WeightsFile:
+    """A weights file: `.safetensors`, or what `torch.save(network.state_dict())` wrote, read without running code.
+
     sha256: the digest the file must have, or its first digits; "" takes any.
-    Raises ValueError when the file is missing, has another digest or holds anything but named tensors.
+    Raises ValueError when the file is missing or has another digest.
     """
     path = Path(path)
     if not path.is_file():
@@ -84,18 +107,7 @@ def read_weights(path: str | os.PathLike[str], *, sha256: str = "") -> tuple[dic
         raise ValueError(
             f"weights file {path} has SHA-256 {digest}, expected {sha256}; it is damaged or another file: fetch it anew"
         )
-    try:
-        if path.suffix == ".safetensors":
-            tensors = safetensors.torch.load(content)
-        else:
-            tensors = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-    except Exception as error:  # torch's reader raises whatever the bytes of another kind of file lead it to
-        raise ValueError(
-            f"weights file {path} cannot be read as tensors alone; save network.state_dict() or a .safetensors file"
-        ) from error
-    if not (isinstance(tensors, dict) and tensors and all(isinstance(value, Tensor) for value in tensors.values())):
-        raise ValueError(f"weights file {path} does not map names to tensors; save network.state_dict() itself")
-    return tensors, digest
+    return WeightsFile(path, digest, content)
 
 
 def fill(network: nn.Module, tensors: dict[str, Tensor], *, path: str | os.PathLike[str]) -> nn.Module:

@@ -13,7 +13,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
-from scipy.stats import betabinom
 
 from inspect_core.judge.checks import as_finite, as_finite_number, as_scores
 
@@ -86,8 +85,8 @@ def overkill_at(
     parts = scores.size if groups is None else len(set(groups))
     share = float((scores > np.float64(limit)).mean())
     above, tail = share * parts, (1 - confidence) / 2
-    low = 0 if above == 0 else int(betabinom.ppf(tail, of, above, parts - above + 1))
-    high = of if above == parts else int(betabinom.ppf(1 - tail, of, above + 1, parts - above))
+    low = 0 if above == 0 else _betabinom_point(tail, of, above, parts - above + 1)
+    high = of if above == parts else _betabinom_point(1 - tail, of, above + 1, parts - above)
     location, scale = _gumbel(scores)
     if scale > 0:
         locations, scales = _refitted(min(parts, MOST_DRAWN))
@@ -97,7 +96,14 @@ def overkill_at(
 
 def least_promise(count: int, *, of: int = 100, confidence: float = 0.95) -> int:
     """How many of the next `of` good parts no limit set by `count` good scores can promise to stay below."""
-    return int(betabinom.ppf(1 - (1 - confidence) / 2, of, 1, count))
+    return _betabinom_point(1 - (1 - confidence) / 2, of, 1, count)
+
+
+def _betabinom_point(share: float, of: int, a: float, b: float) -> int:
+    """The smallest number that a beta-binomial variable stays at or below with this probability."""
+    from scipy.stats import betabinom  # takes half a second, which no worker and no verdict needs
+
+    return int(betabinom.ppf(share, of, a, b))
 
 
 def _gumbel(scores: np.ndarray) -> tuple[float, float]:

@@ -1,30 +1,29 @@
-"""One thread for numerical libraries: a sum that several threads share may end in other bits on another machine."""
+"""Threads: one for each sum, as many as there are cores for what no sum crosses.
 
-import sys
-from collections.abc import Generator
-from contextlib import contextmanager
-from functools import cache
+A sum that several threads share may end in other bits with another number of them. So NumPy, SciPy and torch have one
+each; among the cores go whole photos, and what each layer of the network gives.
+"""
 
-from threadpoolctl import ThreadpoolController
+import os
+
+from threadpoolctl import threadpool_limits
 
 
-@contextmanager
-def one_thread() -> Generator[None]:
-    """Products and sums of NumPy, SciPy and torch by one thread each while inside. The network's runs are not meant:
-    they share out what a layer gives, never a sum.
+def one_for_sums() -> None:
+    """One thread for the products and sums of NumPy, SciPy and torch in this process from now on.
+
+    To be called before torch has done its first work: a thread that has worked keeps the number it began with.
     """
-    torch = sys.modules.get("torch")  # not loaded here for those who do without it
-    before = torch.get_num_threads() if torch else 1
-    with _controller().limit(limits=1):
-        if torch and before > 1:
-            torch.set_num_threads(1)
-        try:
-            yield
-        finally:
-            if torch and before > 1:
-                torch.set_num_threads(before)
+    import torch
+
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # for SciPy's own, which is loaded later
+    threadpool_limits(1, user_api="blas")
+    torch.set_num_threads(1)
 
 
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
+def cores() -> int:
+    """Cores to share work out to: OMP_NUM_THREADS where it is set, else those that this process may use."""
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    if wanted.isdecimal() and int(wanted) > 0:
+        return int(wanted)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -43,13 +43,10 @@ def open_inspector(recipe: bytes, weights: bytes) -> Inspector:
 
 def _with_torch(path: Path, facts: Mapping[str, Any], weights: bytes) -> Inspector:
     # Imported where they are used: an exported recipe needs none of them.
-    import torch
-
     from inspect_core.recipe import LoadedRecipe
     from inspect_core.records.recipe_file import load
     from inspect_core.sharding import plan
 
-    torch.set_num_threads(1)
     recipe = load(path)
     choice = recipe.backbone
     return LoadedRecipe(recipe, plan.backbone_of(choice.name, choice.taps, choice.size, facts["device"], weights))

@@ -13,7 +13,6 @@ from inspect_core.images.folders import Sample
 from inspect_core.images.read import ImageError, read
 from inspect_core.line.overlap import ranges
 from inspect_core.runtime.progress import Cancel, Report, tell
-from inspect_core.runtime.threads import one_thread
 from inspect_core.sharding import plan
 from inspect_core.sharding.container import facts, pack, unpack
 from inspect_core.sharding.executor import Executor, Failure, InProcess, Numbered, Result
@@ -172,17 +171,15 @@ def merged_states(
         merged.add_block(block)
         unusable, following = _unusable(facts), facts["following"]
     for number, content in results_from(following):
-        with one_thread():
-            gathered, facts = plan.unpack_states(content, fit)
-            (merged.add_block if whole else merged.add_shard)(gathered)
+        gathered, facts = plan.unpack_states(content, fit)
+        (merged.add_block if whole else merged.add_shard)(gathered)
         for own, more in zip(unusable, _unusable(facts), strict=True):
             own.extend(more)
         if whole:
             kept.put(MERGED, plan.pack_states(merged.total(), unusable, following=number + 1))
             kept.drop(number)
     kept.remove()
-    with one_thread():
-        return merged.total(), unusable
+    return merged.total(), unusable
 
 
 def _unusable(facts: Mapping[str, Any]) -> Unusable:

@@ -11,7 +11,6 @@ from inspect_core.images.folders import Sample
 from inspect_core.images.read import ImageError, read
 from inspect_core.line.overlap import ranges
 from inspect_core.runtime import workspace
-from inspect_core.runtime.threads import one_thread
 from inspect_core.sharding import plan
 from inspect_core.sharding.container import pack, unpack
 from inspect_core.sharding.photos import placement_facts, sample_of
@@ -29,19 +28,17 @@ def fit_shard(payload: bytes, preparation: bytes, weights: bytes, fit: bytes) ->
     wanted, keep = plan.unpack_fit(fit, prepared.backbone.device)
     samples, first = [sample_of(photo) for photo in facts["photos"]], facts["first"]
     features = _features(prepared, samples, keep=keep)
-    with one_thread():
-        each = (
-            wanted.shard((first + i, features.of(samples[i])) for i in numbers)
-            for numbers in ranges(len(samples), SHARD)
-        )
-        if len(samples) <= SHARD:
-            gathered = next(each)
-        else:
-            block = Merged(wanted)
-            for shard in each:
-                block.add_shard(shard)
-            gathered = block.total()
-        return plan.pack_states(gathered, features.unusable)
+    each = (
+        wanted.shard((first + i, features.of(samples[i])) for i in numbers) for numbers in ranges(len(samples), SHARD)
+    )
+    if len(samples) <= SHARD:
+        gathered = next(each)
+    else:
+        block = Merged(wanted)
+        for shard in each:
+            block.add_shard(shard)
+        gathered = block.total()
+    return plan.pack_states(gathered, features.unusable)
 
 
 def evaluate_shard(payload: bytes, preparation: bytes, weights: bytes, views: bytes) -> bytes:
@@ -53,13 +50,12 @@ def evaluate_shard(payload: bytes, preparation: bytes, weights: bytes, views: by
     (facts, _), prepared = unpack(payload), plan.unpack_preparation(preparation, weights)
     chosen, samples = plan.unpack_views(views, prepared), [sample_of(photo) for photo in facts["photos"]]
     features, photos, errors = _features(prepared, samples, keep=facts["keep"]), [], []
-    with one_thread():
-        for sample in samples:
-            if (seen := features.of(sample)) is not None:
-                own = [view.sweep(patches, stops) for (view, stops), patches in zip(chosen, seen, strict=True)]
-                errors.append(np.concatenate(own))
-                digest, placement = features.found[sample.name]
-                photos.append((sample.name, digest, placement_facts(placement)))
+    for sample in samples:
+        if (seen := features.of(sample)) is not None:
+            own = [view.sweep(patches, stops) for (view, stops), patches in zip(chosen, seen, strict=True)]
+            errors.append(np.concatenate(own))
+            digest, placement = features.found[sample.name]
+            photos.append((sample.name, digest, placement_facts(placement)))
     arrays = {"errors": np.stack(errors)} if errors else {}
     return pack({"photos": photos} | features.unusable._asdict(), arrays)
 

@@ -18,7 +18,6 @@ from inspect_core.line.overlap import ranges
 from inspect_core.methods.method import BATCH, Detector, Parameters, Patches
 from inspect_core.methods.table import METHODS
 from inspect_core.runtime.progress import Cancel, Report, stage, tell
-from inspect_core.runtime.threads import one_thread
 
 SHARD = 64
 """Photos."""
@@ -76,8 +75,7 @@ class Fit:
             def report(fraction: float, step: Report | None = step) -> None:
                 tell(step, cancelled, fraction, "learning what good looks like")
 
-            with one_thread():
-                found.append(METHODS[name].finish(own, self.seed, self.parameters[i], report))
+            found.append(METHODS[name].finish(own, self.seed, self.parameters[i], report))
         return found
 
     def _see(self, gathered: Gathered, batch: Sequence[tuple[int, tuple[Tensor, ...]]]) -> None:
@@ -141,7 +139,6 @@ def gather(
             yield number, features_of(samples[number])
             tell(progress, cancelled, (number + 1) / len(samples), "learning what good looks like")
 
-    with one_thread():
-        for numbers in ranges(len(samples), SHARD):
-            merged.add_shard(fit.shard(seen(numbers)))
-        return merged.total()
+    for numbers in ranges(len(samples), SHARD):
+        merged.add_shard(fit.shard(seen(numbers)))
+    return merged.total()

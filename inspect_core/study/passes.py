@@ -7,7 +7,6 @@ import numpy as np
 
 from inspect_core.images.folders import Sample
 from inspect_core.runtime.progress import Cancel, Report, tell
-from inspect_core.runtime.threads import one_thread
 from inspect_core.study.gathering import Fit, Gathered, gather
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.workers import Workers
@@ -53,9 +52,7 @@ class Passes:
     def _score_here(self, seen_by, samples, progress, cancelled) -> Iterator[tuple[Sample, list[np.ndarray]]]:
         for done, sample in enumerate(samples, start=1):
             if (features := self.features.of(sample)) is not None:
-                with one_thread():
-                    errors = [view.sweep(own, stops) for (view, stops), own in zip(seen_by, features, strict=True)]
-                yield sample, errors
+                yield sample, [view.sweep(own, stops) for (view, stops), own in zip(seen_by, features, strict=True)]
             tell(progress, cancelled, done / len(samples), f"scoring photo {done} of {len(samples)}")
 
     def _score_by(self, workers, seen_by, samples, progress, cancelled) -> Iterator[tuple[Sample, list[np.ndarray]]]:

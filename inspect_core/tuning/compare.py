@@ -15,7 +15,6 @@ from inspect_core.judge.metrics import aupro, auroc, pro_curve
 from inspect_core.methods.table import methods_in, methods_of, title_of
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
-from inspect_core.runtime.threads import one_thread
 from inspect_core.study.evaluation import evaluate_photos, truth_masks
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
@@ -102,9 +101,7 @@ def _fitted(study: Study, report: Report) -> tuple[dict[str, View], dict[str, fl
 def _tried(trial: Trial, views: Mapping[str, View]) -> Looked:
     """The photos of the trial with their errors under every method."""
     for photo, features, _ in trial.photos:
-        with one_thread():
-            errors = [view.sweep(own, view.stops) for view, own in zip(views.values(), features, strict=True)]
-        yield photo, errors
+        yield photo, [view.sweep(own, view.stops) for view, own in zip(views.values(), features, strict=True)]
 
 
 def _judged(study: Study, views: Mapping[str, View], report: Report) -> Looked:

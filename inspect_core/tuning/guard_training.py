@@ -16,7 +16,6 @@ from inspect_core.images.folders import Sample
 from inspect_core.images.placement import place
 from inspect_core.images.read import ImageError, read
 from inspect_core.runtime.progress import Report, stage, tell
-from inspect_core.runtime.threads import one_thread
 from inspect_core.study.workers import Workers
 
 EXPLAINED_VARIANCE = 0.9
@@ -74,11 +73,10 @@ def fit(
     A limit close to the good photos would take every plain defect for another product.
     """
     features = _tensor(good)
-    with one_thread():  # equal to the bit, whatever the number of cores
-        if gamma is None:
-            detector = fit_cop(features, explained_variance=EXPLAINED_VARIANCE)
-        else:
-            detector = fit_corp(features, gamma=gamma, M=M, explained_variance=EXPLAINED_VARIANCE, seed=seed)
+    if gamma is None:
+        detector = fit_cop(features, explained_variance=EXPLAINED_VARIANCE)
+    else:
+        detector = fit_corp(features, gamma=gamma, M=M, explained_variance=EXPLAINED_VARIANCE, seed=seed)
     smallest = 0.0 if good_logits is None else min(0.0, float(energy(_tensor(good_logits)).min()))
     arrays = {name: value.cpu().numpy() for name, value in detector.arrays().items()}
     guard = Guard(Subspace.from_arrays(arrays, detector.params()), good_logits is not None, smallest, 0.0, mode)

@@ -16,7 +16,6 @@ from torch import Tensor
 from inspect_core.methods.method import Detector, Patches
 from inspect_core.methods.table import METHODS
 from inspect_core.runtime.progress import Cancelled
-from inspect_core.runtime.threads import one_thread
 from inspect_core.study.study import Study
 
 LEAST_PATCHES, PATCHES_A_COMPONENT = 16_384, 50
@@ -58,12 +57,11 @@ class PatchSample:
                 raise Cancelled
 
         method, parameters = METHODS[study.methods[view]], study.parameters[view] | dict(parameters)
-        with one_thread():
-            statistics = method.begin(Patches(1, (height, width), channels), None, study.seed, parameters)
-            for block in self.patches.split(_ROWS):
-                report(0.0)
-                method.see(statistics, block[None], (0,))
-            return method.finish(statistics, study.seed, parameters, report)
+        statistics = method.begin(Patches(1, (height, width), channels), None, study.seed, parameters)
+        for block in self.patches.split(_ROWS):
+            report(0.0)
+            method.see(statistics, block[None], (0,))
+        return method.finish(statistics, study.seed, parameters, report)
 
 
 def explained(detector: Any, stops: Sequence[int]) -> np.ndarray:

@@ -190,6 +190,24 @@ def test_a_second_backbone_takes_the_graph_from_the_cache(lite, images, graphs, 
     assert all(torch.equal(a, b) for a, b in zip(again.tap_maps(images), expected, strict=True))
 
 
+def test_a_backbone_whose_graph_is_kept_runs_without_its_network(lite, images, graphs, monkeypatch):
+    lite.embed(images)
+    monkeypatch.setattr("inspect_core.features.torch_network.TorchNetwork.hollow", None)
+    again = load("efficientnet_lite0", size=SIZE, device="cpu", cache=graphs)
+    assert again.describe(images)[1].equal(lite.embed(images))
+    assert (again.tap_channels, again.tap_cells, again.strides) == (lite.tap_channels, lite.tap_cells, lite.strides)
+    assert again.embedding_width == 1280
+
+
+def test_the_network_of_a_kept_graph_is_built_when_it_is_wanted(tiny_weights, tmp_path, images):
+    backbone = load(TINY, weights=tiny_weights, size=SIZE, device="cpu", cache=tmp_path)
+    backbone.tap_maps(images)
+    again = load(TINY, weights=tiny_weights, taps=backbone.taps, size=SIZE, device="cpu", cache=tmp_path)
+    built, expected = (each.copied(head=True).network.state_dict() for each in (again, backbone))
+    assert built.keys() == expected.keys()
+    assert all(built[name].equal(values) for name, values in expected.items())
+
+
 def test_loading_leaves_the_global_random_state_alone(tiny_weights):
     before = torch.get_rng_state()
     load(TINY, weights=tiny_weights, size=SIZE, device="cpu")
@@ -314,8 +332,8 @@ def test_other_images_are_refused(lite, wrong, message):
         lite.tap_maps(wrong)
 
 
-def test_a_network_without_a_linear_head_has_no_embedding(lite, images):
-    headless = dataclasses.replace(lite, classifier="")
+def test_a_network_without_a_linear_head_has_no_embedding(lite, images, tmp_path):
+    headless = dataclasses.replace(lite, classifier="", cache=tmp_path, _graphs={})
     with pytest.raises(ValueError, match="no embedding or logits"):
         headless.embed(images)
 

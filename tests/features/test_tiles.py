@@ -39,7 +39,7 @@ def sized(network, tmp_path):
         return Backbone(
             name="local", taps=("first", "second"), tap_channels=(10, 14), tap_cells=cells, strides=(4, 8), size=size,
             mean=(0.5, 0.5, 0.5), sd=(0.25, 0.25, 0.25), device=torch.device("cpu"), engine="ONNX Runtime",
-            weight_digest="0" * 64, classifier="fc", cache=tmp_path, _network=network,
+            weight_digest="0" * 64, classifier="fc", cache=tmp_path, _network=network.eval,
         )  # fmt: skip
 
     return of

@@ -59,15 +59,3 @@ def test_a_drawn_patch_does_not_depend_on_the_photos_before() -> None:
     alone = fit.shard([(70, photo(70))])[0].rows()
     among = fit.shard((number, photo(number)) for number in range(64, 80))[0].rows()
     assert any(torch.equal(alone, among[i : i + len(alone)]) for i in range(len(among)))
-
-
-def test_threads_are_given_back(monkeypatch) -> None:
-    fit, before = fit_of("cop", 10), torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        seen = []
-        gather(fit, range(10), lambda number: seen.append(torch.get_num_threads()) or photo(number))
-        assert set(seen) == {1}
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)

@@ -1,8 +1,6 @@
 from pathlib import Path
 
-import numpy as np
 import pytest
-import torch
 
 from inspect_core.features.store import Store
 from inspect_core.guard.model import STOP
@@ -11,7 +9,6 @@ from inspect_core.images.read import read
 from inspect_core.recipe import inspect
 from inspect_core.records.recipe_file import load, save
 from inspect_core.study.study import Study
-from inspect_core.tuning import guard_training
 from inspect_core.tuning.guard_training import train_guard
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
@@ -52,17 +49,3 @@ def test_a_guard_does_not_change_the_score(product, backbone, tmp_path):
         backbone=backbone,
     )
     assert plain.score == guarded.score == study.scores()[0]
-
-
-def test_the_number_of_threads_changes_no_bit():
-    rows, before = np.random.default_rng(0).normal(size=(120, 700)).astype(np.float32), torch.get_num_threads()
-    found = []
-    try:
-        for threads in (1, 2):
-            torch.set_num_threads(threads)
-            found.append(guard_training.fit(rows[:100], rows[100:]))
-    finally:
-        torch.set_num_threads(before)
-    one, two = (guard.arrays() for guard in found)
-    assert all(one[name].tobytes() == two[name].tobytes() for name in one)
-    assert found[0].params() == found[1].params()

@@ -15,9 +15,8 @@ from inspect_core.detectors.checks import full_precision, require_between
 
 # Entries of the float64 matrices in work at one time: 20 MB of each.
 MATRIX_ENTRIES = 2_560_000
-# torch shares element-wise work on more numbers than this among threads. Below it one image never waits for a thread
-# that the backbone still occupies; above it, at a fixed number of locations a time, many images make use of them.
-SERIAL_NUMBERS = 32768
+# Numbers in work at one time when distances are taken, which stay in a core's cache, and locations at least.
+SCORED_NUMBERS = 32768
 SCORED_LOCATIONS = 32
 # Rows of L^-1 kept together. A block of rows stops at its last non-zero column, so 20 rows at a time leave out 40 % of
 # the square at k = 100; with fewer the calls cost more than the zeros saved.
@@ -94,7 +93,7 @@ def grid_distances(features: Tensor, mean: Tensor, whitening: Sequence[Tensor], 
     rows, mean = features.to(mean.device).reshape(n, h * w, m), mean.reshape(h * w, m)
     distances = rows.new_empty(len(last), n, h * w)
     with full_precision():
-        for here in location_blocks(h * w, max(SCORED_LOCATIONS, SERIAL_NUMBERS // max(1, n * m))):
+        for here in location_blocks(h * w, max(SCORED_LOCATIONS, SCORED_NUMBERS // max(1, n * m))):
             centred = (rows[:, here] - mean[here]).transpose(0, 1).contiguous()
             parts = [per_location_product(centred[..., : block.shape[1]], block[here]) for block in whitening]
             squared = torch.cat(parts, dim=-1).square_().cumsum(-1).index_select(-1, last)

@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from scipy.optimize import minimize
 from torch import Tensor
 
 from inspect_core.detectors.quadrics.distances import hilbert_schmidt_norm, second_order, value_and_half_gradient
@@ -58,6 +57,8 @@ def refine_lbfgs(start: Coefficients, x: Tensor, *, penalty: float, report: Call
         nonlocal iterations
         iterations += 1
         report(iterations / LBFGS_ITERATIONS)
+
+    from scipy.optimize import minimize  # takes a third of a second, which only the robust fit needs
 
     result = minimize(
         objective,

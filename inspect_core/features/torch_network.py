@@ -1,0 +1,49 @@
+"""The torch network of a backbone, built and filled with its weights only when something needs it.
+
+A backbone whose graph is kept runs without it, and a process that needs no network does not import what builds one.
+"""
+
+import threading
+
+import torch
+from torch import nn
+
+from inspect_core.features.backbone_catalogue import Spec
+from inspect_core.features.weights import WeightsFile, fill, in_forward_order
+
+
+class TorchNetwork:
+    """`TorchNetwork(...)()` is the filled network on its device, the same at every call. Safe from several threads."""
+
+    def __init__(self, spec: Spec, weights: WeightsFile, device: torch.device) -> None:
+        self._spec, self._weights, self._device = spec, weights, device
+        self._hollow: nn.Module | None = None
+        self._filled: nn.Module | None = None
+        self._lock = threading.RLock()
+
+    def __call__(self) -> nn.Module:
+        """Raises ValueError as `WeightsFile.tensors` and `fill`."""
+        with self._lock:
+            if self._filled is None:
+                self._filled = self._placed(self._with_weights(self.hollow()))
+                self._hollow, self._weights = None, self._weights._replace(content=b"")
+            return self._filled
+
+    def hollow(self) -> nn.Module:
+        """The network before it is filled, on the meta device: its modules and their shapes."""
+        with self._lock:
+            if self._hollow is None:
+                with torch.device("meta"):
+                    self._hollow = self._spec.build()
+            return self._hollow
+
+    def _with_weights(self, network: nn.Module) -> nn.Module:
+        tensors = self._weights.tensors()
+        if self._spec.package and self._weights.digest == self._spec.sha256:
+            tensors = in_forward_order(network, tensors)
+        return fill(network, tensors, path=self._weights.path)
+
+    def _placed(self, network: nn.Module) -> nn.Module:
+        if self._device.type != "cuda":
+            return network
+        return network.to(self._device, memory_format=torch.channels_last)  # ty: ignore[no-matching-overload]
