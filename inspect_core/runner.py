@@ -22,16 +22,7 @@ from inspect_core.judge.anomaly_map import AREA
 from inspect_core.package import arrays, golden, known_parts, manifest
 from inspect_core.package.geometry import geometry_of
 from inspect_core.package.manifest import RecipeError, refusing
-from inspect_core.runtime.graph import (
-    EMBEDDING,
-    IMAGES,
-    LOGITS,
-    MAP,
-    REFUSALS,
-    InferenceSession,
-    cells_of,
-    session_of,
-)
+from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, REFUSALS, InferenceSession, cells_of, session_of
 from inspect_core.verdict import InView, Limits, Verdict, assemble, inspected, not_located
 
 PARTS = {"guard": Guard, "kinds": DefectTypes, "alignment": Alignment}

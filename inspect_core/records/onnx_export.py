@@ -140,11 +140,7 @@ def _model(files: dict[str, bytes], recipe: Recipe) -> ExportedModel:
 
 
 def _compare(
-    recipe: Recipe,
-    backbone: Backbone,
-    model: ExportedModel,
-    paths: Sequence[str | Path],
-    report: Report | None,
+    recipe: Recipe, backbone: Backbone, model: ExportedModel, paths: Sequence[str | Path], report: Report | None
 ) -> list[tuple[Compared, Golden]]:
     """Every photo under both, each content once, and how it would stand among the golden images."""
     sets, found = known_sets(recipe), {}

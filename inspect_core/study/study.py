@@ -150,9 +150,7 @@ class Study:
                 yield self._photo(sample, parts[sample.name]), errors
             done += len(samples)
 
-    def fit_view(
-        self, number: int, progress: Report | None = None, *, samples: Sequence[Sample] | None = None
-    ) -> View:
+    def fit_view(self, number: int, progress: Report | None = None, *, samples: Sequence[Sample] | None = None) -> View:
         """The method at this position alone, fitted on these photos, by default those to fit."""
         samples = self.split.fit if samples is None else samples
         return self._fitting.views(samples, progress, None, numbers=[number])[0]

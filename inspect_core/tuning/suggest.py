@@ -41,10 +41,7 @@ class _Setting:
 
 
 def fit_as_suggested(
-    study: Study,
-    *,
-    fixed: Collection[str] = (),
-    progress: Report | None = None,
+    study: Study, *, fixed: Collection[str] = (), progress: Report | None = None
 ) -> tuple[Study, Suggestion | None]:
     """Extract, suggest, fit: the fitted study, beginning with the suggested values, and the suggestion.
 
@@ -68,12 +65,7 @@ def fit_as_suggested(
     return study, replace(suggestion, parameters=started | dict(suggestion.parameters), live=study.live)
 
 
-def suggest(
-    study: Study,
-    *,
-    fixed: Collection[str] = (),
-    progress: Report | None = None,
-) -> Suggestion:
+def suggest(study: Study, *, fixed: Collection[str] = (), progress: Report | None = None) -> Suggestion:
     """The setting of the study's method that sets defects off best, else the default.
 
     study: fitted when its live parameter is k or m, of which every value comes from the one fit, else extracted. Of

@@ -4,12 +4,7 @@ No clock here: the caller knows the rate.
 """
 
 from inspect_core.detectors.quadrics.algebraic import LARGEST_MONOMIALS, monomial_count
-from inspect_core.detectors.quadrics.refinement import (
-    LBFGS_ITERATIONS,
-    LBFGS_LIMIT,
-    SGD_BATCH,
-    SGD_STEPS,
-)
+from inspect_core.detectors.quadrics.refinement import LBFGS_ITERATIONS, LBFGS_LIMIT, SGD_BATCH, SGD_STEPS
 
 # Arithmetic in float64 counts double. Finding eigenvectors runs at a fraction of a matrix product's rate.
 DOUBLE = 2

@@ -13,16 +13,7 @@ from inspect_core.detectors.quadrics.algebraic import monomial_count
 from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import available
 from inspect_core.guard.model import ALONE, FUSED
-from inspect_core.images.folders import (
-    MAX_FILES,
-    Samples,
-    ScanError,
-    Split,
-    propose_groups,
-    scan,
-    split,
-    ungrouped,
-)
+from inspect_core.images.folders import MAX_FILES, Samples, ScanError, Split, propose_groups, scan, split, ungrouped
 from inspect_core.images.listing import walk
 from inspect_core.images.manifests.listed import folder_of
 from inspect_core.images.tiles import TilePlan
@@ -43,10 +34,7 @@ LAYOUTS = (
 MAX_LISTED = 12
 COMPARED, JOINED = "compared", "joined"
 DETECTORS = {
-    COMPARED: (
-        "Chosen for these photos",
-        "Compares the quick detectors on your photos and teaches the best.",
-    ),
+    COMPARED: ("Chosen for these photos", "Compares the quick detectors on your photos and teaches the best."),
     JOINED: ("Position and surface", "Adds the map of position by position and that of a surface detector."),
 } | {name: (METHODS[name].title, METHODS[name].when) for name in OFFERED}
 SECOND_VIEWS = ("quadrics", "corp", "kernel_pca", "nearest")
