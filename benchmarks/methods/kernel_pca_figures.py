@@ -101,7 +101,7 @@ def exact_identities() -> dict:
     x, z = rng.standard_normal((120, 12)) * np.linspace(0.2, 2.0, 12), rng.standard_normal((60, 12))
     explicit = cop_corp.fit_cop(x).sweep(z, range(1, 12))
     exact = torch.stack([exact_kernel.cosine_kernel_error(x, z, q=q) for q in range(1, 12)])
-    pca = cop_corp.fit_without_map(x).sweep(z, range(1, 12)).square()
+    pca = baselines.fit_pca(x).sweep(z, range(1, 12)).square()
     linear = kernel_pca.fit_linear(x).sweep(z, range(1, 12))
     printed = exact_kernel.proposition_2_as_printed(x, z, q=4)
     return {
