@@ -19,7 +19,7 @@ from inspect_core.judge.anomaly_map import AREA, SIGMA, to_pixels
 from inspect_core.methods.table import JOIN
 from inspect_core.package.known_parts import Calibrated, ChallengePart
 from inspect_core.similar.known_cases import KnownCases
-from inspect_core.verdict import InView, Limits, Region, Verdict, assemble, inspected, not_located
+from inspect_core.verdict import InView, Limits, Verdict, assemble, inspected, not_located
 from inspect_core.view import View, joined_errors
 
 
@@ -156,12 +156,13 @@ def inspect(image: np.ndarray, recipe: Recipe, *, device: str = "auto", backbone
     pixel_map = to_pixels(joined_errors(recipe.views, features, recipe.live), recipe.map_size, sigma=SIGMA)
     view = InView.of(placement, recipe.map_size, recipe.areas)
 
-    def name_type(found: tuple[Region, ...]) -> tuple[str, float] | None:
-        return types.name(placement.picture(image), found, partial(embed, backbone=backbone), whole)
-
+    embed_crop = partial(embed, backbone=backbone)
     return assemble(
         inspected(pixel_map, view.left_out, recipe.areas), recipe.limits, placement,
-        area=recipe.live[AREA], view=view, check=check, name_type=None if types is None else name_type,
+        area=recipe.live[AREA], view=view, check=check,
+        name_type=None if types is None else lambda found: types.name(
+            placement.picture(image), found, embed_crop, whole
+        ),
     )  # fmt: skip
 
 

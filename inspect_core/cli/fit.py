@@ -25,9 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--product", help="name of the product; the folder's name otherwise")
     parser.add_argument(
-        "--overkill",
-        type=float,
-        help="fraction of good calibrate parts that a single limit may reject",
+        "--overkill", type=float, help="fraction of good calibrate parts that a single limit may reject"
     )
     parser.add_argument("--limit", type=float, help="the limit itself, as a raw score")
     parser.add_argument(

@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import safetensors.numpy
@@ -214,7 +215,7 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
             raise ValueError(f"live.{view.live} is {live[view.live]}, above {view.row.top(view.detector)} of the fit")
     if not set(chosen["taps"]) >= {tap for view in views for tap in view.look.taps}:
         raise ValueError("a view looks at a tap that the backbone does not give")
-    extras = {}
+    extras: dict[str, Any] = {}
     for name, (field, kind) in EXTRAS.items():
         with refusing(package.where, f"{PARTS[name]} cannot be used"):
             extras[field] = document[name] and kind.from_arrays(_of(name, arrays), document[name])

@@ -69,7 +69,7 @@ def bench(
     sentence: str,
     thumbs: str,
     heat: np.ndarray,
-    setting_scores: Sequence[float] | None = None,
+    setting_scores: np.ndarray | None = None,
 ) -> BenchResult:
     """Draw the bench with `limits` and `shown` in force, and say what the engineer has set since.
 

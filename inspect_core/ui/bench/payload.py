@@ -57,7 +57,7 @@ class Shown:
     left_out: np.ndarray | None = None
 
 
-def check(parts: Sequence[Part], shown: Shown, heat: np.ndarray, setting_scores: Sequence[float] | None = None) -> None:
+def check(parts: Sequence[Part], shown: Shown, heat: np.ndarray, setting_scores: np.ndarray | None = None) -> None:
     """Raise ValueError when these cannot be drawn.
 
     That is: a score or map that is not finite, another shape, no such part, an area outside the map.
@@ -93,7 +93,7 @@ def payload(
     calm: float,
     suggested: Limits,
     sentence: str,
-    setting_scores: Sequence[float] | None = None,
+    setting_scores: np.ndarray | None = None,
 ) -> dict:
     """The figures of the bench as JSON-able data; scores keep every bit.
 
