@@ -57,7 +57,8 @@ class Recipe:
     the pixels of the map that have to exceed a limit, by name; guard, gallery, defect_types: the product check, known
     cases and classifier, if taught; judged: photos that its limits were judged by; challenge: its challenge parts;
     depth: as which photos are read, None takes any; alignment: by which the part is located, None takes photos as they
-    are; areas: drawn on the part; tiles: how large photos are cut, None squashes them to the network's input; digest:
+    are; areas: drawn on the part; tiles: how large photos are cut, None squashes them to the network's input;
+    mm_per_pixel: of the photos, None when it is not known, for words only; digest:
     identity of the saved recipe, None before it is saved.
     """
 
@@ -79,6 +80,7 @@ class Recipe:
     alignment: Alignment | None = None
     areas: Areas | None = None
     tiles: TilePlan | None = None
+    mm_per_pixel: float | None = None
     digest: str | None = None
 
     @property
@@ -107,6 +109,7 @@ class Recipe:
         gallery: KnownCases | None,
         defect_types: DefectTypes | None,
         areas: Areas | None,
+        mm_per_pixel: float | None,
     ) -> "Recipe":
         """An unsaved recipe of the same fit with all this in force, and this one as its parent."""
         provenance = replace(
@@ -118,6 +121,7 @@ class Recipe:
         )
         return replace(
             self, product=product, limits=limits, guard=guard, gallery=gallery, defect_types=defect_types, areas=areas,
+            mm_per_pixel=mm_per_pixel,
             challenge=tuple(kept for part in self.challenge if (kept := part.under(limits)) is not None),
             provenance=provenance, digest=None,
         )  # fmt: skip
@@ -126,7 +130,7 @@ class Recipe:
         """An unsaved recipe with these challenge parts, and this one as its parent."""
         new = self.revised(
             self.limits, product=self.product, author=author, reason="challenge parts named", guard=self.guard,
-            gallery=self.gallery, defect_types=self.defect_types, areas=self.areas,
+            gallery=self.gallery, defect_types=self.defect_types, areas=self.areas, mm_per_pixel=self.mm_per_pixel,
         )  # fmt: skip
         return replace(new, challenge=parts)
 

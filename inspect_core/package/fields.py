@@ -103,6 +103,7 @@ FIELDS = {
     "depth": _OPTIONAL_TABLE,
     "areas": _OPTIONAL_TABLE,
     "tiles": _OPTIONAL_TABLE,
+    "mm_per_pixel": _ANY_WIDTH,
     "limits": {"review": _FINITE, "reject": _FINITE},
     "score_direction": one_of(DIRECTION),
     "calibration": {"good": whole(0), "note": _TEXT},

@@ -138,6 +138,7 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
         "depth": recipe.depth and asdict(recipe.depth),
         "areas": recipe.areas and recipe.areas.params(),
         "tiles": recipe.tiles and recipe.tiles.params(),
+        "mm_per_pixel": recipe.mm_per_pixel,
         "limits": asdict(recipe.limits),
         "score_direction": DIRECTION,
         "calibration": {"good": len(recipe.calibration), "note": note},
@@ -239,6 +240,7 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
         depth=document["depth"] and Depth(**document["depth"]),
         areas=picture.areas,
         tiles=picture.tiles,
+        mm_per_pixel=document["mm_per_pixel"],
         digest=package.digest,
     )
 

@@ -51,7 +51,7 @@ class TaughtPart:
 
     thumbnails: small WebP pictures in the order of the gallery; notes: sentences the engineer should see; suggestion:
     where the parameters began; choice: why this detector, in a sentence; follows: id of the part in hand that
-    this one is a refit of.
+    this one is a refit of; mm_per_pixel: of the photos, None when it is not known.
     """
 
     product: str
@@ -66,6 +66,7 @@ class TaughtPart:
     suggestion: Suggestion | None = None
     choice: str | None = None
     follows: str | None = None
+    mm_per_pixel: float | None = None
     thumbnails: tuple[bytes, ...] = ()
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     _memo: _Memo = field(default_factory=_Memo, repr=False)
@@ -230,5 +231,6 @@ def refitted(taught: TaughtPart, study: Study) -> TaughtPart:
     return TaughtPart(
         taught.product, scored.with_areas(taught.scored.areas), study.preparation, study=study, notes=taught.notes,
         guard=taught.guard, defect_types=taught.defect_types, cases=taught.cases,
-        suggestion=taught.suggestion, choice=taught.choice, follows=taught.id, thumbnails=taught.thumbnails, _memo=memo,
+        suggestion=taught.suggestion, choice=taught.choice, follows=taught.id, mm_per_pixel=taught.mm_per_pixel,
+        thumbnails=taught.thumbnails, _memo=memo,
     )  # fmt: skip

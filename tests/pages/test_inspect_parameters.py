@@ -65,6 +65,20 @@ def test_exactly_the_parameters_of_the_detector_are_there(open_app, in_the_hand)
     assert f"Current: {in_the_hand.scored.live['k']} · mixed features" in captions(app)
 
 
+def test_a_scale_tells_the_smallest_area_in_square_millimetres_and_is_saved(open_app, in_the_hand, workspace):
+    app = open_app("pages/inspect.py")
+    before = slider(app, "area", in_the_hand)
+    assert not any("mm²" in option for option in before.options)
+    app.number_input(key=f"scale-{in_the_hand.id}").set_value(0.05).run()
+    assert not app.exception
+    after = slider(app, "area", in_the_hand)
+    assert after.value == before.value
+    assert all(option.endswith(" mm²") for option in after.options)
+    app.button(key=f"save-{in_the_hand.id}").click().run()
+    assert not app.exception
+    assert shelf.find(in_the_hand.id).recipe.mm_per_pixel == 0.05
+
+
 def test_m_of_quadrics_moves_at_once(open_app, product, backbone, store, fresh_process_state):
     taught = teach(product, backbone, store, "quadrics", m=20, components=8, patches=600)
     shelf.put(taught)

@@ -160,7 +160,8 @@ def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int
         disabled=disabled,
         help="A part is rejected when at least N pixels of its heatmap lie above the limit. Higher ignores small "
         "marks; 1 judges by the single highest pixel. The square on the picture shows the area at true size.",
-        format_func=lambda area: f"{area:d} · {across * math.sqrt(area):.0f} × {down * math.sqrt(area):.0f} px",
+        format_func=lambda area: f"{area:d} · {across * math.sqrt(area):.0f} × {down * math.sqrt(area):.0f} px"
+        + (f" · {across * down * area * taught.mm_per_pixel**2:.3g} mm²" if taught.mm_per_pixel else ""),
         on_change=_move, args=(taught.id, AREA, key),
     )  # fmt: skip
     smaller, known = int((taught.defect_areas() < live[AREA]).sum()), len(taught.defect_areas())

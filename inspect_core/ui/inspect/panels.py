@@ -18,7 +18,16 @@ from inspect_core.study.evaluation import promise
 from inspect_core.ui import shelf, shell
 from inspect_core.ui.bench import bench
 from inspect_core.ui.defect_types import naming
-from inspect_core.ui.inspect import alignment_panel, areas_panel, limit_advice, live_parameters, previews, saving, views
+from inspect_core.ui.inspect import (
+    alignment_panel,
+    areas_panel,
+    limit_advice,
+    live_parameters,
+    previews,
+    saving,
+    scale_panel,
+    views,
+)
 from inspect_core.ui.inspect.previews import Run
 from inspect_core.ui.inspect.views import Drawn
 from inspect_core.ui.session import Settings, settings_at, settings_of
@@ -142,6 +151,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
             if not gone:
                 alignment_panel.show(taught, position, pixels)
                 areas_panel.show(taught, position, pixels)
+                scale_panel.show(taught)
             product_check(taught, settings)
             naming.limit_slider(taught, "inspect")
             saving.save_recipe(taught, view.limits, settings)
@@ -294,6 +304,7 @@ def _draw(taught: TaughtPart, position: int, view: Drawn, pixels: np.ndarray, ve
             foreign,
             verdict.area,
             verdict.left_out,
+            taught.mm_per_pixel,
         ),
         view.limits,
         calm=view.calm,

@@ -31,6 +31,7 @@ def save_recipe(taught: TaughtPart, limits: Limits, settings: Settings) -> None:
                 "gallery": taught.cases,
                 "defect_types": taught.defect_types,
                 "areas": taught.scored.areas,
+                "mm_per_pixel": taught.mm_per_pixel,
             }
             if taught.study is None and taught.recipe is not None:
                 recipe = taught.recipe.revised(limits, **said)

@@ -120,6 +120,7 @@ def _open(recipe: Recipe) -> None:
         scored,
         recipe.prepare(backbone),
         recipe=recipe,
+        mm_per_pixel=recipe.mm_per_pixel,
         guard=recipe.guard,
         defect_types=recipe.defect_types,
         cases=recipe.gallery,
