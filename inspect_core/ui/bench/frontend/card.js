@@ -71,7 +71,7 @@ class VerdictCard {
       if (region === undefined) return;
       const [x0, y0, x1, y1] = region.box;
       row.box = region.box;
-      row.size.textContent = lengthsInWords(x1 - x0, y1 - y0, part.mmPerPixel);
+      row.size.textContent = sizeInWords(x1 - x0, y1 - y0, part.mmPerPixel);
       row.peak.textContent = `peak ${region.peak.toFixed(decimals)}`;
       row.bar.style.setProperty("--share", highest > 0 ? (region.peak - limits.review) / highest : 1);
       row.button.title = `${areasInWords([region.area], part.mmPerPixel)} above the limit. Zoom in.`;

@@ -2,10 +2,15 @@
 
 const DIGITS = 2;
 
+/** "23 × 14 px", or "1.2 × 0.7 mm" where there is no room for both. */
+function sizeInWords(across, down, scale) {
+  return scale ? `${figure(across * scale)} × ${figure(down * scale)} mm` : `${across} × ${down} px`;
+}
+
 /** "23 × 14 px", or "23 × 14 px, 1.2 × 0.7 mm". */
 function lengthsInWords(across, down, scale) {
-  const words = `${across} × ${down} px`;
-  return scale ? `${words}, ${figure(across * scale)} × ${figure(down * scale)} mm` : words;
+  const pixels = sizeInWords(across, down, null);
+  return scale ? `${pixels}, ${sizeInWords(across, down, scale)}` : pixels;
 }
 
 /** "37 of 131 px", or "37 of 131 px, 0.4 of 1.3 mm²". */
