@@ -9,6 +9,8 @@ NODE := $(shell command -v npm >/dev/null && node --print 'parseInt(process.vers
 ESLINT := $(if $(NODE),node_modules/.bin/eslint .,@echo 'No Node.js 20 or newer here: the browser scripts were not linted.')
 # Idle threads that spin take the cores from each other: thirty times slower on a busy machine.
 export OMP_WAIT_POLICY ?= PASSIVE
+# Without kept bytecode every process of the tests compiles the app and the tests anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: app check test lint format bench sample clean
 

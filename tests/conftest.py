@@ -1,15 +1,18 @@
 """Shared by all tests: a recipe without a network, a workspace of its own for every test, and which tests are slow."""
 
 import functools
+import itertools
+import os
 import shutil
 import stat
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-SLOW_FIXTURES = {"backbone", "chromium", "open_app"}
+SLOW_FIXTURES = {"backbone", "small_backbone", "chromium", "open_app"}
 """A network, a browser, the whole app: what `make check` does without."""
 
 
@@ -19,9 +22,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+@pytest.fixture(scope="session")
+def workspaces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Fresh folders. That of `mktemp` looks at all that were made before: 3,000 tests would wait for it."""
+    above = tmp_path_factory.mktemp("workspaces")
+    return (above / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def workspace(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path_factory.mktemp("workspace")
+def workspace(workspaces: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = next(workspaces)
+    folder.mkdir()
     monkeypatch.setenv("LOUPE_WORKSPACE", str(folder))
     return folder
 
@@ -81,23 +92,54 @@ def product(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def backbone(tmp_path_factory: pytest.TempPathFactory):
-    """EfficientNet-Lite0 at 128 x 128, exported once for the whole run."""
-    from inspect_core.features.backbones import load
-
-    return load("efficientnet_lite0", size=(128, 128), device="cpu", cache=tmp_path_factory.mktemp("graphs"))
-
-
-@pytest.fixture
-def exported(backbone, workspace: Path) -> None:
-    """The workspace holds the exports of `backbone`, with and without its head, as after a first start."""
-    for run in (backbone.tap_maps, backbone.embed):
-        run(np.zeros((1, *backbone.size, 3), np.uint8))
-    shutil.copytree(backbone.cache, workspace / "onnx")
+def graphs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder of exported graphs for all the processes of a run: an export takes seconds."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "onnx"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.fixture(scope="session")
-def small_backbone(tmp_path_factory: pytest.TempPathFactory):
+def backbone(graphs: Path):
+    """EfficientNet-Lite0 at 128 x 128."""
+    from inspect_core.features.backbones import load
+
+    return exported_once(load("efficientnet_lite0", size=(128, 128), device="cpu", cache=graphs))
+
+
+def exported_once(network):
+    """The network, with and without its head exported by the first process that asks."""
+    from inspect_core.runtime.unfinished import lock
+
+    with (network.cache / "lock").open("wb") as file:
+        lock(file, wait=True)
+        for run in (network.tap_maps, network.embed):
+            run(np.zeros((1, *network.size, 3), np.uint8))
+    return network
+
+
+@pytest.fixture
+def kept_graphs(graphs: Path, workspace: Path) -> None:
+    """What any test exported is kept in the workspace, and what this one exports is kept for all."""
+    (workspace / "onnx").symlink_to(graphs, target_is_directory=True)
+
+
+@pytest.fixture
+def exported(backbone, kept_graphs) -> None:
+    """The workspace holds the exports of `backbone`, as after a first start."""
+
+
+@pytest.fixture(scope="session")
+def shared_workspace(backbone, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with the exports of `backbone`, for what several tests share."""
+    folder = tmp_path_factory.mktemp("shared")
+    (folder / "onnx").symlink_to(backbone.cache, target_is_directory=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def small_backbone(graphs: Path):
     """A network so small that its graph is exported in a second: two taps, an embedding and logits."""
     import torch
     from torch import nn
@@ -115,12 +157,11 @@ def small_backbone(tmp_path_factory: pytest.TempPathFactory):
             return self.fc(self.second(self.first(images)).mean((2, 3)))
 
     torch.manual_seed(4)
-    return Backbone(
+    return exported_once(Backbone(
         name="small", taps=("first", "second"), tap_channels=(10, 14), tap_cells=((16, 24), (4, 6)), strides=(4, 16),
         size=(64, 96), mean=(0.5, 0.5, 0.5), sd=(0.25, 0.25, 0.25), device=torch.device("cpu"), engine="ONNX Runtime",
-        weight_digest="0" * 64, classifier="fc", cache=tmp_path_factory.mktemp("graphs"),
-        _network=SmallNetwork().eval,
-    )  # fmt: skip
+        weight_digest="0" * 64, classifier="fc", cache=graphs, _network=SmallNetwork().eval,
+    ))  # fmt: skip
 
 
 @pytest.fixture(scope="session")

@@ -159,6 +159,7 @@ def test_results_hold_the_machine_and_the_figures(tmp_path):
     assert {"processor", "cores", "versions", "when"} <= set(result["machine"])
 
 
+@pytest.mark.slow
 def test_peak_memory_is_that_of_the_process_itself(tmp_path, monkeypatch):
     held = np.ones(200 << 17)  # 200 MB here must not be counted there
     (tmp_path / "small.py").write_text("from benchmarks.measure import own_peak_mb\nprint(own_peak_mb())\n")

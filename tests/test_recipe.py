@@ -1,4 +1,5 @@
 import dataclasses
+import functools
 import json
 from pathlib import Path
 
@@ -6,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from inspect_core.defect_types.training import fit
+from inspect_core.classify.kernel_density import fit_kdf
+from inspect_core.defect_types.training import FITS, FOREST, fit
 from inspect_core.features import backbones
 from inspect_core.guard.model import OFF, STOP
 from inspect_core.images.read import read
@@ -47,10 +49,13 @@ def processor_maker() -> str:
     return next((line.split(":")[1].strip() for line in lines if line.startswith("vendor_id")), "")
 
 
+@functools.cache
 def types(*, by_region: bool):
     rng = np.random.default_rng(0)
     points = np.concatenate([rng.normal(centre, 0.3, (8, 1280)) for centre in (0, 2)]).astype(np.float32)
-    return fit(points, ["dent"] * 8 + ["scratch"] * 8, by_region=by_region).defect_types
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(FITS, FOREST, functools.partial(fit_kdf, trees=20))
+        return fit(points, ["dent"] * 8 + ["scratch"] * 8, by_region=by_region).defect_types
 
 
 @pytest.mark.parametrize("mode", ["warn", OFF])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.audit import log as log_module
@@ -70,6 +70,7 @@ def test_what_cannot_be_recorded_is_refused_by_name(wrong, words):
 
 
 def test_any_text_and_any_json_is_kept(log):
+    @settings(max_examples=40, deadline=None)
     @given(FACTS, st.text(st.characters(), min_size=1, max_size=40))
     def holds(facts, text):
         entry = log.append(INSPECTION, {"x": facts, text: text}, user="u" + text, product=text, recipe=text)

@@ -9,6 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -52,8 +53,26 @@ def browser(chromium: str):
 
 
 @pytest.fixture(scope="module")
-def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., str]]:
+def serve(tmp_path_factory: pytest.TempPathFactory, graphs: Path) -> Iterator[Callable[..., str]]:
     """serve(app, workspace=None) starts a fresh server for a script and gives its address."""
+    with _serving(tmp_path_factory, graphs) as start:
+        yield start
+
+
+@pytest.fixture(scope="session")
+def sample_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("sample")
+
+
+@pytest.fixture(scope="session")
+def sample_app(tmp_path_factory: pytest.TempPathFactory, sample_workspace: Path, graphs: Path) -> Iterator[str]:
+    """Address of the app that teaches the sample part at its first start: one for all tests that begin with it."""
+    with _serving(tmp_path_factory, graphs) as start:
+        yield start(ROOT / "app.py", sample_workspace)
+
+
+@contextmanager
+def _serving(tmp_path_factory: pytest.TempPathFactory, graphs: Path) -> Iterator[Callable[..., str]]:
     servers: list[subprocess.Popen] = []
 
     def start(app: Path, workspace: Path | None = None) -> str:
@@ -61,6 +80,8 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., st
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         folder = workspace or tmp_path_factory.mktemp("served")
+        if not (folder / "onnx").is_symlink():
+            (folder / "onnx").symlink_to(graphs, target_is_directory=True)
         log = folder / f"server-{port}.log"
         command = [sys.executable, "-m", "streamlit", "run", str(app), "--server.port", str(port)]
         command += ["--server.headless", "true", "--server.address", "127.0.0.1", "--browser.gatherUsageStats", "false"]
@@ -72,17 +93,13 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., st
         _wait_until_up(address, servers[-1], log)
         return address
 
-    yield start
-    for server in servers:
-        server.terminate()
-    for server in servers:
-        server.wait(60)
-
-
-@pytest.fixture(scope="session")
-def sample_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """For tests that begin with the sample part: its network is exported and its photos are read by the first only."""
-    return tmp_path_factory.mktemp("sample")
+    try:
+        yield start
+    finally:
+        for server in servers:
+            server.terminate()
+        for server in servers:
+            server.wait(60)
 
 
 def _wait_until_up(address: str, server: subprocess.Popen, log: Path, seconds: float = 60) -> None:

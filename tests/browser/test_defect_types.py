@@ -1,20 +1,12 @@
 """Defect types in a real browser: given by clicks, learned; then a known defect is named on Inspect, an unknown not."""
 
 import re
-from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect
 
-ROOT = Path(__file__).resolve().parents[2]
 WORK = 240_000
 NAMED = re.compile(r"^[a-z ]+, \d+ %$")
 expect.set_options(timeout=60_000)
-
-
-@pytest.fixture(scope="module")
-def address(serve, sample_workspace) -> str:
-    return serve(ROOT / "app.py", sample_workspace)
 
 
 def idle(page: Page) -> None:
@@ -29,8 +21,8 @@ def kind_buttons(page: Page, kind: str):
     return page.locator('[class*="st-key-kind-"]').get_by_role("button", name=kind, exact=True)
 
 
-def test_from_labels_to_a_named_defect_and_an_unknown_one(address, open_page):
-    page = open_page(address)
+def test_from_labels_to_a_named_defect_and_an_unknown_one(sample_app, open_page):
+    page = open_page(sample_app)
     expect(page.get_by_role("slider", name=re.compile("limit", re.IGNORECASE)).first).to_be_visible(timeout=WORK)
     page.get_by_role("link", name="Defect types").click()
     expect(page.get_by_role("heading", name="Examples")).to_be_visible()

@@ -1,26 +1,18 @@
 """Explore in a real browser: a map is drawn, a click on a point leads to the part and on to the bench."""
 
 import re
-from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect
 
-ROOT = Path(__file__).resolve().parents[2]
 WORK = 240_000
-
-
-@pytest.fixture(scope="module")
-def address(serve, sample_workspace) -> str:
-    return serve(ROOT / "app.py", sample_workspace)
 
 
 def idle(page: Page) -> None:
     page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
 
 
-def test_from_a_point_to_the_bench(address, open_page):
-    page = open_page(address)
+def test_from_a_point_to_the_bench(sample_app, open_page):
+    page = open_page(sample_app)
     expect(page.get_by_role("slider", name=re.compile("limit", re.IGNORECASE)).first).to_be_visible(timeout=WORK)
     page.get_by_role("link", name="Explore").click()
     draw = page.get_by_role("button", name="Draw the map")

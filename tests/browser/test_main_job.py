@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from inspect_core.records.recipe_file import load
@@ -11,16 +10,6 @@ from inspect_core.records.recipe_file import load
 ROOT = Path(__file__).resolve().parents[2]
 TEACHING = 240_000
 expect.set_options(timeout=60_000)
-
-
-@pytest.fixture(scope="module")
-def workspace_folder(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("main-job")
-
-
-@pytest.fixture(scope="module")
-def address(serve, workspace_folder) -> str:
-    return serve(ROOT / "app.py", workspace_folder)
 
 
 def idle(page: Page) -> None:
@@ -37,17 +26,11 @@ def sentence(page: Page):
     return page.get_by_text(re.compile(r"^Rejects \d+ of 20 good \(at most [\d.]+ % at 95 %\)")).first
 
 
-def test_a_deep_link_on_a_fresh_server_goes_through_the_front_door(serve, sample_workspace, open_page):
-    page = open_page(serve(ROOT / "app.py", sample_workspace) + "/recipes")
-    expect(page.get_by_role("heading", name="Recipes")).to_be_visible()
+def test_the_whole_job(sample_app, open_page, sample_workspace):
+    page = open_page(f"{sample_app}/recipes")
     expect(page.get_by_text("No recipe has been saved yet")).to_be_visible()
-    expect(page.get_by_role("link", name="Teach")).to_be_visible()
-    idle(page)
     assert page.get_by_test_id("stException").count() == 0
-
-
-def test_the_whole_job(address, open_page, workspace_folder):
-    page = open_page(address)
+    page.get_by_role("link", name="Inspect").click()
     on_the_bench(page)
     expect(sentence(page)).to_be_visible()
     before = sentence(page).inner_text()
@@ -78,14 +61,14 @@ def test_the_whole_job(address, open_page, workspace_folder):
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text(re.compile("^recipe [0-9a-f]{8} · draft"))).to_be_visible()
     idle(page)
-    saved = load(workspace_folder / "recipes" / "Flange-release.zip")
+    saved = load(sample_workspace / "recipes" / "Flange-release.zip")
     assert saved.product == "Flange release"
 
     page.get_by_role("link", name="Recipes").click()
     expect(page.get_by_role("heading", name="Flange release")).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("button", name="Download").click()
-    assert load(download.value.path().rename(workspace_folder / "downloaded.zip")).digest == saved.digest
+    assert load(download.value.path().rename(sample_workspace / "downloaded.zip")).digest == saved.digest
 
     page.get_by_role("button", name="Open", exact=True).click()
     expect(page.get_by_text("No photos on the bench yet")).to_be_visible()

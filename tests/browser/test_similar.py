@@ -3,17 +3,11 @@
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect
 
 ROOT = Path(__file__).resolve().parents[2]
 WORK = 240_000
 expect.set_options(timeout=60_000)
-
-
-@pytest.fixture(scope="module")
-def address(serve, sample_workspace) -> str:
-    return serve(ROOT / "app.py", sample_workspace)
 
 
 def drop(page: Page, photo: Path) -> None:
@@ -23,9 +17,9 @@ def drop(page: Page, photo: Path) -> None:
     page.keyboard.press("Escape")
 
 
-def test_a_known_defect_a_foreign_object_and_the_same_again(address, open_page):
+def test_a_known_defect_a_foreign_object_and_the_same_again(sample_app, open_page):
     first, second = sorted((ROOT / "sample_data/linen/test/good").iterdir())[:2]
-    page = open_page(address)
+    page = open_page(sample_app)
     page.get_by_role("button", name="Build the gallery").click(timeout=WORK)
     expect(page.get_by_text("On the bench", exact=True)).to_be_visible(timeout=WORK)
     expect(page.get_by_text(re.compile(r"% alike")).first).to_be_visible()

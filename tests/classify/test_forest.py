@@ -16,6 +16,7 @@ def both(x, y, *, trees=20, seed=3):
     return ours, theirs
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=15)
 @given(st.integers(0, 2**31), st.integers(1, 6), st.integers(1, 4))
 def test_leaves_and_posterior_are_those_of_scikit_learn(seed, d, classes):

@@ -128,6 +128,7 @@ def test_far_away_the_posterior_is_the_prior(fit, lam):
     assert model.parent_proba(100 * model.scale * directions).max(axis=1).mean() > 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fit", "options"), [(fit_kdf, {"trees": 30}), (fit_kdn, {"hidden": (40,) * 3})])
 def test_the_constant_costs_neither_accuracy_nor_calibration(fit, options):
     x, y = clouds(600, 5)
@@ -165,6 +166,7 @@ def test_the_constant_is_a_tenth_of_the_least_held_out_density(fit):
     assert model.constant == pytest.approx(least - np.log(10), rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fit", "powers"), [(small_kdf, FOREST_POWERS), (small_kdn, NETWORK_POWERS)])
 def test_the_power_has_the_least_held_out_calibration_error(fit, powers):
     x, y = clouds(150, 1)
@@ -233,6 +235,7 @@ def test_a_batch_scores_as_its_rows(fit, monkeypatch):
     assert model.predict_proba(new[:0]).shape == (0, 2)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=10)
 @given(st.integers(0, 2**31), st.integers(1, 5), st.integers(2, 4), st.floats(-6, 6))
 def test_posteriors_are_probabilities_and_do_not_hang_on_the_unit(seed, d, classes, exponent):

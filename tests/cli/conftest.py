@@ -1,5 +1,6 @@
 """A recipe that the command line fitted to the small product."""
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,31 +9,29 @@ import pytest
 from inspect_core.cli.commands import main
 
 
-@pytest.fixture(scope="session")
-def graphs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the network is exported to: in every workspace anew, it takes nearly all the time of a verb."""
-    return tmp_path_factory.mktemp("onnx")
-
-
 @pytest.fixture(autouse=True)
-def exported_once(workspace: Path, graphs: Path) -> None:
-    (workspace / "onnx").symlink_to(graphs, target_is_directory=True)
+def exported_once(kept_graphs) -> None:
+    """In every workspace anew, an export takes nearly all the time of a verb."""
 
 
 @pytest.fixture(scope="session")
-def teach(product: Path) -> Callable[..., int]:
-    """teach(verb, *arguments) runs a verb that teaches the small product, quickly; the exit code."""
+def teach(product: Path, backbone) -> Callable[..., int]:
+    """teach(verb, *arguments) runs a verb that teaches the small product, or `photos`, quickly; the exit code."""
     quick = ["--size", "128", "--grid", "16", "--k", "8", "--device", "cpu"]
-    return lambda verb, *arguments: main([verb, str(product), *quick, *map(str, arguments)])
+    return lambda verb, *arguments, photos=product: main([verb, str(photos), *quick, *map(str, arguments)])
 
 
 @pytest.fixture(scope="session")
-def taught(teach: Callable[..., int], graphs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def fit(teach: Callable[..., int]) -> Callable[..., int]:
+    """As `teach` with the verb fit, one detector and no product check: for tests of all the rest."""
+    return functools.partial(teach, "fit", "--detector", "mahalanobis", "--guard", "off", "--out")
+
+
+@pytest.fixture(scope="session")
+def taught(teach: Callable[..., int], shared_workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A recipe in one file."""
-    folder = tmp_path_factory.mktemp("cli")
-    (folder / "workspace").mkdir()
-    (folder / "workspace" / "onnx").symlink_to(graphs, target_is_directory=True)
+    saved = tmp_path_factory.mktemp("cli") / "flange.zip"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LOUPE_WORKSPACE", str(folder / "workspace"))
-        assert teach("fit", "--out", folder / "flange.zip") == 0
-    return folder / "flange.zip"
+        patch.setenv("LOUPE_WORKSPACE", str(shared_workspace))
+        assert teach("fit", "--out", saved) == 0
+    return saved

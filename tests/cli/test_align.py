@@ -40,10 +40,9 @@ def moved(product, tmp_path_factory):
     return folder
 
 
-def test_from_the_folder_to_the_line(moved, tmp_path, capsys):
+def test_from_the_folder_to_the_line(teach, moved, tmp_path, capsys):
     saved, line, table = tmp_path / "r.zip", tmp_path / "line.zip", tmp_path / "verdicts.csv"
-    quick = ["--size", "128", "--grid", "16", "--k", "8", "--device", "cpu", "--guard", "off", "--align", "rigid"]
-    assert main(["fit", str(moved), "--out", str(saved), *quick]) == 0
+    assert teach("fit", "--out", saved, "--guard", "off", "--align", "rigid", photos=moved) == 0
     assert "The part was found on" in capsys.readouterr().out
     recipe = load(saved)
 

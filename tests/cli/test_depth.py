@@ -29,10 +29,9 @@ def deep(product, tmp_path_factory):
     return folder
 
 
-def test_from_the_folder_to_the_line(deep, tmp_path, capsys):
+def test_from_the_folder_to_the_line(fit, deep, tmp_path, capsys):
     saved, line, table = tmp_path / "r.zip", tmp_path / "line.zip", tmp_path / "verdicts.csv"
-    quick = ["--size", "128", "--grid", "16", "--k", "8", "--device", "cpu", "--guard", "off", "--window", "learned"]
-    assert main(["fit", str(deep), "--out", str(saved), *quick]) == 0
+    assert fit(saved, "--window", "learned", photos=deep) == 0
     assert "The photos have 12 bits, right-aligned in 16" in capsys.readouterr().out
     recipe = load(saved)
     assert (recipe.depth.bits, recipe.depth.is_full) == (12, False)
@@ -60,6 +59,6 @@ def test_from_the_folder_to_the_line(deep, tmp_path, capsys):
         assert "set the camera as it was for the good photos" in capsys.readouterr().err
 
 
-def test_a_depth_is_chosen_for_photos_of_16_bits_only(teach, tmp_path, capsys):
-    assert teach("fit", "--out", tmp_path / "r.zip", "--window", "learned") == 2
+def test_a_depth_is_chosen_for_photos_of_16_bits_only(fit, tmp_path, capsys):
+    assert fit(tmp_path / "r.zip", "--window", "learned") == 2
     assert "the photos have 8 bits" in capsys.readouterr().err

@@ -7,7 +7,7 @@ pytestmark = pytest.mark.slow
 
 def test_evaluate_measures_every_value_asked_for(teach, tmp_path, capsys):
     out = tmp_path / "figures.json"
-    assert teach("evaluate", "--ks", "2", "8", "--json", out) == 0
+    assert teach("evaluate", "--detector", "mahalanobis", "--ks", "2", "8", "--json", out) == 0
     printed = capsys.readouterr().out
     assert "image AUROC" in printed
     assert '"k": 2' in out.read_text()

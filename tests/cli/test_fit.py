@@ -8,8 +8,8 @@ from inspect_core.records.recipe_file import load
 pytestmark = pytest.mark.slow
 
 
-def test_fit_says_what_it_found_and_what_the_limit_does(teach, tmp_path, capsys):
-    assert teach("fit", "--out", tmp_path / "r", "--limit", "5", "--guard", "off") == 0
+def test_fit_says_what_it_found_and_what_the_limit_does(fit, tmp_path, capsys):
+    assert fit(tmp_path / "r", "--limit", "5") == 0
     printed = capsys.readouterr().out
     assert "18  14 in train/, 4 in test/" in printed
     assert "of 4 good (at most" in printed
@@ -22,9 +22,9 @@ def test_fit_says_what_it_found_and_what_the_limit_does(teach, tmp_path, capsys)
     assert entry.facts["new"] == {"review": 5.0, "reject": 5.0}
 
 
-def test_the_guard_can_be_fused_with_the_class_scores(teach, taught, tmp_path):
+def test_the_guard_can_be_fused_with_the_class_scores(fit, taught, tmp_path):
     assert not load(taught).guard.fused
-    assert teach("fit", "--out", tmp_path / "r", "--guard-scores", "fused") == 0
+    assert fit(tmp_path / "r", "--guard", "warn", "--guard-scores", "fused") == 0
     fused = load(tmp_path / "r").guard
     assert fused.fused
     assert fused.limit < 0, "minus the paper's score, which is larger for the product"

@@ -1,13 +1,12 @@
 import pytest
 
-from inspect_core.cli.commands import main
 from inspect_core.images.folders import scan
 from inspect_core.records.recipe_file import load
 
 pytestmark = pytest.mark.slow
 
 
-def test_look_names_the_photos_that_fit_leaves_out(teach, product, tmp_path, capsys, tree):
+def test_look_names_the_photos_that_fit_leaves_out(teach, fit, product, tmp_path, capsys, tree):
     before = tree(product)
     assert teach("look", "--most", "3") == 0
     printed = capsys.readouterr().out.splitlines()
@@ -17,7 +16,7 @@ def test_look_names_the_photos_that_fit_leaves_out(teach, product, tmp_path, cap
     assert set(named) <= set(good)
     assert len(named) >= 3
     out = [name for name in good if name.startswith("train")][:2]
-    assert teach("fit", "--out", tmp_path / "r", "--leave-out", out[0], "--leave-out", out[1]) == 0
+    assert fit(tmp_path / "r", "--leave-out", out[0], "--leave-out", out[1]) == 0
     recipe = load(tmp_path / "r")
     assert recipe.provenance.calibration_note == (
         f"learned from 10 good photos, 2 left out beforehand ({out[0]}, {out[1]})"
@@ -27,22 +26,21 @@ def test_look_names_the_photos_that_fit_leaves_out(teach, product, tmp_path, cap
 
 
 @pytest.mark.parametrize("name", ["none.jpg", "test/scratch", "../x"])
-def test_a_name_that_is_no_good_photo_is_refused(teach, tmp_path, capsys, name):
-    assert teach("fit", "--out", tmp_path / "r", "--leave-out", name) == 2
+def test_a_name_that_is_no_good_photo_is_refused(fit, tmp_path, capsys, name):
+    assert fit(tmp_path / "r", "--leave-out", name) == 2
     assert "no good photo has this name" in capsys.readouterr().err
 
 
-def test_a_list_is_fitted_as_its_folder_is(product, tmp_path, capsys):
+def test_a_list_is_fitted_as_its_folder_is(fit, product, tmp_path, capsys):
     table = product / "labels.csv"
     rows = [f"{path.name},{path.parent.name}\n" for path in sorted(product.glob("t*/*/*.jpg"))]
     table.write_text("file,label\n" + "".join(rows))
     try:
-        command = ["fit", str(table), "--size", "128", "--grid", "16", "--k", "8", "--device", "cpu", "--out"]
-        assert main([*command, str(tmp_path / "r")]) == 0
+        assert fit(tmp_path / "r", photos=table) == 0
         assert "18 " in capsys.readouterr().out
         recipe = load(tmp_path / "r")
         assert recipe.product == "labels"
         assert recipe.provenance.photos == str(product)
-        assert main([*command, str(product / "r")]) == 2
+        assert fit(product / "r", photos=table) == 2
     finally:
         table.unlink()

@@ -14,10 +14,9 @@ def table(path: Path) -> list[dict]:
         return [{**row, "time": "", "milliseconds": ""} for row in csv.DictReader(file)]
 
 
-def test_workers_fit_and_inspect_to_the_same_bits(teach, taught, product, tmp_path, capsys):
-    quick = ("--detector", "mahalanobis", "--guard", "off")
-    assert teach("fit", "--out", tmp_path / "plain.zip", *quick) == 0
-    assert teach("fit", "--out", tmp_path / "workers.zip", *quick, "--workers", 1) == 0
+def test_workers_fit_and_inspect_to_the_same_bits(fit, taught, product, tmp_path, capsys):
+    assert fit(tmp_path / "plain.zip") == 0
+    assert fit(tmp_path / "workers.zip", "--workers", 1) == 0
     assert "By 1 process on this machine." in capsys.readouterr().out
     with zipfile.ZipFile(tmp_path / "plain.zip") as one, zipfile.ZipFile(tmp_path / "workers.zip") as other:
         for name in ("arrays.safetensors", "calibration.csv"):

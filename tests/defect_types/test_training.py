@@ -1,11 +1,7 @@
-from functools import partial
-
 import numpy as np
 import pytest
 
 from inspect_core.classify import net_training
-from inspect_core.classify.kernel_density import fit_kdf
-from inspect_core.defect_types import training
 from inspect_core.defect_types.classifier import least_limit
 from inspect_core.defect_types.training import FOREST, NETWORK, fit, suggested_limit
 from inspect_core.judge.metrics import accuracy
@@ -14,8 +10,7 @@ CENTRES = {"dent": 0.0, "scratch": 3.0, "stain": -3.0}
 
 
 @pytest.fixture(autouse=True)
-def few_trees_and_epochs(monkeypatch):
-    monkeypatch.setitem(training.FITS, FOREST, partial(fit_kdf, trees=40))
+def few_epochs(monkeypatch):
     monkeypatch.setattr(net_training, "LARGEST_EPOCHS", 40)
     monkeypatch.setattr(net_training, "_LEARNING_RATE", 5e-3)
 
@@ -26,7 +21,7 @@ def examples(count: int, seed: int = 0) -> tuple[np.ndarray, list[str]]:
     return np.concatenate(points).astype(np.float32), [kind for kind in CENTRES for _ in range(count)]
 
 
-@pytest.mark.parametrize("parent", [FOREST, NETWORK])
+@pytest.mark.parametrize("parent", [FOREST, pytest.param(NETWORK, marks=pytest.mark.slow)])
 def test_examples_are_judged_by_models_that_had_not_seen_them(parent):
     points, labels = examples(12)
     shuffled = np.random.default_rng(5).permutation(labels).tolist()
@@ -35,6 +30,7 @@ def test_examples_are_judged_by_models_that_had_not_seen_them(parent):
     assert accuracy(guessed.kernel(), guessed.y) < 0.6
 
 
+@pytest.mark.slow
 def test_only_judged_examples_are_counted_but_all_are_learned():
     points, labels = examples(8)
     judged = [i % 2 == 0 for i in range(len(labels))]
@@ -62,6 +58,7 @@ def test_the_suggested_limit_keeps_nine_right_names_of_ten_above_the_prior():
     assert suggested_limit(np.c_[unsure, 1 - unsure], y, prior) == least_limit(prior) == 0.75
 
 
+@pytest.mark.slow
 def test_the_network_learns_with_its_output_layer():
     """On wide embeddings the hidden units alone hardly part the kinds."""
     assert fit(*examples(4), parent=NETWORK).defect_types.classifier.parent.with_output

@@ -1,17 +1,8 @@
-from functools import partial
-
 import numpy as np
 import pytest
 
-from inspect_core.classify.kernel_density import fit_kdf
-from inspect_core.defect_types import training
-from inspect_core.defect_types.training import FOREST, fit
+from inspect_core.defect_types.training import fit
 from inspect_core.defect_types.unknown_types import confidence_away, leave_types_out
-
-
-@pytest.fixture(autouse=True)
-def few_trees(monkeypatch):
-    monkeypatch.setitem(training.FITS, FOREST, partial(fit_kdf, trees=40))
 
 
 def clusters(count: int) -> tuple[np.ndarray, list[str]]:
@@ -23,6 +14,7 @@ def clusters(count: int) -> tuple[np.ndarray, list[str]]:
     return points.astype(np.float32), defect_types.tolist()
 
 
+@pytest.mark.slow
 def test_a_kind_left_out_is_less_sure_than_a_known_one():
     points, labels = clusters(10)
     points[20:] = 40.0 + points[20:]  # stain lies far from the others
@@ -37,6 +29,7 @@ def test_two_kinds_leave_nothing_to_tell_a_third_from():
     assert leave_types_out(points[:8], labels[:8]).shape == (0,)
 
 
+@pytest.mark.slow
 def test_judged_rows_only_are_returned_with_a_kind_left_out():
     points, labels = clusters(6)
     judged = [i % 3 > 0 for i in range(len(labels))]

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import timm
 import torch
-import torchvision
 from safetensors.torch import load_file, save_file
 from torch import nn
 
@@ -23,19 +21,21 @@ TINY = "test_resnet"
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def graphs(tmp_path_factory) -> Path:
-    """One folder of exported graphs for the session, so that no network is exported twice."""
+    """One folder of exported graphs for the module, so that no network is exported twice."""
     return tmp_path_factory.mktemp("onnx")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def lite(graphs) -> Backbone:
     return load("efficientnet_lite0", size=SIZE, device="cpu", cache=graphs)
 
 
 @pytest.fixture(scope="session")
 def tiny_weights(tmp_path_factory) -> Path:
+    import timm
+
     torch.manual_seed(0)
     path = tmp_path_factory.mktemp("weights") / f"{TINY}.safetensors"
     save_file(with_spread_statistics(timm.create_model(TINY)).state_dict(), path)
@@ -62,6 +62,8 @@ def relative(got: torch.Tensor, expected: torch.Tensor) -> float:
 
 def plain_lite(images: np.ndarray) -> tuple[nn.Module, torch.Tensor]:
     """The packaged network and its scaled input in float64, put together without Loupe."""
+    import timm
+
     network = timm.create_model("tf_efficientnet_lite0").eval()
     tensors = torch.load(find_weights(CATALOGUE["efficientnet_lite0"]), weights_only=True)
     network.load_state_dict(dict(zip(network.state_dict(), tensors.values(), strict=True)))
@@ -215,6 +217,8 @@ def test_loading_leaves_the_global_random_state_alone(tiny_weights):
 
 
 def test_torchvision_network_with_a_named_file(tmp_path, graphs, images):
+    import torchvision
+
     torch.manual_seed(1)
     network = with_spread_statistics(torchvision.models.resnet18(weights=None))
     torch.save(network.state_dict(), tmp_path / "mine.pth")
@@ -235,6 +239,8 @@ def test_own_weights_in_the_weights_folder_are_found(tiny_weights, monkeypatch):
 
 
 def test_timm_network_is_tapped_where_its_strides_end(tiny_weights, images, graphs):
+    import timm
+
     backbone = load(TINY, weights=tiny_weights, size=SIZE, device="cpu", cache=graphs)
     assert backbone.name == f"timm:{TINY}"
     assert backbone.strides == (4, 8, 16)
@@ -282,6 +288,8 @@ def test_a_tap_without_a_map_is_refused(tap):
 
 
 def test_tokens_are_no_map():
+    import timm
+
     with torch.device("meta"):
         network = timm.create_model("vit_tiny_patch16_224")
     with pytest.raises(ValueError, match=r"taps names 'blocks\.0', which gives \(197, 192\)"):
@@ -300,6 +308,8 @@ def test_weights_of_another_network_are_refused(tiny_weights):
 
 
 def test_a_published_file_with_another_digest_is_refused(monkeypatch, tmp_path):
+    import torchvision
+
     monkeypatch.setenv("LOUPE_WEIGHTS", str(tmp_path))
     torch.save(torchvision.models.mobilenet_v3_small().state_dict(), tmp_path / "mobilenet_v3_small-047dcff4.pth")
     with pytest.raises(ValueError, match="expected 047dcff4; it is damaged or another file"):

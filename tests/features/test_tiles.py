@@ -32,14 +32,16 @@ def network() -> nn.Module:
     return LocalNetwork().eval()
 
 
-@pytest.fixture
-def sized(network, tmp_path):
+@pytest.fixture(scope="module")
+def sized(network, tmp_path_factory):
+    cache = tmp_path_factory.mktemp("graphs")
+
     def of(size: tuple[int, int]) -> Backbone:
         cells = tuple((size[0] // stride, size[1] // stride) for stride in (4, 8))
         return Backbone(
             name="local", taps=("first", "second"), tap_channels=(10, 14), tap_cells=cells, strides=(4, 8), size=size,
             mean=(0.5, 0.5, 0.5), sd=(0.25, 0.25, 0.25), device=torch.device("cpu"), engine="ONNX Runtime",
-            weight_digest="0" * 64, classifier="fc", cache=tmp_path, _network=network.eval,
+            weight_digest="0" * 64, classifier="fc", cache=cache, _network=network.eval,
         )  # fmt: skip
 
     return of
@@ -49,6 +51,7 @@ LOOKS = (Look(("first", "second")), Look(("second",), np.eye(14, 5, dtype=np.flo
 PHOTO = np.random.default_rng(1).integers(0, 256, (224, 288, 3)).astype(np.uint8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cell", [8, 16, 32])
 def test_tiles_give_what_the_whole_photo_gives(sized, cell):
     """A network that sees no farther than half the overlap: equal to rounding, at borders and cuts alike."""
@@ -62,6 +65,7 @@ def test_tiles_give_what_the_whole_photo_gives(sized, cell):
         torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_network_that_pads_shows_at_cuts_without_overlap(sized):
     """What the overlap is for: the test above would fail without it."""
     plan = TilePlan((192, 288), (96, 96), 0, 8)
@@ -72,6 +76,7 @@ def test_a_network_that_pads_shows_at_cuts_without_overlap(sized):
     assert difference[4:8, 4:8].max() < 1e-5
 
 
+@pytest.mark.slow
 def test_the_features_do_not_depend_on_how_many_tiles_go_at_once(sized, monkeypatch):
     plan = TilePlan((224, 288), (96, 128), 64)
     preparation = Preparation(sized((96, 128)), plan.grid, LOOKS, tiles=plan)
@@ -81,6 +86,7 @@ def test_the_features_do_not_depend_on_how_many_tiles_go_at_once(sized, monkeypa
         assert torch.equal(one, other)
 
 
+@pytest.mark.slow
 def test_embedding_and_logits_are_those_of_the_whole_photo(sized):
     plan = TilePlan((224, 288), (96, 128), 64)
     tiled = Preparation(sized((96, 128)), plan.grid, LOOKS, tiles=plan)

@@ -108,6 +108,7 @@ def peak_bytes(work, path):
     return int(subprocess.run(command, stdout=subprocess.PIPE, check=True, cwd=ROOT).stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peaks are read from /proc")
 @pytest.mark.parametrize("kind", LARGEST)
 def test_reading_takes_six_bytes_a_pixel_and_100_mb(tmp_path, kind):
@@ -117,6 +118,7 @@ def test_reading_takes_six_bytes_a_pixel_and_100_mb(tmp_path, kind):
     assert peak_bytes(work, tmp_path / "part") <= 6 * LARGE.size + 100e6
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peaks are read from /proc")
 def test_scanning_takes_the_memory_of_one_photo_and_keeps_nothing_of_damaged_ones(tmp_path):
     data = encoded(TRANSPARENT, "PNG", compress_level=1)

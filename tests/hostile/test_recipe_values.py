@@ -26,6 +26,10 @@ FIELD_VALUES = (
 )  # fmt: skip
 FIELDS_TRIED = 3
 METHOD_NAMES = (*METHODS, "mahalanobis+quadrics")
+ONE_BY_ONE = [
+    pytest.param(name, marks=() if name in ("cop", "mahalanobis+quadrics") else pytest.mark.slow)
+    for name in METHOD_NAMES
+]
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -119,7 +123,7 @@ def test_what_was_not_changed_loads_and_inspects_the_same(recipes, package, netw
     assert np.array_equal(ours.anomaly_map, theirs.anomaly_map)
 
 
-@pytest.mark.parametrize("method", METHOD_NAMES)
+@pytest.mark.parametrize("method", ONE_BY_ONE)
 def test_every_field_changed(recipes, package, network, method):
     document, rng = package.save(recipes[method]).document(), np.random.default_rng(len(method))
     outcomes = []
@@ -135,7 +139,7 @@ def test_every_field_changed(recipes, package, network, method):
     assert "stated" not in outcomes
 
 
-@pytest.mark.parametrize("method", METHOD_NAMES)
+@pytest.mark.parametrize("method", ONE_BY_ONE)
 def test_every_array_changed(recipes, package, network, method):
     arrays = package.save(recipes[method]).arrays()
     outcomes = {}

@@ -211,7 +211,7 @@ def killed_at(step: int, work) -> bool:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("replaced", [False, True])
+@pytest.mark.parametrize("replaced", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_killed_at_any_touch_of_a_file_the_old_or_the_new_is_there(recipe, tmp_path, workspace, name, replaced):
     new, step, seen = replace(recipe, product="new"), 0, set()
     place = tmp_path / "recipes" / name
@@ -238,6 +238,7 @@ def _remove(place: Path) -> None:
     place.rmdir() if place.is_dir() else place.unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
 def test_killed_while_unpacking_the_copy_goes_at_the_next_start(tmp_path, workspace, tree):
     packed, step = zip_of(photos_of(tmp_path / "photos"), tmp_path / "x.zip"), 0

@@ -68,6 +68,7 @@ def test_a_moved_part_is_found_to_a_fraction_of_a_pixel(part, learned):
     assert off.max() < 1
 
 
+@pytest.mark.slow
 def test_shift_turn_and_scale_are_those_of_the_part(part):
     rng = np.random.default_rng(2)
     photos = [lying(part, rng, **drawn(rng), size=0.75 * rng.uniform(0.97, 1.03))[0] for _ in range(12)]
@@ -110,6 +111,7 @@ def test_what_is_not_found_is_said(part, learned, case):
     assert learned.locate(photo) is None
 
 
+@pytest.mark.slow
 def test_two_parts_of_the_size_that_was_taught_are_told(part):
     rng = np.random.default_rng(4)
     small = learn(lying(part, rng, **drawn(rng), size=0.45)[0] for _ in range(10))
@@ -118,6 +120,7 @@ def test_two_parts_of_the_size_that_was_taught_are_told(part):
         small.look(photo)
 
 
+@pytest.mark.slow
 def test_a_part_of_little_texture_is_found_by_phase_correlation():
     """A bent bar out of focus: no corner that a feature could hold on to."""
     rng = np.random.default_rng(5)
@@ -133,6 +136,7 @@ def test_a_part_of_little_texture_is_found_by_phase_correlation():
     assert np.linalg.norm(places - np.mean(places, axis=0), axis=1).max() < 1.5
 
 
+@pytest.mark.slow
 def test_a_part_that_looks_the_same_turned_is_told_as_ambiguous():
     rng = np.random.default_rng(6)
     shape = np.full((240, 240, 3), 150, np.uint8)
@@ -157,7 +161,9 @@ def test_a_board_is_not_ambiguous(learned):
         ([np.full((64, 64, 3), 9, np.uint8)] * 4, "one even tone"),
         ([np.zeros((64, 64, 3), np.uint8)] * 2, "3 or more"),
         ([np.zeros((64, 64, 3), np.uint8), np.zeros((64, 80, 3), np.uint8)], "different sizes"),
-        ([belt(np.random.default_rng(i)) for i in range(6)], "teach without alignment"),
+        pytest.param(
+            [belt(np.random.default_rng(i)) for i in range(6)], "teach without alignment", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_photos_that_teach_no_alignment_are_refused(photos, reason):

@@ -239,7 +239,7 @@ def test_limits_from_good_refuse_what_they_cannot_answer(scores, fractions, mess
 
 
 @pytest.mark.parametrize("population", POPULATIONS)
-@pytest.mark.parametrize("count", [8, 30, 60, 200])
+@pytest.mark.parametrize("count", [8, *(pytest.param(count, marks=pytest.mark.slow) for count in (30, 60, 200))])
 def test_the_stated_interval_holds_as_often_as_it_says(population, count):
     rng = np.random.default_rng(5)
     held = []

@@ -57,13 +57,13 @@ def fitted(method: Method, features: torch.Tensor | None = None, **given):
 
 
 @pytest.fixture(scope="module")
-def joined(product, backbone, tmp_path_factory):
+def joined(product, small_backbone, tmp_path_factory):
     """A study of a detector of two methods, fitted."""
     given = {"k": 6, "components": 6, "m": 5, "patches": 300}
     store = Store(tmp_path_factory.mktemp("features"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return Study(scan(product), backbone, store, method=JOINED, parameters=given, grid=(8, 8)).fit()
+        return Study(scan(product), small_backbone, store, method=JOINED, parameters=given, grid=(8, 8)).fit()
 
 
 @every_method

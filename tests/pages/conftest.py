@@ -28,7 +28,7 @@ def every_run_passes_app_py(monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def fresh_process_state(workspace):
+def fresh_process_state(workspace, kept_graphs):
     """Streamlit's caches live as long as the process; every test begins without a job and with empty hands."""
     st.cache_resource.clear()
     st.cache_data.clear()

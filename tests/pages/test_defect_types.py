@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from inspect_core.classify import net_training
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.defect_types import training
 from inspect_core.images.read import read
@@ -178,7 +179,8 @@ def test_learning_again_brings_a_limit_of_its_own(open_app, learned):
     )
 
 
-def test_a_neural_net_can_be_the_parent(ready, labelled):
+def test_a_neural_net_can_be_the_parent(ready, labelled, monkeypatch):
+    monkeypatch.setattr(net_training, "LARGEST_EPOCHS", 20)
     ready.radio(key=f"parent-{labelled.id}").set_value(training.NETWORK).run()
     app = finish(ready.button(key="learn_kinds").click().run())
     assert now(labelled).defect_types.params()["classifier"]["parent"] == "network"

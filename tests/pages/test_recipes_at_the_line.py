@@ -22,9 +22,8 @@ def opened(app, key: str):
     return app.run()
 
 
-def test_a_recipe_is_exported_with_its_proof(
-    open_app, no_first_start, exported, saved, workspace, monkeypatch, product
-):
+def test_a_recipe_is_exported_with_its_proof(open_app, no_first_start, small_recipe, workspace, monkeypatch, product):
+    saved = save(small_recipe("mahalanobis"), workspace / "recipes/f.zip")
     monkeypatch.setenv("LOUPE_ROOTS", str(product.parent))
     app = opened(open_app("pages/recipes.py"), "line-f.zip")
     assert app.text_input(key="photos-f.zip").value == str(product)

@@ -84,7 +84,7 @@ def test_a_folder_is_taught_and_lies_in_hand(open_app, no_first_start, exported,
 
 @pytest.mark.parametrize(
     ("chosen", "detector"),
-    [("compared", None), ("joined", "mahalanobis+quadrics"), ("mahalanobis", "mahalanobis"), ("cop", "cop")],
+    [("compared", None), ("joined", "mahalanobis+quadrics"), ("cop", "cop")],
 )
 def test_the_command_line_teaches_the_same_recipe(
     open_app, no_first_start, exported, product, tmp_path, chosen, detector

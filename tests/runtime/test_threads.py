@@ -6,11 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from inspect_core.runtime.threads import cores
 
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_whoever_has_a_backbone_sums_with_one_thread():
     program = """
 import json, threadpoolctl

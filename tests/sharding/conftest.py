@@ -1,7 +1,6 @@
 """One small product for all tests of workers, and a workspace that their processes share with the tests."""
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -9,20 +8,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="session")
-def shared_workspace(backbone, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace that holds the exported graphs of `backbone`."""
-    folder = tmp_path_factory.mktemp("shared")
-    for run in (backbone.tap_maps, backbone.embed):
-        run(np.zeros((1, *backbone.size, 3), np.uint8))
-    shutil.copytree(backbone.cache, folder / "onnx")
-    return folder
 
 
 @pytest.fixture(autouse=True)
@@ -60,6 +48,16 @@ def study_of(product, backbone, tmp_path_factory):
                      **given)  # fmt: skip
 
     return made
+
+
+@pytest.fixture(scope="session")
+def plain(study_of):
+    """A study fitted on the plain path with shards of 3 photos."""
+    from inspect_core.study import gathering
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gathering, "SHARD", 3)
+        return study_of().fit()
 
 
 def bits(study) -> list[bytes]:

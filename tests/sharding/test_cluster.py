@@ -16,7 +16,6 @@ from inspect_core.sharding.cluster import Certificates, Cluster, checked
 from inspect_core.sharding.inspecting import JudgedByWorkers
 from inspect_core.sharding.on_workers import OnWorkers
 from inspect_core.sharding.tasks import Refused
-from inspect_core.study import gathering
 from tests.sharding.conftest import Started, bits
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -38,13 +37,6 @@ def started(dask, shared_workspace, tmp_path_factory):
         found.worker()
     yield found
     found.stop()
-
-
-@pytest.fixture(scope="module")
-def plain(study_of):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gathering, "SHARD", 3)
-        return study_of().fit()
 
 
 @with_dask

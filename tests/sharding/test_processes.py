@@ -36,14 +36,6 @@ def pool():
     made.close()
 
 
-@pytest.fixture(scope="module")
-def plain(study_of):
-    """The bits of the plain path with shards of 3 photos."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gathering, "SHARD", 3)
-        return bits(study_of().fit())
-
-
 class Counted(InProcess):
     """This process, which says which shards it was given, and may be disturbed before one of them."""
 
@@ -63,7 +55,7 @@ class Counted(InProcess):
 def test_processes_give_the_bits_of_the_plain_path(study_of, pool, plain, small_shards):
     told = []
     study = study_of(OnWorkers(pool)).fit(lambda fraction, step: told.append((fraction, step)))
-    assert bits(study) == plain
+    assert bits(study) == bits(plain)
     assert [fraction for fraction, _ in told] == sorted(fraction for fraction, _ in told)
     assert any("2 processes on this machine" in step for _, step in told)
     assert not list(kept.folder().iterdir())
@@ -78,21 +70,20 @@ def test_a_killed_worker_changes_no_bit(study_of, pool, plain, small_shards):
             os.kill(victim, signal.SIGKILL)
             killed.append(victim)
 
-    assert bits(study_of(OnWorkers(pool)).fit(kill)) == plain
+    assert bits(study_of(OnWorkers(pool)).fit(kill)) == bits(plain)
     assert killed
 
 
-def test_the_product_check_and_the_verdicts_are_those_of_one_process(study_of, pool, product, tmp_path):
-    study = study_of().fit()
+def test_the_product_check_and_the_verdicts_are_those_of_one_process(plain, pool, product, tmp_path):
     own, theirs = (
-        train_guard(study.preparation.backbone, study.split.fit, study.split.calibrate, workers=workers)
+        train_guard(plain.preparation.backbone, plain.split.fit, plain.split.calibrate, workers=workers)
         for workers in (None, OnWorkers(pool))
     )
     assert own.arrays().keys() == theirs.arrays().keys()
     assert all((own.arrays()[name] == theirs.arrays()[name]).all() for name in own.arrays())
     assert own.params() == theirs.params()
-    recipe = save(study.recipe(guard=own), tmp_path / "recipe")
-    inspector = LoadedRecipe(recipe, study.preparation.backbone)
+    recipe = save(plain.recipe(guard=own), tmp_path / "recipe")
+    inspector = LoadedRecipe(recipe, plain.preparation.backbone)
     photos = [*photos_of([product / "test"]), ("gone.png", tmp_path / "gone.png")]
     found = {}
     for name, judging in (("plain", None), ("workers", JudgedByWorkers(pool, tmp_path / "recipe"))):
@@ -134,7 +125,7 @@ def test_work_that_was_stopped_goes_on_from_whole_shards(study_of, plain, small_
     (folder,) = kept.folder().iterdir()
     damaged = folder / "1"
     damaged.write_bytes(damaged.read_bytes()[:-1])
-    assert bits(study_of(OnWorkers(second)).fit()) == plain
+    assert bits(study_of(OnWorkers(second)).fit()) == bits(plain)
     assert [number for task, number in second.given if task == "fit"] == [1, 3]
 
 
@@ -153,7 +144,7 @@ def test_a_photo_that_one_worker_cannot_read_is_read_here(study_of, plain, small
                 yield from found
 
     study = study_of(OnWorkers(Blind())).fit()
-    assert bits(study) == plain
+    assert bits(study) == bits(plain)
     assert study.skipped == []
 
 

@@ -60,6 +60,7 @@ def test_a_part_is_not_its_own_like(known):
     assert known.nearest(dent, count=1)[0].name == "dent2"
 
 
+@pytest.mark.slow
 def test_the_limit_is_the_99_quantile_of_good_parts_that_were_set_aside_by_group():
     good = embeddings(0, 40, 0)
     rows = [case(row, f"good{i}", "good", group=i // 4) for i, row in enumerate(good)]

@@ -36,6 +36,7 @@ def preparation():
     return SimpleNamespace(backbone=SimpleNamespace(size=(64, 64)), features=features)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("reach", "pays"), [(16, True), (0, False)])
 def test_it_pays_for_a_moved_part_alone(preparation, reach, pays):
     shown = photos(np.random.default_rng(0), reach)
@@ -46,6 +47,7 @@ def test_it_pays_for_a_moved_part_alone(preparation, reach, pays):
     assert reach == 0 or gain.after < 0.2 * gain.before
 
 
+@pytest.mark.slow
 def test_nothing_is_measured_where_the_part_is_not_located(preparation):
     shown = photos(np.random.default_rng(1), 8)
     with pytest.raises(ValueError, match="located on 0 photos"):

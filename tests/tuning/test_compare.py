@@ -72,16 +72,10 @@ def run(product, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def compared(run, exported_once):
-    return run(JOINED, ALONE, NEAREST)
-
-
-@pytest.fixture(scope="module")
-def exported_once(tmp_path_factory):
-    """One workspace for this module: the network is exported once."""
+def compared(run, shared_workspace):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LOUPE_WORKSPACE", str(tmp_path_factory.mktemp("workspace")))
-        yield
+        patch.setenv("LOUPE_WORKSPACE", str(shared_workspace))
+        return run(JOINED, ALONE, NEAREST)
 
 
 @pytest.mark.slow
@@ -100,7 +94,7 @@ def test_a_row_is_what_a_study_of_that_detector_alone_gives(compared, backbone, 
 
 
 @pytest.mark.slow
-def test_the_same_photos_give_the_same_figures_to_the_bit(run, compared):
+def test_the_same_photos_give_the_same_figures_to_the_bit(run, compared, exported):
     again = run(NEAREST, JOINED)[1]
     _, first = compared
     for one, other in ((first.rows[2], again.rows[0]), (first.rows[0], again.rows[1])):
@@ -144,7 +138,7 @@ def test_the_report_opens_alone_and_shows_names_as_text(compared):
 
 
 @pytest.mark.slow
-def test_without_defects_the_figures_of_defects_are_left_out(run, compared):
+def test_without_defects_the_figures_of_defects_are_left_out(run, compared, exported):
     order, _ = compared
     only_good = tuple(sample for sample in order.photos.judge if sample.kind == "good")
     fewer, comparison = run(ALONE, photos=replace(order.photos, judge=only_good))

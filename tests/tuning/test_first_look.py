@@ -8,6 +8,7 @@ from inspect_core.features.backbones import Backbone
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
 from inspect_core.images.photo_quality import BLUR
+from inspect_core.images.read import read_mask
 from inspect_core.images.splitting import Split
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.tuning.first_look import COPY, PRODUCT, first_look
@@ -38,10 +39,17 @@ def photos(tmp_path_factory):
     return folder, good[3].name, good[8].name
 
 
-def test_what_hides_among_the_good_photos_is_found(photos, exported, tmp_path, monkeypatch):
-    folder, blurred, copied = photos
-    store = Store(tmp_path)
-    look = first_look(scan(folder), ORDER, store, silent)
+@pytest.fixture(scope="module")
+def looked(photos, shared_workspace, tmp_path_factory):
+    """What the look at them found, and the store with their features."""
+    store = Store(tmp_path_factory.mktemp("store"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOUPE_WORKSPACE", str(shared_workspace))
+        return first_look(scan(photos[0]), ORDER, store, silent), store
+
+
+def test_what_hides_among_the_good_photos_is_found(photos, looked, exported, monkeypatch):
+    (folder, blurred, copied), (look, store) = photos, looked
     topics = {seen.sample.name: {finding.topic for finding in seen.findings} for seen in look.photos}
     assert BLUR in topics[blurred]
     assert COPY in topics["zz copy.jpg"]
@@ -63,11 +71,8 @@ def test_what_hides_among_the_good_photos_is_found(photos, exported, tmp_path, m
     assert first_look(scan(folder), ORDER, store, silent) == look
 
 
-def test_the_scratch_lies_where_the_ring_is(photos, exported, tmp_path):
-    from inspect_core.images.read import read_mask
-
-    look = first_look(scan(photos[0]), ORDER, Store(tmp_path), silent)
-    (seen,) = [seen for seen in look.photos if seen.sample.name == "scratched.jpg"]
+def test_the_scratch_lies_where_the_ring_is(looked):
+    (seen,) = [seen for seen in looked[0].photos if seen.sample.name == "scratched.jpg"]
     height, width = seen.sample.size
     mask = read_mask(SAMPLES / "flange/ground_truth/scratch/part_092_mask.png", (height, width))
     x, y = round(seen.place[0] * width), round(seen.place[1] * height)

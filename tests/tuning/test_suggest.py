@@ -96,6 +96,7 @@ def test_the_default_stays_when_nothing_is_better(make, monkeypatch, best):
     assert suggestion.basis.startswith("The default: on 24 good photos with synthetic defects pasted in, none of 7")
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=30), st.integers(0, 99))
 def test_better_is_what_a_one_sided_paired_t_test_says(qualities, seed):
     first = np.array(qualities)

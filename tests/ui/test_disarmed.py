@@ -94,7 +94,7 @@ class Source:
     """One module: its functions by name, and which of its expressions are known to be ours."""
 
     def __init__(self, tree: ast.Module, ours: frozenset[str] | set[str]) -> None:
-        self.ours = ours
+        self.ours = ours | SAFE_CALLS
         self.functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
     def unsafe(self, node: ast.expr | None, inside: ast.AST, seen: frozenset[str] = frozenset()) -> list[str]:
@@ -106,7 +106,7 @@ class Source:
         match node:
             case None | ast.Constant():
                 return []
-            case _ if ast.unparse(node) in self.ours or ast.unparse(node) in SAFE_CALLS:
+            case _ if ast.unparse(node) in self.ours:
                 return []
             case ast.Name(id=name) if name in SHOWING.get(getattr(inside, "name", ""), ()):
                 return []

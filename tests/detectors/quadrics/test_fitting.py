@@ -137,7 +137,7 @@ def test_array_shapes_symmetry_and_types(model):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fit", [quadrics.fit, quadrics.fit_algebraic_hs])
-@settings(deadline=None, max_examples=5)
+@settings(deadline=None, max_examples=3)
 @given(seed=st.integers(0, 2**16), log_scale=st.floats(-2, 2))
 def test_fit_follows_rotation_translation_and_scale(fit, seed, log_scale):
     rng = np.random.default_rng(seed)

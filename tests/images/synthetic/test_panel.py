@@ -8,6 +8,7 @@ from inspect_core.cli.commands import main
 from inspect_core.images.folders import scan
 from inspect_core.images.synthetic import panel, products
 
+pytestmark = pytest.mark.slow
 BLANK = np.zeros((products.SIZE, products.SIZE, 3), np.uint8)
 
 
@@ -68,7 +69,6 @@ def test_the_command_writes_a_folder_that_can_be_taught(drawn, tmp_path, monkeyp
         assert mask.size == (4000, 3000)
 
 
-@pytest.mark.slow
 def test_real_boards_have_defects_of_10_to_40_pixels():
     for kind in panel.KINDS:
         _, mask = panel._defective(61, 0, kind)
