@@ -51,9 +51,10 @@ OURS = {
     },
     "inspect/limit_advice": {"in_parts(found.counts)"},
     "inspect/panels": {
-        "promise(taught.scored, view.limits, view.setting_scores, ceiling=view.ceiling)", "run.done", "taught.choice",
+        "promise(taught.scored, view.limits, view.setting_scores, ceiling=view.ceiling)", "taught.choice",
         "suggestion.basis", "view.row.title", "words.__getitem__",
     },
+    "inspect/preview_panel": {"run.done"},
     "inspect/saving": {"str(saved.digest)[:8]"},
     "recipes/challenging": {"part.verdict", "str(saved.digest)[:8]"},
     "recipes/exporting": {"proof['photos']", "proof['golden']"},

@@ -23,20 +23,18 @@ from inspect_core.ui.inspect import (
     areas_panel,
     limit_advice,
     live_parameters,
-    previews,
+    preview_panel,
     saving,
     scale_panel,
     views,
 )
-from inspect_core.ui.inspect.previews import Run
 from inspect_core.ui.inspect.views import Drawn
-from inspect_core.ui.session import Settings, settings_at, settings_of
+from inspect_core.ui.session import Settings, settings_of
 from inspect_core.ui.similar import panels
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.ui.teach import teaching
 from inspect_core.verdict import Verdict
 
-PREVIEW_POLL_SECONDS = 0.4
 OWN_MAP_SIDE = 480
 FUSION = ", fused with the energy of its class scores"
 
@@ -158,7 +156,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
             if not gone:
                 panels.seen_before(taught, position, settings.live, view.limits, busy=busy)
         else:
-            preview_buttons(taught, run, position)
+            preview_panel.show(taught, run, position)
     if result.position != position or result.limits != view.limits:
         settings.position = result.position
         (settings if run is None else run).limits = None if result.limits == view.suggested else result.limits
@@ -197,45 +195,6 @@ def each_view(taught: TaughtPart, position: int, live: Mapping[str, int], pixels
             own = taught.scored.map(position, view=i, **live)
             shown = heatmap.overlay(boxes.reduced(pixels, OWN_MAP_SIDE), own, limit)
             column.image(shown, caption=view.row.title, width="stretch")
-
-
-def preview_buttons(taught: TaughtPart, run: Run, position: int) -> None:
-    """What a preview can lead to: applied by a full pass, or left. Only an applied model sets limits or is saved."""
-    if run.error:
-        st.error(shell.plain(run.error), icon=":material/error:")
-    elif not run.ended.is_set():
-        follow_preview(taught.id, position, run.ready(position))
-    left, middle, right, _ = st.columns([2, 2, 2, 3])
-    what = live_parameters.describe(run.parameters)
-    if left.button(
-        "Apply", key=f"apply-{taught.id}", type="primary", icon=":material/check:", disabled=not run.live,
-        width="stretch", help="Learns from all good photos with these values, in the background. Only then do "
-        "they set limits and go into a recipe.",
-    ):  # fmt: skip
-        try:
-            shell.start(f"Applying {what}", lambda job: previews.apply(taught, run, job.report))
-            st.rerun()
-        except Busy as error:
-            st.warning(shell.plain(error))
-    middle.button(
-        "Discard preview", key=f"leave-{taught.id}", width="stretch", icon=":material/close:",
-        on_click=live_parameters.set_to, args=(taught.id, live_parameters.fitted(taught)),
-    )  # fmt: skip
-    if start := live_parameters.suggested(taught):
-        right.button(
-            "Back to suggested", key=f"suggested-{taught.id}", width="stretch", icon=":material/undo:",
-            on_click=live_parameters.set_to, args=(taught.id, start),
-        )  # fmt: skip
-
-
-@st.fragment(run_every=PREVIEW_POLL_SECONDS)
-def follow_preview(taught_id: str, position: int, drawn: bool) -> None:
-    """How far a preview is; the page is drawn anew when the shown photo is there and when all are."""
-    settings = settings_at(taught_id)
-    run = None if settings is None else settings.preview
-    if run is None or run.ended.is_set() or run.ready(position) != drawn:
-        st.rerun()
-    st.progress(run.done / max(len(run.photos), 1), text=f"Preview: {run.done} of {len(run.photos)} photos")
 
 
 def product_check(taught: TaughtPart, settings: Settings) -> None:
