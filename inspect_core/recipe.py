@@ -19,7 +19,7 @@ from inspect_core.judge.anomaly_map import AREA, SIGMA, to_pixels
 from inspect_core.methods.table import JOIN
 from inspect_core.package.known_parts import Calibrated, ChallengePart
 from inspect_core.similar.known_cases import KnownCases
-from inspect_core.verdict import InView, Limits, Region, Verdict, assemble, inspected, not_located
+from inspect_core.verdict import InView, Limits, Verdict, assemble, inspected, not_located
 from inspect_core.view import View, joined_errors
 
 
@@ -57,7 +57,8 @@ class Recipe:
     the pixels of the map that have to exceed a limit, by name; guard, gallery, defect_types: the product check, known
     cases and classifier, if taught; judged: photos that its limits were judged by; challenge: its challenge parts;
     depth: as which photos are read, None takes any; alignment: by which the part is located, None takes photos as they
-    are; areas: drawn on the part; tiles: how large photos are cut, None squashes them to the network's input; digest:
+    are; areas: drawn on the part; tiles: how large photos are cut, None squashes them to the network's input;
+    mm_per_pixel: of the photos, None when it is not known, for words only; digest:
     identity of the saved recipe, None before it is saved.
     """
 
@@ -79,6 +80,7 @@ class Recipe:
     alignment: Alignment | None = None
     areas: Areas | None = None
     tiles: TilePlan | None = None
+    mm_per_pixel: float | None = None
     digest: str | None = None
 
     @property
@@ -107,6 +109,7 @@ class Recipe:
         gallery: KnownCases | None,
         defect_types: DefectTypes | None,
         areas: Areas | None,
+        mm_per_pixel: float | None,
     ) -> "Recipe":
         """An unsaved recipe of the same fit with all this in force, and this one as its parent."""
         provenance = replace(
@@ -118,6 +121,7 @@ class Recipe:
         )
         return replace(
             self, product=product, limits=limits, guard=guard, gallery=gallery, defect_types=defect_types, areas=areas,
+            mm_per_pixel=mm_per_pixel,
             challenge=tuple(kept for part in self.challenge if (kept := part.under(limits)) is not None),
             provenance=provenance, digest=None,
         )  # fmt: skip
@@ -126,7 +130,7 @@ class Recipe:
         """An unsaved recipe with these challenge parts, and this one as its parent."""
         new = self.revised(
             self.limits, product=self.product, author=author, reason="challenge parts named", guard=self.guard,
-            gallery=self.gallery, defect_types=self.defect_types, areas=self.areas,
+            gallery=self.gallery, defect_types=self.defect_types, areas=self.areas, mm_per_pixel=self.mm_per_pixel,
         )  # fmt: skip
         return replace(new, challenge=parts)
 
@@ -156,12 +160,13 @@ def inspect(image: np.ndarray, recipe: Recipe, *, device: str = "auto", backbone
     pixel_map = to_pixels(joined_errors(recipe.views, features, recipe.live), recipe.map_size, sigma=SIGMA)
     view = InView.of(placement, recipe.map_size, recipe.areas)
 
-    def name_type(found: tuple[Region, ...]) -> tuple[str, float] | None:
-        return types.name(placement.picture(image), found, partial(embed, backbone=backbone), whole)
-
+    embed_crop = partial(embed, backbone=backbone)
     return assemble(
         inspected(pixel_map, view.left_out, recipe.areas), recipe.limits, placement,
-        area=recipe.live[AREA], view=view, check=check, name_type=None if types is None else name_type,
+        area=recipe.live[AREA], view=view, check=check,
+        name_type=None if types is None else lambda found: types.name(
+            placement.picture(image), found, embed_crop, whole
+        ),
     )  # fmt: skip
 
 

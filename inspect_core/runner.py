@@ -7,6 +7,7 @@ types) is the code that the app runs.
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,17 +22,8 @@ from inspect_core.judge.anomaly_map import AREA
 from inspect_core.package import arrays, golden, known_parts, manifest
 from inspect_core.package.geometry import geometry_of
 from inspect_core.package.manifest import RecipeError, refusing
-from inspect_core.runtime.graph import (
-    EMBEDDING,
-    IMAGES,
-    LOGITS,
-    MAP,
-    REFUSALS,
-    InferenceSession,
-    cells_of,
-    session_of,
-)
-from inspect_core.verdict import InView, Limits, Region, Verdict, assemble, inspected, not_located
+from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, REFUSALS, InferenceSession, cells_of, session_of
+from inspect_core.verdict import InView, Limits, Verdict, assemble, inspected, not_located
 
 PARTS = {"guard": Guard, "kinds": DefectTypes, "alignment": Alignment}
 """What goes to the line beside the graph, by its name in recipe.json."""
@@ -56,7 +48,7 @@ class ExportedModel:
         self.product: str = document["product"]
         self.limits = Limits(**document["limits"])
         self.area: int = document["live"][AREA]
-        found = {
+        found: dict[str, Any] = {
             name: document[name] and kind.from_arrays(_of(name, parts), document[name]) for name, kind in PARTS.items()
         }
         self._guard: Guard | None = found["guard"]
@@ -90,14 +82,13 @@ class ExportedModel:
             head = self._run(placement.at(image, self.size), self._head) if self._head else []
         check = self._guard.check(*head) if self._guard is not None else None
         types = self._types
-
-        def name_type(found: tuple[Region, ...]) -> tuple[str, float] | None:
-            return types.name(placement.picture(image), found, self._embed, head[0][0])
-
         view = InView.of(placement, self.map_size, self._areas)
         return assemble(
             inspected(pixel_map[0], view.left_out, self._areas), self.limits, placement,
-            area=self.area, view=view, check=check, name_type=None if types is None else name_type,
+            area=self.area, view=view, check=check,
+            name_type=None if types is None else lambda found: types.name(
+                placement.picture(image), found, self._embed, head[0][0]
+            ),
         )  # fmt: skip
 
     def _map_of_tiles(self, picture: np.ndarray, plan: TilePlan) -> np.ndarray:
@@ -107,13 +98,13 @@ class ExportedModel:
             found = self._run(plan.cut(picture, tile), list(whole))
             for cells, own in zip(whole.values(), found, strict=True):
                 cells[0][:, *tile.cells] = own[0][:, *tile.own]
-        return self._whole.run([MAP], whole)[0]
+        return np.asarray(self._whole.run([MAP], whole)[0])
 
     def _embed(self, image: np.ndarray) -> np.ndarray:
         return self._run(squash(image, self.size), [EMBEDDING])[0][0]
 
     def _run(self, picture: np.ndarray, outputs: list[str]) -> list[np.ndarray]:
-        return self._session.run(outputs, {IMAGES: picture[None]})
+        return [np.asarray(found) for found in self._session.run(outputs, {IMAGES: picture[None]})]
 
 
 class Runner:

@@ -104,11 +104,6 @@ class Verdict:
     left_out: np.ndarray | None = None
 
     @property
-    def not_inspected(self) -> np.ndarray:
-        """(H, W) bool: pixels of the map that the photo does not show, or areas leave out: neither good nor bad."""
-        return np.zeros(self.anomaly_map.shape, bool) if self.left_out is None else self.left_out
-
-    @property
     def photo_map(self) -> np.ndarray:
         """(H, W) float32: the map as it lies over the photo as taken, drawn at the map's own size."""
         return self.anomaly_map if self.placement is None else self.placement.over_photo(self.anomaly_map)

@@ -43,8 +43,8 @@ class View:
         return METHODS[self.method]
 
     @property
-    def live(self) -> str | None:
-        """Name of the parameter whose every value comes from this fit; None when there is none."""
+    def live(self) -> str:
+        """Name of the parameter whose every value comes from this fit; empty when there is none."""
         return self.row.live
 
     @cached_property
@@ -55,7 +55,7 @@ class View:
     @cached_property
     def stops(self) -> tuple[int, ...]:
         """The values of the live parameter at which errors are kept, ascending; (0,) when there is none."""
-        if self.live is None:
+        if not self.live:
             return (0,)
         if self.only is not None:
             return self.only
@@ -102,7 +102,7 @@ def with_taps(
     presets = spec_of(backbone, has_weights="weights" in chosen).presets
     if taps is None:
         wanted = [presets.get(METHODS[name].taps, next(iter(presets.values()), None)) for name in methods]
-        taps = None if None in wanted else tuple(dict.fromkeys(tap for own in wanted for tap in own))
+        taps = None if None in wanted else tuple(dict.fromkeys(tap for own in wanted for tap in own or ()))
         network = load_it(backbone, taps=taps, **chosen)
         return network, [own or network.taps for own in wanted]
     network = load_it(backbone, taps=taps, **chosen)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import shelf, shell
 from inspect_core.ui.compare import jobs, panels
 
 shell.gate("pages/compare.py")
@@ -10,7 +10,7 @@ shell.gate("pages/compare.py")
 st.title("Compare")
 st.caption("Which detector suits your part? All of them on the same photos, each with its own limits.")
 
-taught = taught_part.current()
+taught = shelf.current()
 if taught is None:
     shell.nothing_taught("This page compares the detectors on the photos of a taught part.")
     st.stop()

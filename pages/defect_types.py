@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import shelf, shell
 from inspect_core.ui.defect_types import gallery, panels, results
 
 shell.gate("pages/defect_types.py")
@@ -12,7 +12,7 @@ st.caption(
     "Which defect is it? Loupe learns defect types from a few labelled examples and says when it does not know one."
 )
 
-taught = taught_part.current()
+taught = shelf.current()
 if taught is None:
     shell.nothing_taught("This page names the defects of a taught part.")
     st.stop()

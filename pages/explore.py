@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import shelf, shell
 from inspect_core.ui.explore import panels, patch_map
 
 VIEWS = {
@@ -16,7 +16,7 @@ shell.gate("pages/explore.py")
 st.title("Explore")
 st.caption("Why does it think so? What the network and the detector see in your parts.")
 
-taught = taught_part.current()
+taught = shelf.current()
 if taught is None:
     shell.nothing_taught("This page shows what the network and the detector see in a taught part.")
     st.stop()

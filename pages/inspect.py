@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import shelf, shell
 from inspect_core.ui.inspect import panels
 
 shell.gate("pages/inspect.py")
 
-taught = taught_part.current()
+taught = shelf.current()
 if taught is None:
     panels.first_start()
     st.stop()

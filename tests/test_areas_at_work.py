@@ -44,10 +44,10 @@ def test_all_judge_alike(study, small_backbone, tmp_path, monkeypatch):
         found = inspect(read(photo.path).pixels, load(tmp_path / "r.zip"), backbone=small_backbone)
         assert found.score == scored.scores()[scored.index(photo.name)]
         assert np.array_equal(found.anomaly_map, study.map(photo.name) * weights)
-        assert np.array_equal(found.not_inspected, weights == 0)
+        assert np.array_equal(found.left_out, weights == 0)
         line = runner.inspect(read(photo.path).pixels)
         assert (line.verdict, line.score) == (found.verdict, pytest.approx(found.score, rel=1e-3))
-        assert np.array_equal(line.not_inspected, found.not_inspected)
+        assert np.array_equal(line.left_out, found.left_out)
 
 
 def test_areas_that_leave_less_than_counts_are_refused_before_anything_is_saved(study):
@@ -67,5 +67,6 @@ def test_areas_of_another_reference_are_refused(study, tmp_path):
 def test_a_recipe_with_areas_revised_keeps_them(study):
     recipe = study.recipe(areas=AREAS)
     kept = {"product": "p", "author": "a", "reason": "", "guard": None, "gallery": None, "defect_types": None}
+    kept |= {"mm_per_pixel": None}
     assert recipe.revised(recipe.limits, areas=None, **kept).areas is None
     assert recipe.with_challenge((), author="a").areas == AREAS

@@ -130,6 +130,6 @@ def test_a_part_that_the_photo_does_not_show_is_never_accepted(shift, area, area
     calm = inspected(np.full((64, 64), 0.5, np.float32), left_out, areas)
     found = assemble(calm, limits, placement, area=area, view=view)
     assert (found.verdict, found.reason) == (word, PARTLY_OUT if word == "review" else None)
-    assert np.array_equal(found.not_inspected, left_out)
+    assert np.array_equal(found.left_out, left_out if left_out.any() else None)
     bad = inspected(np.full((64, 64), 9.0, np.float32), left_out, areas)
     assert assemble(bad, limits, placement, area=area, view=view).verdict != "accept"

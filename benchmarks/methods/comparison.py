@@ -32,7 +32,7 @@ def compare(photos: Split, backbone: Backbone, store: Store, detector: str) -> d
     """Of "default" and, where there is one, "suggested": parameters, live value, figures and seconds of the fit."""
     study = Study(photos, backbone, store, method=detector).extract()
     rows = {"default": _row(study)}
-    if METHODS[detector].live is None:
+    if not METHODS[detector].live:
         return rows
     suggestion = suggest(study)
     if not METHODS[detector].one_fit:

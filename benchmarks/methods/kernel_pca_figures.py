@@ -20,9 +20,9 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
 from sklearn.neural_network import MLPClassifier
 
-from benchmarks.methods import novelty_sets
+from benchmarks.methods import exact_kernel, novelty_sets
 from inspect_core.detectors import baselines, cop_corp, kernel_pca
-from inspect_core.detectors.cop_corp import exact_kernel
+from inspect_core.detectors.cop_corp import covariance
 
 
 def cancer_auc(noise_seeds: int = 5) -> dict:
@@ -101,7 +101,7 @@ def exact_identities() -> dict:
     x, z = rng.standard_normal((120, 12)) * np.linspace(0.2, 2.0, 12), rng.standard_normal((60, 12))
     explicit = cop_corp.fit_cop(x).sweep(z, range(1, 12))
     exact = torch.stack([exact_kernel.cosine_kernel_error(x, z, q=q) for q in range(1, 12)])
-    pca = cop_corp.fit_without_map(x).sweep(z, range(1, 12)).square()
+    pca = baselines.fit_pca(x).sweep(z, range(1, 12)).square()
     linear = kernel_pca.fit_linear(x).sweep(z, range(1, 12))
     printed = exact_kernel.proposition_2_as_printed(x, z, q=4)
     return {
@@ -129,16 +129,17 @@ def _digits_scores(x: np.ndarray, y: np.ndarray, seed: int) -> dict[str, float]:
     fit_z, z = (np.maximum(x[rows] @ weights[0] + offsets[0], 0.0) for rows in (train, test))
     logits = z @ weights[1] + offsets[1]
     cop, corp = cop_corp.fit_cop(fit_z), cop_corp.fit_corp(fit_z, gamma=2.0, M=1024, seed=seed)
-    plain = cop_corp.fit_without_map(fit_z)
+    plain = baselines.fit_pca(fit_z)
     energy = cop_corp.energy(logits)
     smallest = min(0.0, float(cop_corp.energy(fit_z @ weights[1] + offsets[1]).min()))
     error = cop.score(z, explained_variance=0.95)
     plain_error = plain.score(z, explained_variance=0.95)
+    drawn = cop_corp.draw(fit_z.shape[-1], 1024, seed=seed)
     without_cosine = {
         f"fourier_without_cosine_gamma_{gamma}": _auroc(
-            cop_corp.fit_fourier_without_cosine(fit_z, gamma=gamma, M=1024, seed=seed).score(
-                z, explained_variance=0.95
-            ),
+            covariance.fit(
+                fit_z, cop_corp.drawn_map(drawn, gamma=gamma, M=1024, cosine=False), explained_variance=0.95
+            ).score(z),
             foreign,
         )
         for gamma in (0.01, 0.1, 0.5, 1.0, 2.0)

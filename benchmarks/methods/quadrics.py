@@ -19,7 +19,8 @@ from scipy.spatial import cKDTree
 
 from benchmarks.measure import machine, timed
 from inspect_core.detectors import quadrics
-from inspect_core.detectors.quadrics.forecast import forecast_seconds, trial_steps
+from inspect_core.detectors.quadrics.forecast import forecast_seconds, step_operations
+from inspect_core.detectors.quadrics.refinement import SGD_BATCH, random_start, refine_sgd
 from inspect_core.judge.metrics import auroc
 
 FITS = {
@@ -112,10 +113,18 @@ def cost_table() -> list[dict]:
 
 
 def _rate(d: int, m: int) -> float:
-    trial_steps(d, m)
+    """Operations a second in mini-batch steps of a fit of that size on random points."""
+    _trial_steps(d, m, 10)
     began = time.perf_counter()
-    operations = trial_steps(d, m, steps=20)
-    return operations / (time.perf_counter() - began)
+    _trial_steps(d, m, 20)
+    return 20 * step_operations(SGD_BATCH, d, m) / (time.perf_counter() - began)
+
+
+def _trial_steps(d: int, m: int, steps: int) -> None:
+    rng = np.random.default_rng(0)
+    x = torch.from_numpy(rng.standard_normal((SGD_BATCH, d))).float()
+    A, b, c = (torch.from_numpy(part).float() for part in random_start(rng, d, m))
+    refine_sgd((A, b, c), x, penalty=1.0, rng=rng, report=lambda _: None, steps=steps)
 
 
 def _curve(t: np.ndarray, *, a: float = 0.8, b: float = 0.2) -> np.ndarray:

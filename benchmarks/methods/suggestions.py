@@ -44,7 +44,7 @@ def oracle(study: Study, masks: list) -> tuple[dict[str, float], dict[str, int]]
     known = [i for i in np.flatnonzero(study.scored.of_subset("judge")) if masks[i] is not None]
     true = np.stack([mask_at(masks[i], SMALL) for i in known])
     best, method = (-1.0, {}, {}), METHODS[study.method]
-    for _, parameters, detector in candidates(study, (), None):
+    for _, parameters, detector in candidates(study, ()):
         tried = method.trial_stops(detector, study.parameters[0], ())
         errors = np.stack(
             [

@@ -50,6 +50,17 @@ def path_argument(text: str) -> Path:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
+def scale_argument(text: str) -> float:
+    """mm a pixel as an argument, above 0 and finite. Raises ArgumentTypeError for anything else."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is no scale; give mm a pixel, such as 0.05")
+    return value
+
+
 def size_argument(text: str) -> tuple[int, int]:
     """(height, width) as an argument: 256 or 256x320. Raises ArgumentTypeError for anything else."""
     try:

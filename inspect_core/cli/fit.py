@@ -5,7 +5,7 @@ import argparse
 from inspect_core.audit.changes import limits_changed
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import teaching
-from inspect_core.cli.console import ACCEPTED, current_user, path_argument, say
+from inspect_core.cli.console import ACCEPTED, current_user, path_argument, say, scale_argument
 from inspect_core.guard.model import ALONE, FUSED, MODES
 from inspect_core.images.samples import shown
 from inspect_core.judge.limits import limit_for_overkill
@@ -25,11 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--product", help="name of the product; the folder's name otherwise")
     parser.add_argument(
-        "--overkill",
-        type=float,
-        help="fraction of good calibrate parts that a single limit may reject",
+        "--overkill", type=float, help="fraction of good calibrate parts that a single limit may reject"
     )
     parser.add_argument("--limit", type=float, help="the limit itself, as a raw score")
+    parser.add_argument(
+        "--mm-per-pixel", type=scale_argument, help="scale of the photos; areas are then told in mm² too"
+    )
     parser.add_argument(
         "--guard", choices=MODES, default=Order.guard, help="what to do with a photo of another product"
     )
@@ -47,7 +48,10 @@ def run(options: argparse.Namespace) -> int:
     limits = _limits(study, options)
     product = shown(options.product or options.folder.resolve().stem)
     who = current_user()
-    recipe = save(study.recipe(limits, product=product, author=who, guard=taught.guard), options.out)
+    recipe = save(
+        study.recipe(limits, product=product, author=who, guard=taught.guard, mm_per_pixel=options.mm_per_pixel),
+        options.out,
+    )
     with AuditLog.open() as log:
         entry = limits_changed(None, limits, product=product, recipe=recipe.digest or "", reason="fitted", user=who)
         log.append_all([] if entry is None else [entry])

@@ -149,9 +149,9 @@ def fit_nearest_neighbour(x: Tensor | np.ndarray, *, k: int = 1) -> NearestNeigh
     return NearestNeighbour(_bank(x, k), k, unit=False)
 
 
-def fit_nearest_neighbour_unit(x: Tensor | np.ndarray, *, k: int = 1) -> NearestNeighbour:
+def fit_nearest_neighbour_unit(x: Tensor | np.ndarray) -> NearestNeighbour:
     """Nearest neighbour between features divided by their length, 0 to 2. Source: Sun et al. 2022. Else as above."""
-    return NearestNeighbour(cosine(_bank(x, k)), k, unit=True)
+    return NearestNeighbour(cosine(_bank(x, 1)), 1, unit=True)
 
 
 def fit_parzen(x: Tensor | np.ndarray, *, sigma: float) -> ParzenWindow:

@@ -79,13 +79,7 @@ def local_spectrum(features: Tensor | np.ndarray) -> LocalSpectrum:
 
 
 def compare_embeddings(
-    photos: Iterable[np.ndarray],
-    backbone: Backbone,
-    *,
-    k: int,
-    grid: tuple[int, int],
-    nearest: bool,
-    seed: int = 0,
+    photos: Iterable[np.ndarray], backbone: Backbone, *, k: int, grid: tuple[int, int], nearest: bool, seed: int = 0
 ) -> tuple[LocalSpectrum, LocalSpectrum]:
     """Spectra of the same photos under semi-orthogonal and under sampled embeddings of width k, in that order.
 

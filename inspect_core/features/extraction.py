@@ -187,9 +187,5 @@ class Preparation:
     def _joined(self, look: Look, maps: tuple[Tensor, ...], grid: tuple[int, int], *, pool: int = 1) -> Tensor:
         by_tap = dict(zip(self.backbone.taps, maps, strict=True))
         return join(
-            [by_tap[tap] for tap in look.taps],
-            grid=grid,
-            projection=look.columns,
-            pool=pool,
-            nearest=self.nearest,
+            [by_tap[tap] for tap in look.taps], grid=grid, projection=look.columns, pool=pool, nearest=self.nearest
         )

@@ -125,11 +125,7 @@ class Alignment:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """reference (h, w, 3), mask and always (h, w), uint8."""
-        return {
-            "reference": self.reference,
-            "mask": self.mask.astype(np.uint8),
-            "always": self.always.astype(np.uint8),
-        }
+        return {"reference": self.reference, "mask": self.mask.astype(np.uint8), "always": self.always.astype(np.uint8)}
 
     def known(self, size: tuple[int, int]) -> np.ndarray:
         """(height, width) bool: `always` at the size of a map."""

@@ -28,10 +28,10 @@ def patch_box(place: tuple[int, int], grid: tuple[int, int], size: tuple[int, in
     return left, top, max(right, left + 1), max(bottom, top + 1)
 
 
-def surroundings(box: Box, size: tuple[int, int], *, reach: int = 3) -> Box:
-    """The box grown by `reach` times its own size on every side, cut at the rim of a photo of (height, width)."""
+def surroundings(box: Box, size: tuple[int, int]) -> Box:
+    """The box grown by three times its own size on every side, cut at the rim of a photo of (height, width)."""
     left, top, right, bottom = box
-    across, down = reach * (right - left), reach * (bottom - top)
+    across, down = 3 * (right - left), 3 * (bottom - top)
     return max(left - across, 0), max(top - down, 0), min(right + across, size[1]), min(bottom + down, size[0])
 
 

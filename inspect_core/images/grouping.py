@@ -25,8 +25,6 @@ _DATE = re.compile(r"(?<!\d)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[
 _VIEW = re.compile(rf"[\W_]*(?<![a-z])({'|'.join(sorted(VIEW_WORDS, key=len, reverse=True))}){_VALUE}", re.IGNORECASE)
 _ENDING = re.compile(r"^(.*\d.*)[\W_](\d{1,2}|[a-z])$|^(.*\d)([a-z])$", re.IGNORECASE)
 _LAST_NUMBER = re.compile(r"(\d+)(?=\D*$)")
-_NAME_COLUMNS = ("name", "file", "filename", "file name", "path", "image")
-_GROUP_COLUMNS = ("group", "lot", "batch", "part", "serial", "charge")
 
 
 @dataclass(frozen=True)

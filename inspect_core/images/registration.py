@@ -17,7 +17,6 @@ _OFF = 3.0  # pixels from where a pose puts a feature
 _BLUR = 5  # pixels, the side of the filter before the fine step
 _FINE = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 40, 1e-5)
 _TURNS = 720  # rows of a spectrum in polar coordinates, for all round
-IDENTITY = np.eye(2, 3)
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,12 +46,7 @@ class Split:
 
 
 def split(
-    samples: Samples,
-    *,
-    seed: int,
-    groups: Mapping[str, str] | None = None,
-    calibrate: float = 0.2,
-    blind: bool = True,
+    samples: Samples, *, seed: int, groups: Mapping[str, str] | None = None, calibrate: float = 0.2, blind: bool = True
 ) -> Split:
     """Split the good images 60 / 20 / 20 by group; where there is a test/, that is the judge set, and the rest 80 / 20.
 

@@ -18,6 +18,8 @@ from numpy.typing import ArrayLike
 from inspect_core.judge.checks import as_scores, require_fraction, require_shape
 from inspect_core.judge.masks import label_regions
 
+POINTS = 61
+
 
 def aupro(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> float:
     """Area under PRO against FPR on [0, max_fpr], divided by max_fpr: 1 is perfect.
@@ -41,10 +43,8 @@ def aupro(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> float:
     return _partial_area(above, at_least, weights, max_fpr)
 
 
-def pro_curve(
-    maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3, points: int = 61
-) -> tuple[np.ndarray, np.ndarray]:
-    """(FPR, PRO), each (points + 1,), from (0, 0) to max_fpr: the curve below which `aupro` measures, for a plot.
+def pro_curve(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> tuple[np.ndarray, np.ndarray]:
+    """(FPR, PRO), each (POINTS + 1,), from (0, 0) to max_fpr: the curve below which `aupro` measures, for a plot.
 
     Raises ValueError as `aupro`, and when there is no region or no normal pixel.
     """
@@ -52,7 +52,7 @@ def pro_curve(
     regions, normal = _region_pixels(maps, masks), np.sort(maps[~masks])
     if not (regions and normal.size):
         raise ValueError(f"a PRO curve needs a region and a normal pixel; there are {len(regions)} and {normal.size}")
-    at = np.ceil((1 - np.linspace(0, max_fpr, points)) * normal.size).astype(int) - 1
+    at = np.ceil((1 - np.linspace(0, max_fpr, POINTS)) * normal.size).astype(int) - 1
     thresholds = normal[np.maximum(at, 0)]
     fpr = 1 - np.searchsorted(normal, thresholds, side="right") / normal.size
     pro = [1 - np.searchsorted(np.sort(own), thresholds, side="right") / own.size for _, own in regions]

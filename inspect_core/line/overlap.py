@@ -12,18 +12,18 @@ Result = TypeVar("Result")
 THREADS = max(2, min(4, os.cpu_count() or 1))
 
 
-def in_order(work: Callable[[Item], Result], items: Iterable[Item], *, threads: int = THREADS) -> Iterator[Result]:
-    """Yield work(item) in the order of the items, `threads` of them under way at a time and as many finished.
+def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """Yield work(item) in the order of the items, THREADS of them under way at a time and as many finished.
 
     While one decodes, the network runs on another and the caller writes a third. What `work` raises is raised here;
     what was not begun by then, or when the caller stops, is dropped.
     """
     waiting: deque[Future[Result]] = deque()
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="loupe-line")
+    pool = ThreadPoolExecutor(THREADS, thread_name_prefix="loupe-line")
     try:
         for item in items:
             waiting.append(pool.submit(work, item))
-            if len(waiting) >= 2 * threads:
+            if len(waiting) >= 2 * THREADS:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

@@ -59,9 +59,9 @@ def in_parts(rows: Sequence[Row]) -> str:
     return f"Accepted {counts['accept']:,} of {len(rows):,}{'; ' + others if others else ''}."
 
 
-def worst(rows: Sequence[Row], most: int = WORST) -> list[Row]:
+def worst(rows: Sequence[Row]) -> list[Row]:
     """The judged photos of the highest scores."""
-    return sorted((row for row in rows if row.score is not None), key=lambda row: -(row.score or 0.0))[:most]
+    return sorted((row for row in rows if row.score is not None), key=lambda row: -(row.score or 0.0))[:WORST]
 
 
 def pictures_of(inspector: Inspector, rows: Sequence[Row], photos: Mapping[str, Path]) -> dict[str, bytes]:

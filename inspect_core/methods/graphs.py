@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from inspect_core.detectors.baselines import NearestNeighbour
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap
 from inspect_core.detectors.kernel_pca import KernelPCA
+from inspect_core.detectors.kernels import GaussianKernel
 from inspect_core.detectors.mahalanobis import Mahalanobis
 from inspect_core.detectors.mahalanobis.per_location import whitening_blocks
 from inspect_core.detectors.quadrics import Quadrics
@@ -73,8 +74,16 @@ class SubspaceErrors(nn.Module):
 class KernelSpaceErrors(nn.Module):
     """`KernelPCA.score` with a Gaussian kernel and q components, in float64."""
 
+    origin: Tensor
+    samples: Tensor
+    squares: Tensor
+    offset: Tensor
+    alpha: Tensor
+    grand_mean: Tensor
+
     def __init__(self, detector: KernelPCA, q: int) -> None:
         super().__init__()
+        assert isinstance(detector.kernel, GaussianKernel)  # the one that recipes hold
         self.rate, origin = -0.5 / detector.kernel.sigma**2, detector.x.mean(0)
         samples = detector.x - origin
         grand_mean = detector.row_mean.mean()
@@ -93,6 +102,14 @@ class KernelSpaceErrors(nn.Module):
 
 class QuadricDistances(nn.Module):
     """`Quadrics.score` with the first m, for points in the coordinates of the fit but for the shift."""
+
+    first: Tensor
+    second: Tensor
+    quadratic: Tensor
+    linear: Tensor
+    offset: Tensor
+    norm: Tensor
+    shift: Tensor
 
     def __init__(self, detector: Quadrics, m: int) -> None:
         super().__init__()
@@ -116,6 +133,10 @@ class QuadricDistances(nn.Module):
 
 class NearestDistances(nn.Module):
     """`NearestNeighbour.score`: the neighbour by one matrix product, its distance from coordinate differences."""
+
+    bank: Tensor
+    columns: Tensor
+    squares: Tensor
 
     def __init__(self, detector: NearestNeighbour) -> None:
         super().__init__()

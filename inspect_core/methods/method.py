@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 from torch import Tensor, nn
 
@@ -17,26 +17,16 @@ LARGEST_TILED_FIT = LARGEST_RECIPE
 """The same for large photos in tiles."""
 STOPS = 64
 
-Parameters = Mapping[str, float | None]
+Parameters = Mapping[str, Any]
+"""Of a fit, by name: whole numbers, decimals, and None where the method chooses itself."""
 
 
 class Detector(Protocol):
     """A fitted detector: frozen arrays and a score, higher for stranger features."""
 
-    def score(self, features: Tensor) -> Tensor: ...
+    def score(self, features: Tensor, /) -> Tensor: ...
     def arrays(self) -> dict[str, Tensor]: ...
     def params(self) -> dict: ...
-
-
-class Statistics(Protocol):
-    """What a method keeps of the patches it learns from, and all it needs of them to be finished.
-
-    Those of different photos merge, the later photos into the earlier ones; state and restore carry them elsewhere.
-    """
-
-    def merge(self, other: Self) -> object: ...
-    def state(self) -> dict[str, Tensor]: ...
-    def restore(self, state: Mapping[str, Tensor]) -> object: ...
 
 
 @dataclass(frozen=True)
@@ -124,12 +114,13 @@ class Method:
     the result, at one live value (`methods.graphs`).
     A fit is begin(patches, columns, seed, parameters), the statistics of no photo; see(statistics, features (n, h, w,
     k), photos), for photos in the order of their numbers; finish(statistics, seed, parameters, report) -> detector,
-    which calls report(fraction) of what it does itself.
+    which calls report(fraction) of what it does itself. Statistics of different photos merge(other), the later photos
+    into the earlier ones; state() and restore(state) carry them elsewhere.
     arrays, fields: what the detector's arrays and parameters may be in a recipe, built with `package.arrays` and
     `package.fields`; a recipe that says otherwise is refused.
-    live: the parameter whose every smaller value comes from the same fit, or None; score(detector, patches, value) and
-    sweep(detector, patches, stops) take (1, h, w, d); top(detector): its largest legal value; start(detector): the
-    value to begin with.
+    live: the parameter whose every smaller value comes from the same fit, empty without one; score(detector, patches,
+    value) and sweep(detector, patches, stops) take (1, h, w, d); top(detector): its largest legal value;
+    start(detector): the value to begin with.
     refits: parameters that a preview on a patch sample follows; refit_values(detector): theirs of a fitted detector.
     controls: how live and refit parameters are shown, by name; space: where the detector sees patches, None: as is.
     settings(sample, seed): parameters of the fit worth trying on a sample of good patches; trial_stops(detector,
@@ -148,14 +139,14 @@ class Method:
     finish: Callable[[Any, int, Parameters, Callable[[float], None]], Detector]
     costs: Callable[[Workload, Parameters], Costs]
     graph: Callable[[Any, Tensor | None, int], tuple[Tensor | None, nn.Module]]
-    from_arrays: Callable[[Mapping[str, Tensor], Mapping], Detector]
+    from_arrays: Callable[[dict[str, Tensor], dict], Detector]
     arrays: Mapping[str, Array]
     fields: Mapping[str, Rule] = field(default_factory=dict)
     taps: str = "outputs"
     pool: int = 3
     ceiling: Callable[[Any, int], float] | None = None
     offered: bool = True
-    live: str | None = None
+    live: str = ""
     score: Callable[[Any, Tensor, int | None], Tensor] = lambda detector, patches, value: detector.score(patches)
     sweep: Callable[[Any, Tensor, tuple[int, ...]], Tensor] = _score_as_sweep
     top: Callable[[Any], int] = lambda detector: 0

@@ -67,7 +67,7 @@ def parameters_of(
     """
     defaults = [METHODS[name].defaults for name in methods]
     if tiles is not None:
-        defaults = [own | {"k": tiles.k} if "k" in own else own for own in defaults]
+        defaults = [{**own, "k": tiles.k} if "k" in own else own for own in defaults]
         tiles.require(int(given.get("k") or tiles.k))
     known = {name for own in defaults for name in own}
     unknown = sorted(set(given) - known)

@@ -19,7 +19,8 @@ def converted(document: dict) -> dict:
         document = _with_views(document)
     if document["schema"] < 4:
         document = document | {"photos": None, "challenge": []}
-    return {"depth": None, "alignment": None, "areas": None, "tiles": None} | document
+    added = dict.fromkeys(("depth", "alignment", "areas", "tiles", "mm_per_pixel"))
+    return added | document
 
 
 def _with_views(document: dict) -> dict:

@@ -103,6 +103,7 @@ FIELDS = {
     "depth": _OPTIONAL_TABLE,
     "areas": _OPTIONAL_TABLE,
     "tiles": _OPTIONAL_TABLE,
+    "mm_per_pixel": _ANY_WIDTH,
     "limits": {"review": _FINITE, "reject": _FINITE},
     "score_direction": one_of(DIRECTION),
     "calibration": {"good": whole(0), "note": _TEXT},
@@ -162,11 +163,7 @@ CHALLENGE = {"name": _TEXT, "good": FLAG, "verdict": one_of("accept", "review", 
 # Of detectors that several parts of a recipe share: subspaces after a cosine map, with or without Fourier features.
 COSINE = {"cosine": one_of(True), "gamma": one_of(None), "explained_variance": number(SMALLEST, 1)}
 FOURIER = COSINE | {"gamma": WIDTH}
-QUADRICS = {
-    "kept_variance": number(0, 1 + 1e-6),
-    "penalty_value": DISTANCE,
-    "start": one_of("closed form", "random"),
-}
+QUADRICS = {"kept_variance": number(0, 1 + 1e-6), "penalty_value": DISTANCE, "start": one_of("closed form", "random")}
 GUARD = {
     "fused": FLAG,
     "smallest": number(-LARGEST, 0),
@@ -184,10 +181,7 @@ GALLERY = {
 }
 KINDS = {"by_region": FLAG, "known_from": _SHARE, "classifier": _TABLE}
 _CLASSIFIER = {"classes": _list_of(_TEXT, least=1), "power": WIDTH, "lam": WIDTH, "euclidean": FLAG, "parent": _TEXT}
-CLASSIFIERS = {
-    "forest": _CLASSIFIER,
-    "network": _CLASSIFIER | {"with_output": FLAG},
-}
+CLASSIFIERS = {"forest": _CLASSIFIER, "network": _CLASSIFIER | {"with_output": FLAG}}
 """The parameters of the kinds' classifier, by its parent."""
 
 

@@ -85,7 +85,7 @@ def reliability(curves: Mapping[str, ReliabilityCurve], look: Look) -> go.Figure
 
 
 def falling(
-    away: Sequence[float], lines: Mapping[str, Sequence[float]], prior: float, minimum_confidence: float, look: Look
+    away: Sequence[float], lines: Mapping[str, np.ndarray], prior: float, minimum_confidence: float, look: Look
 ) -> go.Figure:
     """Mean stated probability against distance from the examples, 1 at the examples, with the prior and the limit."""
     figure = blank(look, height=380)

@@ -33,6 +33,7 @@ def in_words(recipe: Recipe) -> dict[str, str]:
         "Backbone": f"{backbone.name}, weights {backbone.weight_digest[:12]}",
         "Feature layers": ", ".join(backbone.taps),
         "Image size": f"{size[1]} × {size[0]} px",
+        "Scale": f"{recipe.mm_per_pixel:g} mm per pixel" if recipe.mm_per_pixel else "not known",
         "Tiles": recipe.tiles.sentence() if recipe.tiles else "none",
         "Patch grid": f"{grid[1]} × {grid[0]}",
         "Training": recipe.provenance.calibration_note,

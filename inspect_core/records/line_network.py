@@ -8,6 +8,7 @@ first 20 rows of every factor.
 import io
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -32,7 +33,9 @@ class ViewCells(nn.Module):
     def __init__(self, columns: Tensor | None, channels: Sequence[int], grid: tuple[int, int], nearest: bool) -> None:
         super().__init__()
         self.grid = tuple(grid)
-        self.mode = {"mode": "nearest-exact"} if nearest else {"mode": "bilinear", "align_corners": False}
+        self.mode: dict[str, Any] = (
+            {"mode": "nearest-exact"} if nearest else {"mode": "bilinear", "align_corners": False}
+        )
         parts = () if columns is None else columns.detach().cpu().float().split(list(channels))
         self.kernels = nn.ParameterList(nn.Parameter(part.T[:, :, None, None].contiguous(), False) for part in parts)
 
@@ -141,7 +144,8 @@ def _graph(module: nn.Module, examples: tuple[Tensor, ...], given: list[str], fo
     shapes = tuple(batch for _ in examples)
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        program = torch.onnx.export(
+        # Any: torch does not say that there always is a program here, and that it saves into memory.
+        program: Any = torch.onnx.export(
             module, examples, input_names=given, output_names=found, opset_version=OPSET,
             dynamic_shapes=(shapes,) if isinstance(module, Judging) else shapes, dynamo=True,
             external_data=False, verbose=False,

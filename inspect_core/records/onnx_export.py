@@ -140,11 +140,7 @@ def _model(files: dict[str, bytes], recipe: Recipe) -> ExportedModel:
 
 
 def _compare(
-    recipe: Recipe,
-    backbone: Backbone,
-    model: ExportedModel,
-    paths: Sequence[str | Path],
-    report: Report | None,
+    recipe: Recipe, backbone: Backbone, model: ExportedModel, paths: Sequence[str | Path], report: Report | None
 ) -> list[tuple[Compared, Golden]]:
     """Every photo under both, each content once, and how it would stand among the golden images."""
     sets, found = known_sets(recipe), {}
@@ -200,8 +196,8 @@ def _golden_files(recipe: Recipe, compared: Sequence[tuple[Compared, Golden]]) -
     """At most MOST original files, half of them nearest the limits, the others spread over all scores."""
     limits = (recipe.limits.review, recipe.limits.reject)
     rows = sorted((row for _, row in compared), key=lambda row: math.inf if row.score is None else row.score)
-    scored = [row for row in rows if row.score is not None]
-    nearest = sorted(scored, key=lambda row: min(abs(row.score - limit) for limit in limits))[: golden.MOST // 2]
+    margins = [(min(abs(row.score - limit) for limit in limits), row) for row in rows if row.score is not None]
+    nearest = [row for _, row in sorted(margins, key=lambda pair: pair[0])][: golden.MOST // 2]
     rest = [row for row in rows if row not in nearest]
     evenly = np.linspace(0, max(len(rest) - 1, 0), golden.MOST // 2).round().astype(int)
     spread = [rest[i] for i in np.unique(evenly) if i < len(rest)]

@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import safetensors.numpy
@@ -137,6 +138,7 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
         "depth": recipe.depth and asdict(recipe.depth),
         "areas": recipe.areas and recipe.areas.params(),
         "tiles": recipe.tiles and recipe.tiles.params(),
+        "mm_per_pixel": recipe.mm_per_pixel,
         "limits": asdict(recipe.limits),
         "score_direction": DIRECTION,
         "calibration": {"good": len(recipe.calibration), "note": note},
@@ -214,7 +216,7 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
             raise ValueError(f"live.{view.live} is {live[view.live]}, above {view.row.top(view.detector)} of the fit")
     if not set(chosen["taps"]) >= {tap for view in views for tap in view.look.taps}:
         raise ValueError("a view looks at a tap that the backbone does not give")
-    extras = {}
+    extras: dict[str, Any] = {}
     for name, (field, kind) in EXTRAS.items():
         with refusing(package.where, f"{PARTS[name]} cannot be used"):
             extras[field] = document[name] and kind.from_arrays(_of(name, arrays), document[name])
@@ -238,6 +240,7 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
         depth=document["depth"] and Depth(**document["depth"]),
         areas=picture.areas,
         tiles=picture.tiles,
+        mm_per_pixel=document["mm_per_pixel"],
         digest=package.digest,
     )
 

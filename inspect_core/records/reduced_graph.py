@@ -38,7 +38,7 @@ class _Images(CalibrationDataReader):
     def __init__(self, images: Sequence[np.ndarray]) -> None:
         self._rest: Iterator[np.ndarray] = iter(images)
 
-    def get_next(self) -> dict[str, np.ndarray] | None:
+    def get_next(self) -> dict[str, np.ndarray] | None:  # ty: ignore[incompatible-method-override]
         image = next(self._rest, None)
         return None if image is None else {IMAGES: image[None]}
 

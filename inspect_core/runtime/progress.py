@@ -1,6 +1,7 @@
 """Progress of long work: one call says how far it is, and raises when the user wants to stop."""
 
 from collections.abc import Callable
+from typing import overload
 
 Report = Callable[[float, str], None]
 """report(fraction done, 0 to 1, what is being done now); raises Cancelled once the user wants to stop."""
@@ -12,9 +13,15 @@ class Cancelled(Exception):
     """The user wanted to stop; whatever was unfinished has been dropped."""
 
 
+@overload
+def stage(progress: Report, start: float, end: float) -> Report: ...
+@overload
+def stage(progress: Report | None, start: float, end: float) -> Report | None: ...
 def stage(progress: Report | None, start: float, end: float) -> Report | None:
     """A report for one step of a longer piece of work, which takes from `start` to `end` of the whole."""
-    return progress and (lambda fraction, step: progress(start + (end - start) * fraction, step))
+    if progress is None:
+        return None
+    return lambda fraction, step: progress(start + (end - start) * fraction, step)
 
 
 def tell(progress: Report | None, cancelled: Cancel | None, fraction: float, step: str) -> None:

@@ -20,11 +20,7 @@ class ShardsFailed(RuntimeError):
 
 
 def results(
-    mapper: Mapper,
-    task: str,
-    shared: Sequence[bytes],
-    payload_of: Callable[[int], bytes],
-    numbers: Sequence[int],
+    mapper: Mapper, task: str, shared: Sequence[bytes], payload_of: Callable[[int], bytes], numbers: Sequence[int]
 ) -> Iterator[tuple[int, Result]]:
     """(number, result) of each, as they are done; a Failure only after ATTEMPTS of them."""
     for attempt in range(1, ATTEMPTS + 1):

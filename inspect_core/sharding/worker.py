@@ -13,12 +13,7 @@ LENGTH = 8
 DONE, FAILED, REFUSED = b"d", b"f", b"r"
 KEPT = 8
 """Shared contents that a worker holds: those of the latest requests."""
-ONE_THREAD = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "OMP_WAIT_POLICY": "PASSIVE",
-}
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 """Environment of a worker: it has one core, and a sum has one order."""
 
 

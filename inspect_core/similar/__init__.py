@@ -2,6 +2,4 @@
 
 from inspect_core.similar.gallery import robust_similarity
 
-__all__ = [
-    "robust_similarity",
-]
+__all__ = ["robust_similarity"]

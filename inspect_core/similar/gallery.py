@@ -15,12 +15,7 @@ NEVER_SIMILAR = 0.0
 
 
 def robust_similarity(
-    similarity: np.ndarray,
-    outlier_a: np.ndarray,
-    outlier_b: np.ndarray,
-    *,
-    limit: float,
-    never: float = NEVER_SIMILAR,
+    similarity: np.ndarray, outlier_a: np.ndarray, outlier_b: np.ndarray, *, limit: float, never: float = NEVER_SIMILAR
 ) -> np.ndarray:
     """The similarity where max(outlier_a, outlier_b) < limit, strictly, else `never` (eq. 17).
 

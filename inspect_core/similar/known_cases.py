@@ -141,7 +141,7 @@ class KnownCases:
         return self.gallery.names, self.gallery.defect_types, self.gallery.notes
 
 
-def learn(cases: Sequence[Case], *, by_region: bool, seed: int = 0) -> KnownCases:
+def learn(cases: Sequence[Case], *, by_region: bool) -> KnownCases:
     """Known cases from examples: every other group of good ones sets the limit, all else fits the surface.
 
     A label is somebody's word: the labelled defects are vouched for, however rare their kind is among the rest.
@@ -154,7 +154,7 @@ def learn(cases: Sequence[Case], *, by_region: bool, seed: int = 0) -> KnownCase
     if (~aside).sum() < known_surface.LEAST:
         aside[:] = False
     defect = np.array([case.kind != "good" for case in cases], bool)
-    surface = known_surface.fit(embeddings[~aside], seed=seed).vouch(embeddings[defect])
+    surface = known_surface.fit(embeddings[~aside]).vouch(embeddings[defect])
     scores = surface.score(embeddings)
     limit = outlier_limit(scores[aside] if aside.any() else scores, quantile=QUANTILE)
     return KnownCases(

@@ -2,6 +2,4 @@
 
 from inspect_core.study.study import Study
 
-__all__ = [
-    "Study",
-]
+__all__ = ["Study"]

@@ -22,7 +22,7 @@ def frozen(
     study: "Study", limits: Limits | None = None, *, product: str = "part", author: str = "you", reason: str = "",
     parent: str | None = None, guard: Guard | None = None, gallery: KnownCases | None = None,
     defect_types: DefectTypes | None = None, areas: Areas | None = None,
-    **live: int,
+    mm_per_pixel: float | None = None, **live: int,
 ) -> Recipe:  # fmt: skip
     """The recipe with the limits and live parameters in force; default limits when none are given.
 
@@ -68,4 +68,5 @@ def frozen(
         alignment=preparation.alignment,
         areas=areas,
         tiles=preparation.tiles,
+        mm_per_pixel=mm_per_pixel,
     )

@@ -45,8 +45,9 @@ class Passes:
         self, seen_by: SeenBy, samples: Sequence[Sample], progress: Report | None, cancelled: Cancel | None
     ) -> Iterator[tuple[Sample, list[np.ndarray]]]:
         """Each photo that can be read, with its (stops, h, w) float32 errors under each view; raises as `gather`."""
-        go_through = self._score_here if self.workers is None else self._score_by_workers
-        return go_through(seen_by, samples, progress, cancelled)
+        if self.workers is None:
+            return self._score_here(seen_by, samples, progress, cancelled)
+        return self._score_by(self.workers, seen_by, samples, progress, cancelled)
 
     def _score_here(self, seen_by, samples, progress, cancelled) -> Iterator[tuple[Sample, list[np.ndarray]]]:
         for done, sample in enumerate(samples, start=1):
@@ -54,9 +55,9 @@ class Passes:
                 yield sample, [view.sweep(own, stops) for (view, stops), own in zip(seen_by, features, strict=True)]
             tell(progress, cancelled, done / len(samples), f"scoring photo {done} of {len(samples)}")
 
-    def _score_by_workers(self, seen_by, samples, progress, cancelled) -> Iterator[tuple[Sample, list[np.ndarray]]]:
+    def _score_by(self, workers, seen_by, samples, progress, cancelled) -> Iterator[tuple[Sample, list[np.ndarray]]]:
         views, stops = zip(*seen_by, strict=True)
-        for looked, unusable in self.workers.score(
+        for looked, unusable in workers.score(
             self.features.preparation, views, stops, samples, progress=progress, cancelled=cancelled
         ):
             self.features.leave_out(unusable)

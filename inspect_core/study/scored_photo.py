@@ -40,7 +40,7 @@ class ScoredPhoto:
 
     def true_mask(self) -> np.ndarray | None:
         """(H, W) bool on its picture; None without one. Raises ImageError for one that cannot be read."""
-        return self.mask and self.placed.mask(read_mask(self.mask, self.placed.photo))
+        return None if self.mask is None else self.placed.mask(read_mask(self.mask, self.placed.photo))
 
     @property
     def sample(self) -> Sample:

@@ -81,7 +81,7 @@ class ScoredPhotos:
         more._scales, more._rankings, more._in_view = {}, OrderedDict(), None
         more.photos, more._rows = (*self.photos, photo), np.append(self._rows, self._blocks.append(block))
         empty = photo.placed.empty(self.size)
-        more._empty = np.append(self._empty, None)
+        more._empty = np.append(self._empty, [None])
         more._empty[-1] = np.packbits(empty) if empty.any() else None
         return more
 
@@ -121,9 +121,7 @@ class ScoredPhotos:
         """
         return self._joined(slice(None), self._chosen(live)[0])
 
-    def maps(
-        self, which: slice | np.ndarray | list[int] = slice(None), *, view: int | None = None, **live: int
-    ) -> np.ndarray:
+    def maps(self, which: Which = slice(None), *, view: int | None = None, **live: int) -> np.ndarray:
         """(photos, H, W) float32 anomaly maps of all photos, or of those at the given positions.
 
         view: position of the one whose own map is wanted, calibrated, in its own unit; None: all of them together.

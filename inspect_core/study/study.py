@@ -18,12 +18,11 @@ from inspect_core.images.read import read
 from inspect_core.images.splitting import crossed
 from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA, largest_area
-from inspect_core.methods.method import Patches
 from inspect_core.methods.table import methods_of, parameters_of
 from inspect_core.recipe import Recipe
 from inspect_core.runtime.progress import Cancel, Report, stage, tell
+from inspect_core.study.fitting import Fitting
 from inspect_core.study.freezing import frozen
-from inspect_core.study.gathering import Fit
 from inspect_core.study.passes import Passes
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.scored_photo import ScoredPhoto
@@ -31,9 +30,6 @@ from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.workers import Workers
 from inspect_core.verdict import Limits
 from inspect_core.view import View, costs_of, looks_of
-
-GATHERING = 0.6
-"""Of the progress of a fit; the rest makes detectors of what was gathered."""
 
 
 class Study:
@@ -91,6 +87,7 @@ class Study:
         streamed = frozenset() if self._keep_all else frozenset(sample.name for sample in self.split.fit)
         self._features = PhotoFeatures(self.preparation, store, streamed)
         self._passes = Passes(self._features, workers, self._keep_all, costs.memory)
+        self._fitting = Fitting(self.methods, self.parameters, seed, self._passes)
 
     def extract(self, progress: Report | None = None, cancelled: Cancel | None = None) -> "Study":
         """Run the network once over every photo whose features are to be kept; photos already stored cost no run.
@@ -120,9 +117,9 @@ class Study:
         learning = stage(progress, 0.7, 0.85)
         stand_ins = () if self.split.calibrate else crossed(self.split.fit, self.split.groups, seed=self.seed)
         fits = 1 + len(stand_ins)
-        views = self._views(self.split.fit, stage(learning, 0, 1 / fits), cancelled)
+        views = self._fitting.views(self.split.fit, stage(learning, 0, 1 / fits), cancelled)
         for number, (fold, others) in enumerate(stand_ins, start=1):
-            left_out = self._views(others, stage(learning, number / fits, (number + 1) / fits), cancelled)
+            left_out = self._fitting.views(others, stage(learning, number / fits, (number + 1) / fits), cancelled)
             self._left_out |= {sample.name: left_out for sample in fold}
         shown = [("calibrate", s) for s in self.split.calibrate or [s for fold, _ in stand_ins for s in fold]]
         shown += [("choose", s) for s in self.split.choose] + [("judge", s) for s in self.split.judge]
@@ -153,16 +150,10 @@ class Study:
                 yield self._photo(sample, parts[sample.name]), errors
             done += len(samples)
 
-    def fit_view(
-        self,
-        number: int,
-        progress: Report | None = None,
-        cancelled: Cancel | None = None,
-        *,
-        samples: Sequence[Sample] | None = None,
-    ) -> View:
+    def fit_view(self, number: int, progress: Report | None = None, *, samples: Sequence[Sample] | None = None) -> View:
         """The method at this position alone, fitted on these photos, by default those to fit."""
-        return self._views(self.split.fit if samples is None else samples, progress, cancelled, numbers=[number])[0]
+        samples = self.split.fit if samples is None else samples
+        return self._fitting.views(samples, progress, None, numbers=[number])[0]
 
     def with_parameters(self, parameters: Mapping[str, float | None]) -> "Study":
         """An unfitted study of the same photos and features with other parameters of the fit; nothing is read again.
@@ -187,8 +178,7 @@ class Study:
 
         n is `count` or all. Raises Cancelled when `cancelled` returns True.
         """
-        fit = Fit.of_sample(view, self._patches(self.split.fit, view), count, self.seed)
-        return self._passes.gather(fit, self.split.fit, None, cancelled)[0].rows()
+        return self._fitting.patch_sample(self.split.fit, count, view, cancelled)
 
     def scored_photo(self, sample: Sample, part: str) -> tuple[ScoredPhoto, tuple[Tensor, ...]] | None:
         """A photo of the study as one to score, and its (1, h, w, k) features for each view; None for a damaged one."""
@@ -290,31 +280,6 @@ class Study:
             raise ValueError("nothing has been fitted yet; call fit first")
         return self.scored
 
-    def _views(
-        self,
-        samples: Sequence[Sample],
-        progress: Report | None,
-        cancelled: Cancel | None,
-        *,
-        numbers: Sequence[int] | None = None,
-    ) -> tuple[View, ...]:
-        """The methods, or those at some positions, fitted on these photos."""
-        numbers, looks = range(len(self.methods)) if numbers is None else numbers, self.preparation.looks
-        device = self.preparation.backbone.device
-        fit = Fit(
-            tuple(self.methods[i] for i in numbers),
-            tuple(numbers),
-            tuple(self._patches(samples, i) for i in numbers),
-            tuple(None if (columns := looks[i].columns) is None else columns.to(device) for i in numbers),
-            tuple(self.parameters[i] for i in numbers),
-            self.seed,
-        )
-        gathered = self._passes.gather(fit, samples, stage(progress, 0.0, GATHERING), cancelled)
-        detectors = fit.finish(gathered, stage(progress, GATHERING, 1.0), cancelled)
-        return tuple(
-            View(name, detector, looks[i]) for name, detector, i in zip(fit.methods, detectors, numbers, strict=True)
-        )
-
     def _photo(self, sample: Sample, part: str) -> ScoredPhoto:
         """A photo that was read."""
         digest, placement = self._features.found[sample.name]
@@ -323,7 +288,3 @@ class Study:
             sample.name, digest, placement.size, sample.kind, part, sample.path, sample.mask, sample.group, group,
             sample.depth, placement,
         )  # fmt: skip
-
-    def _patches(self, samples: Sequence[Sample], view: int) -> Patches:
-        _, height, width, channels = self.preparation.shapes[view]
-        return Patches(len(samples), (height, width), channels)

@@ -8,7 +8,6 @@ import torch
 
 from inspect_core.features.extraction import Preparation
 from inspect_core.images.alignment import Alignment
-from inspect_core.runtime.progress import Cancel, tell
 
 PAYS = 0.8
 """Of the variance, less than which is left when alignment is proposed."""
@@ -35,17 +34,14 @@ class Gain:
         return f"Aligned, {self.photos} good photos differ {change} from each other at each place: {advice}."
 
 
-def measured(
-    photos: Iterable[np.ndarray], alignment: Alignment, preparation: Preparation, cancelled: Cancel | None = None
-) -> Gain:
+def measured(photos: Iterable[np.ndarray], alignment: Alignment, preparation: Preparation) -> Gain:
     """The gain on good photos, (H, W, 3) uint8, taken one after the other; those not located are passed over.
 
-    Two runs of the network a photo. Raises ValueError for fewer than two located photos, Cancelled.
+    Two runs of the network a photo. Raises ValueError for fewer than two located photos.
     """
     moments = {way: [torch.zeros(1), torch.zeros(1)] for way in ("before", "after")}
     count = 0
     for pixels in photos:
-        tell(None, cancelled, 0.0, "")
         located = alignment.locate(pixels)
         if located is None:
             continue

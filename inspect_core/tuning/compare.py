@@ -140,10 +140,10 @@ def _of_trial(trial: Trial, tried: ScoredPhotos) -> dict:
 
 def _of_judged(scored: ScoredPhotos, masks: list[np.ndarray | None] | None) -> dict:
     """The fields of a row that rest on the judge photos; masks: of `truth_masks`, None when these were not scored."""
-    limits = scored.default_limits() if masks is not None else None
-    found = {"limits": limits, "evaluation": None, "image_auroc": Estimate(), "aupro": Estimate(), "pro": None}
+    found = {"limits": None, "evaluation": None, "image_auroc": Estimate(), "aupro": Estimate(), "pro": None}
     if masks is None:
         return found
+    found["limits"] = limits = scored.default_limits()
     found["evaluation"] = evaluation = evaluate_photos(scored, limits, masks)
     (good, defect), judge, scores = scored.good_and_defect(), scored.of_subset("judge"), scored.scores()
     if not ((good & judge).any() and (defect & judge).any()):

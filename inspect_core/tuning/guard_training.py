@@ -27,7 +27,6 @@ def train_guard(
     held_out: Sequence[Sample],
     *,
     fused: bool = False,
-    gamma: float | None = None,
     seed: int = 0,
     mode: str = WARN,
     alignment: Alignment | None = None,
@@ -37,7 +36,7 @@ def train_guard(
     """A guard from `good` photos, with its limit from `held_out` good ones.
 
     Photos that are damaged, or in which the part is not located, are passed over. alignment: by which parts are;
-    fused: with the energy of the backbone's logits; gamma: CoRP with this kernel, None for CoP. report(fraction, step)
+    fused: with the energy of the backbone's logits. report(fraction, step)
     is called after each photo and may raise Cancelled; workers: as `Study` takes them.
     """
     share = len(good) / (len(good) + len(held_out))
@@ -49,7 +48,6 @@ def train_guard(
         unseen[0],
         good_logits=known[1] if fused else None,
         held_out_logits=unseen[1] if fused else None,
-        gamma=gamma,
         seed=seed,
         mode=mode,
     )

@@ -8,6 +8,7 @@ is the very one of its full fit, and its preview the very model.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -63,7 +64,7 @@ class PatchSample:
         return method.finish(statistics, study.seed, parameters, report)
 
 
-def explained(detector: Detector, stops: Sequence[int]) -> np.ndarray:
+def explained(detector: Any, stops: Sequence[int]) -> np.ndarray:
     """(len(stops),) float64 share of the variance of the good patches that the first q components hold, 0 to 1.
 
     detector: one with `eigenvalues` (cop, corp, pca, kernel_pca). Beyond the components it has, 1; with none at all, 1.
@@ -76,7 +77,7 @@ def explained(detector: Detector, stops: Sequence[int]) -> np.ndarray:
     return np.minimum(sums[np.minimum(np.asarray(stops, int), len(eigenvalues))], 1.0)
 
 
-def stop_explaining(detector: Detector, stops: Sequence[int], fraction: float) -> int:
+def stop_explaining(detector: Any, stops: Sequence[int], fraction: float) -> int:
     """The first stop whose components hold that fraction of the variance, else the last: it is one q of every fit."""
     reached = np.flatnonzero(explained(detector, stops) >= fraction - 1e-12)
     return stops[int(reached[0])] if len(reached) else stops[-1]

@@ -21,7 +21,7 @@ from inspect_core.plots.svg import svg
 from inspect_core.plots.theme import LIGHT
 from inspect_core.tuning.comparison import Comparison, Estimate, Row
 from inspect_core.tuning.order import Order
-from inspect_core.verdict import InView, Verdict, assemble
+from inspect_core.verdict import InView, Limits, Verdict, assemble
 
 CSV_BEGINS = "detector,title,chosen,"
 HTML_BEGINS = "<!doctype html>\n<!-- Detectors compared by Loupe -->\n"
@@ -44,9 +44,10 @@ PARTS, SIDE = 4, 240
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """One part under one detector: its verdict, and the photo, reduced, with the heatmap tied to the row's limits."""
+    """One part under one detector: its verdict, and the photo, reduced, with the heatmap tied to the limits."""
 
     row: Row
+    limits: Limits
     verdict: Verdict
     picture: Image.Image
 
@@ -144,13 +145,12 @@ def judged_scores(row: Row) -> tuple[np.ndarray, np.ndarray]:
 
 def most_telling(comparison: Comparison) -> list[int]:
     """Positions of the judge photos: those first on which the detectors differ in their words, then defects."""
-    rows = [row for row in comparison.rows if row.limits is not None]
     scored = comparison.rows[0].scored
-    scores = [row.scored.scores() for row in rows]
+    judging = [(row.limits, row.scored.scores()) for row in comparison.rows if row.limits is not None]
     judge = np.flatnonzero(scored.of_subset("judge")).tolist()
 
     def rank(i: int) -> tuple:
-        words = {row.limits.verdict(own[i]) for row, own in zip(rows, scores, strict=True)}
+        words = {limits.verdict(scores[i]) for limits, scores in judging}
         return -len(words), not scored.photos[i].is_defect, i
 
     return sorted(judge, key=rank)
@@ -161,20 +161,20 @@ def side_by_side(comparison: Comparison, position: int) -> list[Seen]:
     photo = comparison.rows[0].scored.photos[position]
     pixels, found = reduced(read(photo.path, photo.depth).pixels, SIDE), []
     for row in comparison.rows:
-        if row.limits is None:
+        if (limits := row.limits) is None:
             continue
         good, errors = row.scored.good_and_defect()[0], row.scored.grid_errors()
         view = InView.of(photo.placed, row.scored.size, row.scored.areas)
-        verdict = assemble(row.scored.map(position), row.limits, photo.placed, area=row.scored.live["area"], view=view)
-        calm = min(float(np.median(errors[good] if good.any() else errors)), row.limits.review)
-        found.append(Seen(row, verdict, heatmap.overlay(pixels, verdict.photo_map, row.limits.review, calm=calm)))
+        verdict = assemble(row.scored.map(position), limits, photo.placed, area=row.scored.live["area"], view=view)
+        calm = min(float(np.median(errors[good] if good.any() else errors)), limits.review)
+        found.append(Seen(row, limits, verdict, heatmap.overlay(pixels, verdict.photo_map, limits.review, calm=calm)))
     return found
 
 
 def in_words(seen: Seen) -> str:
     """The verdict with the score and the limits it was held against."""
-    review, reject = _pair(seen.row)
-    return f"{seen.verdict.verdict}: score {seen.verdict.score:.3g}, review {review:.3g}, reject {reject:.3g}"
+    verdict, limits = seen.verdict, seen.limits
+    return f"{verdict.verdict}: score {verdict.score:.3g}, review {limits.review:.3g}, reject {limits.reject:.3g}"
 
 
 def html_of(comparison: Comparison, order: Order) -> str:
@@ -203,6 +203,12 @@ def html_of(comparison: Comparison, order: Order) -> str:
     return page(HTML_BEGINS, f"Detectors compared on {shown(order.product)}", body)
 
 
+def _score_figure(row: Row, limits: Limits) -> str:
+    drawn = plots.scores(*judged_scores(row), (limits.review, limits.reject), LIGHT)
+    picture = svg(drawn, LIGHT, width=380, height=220)
+    return f"<figure>{picture}<figcaption>{html.escape(row.title)}</figcaption></figure>"
+
+
 def _drawn_curves(comparison: Comparison) -> list[str]:
     figures = []
     if roc := roc_lines(comparison):
@@ -212,10 +218,9 @@ def _drawn_curves(comparison: Comparison) -> list[str]:
         drawn = plots.rates(pro, LIGHT, x="good pixels above the limit", y="defect area covered", most=0.3)
         figures.append(svg(drawn, LIGHT, width=660, height=340, legend=280))
     scores = [
-        f"<figure>{svg(plots.scores(*judged_scores(row), _pair(row), LIGHT), LIGHT, width=380, height=220)}"
-        f"<figcaption>{html.escape(row.title)}</figcaption></figure>"
+        _score_figure(row, limits)
         for row in comparison.rows
-        if row.limits is not None and len(np.concatenate(judged_scores(row)))
+        if (limits := row.limits) is not None and len(np.concatenate(judged_scores(row)))
     ]
     curves = f'<h2>ROC and PRO</h2><div class="row">{"".join(figures)}</div>' if figures else ""
     return [curves, f'<h2>Scores</h2><div class="row">{"".join(scores)}</div>' if scores else ""]
@@ -238,10 +243,6 @@ def _drawn_parts(comparison: Comparison) -> list[str]:
         name = html.escape(f"{shown(photo.name)} ({shown(photo.kind)})")
         sections.append(f'<h3>{name}</h3><div class="row">{pictures}</div>')
     return ["<h2>Parts on which the detectors differ most</h2>", *sections] if sections else []
-
-
-def _pair(row: Row) -> tuple[float, float]:
-    return row.limits.review, row.limits.reject
 
 
 def _cell(estimate: Estimate, standing: str) -> str:

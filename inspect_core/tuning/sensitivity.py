@@ -15,6 +15,7 @@ from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import stop_explaining
 
 Report = Callable[[float, str], None]
+STOPS = 10
 
 
 @dataclass(frozen=True)
@@ -32,10 +33,10 @@ class Reading:
     spread: float
 
 
-def chosen_stops(scored: ScoredPhotos, name: str, value: int, count: int = 10) -> tuple[int, ...]:
-    """At most count + 1 of a live parameter's stops, evenly spaced on a log scale, the one in force among them."""
+def chosen_stops(scored: ScoredPhotos, name: str, value: int) -> tuple[int, ...]:
+    """At most STOPS + 1 of a live parameter's stops, evenly spaced on a log scale, the one in force among them."""
     stops = scored.stops(name)
-    wanted = np.geomspace(max(stops[0], 1), stops[-1], count)
+    wanted = np.geomspace(max(stops[0], 1), stops[-1], STOPS)
     nearest = {min(stops, key=lambda stop: abs(stop - target)) for target in wanted}
     return tuple(sorted(nearest | {scored.stop_of(name, value)}))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from inspect_core.methods.method import Detector
 from inspect_core.methods.table import METHODS
-from inspect_core.runtime.progress import Cancel, Report, stage, tell
+from inspect_core.runtime.progress import Report, stage, tell
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.tuning.trial import Trial, is_better, make_trial
@@ -41,11 +41,7 @@ class _Setting:
 
 
 def fit_as_suggested(
-    study: Study,
-    *,
-    fixed: Collection[str] = (),
-    progress: Report | None = None,
-    cancelled: Cancel | None = None,
+    study: Study, *, fixed: Collection[str] = (), progress: Report | None = None
 ) -> tuple[Study, Suggestion | None]:
     """Extract, suggest, fit: the fitted study, beginning with the suggested values, and the suggestion.
 
@@ -53,86 +49,77 @@ def fit_as_suggested(
     several joined ones, which begin at their defaults, and when the user has chosen all there is to suggest.
     """
     if len(study.methods) > 1:
-        return study.fit(progress, cancelled), None
-    method = METHODS[study.method]
-    if method.live is None or (method.one_fit and method.live in fixed):
-        return study.fit(progress, cancelled), None
+        return study.fit(progress), None
+    method = METHODS[study.methods[0]]
+    if not method.live or (method.one_fit and method.live in fixed):
+        return study.fit(progress), None
     if method.one_fit:
-        study.fit(stage(progress, 0.0, 0.9), cancelled)
-        suggestion = suggest(study, progress=stage(progress, 0.9, 1.0), cancelled=cancelled)
+        study.fit(stage(progress, 0.0, 0.9))
+        suggestion = suggest(study, progress=stage(progress, 0.9, 1.0))
     else:
-        study.extract(stage(progress, 0.0, 0.5), cancelled)
-        suggestion = suggest(study, fixed=fixed, progress=stage(progress, 0.5, 0.75), cancelled=cancelled)
-        study = study.with_parameters(suggestion.parameters).fit(stage(progress, 0.75, 1.0), cancelled)
+        study.extract(stage(progress, 0.0, 0.5))
+        suggestion = suggest(study, fixed=fixed, progress=stage(progress, 0.5, 0.75))
+        study = study.with_parameters(suggestion.parameters).fit(stage(progress, 0.75, 1.0))
     study.begin_with(**suggestion.live)
     started = {name: study.parameters[0][name] for name in method.refits}
     return study, replace(suggestion, parameters=started | dict(suggestion.parameters), live=study.live)
 
 
-def suggest(
-    study: Study,
-    *,
-    fixed: Collection[str] = (),
-    progress: Report | None = None,
-    cancelled: Cancel | None = None,
-) -> Suggestion:
+def suggest(study: Study, *, fixed: Collection[str] = (), progress: Report | None = None) -> Suggestion:
     """The setting of the study's method that sets defects off best, else the default.
 
     study: fitted when its live parameter is k or m, of which every value comes from the one fit, else extracted. Of
     settings within TIE of the best the one with the least to compute is taken, and the default stays unless that is
     better on the same photos (`is_better`).
-    Raises ValueError for a method that has nothing to suggest, and Cancelled when `cancelled` returns True.
+    Raises ValueError for a method that has nothing to suggest.
     """
-    if METHODS[study.method].live is None:
-        raise ValueError(f"{study.method} has no value to suggest; it is used with its defaults")
-    trial = make_trial(study, stage(progress, 0.0, 0.2), cancelled)
-    default: _Setting | None = None
+    name, live = study.methods[0], METHODS[study.methods[0]].live
+    if not live:
+        raise ValueError(f"{name} has no value to suggest; it is used with its defaults")
+    trial = make_trial(study, stage(progress, 0.0, 0.2))
     tried: list[_Setting] = []
-    for fraction, parameters, detector in candidates(study, fixed, cancelled):
-        tell(progress, cancelled, 0.2 + 0.8 * fraction, "trying settings on synthetic defects")
-        settings = _measure(study, trial, parameters, detector, fixed)
-        default = default or settings.pop(0)
-        tried += settings
-    tell(progress, cancelled, 1.0, "trying settings on synthetic defects")
+    for fraction, parameters, detector in candidates(study, fixed):
+        tell(progress, None, 0.2 + 0.8 * fraction, "trying settings on synthetic defects")
+        tried += _measure(study, trial, parameters, detector, fixed)
+    tell(progress, None, 1.0, "trying settings on synthetic defects")
+    default, *tried = tried
     best = max((setting.quality for setting in tried), default=0.0)
     chosen = min((s for s in tried if s.quality >= best - TIE), key=lambda setting: setting.live, default=default)
     if not is_better(chosen.qualities, default.qualities, tried=max(len(tried), 1)):
         basis = f"The default: on {trial.basis}, none of {len(tried)} other settings did better beyond chance."
-        return Suggestion(default.parameters, {METHODS[study.method].live: default.live}, basis)
+        return Suggestion(default.parameters, {live: default.live}, basis)
     seen = "" if trial.held_out else ", whose good photos were learned from too since none was kept aside"
     basis = (
         f"Chosen on {trial.basis}{seen}: of {len(tried)} settings this one sets the defects off best, "
         f"{100 * chosen.quality:.0f} of 100 against {100 * default.quality:.0f} for the default."
     )
-    return Suggestion(chosen.parameters, {METHODS[study.method].live: chosen.live}, basis)
+    return Suggestion(chosen.parameters, {live: chosen.live}, basis)
 
 
-def candidates(
-    study: Study, fixed: Collection[str], cancelled: Cancel | None
-) -> Iterator[tuple[float, dict[str, float], Detector]]:
+def candidates(study: Study, fixed: Collection[str]) -> Iterator[tuple[float, dict[str, float], Detector]]:
     """(share done, parameters of the fit, detector): the study's own, then one for every kernel width worth trying."""
-    if METHODS[study.method].one_fit:
+    name, method = study.methods[0], METHODS[study.methods[0]]
+    if method.one_fit:
         if study.scored is None:
-            raise ValueError(f"{study.method} is tried as it was fitted, and is not fitted yet; call fit first")
+            raise ValueError(f"{name} is tried as it was fitted, and is not fitted yet; call fit first")
         yield 0.5, {}, study.scored.views[0].detector
         return
-    sample = PatchSample.of(study, cancelled)
-    method = METHODS[study.method]
+    sample = PatchSample.of(study)
     chosen_by_user = set(method.refits) & set(fixed) - {"M"}
     widths = [] if chosen_by_user else method.settings(sample.patches, study.seed)
     settings = [{}, *filter(None, widths)]
     for number, parameters in enumerate(settings):
-        yield (number + 1) / (len(settings) + 1), parameters, sample.fit(parameters, cancelled)
+        yield (number + 1) / (len(settings) + 1), parameters, sample.fit(parameters)
 
 
 def _measure(
     study: Study, trial: Trial, parameters: dict[str, float], detector: Detector, fixed: Collection[str]
 ) -> list[_Setting]:
     """The setting that the detector begins with, then every live value worth trying."""
-    method = METHODS[study.method]
+    name, method = study.methods[0], METHODS[study.methods[0]]
     tried = [(method.start(detector), {}), *method.trial_stops(detector, study.parameters[0], fixed).items()]
     only = tuple(sorted({stop for stop, _ in tried}))
-    scored = trial.scored([View(study.method, detector, study.preparation.looks[0], only=only)])
+    scored = trial.scored([View(name, detector, study.preparation.looks[0], only=only)])
     return [
         _Setting(parameters | of_fit, stop, trial.qualities(scored, **{method.live: stop})) for stop, of_fit in tried
     ]

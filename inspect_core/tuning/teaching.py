@@ -54,17 +54,17 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
     """
     order = aligned(order, report)
     report(0.0, "loading the backbone")
-    order, choice = _with_detector(order, store, stage(report, 0.0, COMPARING), workers)
+    method, choice = _detector(order, store, stage(report, 0.0, COMPARING), workers)
     report = report if choice is None else stage(report, COMPARING, 1.0)
     backbone, seen = with_taps(
-        methods_of(order.method), order.backbone,
+        methods_of(method), order.backbone,
         taps=order.taps, size=order.size, device=order.device, weights=order.weights,
     )  # fmt: skip
     study = Study(
         order.photos,
         backbone,
         store,
-        method=order.method,
+        method=method,
         parameters=order.parameters,
         grid=order.grid,
         taps=seen,
@@ -100,19 +100,19 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
     return Taught(study, choice, suggestion, guard, notes)
 
 
-def _with_detector(order: Order, store: Store, report: Report, workers: Workers | None) -> tuple[Order, str | None]:
-    """The order with a detector named, and why it is that one; None when it was named before."""
+def _detector(order: Order, store: Store, report: Report, workers: Workers | None) -> tuple[str, str | None]:
+    """The detector of the order, and why it is that one; None when the order names it."""
     if order.method is not None:
-        return order, None
+        return order.method, None
     if order.tiles is not None:
-        return replace(order, method=ALONE), "Large photos in tiles are learned position by position."
+        return ALONE, "Large photos in tiles are learned position by position."
     photos = order.photos
     if not photos.calibrate and not crossed(photos.fit, photos.groups, seed=order.seed):
-        return replace(order, method=ALONE), "Too few photos to compare detectors; the localized one needs fewest."
+        return ALONE, "Too few photos to compare detectors; the localized one needs fewest."
     candidates, slow = quick(order.grid, order.parameters)
     if len(candidates) < 2:
-        return replace(order, method=(candidates or slow or [DEFAULT])[0]), None
+        return (candidates or slow or [DEFAULT])[0], None
     step = -(-len(photos.fit) // MOST_COMPARED)
     fewer = replace(order, photos=replace(photos, fit=photos.fit[::step]), parameters={})
     comparison = compare(fewer, store, report, candidates, judged=False, workers=workers)
-    return replace(order, method=comparison.chosen().detector), comparison.reason(slow)
+    return comparison.chosen().detector, comparison.reason(slow)

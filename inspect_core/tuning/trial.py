@@ -18,7 +18,7 @@ from inspect_core.images.placement import Placement
 from inspect_core.images.read import ImageError, read
 from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc
-from inspect_core.runtime.progress import Cancel, Report, tell
+from inspect_core.runtime.progress import Report, tell
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
@@ -92,7 +92,7 @@ def is_better(qualities: np.ndarray, than: np.ndarray, *, tried: int = 1) -> boo
     return bool(difference.mean() > stats.t.ppf(1 - (1 - CONFIDENCE) / tried, len(difference) - 1) * error)
 
 
-def make_trial(study: Study, progress: Report | None = None, cancelled: Cancel | None = None) -> Trial:
+def make_trial(study: Study, progress: Report | None = None) -> Trial:
     """The trial of an extracted study. Raises ValueError when none of the good photos can be read any more."""
     pool = study.split.calibrate or study.split.fit
     preparation = study.preparation
@@ -103,7 +103,7 @@ def make_trial(study: Study, progress: Report | None = None, cancelled: Cancel |
         if (found := study.scored_photo(sample, "calibrate")) is not None:
             photos.append((*found, None))
     for number in range(PASTED):
-        tell(progress, cancelled, number / PASTED, "making synthetic defects")
+        tell(progress, None, number / PASTED, "making synthetic defects")
         sample = good[number * len(good) // PASTED if len(good) >= PASTED else number % len(good)]
         donor = good[(number + len(good) // 2) % len(good)]
         try:

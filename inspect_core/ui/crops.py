@@ -76,9 +76,10 @@ def _found_boxes(
 @st.cache_data(max_entries=4096, show_spinner=False)
 def _true_boxes(_photo: ScoredPhoto, taught_id: str, mask: Path) -> tuple[Box, ...]:
     try:
-        return boxes_of_mask(_photo.true_mask())
+        known = _photo.true_mask()
     except ImageError:
         return ()
+    return () if known is None else boxes_of_mask(known)
 
 
 @st.cache_data(max_entries=1024, show_spinner=False)

@@ -1,7 +1,7 @@
 """The server around the pages: the names it answers to, what a browser may load from elsewhere, and the first page."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from starlette.middleware import Middleware
@@ -43,7 +43,7 @@ def guards() -> list[Middleware]:
 
 
 @asynccontextmanager
-async def first_page(app: object) -> AsyncIterator[None]:
+async def first_page(app: object) -> AsyncGenerator[None, None]:
     """The lifespan of the server: what killed ones left unfinished goes, and unless headless the browser opens."""
     unfinished.clear()
     if not config.get_option("server.headless"):

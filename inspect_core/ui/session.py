@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from inspect_core.guard.model import OFF, Guard
-from inspect_core.ui import taught_part
+from inspect_core.ui import shelf
 from inspect_core.ui.inspect.previews import Run
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
@@ -58,12 +58,12 @@ def settings_of(taught: TaughtPart) -> Settings:
         before = settings_at(taught.follows)
         st.session_state[_key(taught.id)] = Settings(
             live,
-            opened and opened.limits,
+            None if opened is None else opened.limits,
             before.position if before else _strangest(taught, live),
             before.mode if before else taught.guard.mode if taught.guard else OFF,
         )
         for key in [key for key in st.session_state if str(key).startswith(_key(""))]:
-            if taught_part.find(key.removeprefix(_key(""))) is None:
+            if shelf.find(key.removeprefix(_key(""))) is None:
                 del st.session_state[key]
     return st.session_state[_key(taught.id)]
 

@@ -9,7 +9,8 @@ import streamlit as st
 from inspect_core.audit import life_cycle
 from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.runtime.jobs import Busy, Job, Jobs, State
-from inspect_core.ui import taught_part
+from inspect_core.ui import shelf
+from inspect_core.ui.taught_part import TaughtPart
 
 POLL_SECONDS = 0.5
 _MARK, _WANTED, _STARTED = "gate_open", "page_wanted", "jobs_started"
@@ -42,7 +43,7 @@ def open_gate() -> None:
 
 def current_user() -> str:
     """Who is at the screen: the signed-in name when the server has a login, else a fixed one."""
-    return (st.user.get("name") if st.user.get("is_logged_in") else None) or "you"
+    return str((st.user.get("name") if st.user.get("is_logged_in") else None) or "you")
 
 
 @st.cache_resource
@@ -64,7 +65,7 @@ def start(title: str, work: Callable[[Job], Any]) -> Job:
 def sidebar() -> None:
     """Product and recipe in use, device, and the running job with its cancel button."""
     with st.sidebar:
-        taught = taught_part.current()
+        taught = shelf.current()
         if taught is None:
             st.caption("No part has been taught yet.")
         else:
@@ -117,15 +118,15 @@ def nothing_taught(words: str) -> None:
 
 def say_if_put_away() -> bool:
     """Whether the part this session had in hand was put away: says why, and offers the one used last."""
-    other = taught_part.put_away()
+    other = shelf.put_away()
     if other is None:
         return False
     st.info(
-        f"The part you were working on was put away: only the last {taught_part.SHELF_SIZE} parts used, in this window "
+        f"The part you were working on was put away: only the last {shelf.SIZE} parts used, in this window "
         "or another, are kept in memory. Open its recipe, or teach it again.",
         icon=":material/inventory_2:",
     )
-    st.button(f"Continue with {plain(other.product)}", key="to_last_used", on_click=taught_part.take, args=(other.id,))
+    st.button(f"Continue with {plain(other.product)}", key="to_last_used", on_click=shelf.take, args=(other.id,))
     return True
 
 
@@ -173,7 +174,7 @@ def offer(label: str, words: str, begin: Callable[[], object], *, key: str, disa
         show_running("")
 
 
-def _state(taught: taught_part.TaughtPart) -> str:
+def _state(taught: TaughtPart) -> str:
     """The state of the recipe in use, to be put behind its name."""
     if taught.recipe is None or taught.recipe.digest is None:
         return ""
@@ -197,7 +198,7 @@ def _collect() -> None:
         elif job.state is State.CANCELLED:
             st.toast(f"{plain(job.title)} was cancelled. Nothing was changed.", icon=":material/stop_circle:")
         elif job.result is not None:
-            taught_part.take(job.result)
+            shelf.take(job.result)
             st.toast(f"{plain(job.title)}: done in {duration(job.seconds)}.", icon=":material/check_circle:")
             st.rerun()
 

@@ -1,19 +1,12 @@
-"""What the engineer has in hand: one taught part with its scored photos, shared by all pages of a session.
-
-Parts live on a small shelf of the process, so a closed tab loses nothing: the next session finds the part used last.
-Sessions, callbacks, fragments and jobs hold ids and look the part up when they need it: what leaves the shelf is gone.
-"""
+"""What the engineer has in hand: one taught part with its scored photos, shared by all pages of a session."""
 
 import threading
 import uuid
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import wraps
 from pathlib import Path
 
 import numpy as np
-import streamlit as st
 from torch import Tensor
 
 from inspect_core.defect_types.classifier import DefectTypes
@@ -23,22 +16,18 @@ from inspect_core.images import heatmap
 from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
 from inspect_core.images.placement import Placement
-from inspect_core.images.read import Picture, read
+from inspect_core.images.read import read
 from inspect_core.recipe import Recipe
-from inspect_core.runtime import workspace
 from inspect_core.similar.known_cases import KnownCases
 from inspect_core.study.evaluation import truth_masks
-from inspect_core.study.scored_photo import UNKNOWN, ScoredPhoto
+from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.tuning.suggest import Suggestion
-from inspect_core.ui import uploads
 from inspect_core.verdict import Limits, ProductCheck
 
-SHELF_SIZE = 3
 ADDED = "added"
-_KEY = "in_hand"
 
 
 class _Memo:
@@ -57,12 +46,12 @@ class _Memo:
 class TaughtPart:
     """A taught part on the bench: from a study just fitted, or from a recipe that was opened.
 
-    Sessions and jobs share it, so it never changes: `change` puts a changed copy of the same id in its place, and who
-    began with one copy draws or works with that one to the end.
+    Sessions and jobs share it, so it never changes: `shelf.change` puts a changed copy of the same id in its place, and
+    who began with one copy draws or works with that one to the end.
 
     thumbnails: small WebP pictures in the order of the gallery; notes: sentences the engineer should see; suggestion:
     where the parameters began; choice: why this detector, in a sentence; follows: id of the part in hand that
-    this one is a refit of.
+    this one is a refit of; mm_per_pixel: of the photos, None when it is not known.
     """
 
     product: str
@@ -77,6 +66,7 @@ class TaughtPart:
     suggestion: Suggestion | None = None
     choice: str | None = None
     follows: str | None = None
+    mm_per_pixel: float | None = None
     thumbnails: tuple[bytes, ...] = ()
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     _memo: _Memo = field(default_factory=_Memo, repr=False)
@@ -84,7 +74,16 @@ class TaughtPart:
     @property
     def depth(self) -> Depth | None:
         """Of the photos that were taught, as which new ones are read."""
-        return self.study.depth if self.study is not None else self.recipe and self.recipe.depth
+        if self.study is not None:
+            return self.study.depth
+        return None if self.recipe is None else self.recipe.depth
+
+    @property
+    def own_study(self) -> Study:
+        """The study it is of. Raises ValueError for a part from a recipe, whose photos are not at hand."""
+        if self.study is None:
+            raise ValueError(f"{self.product} was opened from a recipe, without the photos it was taught with")
+        return self.study
 
     def describe(self) -> str:
         """One line: the recipe in use with its short digest, or that nothing was saved yet."""
@@ -110,12 +109,18 @@ class TaughtPart:
             held = self._memo.read = photo.path, read(photo.path, photo.depth).pixels
         return held[1]
 
+    def hold(self, path: Path, pixels: np.ndarray) -> None:
+        """Keep what was just read from a path, (H, W, 3) uint8, as the last photo that `photo` read."""
+        self._memo.read = path, pixels
+
     def suggested_limits(self, live: dict[str, int]) -> Limits:
         """The default limits at these live values; an opened recipe's own.
 
         Raises ValueError when there is no good photo to set them.
         """
-        return self.recipe.limits if self.study is None else self.scored.default_limits(**live)
+        if self.study is None and self.recipe is not None:
+            return self.recipe.limits
+        return self.scored.default_limits(**live)
 
     def scores(self, live: dict[str, int]) -> np.ndarray:
         """Scores of all photos, in their order."""
@@ -150,10 +155,15 @@ class TaughtPart:
         return features
 
     @property
-    def refit_view(self) -> int | None:
-        """Position of the view whose method has parameters that need a fit each (γ, M, σ); None without one."""
+    def refits(self) -> tuple[str, ...]:
+        """The parameters that need a fit each (γ, M, σ); none without the photos to fit."""
         views = self.scored.views if self.study is not None else ()
-        return next((i for i, view in enumerate(views) if view.row.refits), None)
+        return next((view.row.refits for view in views if view.row.refits), ())
+
+    @property
+    def refit_view(self) -> int:
+        """Position of the view whose method has them. Raises ValueError without one."""
+        return [bool(view.row.refits) for view in self.scored.views].index(True)
 
     def defect_areas(self) -> np.ndarray:
         """(n,) pixels of the map that each known defect with a mask covers, read once."""
@@ -167,7 +177,7 @@ class TaughtPart:
         """Patches of the good photos that previews are fitted on; who asks while they are drawn waits for the same."""
         with self._memo.sampling:
             if self._memo.sample is None:
-                self._memo.sample = PatchSample.of(self.study, view=self.refit_view)
+                self._memo.sample = PatchSample.of(self.own_study, view=self.refit_view)
             return self._memo.sample
 
     def with_areas(self, areas: Areas | None) -> "TaughtPart":
@@ -197,7 +207,7 @@ def of_study(
     """What a finished fit puts in hand."""
     taught = TaughtPart(
         product,
-        study.scored,
+        study.results,
         study.preparation,
         study=study,
         notes=notes,
@@ -206,7 +216,7 @@ def of_study(
         choice=choice,
     )
     return replace(
-        taught, thumbnails=tuple(heatmap.thumbnail(taught.pixels(i)) for i in range(len(study.scored.photos)))
+        taught, thumbnails=tuple(heatmap.thumbnail(taught.pixels(i)) for i in range(len(study.results.photos)))
     )
 
 
@@ -214,126 +224,13 @@ def refitted(taught: TaughtPart, study: Study) -> TaughtPart:
     """The same part under another fit of the same photos; photos added on the bench come along."""
     memo = _Memo()
     memo.foreign.update(taught._memo.foreign)
-    scored = study.scored
+    scored = study.results
     for photo in taught.scored.photos:
         if photo.part == ADDED:
             scored = scored.with_photo(photo, study.features(photo))
     return TaughtPart(
         taught.product, scored.with_areas(taught.scored.areas), study.preparation, study=study, notes=taught.notes,
         guard=taught.guard, defect_types=taught.defect_types, cases=taught.cases,
-        suggestion=taught.suggestion, choice=taught.choice, follows=taught.id, thumbnails=taught.thumbnails, _memo=memo,
+        suggestion=taught.suggestion, choice=taught.choice, follows=taught.id, mm_per_pixel=taught.mm_per_pixel,
+        thumbnails=taught.thumbnails, _memo=memo,
     )  # fmt: skip
-
-
-class _Shelf:
-    """The parts in hand of all sessions, the one used last at the end; the longest unused goes when it is full."""
-
-    def __init__(self) -> None:
-        self.changing = threading.RLock()
-        self._lock = threading.Lock()
-        self.items: OrderedDict[str, TaughtPart] = OrderedDict()
-
-    def put(self, taught: TaughtPart) -> None:
-        with self._lock:
-            self.items[taught.id] = taught
-            self.items.move_to_end(taught.id)
-            while len(self.items) > SHELF_SIZE:
-                self.items.popitem(last=False)
-
-    def get(self, taught_id: str | None) -> TaughtPart | None:
-        with self._lock:
-            if taught_id in self.items:
-                self.items.move_to_end(taught_id)
-            return self.items.get(taught_id)
-
-    def last_used(self) -> TaughtPart | None:
-        with self._lock:
-            return next(reversed(self.items.values()), None)
-
-
-@st.cache_resource(show_spinner=False)
-def _shelf() -> _Shelf:
-    return _Shelf()
-
-
-def shelve(taught: TaughtPart) -> str:
-    """Put a part on the shelf; its id, which is what callbacks, fragments and jobs hold of it."""
-    _shelf().put(taught)
-    return taught.id
-
-
-def find(taught_id: str) -> TaughtPart | None:
-    """The part of this id as it is now; None when it was put away for parts used after it."""
-    return _shelf().get(taught_id)
-
-
-def change(taught_id: str, how: Callable[[TaughtPart], TaughtPart]) -> TaughtPart | None:
-    """Put what `how` makes of a part in its place, for all sessions; None when the part was put away.
-
-    One change at a time: none is lost when two sessions, or a session and a job, change the same part.
-    """
-    shelf = _shelf()
-    with shelf.changing:
-        taught = shelf.get(taught_id)
-        if taught is None:
-            return None
-        changed = how(taught)
-        shelf.put(changed)
-        return changed
-
-
-def add(taught: TaughtPart, picture: Picture) -> TaughtPart | None:
-    """The part with an uploaded photo on its bench, kept losslessly in the workspace; None when it was put away.
-
-    Raises NotLocated when the part is not found in it.
-    """
-    if taught.position_of(picture.digest) is not None:
-        return taught
-    placement = taught.preparation.place(picture.pixels)
-    path = uploads.keep_picture(picture, workspace.uploads_folder())
-    photo = ScoredPhoto(picture.name, picture.digest, placement.size, UNKNOWN, ADDED, path, placement=placement)
-    features = taught.look(picture.pixels, picture.digest, placement)
-    taught._memo.read = path, picture.pixels
-    thumbnail = heatmap.thumbnail(placement.picture(picture.pixels))
-    return change(taught.id, lambda held: held.with_photo(photo, features, thumbnail))
-
-
-def take(taught_id: str) -> None:
-    """Have this session work with a part on the shelf."""
-    st.session_state[_KEY] = taught_id
-
-
-def current() -> TaughtPart | None:
-    """What this session has in hand: what it took last; with nothing taken yet, the part used last by anyone.
-
-    None when there is nothing, or what it had was put away (see `put_away`): no other part takes its place unasked.
-    """
-    wanted = st.session_state.get(_KEY)
-    if wanted is not None:
-        return find(wanted)
-    taught = _shelf().last_used()
-    if taught is not None:
-        take(taught.id)
-    return taught
-
-
-def put_away() -> TaughtPart | None:
-    """The part used last by anyone, when the one this session had was put away; else None."""
-    return _shelf().last_used() if _KEY in st.session_state and current() is None else None
-
-
-def redrawn(draw: Callable[[TaughtPart], None]) -> Callable[[TaughtPart], None]:
-    """A function that draws a part, as a fragment: each time with the part as it is then.
-
-    Streamlit keeps the arguments of a fragment until the session's next full run, so it is given the id alone.
-    """
-
-    @st.fragment
-    @wraps(draw)
-    def fragment(taught_id: str) -> None:
-        taught = find(taught_id)
-        if taught is None:
-            st.rerun()
-        draw(taught)
-
-    return lambda taught: fragment(taught.id)

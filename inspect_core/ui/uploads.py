@@ -83,7 +83,8 @@ def _allowed(part: str, windows: bool) -> str:
 
 def _fitted(name: str, number: str = "") -> str:
     """The name with a number before its extension, cut to NAME_BYTES bytes without losing either."""
-    stem, extension = re.fullmatch(r"(.+?)(\.\w{1,8})?", name).groups("")
+    found = re.fullmatch(r"(.+?)(\.\w{1,8})?", name)
+    stem, extension = (name, "") if found is None else found.groups("")
     room = NAME_BYTES - len((number + extension).encode())
     return stem.encode()[:room].decode(errors="ignore") + number + extension
 

@@ -9,7 +9,7 @@ from inspect_core.images.folders import scan, split
 from inspect_core.study.study import Study
 from inspect_core.tuning.guard_training import train_guard
 from inspect_core.tuning.suggest import Suggestion
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import shelf, shell, taught_part
 from inspect_core.ui.inspect import live_parameters, panels
 from inspect_core.ui.teach import teaching
 
@@ -37,9 +37,9 @@ def teach(method: str) -> taught_part.TaughtPart:
 
 
 taught = teach(st.query_params["method"])
-part = taught_part.current()
+part = shelf.current()
 if part is None or part.study.method != taught.study.method:
-    taught_part.take(taught_part.shelve(taught))
+    shelf.take(shelf.put(taught))
     st.rerun()
 shell.sidebar()
 panels.hand_over_thumbnails(part)

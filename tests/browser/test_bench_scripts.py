@@ -15,7 +15,7 @@ from inspect_core.ui.bench import bench
 from inspect_core.verdict import Limits, ProductCheck, assemble
 
 FOLDER = bench.FRONTEND
-SOURCE = "\n".join((FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in ("judging", "map"))
+SOURCE = "\n".join((FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in ("judging", "map", "scale"))
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +66,17 @@ def test_regions_on_the_original(run) -> None:
         assert [(each["area"], each["peak"], tuple(each["box"])) for each in ours] == [
             (each.area, each.peak, each.box) for each in theirs
         ]
+
+
+def test_lengths_and_areas_in_words(run) -> None:
+    found = run(
+        "return [lengthsInWords(23, 14, it), areasInWords([131], it), areasInWords([37, 1310], it)];", [None, 0.05, 0.1]
+    )
+    assert found == [
+        ["23 × 14 px", "131 px", "37 of 1310 px"],
+        ["23 × 14 px, 1.2 × 0.7 mm", "131 px, 0.33 mm²", "37 of 1310 px, 0.093 of 3.3 mm²"],
+        ["23 × 14 px, 2.3 × 1.4 mm", "131 px, 1.3 mm²", "37 of 1310 px, 0.37 of 13 mm²"],
+    ]
 
 
 def test_the_outline_holds_exactly_the_pixels_above_the_limit(run) -> None:

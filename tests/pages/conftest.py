@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import shelf, shell, taught_part
 from inspect_core.ui.teach import teaching
 from tests.pages.waiting import wait_for_job
 
@@ -80,5 +80,5 @@ def taught(product, backbone, tmp_path_factory):
 @pytest.fixture
 def in_the_hand(taught, fresh_process_state):
     """The taught part lies in hand for whoever opens the app next; what is done to it goes with the test."""
-    taught_part.shelve(taught)
+    shelf.put(taught)
     return taught

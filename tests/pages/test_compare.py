@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from inspect_core.ui import taught_part
+from inspect_core.ui import shelf, taught_part
 from inspect_core.ui.compare import jobs, panels
 from inspect_core.ui.teach import teaching
 from tests.pages.waiting import finish
@@ -22,7 +22,7 @@ def photos_in_hand(product, backbone, tmp_path, monkeypatch, fresh_process_state
     (tmp_path / "store").mkdir()
     study = Study(scan(product), backbone, Store(tmp_path / "store"), parameters={"k": 8}, grid=(16, 16)).fit()
     part = taught_part.TaughtPart("flange <b>", study.scored, study.preparation, study=study)
-    taught_part.shelve(part)
+    shelf.put(part)
     return part
 
 
@@ -56,6 +56,6 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, photos_in_
 
 
 def test_a_part_opened_from_a_recipe_has_no_photos_to_compare_on(open_app, photos_in_hand):
-    taught_part.change(photos_in_hand.id, lambda part: replace(part, study=None))
+    shelf.change(photos_in_hand.id, lambda part: replace(part, study=None))
     app = open_app(PAGE)
     assert "teach it again" in app.info[0].value

@@ -13,7 +13,7 @@ from inspect_core.images.read import read
 from inspect_core.recipe import inspect
 from inspect_core.records import recipe_file
 from inspect_core.runtime.jobs import State
-from inspect_core.ui import crops, shell, taught_part
+from inspect_core.ui import crops, shelf, shell
 from inspect_core.ui.defect_types import labels, naming, results
 from inspect_core.ui.defect_types import training as kinds_training
 from inspect_core.ui.defect_types.panels import WHOLE
@@ -35,7 +35,7 @@ def part(in_the_hand):
 
 
 def now(part):
-    return taught_part.find(part.id)
+    return shelf.find(part.id)
 
 
 @pytest.fixture
@@ -258,7 +258,7 @@ def test_a_photo_stopped_by_the_product_check_is_told_alike_by_page_and_recipe(o
     ]
     strict = replace(part.guard, mode="stop", limit=float(np.median(scores)))
     sure = part.defect_types.with_limit(0.0)
-    taught_part.change(part.id, lambda held: replace(held, guard=strict, defect_types=sure))
+    shelf.change(part.id, lambda held: replace(held, guard=strict, defect_types=sure))
     verdicts = on_page_and_line(learned, part.study.recipe(guard=strict, defect_types=sure))
     stopped = [verdict for verdict in verdicts if verdict.reason == "other product"]
     assert {verdict.verdict for verdict in stopped} == {"reject"}
@@ -290,7 +290,7 @@ def test_an_opened_recipe_brings_its_kinds(open_app, learned, exported, workspac
     app = open_app("pages/recipes.py")
     app.button(key="open-k.zip").click().run()
     assert not app.exception
-    opened = next(reversed(taught_part._shelf().items.values()))
+    opened = shelf._shelf().last_used()
     assert opened.defect_types.names == ("dent", "scratch")
     assert opened.defect_types.minimum_confidence == now(learned).defect_types.minimum_confidence
     app.switch_page(PAGE).run()

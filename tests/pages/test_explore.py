@@ -10,7 +10,7 @@ from inspect_core.images.read import read
 from inspect_core.records.recipe_file import save
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import shelf, shell, taught_part
 from inspect_core.ui.explore import jobs, patch_map
 from inspect_core.ui.explore.jobs import MapOrder
 from inspect_core.verdict import Limits
@@ -175,7 +175,7 @@ def corp_hand(product, taught):
 
 
 def test_one_spectrum_and_curves_of_refits(open_app, corp_hand, fresh_process_state):
-    taught_part._shelf().items[corp_hand.id] = corp_hand
+    shelf.put(corp_hand)
     app = open_app(PAGE)
     app.segmented_control(key="explore_view").set_value("Variance").run()
     q = corp_hand.scored.live["q"]
@@ -200,11 +200,11 @@ def test_an_opened_recipe_without_photos_says_what_is_missing(open_app, opened_r
 
 def test_photos_added_to_an_opened_recipe_are_mapped_with_their_truth_unknown(open_app, opened_recipe, product):
     for path in sorted((product / "train/good").iterdir())[:6]:
-        taught_part.add(opened_recipe, read(path))
+        shelf.add(opened_recipe, read(path))
     app = open_app(PAGE)
     finish(app.button(key="start-map").click().run())
     assert "200 patches of 6 photos. Diamonds: 0" in words(app)
-    part = taught_part.find(opened_recipe.id)
+    part = shelf.find(opened_recipe.id)
     key = patch_map.map_key(part, PATCH_MAP, part.scored.live)
     assert set(jobs.kept().get(key).points.truth) == {"unknown"}
 
@@ -216,5 +216,5 @@ def opened_recipe(taught, workspace, fresh_process_state):
     views = [replace(view, only=(view.value(recipe.live),)) for view in recipe.views]
     scored = ScoredPhotos(views, recipe.grid, recipe.backbone.size)
     part = taught_part.TaughtPart("flange", scored, taught.preparation, recipe=recipe, guard=recipe.guard)
-    taught_part.shelve(part)
+    shelf.put(part)
     return part

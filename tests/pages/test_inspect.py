@@ -7,7 +7,7 @@ from inspect_core.audit.entry import LIMITS_CHANGED
 from inspect_core.audit.log import AuditLog
 from inspect_core.features.backbones import Backbone
 from inspect_core.images.read import read
-from inspect_core.ui import crops, shell, taught_part
+from inspect_core.ui import crops, shelf, shell, taught_part
 from inspect_core.ui.teach import teaching
 from inspect_core.verdict import Limits
 
@@ -49,7 +49,7 @@ def test_a_recipe_is_saved_with_what_is_in_force(open_app, in_the_hand, workspac
     assert recipe.product == "My / flange"
     assert recipe.limits == in_the_hand.study.default_limits(**recipe.live)
     assert recipe.guard.limit == in_the_hand.guard.limit
-    assert taught_part.find(in_the_hand.id).recipe.digest == recipe.digest
+    assert shelf.find(in_the_hand.id).recipe.digest == recipe.digest
     app.session_state[f"settings-{in_the_hand.id}"].limits = Limits(1.0, 2.0)
     app.text_input(key=f"recipe_reason-{in_the_hand.id}").set_value("new lamp").run()
     app.button(key=f"save-{in_the_hand.id}").click().run()
@@ -71,7 +71,7 @@ def test_a_new_photo_goes_on_the_bench_and_a_damaged_one_is_named(open_app, in_t
     files = [("new.jpg", photo.read_bytes(), "image/jpeg"), ("bad.png", b"text", "image/png")]
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value(files).run()
     assert not app.exception
-    assert [photo.name for photo in taught_part.find(in_the_hand.id).scored.photos[count:]] == ["new.jpg"]
+    assert [photo.name for photo in shelf.find(in_the_hand.id).scored.photos[count:]] == ["new.jpg"]
     assert any("bad.png" in error.value for error in app.error)
 
 
@@ -82,7 +82,7 @@ def test_every_new_photo_goes_on_the_bench_under_its_own_name(open_app, in_the_h
     app, count = open_app(), len(in_the_hand.scored.photos)
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value(files).run()
     assert not app.exception
-    added = taught_part.find(in_the_hand.id).scored.photos[count:]
+    added = shelf.find(in_the_hand.id).scored.photos[count:]
     assert [photo.name for photo in added] == names
     assert len({photo.path for photo in added}) == len(names)
 
@@ -96,7 +96,7 @@ def test_an_added_photo_takes_one_run_of_the_network_and_is_not_read_back(open_a
     )
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value([("x.jpg", linen.read_bytes(), "image/jpeg")]).run()
     assert not app.exception
-    taught = taught_part.find(in_the_hand.id)
+    taught = shelf.find(in_the_hand.id)
     added = len(taught.scored.photos) - 1
     assert (runs, reads) == ([True], [])
     assert np.array_equal(taught.pixels(added), read(taught.scored.photos[added].path).pixels)
@@ -107,7 +107,7 @@ def test_a_photo_of_another_product_is_known_as_soon_as_it_is_added(open_app, in
     app = open_app()
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value([("x.jpg", linen.read_bytes(), "image/jpeg")]).run()
     assert not app.exception
-    taught = taught_part.find(in_the_hand.id)
+    taught = shelf.find(in_the_hand.id)
     *others, added = range(len(taught.scored.photos))
     assert taught.scored.photos[added].name == "x.jpg"
     known = [taught.product_check(position, taught.guard, ask=False) for position in others]

@@ -11,7 +11,7 @@ from inspect_core.images.read import read
 from inspect_core.study import scored_photos
 from inspect_core.study.study import Study
 from inspect_core.tuning.suggest import fit_as_suggested
-from inspect_core.ui import taught_part
+from inspect_core.ui import shelf, taught_part
 from inspect_core.ui.inspect import previews
 from inspect_core.ui.session import Settings
 from inspect_core.verdict import Limits
@@ -36,7 +36,7 @@ def corp(product, backbone, store):
 
 @pytest.fixture
 def corp_in_hand(corp, fresh_process_state):
-    taught_part._shelf().items[corp.id] = corp
+    shelf.put(corp)
     return corp
 
 
@@ -65,9 +65,23 @@ def test_exactly_the_parameters_of_the_detector_are_there(open_app, in_the_hand)
     assert f"Current: {in_the_hand.scored.live['k']} · mixed features" in captions(app)
 
 
+def test_a_scale_tells_the_smallest_area_in_square_millimetres_and_is_saved(open_app, in_the_hand, workspace):
+    app = open_app("pages/inspect.py")
+    before = slider(app, "area", in_the_hand)
+    assert not any("mm²" in option for option in before.options)
+    app.number_input(key=f"scale-{in_the_hand.id}").set_value(0.05).run()
+    assert not app.exception
+    after = slider(app, "area", in_the_hand)
+    assert after.value == before.value
+    assert all(option.endswith(" mm²") for option in after.options)
+    app.button(key=f"save-{in_the_hand.id}").click().run()
+    assert not app.exception
+    assert shelf.find(in_the_hand.id).recipe.mm_per_pixel == 0.05
+
+
 def test_m_of_quadrics_moves_at_once(open_app, product, backbone, store, fresh_process_state):
     taught = teach(product, backbone, store, "quadrics", m=20, components=8, patches=600)
-    taught_part._shelf().items[taught.id] = taught
+    shelf.put(taught)
     app = open_app("pages/inspect.py")
     assert [element.label for element in app.select_slider] == ["m: surfaces", "N: smallest area"]
     slider(app, "m", taught).set_value(5).run()
@@ -78,9 +92,9 @@ def test_m_of_quadrics_moves_at_once(open_app, product, backbone, store, fresh_p
 
 def test_a_move_computes_each_score_once(open_app, taught, fresh_process_state, monkeypatch):
     part = replace(taught, id="counted", _memo=taught_part._Memo())
-    taught_part.shelve(part)
+    shelf.put(part)
     photo = Path(__file__).resolve().parents[2] / "sample_data/linen/test/good/part_060.jpg"
-    added = taught_part.add(part, read(photo))
+    added = shelf.add(part, read(photo))
     app = open_app("pages/inspect.py")
     before = added.suggested_limits(settings(app, part).live)
     settings(app, part).limits = Limits(before.review * 1.5, before.reject * 2)
@@ -142,7 +156,7 @@ def test_a_preview_changes_nothing_until_it_is_applied(open_app, corp_in_hand):
     wait_for_job()
     app.run()
     assert not app.exception
-    applied = taught_part._shelf().items[app.session_state["in_hand"]]
+    applied = shelf.find(app.session_state["in_hand"])
     assert applied is not corp_in_hand
     (view,) = applied.scored.views
     assert view.detector.feature_map.gamma == run.parameters["gamma"]
@@ -192,7 +206,7 @@ def test_back_to_the_suggested_values_from_a_preview_takes_all_of_them_along(ope
     app.button(key=f"apply-{corp_in_hand.id}").click().run()
     wait_for_job()
     app.run()
-    applied = taught_part._shelf().items[app.session_state["in_hand"]]
+    applied = shelf.find(app.session_state["in_hand"])
     assert applied.suggestion is start
 
     app.button(key=f"suggested-{applied.id}").click().run()
@@ -217,7 +231,7 @@ def test_back_to_the_suggested_values_from_a_preview_takes_all_of_them_along(ope
 
 def test_the_width_of_the_exact_kernel_has_a_preview_too(open_app, product, backbone, store, fresh_process_state):
     taught = teach(product, backbone, store, "kernel_pca", patches=200)
-    taught_part._shelf().items[taught.id] = taught
+    shelf.put(taught)
     app = open_app("pages/inspect.py")
     assert [element.label.split(":")[0] for element in app.select_slider] == ["q", "σ", "N"]
     sigma = slider(app, "sigma", taught)

@@ -11,7 +11,7 @@ from inspect_core.judge.anomaly_map import area_above, image_score
 from inspect_core.recipe import inspect
 from inspect_core.study.evaluation import truth_masks
 from inspect_core.study.study import Study
-from inspect_core.ui import taught_part
+from inspect_core.ui import shelf, taught_part
 from inspect_core.ui.bench import bench
 from inspect_core.ui.explore import jobs
 from inspect_core.verdict import Limits
@@ -43,14 +43,14 @@ def teach(taught):
 @pytest.fixture
 def curved(teach, fresh_process_state):
     """In hand under "mahalanobis+quadrics"."""
-    taught_part.shelve(part := teach("mahalanobis+quadrics"))
+    shelf.put(part := teach("mahalanobis+quadrics"))
     return part
 
 
 @pytest.fixture
 def flexible(teach, fresh_process_state):
     """In hand under "mahalanobis+corp", which has parameters that need a fit each."""
-    taught_part.shelve(part := teach("mahalanobis+corp"))
+    shelf.put(part := teach("mahalanobis+corp"))
     return part
 
 
@@ -159,7 +159,7 @@ def test_a_preview_of_one_view_and_its_way_into_force(open_app, flexible, drawn,
     assert np.array_equal(of_preview, run.map(position, run.live))
 
     finish(app.button(key=f"apply-{flexible.id}").click().run())
-    applied = taught_part.find(app.session_state["in_hand"])
+    applied = shelf.find(app.session_state["in_hand"])
     assert applied is not flexible
     assert applied.scored.views[1].detector.feature_map.gamma == gamma
     assert applied.scored.live["k"] == 3
@@ -192,11 +192,11 @@ def test_an_opened_recipe_judges_and_shows_what_inspect_does(
     app = open_app("pages/inspect.py")
     move(app, curved, "k", 3)
     app.button(key=f"save-{curved.id}").click().run()
-    recipe = taught_part.find(curved.id).recipe
+    recipe = shelf.find(curved.id).recipe
     recipes = open_app("pages/recipes.py")
     recipes.button(key="open-flange.zip").click().run()
     assert not recipes.exception
-    opened = taught_part.find(recipes.session_state["in_hand"])
+    opened = shelf.find(recipes.session_state["in_hand"])
     assert opened.recipe.digest == recipe.digest
     assert "k: detail: 3, m: surfaces: 20, smallest area: " in words(recipes)
     photo = next((product / "test/dent").iterdir())

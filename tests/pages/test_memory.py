@@ -18,7 +18,7 @@ from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.defect_types import training
 from inspect_core.runtime.jobs import Job
 from inspect_core.study.study import Study
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import shelf, shell, taught_part
 from inspect_core.ui.defect_types import labels
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.ui.teach import teaching
@@ -107,7 +107,7 @@ def test_a_preview_is_held_by_its_session_alone_and_the_study_by_none(open_app, 
         grid=(16, 16),
     )  # fmt: skip
     part = taught_part.of_study("flange", study.fit())
-    taught_part.shelve(part)
+    shelf.put(part)
     app = open_app("pages/inspect.py")
     app.select_slider(key=f"M-{part.id}").set_value(128).run()
     run = app.session_state[f"settings-{part.id}"].preview
@@ -122,15 +122,15 @@ def test_a_preview_is_held_by_its_session_alone_and_the_study_by_none(open_app, 
 def test_a_part_that_was_put_away_is_gone(open_app, taught, fresh_process_state):
     part = another(taught)
     seen = [weakref.ref(part), weakref.ref(part.scored)]
-    key = taught_part.shelve(part)
+    key = shelf.put(part)
     app = open_app("pages/inspect.py")
     app.segmented_control(key=f"guard-{key}").set_value("stop").run()
-    seen += [weakref.ref(part), weakref.ref(taught_part.find(key))]
+    seen += [weakref.ref(part), weakref.ref(shelf.find(key))]
     for page in PAGES:
         app.switch_page(page).run()
     del part
-    for _ in range(taught_part.SHELF_SIZE):
-        taught_part.shelve(another(taught))
+    for _ in range(shelf.SIZE):
+        shelf.put(another(taught))
     app.run()
     gc.collect()
     assert [ref() for ref in seen] == [None] * len(seen)
@@ -151,7 +151,7 @@ def test_a_job_that_ended_holds_nothing_of_what_it_made(open_app, taught, monkey
     go_on.set()
     finish(app)
     assert app.session_state["in_hand"] == made[0]().id
-    taught_part._shelf().items.clear()
+    shelf._shelf().items.clear()
     app.run()
     gc.collect()
     assert made[0]() is None

@@ -19,7 +19,7 @@ from inspect_core.audit.log import AuditLog
 from inspect_core.package import manifest
 from inspect_core.records import recipe_file
 from inspect_core.records.recipe_file import save
-from inspect_core.ui import server, taught_part
+from inspect_core.ui import server, shelf
 from inspect_core.verdict import Limits
 
 
@@ -76,7 +76,7 @@ def test_opening_puts_it_in_the_hand_with_its_limits_and_guard(open_app, no_firs
     app = open_app("pages/recipes.py")
     app.button(key="open-f.zip").click().run()
     assert not app.exception
-    part = next(reversed(taught_part._shelf().items.values()))
+    part = shelf._shelf().last_used()
     assert part.recipe.digest == saved.digest
     assert part.suggested_limits(dict(part.recipe.live)) == saved.limits
     assert part.guard is not None

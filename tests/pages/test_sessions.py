@@ -11,7 +11,7 @@ import pytest
 
 from inspect_core.images.read import Picture
 from inspect_core.records.recipe_file import load
-from inspect_core.ui import shell, taught_part, uploads
+from inspect_core.ui import shelf, shell, taught_part, uploads
 from inspect_core.ui.bench import bench
 from inspect_core.ui.inspect import views
 from inspect_core.ui.teach import panels, teaching
@@ -74,7 +74,7 @@ def test_what_a_job_made_is_not_lost_when_another_follows_or_its_session_is_gone
         app.button(key="teach").click().run()
         wait_for_job()
     assert first.run().session_state["in_hand"] == parts[0].id
-    taught_part.find(parts[1].id)
+    shelf.find(parts[1].id)
     assert open_app("pages/inspect.py").session_state["in_hand"] == parts[1].id, "the next session finds the latest"
 
 
@@ -97,7 +97,7 @@ def test_others_see_a_job_and_can_cancel_it(open_app, in_the_hand):
 
 def test_a_part_put_away_for_others_is_not_replaced_unasked(open_app, taught, in_the_hand):
     app = open_app("pages/inspect.py")
-    last = [taught_part.shelve(another(taught)) for _ in range(taught_part.SHELF_SIZE)][-1]
+    last = [shelf.put(another(taught)) for _ in range(shelf.SIZE)][-1]
     for page in ("inspect", "explore", "defect_types"):
         app.switch_page(f"pages/{page}.py").run()
         assert not app.exception, app.exception
@@ -110,8 +110,8 @@ def test_a_part_put_away_for_others_is_not_replaced_unasked(open_app, taught, in
 
 def test_a_part_in_use_stays_when_others_are_taught(open_app, taught, in_the_hand):
     app = open_app("pages/inspect.py")
-    for _ in range(2 * taught_part.SHELF_SIZE):
-        taught_part.shelve(another(taught))
+    for _ in range(2 * shelf.SIZE):
+        shelf.put(another(taught))
         app.run()
     assert "was put away" not in words(app)
     assert app.session_state[f"settings-{in_the_hand.id}"].live == in_the_hand.scored.live
@@ -119,7 +119,7 @@ def test_a_part_in_use_stays_when_others_are_taught(open_app, taught, in_the_han
 
 def test_each_session_has_its_own_mode_of_the_product_check(open_app, taught, in_the_hand, monkeypatch, workspace):
     assert not in_the_hand.product_check(0, in_the_hand.guard).foreign
-    strict = taught_part.change(in_the_hand.id, lambda held: replace(held, guard=replace(held.guard, limit=-1.0)))
+    strict = shelf.change(in_the_hand.id, lambda held: replace(held, guard=replace(held.guard, limit=-1.0)))
     drawn = []
     draw = bench.bench
     monkeypatch.setattr(
@@ -147,7 +147,7 @@ def test_a_photo_added_while_another_session_draws(open_app, in_the_hand, monkey
     app, in_parts_of, numbers = open_app("pages/inspect.py"), views.in_parts_of, iter(range(9))
 
     def meanwhile(scored, scores, limits):
-        taught_part.add(taught_part.find(in_the_hand.id), picture(next(numbers)))
+        shelf.add(shelf.find(in_the_hand.id), picture(next(numbers)))
         return in_parts_of(scored, scores, limits)
 
     monkeypatch.setattr(views, "in_parts_of", meanwhile)
@@ -156,19 +156,19 @@ def test_a_photo_added_while_another_session_draws(open_app, in_the_hand, monkey
     monkeypatch.undo()
     app.run()
     assert not app.exception, app.exception
-    part = taught_part.find(in_the_hand.id)
+    part = shelf.find(in_the_hand.id)
     assert len(part.thumbnails) == len(part.scored.photos) == len(in_the_hand.scored.photos) + next(numbers)
 
 
 def test_no_change_is_lost_and_no_drawing_sees_half_of_one(in_the_hand):
     def add(seed: int) -> None:
-        taught_part.add(taught_part.find(in_the_hand.id), picture(seed % 12))
+        shelf.add(shelf.find(in_the_hand.id), picture(seed % 12))
 
     def turn(number: int) -> None:
-        taught_part.change(in_the_hand.id, lambda held: replace(held, notes=(*held.notes, f"{number}")))
+        shelf.change(in_the_hand.id, lambda held: replace(held, notes=(*held.notes, f"{number}")))
 
     def draw(number: int) -> None:
-        part = taught_part.find(in_the_hand.id)
+        part = shelf.find(in_the_hand.id)
         live = part.scored.live | {"k": part.scored.stops("k")[number % 8]}
         scores = part.scores(live)
         view = views.of_model(part, len(part.scored.photos) - 1, live, None)
@@ -179,7 +179,7 @@ def test_no_change_is_lost_and_no_drawing_sees_half_of_one(in_the_hand):
         done = [threads.submit(work, number) for number in range(36) for work in (add, turn, draw)]
         for work in done:
             work.result()
-    part = taught_part.find(in_the_hand.id)
+    part = shelf.find(in_the_hand.id)
     assert sorted(photo.name for photo in part.scored.photos[len(in_the_hand.scored.photos) :]) == sorted(
         f"new{seed}.png" for seed in range(12)
     )

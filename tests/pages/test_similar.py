@@ -8,7 +8,7 @@ import pytest
 from inspect_core.images.read import Picture, read
 from inspect_core.records import recipe_file
 from inspect_core.similar.surface import LEAST
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import shelf, shell, taught_part
 from inspect_core.ui.similar.panels import WHOLE
 
 
@@ -19,11 +19,11 @@ def taught(in_the_hand):
 
 
 def now(taught):
-    return taught_part.find(taught.id)
+    return shelf.find(taught.id)
 
 
 def add(taught, picture) -> int:
-    return taught_part.add(taught, picture).position_of(picture.digest)
+    return shelf.add(taught, picture).position_of(picture.digest)
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_the_gallery_goes_into_the_recipe_and_an_opened_recipe_can_be_revised(ap
     assert first.gallery.gallery.names == now(taught).cases.gallery.names
     recipes = open_app("pages/recipes.py")
     recipes.button(key="open-flange.zip").click().run()
-    opened = next(reversed(taught_part._shelf().items.values()))
+    opened = shelf._shelf().last_used()
     assert opened is not taught
     position = add(opened, stranger(2))
     line = choose(open_app("pages/inspect.py"), opened, position)

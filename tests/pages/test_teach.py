@@ -15,7 +15,7 @@ from PIL import Image
 from inspect_core.cli.commands import main
 from inspect_core.package import manifest
 from inspect_core.records.recipe_file import save
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import shelf, shell
 from inspect_core.ui.teach import panels, teaching
 
 
@@ -77,7 +77,7 @@ def test_a_folder_is_taught_and_lies_in_hand(open_app, no_first_start, exported,
     finish_job(app)
     assert shell.jobs().current.error == ""
     assert not app.exception
-    taught = taught_part._shelf().items
+    taught = shelf._shelf().items
     assert [item.product for item in taught.values()] == ["flange"]
     assert next(iter(taught.values())).guard is not None
 
@@ -96,7 +96,7 @@ def test_the_command_line_teaches_the_same_recipe(
     app.radio(key="method").set_value(chosen).run()
     finish_job(app.button(key="teach").click().run())
     assert shell.jobs().current.error == ""
-    taught = taught_part.find(shell.jobs().current.result)
+    taught = shelf.find(shell.jobs().current.result)
     live = taught.scored.live
     recipe = taught.study.recipe(taught.suggested_limits(live), product=taught.product, guard=taught.guard, **live)
     save(recipe, tmp_path / "page")

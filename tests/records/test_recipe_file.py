@@ -11,6 +11,7 @@ from inspect_core.features.extraction import Look
 from inspect_core.images.depth import EIGHT, Depth
 from inspect_core.judge.local_scale import GoodMaps
 from inspect_core.package import manifest
+from inspect_core.records.difference import in_words
 from inspect_core.records.recipe_file import files_of, load, save, write
 from inspect_core.view import View, joined_errors
 
@@ -79,12 +80,23 @@ def test_a_depth_that_cannot_be_is_refused(recipe, tmp_path, depth, reason):
         load(tmp_path / "r")
 
 
-def test_a_recipe_that_says_nothing_of_a_depth_reads_any(recipe, tmp_path):
+def test_a_recipe_that_says_nothing_of_a_depth_reads_any_and_has_no_scale(recipe, tmp_path):
     files = files_of(recipe)
     document = json.loads(files[manifest.RECIPE])
-    del document["depth"]
+    del document["depth"], document["mm_per_pixel"]
     write(files | {manifest.RECIPE: json.dumps(document).encode()}, tmp_path / "r", check=lambda _: None)
     assert load(tmp_path / "r").depth is None
+    assert load(tmp_path / "r").mm_per_pixel is None
+
+
+def test_the_scale_comes_back_and_is_told_in_words(recipe, tmp_path):
+    scaled = replace(recipe, mm_per_pixel=0.05)
+    assert load(save(scaled, tmp_path / "r") and tmp_path / "r").mm_per_pixel == 0.05
+    assert in_words(scaled)["Scale"] == "0.05 mm per pixel"
+    assert scaled.with_challenge((), author="a").mm_per_pixel == 0.05
+    save(replace(recipe, mm_per_pixel=-1.0), tmp_path / "odd")
+    with pytest.raises(manifest.RecipeError, match="mm_per_pixel"):
+        load(tmp_path / "odd")
 
 
 def test_folder_and_zip_hold_the_same_and_have_the_same_digest(recipe, tmp_path):

@@ -50,7 +50,7 @@ def test_widths_are_tried_by_the_kernel_values_they_give(make):
         patches = PatchSample.of(study).patches
         chosen = np.random.default_rng(0).permutation(len(patches))[:1000]
         square = median_square(directions(patches[chosen]) if name == "gamma" else patches[chosen].double().numpy())
-        (_, own, _), *others = candidates(study, (), None)
+        (_, own, _), *others = candidates(study, ())
         assert own == {}, "the default is tried first"
         widths = [parameters[name] for _, parameters, _ in others]
         values = [np.exp(-width * square) if name == "gamma" else np.exp(-square / (2 * width**2)) for width in widths]
@@ -91,7 +91,7 @@ def test_the_default_stays_when_nothing_is_better(make, monkeypatch, best):
     monkeypatch.setattr(Trial, "qualities", lambda self, scored, **live: next(means) + next(shuffled))
     study = make("cop")
     suggestion = suggest(study)
-    start = next(iter(candidates(study, (), None)))[2].components_for(study.parameters[0]["explained_variance"])
+    start = next(iter(candidates(study, ())))[2].components_for(study.parameters[0]["explained_variance"])
     assert (suggestion.parameters, suggestion.live) == ({}, {"q": start})
     assert suggestion.basis.startswith("The default: on 24 good photos with synthetic defects pasted in, none of 7")
 
@@ -109,7 +109,7 @@ def test_better_is_what_a_one_sided_paired_t_test_says(qualities, seed):
 def test_the_best_setting_wins_and_ties_go_to_the_smaller_value(make, monkeypatch):
     tried(monkeypatch, 0.5, 0.70, 0.8, 0.8 + 0.9 * TIE, 0.8 + 0.9 * TIE, 0.75, 0.6, 0.6)
     study = make("cop")
-    detector = next(iter(candidates(study, (), None)))[2]
+    detector = next(iter(candidates(study, ())))[2]
     suggestion = suggest(study)
     assert suggestion.parameters == {"explained_variance": FRACTIONS[1]}
     assert suggestion.live == {"q": detector.components_for(FRACTIONS[1])}
@@ -152,8 +152,14 @@ def test_progress_and_cancelling(make):
     assert steps == sorted(steps)
     assert steps[-1] == 1.0
     seen = []
+
+    def stop_at_five(fraction, step):
+        seen.append(step)
+        if len(seen) == 5:
+            raise Cancelled
+
     with pytest.raises(Cancelled):
-        suggest(make("corp"), progress=lambda fraction, step: seen.append(step), cancelled=lambda: len(seen) > 4)
+        suggest(make("corp"), progress=stop_at_five)
     assert len(seen) == 5
 
 

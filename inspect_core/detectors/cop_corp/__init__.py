@@ -10,7 +10,7 @@ from inspect_core.detectors.cop_corp.feature_maps import (
     identity_map,
     random_fourier,
 )
-from inspect_core.detectors.cop_corp.fitting import fit_cop, fit_corp, fit_fourier_without_cosine, fit_without_map
+from inspect_core.detectors.cop_corp.fitting import fit_cop, fit_corp
 from inspect_core.detectors.cop_corp.ood_scores import (
     bats,
     bats_clip,
@@ -36,8 +36,6 @@ __all__ = [
     "energy",
     "fit_cop",
     "fit_corp",
-    "fit_fourier_without_cosine",
-    "fit_without_map",
     "fuse",
     "identity_map",
     "msp",

@@ -56,12 +56,7 @@ class MappedCovariance:
 
     def state(self) -> dict[str, Tensor]:
         """What was seen: count () int64, shift (D,), and about it sum (D,) and products (D, D), float64; no copies."""
-        return {
-            "count": torch.tensor(self.count),
-            "shift": self._shift,
-            "sum": self._sum,
-            "products": self._products,
-        }
+        return {"count": torch.tensor(self.count), "shift": self._shift, "sum": self._sum, "products": self._products}
 
     def restore(self, state: Mapping[str, Tensor]) -> "MappedCovariance":
         """Takes in, instead of what it saw, the `state` of another of this Φ.

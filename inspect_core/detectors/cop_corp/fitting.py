@@ -12,7 +12,7 @@ import numpy as np
 from torch import Tensor
 
 from inspect_core.detectors.cop_corp import covariance
-from inspect_core.detectors.cop_corp.feature_maps import cosine_map, draw, drawn_map, identity_map
+from inspect_core.detectors.cop_corp.feature_maps import cosine_map, draw, drawn_map
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap
 
 
@@ -41,40 +41,6 @@ def fit_corp(
     Raises ValueError for non-finite or empty features, gamma not positive, M < 2 or above the draw, or a fraction
     outside (0, 1].
     """
-    return _fit_fourier(x, gamma, M, explained_variance, seed, drawn, cosine=True)
-
-
-def fit_without_map(x: Tensor | np.ndarray, *, explained_variance: float = 0.9) -> KernelPCAMap:
-    """Plain PCA, Φ(z) = z: what the cosine map is compared with. x: (..., m). Raises ValueError as `fit_cop` does."""
-    return covariance.fit(x, identity_map(x.shape[-1]), explained_variance=explained_variance)
-
-
-def fit_fourier_without_cosine(
-    x: Tensor | np.ndarray,
-    *,
-    gamma: float,
-    M: int,
-    explained_variance: float = 0.9,
-    seed: int = 0,
-    drawn: tuple[Tensor, Tensor] | None = None,
-) -> KernelPCAMap:
-    """Random Fourier features of the features as they are: CoRP without its cosine map, for comparison.
-
-    x: (..., m). Arguments and errors as `fit_corp`; gamma is now in units of the features.
-    """
-    return _fit_fourier(x, gamma, M, explained_variance, seed, drawn, cosine=False)
-
-
-def _fit_fourier(
-    x: Tensor | np.ndarray,
-    gamma: float,
-    M: int,
-    explained_variance: float,
-    seed: int,
-    drawn: tuple[Tensor, Tensor] | None,
-    *,
-    cosine: bool,
-) -> KernelPCAMap:
     drawn = draw(x.shape[-1], M, seed=seed) if drawn is None else drawn
-    feature_map = drawn_map(drawn, gamma=gamma, M=M, cosine=cosine)
+    feature_map = drawn_map(drawn, gamma=gamma, M=M, cosine=True)
     return covariance.fit(x, feature_map, explained_variance=explained_variance)

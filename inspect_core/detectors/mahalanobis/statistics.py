@@ -27,10 +27,7 @@ from inspect_core.detectors.mahalanobis.per_location import (
     require_ridge,
     warn_if_singular,
 )
-from inspect_core.detectors.mahalanobis.projections import (
-    as_projection,
-    choose_projection,
-)
+from inspect_core.detectors.mahalanobis.projections import as_projection, choose_projection
 
 # Images gathered before their products join the scatter: adding to it means reading and writing all of it.
 GATHERED = 64

@@ -169,12 +169,7 @@ def _prepare(
 
 
 def _refine(
-    start: Coefficients,
-    points: Tensor,
-    *,
-    penalty: float,
-    rng: np.random.Generator,
-    report: Callable[[float], None],
+    start: Coefficients, points: Tensor, *, penalty: float, rng: np.random.Generator, report: Callable[[float], None]
 ) -> Coefficients:
     """The better of `start` and what the optimiser for this size makes of it."""
     n, r = points.shape

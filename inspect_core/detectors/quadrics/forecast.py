@@ -1,20 +1,10 @@
 """How long a fit of quadrics will take, before it starts: arithmetic to do over the rate this machine does it at.
 
-No clock here: the caller times `trial_steps`, divides what it returns by the seconds, and passes on the rate.
+No clock here: the caller knows the rate.
 """
 
-import numpy as np
-import torch
-
 from inspect_core.detectors.quadrics.algebraic import LARGEST_MONOMIALS, monomial_count
-from inspect_core.detectors.quadrics.refinement import (
-    LBFGS_ITERATIONS,
-    LBFGS_LIMIT,
-    SGD_BATCH,
-    SGD_STEPS,
-    random_start,
-    refine_sgd,
-)
+from inspect_core.detectors.quadrics.refinement import LBFGS_ITERATIONS, LBFGS_LIMIT, SGD_BATCH, SGD_STEPS
 
 # Arithmetic in float64 counts double. Finding eigenvectors runs at a fraction of a matrix product's rate.
 DOUBLE = 2
@@ -40,22 +30,12 @@ def fit_operations(n: int, d: int, m: int, *, refined: bool = True) -> float:
     if not refined:
         return start + a_pass
     if n * d * d * m <= LBFGS_LIMIT:
-        refinement = DOUBLE * LBFGS_ITERATIONS * _step_operations(n, d, m)
+        refinement = DOUBLE * LBFGS_ITERATIONS * step_operations(n, d, m)
     else:
-        refinement = SGD_STEPS * _step_operations(min(n, SGD_BATCH), d, m)
+        refinement = SGD_STEPS * step_operations(min(n, SGD_BATCH), d, m)
     return start + refinement + 3 * a_pass
 
 
-def trial_steps(d: int, m: int, *, steps: int = 10, device: torch.device | str = "cpu") -> float:
-    """Runs a few mini-batch steps of a fit of that size on random points; the operations they took, to be timed."""
-    rng = np.random.default_rng(0)
-    x = torch.from_numpy(rng.standard_normal((SGD_BATCH, d))).float().to(device)
-    A, b, c = (torch.from_numpy(part).float().to(device) for part in random_start(rng, d, m))
-    _, _, c = refine_sgd((A, b, c), x, penalty=1.0, rng=rng, report=lambda _: None, steps=steps)
-    c.cpu()  # waits for an accelerator to finish
-    return float(steps * _step_operations(SGD_BATCH, d, m))
-
-
-def _step_operations(n: int, d: int, m: int) -> float:
+def step_operations(n: int, d: int, m: int) -> float:
     """One loss and gradient: two products over the points, two over the Hilbert-Schmidt inner products."""
     return 4.0 * n * m * d * d + 4.0 * m * m * d * d

@@ -14,11 +14,7 @@ from torch import Tensor
 from inspect_core.detectors.checks import full_precision
 from inspect_core.detectors.quadrics.algebraic import monomials
 from inspect_core.detectors.quadrics.coordinates import as_points, require_count, to_coordinates
-from inspect_core.detectors.quadrics.distances import (
-    hilbert_schmidt_norm,
-    monomial_coefficients,
-    second_order,
-)
+from inspect_core.detectors.quadrics.distances import hilbert_schmidt_norm, monomial_coefficients, second_order
 
 # Numbers in work at one time: 16 MB in float32, which a shared cache holds.
 NUMBERS_PER_BLOCK = 2**22

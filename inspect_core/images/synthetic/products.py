@@ -68,11 +68,7 @@ def pose(product: str, index: int, *, seed: int = 0, conveyor: Conveyor | None =
 
 
 def write(
-    folder: str | Path,
-    *,
-    products: tuple[str, ...] = PRODUCTS,
-    seed: int = 0,
-    conveyor: Conveyor | None = None,
+    folder: str | Path, *, products: tuple[str, ...] = PRODUCTS, seed: int = 0, conveyor: Conveyor | None = None
 ) -> None:
     """Write `folder/<product>/` with train/good, test/good, test/<kind> and ground_truth/<kind>, as `plan` lists them.
 

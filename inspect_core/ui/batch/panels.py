@@ -44,9 +44,10 @@ def new_batch(saved: list[Path]) -> None:
         "verdicts are the same.",
     )  # fmt: skip
     busy = (job := shell.jobs().current) is not None and job.active
-    if st.button(
+    start = st.button(
         "Start", type="primary", icon=":material/play_arrow:", disabled=source is None or busy, key="batch_start"
-    ):
+    )
+    if start and source is not None:
         _begin(path, recipe, source, tuple(ending for ending in ENDINGS if ending in endings), int(workers))
     if source is None:
         st.caption("Choose photos to start.")

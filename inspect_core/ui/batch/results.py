@@ -62,10 +62,7 @@ def _counts(rows: list[Row]) -> None:
 
 def _downloads(batch: Run) -> None:
     row = st.container(horizontal=True)
-    for label, path, mime in (
-        ("Table (CSV)", batch.table, "text/csv"),
-        ("Report (HTML)", batch.report, "text/html"),
-    ):
+    for label, path, mime in (("Table (CSV)", batch.table, "text/csv"), ("Report (HTML)", batch.report, "text/html")):
         row.download_button(
             label, path.read_bytes, file_name=path.name, mime=mime, key=f"batch_{path.name}", on_click="ignore",
             icon=":material/download:", disabled=not path.is_file(),

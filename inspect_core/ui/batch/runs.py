@@ -90,7 +90,8 @@ def find(name: str) -> Run | None:
     content = workspace.content(workspace.batches_folder() / name / ASKED, at_most=LONGEST)
     try:
         asked = json.loads(content or b"")
-        run = Run(**{**asked, "endings": tuple(asked["endings"])})
+        asked["endings"] = tuple(asked["endings"])
+        run = Run(**asked)
     except (ValueError, TypeError, KeyError):
         return None
     return run if run.id == name else None

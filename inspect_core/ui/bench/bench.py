@@ -22,7 +22,7 @@ from inspect_core.verdict import Limits
 
 __all__ = ["BenchResult", "Part", "Shown", "bench", "film", "latest"]
 
-SCRIPTS = ("film_shelf", "judging", "map", "viewport", "stage", "gallery", "card",
+SCRIPTS = ("film_shelf", "judging", "map", "scale", "viewport", "stage", "gallery", "card",
            "axis", "handles", "histogram", "limits", "bench")  # fmt: skip
 STYLES = ("bench", "gallery", "stage", "card", "histogram", "narrow")
 
@@ -69,7 +69,7 @@ def bench(
     sentence: str,
     thumbs: str,
     heat: np.ndarray,
-    setting_scores: Sequence[float] | None = None,
+    setting_scores: np.ndarray | None = None,
 ) -> BenchResult:
     """Draw the bench with `limits` and `shown` in force, and say what the engineer has set since.
 

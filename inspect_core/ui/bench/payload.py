@@ -41,7 +41,8 @@ class Shown:
     (h, w) bool, the true defect, or None; guard and note: plain sentences, or None; patch: (left, top, right, bottom)
     in pixels of the original, framed on the picture, or None; kind: the kind of defect in words, or None;
     foreign: whether the guard says that this is another product; area: the smallest that counts, in pixels of the map,
-    for which the scores of all parts were computed; left_out: (h, w) bool, what is not inspected, or None.
+    for which the scores of all parts were computed; left_out: (h, w) bool, what is not inspected, or None;
+    mm_per_pixel: of the original, or None.
     """
 
     position: int
@@ -55,9 +56,10 @@ class Shown:
     foreign: bool = False
     area: int = 1
     left_out: np.ndarray | None = None
+    mm_per_pixel: float | None = None
 
 
-def check(parts: Sequence[Part], shown: Shown, heat: np.ndarray, setting_scores: Sequence[float] | None = None) -> None:
+def check(parts: Sequence[Part], shown: Shown, heat: np.ndarray, setting_scores: np.ndarray | None = None) -> None:
     """Raise ValueError when these cannot be drawn.
 
     That is: a score or map that is not finite, another shape, no such part, an area outside the map.
@@ -93,7 +95,7 @@ def payload(
     calm: float,
     suggested: Limits,
     sentence: str,
-    setting_scores: Sequence[float] | None = None,
+    setting_scores: np.ndarray | None = None,
 ) -> dict:
     """The figures of the bench as JSON-able data; scores keep every bit.
 
@@ -117,6 +119,7 @@ def payload(
         "image_size": list(shown.image.shape[:2]),
         "map_size": list(shown.anomaly_map.shape),
         "area": int(shown.area),
+        "mm_per_pixel": shown.mm_per_pixel,
         "guard": shown.guard,
         "foreign": shown.foreign,
         "stopped": [part.stopped for part in parts],

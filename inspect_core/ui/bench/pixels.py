@@ -26,7 +26,7 @@ def photo_file(image: np.ndarray) -> tuple[bytes, list[int]]:
     Pixel for pixel up to PHOTO_SIDE on the longer side, averaged down to that beyond. The last few are kept.
     """
     digest = hashlib.sha256(repr(image.shape).encode())
-    digest.update(np.ascontiguousarray(image))
+    digest.update(np.ascontiguousarray(image).data)
     return _photo_file(digest.hexdigest(), image)
 
 

@@ -43,7 +43,7 @@ def _last() -> _Last:
 
 def order_of(taught: TaughtPart) -> Order:
     """What a part was taught with, but for the detector: the same for every fit of these photos."""
-    study, backbone = taught.study, taught.preparation.backbone
+    study, backbone = taught.own_study, taught.preparation.backbone
     return Order(
         taught.product, study.split, backbone.name, size=backbone.size, grid=taught.preparation.grid,
         area=study.area, alignment=taught.preparation.alignment, areas=taught.scored.areas,

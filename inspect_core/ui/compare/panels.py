@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -61,7 +62,7 @@ def results(taught: TaughtPart, order: Order, comparison: Comparison) -> None:
 
 def _table(taught: TaughtPart, comparison: Comparison) -> None:
     table = report.table_of(comparison)
-    columns = {
+    columns: dict[str, Any] = {
         name: st.column_config.TextColumn(help=shell.plain(f"{words[0].upper()}{words[1:]}."))
         for name, words in report.GLOSS.items()
     }
@@ -139,15 +140,15 @@ def _one_part(order: Order) -> None:
 
 
 def _scores(comparison: Comparison) -> None:
-    rows = [row for row in comparison.rows if row.limits is not None and row.evaluation is not None]
+    rows = [(row, row.limits) for row in comparison.rows if row.limits is not None and row.evaluation is not None]
     if not rows:
         return
     with st.expander("Scores of every detector, with its limits"):
         shelf = st.container(horizontal=True, gap="medium")
-        for row in rows:
+        for row, limits in rows:
             with shelf.container(width=SCORES_WIDTH):
                 st.markdown(f"**{shell.plain(row.title)}**")
-                drawn = plots.scores(*report.judged_scores(row), (row.limits.review, row.limits.reject), look())
+                drawn = plots.scores(*report.judged_scores(row), (limits.review, limits.reject), look())
                 st.plotly_chart(
                     drawn, theme=None, key=f"compare_scores_{row.detector}", config=NO_BAR,
                     alt="Scores of good and defective parts.",

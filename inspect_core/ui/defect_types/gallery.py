@@ -9,7 +9,7 @@ from PIL import Image
 from inspect_core.images.boxes import Box, cropped
 from inspect_core.images.read import ImageError
 from inspect_core.images.samples import counted
-from inspect_core.ui import crops, shell, taught_part
+from inspect_core.ui import crops, shelf, shell
 from inspect_core.ui.defect_types import labels as kinds_labels
 from inspect_core.ui.defect_types import training
 from inspect_core.ui.session import in_force
@@ -124,7 +124,7 @@ def _rename(taught_id: str, positions: list[int], old: str, new: str, joins: boo
 
 
 def _keep(taught_id: str, positions: list[int], kind: str) -> None:
-    taught = taught_part.find(taught_id)
+    taught = shelf.find(taught_id)
     try:
         if taught is not None:
             kinds_labels.set_kind(taught, positions, kind)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import streamlit as st
 
 from inspect_core.judge.anomaly_map import Region
-from inspect_core.ui import crops, taught_part
+from inspect_core.ui import crops, shelf
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import UNKNOWN_TYPE, Verdict
 
@@ -16,7 +16,8 @@ def name_type(taught: TaughtPart, position: int, regions: Sequence[Region]) -> t
 
     Its embedding is kept. Raises ImageError for a photo that can no longer be read.
     """
-    defect_types = taught.defect_types
+    if (defect_types := taught.defect_types) is None:
+        return None
     return defect_types.of_embedding(crops.embedding(taught, position, defect_types.box_of(regions)))
 
 
@@ -42,4 +43,6 @@ def limit_slider(taught: TaughtPart, page: str) -> None:
 
 def _set_limit(taught_id: str, key: str) -> None:
     limit = st.session_state[key] / 100
-    taught_part.change(taught_id, lambda held: replace(held, defect_types=held.defect_types.with_limit(limit)))
+    shelf.change(
+        taught_id, lambda held: replace(held, defect_types=held.defect_types and held.defect_types.with_limit(limit))
+    )

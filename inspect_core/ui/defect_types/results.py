@@ -8,7 +8,7 @@ from inspect_core.defect_types.training import FOREST, NETWORK
 from inspect_core.images.samples import counted
 from inspect_core.judge.metrics import accuracy, expected_calibration_error, reliability_curve
 from inspect_core.plots import defect_types
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import shelf, shell
 from inspect_core.ui.defect_types import naming, training
 from inspect_core.ui.defect_types.training import Taught
 from inspect_core.ui.explore import panels
@@ -22,14 +22,14 @@ LIMIT_WIDTH, CONFUSION_WIDTH, CURVE_WIDTH = 400, 540, 470
 NO_BAR = {"displayModeBar": False}
 
 
-@taught_part.redrawn
+@shelf.redrawn
 def results(taught: TaughtPart) -> None:
     """The answer first: how often the name is right, where the limit lies, how far the probability holds."""
-    learned = training.last(taught)
+    learned, known = training.last(taught), taught.defect_types
+    if known is None:
+        return
     if learned is None:
-        st.markdown(
-            f"Knows **{shell.plain(', '.join(taught.defect_types.names))}**. Learn again to see how reliable this is."
-        )
+        st.markdown(f"Knows **{shell.plain(', '.join(known.names))}**. Learn again to see how reliable this is.")
         naming.limit_slider(taught, "kinds")
         return
     right, surer = in_words(learned)
@@ -46,17 +46,16 @@ def results(taught: TaughtPart) -> None:
     row = st.container(horizontal=True, gap="medium", vertical_alignment="center")
     with row.container(width=LIMIT_WIDTH):
         naming.limit_slider(taught, "kinds")
-        for line in at_limit(learned, taught.defect_types):
+        for line in at_limit(learned, known):
             st.markdown(line)
         st.caption("Inspect and the recipe name defect types from this limit on.")
-    known = taught.defect_types
     with row.container(width=CONFUSION_WIDTH):
         st.plotly_chart(
             defect_types.confusion(confusion(learned, known.minimum_confidence), known.names, panels.look()),
             theme=None, key="confusion", config=NO_BAR,
             alt="Counts of true defect types in rows by what they were named as in columns.",
         )  # fmt: skip
-    _trust(taught, learned)
+    _trust(known, learned)
 
 
 def in_words(learned: Taught) -> tuple[str, str]:
@@ -107,7 +106,7 @@ def confusion(learned: Taught, minimum_confidence: float) -> np.ndarray:
     return counts
 
 
-def _trust(taught: TaughtPart, learned: Taught) -> None:
+def _trust(known: DefectTypes, learned: Taught) -> None:
     """Does the probability mean what it says, and does it fall away from what it has seen?"""
     row = st.container(horizontal=True, gap="medium")
     parent, kernel = PARENTS[learned.order.parent].lower(), KERNEL[learned.order.parent]
@@ -128,9 +127,9 @@ def _trust(taught: TaughtPart, learned: Taught) -> None:
     with row.container(width=CURVE_WIDTH):
         st.markdown("**Does it recognise the unknown?**")
         lines = dict(zip(stated, (learned.away_kernel, learned.away_parent), strict=True))
-        prior = float(taught.defect_types.classifier.prior.max())
+        prior = float(known.classifier.prior.max())
         st.plotly_chart(
-            defect_types.falling(training.AWAY, lines, prior, taught.defect_types.minimum_confidence, panels.look()),
+            defect_types.falling(training.AWAY, lines, prior, known.minimum_confidence, panels.look()),
             theme=None, key="falling", config=NO_BAR,
             alt="Mean probability against distance from the examples; the one in use falls to guessing.",
         )  # fmt: skip

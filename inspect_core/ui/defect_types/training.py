@@ -14,7 +14,7 @@ from inspect_core.images.boxes import cropped
 from inspect_core.images.folders import scan
 from inspect_core.images.read import read, read_mask
 from inspect_core.runtime.jobs import Job, device_lock
-from inspect_core.ui import crops, taught_part
+from inspect_core.ui import crops, shelf
 from inspect_core.ui.explore import jobs
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.ui.teach import teaching
@@ -76,7 +76,7 @@ def last(taught: TaughtPart) -> Taught | None:
 
 def rename(taught_id: str, old: str, new: str) -> None:
     """Another name for one of the defect types in hand, if it is one; what was learned stays as it is."""
-    taught = taught_part.find(taught_id)
+    taught = shelf.find(taught_id)
     if (
         taught is None
         or taught.defect_types is None
@@ -84,7 +84,9 @@ def rename(taught_id: str, old: str, new: str) -> None:
         or new in taught.defect_types.names
     ):
         return
-    taught_part.change(taught.id, lambda held: replace(held, defect_types=held.defect_types.renamed(old, new)))
+    shelf.change(
+        taught.id, lambda held: replace(held, defect_types=held.defect_types and held.defect_types.renamed(old, new))
+    )
     if (found := last(taught)) is not None:
         words = tuple(
             replace(example, kind=new) if example.kind == old else example for example in found.order.examples
@@ -123,7 +125,7 @@ def _learn(taught: TaughtPart, order: Order, job: Job) -> Taught:
     classifier = learned.defect_types.classifier
     away = unknown_types.confidence_away(classifier, embeddings, AWAY)
     sure = classifier.predict_proba(foreign).max(axis=1) if len(foreign) else np.empty(0)
-    taught_part.change(taught.id, lambda held: replace(held, defect_types=learned.defect_types))
+    shelf.change(taught.id, lambda held: replace(held, defect_types=learned.defect_types))
     return Taught(order, learned.unseen, left_out, sure, *away)
 
 

@@ -113,7 +113,7 @@ def follow_refits(taught: TaughtPart, name: str, in_force: float, live: dict[str
     position = taught.refit_view
     view = taught.scored.views[position]
     with device_lock(taught.preparation.backbone.device):
-        sample = PatchSample.of(taught.study, lambda: job.cancelling, view=position)
+        sample = PatchSample.of(taught.own_study, lambda: job.cancelling, view=position)
 
         def fit_at(value: float) -> Any:
             return sample.fit({name: value}, lambda: job.cancelling)
@@ -143,7 +143,7 @@ def local_spectrum(taught: TaughtPart, detector: Any) -> LocalSpectrum:
 
 def compare_embeddings(taught: TaughtPart, width: int, job: Job) -> tuple[LocalSpectrum, LocalSpectrum]:
     """Spectra of good photos under mixed (semi-orthogonal) and under sampled channels, as wide as the fitted ones."""
-    samples, preparation = taught.study.split.fit[:LEARNED_FROM], taught.preparation.untiled
+    samples, preparation = taught.own_study.split.fit[:LEARNED_FROM], taught.preparation.untiled
 
     def photos():
         for done, sample in enumerate(samples):
@@ -157,7 +157,7 @@ def compare_embeddings(taught: TaughtPart, width: int, job: Job) -> tuple[LocalS
     with device_lock(preparation.backbone.device):
         return spectra.compare_embeddings(
             photos(), preparation.backbone, k=width, grid=preparation.grid, nearest=preparation.nearest,
-            seed=taught.study.seed,
+            seed=taught.own_study.seed,
         )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -50,7 +51,7 @@ def variance(taught: TaughtPart) -> None:
     elif view.method in ("cop", "corp", "pca", "kernel_pca"):
         _one_spectrum(view, live)
     elif view.method == "quadrics":
-        fitted = view.detector
+        fitted: Any = view.detector
         st.info(
             f"{len(fitted.c)} curved surfaces were fitted in {fitted.A.shape[1]} components, which hold "
             f"{fitted.kept_variance:.1%} of the variance of the good patches."
@@ -60,7 +61,8 @@ def variance(taught: TaughtPart) -> None:
 
 
 def _one_spectrum(view: View, live: dict[str, int]) -> None:
-    fractions, q = spectra.variance_fractions(view.detector), live[view.live]
+    detector: Any = view.detector
+    fractions, q = spectra.variance_fractions(detector), live[view.live]
     if not len(fractions):
         st.info("The good patches do not vary at all, so there is no spectrum to show.")
         return
@@ -80,7 +82,8 @@ def _one_spectrum(view: View, live: dict[str, int]) -> None:
 
 
 def _local_variance(taught: TaughtPart, view: View, live: dict[str, int]) -> None:
-    detector, k = view.detector, live["k"]
+    detector: Any = view.detector
+    k = live["k"]
     with st.spinner("Working out the spectra of all places…"):
         local = jobs.local_spectrum(taught, detector)
     width = local.values.shape[-1]

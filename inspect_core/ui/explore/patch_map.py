@@ -12,7 +12,7 @@ from inspect_core.images.read import ImageError
 from inspect_core.plots import scatter
 from inspect_core.plots.scatter import Marks
 from inspect_core.plots.theme import Look, as_text
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import shelf, shell
 from inspect_core.ui.explore import jobs, panels
 from inspect_core.ui.explore.jobs import DrawnMap, MapOrder
 from inspect_core.ui.session import in_force, show_on_bench
@@ -26,7 +26,7 @@ PICKED_SIDE, NEAR_SIDE = 512, 128
 FRAME = (194, 65, 12)
 
 
-@taught_part.redrawn
+@shelf.redrawn
 def patch_map(taught: TaughtPart) -> None:
     """t-SNE of patches or photos, with a click leading to the part and the patch."""
     if not taught.scored.photos:

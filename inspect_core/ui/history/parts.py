@@ -10,7 +10,7 @@ from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.ui import shell
 from inspect_core.ui.history.panels import in_words, picture
 from inspect_core.ui.history.selection import SPOKEN, Selection, local
-from inspect_core.verdict import NOT_LOCATED
+from inspect_core.verdict import NOT_LOCATED, Word
 
 ON_A_PAGE, PICTURE = 50, 420
 _CHOSEN = "history_entry"
@@ -88,7 +88,7 @@ def _show(one: Inspection) -> None:
 
 def _override(one: Inspection) -> None:
     with st.form(f"override-{one.number}", clear_on_submit=True):
-        options = [word for word in (ACCEPT, REVIEW, REJECT) if word != one.final]
+        options: list[Word] = [word for word in (ACCEPT, REVIEW, REJECT) if word != one.final]
         verdict = st.segmented_control(
             "Your verdict", options, default=options[0], required=True, format_func=lambda word: SPOKEN[word],
             key=f"override_verdict-{one.number}",

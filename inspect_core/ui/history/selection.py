@@ -124,9 +124,9 @@ def _period(row) -> tuple[datetime | None, datetime | None, str]:
     named = row.selectbox("Time", list(PERIODS), index=1, key="history_period", width=150)
     if named == EVERYTHING:
         return None, None, "all times"
-    if named != DATES:
+    if (period := PERIODS[named]) is not None:
         now = datetime.now(UTC).replace(second=0, microsecond=0)  # what was read is good for a minute
-        return now - PERIODS[named], None, named.lower()
+        return now - period, None, named.lower()
     today = datetime.now().date()
     days = row.date_input("From and to", (today - timedelta(days=6), today), key="history_days", width=240)
     first, last = days if len(days) == 2 else (days[0], days[0]) if days else (today, today)

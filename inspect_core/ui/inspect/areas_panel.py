@@ -8,7 +8,7 @@ import streamlit as st
 from inspect_core.images.areas import Areas, areas_of
 from inspect_core.images.boxes import reduced
 from inspect_core.judge.anomaly_map import AREA
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import shelf, shell
 from inspect_core.ui.bench import pixels as bytes_of
 from inspect_core.ui.session import Settings, settings_of
 from inspect_core.ui.taught_part import TaughtPart
@@ -18,7 +18,9 @@ SIDE = 1024
 _FRONTEND = Path(__file__).with_name("areas")
 _DRAWING = st.components.v2.component(
     "loupe_areas",
-    **{part: (_FRONTEND / f"areas.{part}").read_text(encoding="utf-8") for part in ("html", "css", "js")},
+    html=(_FRONTEND / "areas.html").read_text(encoding="utf-8"),
+    css=(_FRONTEND / "areas.css").read_text(encoding="utf-8"),
+    js=(_FRONTEND / "areas.js").read_text(encoding="utf-8"),
 )
 
 
@@ -37,7 +39,7 @@ def take(taught: TaughtPart, settings: Settings) -> TaughtPart:
     except ValueError as error:
         settings.areas_problem = str(error)
         return taught
-    changed = taught_part.change(taught.id, lambda held: held.with_areas(areas))
+    changed = shelf.change(taught.id, lambda held: held.with_areas(areas))
     if changed is None:  # put away since this run began
         st.rerun()
     return changed

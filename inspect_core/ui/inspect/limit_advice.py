@@ -4,7 +4,7 @@ import streamlit as st
 
 from inspect_core.judge.cost_limit import CostLimit, cost_limit
 from inspect_core.judge.limits import in_parts
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import shelf, shell
 from inspect_core.ui.inspect.views import Drawn
 from inspect_core.ui.session import settings_at
 from inspect_core.ui.taught_part import TaughtPart
@@ -55,5 +55,5 @@ def _suggest(taught: TaughtPart, drawn: Drawn, cost: float) -> CostLimit:
 
 def _use(taught_id: str, limit: float) -> None:
     settings = settings_at(taught_id)
-    if settings is not None and taught_part.find(taught_id) is not None:
+    if settings is not None and shelf.find(taught_id) is not None:
         settings.limits = Limits(limit, limit)

@@ -15,7 +15,7 @@ from inspect_core.judge.anomaly_map import AREA, default_area, largest_area
 from inspect_core.methods.table import CONTROLS
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import explained
-from inspect_core.ui import taught_part
+from inspect_core.ui import shelf
 from inspect_core.ui.inspect import previews
 from inspect_core.ui.inspect.previews import Run
 from inspect_core.ui.session import Settings, settings_at
@@ -40,13 +40,12 @@ def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> Run | None:
         values.append(f"smallest area: {settings.live[AREA]} pixels of the map")
         st.caption(f"{', '.join(values)}, fixed by the recipe. Teach again to change it.")
         return None
-    refits = _refits(taught)
-    controls = [*names, *refits, AREA]
+    controls = [*names, *taught.refits, AREA]
     columns = {
         name: column.container(gap="xsmall") for name, column in zip(controls, st.columns(len(controls)), strict=True)
     }
     wanted = {}
-    for name in refits:
+    for name in taught.refits:
         with columns[name]:
             wanted[name] = _refit_control(taught, name, disabled=busy)
     begin, settings.begin = settings.begin, None
@@ -63,9 +62,9 @@ def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> Run | None:
             areas=scored.areas,
         )  # fmt: skip
         run.want(settings.position)
-        if run.live is not None and begin is not None:
+        if run.live and begin is not None:
             run.live[view.live] = run.scored.stop_of(view.live, begin)
-    waiting = run is not None and run.live is None
+    waiting = run is not None and not run.live
     drawn, live = (scored, settings.live) if run is None or waiting else (run.scored, run.live)
     for name in names:
         with columns[name]:
@@ -77,7 +76,7 @@ def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> Run | None:
 
 def fitted(taught: TaughtPart) -> dict[str, float]:
     """The refit parameters of the model in force by name, also where its method chose them."""
-    if taught.refit_view is None:
+    if not taught.refits:
         return {}
     view = taught.scored.views[taught.refit_view]
     return view.row.refit_values(view.detector)
@@ -87,15 +86,15 @@ def suggested(taught: TaughtPart) -> dict[str, float]:
     """What was suggested from the data for the controls shown, by name; empty when nothing was."""
     if taught.study is None or taught.suggestion is None:
         return {}
-    found = {name: taught.suggestion.parameters.get(name) for name in _refits(taught)}
+    found = {name: taught.suggestion.parameters.get(name) for name in taught.refits}
     live = dict(taught.suggestion.live)
     return {name: value for name, value in (found | live).items() if value is not None}
 
 
 def set_to(taught_id: str, values: Mapping[str, float]) -> None:
     """Move the controls to these values at the next run: for the callbacks of buttons."""
-    taught, settings = taught_part.find(taught_id), settings_at(taught_id)
-    if taught is None:
+    taught, settings = shelf.find(taught_id), settings_at(taught_id)
+    if taught is None or settings is None:
         return
     held, of_model = st.session_state, fitted(taught)
     for name in of_model.keys() & values.keys():
@@ -113,10 +112,6 @@ def set_to(taught_id: str, values: Mapping[str, float]) -> None:
 def describe(values: Mapping[str, float]) -> str:
     """Values by their signs: "γ 0.5, M 1024"."""
     return ", ".join(f"{CONTROLS[name].sign} {_figure(value)}" for name, value in values.items())
-
-
-def _refits(taught: TaughtPart) -> tuple[str, ...]:
-    return () if taught.refit_view is None else taught.scored.views[taught.refit_view].row.refits
 
 
 def _refit_control(taught: TaughtPart, name: str, *, disabled: bool) -> float:
@@ -165,7 +160,8 @@ def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int
         disabled=disabled,
         help="A part is rejected when at least N pixels of its heatmap lie above the limit. Higher ignores small "
         "marks; 1 judges by the single highest pixel. The square on the picture shows the area at true size.",
-        format_func=lambda area: f"{area:d} · {across * math.sqrt(area):.0f} × {down * math.sqrt(area):.0f} px",
+        format_func=lambda area: f"{area:d} · {across * math.sqrt(area):.0f} × {down * math.sqrt(area):.0f} px"
+        + (f" · {across * down * area * taught.mm_per_pixel**2:.3g} mm²" if taught.mm_per_pixel else ""),
         on_change=_move, args=(taught.id, AREA, key),
     )  # fmt: skip
     smaller, known = int((taught.defect_areas() < live[AREA]).sum()), len(taught.defect_areas())
@@ -186,8 +182,8 @@ def _key_of(taught: TaughtPart, settings: Settings, name: str) -> str:
 
 
 def _move(taught_id: str, name: str, key: str) -> None:
-    taught, settings = taught_part.find(taught_id), settings_at(taught_id)
-    if taught is None:
+    taught, settings = shelf.find(taught_id), settings_at(taught_id)
+    if taught is None or settings is None:
         return
     if settings.preview is None:
         settings.move_live(taught, {name: st.session_state[key]})
@@ -203,7 +199,7 @@ def _explain(taught: TaughtPart, name: str, in_force: str) -> None:
 
 def _crowded(taught: TaughtPart) -> bool:
     """Whether the controls are too many for captions of more than a few words."""
-    return len(taught.scored.live) + len(_refits(taught)) > ROOMY
+    return len(taught.scored.live) + len(taught.refits) > ROOMY
 
 
 def _stops(taught: TaughtPart, name: str) -> list[float]:

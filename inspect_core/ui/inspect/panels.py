@@ -15,19 +15,26 @@ from inspect_core.images.read import EXTENSIONS, ImageError, read_bytes
 from inspect_core.judge.masks import mask_at
 from inspect_core.runtime.jobs import Busy, device_lock
 from inspect_core.study.evaluation import promise
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import shelf, shell
 from inspect_core.ui.bench import bench
 from inspect_core.ui.defect_types import naming
-from inspect_core.ui.inspect import alignment_panel, areas_panel, limit_advice, live_parameters, previews, saving, views
-from inspect_core.ui.inspect.previews import Run
+from inspect_core.ui.inspect import (
+    alignment_panel,
+    areas_panel,
+    limit_advice,
+    live_parameters,
+    preview_panel,
+    saving,
+    scale_panel,
+    views,
+)
 from inspect_core.ui.inspect.views import Drawn
-from inspect_core.ui.session import Settings, settings_at, settings_of
+from inspect_core.ui.session import Settings, settings_of
 from inspect_core.ui.similar import panels
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.ui.teach import teaching
 from inspect_core.verdict import Verdict
 
-PREVIEW_POLL_SECONDS = 0.4
 OWN_MAP_SIDE = 480
 FUSION = ", fused with the energy of its class scores"
 
@@ -81,11 +88,12 @@ def add_photos(taught: TaughtPart) -> TaughtPart:
         try:
             picture = read_bytes(file.getvalue(), file.name, taught.depth)
             with device_lock(taught.preparation.backbone.device):
-                added = taught_part.add(taught, picture)
+                added = shelf.add(taught, picture)
             if added is None:  # put away since this run began
                 st.rerun()
             taught = added
-            settings.position = taught.position_of(picture.digest)
+            if (position := taught.position_of(picture.digest)) is not None:
+                settings.position = position
         except NotLocated as error:
             settings.problems.append(f"{file.name}: the part was not located: {error}")
         except (ValueError, OSError) as error:  # a damaged photo, or one without a finite score
@@ -102,7 +110,7 @@ def hand_over_thumbnails(taught: TaughtPart) -> None:
     bench.film(f"film-{taught.id}", _token(taught), taught.thumbnails)
 
 
-@taught_part.redrawn
+@shelf.redrawn
 def bench_with_parameters(taught: TaughtPart) -> None:
     """The live parameters of the detector in use and the bench; only this reruns on a move."""
     settings = settings_of(taught)
@@ -141,13 +149,14 @@ def bench_with_parameters(taught: TaughtPart) -> None:
             if not gone:
                 alignment_panel.show(taught, position, pixels)
                 areas_panel.show(taught, position, pixels)
+                scale_panel.show(taught)
             product_check(taught, settings)
             naming.limit_slider(taught, "inspect")
             saving.save_recipe(taught, view.limits, settings)
             if not gone:
                 panels.seen_before(taught, position, settings.live, view.limits, busy=busy)
         else:
-            preview_buttons(taught, run, position)
+            preview_panel.show(taught, run, position)
     if result.position != position or result.limits != view.limits:
         settings.position = result.position
         (settings if run is None else run).limits = None if result.limits == view.suggested else result.limits
@@ -158,14 +167,14 @@ def parameter_buttons(taught: TaughtPart, *, busy: bool) -> None:
     """The way back to the suggested values, what they rest on, and why this detector."""
     if taught.choice is not None:
         st.caption(taught.choice)
-    start = live_parameters.suggested(taught)
-    if not start:
+    start, suggestion = live_parameters.suggested(taught), taught.suggestion
+    if suggestion is None or not start:
         return
     st.button(
         "Back to suggested", key=f"suggested-{taught.id}", icon=":material/undo:", disabled=busy,
         on_click=live_parameters.set_to, args=(taught.id, start),
     )  # fmt: skip
-    st.caption(taught.suggestion.basis)
+    st.caption(suggestion.basis)
 
 
 def each_view(taught: TaughtPart, position: int, live: Mapping[str, int], pixels: np.ndarray) -> None:
@@ -188,51 +197,13 @@ def each_view(taught: TaughtPart, position: int, live: Mapping[str, int], pixels
             column.image(shown, caption=view.row.title, width="stretch")
 
 
-def preview_buttons(taught: TaughtPart, run: Run, position: int) -> None:
-    """What a preview can lead to: applied by a full pass, or left. Only an applied model sets limits or is saved."""
-    if run.error:
-        st.error(shell.plain(run.error), icon=":material/error:")
-    elif not run.ended.is_set():
-        follow_preview(taught.id, position, run.ready(position))
-    left, middle, right, _ = st.columns([2, 2, 2, 3])
-    what = live_parameters.describe(run.parameters)
-    if left.button(
-        "Apply", key=f"apply-{taught.id}", type="primary", icon=":material/check:", disabled=run.live is None,
-        width="stretch", help="Learns from all good photos with these values, in the background. Only then do "
-        "they set limits and go into a recipe.",
-    ):  # fmt: skip
-        try:
-            shell.start(f"Applying {what}", lambda job: previews.apply(taught, run, job.report))
-            st.rerun()
-        except Busy as error:
-            st.warning(shell.plain(error))
-    middle.button(
-        "Discard preview", key=f"leave-{taught.id}", width="stretch", icon=":material/close:",
-        on_click=live_parameters.set_to, args=(taught.id, live_parameters.fitted(taught)),
-    )  # fmt: skip
-    if start := live_parameters.suggested(taught):
-        right.button(
-            "Back to suggested", key=f"suggested-{taught.id}", width="stretch", icon=":material/undo:",
-            on_click=live_parameters.set_to, args=(taught.id, start),
-        )  # fmt: skip
-
-
-@st.fragment(run_every=PREVIEW_POLL_SECONDS)
-def follow_preview(taught_id: str, position: int, drawn: bool) -> None:
-    """How far a preview is; the page is drawn anew when the shown photo is there and when all are."""
-    run = settings_at(taught_id).preview
-    if run is None or run.ended.is_set() or run.ready(position) != drawn:
-        st.rerun()
-    st.progress(run.done / max(len(run.photos), 1), text=f"Preview: {run.done} of {len(run.photos)} photos")
-
-
 def product_check(taught: TaughtPart, settings: Settings) -> None:
     """What happens when a photo does not show the product that was taught."""
     if taught.guard is None:
         return
     words = {OFF: "Off", WARN: "Warn", STOP: "Stop"}
     chosen = st.segmented_control(
-        "Product check", list(words), default=settings.mode, format_func=words.get, required=True,
+        "Product check", list(words), default=settings.mode, format_func=words.__getitem__, required=True,
         key=f"guard-{taught.id}", help="Is this the product that was taught? Warn: a warning above the verdict. Stop: "
         "a photo of anything else is rejected, whatever its score. The check compares the whole photo with "
         f"the good ones (CoP on the network's last features{FUSION if taught.guard.fused else ''}, Fang et al. 2024); "
@@ -254,13 +225,13 @@ def _pixels(taught: TaughtPart, position: int) -> tuple[np.ndarray, bool]:
 
 def _draw(taught: TaughtPart, position: int, view: Drawn, pixels: np.ndarray, verdict: Verdict) -> bench.BenchResult:
     photo, mask = taught.scored.photos[position], None
-    if photo.mask is not None:
-        with contextlib.suppress(ImageError):
-            mask = mask_at(photo.true_mask(), taught.scored.size)
+    with contextlib.suppress(ImageError):
+        if (known := photo.true_mask()) is not None:
+            mask = mask_at(known, taught.scored.size)
     settings, note, box, kind = settings_of(taught), view.note, None, naming.in_words(verdict)
     guard = settings.guard(taught)
     checks = [taught.product_check(i, guard, ask=False) for i in range(len(taught.scored.photos))]
-    foreign = checks[position] is not None and checks[position].foreign
+    foreign = (check := checks[position]) is not None and check.foreign
     if (patch := settings.patch) is not None and patch[0] == position:
         box = boxes.patch_box(patch[1], taught.scored.grid, pixels.shape[:2])
         note = " ".join(filter(None, [note, "Framed: the patch chosen on Explore."]))
@@ -292,6 +263,7 @@ def _draw(taught: TaughtPart, position: int, view: Drawn, pixels: np.ndarray, ve
             foreign,
             verdict.area,
             verdict.left_out,
+            taught.mm_per_pixel,
         ),
         view.limits,
         calm=view.calm,
@@ -306,7 +278,7 @@ def _draw(taught: TaughtPart, position: int, view: Drawn, pixels: np.ndarray, ve
 def _let_go(file: UploadedFile) -> None:
     """Streamlit keeps an upload in memory until its session ends; this one is on disk by now, or cannot be used."""
     if (context := get_script_run_ctx()) is not None:
-        context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
+        context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)  # ty: ignore[missing-attribute]
 
 
 def _token(taught: TaughtPart) -> str:

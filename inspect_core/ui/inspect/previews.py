@@ -17,7 +17,7 @@ from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import PatchSample, explained, stop_explaining
-from inspect_core.ui import taught_part
+from inspect_core.ui import shelf, taught_part
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
 from inspect_core.view import View
@@ -31,10 +31,10 @@ class Run:
     """One move of γ, M or σ and what is there of it so far. Read from any thread.
 
     number: no two are alike. parameters: those of the move. photos: all to be scored, in the order of the gallery.
-    begin: the live value to begin with, None for the share of variance in force. live: the live parameters, None until
+    begin: the live value to begin with, None for the share of variance in force. live: the live parameters, empty until
     the fit is there; from then on its session moves it. limits: set by hand on this preview, for looking; written by
-    its session alone. scored: the photos scored so far, in the order they were. error: the sentence to show when it
-    failed. areas: by which maps are judged.
+    its session alone. scored: the photos scored so far, in the order they were; not there
+    before `live`. error: the sentence to show when it failed. areas: by which maps are judged.
     """
 
     def __init__(
@@ -48,10 +48,10 @@ class Run:
     ):
         self.number, self._model_live = next(_numbers), dict(model_live)
         self.parameters, self.photos, self.begin, self.areas = dict(parameters), photos, begin, areas
-        self.live: dict[str, int] | None = None
+        self.live: dict[str, int] = {}
         self.limits: Limits | None = None
         self.error = ""
-        self.scored: ScoredPhotos | None = None
+        self.scored: ScoredPhotos
         self._order: list[int] = []
         calibrate = [i for i, photo in enumerate(photos) if photo.part == "calibrate"]
         self._lead = set(calibrate[:LEAD])
@@ -66,7 +66,7 @@ class Run:
 
     @property
     def complete(self) -> bool:
-        return self.live is not None and self.done == len(self.photos)
+        return bool(self.live) and self.done == len(self.photos)
 
     def cancel(self) -> None:
         """Ask it to stop before its next photo."""
@@ -100,7 +100,7 @@ class Run:
         try:
             with lock:
                 detector = sample.fit(self.parameters, self._stop.is_set)
-            view, fitted = sample.view, study.scored
+            view, fitted = sample.view, study.results
             refit = View(fitted.views[view].method, detector, fitted.views[view].look)
             views = [*fitted.views[:view], refit, *fitted.views[view + 1 :]]
             begin = self.begin if self.begin is not None else stop_explaining(detector, refit.stops, fraction)
@@ -166,10 +166,10 @@ def apply(taught: TaughtPart, run: Run, report: Callable[[float, str], None]) ->
     position = taught.refit_view
     name = run.scored.views[position].live
     fraction = float(explained(run.scored.views[position].detector, [run.live[name]])[0])
-    study = taught.study.with_parameters(run.parameters)
+    study = taught.own_study.with_parameters(run.parameters)
     with device_lock(study.preparation.backbone.device):
         study.fit(report)
-    view = study.scored.views[position]
+    view = study.results.views[position]
     study.begin_with(**run.live | {name: stop_explaining(view.detector, view.stops, fraction)})
-    latest = taught_part.find(taught.id) or taught  # photos may have been added and types learned meanwhile
-    return taught_part.shelve(taught_part.refitted(latest, study))
+    latest = shelf.find(taught.id) or taught  # photos may have been added and types learned meanwhile
+    return shelf.put(taught_part.refitted(latest, study))

@@ -9,7 +9,7 @@ from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.recipe import Recipe
 from inspect_core.records import recipe_file
 from inspect_core.runtime import workspace
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import shelf, shell
 from inspect_core.ui.session import Settings
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
@@ -31,11 +31,12 @@ def save_recipe(taught: TaughtPart, limits: Limits, settings: Settings) -> None:
                 "gallery": taught.cases,
                 "defect_types": taught.defect_types,
                 "areas": taught.scored.areas,
+                "mm_per_pixel": taught.mm_per_pixel,
             }
-            if taught.study is None:
+            if taught.study is None and taught.recipe is not None:
                 recipe = taught.recipe.revised(limits, **said)
             else:
-                recipe = taught.study.recipe(
+                recipe = taught.own_study.recipe(
                     limits, parent=taught.recipe and taught.recipe.digest, **said, **settings.live
                 )
             path = workspace.free_recipe_path(name.strip())
@@ -45,15 +46,17 @@ def save_recipe(taught: TaughtPart, limits: Limits, settings: Settings) -> None:
                 st.error(shell.plain(error.strerror or error), icon=":material/error:")
                 return
             _record(taught.recipe, saved)
-            taught_part.change(taught.id, lambda held: replace(held, recipe=saved, product=name.strip()))
-            st.toast(f"Saved recipe {saved.digest[:8]} in {shell.plain(path.name)}.", icon=":material/check_circle:")
+            shelf.change(taught.id, lambda held: replace(held, recipe=saved, product=name.strip()))
+            st.toast(
+                f"Saved recipe {str(saved.digest)[:8]} in {shell.plain(path.name)}.", icon=":material/check_circle:"
+            )
             st.rerun()
 
 
 def _record(before: Recipe | None, saved: Recipe) -> None:
     """Other limits than those of the recipe this one follows go into the audit log."""
     entry = limits_changed(
-        before and before.limits, saved.limits, product=saved.product, recipe=str(saved.digest),
+        None if before is None else before.limits, saved.limits, product=saved.product, recipe=str(saved.digest),
         reason=saved.provenance.reason, user=saved.provenance.author,
     )  # fmt: skip
     try:

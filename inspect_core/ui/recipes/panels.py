@@ -22,8 +22,9 @@ from inspect_core.records import recipe_file
 from inspect_core.records.difference import in_words, made
 from inspect_core.runtime import workspace
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.ui import shell, taught_part, weights_panel
+from inspect_core.ui import shelf, shell, weights_panel
 from inspect_core.ui.recipes import challenging, exporting, releasing
+from inspect_core.ui.taught_part import TaughtPart
 
 
 def saved() -> list[Path]:
@@ -40,7 +41,7 @@ def card(path: Path, states: dict[str, str] | None) -> None:
     with st.container(border=True):
         try:
             recipe = checked(path)
-            state = releasing.state_of(recipe.digest, states)
+            state = releasing.state_of(str(recipe.digest), states)
             _describe(path, recipe, state)
             releasing.what_changed(recipe, _at_hand, states, path.name)
             exporting.section(recipe, path)
@@ -97,7 +98,7 @@ def _describe(path: Path, recipe: Recipe, state: str) -> None:
         f"{len(recipe.calibration)} good parts set the limit"
     )
     st.caption(
-        f"{recipe.digest[:12]} · made {shell.plain(made(recipe))} by {shell.plain(recipe.provenance.author)}"
+        f"{str(recipe.digest)[:12]} · made {shell.plain(made(recipe))} by {shell.plain(recipe.provenance.author)}"
         + (f" · {shell.plain(recipe.provenance.reason)}" if recipe.provenance.reason else "")
     )
     with st.expander("What is in it"):
@@ -114,16 +115,17 @@ def _open(recipe: Recipe) -> None:
         return
     views = [replace(view, only=(view.value(recipe.live),)) for view in recipe.views]
     scored = ScoredPhotos(views, recipe.grid, recipe.map_size, area=recipe.live[AREA], areas=recipe.areas)
-    taught = taught_part.TaughtPart(
+    taught = TaughtPart(
         recipe.product,
         scored,
         recipe.prepare(backbone),
         recipe=recipe,
+        mm_per_pixel=recipe.mm_per_pixel,
         guard=recipe.guard,
         defect_types=recipe.defect_types,
         cases=recipe.gallery,
     )
-    taught_part.take(taught_part.shelve(taught))
+    shelf.take(shelf.put(taught))
     st.switch_page("pages/inspect.py")
 
 
@@ -186,7 +188,7 @@ def _at_hand() -> dict[str, Recipe]:
     for path in saved():
         with contextlib.suppress(Exception):  # said at its own card
             recipe = checked(path)
-            found[recipe.digest] = recipe
+            found[str(recipe.digest)] = recipe
     return found
 
 

@@ -1,6 +1,7 @@
 """What is released: the state of each recipe, its approval and retirement, and what is different between versions."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import streamlit as st
 
@@ -12,7 +13,7 @@ from inspect_core.records.difference import difference
 from inspect_core.ui import shell
 
 ICONS = {DRAFT: ":material/edit_note:", APPROVED: ":material/verified:", RETIRED: ":material/inventory:"}
-COLOURS = {DRAFT: "gray", APPROVED: "green", RETIRED: "orange"}
+COLOURS: dict[str, Literal["gray", "green", "orange"]] = {DRAFT: "gray", APPROVED: "green", RETIRED: "orange"}
 UNKNOWN = "state unknown"
 MEANING = {
     APPROVED: "The version in force for this product. The one approved before it is retired.",

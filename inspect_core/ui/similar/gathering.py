@@ -10,7 +10,7 @@ from inspect_core.images.read import ImageError
 from inspect_core.runtime.jobs import Job, device_lock
 from inspect_core.similar import known_cases
 from inspect_core.similar.known_cases import Case
-from inspect_core.ui import crops, shell, taught_part
+from inspect_core.ui import crops, shelf, shell
 from inspect_core.ui.defect_types import labels as kinds_labels
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
@@ -41,7 +41,7 @@ def start(taught: TaughtPart, order: Order) -> None:
 
     def work(job: Job) -> None:
         learned = known_cases.learn(_cases(taught, order, job), by_region=order.by_region)
-        taught_part.change(taught.id, lambda held: replace(held, cases=learned))
+        shelf.change(taught.id, lambda held: replace(held, cases=learned))
 
     shell.start(f"Building the gallery of {taught.product}", work)
 
@@ -58,9 +58,7 @@ def box_of(taught: TaughtPart, position: int, live: dict[str, int], limits: Limi
     return found or known_cases.strangest_box(taught.scored.map(position, **live), photo.size)
 
 
-def case_of(
-    taught: TaughtPart, position: int, box: Box | None, *, kind: str, note: str = "", group: str | None = None
-) -> Case:
+def case_of(taught: TaughtPart, position: int, box: Box | None, *, kind: str, group: str | None = None) -> Case:
     """A photo on the bench, or the square around a box on it, as a known case. Raises ImageError."""
     return Case(
         crops.embedding(taught, position, box),
@@ -68,8 +66,7 @@ def case_of(
         taught.scored.photos[position].digest,
         taught.scored.photos[position].name,
         kind,
-        note,
-        group,
+        group=group,
     )
 
 

@@ -13,7 +13,7 @@ from inspect_core.runtime.jobs import Busy
 from inspect_core.similar.gallery import Match
 from inspect_core.similar.known_cases import Case, KnownCases
 from inspect_core.similar.surface import LEAST
-from inspect_core.ui import crops, shell, taught_part
+from inspect_core.ui import crops, shelf, shell
 from inspect_core.ui.crops import REGION, WHOLE
 from inspect_core.ui.similar import gathering
 from inspect_core.ui.similar.gathering import Order
@@ -147,10 +147,10 @@ def _add(taught: TaughtPart, cases: KnownCases, case: Case, position: int, *, bu
         note = st.text_input(
             "Note", key=f"case_note-{taught.id}-{position}", max_chars=120, placeholder="cause, machine, action taken"
         )
-        nameless = not (kind or "").strip()
-        if st.button("Add", type="primary", disabled=busy or nameless, key=f"add_case-{taught.id}-{position}"):
-            known_case = replace(case, kind=kind.strip(), note=note.strip())
-            taught_part.change(taught.id, lambda held: replace(held, cases=held.cases.add(known_case)))
+        kind = (kind or "").strip()
+        if st.button("Add", type="primary", disabled=busy or not kind, key=f"add_case-{taught.id}-{position}"):
+            known_case = replace(case, kind=kind, note=note.strip())
+            shelf.change(taught.id, lambda held: replace(held, cases=held.cases and held.cases.add(known_case)))
             st.toast(
                 f"{shell.plain(case.name)} is in the gallery. Save the recipe to use it on the line.",
                 icon=":material/check:",
@@ -160,10 +160,11 @@ def _add(taught: TaughtPart, cases: KnownCases, case: Case, position: int, *, bu
 
 def _take_out(taught_id: str, digest: str) -> None:
     def without(held: TaughtPart) -> TaughtPart:
-        row = held.cases.row_of(digest)
-        return held if row is None else replace(held, cases=held.cases.without(row))
+        if held.cases is None or (row := held.cases.row_of(digest)) is None:
+            return held
+        return replace(held, cases=held.cases.without(row))
 
-    taught_part.change(taught_id, without)
+    shelf.change(taught_id, without)
 
 
 def _settings(taught: TaughtPart, cases: KnownCases, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
@@ -190,4 +191,4 @@ def _settings(taught: TaughtPart, cases: KnownCases, live: dict[str, int], limit
 
 def _set_limit(taught_id: str, key: str) -> None:
     limit = st.session_state[key]
-    taught_part.change(taught_id, lambda held: replace(held, cases=held.cases.with_limit(limit)))
+    shelf.change(taught_id, lambda held: replace(held, cases=held.cases and held.cases.with_limit(limit)))

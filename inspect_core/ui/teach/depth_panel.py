@@ -25,8 +25,9 @@ def choose_depth(samples: Samples) -> Samples:
             "recipe: a dim lamp still shows.",
         )  # fmt: skip
         chosen = samples.read_as(bits=bits, learned=learned)
-        st.markdown(shell.plain(chosen.depth.sentence()))
-        bars = chosen.depth.histogram(values)
+        depth = chosen.depth or depth
+        st.markdown(shell.plain(depth.sentence()))
+        bars = depth.histogram(values)
         st.bar_chart(
             {"Value": [first for first, _ in bars], "Pixels, %": [100 * share for _, share in bars]},
             x="Value", y="Pixels, %", height=180,

@@ -13,16 +13,7 @@ from inspect_core.detectors.quadrics.algebraic import monomial_count
 from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import available
 from inspect_core.guard.model import ALONE, FUSED
-from inspect_core.images.folders import (
-    MAX_FILES,
-    Samples,
-    ScanError,
-    Split,
-    propose_groups,
-    scan,
-    split,
-    ungrouped,
-)
+from inspect_core.images.folders import MAX_FILES, Samples, ScanError, Split, propose_groups, scan, split, ungrouped
 from inspect_core.images.listing import walk
 from inspect_core.images.manifests.listed import folder_of
 from inspect_core.images.tiles import TilePlan
@@ -43,10 +34,7 @@ LAYOUTS = (
 MAX_LISTED = 12
 COMPARED, JOINED = "compared", "joined"
 DETECTORS = {
-    COMPARED: (
-        "Chosen for these photos",
-        "Compares the quick detectors on your photos and teaches the best.",
-    ),
+    COMPARED: ("Chosen for these photos", "Compares the quick detectors on your photos and teaches the best."),
     JOINED: ("Position and surface", "Adds the map of position by position and that of a surface detector."),
 } | {name: (METHODS[name].title, METHODS[name].when) for name in OFFERED}
 SECOND_VIEWS = ("quadrics", "corp", "kernel_pca", "nearest")
@@ -156,7 +144,8 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         )  # fmt: skip
         method = f"mahalanobis{JOIN}{second}"
     align = st.segmented_control(
-        "How parts lie in the photos", ALIGN, default=Order.align, format_func=ALIGN.get, required=True, key="align",
+        "How parts lie in the photos", ALIGN, default=Order.align, format_func=ALIGN.__getitem__, required=True,
+        key="align",
         help="Parts that do not always lie the same way are located in each photo and laid over a reference, which is "
         "learned from the good photos. A part that is not found is never accepted.",
     )  # fmt: skip
@@ -185,7 +174,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         )  # fmt: skip
         parameters = _parameters(method, tiles)
         guard_scores = st.segmented_control(
-            "Product check", GUARD_SCORES, default=ALONE, format_func=GUARD_SCORES.get, required=True,
+            "Product check", GUARD_SCORES, default=ALONE, format_func=GUARD_SCORES.__getitem__, required=True,
             key="guard_scores", help="Is this the product that was taught? Judged by the features of the whole photo, "
             "alone or with how certain the network is of its own classes (Fang et al. 2024, fused score).",
         )  # fmt: skip
@@ -279,8 +268,10 @@ def _scan(path: str, fingerprint: str) -> Samples:
 
 
 @st.cache_data(max_entries=32, show_spinner="Timing one photo…")
-def _forecast(backbone: str, taps: str | None, size: tuple[int, int], grid: tuple[int, int], method: str | None,
-              parameters: tuple, fit: int, shown: int, tiles: TilePlan | None) -> Forecast:  # fmt: skip
+def _forecast(
+    backbone: str, taps: str | tuple[str, ...] | None, size: tuple[int, int], grid: tuple[int, int],
+    method: str | None, parameters: tuple, fit: int, shown: int, tiles: TilePlan | None,
+) -> Forecast:  # fmt: skip
     return forecast(
         backbone, taps=taps, size=size, grid=grid, method=method, parameters=dict(parameters), fit=fit, shown=shown,
         tiles=tiles, store=teaching.feature_store(),

@@ -8,7 +8,7 @@ from inspect_core.runtime.progress import Report
 from inspect_core.tuning import teaching
 from inspect_core.tuning.order import Order
 from inspect_core.tuning.teaching import feature_store
-from inspect_core.ui import shell, taught_part
+from inspect_core.ui import shelf, shell, taught_part
 
 SAMPLES = Path(__file__).resolve().parents[3] / "sample_data"
 FIRST_SAMPLE = "flange"
@@ -16,7 +16,7 @@ FIRST_SAMPLE = "flange"
 
 def start(order: Order) -> None:
     """Teach in the background; the part then lies in this session's hand. Raises Busy while another job runs."""
-    shell.start(f"Teaching {order.product}", lambda job: taught_part.shelve(teach(order, job.report)))
+    shell.start(f"Teaching {order.product}", lambda job: shelf.put(teach(order, job.report)))
 
 
 def start_sample() -> None:
@@ -25,7 +25,7 @@ def start_sample() -> None:
     def work(job: Job) -> str:
         job.report(0.0, "looking at the sample photos")
         photos = split(scan(SAMPLES / FIRST_SAMPLE), seed=0, blind=False)
-        return taught_part.shelve(teach(Order(FIRST_SAMPLE, photos), job.report))
+        return shelf.put(teach(Order(FIRST_SAMPLE, photos), job.report))
 
     shell.start("Teaching the sample part", work)
 

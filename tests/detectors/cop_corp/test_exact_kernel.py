@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from inspect_core.detectors.cop_corp import fit_cop, fit_corp
-from inspect_core.detectors.cop_corp.exact_kernel import (
+from benchmarks.methods.exact_kernel import (
     cosine_gaussian_kernel_error,
     cosine_kernel_error,
     proposition_2_as_printed,
 )
+from inspect_core.detectors.cop_corp import fit_cop, fit_corp
 
 
 @pytest.fixture

@@ -6,13 +6,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inspect_core.detectors.baselines import fit_pca
 from inspect_core.detectors.cop_corp import (
     KernelPCAMap,
+    covariance,
     draw,
+    drawn_map,
     fit_cop,
     fit_corp,
-    fit_fourier_without_cosine,
-    fit_without_map,
 )
 
 
@@ -21,6 +22,11 @@ def features(n, m, seed=0):
     rng = np.random.default_rng(seed)
     mix = np.random.default_rng(99).standard_normal((m, m)) / np.arange(1, m + 1)[:, None]
     return rng.standard_normal((n, m)) @ mix + 0.5
+
+
+def without_cosine(x, gamma, M, seed=0):
+    drawn = draw(x.shape[-1], M, seed=seed)
+    return covariance.fit(x, drawn_map(drawn, gamma=gamma, M=M, cosine=False), explained_variance=0.9)
 
 
 def reference_errors(phi_train, phi_test, qs):
@@ -41,8 +47,8 @@ FITS = {
     "cop": fit_cop,
     "corp": lambda x: fit_corp(x, gamma=1.0, M=24, seed=5),
     "corp_with_few_samples": lambda x: fit_corp(x[:12], gamma=1.0, M=64, seed=5),
-    "plain": fit_without_map,
-    "fourier": lambda x: fit_fourier_without_cosine(x, gamma=0.05, M=24, seed=5),
+    "plain": fit_pca,
+    "fourier": lambda x: without_cosine(x, gamma=0.05, M=24, seed=5),
 }
 
 
@@ -70,8 +76,8 @@ def test_corp_is_the_residual_of_the_fourier_features(n):
 
 def test_plain_and_fourier_without_cosine_leave_out_a_map():
     x, z = features(50, 8), features(9, 8, seed=1)
-    np.testing.assert_allclose(fit_without_map(x).sweep(z, [3]).numpy(), reference_errors(x, z, [3]), rtol=1e-9)
-    model = fit_fourier_without_cosine(x, gamma=0.1, M=16)
+    np.testing.assert_allclose(fit_pca(x).sweep(z, [3]).numpy(), reference_errors(x, z, [3]), rtol=1e-9)
+    model = without_cosine(x, gamma=0.1, M=16)
     w0, u = (model.arrays()[name].double().numpy() for name in ("w0", "u"))
     phi = [np.sqrt(2 / 16) * np.cos(np.sqrt(0.2) * a @ w0.T + u) for a in (x, z)]
     np.testing.assert_allclose(model.sweep(z, [3]).numpy(), reference_errors(*phi, [3]), rtol=1e-9)
@@ -130,8 +136,8 @@ def test_errors_fall_with_q_and_scores_ignore_the_length(seed):
 def test_plain_pca_is_equivariant_under_shift_and_rotation():
     x, z = features(50, 6), features(9, 6, seed=1)
     rotation = np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0]
-    moved = fit_without_map(x @ rotation + 3.0).score(z @ rotation + 3.0)
-    np.testing.assert_allclose(moved.numpy(), fit_without_map(x).score(z).numpy(), rtol=1e-10)
+    moved = fit_pca(x @ rotation + 3.0).score(z @ rotation + 3.0)
+    np.testing.assert_allclose(moved.numpy(), fit_pca(x).score(z).numpy(), rtol=1e-10)
 
 
 def test_training_order_does_not_matter():
@@ -197,7 +203,7 @@ def test_small_residuals_keep_their_relative_precision_in_float32():
     rng = np.random.default_rng(0)
     x = rng.standard_normal((400, 40)) * np.r_[np.full(20, 100.0), np.full(20, 1e-2)]
     z = (rng.standard_normal((30, 40)) * np.r_[np.full(20, 100.0), np.full(20, 1e-2)]).astype(np.float32)
-    model = fit_without_map(x)
+    model = fit_pca(x)
     exact = model.score(z, q=20)
     found = model.to(torch.float32).score(z, q=20)
     assert float(((found - exact).abs() / exact).max()) < 5e-3
@@ -235,7 +241,7 @@ def test_one_sample_scores_by_distance(dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_constant_features_score_by_distance(n, dtype):
     x = np.repeat(features(1, 6), n, axis=0).astype(dtype)
-    for fit in (fit_cop, fit_without_map, lambda a: fit_corp(a, gamma=50.0, M=32)):
+    for fit in (fit_cop, fit_pca, lambda a: fit_corp(a, gamma=50.0, M=32)):
         with pytest.warns(UserWarning, match="samples are alike"):
             model = fit(x)
         assert model.components.shape[1] == 0
@@ -246,7 +252,7 @@ def test_constant_features_score_by_distance(n, dtype):
 def test_a_constant_feature_among_others_is_no_obstacle():
     x = features(50, 6)
     x[:, 2] = 4.0
-    model = fit_without_map(x)
+    model = fit_pca(x)
     off = x[:1].copy()
     off[0, 2] += 1.0
     np.testing.assert_allclose(model.score(off, q=5).numpy(), [1.0], rtol=1e-9)

@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 from inspect_core.detectors import quadrics
 from inspect_core.detectors.quadrics import fitting
 from inspect_core.detectors.quadrics import model as quadric_model
-from inspect_core.detectors.quadrics.forecast import fit_operations, forecast_seconds, trial_steps
+from inspect_core.detectors.quadrics.forecast import fit_operations, forecast_seconds, step_operations
 from inspect_core.detectors.quadrics.refinement import refine_sgd
 
 
@@ -344,7 +344,7 @@ def test_wrong_scoring_input_is_named(model):
 
 
 def test_forecast_counts_the_work_at_a_measured_rate():
-    assert trial_steps(8, 3, steps=2) == 2 * (4 * 128 * 3 * 64 + 4 * 9 * 64)
+    assert step_operations(128, 8, 3) == 4 * 128 * 3 * 64 + 4 * 9 * 64
     assert forecast_seconds(20_000, 128, 100, operations_per_second=2e9) == fit_operations(20_000, 128, 100) / 2e9
     # No closed form at 128 features: 4,000 steps and three passes to compare and order.
     steps = 4000 * (4 * 128 * 100 * 128**2 + 4 * 100**2 * 128**2)

@@ -112,6 +112,9 @@ def test_the_smallest_area_reaches_the_browser_in_pixels_of_the_map() -> None:
     data = json.loads(json.dumps(sent))
     assert (data["area"], data["map_size"]) == (64, [8, 8])
     assert figures(parts)["area"] == 1
+    assert figures(parts)["mm_per_pixel"] is None
+    scaled = payload(parts, shown(mm_per_pixel=0.05), LIMITS, calm=1.0, suggested=LIMITS, sentence="")
+    assert scaled["mm_per_pixel"] == 0.05
 
 
 def test_a_film_holds_its_header_and_every_byte() -> None:

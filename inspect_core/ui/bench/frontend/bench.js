@@ -93,6 +93,7 @@ class Bench {
       mask: this.mask,
       leftOut: this.leftOut,
       area: data.area,
+      mmPerPixel: data.mm_per_pixel,
       patch: data.patch,
       score: data.scores[i],
       name: data.names[i],

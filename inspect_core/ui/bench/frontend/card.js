@@ -71,10 +71,10 @@ class VerdictCard {
       if (region === undefined) return;
       const [x0, y0, x1, y1] = region.box;
       row.box = region.box;
-      row.size.textContent = `${x1 - x0} × ${y1 - y0} px`;
+      row.size.textContent = sizeInWords(x1 - x0, y1 - y0, part.mmPerPixel);
       row.peak.textContent = `peak ${region.peak.toFixed(decimals)}`;
       row.bar.style.setProperty("--share", highest > 0 ? (region.peak - limits.review) / highest : 1);
-      row.button.title = `${region.area} px above the limit. Zoom in.`;
+      row.button.title = `${areasInWords([region.area], part.mmPerPixel)} above the limit. Zoom in.`;
     });
     const left = regions.length - MOST_REGIONS;
     setOrHide(this.more, left > 0 ? `and ${left} more` : null);
@@ -83,14 +83,14 @@ class VerdictCard {
 }
 
 /** What of a part lies above the limit, in pixels of the photo. */
-function findingOn({ map, size, area }, regions, limit) {
+function findingOn({ map, size, area, mmPerPixel }, regions, limit) {
   if (regions.length > 0) return `${regions.length} ${regions.length === 1 ? "region" : "regions"} above the limit`;
   const above = areaAbove(map, limit);
   if (above === 0) return "No region above the limit";
   const smallest = scaleArea(area, map, size);
   // On a photo smaller than the map both may round to the same number.
   const reached = Math.min(scaleArea(above, map, size), smallest - 1);
-  return `Below the smallest area: ${reached} of ${smallest} px`;
+  return `Below the smallest area: ${areasInWords([reached, smallest], mmPerPixel)}`;
 }
 
 /** Where verdict and truth disagree, in the words of the shop floor. */

@@ -192,7 +192,7 @@ class Stage {
 
   /** The smallest area that counts as a square of the map, as large as it is on the photo. */
   placeSmallest() {
-    const { map, size, area } = this.part;
+    const { map, size, area, mmPerPixel } = this.part;
     this.smallestLook.hidden = !(area > 1);
     this.smallest.hidden = this.smallestLook.hidden || !this.look.smallest;
     const shares = [Math.sqrt(area) / map.width, Math.sqrt(area) / map.height];
@@ -201,7 +201,7 @@ class Stage {
     box.style.width = `${shares[0] * width}px`;
     box.style.height = `${shares[1] * height}px`;
     const [across, down] = [roundHalfToEven(shares[0] * size[1]), roundHalfToEven(shares[1] * size[0])];
-    words.textContent = `smallest area ${across} × ${down} px`;
+    words.textContent = `smallest area ${lengthsInWords(across, down, mmPerPixel)}`;
   }
 
   placeWipe() {

@@ -1,0 +1,66 @@
+"""Fitting the methods of a study: one pass over the photos gathers what all of them learn, then each is finished."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from inspect_core.images.folders import Sample
+from inspect_core.methods.method import Parameters, Patches
+from inspect_core.runtime.progress import Cancel, Report, stage
+from inspect_core.study.gathering import Fit
+from inspect_core.study.passes import Passes
+from inspect_core.view import View
+
+GATHERING = 0.6
+"""Of the progress of a fit; the rest makes detectors of what was gathered."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fitting:
+    """methods, parameters: by the position of each among the views of a photo; passes: how photos are gone through."""
+
+    methods: tuple[str, ...]
+    parameters: tuple[Parameters, ...]
+    seed: int
+    passes: Passes
+
+    def views(
+        self,
+        samples: Sequence[Sample],
+        progress: Report | None,
+        cancelled: Cancel | None,
+        *,
+        numbers: Sequence[int] | None = None,
+    ) -> tuple[View, ...]:
+        """The methods, or those at some positions, fitted on these photos.
+
+        Raises Cancelled when `cancelled` returns True.
+        """
+        numbers, preparation = (
+            range(len(self.methods)) if numbers is None else numbers,
+            self.passes.features.preparation,
+        )
+        looks, device = preparation.looks, preparation.backbone.device
+        fit = Fit(
+            tuple(self.methods[i] for i in numbers),
+            tuple(numbers),
+            tuple(self._patches(samples, i) for i in numbers),
+            tuple(None if (columns := looks[i].columns) is None else columns.to(device) for i in numbers),
+            tuple(self.parameters[i] for i in numbers),
+            self.seed,
+        )
+        gathered = self.passes.gather(fit, samples, stage(progress, 0.0, GATHERING), cancelled)
+        detectors = fit.finish(gathered, stage(progress, GATHERING, 1.0), cancelled)
+        return tuple(
+            View(name, detector, looks[i]) for name, detector, i in zip(fit.methods, detectors, numbers, strict=True)
+        )
+
+    def patch_sample(self, samples: Sequence[Sample], count: int, view: int, cancelled: Cancel | None) -> Tensor:
+        """(n, k) patches as one view sees them, drawn evenly over the photos with the seed; n is `count` or all."""
+        fit = Fit.of_sample(view, self._patches(samples, view), count, self.seed)
+        return self.passes.gather(fit, samples, None, cancelled)[0].rows()
+
+    def _patches(self, samples: Sequence[Sample], view: int) -> Patches:
+        _, height, width, channels = self.passes.features.preparation.shapes[view]
+        return Patches(len(samples), (height, width), channels)

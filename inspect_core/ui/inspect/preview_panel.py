@@ -1,0 +1,51 @@
+"""What a preview can lead to: applied, discarded, or back to what was suggested; how far it is."""
+
+import streamlit as st
+
+from inspect_core.runtime.jobs import Busy
+from inspect_core.ui import shell
+from inspect_core.ui.inspect import live_parameters, previews
+from inspect_core.ui.inspect.previews import Run
+from inspect_core.ui.session import settings_at
+from inspect_core.ui.taught_part import TaughtPart
+
+POLL_SECONDS = 0.4
+
+
+def show(taught: TaughtPart, run: Run, position: int) -> None:
+    """Below the bench. Only an applied preview, which a full pass makes, sets limits or is saved."""
+    if run.error:
+        st.error(shell.plain(run.error), icon=":material/error:")
+    elif not run.ended.is_set():
+        _follow(taught.id, position, run.ready(position))
+    left, middle, right, _ = st.columns([2, 2, 2, 3])
+    what = live_parameters.describe(run.parameters)
+    if left.button(
+        "Apply", key=f"apply-{taught.id}", type="primary", icon=":material/check:", disabled=not run.live,
+        width="stretch", help="Learns from all good photos with these values, in the background. Only then do "
+        "they set limits and go into a recipe.",
+    ):  # fmt: skip
+        try:
+            shell.start(f"Applying {what}", lambda job: previews.apply(taught, run, job.report))
+            st.rerun()
+        except Busy as error:
+            st.warning(shell.plain(error))
+    middle.button(
+        "Discard preview", key=f"leave-{taught.id}", width="stretch", icon=":material/close:",
+        on_click=live_parameters.set_to, args=(taught.id, live_parameters.fitted(taught)),
+    )  # fmt: skip
+    if start := live_parameters.suggested(taught):
+        right.button(
+            "Back to suggested", key=f"suggested-{taught.id}", width="stretch", icon=":material/undo:",
+            on_click=live_parameters.set_to, args=(taught.id, start),
+        )  # fmt: skip
+
+
+@st.fragment(run_every=POLL_SECONDS)
+def _follow(taught_id: str, position: int, drawn: bool) -> None:
+    """How far a preview is; the page is drawn anew when the shown photo is there and when all are."""
+    settings = settings_at(taught_id)
+    run = None if settings is None else settings.preview
+    if run is None or run.ended.is_set() or run.ready(position) != drawn:
+        st.rerun()
+    st.progress(run.done / max(len(run.photos), 1), text=f"Preview: {run.done} of {len(run.photos)} photos")

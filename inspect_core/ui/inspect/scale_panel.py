@@ -1,0 +1,29 @@
+"""The scale of the photos on Inspect: with it areas are told in mm² too. No verdict depends on it."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from inspect_core.ui import shelf
+from inspect_core.ui.taught_part import TaughtPart
+
+LARGEST = 100.0
+"""mm a pixel."""
+
+
+def show(taught: TaughtPart) -> None:
+    """An expander below the bench."""
+    key = f"scale-{taught.id}"
+    st.session_state[key] = taught.mm_per_pixel
+    with st.expander("Scale"):
+        st.number_input(
+            "mm per pixel of the photo", min_value=0.0, max_value=LARGEST, step=0.001, format="%.4f", key=key,
+            placeholder="not known", on_change=_set, args=(taught.id, key),
+            help="Measure a known length in a photo and divide: 25 mm across 500 pixels are 0.05. Areas and regions "
+            "are then told in mm and mm² too, and a saved recipe keeps the scale. Verdicts stay as they are.",
+        )  # fmt: skip
+
+
+def _set(taught_id: str, key: str) -> None:
+    scale = st.session_state[key] or None
+    shelf.change(taught_id, lambda held: replace(held, mm_per_pixel=scale))
