@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from inspect_core.records.recipe_file import load
@@ -10,6 +11,12 @@ from inspect_core.records.recipe_file import load
 ROOT = Path(__file__).resolve().parents[2]
 TEACHING = 240_000
 expect.set_options(timeout=60_000)
+
+
+@pytest.fixture(scope="module")
+def address(serve, sample_workspace) -> str:
+    """A fresh server, as the part taught last is in the hand of the next session; its photos may be read already."""
+    return serve(ROOT / "app.py", sample_workspace)
 
 
 def idle(page: Page) -> None:
@@ -26,8 +33,8 @@ def sentence(page: Page):
     return page.get_by_text(re.compile(r"^Rejects \d+ of 20 good \(at most [\d.]+ % at 95 %\)")).first
 
 
-def test_the_whole_job(sample_app, open_page, sample_workspace):
-    page = open_page(f"{sample_app}/recipes")
+def test_the_whole_job(address, open_page, sample_workspace):
+    page = open_page(f"{address}/recipes")
     expect(page.get_by_text("No recipe has been saved yet")).to_be_visible()
     assert page.get_by_test_id("stException").count() == 0
     page.get_by_role("link", name="Inspect").click()
