@@ -5,6 +5,7 @@ each; among the cores go whole photos, and what each layer of the network gives.
 """
 
 import os
+from functools import cache
 
 from threadpoolctl import threadpool_limits
 
@@ -16,14 +17,15 @@ def one_for_sums() -> None:
     """
     import torch
 
+    cores()
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # for SciPy's own, which is loaded later
     threadpool_limits(1, user_api="blas")
     torch.set_num_threads(1)
 
 
+@cache
 def cores() -> int:
-    """Cores to share work out to: OMP_NUM_THREADS where it is set, else those that this process may use."""
-    wanted = os.environ.get("OMP_NUM_THREADS", "")
-    if wanted.isdecimal() and int(wanted) > 0:
-        return int(wanted)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Threads to share work out to: as many as torch would take, by OMP_NUM_THREADS or the cores of the machine."""
+    import torch
+
+    return torch.get_num_threads()

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from inspect_core.runtime.threads import cores
-
 ROOT = Path(__file__).parents[2]
 
 
@@ -18,23 +16,15 @@ def test_whoever_has_a_backbone_sums_with_one_thread():
     program = """
 import json, threadpoolctl
 from inspect_core.features import backbones
+from inspect_core.runtime.threads import cores
 import scipy.linalg, torch
 own = [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
-print(json.dumps([torch.get_num_threads(), *own]))
+print(json.dumps([cores(), torch.get_num_threads(), *own]))
 """
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
     found = subprocess.run(
         [sys.executable, "-c", program], env=environment, cwd=ROOT, capture_output=True, check=True
     ).stdout
-    threads = json.loads(found)
-    assert len(threads) == 3  # torch, and an OpenBLAS each of NumPy and SciPy
-    assert set(threads) == {1}
-
-
-def test_cores_are_those_of_this_process_unless_told_otherwise(monkeypatch):
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    assert cores() >= 1
-    monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    assert cores() == 3
-    monkeypatch.setenv("OMP_NUM_THREADS", "0")
-    assert cores() != 0
+    to_share, *threads = json.loads(found)
+    assert to_share >= 1
+    assert threads == [1, 1, 1]  # torch, and an OpenBLAS each of NumPy and SciPy
