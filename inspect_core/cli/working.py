@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from inspect_core.cli.console import path_argument, say
 from inspect_core.sharding import choosing
-from inspect_core.sharding.cluster import Certificates
 from inspect_core.sharding.executor import Executor
 
 if TYPE_CHECKING:
@@ -30,10 +29,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def workers(options: argparse.Namespace) -> Generator[Executor | None]:
     """Those that the options ask for, None for this process; says who they are. Raises ValueError as `choosing`."""
-    files = (options.tls_ca, options.tls_cert, options.tls_key)
-    if any(files) and not all(files):
-        raise ValueError("--tls-ca, --tls-cert and --tls-key go together; give all three")
-    with choosing.workers(options.workers, options.cluster, Certificates(*files) if all(files) else None) as found:
+    certificates = choosing.certificates_of(options.tls_ca, options.tls_cert, options.tls_key)
+    with choosing.workers(options.workers, options.cluster, certificates) as found:
         if found is not None:
             say(f"By {found.words}.")
         yield found

@@ -1,12 +1,35 @@
 """Which workers a user chose: none, processes on this machine, or a cluster."""
 
+import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 
 from inspect_core.sharding.cluster import Certificates, Cluster
 from inspect_core.sharding.executor import Executor
 from inspect_core.sharding.processes import Processes
+
+
+def configured() -> tuple[str | None, Certificates | None]:
+    """The scheduler that who runs the app names by LOUPE_CLUSTER, None for none, and its LOUPE_TLS_CA, _CERT and _KEY.
+
+    Raises ValueError when only some of the three are named.
+    """
+    files = [os.environ.get(f"LOUPE_TLS_{name}") for name in ("CA", "CERT", "KEY")]
+    return os.environ.get("LOUPE_CLUSTER") or None, certificates_of(*(Path(file) if file else None for file in files))
+
+
+def certificates_of(ca: Path | None, cert: Path | None, key: Path | None) -> Certificates | None:
+    """None without any of the three. Raises ValueError when only some are given."""
+    if ca is None and cert is None and key is None:
+        return None
+    if ca is None or cert is None or key is None:
+        raise ValueError(
+            "certificates go together: give all three of --tls-ca, --tls-cert and --tls-key, or LOUPE_TLS_CA, "
+            "LOUPE_TLS_CERT and LOUPE_TLS_KEY"
+        )
+    return Certificates(ca, cert, key)
 
 
 @contextmanager

@@ -168,10 +168,38 @@ def test_what_is_no_batch_is_passed_over(batch, workspace, content):
     assert runs.all_runs() == []
 
 
+def test_a_cluster_is_offered_where_the_app_was_started_with_one(batch, monkeypatch):
+    asked = []
+
+    def workers(count=None, cluster=None, certificates=None):
+        asked.append((count, cluster, certificates))
+        return contextlib.nullcontext()
+
+    monkeypatch.setattr("inspect_core.ui.batch.jobs.choosing.workers", workers)
+    monkeypatch.setenv("LOUPE_CLUSTER", "tcp://127.0.0.1:8786")
+    app = batch()
+    assert app.number_input(key="batch_workers").value == 1
+    app.segmented_control(key="batch_judged_by").set_value("Cluster tcp://127.0.0.1:8786").run()
+    assert not app.exception
+    assert any("runs code on it" in caption.value for caption in app.caption)
+    app.button(key="batch_start").click().run()
+    finish(app)
+    assert asked == [(None, "tcp://127.0.0.1:8786", None)]
+    assert runs.all_runs()[0].cluster
+
+
+def test_a_cluster_without_all_of_its_certificates_is_said(batch, monkeypatch):
+    monkeypatch.setenv("LOUPE_CLUSTER", "tls://plant:8786")
+    monkeypatch.setenv("LOUPE_TLS_CA", "ca.pem")
+    app = batch()
+    assert any("LOUPE_TLS_KEY" in error.value for error in app.error)
+    assert app.number_input(key="batch_workers").value == 1
+
+
 def test_processes_are_asked_for_and_kept_with_the_batch(batch, monkeypatch):
     asked = []
 
-    def workers(count):
+    def workers(count=None, cluster=None, certificates=None):
         asked.append(count)
         return contextlib.nullcontext()
 

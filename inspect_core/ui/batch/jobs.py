@@ -83,7 +83,16 @@ def _judge(batch: Run, job: Job, user: str) -> None:
     job.report(0.0, "looking at the photos")
     outputs = batch.outputs()
     photos = photos_of([Path(batch.source)], outputs.maps)
-    with AuditLog.open() as log, choosing.workers(batch.workers if batch.workers > 1 else None) as executor:
+    if batch.cluster:
+        address, certificates = choosing.configured()
+        if address is None:
+            raise ValueError("LOUPE_CLUSTER no longer names a scheduler; start the app with it, or begin a new batch")
+        chosen = choosing.workers(cluster=address, certificates=certificates)
+    else:
+        chosen = choosing.workers(batch.workers if batch.workers > 1 else None)
+    with AuditLog.open() as log, chosen as executor:
+        if executor is not None:
+            job.report(0.0, f"judging by {executor.words}")
         judging = None if executor is None else JudgedByWorkers(executor, path)
         run(inspector, photos, outputs, record=Logged(log, inspector, user), report=job.report, judging=judging)
 

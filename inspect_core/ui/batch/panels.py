@@ -14,6 +14,7 @@ from inspect_core.line.maps import ENDINGS
 from inspect_core.recipe import Recipe
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Busy
+from inspect_core.sharding import choosing
 from inspect_core.ui import shell, weights_panel
 from inspect_core.ui.batch import jobs, runs
 from inspect_core.ui.batch.runs import Run
@@ -36,19 +37,13 @@ def new_batch(saved: list[Path]) -> None:
         "Also keep, for every photo", list(MAPS), format_func=MAPS.__getitem__, selection_mode="multi",
         key="batch_maps", help="The table, the report and the pictures of the worst parts are always written.",
     )  # fmt: skip
-    cores = os.cpu_count() or 1
-    workers = st.number_input(
-        "Processes", 1, cores, 1, key="batch_workers", width=NUMBER_WIDTH,
-        help=f"Processes that judge side by side; this machine has {cores} cores. 1: Loupe itself, which is quickest "
-        "for a few hundred photos, since each process first loads the network. Each takes about 1 GB of memory. The "
-        "verdicts are the same.",
-    )  # fmt: skip
+    workers, cluster = _judges()
     busy = (job := shell.jobs().current) is not None and job.active
     start = st.button(
         "Start", type="primary", icon=":material/play_arrow:", disabled=source is None or busy, key="batch_start"
     )
     if start and source is not None:
-        _begin(path, recipe, source, tuple(ending for ending in ENDINGS if ending in endings), int(workers))
+        _begin(path, recipe, source, tuple(ending for ending in ENDINGS if ending in endings), workers, cluster)
     if source is None:
         st.caption("Choose photos to start.")
     elif busy and jobs.running() is None:
@@ -134,13 +129,42 @@ def _photos() -> Source | None:
     return ways[way]()
 
 
-def _begin(path: Path, recipe: Recipe, source: Source, endings: tuple[str, ...], workers: int) -> None:
+def _judges() -> tuple[int, bool]:
+    """Processes on this machine, or the cluster that the app was started with; nobody else hears of one."""
+    try:
+        address, _ = choosing.configured()
+    except ValueError as error:
+        st.error(shell.plain(error), icon=":material/error:")
+        address = None
+    here = "This machine"
+    places = [here] if address is None else [here, f"Cluster {address}"]
+    if (
+        len(places) > 1
+        and st.segmented_control("Judged by", places, default=here, required=True, key="batch_judged_by") != here
+    ):
+        st.caption(
+            "The photos have to lie under the same path on every machine. Anyone who reaches a Dask scheduler runs "
+            "code on it and on its workers: Loupe connects to one on this machine or by TLS only."
+        )
+        return 1, True
+    cores = os.cpu_count() or 1
+    workers = st.number_input(
+        "Processes", 1, cores, 1, key="batch_workers", width=NUMBER_WIDTH,
+        help=f"Processes that judge side by side; this machine has {cores} cores. 1: Loupe itself, which is quickest "
+        "for a few hundred photos, since each process first loads the network. Each takes about 1 GB of memory. The "
+        "verdicts are the same.",
+    )  # fmt: skip
+    return int(workers), False
+
+
+def _begin(path: Path, recipe: Recipe, source: Source, endings: tuple[str, ...], workers: int, cluster: bool) -> None:
     try:
         with st.spinner("Looking at the photos…"):
             count = len(photos_of([source.path]))
         batch = runs.new(
             product=recipe.product, recipe=path.name, digest=recipe.digest or "", source=str(source.path), count=count,
             endings=endings, user=shell.current_user(), workers=workers,
+            cluster=cluster,
         )  # fmt: skip
     except (ValueError, ScanError, OSError) as error:
         st.error(shell.plain(error), icon=":material/error:")
@@ -168,8 +192,7 @@ def _on_the_command_line(path: Path, source: Source | None) -> None:
         )  # fmt: skip
         st.caption(
             "Stopped, the same command goes on where it was. With --workers 4 four processes judge; with --cluster the "
-            "workers of a Dask scheduler on other machines do (docs/CLUSTER.md). Anyone who reaches a Dask scheduler "
-            "runs code on it and on its workers: Loupe connects to one on this machine or by TLS only."
+            "workers of a Dask scheduler on other machines do (docs/CLUSTER.md)."
         )
         st.code(f"python -m inspect_core watch {recipe} INCOMING --out SORTED", language=None, wrap_lines=True)
         st.caption(

@@ -21,7 +21,7 @@ LONGEST = 1 << 20
 class Run:
     """One batch. recipe: the file's name among the saved recipes; digest: of the recipe; source: where the photos lie;
     count: how many there were when it was begun; endings: of the maps that are wanted; begun: local time, ISO 8601;
-    workers: processes that judge, 1 for the app's own.
+    workers: processes that judge, 1 for the app's own; cluster: whether the workers of `choosing.configured` do.
     """
 
     id: str
@@ -34,6 +34,7 @@ class Run:
     begun: str
     user: str
     workers: int = 1
+    cluster: bool = False
 
     @property
     def folder(self) -> Path:

@@ -153,6 +153,7 @@ def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int
     key, size = _key_of(taught, settings, AREA), taught.scored.size
     photo = taught.scored.photos[settings.position].size if taught.scored.photos else size
     down, across = (pixels / cells for pixels, cells in zip(photo, size, strict=True))
+    square_mm = across * down * taught.mm_per_pixel**2 if taught.mm_per_pixel else None
     st.session_state[key] = live[AREA]
     most = inspected_pixels(size, taught.scored.areas, taught.preparation.alignment)
     st.select_slider(
@@ -161,7 +162,7 @@ def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int
         help="A part is rejected when at least N pixels of its heatmap lie above the limit. Higher ignores small "
         "marks; 1 judges by the single highest pixel. The square on the picture shows the area at true size.",
         format_func=lambda area: f"{area:d} · {across * math.sqrt(area):.0f} × {down * math.sqrt(area):.0f} px"
-        + (f" · {across * down * area * taught.mm_per_pixel**2:.3g} mm²" if taught.mm_per_pixel else ""),
+        + (f" · {area * square_mm:.3g} mm²" if square_mm else ""),
         on_change=_move, args=(taught.id, AREA, key),
     )  # fmt: skip
     smaller, known = int((taught.defect_areas() < live[AREA]).sum()), len(taught.defect_areas())
