@@ -23,6 +23,7 @@ from inspect_core.ui.recipes import panels as recipes
 
 LAYOUTS = "Every photo in the folder and below is judged. Nothing in it is changed."
 NUMBER_WIDTH = 160
+HERE, CLUSTER = "This machine", "Cluster"
 MAPS = dict(zip(ENDINGS, ("Photos with heatmap (PNG)", "Raw maps (.npy)"), strict=True))
 
 
@@ -136,15 +137,15 @@ def _judges() -> tuple[int, bool]:
     except ValueError as error:
         st.error(shell.plain(error), icon=":material/error:")
         address = None
-    here = "This machine"
-    places = [here] if address is None else [here, f"Cluster {address}"]
     if (
-        len(places) > 1
-        and st.segmented_control("Judged by", places, default=here, required=True, key="batch_judged_by") != here
+        address is not None
+        and st.segmented_control("Judged by", [HERE, CLUSTER], default=HERE, required=True, key="batch_judged_by")
+        == CLUSTER
     ):
         st.caption(
-            "The photos have to lie under the same path on every machine. Anyone who reaches a Dask scheduler runs "
-            "code on it and on its workers: Loupe connects to one on this machine or by TLS only."
+            f"By the workers of {shell.plain(address)}. The photos have to lie under the same path on every machine. "
+            "Anyone who reaches a Dask scheduler runs code on it and on its workers: Loupe connects to one on this "
+            "machine or by TLS only."
         )
         return 1, True
     cores = os.cpu_count() or 1
