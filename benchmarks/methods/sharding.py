@@ -4,7 +4,8 @@ Simulated photos have features drawn on the worker from the Gaussians of the sam
 no disk; their order, shards and merging are those of `sharding.on_workers`. Real ones are the sample's, shifted and
 re-lit, read from files. Each run is checked to give the bits of the plain path; in one, workers are killed at random.
 
-python -m benchmarks.methods.sharding --json FILE [--simulated 100000] [--real 5000] [--workers 1 2]
+With OMP_NUM_THREADS=1 the plain path has one thread too, so that one worker is compared with one core:
+OMP_NUM_THREADS=1 python -m benchmarks.methods.sharding --json FILE [--simulated 100000] [--real 5000] [--workers 1 2]
 """
 
 import argparse
@@ -130,11 +131,8 @@ def predicted(found: dict, count: int) -> dict:
 
 
 def real(count: int, workers: list[int]) -> dict:
-    """Seconds to fit and score, files read; nothing is stored, so that each run reads them all. The plain path has one
-    thread too: one worker is compared with one core.
-    """
+    """Seconds to fit and score, files read; nothing is stored, so that each run reads them all."""
     found = {"photos": count, "workers": {}}
-    torch.set_num_threads(1)
     with tempfile.TemporaryDirectory(prefix="loupe-shards-", dir=workspace.root().parent) as folder:
         root = Path(folder)
         make_photos(root / "photos", count)

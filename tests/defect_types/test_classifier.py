@@ -22,6 +22,7 @@ def defect_types() -> DefectTypes:
     return fit(*examples(20, 0)).defect_types
 
 
+@pytest.mark.slow
 def test_known_kinds_are_named_with_their_probability(defect_types):
     points, labels = examples(10, 1)
     named = [defect_types.of_embedding(point) for point in points]
@@ -57,6 +58,7 @@ def test_it_comes_back_from_its_arrays_to_the_bit(defect_types):
     assert again.names == defect_types.names
 
 
+@pytest.mark.slow
 def test_the_same_examples_give_the_same_kinds_to_the_bit(defect_types):
     point = examples(3, 2)[0]
     again = fit(*examples(20, 0)).defect_types

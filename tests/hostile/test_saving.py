@@ -209,9 +209,10 @@ def killed_at(step: int, work) -> bool:
     return code == 9
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("replaced", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("replaced", [False, True])
 def test_killed_at_any_touch_of_a_file_the_old_or_the_new_is_there(recipe, tmp_path, workspace, name, replaced):
     new, step, seen = replace(recipe, product="new"), 0, set()
     place = tmp_path / "recipes" / name
@@ -258,6 +259,7 @@ def started(code: str) -> subprocess.Popen:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
 def test_killed_while_storing_features_no_rest_stays_after_the_next_start(tmp_path):
     store, array, step = Store(tmp_path / "store"), np.ones(8, np.float32), 0

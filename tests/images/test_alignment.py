@@ -54,6 +54,7 @@ def learned(part):
     return learn(lying(part, rng, **drawn(rng))[0] for _ in range(16))
 
 
+@pytest.mark.slow
 def test_a_moved_part_is_found_to_a_fraction_of_a_pixel(part, learned):
     rng, points = np.random.default_rng(1), np.array([(40, 50), (280, 60), (150, 290)])
     places = []

@@ -32,16 +32,20 @@ def orders(product, monkeypatch):
     return ordered
 
 
-@pytest.fixture
-def looked(open_app, no_first_start, orders, product):
-    app = open_app("pages/teach.py")
+def begun_at(app, folder):
+    """The page once the look that was begun there has ended."""
     app.segmented_control(key="photos_from").set_value("Folder on this computer").run()
-    app.text_input(key="folder").set_value(str(product)).run()
+    app.text_input(key="folder").set_value(str(folder)).run()
     app.button(key="first_look").click().run()
     wait_for_job()
     app.run()
     assert not app.exception
     return app
+
+
+@pytest.fixture
+def looked(open_app, no_first_start, orders, product):
+    return begun_at(open_app("pages/teach.py"), product)
 
 
 def show(app, topic):
@@ -130,13 +134,7 @@ def test_a_look_that_is_cancelled_can_be_begun_again(open_app, no_first_start, o
         raise Cancelled
 
     monkeypatch.setattr(first_look_panel, "first_look", stop)
-    app = open_app("pages/teach.py")
-    app.segmented_control(key="photos_from").set_value("Folder on this computer").run()
-    app.text_input(key="folder").set_value(str(product)).run()
-    app.button(key="first_look").click().run()
-    wait_for_job()
-    app.run()
-    assert not app.exception
+    app = begun_at(open_app("pages/teach.py"), product)
     assert shell.jobs().current.state.value == "cancelled"
     assert not app.button(key="first_look").disabled
 
