@@ -10,6 +10,7 @@ from inspect_core.images.areas import Areas
 from inspect_core.images.placement import Placement
 from inspect_core.judge.anomaly_map import Region, area_above, image_score, regions, scale_region
 from inspect_core.judge.checks import as_finite_number
+from inspect_core.judge.limits import carried
 
 __all__ = [
     "NOT_LOCATED",
@@ -50,6 +51,14 @@ class Limits:
             object.__setattr__(self, name, as_finite_number(getattr(self, name), name=name))
         if self.review > self.reject:
             raise ValueError(f"review is {self.review}, above reject {self.reject}; lower review or raise reject")
+
+    def carried(self, before: Self, after: Self, ceilings: tuple[float | None, float | None]) -> Self:
+        """These, set by hand where `before` were suggested, for scores of another scale: as `judge.limits.carried`."""
+        to_review, to_reject = (
+            carried(limit, before=before.reject, after=after.reject, ceilings=ceilings)
+            for limit in (self.review, self.reject)
+        )
+        return replace(self, review=to_review, reject=to_reject)
 
     def verdict(self, score: float) -> Word:
         """ "accept" for score <= review, "review" for score <= reject, else "reject".

@@ -24,6 +24,7 @@ from inspect_core.features.store import Store
 from inspect_core.images.read import read, squash
 from inspect_core.judge.anomaly_map import AREA, SIGMA, image_score, regions, to_pixels
 from inspect_core.recipe import Recipe, inspect
+from inspect_core.runtime.threads import cores
 from inspect_core.tuning.guard_training import train_guard
 from inspect_core.view import joined_errors
 
@@ -40,7 +41,7 @@ def figures(setting: Setting) -> dict:
     types = training.fit(
         np.stack([embed(read(photo.path).pixels, backbone) for photo in defects]), [p.kind for p in defects]
     ).defect_types
-    found = {"engine": backbone.engine, "threads": torch.get_num_threads(), "k": setting.k}
+    found = {"engine": backbone.engine, "threads": cores(), "k": setting.k}
     for side in setting.sides:
         with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
             recipe = study(setting, photos, side, Store(folder)).fit().recipe(guard=guard, defect_types=types)

@@ -13,7 +13,6 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
-import torch
 
 from benchmarks.main_job.setting import QUICK, Setting, all_shown, study
 from benchmarks.main_job.start import FINISHED, ON_THE_BENCH, PATIENCE_S, open_browser, served
@@ -21,6 +20,7 @@ from benchmarks.measure import Stopwatch, spread, timed
 from inspect_core.features.store import Store
 from inspect_core.guard.model import OFF
 from inspect_core.judge.anomaly_map import largest_area, regions
+from inspect_core.runtime.threads import cores
 from inspect_core.study import scored_photos
 from inspect_core.study.evaluation import in_parts_of
 from inspect_core.study.scored_photos import ScoredPhotos
@@ -56,7 +56,7 @@ KEY_TO_OVERLAY = """overlay => new Promise(resolve => {
 
 def figures(setting: Setting) -> dict:
     """Milliseconds of each move; seconds of a preview until the shown photo is there and until all are."""
-    found: dict = {"photos": setting.shown, "threads": torch.get_num_threads()}
+    found: dict = {"photos": setting.shown, "threads": cores()}
     for side in setting.sides:
         with _fitted(setting, side, "mahalanobis") as fitted:
             found[f"{side}x{side}"] = {

@@ -16,6 +16,7 @@ from inspect_core.detectors.mahalanobis import semi_orthogonal
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan, split
 from inspect_core.methods.method import Patches
+from inspect_core.runtime.threads import cores
 from inspect_core.study.gathering import Fit, gather
 from inspect_core.tuning.guard_training import train_guard
 from inspect_core.tuning.suggest import suggest
@@ -26,7 +27,7 @@ GIGABYTES = 10**9
 def figures(setting: Setting) -> dict:
     """Seconds of fits on each grid and of teaching the sample, and photos a second of extraction."""
     found = {f"{side}x{side}": fit_alone(setting, side) for side in setting.sides}
-    return found | {"sample": sample_part(setting), "threads": torch.get_num_threads()}
+    return found | {"sample": sample_part(setting), "threads": cores()}
 
 
 def fit_alone(setting: Setting, side: int) -> dict:

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from inspect_core.detectors import baselines, cop_corp
+from inspect_core.runtime.threads import cores
 
 WIDTH = 200
 GRID = (32, 32)
@@ -87,7 +88,7 @@ def main() -> None:
         "M": options.M,
         "time_per_sample": [time_per_sample(image, train[:: len(train) // n][:n], M=options.M) for n in (4096, 65536)],
         "live_costs": live_costs(M=options.M),
-        "threads": torch.get_num_threads(),
+        "threads": cores(),
         "machine": platform.processor() or platform.machine(),
         "versions": {"python": platform.python_version(), "numpy": np.__version__, "torch": torch.__version__},
     }

@@ -22,6 +22,7 @@ from inspect_core.detectors import quadrics
 from inspect_core.detectors.quadrics.forecast import forecast_seconds, step_operations
 from inspect_core.detectors.quadrics.refinement import SGD_BATCH, random_start, refine_sgd
 from inspect_core.judge.metrics import auroc
+from inspect_core.runtime.threads import cores
 
 FITS = {
     "algebraic, coefficients": quadrics.fit_algebraic,
@@ -90,7 +91,7 @@ def headline(*, d: int = 128, m: int = 100, n: int = 20_000) -> dict:
         "n": n,
         "fit_s": fitted,
         "fit_processor_s": worked,
-        "threads": torch.get_num_threads(),
+        "threads": cores(),
         "forecast_s": forecast_seconds(n, d, m, operations_per_second=rate),
         "operations_per_second": rate,
         "penalty_value": model.penalty_value,

@@ -11,6 +11,7 @@ from typing import TextIO
 from tqdm import tqdm
 
 from inspect_core.images.samples import shown
+from inspect_core.package.fields import SCALE
 from inspect_core.runtime import workspace
 from inspect_core.runtime.progress import Report
 
@@ -51,13 +52,13 @@ def path_argument(text: str) -> Path:
 
 
 def scale_argument(text: str) -> float:
-    """mm a pixel as an argument, above 0 and finite. Raises ArgumentTypeError for anything else."""
+    """mm a pixel as an argument. Raises ArgumentTypeError for what no recipe may hold."""
     try:
         value = float(text)
     except ValueError:
         value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is no scale; give mm a pixel, such as 0.05")
+    if not SCALE.holds(value):
+        raise argparse.ArgumentTypeError(f"{text} is not {SCALE.words}; give mm a pixel, such as 0.05")
     return value
 
 

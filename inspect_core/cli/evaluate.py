@@ -42,11 +42,11 @@ def run(options: argparse.Namespace) -> int:
 def _evaluate(options: argparse.Namespace) -> int:
     study = teaching.taught(options, guard=OFF).study
     masks, name = truth_masks(study.results), study.results.views[0].live
-    if options.ks and name is None:
+    if options.ks and not name:
         raise ValueError(f"{study.method} has no live parameter; leave --ks out")
-    print(f"{name or '':>6} {'image AUROC':>12} {'pixel AUROC':>12} {'AUPRO':>12} {'FPR95':>12}")
+    print(f"{name:>6} {'image AUROC':>12} {'pixel AUROC':>12} {'AUPRO':>12} {'FPR95':>12}")
     figures = []
-    moves = [{}] if name is None else [{name: value} for value in options.ks or [study.live[name]]]
+    moves = [{}] if not name else [{name: value} for value in options.ks or [study.live[name]]]
     for moved in moves:
         live = study.live | moved
         found = evaluate(study, study.default_limits(**live), masks, **live)

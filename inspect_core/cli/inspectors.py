@@ -27,7 +27,9 @@ def open_inspector(path: Path, *, device: str = "auto", download: bool = False) 
     from inspect_core.features.weights import download_weights
     from inspect_core.recipe import LoadedRecipe, loaded_backbone
     from inspect_core.records.recipe_file import load
+    from inspect_core.runtime.threads import one_core
 
+    one_core()  # several photos are judged at a time: threads within each would take a sixth more of the cores' time
     recipe = load(path)
     if download:
         download_weights(spec_of(recipe.backbone.name, has_weights=False))

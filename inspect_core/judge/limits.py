@@ -37,9 +37,9 @@ def limits_from_good(
     """Limits (review, reject) that the shares `review` and `reject` of good parts exceed, from a fitted upper tail.
 
     good_scores: (n,) finite, of parts that the detector was not fitted to. The tail is Gumbel's, fitted by moments:
-    scale b = sd sqrt(6) / pi, location a = mean - 0.5772 b, limit a - b ln(-ln(1 - share)). ceiling: what no score s
-    exceeds, c > 0; the tail is then that of -ln(1 - s / c), since one without an end would lie above all that can be
-    found. `overkill_at` says what to expect of the limits.
+    scale b = sd sqrt(6) / pi, location a = mean - 0.5772 b, limit a - b ln(-ln(1 - share)). ceiling: where scores s
+    of strange parts end, c > 0; the tail is then that of -ln(1 - s / c), since one without an end would lie above all
+    that can be found. `overkill_at` says what to expect of the limits.
     With fewer than FEW_SCORES the limit for rejection is at least the largest score. When all scores are equal, or
     there is only one, both limits are that score, with a warning.
     Raises ValueError as `limit_for_overkill`, and unless 0 < reject <= review < 1.
@@ -56,6 +56,21 @@ def limits_from_good(
         _below(location - scale * math.log(-math.log1p(-fraction)), ceiling) for fraction in (review, reject)
     )
     return to_review, max(to_reject, float(scores.max())) if scores.size < FEW_SCORES else to_reject
+
+
+def carried(
+    limit: float, *, before: float, after: float, ceilings: tuple[float | None, float | None] = (None, None)
+) -> float:
+    """A limit set by hand where `before` was suggested, for scores of another scale where `after` is.
+
+    It keeps its ratio to the suggested limit, under a ceiling that of what has no end; where one of these is not
+    positive it stays as it is. ceilings: as for `limits_from_good`, of the scores before and after.
+    """
+    own, old, new = (
+        float(_endless(np.array(value), ceiling))
+        for value, ceiling in zip((limit, before, after), (ceilings[0], *ceilings), strict=True)
+    )
+    return _below(own * new / old, ceilings[1]) if old > 0 and new > 0 else limit
 
 
 @dataclass(frozen=True)
@@ -125,8 +140,8 @@ def _endless(scores: np.ndarray, ceiling: float | None) -> np.ndarray:
 
 
 def _below(value: float, ceiling: float | None) -> float:
-    """The inverse of `_endless`."""
-    return value if ceiling is None else -ceiling * math.expm1(-value)
+    """The inverse of `_endless`; what is larger comes as near to the ceiling as a score does."""
+    return value if ceiling is None else -ceiling * math.expm1(-min(value, -math.log(NEAREST)))
 
 
 def _gumbel(scores: np.ndarray) -> tuple[float, float]:

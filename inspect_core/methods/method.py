@@ -108,7 +108,7 @@ class Method:
     Teach page offers it, the others are there to be compared with; defaults: parameters of the fit.
     taps: the preset of taps it works best on, where a backbone has several; project(d, seed, parameters): the columns
     applied to the joined channels; pool: side of the neighbourhood averaged before; ceiling(detector, value): the score
-    that strange patches reach and none exceeds at a live value, so that its local scale is the same at every place,
+    that all strange patches end at, at a live value, so that its local scale is the same at every place,
     None for a method without one; costs: what a fit takes
     beyond the backbone; graph(detector, columns, value): what an exported graph applies to the joined channels, and to
     the result, at one live value (`methods.graphs`).

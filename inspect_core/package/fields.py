@@ -80,6 +80,9 @@ _SIDE = Rule("a multiple of 32", lambda value: _is_whole(value) and value >= 32 
 _FINITE = Rule("a finite number", lambda value: _is_number(value) and abs(value) <= sys.float_info.max)
 ANY, DISTANCE, WIDTH = number(-LARGEST, LARGEST), number(0, LARGEST), number(SMALLEST, LARGEST)
 _SHARE = number(0, 1)
+SCALE = number(1e-6, 100)
+"""mm a pixel of the photos."""
+_OPTIONAL_SCALE = Rule(f"null or {SCALE.words}", lambda value: value is None or SCALE.holds(value))
 _ANY_WIDTH = Rule(f"null or {WIDTH.words}", lambda value: value is None or WIDTH.holds(value))
 
 FIELDS = {
@@ -103,7 +106,7 @@ FIELDS = {
     "depth": _OPTIONAL_TABLE,
     "areas": _OPTIONAL_TABLE,
     "tiles": _OPTIONAL_TABLE,
-    "mm_per_pixel": _ANY_WIDTH,
+    "mm_per_pixel": _OPTIONAL_SCALE,
     "limits": {"review": _FINITE, "reject": _FINITE},
     "score_direction": one_of(DIRECTION),
     "calibration": {"good": whole(0), "note": _TEXT},

@@ -138,7 +138,7 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
         "depth": recipe.depth and asdict(recipe.depth),
         "areas": recipe.areas and recipe.areas.params(),
         "tiles": recipe.tiles and recipe.tiles.params(),
-        "mm_per_pixel": recipe.mm_per_pixel,
+        **({} if recipe.mm_per_pixel is None else {"mm_per_pixel": recipe.mm_per_pixel}),
         "limits": asdict(recipe.limits),
         "score_direction": DIRECTION,
         "calibration": {"good": len(recipe.calibration), "note": note},

@@ -17,15 +17,25 @@ def one_for_sums() -> None:
     """
     import torch
 
-    cores()
+    _of_this_machine()
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # for SciPy's own, which is loaded later
     threadpool_limits(1, user_api="blas")
     torch.set_num_threads(1)
 
 
-@cache
+def one_core() -> None:
+    """Share nothing out from now on: photos or processes side by side have the other cores."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+
+
 def cores() -> int:
-    """Threads to share work out to: as many as torch would take, by OMP_NUM_THREADS or the cores of the machine."""
+    """Threads to share work out to: OMP_NUM_THREADS, or as many as torch took before it was held to one."""
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    return int(wanted) if wanted.isdecimal() and int(wanted) else _of_this_machine()
+
+
+@cache
+def _of_this_machine() -> int:
     import torch
 
     return torch.get_num_threads()

@@ -45,8 +45,10 @@ def _with_torch(path: Path, facts: Mapping[str, Any], weights: bytes) -> Inspect
     # Imported where they are used: an exported recipe needs none of them.
     from inspect_core.recipe import LoadedRecipe
     from inspect_core.records.recipe_file import load
+    from inspect_core.runtime.threads import one_core
     from inspect_core.sharding import plan
 
+    one_core()
     recipe = load(path)
     choice = recipe.backbone
     return LoadedRecipe(recipe, plan.backbone_of(choice.name, choice.taps, choice.size, facts["device"], weights))

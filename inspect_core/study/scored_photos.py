@@ -166,7 +166,7 @@ class ScoredPhotos:
         return Limits(*limits_from_good(good, ceiling=self.ceiling(**live)))
 
     def ceiling(self, **live: int) -> float | None:
-        """What no score exceeds: that of a single method that has one; None under areas, whose weights move it."""
+        """Where scores of strange parts end: of a single method that has a ceiling, without areas, which move it."""
         if len(self.views) > 1 or self.areas is not None or (of_method := self.views[0].row.ceiling) is None:
             return None
         return of_method(self.views[0].detector, self._chosen(live)[0][0])

@@ -40,9 +40,9 @@ class Settings:
         """Other live values are another scale of scores: limits set by hand keep their ratio to the suggested one."""
         live = self.live | dict(values)
         if self.limits is not None:
-            before, after = (taught.suggested_limits(at).reject for at in (self.live, live))
-            ratio = after / before if before > 0 and after > 0 else 1.0
-            self.limits = Limits(self.limits.review * ratio, self.limits.reject * ratio)
+            before, after = (taught.suggested_limits(at) for at in (self.live, live))
+            ceilings = taught.scored.ceiling(**self.live), taught.scored.ceiling(**live)
+            self.limits = self.limits.carried(before, after, ceilings)
         self.live = live
 
     def guard(self, taught: TaughtPart) -> Guard | None:

@@ -13,6 +13,14 @@ def test_evaluate_measures_every_value_asked_for(teach, tmp_path, capsys):
     assert '"k": 2' in out.read_text()
 
 
+def test_a_detector_without_a_live_parameter_is_evaluated_too(teach, tmp_path, capsys):
+    out = tmp_path / "figures.json"
+    assert teach("evaluate", "--detector", "nearest", "--json", out) == 0
+    assert len(json.loads(out.read_text())) == 1
+    assert teach("evaluate", "--detector", "nearest", "--ks", "2") == 2
+    assert "has no live parameter" in capsys.readouterr().err
+
+
 def test_evaluate_measures_a_value_that_is_not_kept(teach, tmp_path):
     """Of 100 values of k the scored photos keep 64; 37 is none of them."""
     out = tmp_path / "figures.json"

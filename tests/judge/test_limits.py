@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from scipy import stats
 from inspect_core.judge.limits import (
     DEFAULT_OVERKILL,
     Counts,
+    carried,
     clopper_pearson,
     count_parts,
     in_parts,
@@ -221,6 +224,22 @@ def test_limits_from_equal_scores_warn_and_accept_them():
     for scores in ([7.0], [7.0] * 30):
         with pytest.warns(UserWarning, match=f"all {len(scores)} good scores are 7"):
             assert limits_from_good(scores) == (7, 7)
+
+
+def test_a_limit_set_by_hand_keeps_its_ratio_and_stays_below_a_ceiling():
+    assert carried(3.0, before=2.0, after=4.0) == 6.0
+    assert carried(3.0, before=-1.0, after=4.0) == 3.0
+    assert carried(3.0, before=2.0, after=0.0) == 3.0
+    assert carried(0.9, before=0.5, after=0.5, ceilings=(1.0, 1.0)) == pytest.approx(0.9)
+    found = carried(0.9, before=0.5, after=0.6, ceilings=(1.0, 1.0))
+    assert 0.9 < found < 1
+    assert math.log(1 - found) / math.log(1 - 0.6) == pytest.approx(math.log(0.1) / math.log(0.5))
+
+
+def test_no_limit_is_nearer_to_a_ceiling_than_scores_are():
+    review, reject = limits_from_good([0.2] * 25 + [1.19999] * 5, ceiling=1.2)
+    assert review <= reject <= 1.2 * (1 - 0.99e-6)
+    assert np.float32(1.2) > reject
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,8 @@ def test_a_depth_that_cannot_be_is_refused(recipe, tmp_path, depth, reason):
 def test_a_recipe_that_says_nothing_of_a_depth_reads_any_and_has_no_scale(recipe, tmp_path):
     files = files_of(recipe)
     document = json.loads(files[manifest.RECIPE])
-    del document["depth"], document["mm_per_pixel"]
+    del document["depth"]
+    assert "mm_per_pixel" not in document, "a Loupe that does not know it reads this recipe"
     write(files | {manifest.RECIPE: json.dumps(document).encode()}, tmp_path / "r", check=lambda _: None)
     assert load(tmp_path / "r").depth is None
     assert load(tmp_path / "r").mm_per_pixel is None

@@ -4,11 +4,9 @@ from dataclasses import replace
 
 import streamlit as st
 
+from inspect_core.package.fields import SCALE
 from inspect_core.ui import shelf
 from inspect_core.ui.taught_part import TaughtPart
-
-LARGEST = 100.0
-"""mm a pixel."""
 
 
 def show(taught: TaughtPart) -> None:
@@ -17,7 +15,7 @@ def show(taught: TaughtPart) -> None:
     st.session_state[key] = taught.mm_per_pixel
     with st.expander("Scale"):
         st.number_input(
-            "mm per pixel of the photo", min_value=0.0, max_value=LARGEST, step=0.001, format="%.4f", key=key,
+            "mm per pixel of the photo", min_value=0.0, max_value=100.0, step=0.001, format="%.6g", key=key,
             placeholder="not known", on_change=_set, args=(taught.id, key),
             help="Measure a known length in a photo and divide: 25 mm across 500 pixels are 0.05. Areas and regions "
             "are then told in mm and mm² too, and a saved recipe keeps the scale. Verdicts stay as they are.",
@@ -25,5 +23,6 @@ def show(taught: TaughtPart) -> None:
 
 
 def _set(taught_id: str, key: str) -> None:
-    scale = st.session_state[key] or None
+    scale = st.session_state[key]
+    scale = scale if SCALE.holds(scale) else None
     shelf.change(taught_id, lambda held: replace(held, mm_per_pixel=scale))

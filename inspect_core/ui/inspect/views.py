@@ -21,7 +21,7 @@ class Drawn:
 
     limits: in force on the bench; suggested: the default ones; setting_scores: of the good photos that set limits;
     calm: where colour begins; sentence: the limits in parts; area: the smallest that counts, in pixels of the map;
-    ceiling: what no score exceeds, None where nothing ends them; note: what the engineer must know of this view, or
+    ceiling: of the scores, None where they do not end; note: what the engineer must know of this view, or
     None.
     """
 
@@ -77,12 +77,12 @@ def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Dra
         scaled = Drawn(
             scores, pixel_map, _scaled(model.limits, fraction), _scaled(model.suggested, fraction),
             model.calm * fraction, model.sentence, model.setting_scores * fraction, model.area,
-            None if model.ceiling is None else model.ceiling * fraction,
         )  # fmt: skip
         return replace(scaled, note=f"Preview of {what}, not applied. Gallery and counts will follow.")
     scores = run.scores(run.live)
     suggested = run.scored.default_limits(**run.live)
-    limits = run.limits or _scaled(suggested, _ratio(model.limits.reject, model.suggested.reject))
+    ceilings = model.ceiling, run.scored.ceiling(**run.live)
+    limits = run.limits or model.limits.carried(model.suggested, suggested, ceilings)
     good, _ = taught.scored.good_and_defect()
     errors = run.grid_errors(run.live)
     calm = float(np.median(errors[good] if good.any() else errors))
@@ -99,7 +99,7 @@ def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Dra
         sentence,
         setting,
         run.live[AREA],
-        run.scored.ceiling(**run.live),
+        ceilings[1],
         note,
     )
 
