@@ -36,7 +36,7 @@ from inspect_core.sharding.container import pack
 from inspect_core.sharding.kept import Kept
 from inspect_core.sharding.on_workers import OnWorkers, merged_states
 from inspect_core.sharding.processes import Processes
-from inspect_core.sharding.run import in_order, kept_results
+from inspect_core.sharding.run import ShardsFailed, in_order, kept_results
 from inspect_core.study.gathering import BLOCK, SHARD, Fit, Merged
 
 PROGRAM = "benchmarks.methods.sharding_worker"
@@ -73,7 +73,7 @@ def by_workers(
     """One run, with what it moved and what its processes took."""
     parts = ranges(count, BLOCK * SHARD)
     shared = (pack({}, {"mean": mean, "factor": factor}), plan.pack_fit(fit, keep=False))
-    pool, moved, merging, peaks = Processes(workers, program=PROGRAM), 0, 0.0, {}
+    pool, moved, merging, peaks, begun_again = Processes(workers, program=PROGRAM), 0, 0.0, {}, 0
     stop = threading.Event()
     kept = Kept([*shared, str((count, workers, kills)).encode()])
     began = time.perf_counter()
@@ -93,7 +93,12 @@ def by_workers(
             yield number, content
             merging += time.perf_counter() - merge_began
 
-    gathered, _ = merged_states(fit, kept, results, whole=True)
+    while True:
+        try:
+            gathered, _ = merged_states(fit, kept, results, whole=True)
+            break
+        except ShardsFailed:  # stopped three times by chance: begun again, as its message says
+            begun_again += 1
     seconds = time.perf_counter() - began
     stop.set()
     pool.close()
@@ -106,6 +111,7 @@ def by_workers(
         "blocks": len(parts),
         "peak_mb_of_a_worker": max(peaks.values(), default=0.0),
         "processes_started": len(peaks),
+        "begun_again": begun_again,
     }
 
 
@@ -214,6 +220,7 @@ def main() -> None:
     result: dict = {"machine": machine()}
     if arguments.simulated:
         result["simulated"] = simulated(arguments.simulated, arguments.workers)
+        arguments.json.write_text(json.dumps(result, indent=1) + "\n")
     if arguments.real:
         result["real"] = real(arguments.real, arguments.workers)
     arguments.json.write_text(json.dumps(result, indent=1) + "\n")
