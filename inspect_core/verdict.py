@@ -54,6 +54,8 @@ class Limits:
 
     def carried(self, before: Self, after: Self, ceilings: tuple[float | None, float | None]) -> Self:
         """These, set by hand where `before` were suggested, for scores of another scale: as `judge.limits.carried`."""
+        if self == before:
+            return after
         to_review, to_reject = (
             carried(limit, before=before.reject, after=after.reject, ceilings=ceilings)
             for limit in (self.review, self.reject)

@@ -2,6 +2,8 @@ import json
 
 import pytest
 
+from inspect_core.cli.commands import main
+
 pytestmark = pytest.mark.slow
 
 
@@ -13,11 +15,12 @@ def test_evaluate_measures_every_value_asked_for(teach, tmp_path, capsys):
     assert '"k": 2' in out.read_text()
 
 
-def test_a_detector_without_a_live_parameter_is_evaluated_too(teach, tmp_path, capsys):
+def test_a_detector_without_a_live_parameter_is_evaluated_too(product, kept_graphs, tmp_path, capsys):
     out = tmp_path / "figures.json"
-    assert teach("evaluate", "--detector", "nearest", "--json", out) == 0
+    quick = ["evaluate", str(product), "--size", "128", "--grid", "16", "--device", "cpu", "--detector", "nearest"]
+    assert main([*quick, "--json", str(out)]) == 0
     assert len(json.loads(out.read_text())) == 1
-    assert teach("evaluate", "--detector", "nearest", "--ks", "2") == 2
+    assert main([*quick, "--ks", "2"]) == 2
     assert "has no live parameter" in capsys.readouterr().err
 
 
