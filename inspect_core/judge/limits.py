@@ -94,9 +94,9 @@ def overkill_at(
 ) -> Overkill:
     """What the limit will do to the next `of` good parts, judged by good scores, which may be those that set it.
 
-    good_scores: (n,) finite; groups: the group of each, whose photos then count as one part together. ceiling:
-    as for `limits_from_good`. expected: the
-    mean over what the fitted Gumbel tail could be, given so few scores; at the 5 % point of 12 scores it is 8 of 100.
+    good_scores: (n,) finite; groups: the group of each, whose photos then count as one part together. ceiling: as
+    for `limits_from_good`. expected: the mean over what the fitted Gumbel tail could be, given so few scores; at
+    the 5 % point of 12 scores it is 8 of 100.
     low and high hold the number at least as often as `confidence` says, by the scores above the limit alone: they
     invert the beta-binomial as Clopper and Pearson invert the binomial. An interval from the fitted tail would miss
     the truth nearly always where the tail is not Gumbel's.

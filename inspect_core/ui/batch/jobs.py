@@ -88,13 +88,17 @@ def _judge(batch: Run, job: Job, user: str) -> None:
         if address is None:
             raise ValueError("LOUPE_CLUSTER no longer names a scheduler; start the app with it, or begin a new batch")
         chosen = choosing.workers(cluster=address, certificates=certificates)
+        job.report(0.0, f"waiting for the workers of {address}")
     else:
         chosen = choosing.workers(batch.workers if batch.workers > 1 else None)
     with AuditLog.open() as log, chosen as executor:
-        if executor is not None:
-            job.report(0.0, f"judging by {executor.words}")
         judging = None if executor is None else JudgedByWorkers(executor, path)
-        run(inspector, photos, outputs, record=Logged(log, inspector, user), report=job.report, judging=judging)
+        by = "" if executor is None else f", by {executor.words}"
+
+        def report(fraction: float, step: str) -> None:
+            job.report(fraction, step + by)
+
+        run(inspector, photos, outputs, record=Logged(log, inspector, user), report=report, judging=judging)
 
 
 def _inspector(batch: Run) -> tuple[Inspector, Path]:

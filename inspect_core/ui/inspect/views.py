@@ -99,8 +99,7 @@ def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Dra
         sentence,
         setting,
         run.live[AREA],
-        ceilings[1],
-        note,
+        note=note,
     )
 
 
