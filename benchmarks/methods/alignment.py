@@ -21,7 +21,8 @@ from inspect_core.images.folders import scan, split
 from inspect_core.images.read import read
 from inspect_core.images.synthetic import products
 from inspect_core.images.synthetic.conveyor import RIGID, SCALED, Conveyor
-from inspect_core.study.evaluation import evaluate, truth_masks
+from inspect_core.study.evaluation import evaluate
+from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
 from inspect_core.view import with_taps
 

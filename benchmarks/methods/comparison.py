@@ -19,7 +19,8 @@ from inspect_core.features.store import Store
 from inspect_core.images.folders import Split, scan, split
 from inspect_core.methods.table import METHODS
 from inspect_core.runtime import workspace
-from inspect_core.study.evaluation import evaluate, truth_masks
+from inspect_core.study.evaluation import evaluate
+from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
 from inspect_core.tuning.suggest import suggest
 

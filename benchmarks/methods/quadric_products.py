@@ -24,7 +24,8 @@ from inspect_core.images.folders import Split, scan, split
 from inspect_core.methods.method import Patches
 from inspect_core.methods.table import METHODS
 from inspect_core.runtime import workspace
-from inspect_core.study.evaluation import evaluate, truth_masks
+from inspect_core.study.evaluation import evaluate
+from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
 
 FRACTIONS = (0.0, 0.02, 0.05)

@@ -22,7 +22,7 @@ from inspect_core.images.folders import scan, split
 from inspect_core.judge.limits import DEFAULT_OVERKILL, limit_for_overkill, overkill_at
 from inspect_core.judge.metrics import aupro, auroc
 from inspect_core.methods.table import methods_of
-from inspect_core.study.evaluation import truth_masks
+from inspect_core.study.judged import truth_masks
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.verdict import Limits

@@ -117,7 +117,8 @@ def by_workers(
 
 def predicted(found: dict, count: int) -> dict:
     """Seconds for more workers by a model of two rates, from the run of one worker: the work is divided, what this
-    machine does with each block (receive, keep, merge) is not, and both go on side by side; checked on the other runs.
+    machine does with each block (receive, keep, merge) is not, and both go on side by side. Checked on the other runs,
+    in which workers and merging share the cores of one machine.
     """
     one = found["workers"][min(found["workers"])]
     own, serial = one["seconds"] - one["merging_and_keeping_s"], one["merging_and_keeping_s"]
@@ -126,11 +127,14 @@ def predicted(found: dict, count: int) -> dict:
         rounds = -(-one["blocks"] // workers) / one["blocks"]
         return max(own * rounds + serial / one["blocks"], serial)
 
+    on_one_machine = (own + serial) / (os.cpu_count() or 1)
     return {
         "seconds": {workers: seconds(workers) for workers in PREDICTED},
         "speed_up": {workers: (own + serial) / seconds(workers) for workers in PREDICTED},
         "model_to_measured": {
-            workers: seconds(workers) / run["seconds"] for workers, run in found["workers"].items() if workers > 1
+            workers: max(seconds(workers), on_one_machine) / run["seconds"]
+            for workers, run in found["workers"].items()
+            if workers > 1
         },
         "photos_a_second_at_which_the_client_is_full": count / serial,
     }

@@ -24,7 +24,8 @@ from inspect_core.judge.metrics import aupro, auroc
 from inspect_core.methods import pooled
 from inspect_core.methods.table import METHODS
 from inspect_core.runtime import workspace
-from inspect_core.study.evaluation import evaluate, truth_masks
+from inspect_core.study.evaluation import evaluate
+from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
 from inspect_core.tuning.suggest import candidates, suggest
 

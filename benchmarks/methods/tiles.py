@@ -24,7 +24,8 @@ from inspect_core.images.synthetic import panel
 from inspect_core.images.tiles import TilePlan, proposed
 from inspect_core.judge.anomaly_map import SIGMA, to_pixels
 from inspect_core.recipe import inspect
-from inspect_core.study.evaluation import evaluate, truth_masks
+from inspect_core.study.evaluation import evaluate
+from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
 from inspect_core.view import joined_errors, with_taps
 

@@ -1,6 +1,7 @@
 """`evaluate`: teach a folder and measure how well one detector, or each of several, separates good from defect."""
 
 import argparse
+from dataclasses import replace
 
 from inspect_core.cli import teaching, working
 from inspect_core.cli.console import ACCEPTED, bar, path_argument, say
@@ -8,11 +9,16 @@ from inspect_core.cli.outputs import check_figures, write_figures, write_text
 from inspect_core.guard.model import OFF
 from inspect_core.judge.limits import in_parts
 from inspect_core.package.place import check_own
-from inspect_core.study.evaluation import evaluate, in_parts_of, truth_masks
+from inspect_core.runtime.progress import stage
+from inspect_core.study.evaluation import figures, judge_photos
+from inspect_core.study.study import Study
 from inspect_core.tuning.compare import compare
 from inspect_core.tuning.comparison import ALL
 from inspect_core.tuning.report import CSV_BEGINS, HTML_BEGINS, csv_of, figures_of, html_of, table_of
-from inspect_core.tuning.teaching import feature_store
+from inspect_core.tuning.teaching import feature_store, teach
+
+TEACHING = 0.8
+"""Of the progress; judging takes the rest."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,24 +46,39 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _evaluate(options: argparse.Namespace) -> int:
-    study = teaching.taught(options, guard=OFF).study
-    masks, name = truth_masks(study.results), study.results.views[0].live
-    if options.ks and not name:
-        raise ValueError(f"{study.method} has no live parameter; leave --ks out")
+    order = teaching.order_of(options, guard=OFF)
+    shown, order = order.photos.judge, replace(order, photos=replace(order.photos, judge=()))
+    with working.study_workers(options) as workers, bar() as report:
+        found = teach(order, feature_store(), stage(report, 0.0, TEACHING), workers)
+        study = found.study
+        moves, name = _moves(study, options.ks)
+        known = {*dict(study.skipped), *study.lost}
+        judged = judge_photos(study, shown, moves, stage(report, TEACHING, 1.0))
+    teaching.say_taught(found)
+    for photo, reason in [*study.skipped, *study.lost.items()]:
+        if photo not in known:
+            say(f"Note: {photo} was not judged: {reason}")
     print(f"{name:>6} {'image AUROC':>12} {'pixel AUROC':>12} {'AUPRO':>12} {'FPR95':>12}")
-    figures = []
-    moves = [{}] if not name else [{name: value} for value in options.ks or [study.live[name]]]
-    for moved in moves:
-        live = study.live | moved
-        found = evaluate(study, study.default_limits(**live), masks, **live)
-        fractions = (found.image_auroc, found.pixel_auroc, found.aupro, found.fpr95)
-        print(f"{moved.get(name, ''):>6}", *(f"{fraction:12.4f}" for fraction in fractions))
-        figures.append({"live": live, "image_auroc": found.image_auroc, "pixel_auroc": found.pixel_auroc,
-                        "aupro": found.aupro, "fpr95": found.fpr95, "in_parts": in_parts(found.counts)})  # fmt: skip
-    say(in_parts_of(study.results, study.scores(), study.default_limits()))
+    rows = []
+    for move, own in zip(moves, judged, strict=True):
+        live = study.live | move
+        row = figures(own, study.default_limits(**live))
+        fractions = (row.image_auroc, row.pixel_auroc, row.aupro, row.fpr95)
+        print(f"{move.get(name, ''):>6}", *(f"{fraction:12.4f}" for fraction in fractions))
+        rows.append({"live": live, "image_auroc": row.image_auroc, "pixel_auroc": row.pixel_auroc,
+                     "aupro": row.aupro, "fpr95": row.fpr95, "in_parts": in_parts(row.counts)})  # fmt: skip
+    say(in_parts(row.counts))
     if options.json:
-        write_figures(options.json, figures)
+        write_figures(options.json, rows)
     return ACCEPTED
+
+
+def _moves(study: Study, values: list[int] | None) -> tuple[list[dict[str, int]], str]:
+    """The live values to measure at, and the name of the live parameter. Raises ValueError when there is none."""
+    name = study.results.views[0].live
+    if values and not name:
+        raise ValueError(f"{study.method} has no live parameter; leave --ks out")
+    return ([{name: value} for value in values or [study.live[name]]] if name else [{}]), name
 
 
 def _compare(options: argparse.Namespace) -> int:

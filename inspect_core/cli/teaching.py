@@ -134,6 +134,12 @@ def taught(options: argparse.Namespace, *, guard: str, fused_guard: bool = False
     order = order_of(options, guard=guard, fused_guard=fused_guard)
     with working.study_workers(options) as workers, bar() as report:
         found = teach(order, feature_store(), report, workers)
+    say_taught(found)
+    return found
+
+
+def say_taught(found: Taught) -> None:
+    """What was used and chosen, and why."""
     backbone = found.study.preparation.backbone
     say(f"Used {backbone.name} with {backbone.engine}.")
     if found.choice is not None:
@@ -142,7 +148,6 @@ def taught(options: argparse.Namespace, *, guard: str, fused_guard: bool = False
         say(found.suggestion.basis)
     for note in found.notes:
         say(f"Note: {note}")
-    return found
 
 
 def detector_argument(text: str) -> str:

@@ -40,7 +40,7 @@ def aupro(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> float:
     scores = np.concatenate([pixels for _, pixels in regions])
     above = 1 - np.searchsorted(normal, scores, side="right") / normal.size
     at_least = 1 - np.searchsorted(normal, scores, side="left") / normal.size
-    return _partial_area(above, at_least, weights, max_fpr)
+    return partial_area(above, at_least, weights, max_fpr)
 
 
 def pro_curve(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> tuple[np.ndarray, np.ndarray]:
@@ -81,7 +81,7 @@ def aupro_averaged_per_image(maps: ArrayLike, masks: ArrayLike, *, max_fpr: floa
     scores = np.concatenate([pixels for _, pixels in regions])
     above = 1 - below[np.searchsorted(normal, scores, side="right")] / below[-1]
     at_least = 1 - below[np.searchsorted(normal, scores, side="left")] / below[-1]
-    return _partial_area(above, at_least, weights, max_fpr)
+    return partial_area(above, at_least, weights, max_fpr)
 
 
 def _checked(maps: ArrayLike, masks: ArrayLike, max_fpr: float) -> tuple[np.ndarray, np.ndarray]:
@@ -105,7 +105,7 @@ def _region_pixels(maps: np.ndarray, masks: np.ndarray) -> list[tuple[int, np.nd
     return found
 
 
-def _partial_area(above: np.ndarray, at_least: np.ndarray, weights: np.ndarray, max_fpr: float) -> float:
+def partial_area(above: np.ndarray, at_least: np.ndarray, weights: np.ndarray, max_fpr: float) -> float:
     """Area up to max_fpr under a sum of ramps that rise by `weights` from FPR = above to FPR = at_least, per max_fpr.
 
     A ramp of no width is a step; one that max_fpr cuts counts only up to there.

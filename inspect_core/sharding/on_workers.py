@@ -1,4 +1,4 @@
-"""What a study has workers do: learn from photos, score photos, describe them for the product check."""
+"""What a study has workers do: learn from photos, score or judge photos, describe them for the product check."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,12 +21,15 @@ from inspect_core.sharding.photos import facts_of, placement_of, sample_of
 from inspect_core.sharding.run import in_order, kept_results
 from inspect_core.sharding.tasks import stamp
 from inspect_core.study.gathering import BLOCK, SHARD, Fit, Gathered, Merged
+from inspect_core.study.judged import AT_ONCE, Judged, Live
 from inspect_core.study.photo_features import Unusable
 from inspect_core.study.workers import Looked
 from inspect_core.view import View
 
 MOST_SHARDS = 64
 """Of a fit whose shards go out one by one; of more, whole blocks do."""
+KEEPING = 8
+"""Blocks between two times that what is merged of them is kept: as large as one of them, it costs as much to write."""
 SHOWN = 16
 """Photos scored or described by one task."""
 RESTING = 1 << 30
@@ -66,7 +69,7 @@ class OnWorkers:
     ) -> Iterator[tuple[list[Looked], Unusable]]:  # fmt: skip
         """As `Workers.score`: equal to the bit to `View.sweep`. Finished shards are kept until all are done."""
         shared = (*self._shared(preparation), plan.pack_views(views, stops))
-        work = _Work("evaluate", shared, samples, SHOWN, {"keep": True})
+        work = _Work("score", shared, samples, SHOWN, {"keep": True})
         ends = np.cumsum([len(own) for own in stops])[:-1]
         for number, content in self._in_order(work, 0, "scoring", progress, cancelled):
             facts, arrays = unpack(content)
@@ -76,6 +79,19 @@ class OnWorkers:
                 for (name, digest, own), errors in zip(facts["photos"], arrays.get("errors", ()), strict=True)
             ]
             yield looked, _unusable(facts)
+        work.kept.remove()
+
+    def judge(
+        self, preparation: Preparation, views: Sequence[View], moves: Sequence[Live], samples: Sequence[Sample], *,
+        keep: bool, progress: Report | None, cancelled: Cancel | None,
+    ) -> Iterator[tuple[list[Judged], Unusable]]:  # fmt: skip
+        """As `Workers.judge`: equal to the bit to `judged.judge`. Finished shards are kept until all are done."""
+        fitted = plan.pack_views(views, [view.stops for view in views])
+        shared = (*self._shared(preparation), fitted, plan.pack_moves(views, moves))
+        work = _Work("evaluate", shared, samples, AT_ONCE, {"keep": keep})
+        for _, content in self._in_order(work, 0, "judging", progress, cancelled):
+            judged, facts = plan.unpack_judged(content)
+            yield judged, _unusable(facts)
         work.kept.remove()
 
     def describe(
@@ -163,7 +179,7 @@ def merged_states(
     """The statistics of all shards, or of whole blocks, merged in their order; what was kept of them is removed.
 
     results_from(first): (number, states) in their order, from the first that is not merged yet. What is merged of
-    blocks is kept, so that work that goes on needs none of them again.
+    blocks is kept now and then, so that work that goes on needs none of those again.
     """
     merged, unusable, following = Merged(fit), Unusable([], []), 0
     if whole and (before := kept.get(MERGED)) is not None:
@@ -175,9 +191,11 @@ def merged_states(
         (merged.add_block if whole else merged.add_shard)(gathered)
         for own, more in zip(unusable, _unusable(facts), strict=True):
             own.extend(more)
-        if whole:
+        if whole and (number + 1) % KEEPING == 0:
             kept.put(MERGED, plan.pack_states(merged.total(), unusable, following=number + 1))
-            kept.drop(number)
+            for done in range(following, number + 1):
+                kept.drop(done)
+            following = number + 1
     kept.remove()
     return merged.total(), unusable
 

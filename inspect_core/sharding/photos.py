@@ -29,6 +29,7 @@ def facts_of(samples: Sequence[Sample]) -> list[dict[str, Any]]:
             "name": sample.name,
             "kind": sample.kind,
             "size": sample.size,
+            "mask": sample.mask and os.path.abspath(sample.mask),
             "depth": None if sample.depth is None else asdict(sample.depth),
             "stamp": stamp,
         })  # fmt: skip
@@ -38,7 +39,8 @@ def facts_of(samples: Sequence[Sample]) -> list[dict[str, Any]]:
 def sample_of(facts: dict[str, Any]) -> Sample:
     """A photo as `facts_of` told of it."""
     depth = facts["depth"] and Depth(**facts["depth"])
-    return Sample(Path(facts["path"]), facts["name"], facts["kind"], tuple(facts["size"]), depth=depth)
+    mask = facts["mask"] and Path(facts["mask"])
+    return Sample(Path(facts["path"]), facts["name"], facts["kind"], tuple(facts["size"]), mask, depth=depth)
 
 
 def placement_facts(placement: Placement) -> dict[str, Any]:

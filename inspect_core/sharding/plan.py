@@ -16,11 +16,14 @@ from inspect_core.features.extraction import Look, Preparation
 from inspect_core.features.weights import needed_weights
 from inspect_core.images.alignment import Alignment
 from inspect_core.images.tiles import TilePlan
+from inspect_core.judge.local_scale import LocalScale
+from inspect_core.judge.overlap_counts import OverlapCounts
 from inspect_core.methods.method import Patches
 from inspect_core.methods.table import METHODS
 from inspect_core.sharding.container import pack, unpack
 from inspect_core.sharding.tasks import Refused
 from inspect_core.study.gathering import Fit, Gathered
+from inspect_core.study.judged import Judged, Live
 from inspect_core.study.photo_features import Unusable
 from inspect_core.view import View
 
@@ -126,6 +129,46 @@ def unpack_views(content: bytes, preparation: Preparation) -> tuple[tuple[View, 
         detector = METHODS[own["method"]].from_arrays(tensors, own["params"])
         found.append((View(own["method"], detector, look), tuple(own["stops"])))
     return tuple(found)
+
+
+def pack_moves(views: Sequence[View], moves: Sequence[Live]) -> bytes:
+    """Live values, and the local scales of each view at its own."""
+    facts, arrays = [], {}
+    for i, view in enumerate(views):
+        for value, scale in view.scales.items():
+            facts.append({"view": i, "value": value, "params": scale.params()})
+            arrays |= {f"{i}.{value}.{name}": own for name, own in scale.arrays().items()}
+    return pack({"moves": [dict(move) for move in moves], "scales": facts}, arrays)
+
+
+def unpack_moves(content: bytes, views: Sequence[View]) -> tuple[list[View], list[Live]]:
+    """(the views with their scales, live values) as `pack_moves` was given them."""
+    facts, arrays = unpack(content)
+    scales: list[dict[int, LocalScale]] = [{} for _ in views]
+    for own in facts["scales"]:
+        prefix = f"{own['view']}.{own['value']}."
+        centre, gain = (arrays[prefix + name] for name in ("centre", "gain"))
+        scales[own["view"]][own["value"]] = LocalScale(centre, gain, **own["params"])
+    return [replace(view, scales=own) for view, own in zip(views, scales, strict=True)], facts["moves"]
+
+
+def pack_judged(judged: Sequence[Judged], unusable: Unusable) -> bytes:
+    """What some photos came to at each of the moves; unusable: those that are not in it."""
+    arrays = {}
+    for i, own in enumerate(judged):
+        found = {"scores": own.scores, "defect": own.defect} | own.counts.arrays()
+        arrays |= {f"{i}.{name}": values for name, values in found.items()}
+    return pack(unusable._asdict() | {"moves": len(judged)}, arrays)
+
+
+def unpack_judged(content: bytes) -> tuple[list[Judged], dict[str, Any]]:
+    """(judged, facts) as `pack_judged` was given them."""
+    facts, arrays = unpack(content)
+    each = [
+        {name.removeprefix(f"{i}."): own for name, own in arrays.items() if name.startswith(f"{i}.")}
+        for i in range(facts["moves"])
+    ]
+    return [Judged(own["scores"], own["defect"], OverlapCounts.from_arrays(own)) for own in each], facts
 
 
 def pack_states(gathered: Gathered, unusable: Unusable, **facts: int) -> bytes:

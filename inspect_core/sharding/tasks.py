@@ -11,6 +11,7 @@ from inspect_core.runtime.versions import library_versions
 
 TASKS = {
     "fit": "inspect_core.sharding.teaching_shards:fit_shard",
+    "score": "inspect_core.sharding.teaching_shards:score_shard",
     "evaluate": "inspect_core.sharding.teaching_shards:evaluate_shard",
     "describe": "inspect_core.sharding.teaching_shards:describe_shard",
     "inspect": "inspect_core.sharding.inspection_shards:inspect_shard",

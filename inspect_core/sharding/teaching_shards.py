@@ -2,6 +2,8 @@
 cannot read.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from inspect_core.features.extraction import Preparation
@@ -15,6 +17,7 @@ from inspect_core.sharding import plan
 from inspect_core.sharding.container import pack, unpack
 from inspect_core.sharding.photos import placement_facts, sample_of
 from inspect_core.study.gathering import SHARD, Merged
+from inspect_core.study.judged import judge
 from inspect_core.study.photo_features import PhotoFeatures, Unusable
 
 
@@ -41,7 +44,7 @@ def fit_shard(payload: bytes, preparation: bytes, weights: bytes, fit: bytes) ->
     return plan.pack_states(gathered, features.unusable)
 
 
-def evaluate_shard(payload: bytes, preparation: bytes, weights: bytes, views: bytes) -> bytes:
+def score_shard(payload: bytes, preparation: bytes, weights: bytes, views: bytes) -> bytes:
     """The grid errors of some photos under fitted detectors.
 
     payload: {"photos": facts of each, "keep": whether their features are stored}. Back come {"photos": [(name, digest
@@ -58,6 +61,19 @@ def evaluate_shard(payload: bytes, preparation: bytes, weights: bytes, views: by
             photos.append((sample.name, digest, placement_facts(placement)))
     arrays = {"errors": np.stack(errors)} if errors else {}
     return pack({"photos": photos} | features.unusable._asdict(), arrays)
+
+
+def evaluate_shard(payload: bytes, preparation: bytes, weights: bytes, views: bytes, moves: bytes) -> bytes:
+    """Scores and overlap counts of some photos at each of several moves of the live parameters.
+
+    payload: {"photos": facts of each, "keep": whether their features are stored}. Back come `Unusable` and what
+    `plan.pack_judged` packs.
+    """
+    (facts, _), prepared = unpack(payload), plan.unpack_preparation(preparation, weights)
+    chosen, samples = plan.unpack_views(views, prepared), [sample_of(photo) for photo in facts["photos"]]
+    features = _features(prepared, samples, keep=facts["keep"])
+    asked, lives = plan.unpack_moves(moves, [replace(view, only=stops) for view, stops in chosen])
+    return plan.pack_judged(judge(features, asked, lives, samples), features.unusable)
 
 
 def describe_shard(payload: bytes, preparation: bytes, weights: bytes) -> bytes:

@@ -2,14 +2,15 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from inspect_core.images.read import ImageError
+from inspect_core.images.folders import Sample
 from inspect_core.judge.limits import Counts, count_parts, in_parts, least_promise, overkill_at
-from inspect_core.judge.masks import mask_at
-from inspect_core.judge.metrics import aupro, auroc, fpr_at_tpr
+from inspect_core.judge.metrics import auroc, fpr_at_tpr
+from inspect_core.runtime.progress import Cancel, Report
+from inspect_core.study.judged import Judged, Live
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.verdict import Limits
@@ -34,22 +35,29 @@ class Evaluation:
     counts: Counts
 
 
-def truth_masks(scored: ScoredPhotos, which: Sequence[int] | None = None) -> list[np.ndarray | None]:
-    """For every photo, or those at the given positions, its true mask at the input size: all False for a good part,
-    None where it is unknown.
+def judge_photos(
+    study: Study,
+    samples: Sequence[Sample],
+    moves: Sequence[Live],
+    progress: Report | None = None,
+    cancelled: Cancel | None = None,
+) -> list[Judged]:
+    """What a fitted study makes of any number of other photos, at each of several live values.
+
+    They are counted and forgotten some at a time, and are not on the bench; damaged ones are left out. Raises
+    ValueError for a value outside the fit, Cancelled when `cancelled` returns True.
     """
-    size, photos = scored.size, scored.photos if which is None else [scored.photos[i] for i in which]
-    masks: list[np.ndarray | None] = []
-    for photo in photos:
-        if photo.kind == "good":
-            masks.append(np.zeros(size, bool))
-            continue
-        try:
-            known = photo.true_mask()
-        except ImageError:
-            known = None
-        masks.append(mask_at(known, size) if known is not None else None)
-    return masks
+    lives = [study.live | dict(move) for move in moves]
+    views = [replace(view, only=tuple(sorted({view.value(own) for own in lives}))) for view in study.results.views]
+    for own in lives:
+        scored = study.at(own)
+        for i, view in enumerate(views):
+            views[i] = replace(view, scales={**view.scales, **scored.scales(i, [view.value(own)])})
+    keep = study.store.would_fit(study.preparation.bytes_per_photo * len(samples))
+    found = [Judged.merged([]) for _ in lives]
+    for some in study.passes.judge(views, lives, samples, keep=keep, progress=progress, cancelled=cancelled):
+        found = [Judged.merged(own) for own in zip(found, some, strict=True)]
+    return found
 
 
 def evaluate(study: Study, limits: Limits, masks: list[np.ndarray | None], **live: int) -> Evaluation:
@@ -62,21 +70,18 @@ def evaluate(study: Study, limits: Limits, masks: list[np.ndarray | None], **liv
 
 def evaluate_photos(scored: ScoredPhotos, limits: Limits, masks: list[np.ndarray | None], **live: int) -> Evaluation:
     """As `evaluate`, at a value that is kept."""
-    chosen = scored.of_subset("judge")
-    scores = scored.scores(**live)[chosen]
-    defect = scored.good_and_defect()[1][chosen]
-    known = [i for i in np.flatnonzero(chosen).tolist() if masks[i] is not None]
+    return figures(Judged.of(scored, live, np.flatnonzero(scored.of_subset("judge")).tolist(), masks), limits)
+
+
+def figures(judged: Judged, limits: Limits) -> Evaluation:
+    """Figures of judged photos under limits."""
+    scores, defect, counts = judged.scores, judged.defect, judged.counts
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        pixel_auroc, overlap = float("nan"), float("nan")
-        if known:
-            maps = scored.maps(known, **live)
-            true = np.stack([masks[i] for i in known])
-            pixel_auroc, overlap = auroc(maps.ravel(), true.ravel()), aupro(maps, true)
         return Evaluation(
             image_auroc=auroc(scores, defect),
-            pixel_auroc=pixel_auroc,
-            aupro=overlap,
+            pixel_auroc=counts.pixel_auroc,
+            aupro=counts.aupro(),
             fpr95=fpr_at_tpr(scores, defect),
             counts=count_parts(scores[~defect], scores[defect], review=limits.review, reject=limits.reject),
         )

@@ -1,13 +1,15 @@
 """Going through the photos of a study, in this process or by workers, with results that are equal to the bit."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from inspect_core.images.folders import Sample
+from inspect_core.line.overlap import ranges
 from inspect_core.runtime.progress import Cancel, Report, tell
 from inspect_core.study.gathering import Fit, Gathered, gather
+from inspect_core.study.judged import AT_ONCE, Judged, Live, judge
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.workers import Workers
 from inspect_core.view import View
@@ -64,3 +66,24 @@ class Passes:
             for sample, digest, placement, errors in looked:
                 self.features.found[sample.name] = digest, placement
                 yield sample, errors
+
+    def judge(
+        self, views: Sequence[View], moves: Sequence[Live], samples: Sequence[Sample], *, keep: bool,
+        progress: Report | None, cancelled: Cancel | None,
+    ) -> Iterator[list[Judged]]:  # fmt: skip
+        """The photos, some at a time, at each of the moves, as `judged.judge`; raises as `gather`.
+
+        keep: whether their features are stored.
+        """
+        if self.workers is None:
+            names = frozenset(sample.name for sample in samples)
+            features = replace(self.features, streamed=frozenset() if keep else names)
+            for some in ranges(len(samples), AT_ONCE):
+                yield judge(features, views, moves, [samples[i] for i in some])
+                tell(progress, cancelled, some.stop / len(samples), f"judging photo {some.stop} of {len(samples)}")
+            return
+        for judged, unusable in self.workers.judge(
+            self.features.preparation, views, moves, samples, keep=keep, progress=progress, cancelled=cancelled
+        ):
+            self.features.leave_out(unusable)
+            yield judged

@@ -86,8 +86,8 @@ class Study:
         self._keep_all = store.would_fit(self.preparation.bytes_per_photo * (len(self.split.fit) + shown))
         streamed = frozenset() if self._keep_all else frozenset(sample.name for sample in self.split.fit)
         self._features = PhotoFeatures(self.preparation, store, streamed)
-        self._passes = Passes(self._features, workers, self._keep_all, costs.memory)
-        self._fitting = Fitting(self.methods, self.parameters, seed, self._passes)
+        self.passes = Passes(self._features, workers, self._keep_all, costs.memory)
+        self._fitting = Fitting(self.methods, self.parameters, seed, self.passes)
 
     def extract(self, progress: Report | None = None, cancelled: Cancel | None = None) -> "Study":
         """Run the network once over every photo whose features are to be kept; photos already stored cost no run.
@@ -96,7 +96,7 @@ class Study:
         when they first go through the photos.
         progress(share, step) is called after each photo. Raises Cancelled when `cancelled` returns True.
         """
-        if self._passes.workers is not None:
+        if self.passes.workers is not None:
             return self
         to_do = [*self.split.calibrate, *self.split.choose, *self.split.judge]
         to_do += self.split.fit if self._keep_all else ()
@@ -146,7 +146,7 @@ class Study:
         for left_out, some in groupby((s for _, s in shown), lambda sample: self._left_out.get(sample.name, ())):
             samples = list(some)
             step = stage(progress, done / len(shown), (done + len(samples)) / len(shown))
-            for sample, errors in self._passes.score(scored.seen_by(left_out), samples, step, cancelled):
+            for sample, errors in self.passes.score(scored.seen_by(left_out), samples, step, cancelled):
                 yield self._photo(sample, parts[sample.name]), errors
             done += len(samples)
 
@@ -164,7 +164,7 @@ class Study:
         other = Study(
             self.split, now.backbone, self.store, method=self.method, parameters=self.given | dict(parameters),
             grid=now.grid, taps=[look.taps for look in now.looks], nearest=now.nearest, area=self.area,
-            alignment=now.alignment, tiles=now.tiles, seed=self.seed, workers=self._passes.workers,
+            alignment=now.alignment, tiles=now.tiles, seed=self.seed, workers=self.passes.workers,
         )  # fmt: skip
         if other.preparation.keys != now.keys:
             raise ValueError(f"parameters {dict(parameters)} need other features; make a new study of the photos")

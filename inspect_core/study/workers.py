@@ -10,6 +10,7 @@ from inspect_core.images.folders import Sample
 from inspect_core.images.placement import Placement
 from inspect_core.runtime.progress import Cancel, Report
 from inspect_core.study.gathering import Fit, Gathered
+from inspect_core.study.judged import Judged, Live
 from inspect_core.study.photo_features import Unusable
 from inspect_core.view import View
 
@@ -38,6 +39,13 @@ class Workers(Protocol):
         samples: Sequence[Sample], *, progress: Report | None, cancelled: Cancel | None,
     ) -> Iterator[tuple[list[Looked], Unusable]]:  # fmt: skip
         """The photos in their order, some at a time, under fitted detectors at these stops of their live parameters."""
+        ...
+
+    def judge(
+        self, preparation: Preparation, views: Sequence[View], moves: Sequence[Live], samples: Sequence[Sample], *,
+        keep: bool, progress: Report | None, cancelled: Cancel | None,
+    ) -> Iterator[tuple[list[Judged], Unusable]]:  # fmt: skip
+        """The photos, some at a time, at each of the moves, as `judged.judge`; keep: whether features are stored."""
         ...
 
     def describe(

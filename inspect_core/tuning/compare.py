@@ -15,7 +15,8 @@ from inspect_core.judge.metrics import aupro, auroc, pro_curve
 from inspect_core.methods.table import methods_in, methods_of, title_of
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
-from inspect_core.study.evaluation import evaluate_photos, truth_masks
+from inspect_core.study.evaluation import evaluate_photos
+from inspect_core.study.judged import truth_masks
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study

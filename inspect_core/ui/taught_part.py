@@ -19,7 +19,7 @@ from inspect_core.images.placement import Placement
 from inspect_core.images.read import read
 from inspect_core.recipe import Recipe
 from inspect_core.similar.known_cases import KnownCases
-from inspect_core.study.evaluation import truth_masks
+from inspect_core.study.judged import truth_masks
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study

@@ -9,7 +9,7 @@ import pytest
 from inspect_core.images.read import read
 from inspect_core.judge.anomaly_map import area_above, image_score
 from inspect_core.recipe import inspect
-from inspect_core.study.evaluation import truth_masks
+from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
 from inspect_core.ui import shelf, taught_part
 from inspect_core.ui.bench import bench

@@ -6,6 +6,7 @@ import signal
 import threading
 from dataclasses import asdict
 
+import numpy as np
 import pytest
 
 from inspect_core.line.batch import Outputs, photos_of, run
@@ -22,7 +23,8 @@ from inspect_core.sharding.on_workers import OnWorkers
 from inspect_core.sharding.processes import Processes
 from inspect_core.sharding.run import ShardsFailed, kept_results
 from inspect_core.sharding.tasks import Refused
-from inspect_core.study import gathering
+from inspect_core.study import gathering, passes
+from inspect_core.study.evaluation import judge_photos
 from inspect_core.tuning.guard_training import train_guard
 from tests.sharding.conftest import bits, wait_until
 
@@ -61,6 +63,30 @@ def test_processes_give_the_bits_of_the_plain_path(study_of, pool, plain, small_
     assert not list(kept.folder().iterdir())
 
 
+def test_judged_photos_come_back_as_scores_and_counts_equal_to_the_bit(study_of, pool, plain, monkeypatch):
+    for module in (on_workers, passes):
+        monkeypatch.setattr(module, "AT_ONCE", 2)
+    moves = [{"k": 2}, {}, {"k": 6, "m": 3}]
+    found = [
+        judge_photos(study, study.split.judge, moves)
+        for study in (plain, _as_fitted(study_of(OnWorkers(pool)), plain), _as_fitted(study_of(None), plain))
+    ]
+    for own, theirs, again in zip(*found, strict=True):
+        for other in (theirs, again):
+            assert np.array_equal(own.scores, other.scores)
+            assert own.counts.arrays().keys() == other.counts.arrays().keys()
+            for name, values in own.counts.arrays().items():
+                assert np.array_equal(values, other.counts.arrays()[name]), name
+    assert len({own.scores.tobytes() for own in found[0]}) == len(moves)
+    assert not list(kept.folder().iterdir())
+
+
+def _as_fitted(study, fitted):
+    """An unfitted study of the same photos with what the other one learned."""
+    study.scored = fitted.scored
+    return study
+
+
 def test_a_killed_worker_changes_no_bit(study_of, pool, plain, small_shards):
     killed = []
 
@@ -95,7 +121,10 @@ def test_the_product_check_and_the_verdicts_are_those_of_one_process(plain, pool
     assert found["plain"][0][-1]["verdict"] == "not judged"
 
 
-def test_blocks_go_out_whole_when_there_are_many_shards(study_of, monkeypatch):
+@pytest.mark.parametrize("keeping", [1, 2, 8])
+def test_blocks_go_out_whole_when_there_are_many_shards(study_of, monkeypatch, keeping):
+    """What is merged is kept every so many blocks; stopped after two, all are there, merged or not."""
+    monkeypatch.setattr(on_workers, "KEEPING", keeping)
     for module in (gathering, on_workers, teaching_shards):
         monkeypatch.setattr(module, "SHARD", 2)
     monkeypatch.setattr(on_workers, "BLOCK", 2)

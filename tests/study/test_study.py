@@ -13,10 +13,12 @@ from inspect_core.images.splitting import crossed
 from inspect_core.judge.anomaly_map import image_score, to_pixels
 from inspect_core.judge.limits import limits_from_good
 from inspect_core.judge.local_scale import GoodMaps, joined
+from inspect_core.judge.metrics import aupro, auroc
 from inspect_core.recipe import inspect
 from inspect_core.records.recipe_file import load, save
 from inspect_core.runtime.progress import Cancelled
-from inspect_core.study.evaluation import evaluate, in_parts_of, truth_masks
+from inspect_core.study.evaluation import evaluate, figures, in_parts_of, judge_photos
+from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
 from inspect_core.verdict import Limits
 
@@ -80,6 +82,19 @@ def test_defects_stand_out_where_they_are(study):
     assert figures.image_auroc > 0.8
     assert figures.pixel_auroc > 0.9
     assert figures.counts.defects_total == 3
+
+
+@pytest.mark.parametrize("k", [24, 7])
+def test_photos_judged_beside_the_bench_come_to_what_the_bench_shows(study, k):
+    (judged,) = judge_photos(study, study.split.judge, [{"k": k}])
+    on_bench = study.scored.of_subset("judge")
+    assert np.array_equal(judged.scores, study.scores(k=k)[on_bench])
+    own = evaluate(study, study.default_limits(k=k), truth_masks(study.scored), k=k)
+    assert figures(judged, study.default_limits(k=k)) == own
+    maps, masks = study.at({"k": k}).maps(np.flatnonzero(on_bench), k=k), truth_masks(study.scored)
+    true = np.stack([mask for mask, here in zip(masks, on_bench, strict=True) if here])
+    assert own.pixel_auroc == pytest.approx(auroc(maps.ravel(), true.ravel()), abs=1e-4)
+    assert own.aupro == pytest.approx(aupro(maps, true), abs=1e-4)
 
 
 def test_fitting_again_gives_the_same_model_to_the_bit(study, product, backbone, store, network_calls):

@@ -65,7 +65,8 @@ def test_the_same_photos_and_seed_give_the_same_suggestion(make):
 @pytest.mark.parametrize("method", ["corp", "cop", "kernel_pca", "pca"])
 def test_the_suggested_setting_finds_true_defects_better_than_a_degenerate_one(make, method):
     """Held against the truth that it never saw: the share of pixels ranked rightly on photos with masks."""
-    from inspect_core.study.evaluation import evaluate, truth_masks
+    from inspect_core.study.evaluation import evaluate
+    from inspect_core.study.judged import truth_masks
 
     study, suggestion = fit_as_suggested(make(method), fixed=QUICK.get(method, {}))
     masks = truth_masks(study.scored)

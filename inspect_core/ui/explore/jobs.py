@@ -18,7 +18,7 @@ from inspect_core.explore.tsne import arrange
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.read import ImageError, read
 from inspect_core.runtime.jobs import Job, device_lock
-from inspect_core.study.evaluation import truth_masks
+from inspect_core.study.judged import truth_masks
 from inspect_core.tuning import sensitivity
 from inspect_core.tuning.patch_sample import PatchSample, explained
 from inspect_core.tuning.sensitivity import Reading

@@ -1,0 +1,91 @@
+"""What a fitted detector makes of photos whose truth is known: a score of each, and counts of their pixels."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from inspect_core.images.read import ImageError
+from inspect_core.images.samples import Sample
+from inspect_core.judge.masks import mask_at
+from inspect_core.judge.overlap_counts import OverlapCounts
+from inspect_core.study.photo_features import PhotoFeatures
+from inspect_core.study.scored_photo import ScoredPhoto
+from inspect_core.study.scored_photos import ScoredPhotos
+from inspect_core.view import View
+
+AT_ONCE = 16
+"""Photos whose maps are made, counted and forgotten."""
+Live = Mapping[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """scores: (n,) float32 image scores; defect: (n,) bool; counts: of the photos whose true mask is known."""
+
+    scores: np.ndarray
+    defect: np.ndarray
+    counts: OverlapCounts
+
+    @classmethod
+    def of(cls, scored: ScoredPhotos, live: Live, which: Sequence[int], masks: Sequence[np.ndarray | None]) -> Self:
+        """Of the photos at these positions, at live values that are kept; masks: of all, as `truth_masks`."""
+        known = [(i, mask) for i in which if (mask := masks[i]) is not None]
+        counts = []
+        for first in range(0, len(known), AT_ONCE):
+            some = known[first : first + AT_ONCE]
+            maps = scored.maps([i for i, _ in some], **live)
+            counts.append(OverlapCounts.merged(
+                OverlapCounts.of(own, mask) for own, (_, mask) in zip(maps, some, strict=True)
+            ))  # fmt: skip
+        defect = scored.good_and_defect()[1]
+        return cls(scored.scores(**live)[list(which)], defect[list(which)], OverlapCounts.merged(counts))
+
+    @classmethod
+    def merged(cls, parts: Sequence[Self]) -> Self:
+        """Of the photos of all parts, in their order."""
+        return cls(
+            np.concatenate([np.zeros(0, np.float32), *(part.scores for part in parts)]),
+            np.concatenate([np.zeros(0, bool), *(part.defect for part in parts)]),
+            OverlapCounts.merged(part.counts for part in parts),
+        )
+
+
+def truth_masks(scored: ScoredPhotos, which: Sequence[int] | None = None) -> list[np.ndarray | None]:
+    """For every photo, or those at the given positions, its true mask at the input size: all False for a good part,
+    None where it is unknown.
+    """
+    size, photos = scored.size, scored.photos if which is None else [scored.photos[i] for i in which]
+    masks: list[np.ndarray | None] = []
+    for photo in photos:
+        if photo.kind == "good":
+            masks.append(np.zeros(size, bool))
+            continue
+        try:
+            known = photo.true_mask()
+        except ImageError:
+            known = None
+        masks.append(mask_at(known, size) if known is not None else None)
+    return masks
+
+
+def judge(
+    features: PhotoFeatures, views: Sequence[View], moves: Sequence[Live], samples: Sequence[Sample]
+) -> list[Judged]:
+    """Some photos at each of several moves of the live parameters; those that cannot be used are left out.
+
+    views: asked for the values of the moves only, with the local scales that were learned for them.
+    """
+    preparation = features.preparation
+    scored = ScoredPhotos(views, preparation.grid, preparation.map_size)
+    for sample in samples:
+        if (patches := features.of(sample)) is not None:
+            digest, placement = features.found[sample.name]
+            photo = ScoredPhoto(
+                sample.name, digest, placement.size, sample.kind, "judge", sample.path, sample.mask,
+                depth=sample.depth, placement=placement,
+            )  # fmt: skip
+            scored = scored.with_photo(photo, patches)
+    masks = truth_masks(scored)
+    return [Judged.of(scored, live, range(len(masks)), masks) for live in moves]
