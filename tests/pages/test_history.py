@@ -84,7 +84,7 @@ def test_the_shift_at_a_glance(open_app, no_first_start, filled):
     assert figures(app) == {
         "Parts inspected": "10", "Accepted": "6", "To review": "1", "Rejected": "2", "Not judged": "1",
     }  # fmt: skip
-    assert "A notch higher would have accepted 1 more of these parts, a notch lower 0 fewer." in words(app)
+    assert "A limit one step higher would have accepted 1 more of these parts, one step lower 0 fewer." in words(app)
     app.selectbox(key="history_period").set_value("Last 7 days").run()
     assert figures(app)["Parts inspected"] == "11"
     app.multiselect(key="history_type").set_value(["dent"]).run()

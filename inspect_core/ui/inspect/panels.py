@@ -187,7 +187,7 @@ def each_view(taught: TaughtPart, position: int, live: Mapping[str, int], pixels
             return
         good = np.flatnonzero(taught.scored.setters())
         st.caption(
-            "The detector adds these maps. Colours run from a typical place to the highest "
+            "The detector adds up these maps. Colours run from a typical place to the highest "
             + ("score of a good part." if good.size else "of this photo.")
         )
         for column, (i, view) in zip(st.columns(len(views)), enumerate(views), strict=True):

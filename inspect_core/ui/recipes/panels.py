@@ -173,7 +173,7 @@ def checked(path: Path) -> Recipe:
     if not path.name.isprintable():
         raise RecipeError(f"{path.name}: its name holds characters that cannot be shown; rename it")
     if not (path.is_file() or path.is_dir()):
-        raise RecipeError(f"{path.name}: it is a pipe, a device or a link that leads nowhere, no recipe; delete it")
+        raise RecipeError(f"{path.name}: it is not a recipe but a pipe, a device or a broken link; delete it")
     return _load(str(path), _written(path))
 
 
