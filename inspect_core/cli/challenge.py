@@ -12,13 +12,13 @@ from inspect_core.line.challenge import challenge, facts, name_parts, photos_by_
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inspectors.add_options(parser)
-    parser.add_argument("folder", type=path_argument, help="photos of the parts, taken now, each named as its part")
+    parser.add_argument("folder", type=path_argument, help="photos of the parts, taken now, each named after its part")
     parser.add_argument(
         "--name", type=path_argument, metavar="RECIPE",
         help="name the parts instead: those in good/ are good, all others defective; the recipe with them is written "
         "there",
     )  # fmt: skip
-    parser.add_argument("--override", metavar="REASON", help="let it watch in spite of a missed challenge")
+    parser.add_argument("--override", metavar="REASON", help="allow it to watch despite a failed challenge")
 
 
 def run(options: argparse.Namespace) -> int:
