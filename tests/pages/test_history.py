@@ -98,7 +98,7 @@ def test_several_products_are_one_chart(open_app, no_first_start, filled):
     app.selectbox(key="history_product").set_value("All products").run()
     assert not app.exception
     assert figures(app)["Parts inspected"] == "11"
-    assert "multiple of its limit" in words(app)
+    assert "multiple of its reject limit" in words(app)
 
 
 def test_filters_that_leave_nothing_say_when_there_was_something(open_app, no_first_start, filled):
