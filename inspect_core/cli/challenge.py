@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
         if options.override is not None and not all(answer.passed for answer in answers):
             challenges.override(log, reason=options.override, **own)
     for answer in answers:
-        say(f"{'passed' if answer.passed else 'MISSED'}  {answer.part.name}: {answer.words}")
+        say(f"{'passed' if answer.passed else 'FAILED'}  {answer.part.name}: {answer.words}")
     passed = sum(answer.passed for answer in answers)
     say(f"{passed} of {len(answers)} challenge parts passed; recipe {inspector.product} {inspector.digest[:12]}.")
     return ACCEPTED if passed == len(answers) else NOT_ACCEPTED

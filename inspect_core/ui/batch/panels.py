@@ -72,7 +72,7 @@ def under_way() -> None:
         row.button(
             "Cancel and discard", icon=":material/delete:", key=f"batch_cancel-{job.id}", disabled=job.cancelling,
             on_click=jobs.cancel, args=(job.id, batch.id),
-            help="Stops and deletes the table and pictures. The audit log keeps what was judged.",
+            help="Stops and deletes the table and pictures. The audit log keeps the verdicts.",
         )  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def unfinished(batch: Run) -> None:
 def discard(batch: Run, place) -> None:
     """A button that deletes a batch, after a question."""
     with place.popover("Delete", icon=":material/delete:"):
-        st.markdown("Delete the table, report and pictures of this batch? The audit log keeps what was judged.")
+        st.markdown("Delete the table, report and pictures of this batch? The audit log keeps the verdicts.")
         if st.button("Yes, delete it", key=f"batch_delete-{batch.id}"):
             try:
                 runs.remove(batch)

@@ -188,7 +188,7 @@ def each_view(taught: TaughtPart, position: int, live: Mapping[str, int], pixels
         good = np.flatnonzero(taught.scored.setters())
         st.caption(
             "The detector adds up these maps. Colours run from a typical place to the highest "
-            + ("score of a good part." if good.size else "of this photo.")
+            + ("score of a good part." if good.size else "score of this photo.")
         )
         for column, (i, view) in zip(st.columns(len(views)), enumerate(views), strict=True):
             limit = float(taught.scored.maps(good if good.size else [position], view=i, **live).max())

@@ -79,7 +79,7 @@ def add_from_file() -> None:
                 recipe_file.load(temporary)
                 if os.path.lexists(target):
                     raise RecipeError(
-                        f"{target.name}: a recipe of that name exists already; rename the file or delete that recipe"
+                        f"{target.name}: a recipe with this name already exists; rename the file or delete that recipe"
                     )
                 temporary.replace(target)
         except (RecipeError, OSError) as error:
@@ -134,7 +134,7 @@ def _delete(path: Path, digest: str | None = None, *, in_force: bool = False) ->
     with st.popover(
         "Delete", icon=":material/delete:", disabled=in_force, help="Retire it first." if in_force else None
     ):
-        st.markdown(f"Delete **{shell.plain(path.name)}** permanently? Verdicts made with it stay as they are.")
+        st.markdown(f"Delete **{shell.plain(path.name)}** permanently? Verdicts made with it are kept.")
         name = path.name if path.name.isprintable() else os.fsencode(path.name).hex()
         if st.button("Yes, delete it", key=f"delete-{name}"):
             try:

@@ -112,12 +112,12 @@ def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]]:
         )  # fmt: skip
         seed = st.number_input("Random seed", 0, 9999, 0, key="split_seed", help="For the split and the fit.")
         blind = not st.toggle(
-            "Choose settings by known defects too", value=True, key="choose_by_defects",
+            "Use known defects to choose settings", value=True, key="choose_by_defects",
             help="With ten or more known defects, half of them help to choose the detector and its settings. All "
             "figures then come from the other half.",
         )  # fmt: skip
         parts = split(samples, seed=int(seed), groups=grouping, calibrate=fraction / 100, blind=blind)
-        chosen_by = f", {len(parts.choose)} defects to choose settings by" if parts.choose else ""
+        chosen_by = f", {len(parts.choose)} defects to choose settings" if parts.choose else ""
         st.caption(
             f"{len(parts.fit)} to learn from, {len(parts.calibrate)} to set the limit{chosen_by}, "
             f"{len(parts.judge)} to judge it."
@@ -139,7 +139,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
     method = None if chosen == COMPARED else chosen
     if chosen == JOINED:
         second = st.segmented_control(
-            "Surface by", SECOND_VIEWS, default=SECOND_VIEWS[0], required=True, key="second_view",
+            "Surface detector", SECOND_VIEWS, default=SECOND_VIEWS[0], required=True, key="second_view",
             format_func=lambda key: METHODS[key].title,
         )  # fmt: skip
         method = f"mahalanobis{JOIN}{second}"
