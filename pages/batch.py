@@ -9,7 +9,7 @@ from inspect_core.ui.recipes.panels import saved
 shell.gate("pages/batch.py")
 
 st.title("Batch")
-st.caption("Judge a whole folder with a saved recipe: a row for every photo, a table and a report to keep.")
+st.caption("Judge a whole folder of photos with a saved recipe: a table with one row per photo, and a report.")
 
 recipes = saved()
 if not recipes:

@@ -8,7 +8,7 @@ from inspect_core.ui.compare import jobs, panels
 shell.gate("pages/compare.py")
 
 st.title("Compare")
-st.caption("Which detector suits your part? All of them on the same photos, each with its own limits.")
+st.caption("Which detector suits your part? All are tried on the same photos, each with its own limits.")
 
 taught = shelf.current()
 if taught is None:

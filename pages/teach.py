@@ -39,4 +39,4 @@ if order is not None:
         except Busy as error:
             st.warning(shell.plain(error))
     then = "The part appears on Inspect when training finishes; you can use the other pages meanwhile."
-    shell.show_running("What was found appears above." if first_look_panel.is_running() else then)
+    shell.show_running("The findings will appear above." if first_look_panel.is_running() else then)

@@ -30,8 +30,8 @@ def why_blocked(log: AuditLog, recipe: str) -> str | None:
     """Why a recipe with challenge parts may not watch, with the remedy; None when it may. Raises LogError."""
     entry = last(log, recipe)
     if entry is None:
-        return "its challenge parts were never photographed here; run the challenge first"
+        return "its challenge parts have never been photographed here; run the challenge first"
     if entry.kind == CHALLENGE and not entry.facts["passed"]:
         missed = ", ".join(str(part["name"]) for part in entry.facts["parts"] if not part["passed"])
-        return f"its last challenge was missed ({missed}); mend lamp, lens or fixture and repeat it, or override it"
+        return f"its last challenge failed ({missed}); correct lamp, lens or fixture and repeat it, or override it"
     return None

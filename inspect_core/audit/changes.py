@@ -63,9 +63,9 @@ def in_words(entry: Entry) -> str:
         return str(facts.get("state"))
     if entry.kind == CHALLENGE:
         missed = [str(part.get("name")) for part in facts.get("parts", ()) if not part.get("passed")]
-        return f"missed: {', '.join(missed)}" if missed else "all challenge parts passed"
+        return f"failed: {', '.join(missed)}" if missed else "all challenge parts passed"
     if entry.kind == CHALLENGE_OVERRIDE:
-        return "may watch in spite of a missed challenge"
+        return "may watch despite a failed challenge"
     if entry.kind == CLOCK_SET_BACK:
         return f"from {facts.get('last entry')} to {facts.get('clock')}"
     return ", ".join(f"{name}: {value}" for name, value in facts.items() if name != "reason")

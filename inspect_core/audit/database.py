@@ -78,7 +78,7 @@ _REMEDIES = (
     ("permission denied", "let its user create tables, or set LOUPE_DATABASE to another database"),
     ("unable to open", "check that its folder exists and can be written, or set LOUPE_DATABASE to another place"),
     ("malformed", "keep the damaged file for the auditor, and restore a backup"),
-    ("not a database", "it is no SQLite file; set LOUPE_DATABASE to another place, or restore a backup"),
+    ("not a database", "it is not an SQLite file; set LOUPE_DATABASE to another place, or restore a backup"),
     ("append-only", "its last entries do not fit together; run: python -m inspect_core verify"),
     ("unique", "its last entries do not fit together; run: python -m inspect_core verify"),
     ("no row was found", "its head was removed; keep the damaged database for the auditor, and restore a backup"),
@@ -162,7 +162,9 @@ class Database:
             raise LogError("LOUPE_DATABASE names no file; write it as sqlite:////folder/loupe.sqlite")
         path = Path(file)
         if path.exists() and not path.is_file():
-            raise LogError(f"the audit log {self.name} is no file; remove it, or set LOUPE_DATABASE to another place")
+            raise LogError(
+                f"the audit log {self.name} is not a file; remove it, or set LOUPE_DATABASE to another place"
+            )
         if path.parent == workspace.root():
             path.parent.mkdir(parents=True, exist_ok=True)
 

@@ -161,7 +161,7 @@ class AuditLog:
         if last["number"] > self.head()[0]:
             problems.append(f"entry {last['number']} was put at the end by something other than Loupe")
         if noted:
-            problems.append(f"the noted digest {noted} is not in the log: it was cut short, or written anew")
+            problems.append(f"the noted digest {noted} is not in the log: it was cut short or rewritten")
         return problems
 
     def _rows(self, query: sa.Select) -> list[Row]:
@@ -204,7 +204,7 @@ def _broken(last: Mapping, row: Mapping) -> list[str]:
         return [f"{missing} missing", *_changed(row)]
     problems = _changed(row)
     if row["previous"] != last["digest"]:
-        problems.append(f"entry {number} does not follow the one before: one of the two was changed or exchanged")
+        problems.append(f"entry {number} does not follow the one before: one of the two was changed or replaced")
     if str(row["time"]) < str(last["time"]) and row["kind"] != CLOCK_SET_BACK:
         problems.append(f"entry {number} has an earlier time than the one before, and no entry says why")
     return problems

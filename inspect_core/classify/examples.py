@@ -90,7 +90,7 @@ def as_classes(y: Iterable, *, count: int) -> tuple[np.ndarray, np.ndarray]:
         kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
         raise ValueError(f"y holds labels of types {kinds}; give hashable labels of one type, such as text") from error
     if any(label != label for label in ordered):
-        raise ValueError("y holds NaN, which is no label; remove those examples or name their kind")
+        raise ValueError("y holds NaN, which is not a label; remove those examples or name their kind")
     number = {label: i for i, label in enumerate(ordered)}
     numbers = np.array([number[label] for label in labels], dtype=np.intp)
     _warn_of_few(ordered, np.bincount(numbers))

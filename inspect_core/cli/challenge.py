@@ -12,13 +12,13 @@ from inspect_core.line.challenge import challenge, facts, name_parts, photos_by_
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inspectors.add_options(parser)
-    parser.add_argument("folder", type=path_argument, help="photos of the parts, taken now, each named as its part")
+    parser.add_argument("folder", type=path_argument, help="photos of the parts, taken now, each named after its part")
     parser.add_argument(
         "--name", type=path_argument, metavar="RECIPE",
         help="name the parts instead: those in good/ are good, all others defective; the recipe with them is written "
         "there",
     )  # fmt: skip
-    parser.add_argument("--override", metavar="REASON", help="let it watch in spite of a missed challenge")
+    parser.add_argument("--override", metavar="REASON", help="allow it to watch despite a failed challenge")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
         if options.override is not None and not all(answer.passed for answer in answers):
             challenges.override(log, reason=options.override, **own)
     for answer in answers:
-        say(f"{'passed' if answer.passed else 'MISSED'}  {answer.part.name}: {answer.words}")
+        say(f"{'passed' if answer.passed else 'FAILED'}  {answer.part.name}: {answer.words}")
     passed = sum(answer.passed for answer in answers)
     say(f"{passed} of {len(answers)} challenge parts passed; recipe {inspector.product} {inspector.digest[:12]}.")
     return ACCEPTED if passed == len(answers) else NOT_ACCEPTED

@@ -17,13 +17,13 @@ from inspect_core.runtime import unfinished, workspace
 
 VERBS = {
     "fit": "learn a folder of good parts and save a recipe",
-    "look": "look through the good parts before they are learned: what stands out",
+    "look": "list the good parts that stand out, before learning from them",
     "inspect": "judge photos with a recipe",
-    "watch": "judge photos as they come into a folder, and move them by their verdicts",
+    "watch": "judge photos as they arrive in a folder, and move them by verdict",
     "evaluate": "teach a folder and measure how well it separates good from defect",
-    "export": "write a recipe for the line, with the proof that it says the same there",
+    "export": "write a recipe for the line, with proof that it gives the same verdicts there",
     "verify": "check that the audit log is whole and was not changed",
-    "challenge": "see that the challenge parts beside the line still get their verdicts",
+    "challenge": "check that the challenge parts kept at the line still get their verdicts",
     "doctor": "what is installed, which device is used, what is missing",
     "synthetic": "write the sample products, drawn by computer",
 }
@@ -64,7 +64,7 @@ class _Verb(_Parser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="loupe", description="Taught with good parts, shows where a new part differs.")
+    parser = _Parser(prog="loupe", description="Learns from good parts and shows where a new part differs.")
     verbs = parser.add_subparsers(required=True, metavar="VERB", dest="verb", parser_class=_Verb)
     for verb, description in VERBS.items():
         verbs.add_parser(verb, help=description)

@@ -24,14 +24,14 @@ TEACHING = 0.8
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     teaching.add_options(parser)
     parser.add_argument(
-        "--ks", type=int, nargs="+", help="values of the (first) live parameter to measure; the one in force otherwise"
+        "--ks", type=int, nargs="+", help="values of the (first) live parameter to measure (default: the current one)"
     )
-    parser.add_argument("--json", type=path_argument, help="write the figures there; replaces nothing but such figures")
+    parser.add_argument("--json", type=path_argument, help="file to write the figures to; replaces only such a file")
     parser.add_argument("--compare", action="store_true", help="measure all detectors side by side, at their defaults")
     parser.add_argument(
         "--detectors", type=_detectors, default=ALL, help="with --compare: these only, separated by commas"
     )
-    parser.add_argument("--csv", type=path_argument, help="with --compare: write the table there")
+    parser.add_argument("--csv", type=path_argument, help="with --compare: file to write the table to")
     parser.add_argument("--report", type=path_argument, help="with --compare: write one HTML file with table and plots")
 
 
@@ -94,7 +94,7 @@ def _compare(options: argparse.Namespace) -> int:
     for line in (tuple(table), *zip(*table.values(), strict=True)):
         say("  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
     if len(comparison.rows) > 1:
-        say(f"To begin with: {comparison.reason()}")
+        say(f"Start with: {comparison.reason()}")
     if options.json:
         write_figures(options.json, figures_of(comparison))
     if options.csv:

@@ -13,15 +13,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recipe", type=path_argument)
     parser.add_argument(
         "--out", type=path_argument, required=True,
-        help="what to write: a folder, or a file ending in .zip; replaces nothing but a recipe of Loupe's",
+        help="what to write: a folder, or a file ending in .zip; replaces only a Loupe recipe",
     )  # fmt: skip
     parser.add_argument(
         "--photos", type=path_argument,
-        help="folder of the photos it was calibrated with and judged by; where they lay at the fit otherwise",
+        help="folder of the photos it was calibrated and judged with (default: where they were at the fit)",
     )  # fmt: skip
     parser.add_argument(
         "--bits", type=int, choices=(32, 16, 8), default=32,
-        help="16: constants stored in 16 bits; 8: the network in whole numbers too; refused when scores change by it",
+        help="16: constants stored in 16 bits; 8: the network in whole numbers too; refused if scores change too much",
     )  # fmt: skip
     parser.add_argument("--also", type=path_argument, nargs="+", help="more photos to compare, or folders of them")
 
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     if found.missing:
         say(f"Note: {len(found.missing)} photos of the recipe were not found, {found.missing[0]} among them.")
     for part in parity.left_out:
-        say(f"Note: {part} stay behind: the line has no use for them.")
+        say(f"Note: {part} are not exported: the line does not need them.")
     say(
         f"Proved on {len(parity.table)} photos: every verdict is the same, and scores differ by at most "
         f"{parity.largest_difference:.2g} ({parity.allowed:.2g} allowed)."

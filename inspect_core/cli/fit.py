@@ -21,15 +21,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     teaching.add_options(parser)
     parser.add_argument(
         "--out", type=path_argument, required=True,
-        help="recipe to write: a folder, or a file ending in .zip; replaces nothing but a recipe of Loupe's",
+        help="recipe to write: a folder, or a file ending in .zip; replaces only a Loupe recipe",
     )  # fmt: skip
-    parser.add_argument("--product", help="name of the product; the folder's name otherwise")
+    parser.add_argument("--product", help="name of the product (default: the folder's name)")
     parser.add_argument(
         "--overkill", type=float, help="fraction of good calibrate parts that a single limit may reject"
     )
     parser.add_argument("--limit", type=float, help="the limit itself, as a raw score")
     parser.add_argument(
-        "--mm-per-pixel", type=scale_argument, help="scale of the photos; areas are then told in mm² too"
+        "--mm-per-pixel", type=scale_argument, help="scale of the photos; areas are then also given in mm²"
     )
     parser.add_argument(
         "--guard", choices=MODES, default=Order.guard, help="what to do with a photo of another product"

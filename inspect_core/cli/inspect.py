@@ -24,15 +24,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--csv", type=path_argument,
-        help="table of the verdicts; replaces nothing but such a table. A text that begins with = + - @ or ' has ' in "
-        "front there, so that a spreadsheet runs no formula. Stopped, the same command goes on where it was",
+        help="table of the verdicts; replaces only such a table. Text that begins with = + - @ or ' gets a leading ', "
+        "so that no spreadsheet runs it as a formula. If stopped, the same command continues where it left off",
     )  # fmt: skip
     parser.add_argument(
         "--maps", type=path_argument,
-        help="folder for the heatmaps (PNG) and raw maps (.npy); replaces nothing but what Loupe wrote there",
+        help="folder for the heatmaps (PNG) and raw maps (.npy); replaces only files that Loupe wrote",
     )  # fmt: skip
     parser.add_argument(
-        "--report", type=path_argument, help="one HTML file with counts, scores and worst parts; replaces only its like"
+        "--report",
+        type=path_argument,
+        help="one HTML file with counts, scores and worst parts; replaces only such a report",
     )
 
 
@@ -49,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
             judging = None if executor is None else _judging(executor, options.recipe)
             rows = run_batch(inspector, photos, outputs, record=record, report=report, told=tell, judging=judging)
     except KeyboardInterrupt:
-        kept = f"; the same command goes on where it stopped, from {options.csv}" if options.csv else ""
+        kept = f"; the same command continues where it stopped, from {options.csv}" if options.csv else ""
         say(f"loupe: stopped{kept}", sys.stderr)
         return COULD_NOT_RUN
     say(f"{in_parts(rows)} Recipe {inspector.product} {inspector.digest[:12]}, {inspector.engine}.")

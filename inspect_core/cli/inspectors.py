@@ -12,7 +12,7 @@ from inspect_core.runner import Runner
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recipe", type=path_argument)
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--download", action="store_true", help="fetch the backbone's weights when there are none")
+    parser.add_argument("--download", action="store_true", help="download the backbone's weights if they are missing")
 
 
 def open_inspector(path: Path, *, device: str = "auto", download: bool = False) -> Inspector:

@@ -11,7 +11,7 @@ from inspect_core.tuning.teaching import feature_store
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     teaching.add_options(parser)
-    parser.add_argument("--most", type=int, default=20, help="photos to name, the least like the others first")
+    parser.add_argument("--most", type=int, default=20, help="number of photos to list, least like the others first")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
     say(look.sentence())
     for seen in look.found:
         say(f"{seen.sample.name}: {' '.join(finding.sentence for finding in seen.findings)}")
-    say("The least like the others first, by score over the median:")
+    say("Least like the others first, by score over the median:")
     for seen in look.photos[: max(options.most, 0)]:
         say(f"{seen.unlike:6.2f}  {seen.sample.name}")
     say("Leave a photo out with: fit --leave-out NAME")

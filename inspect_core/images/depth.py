@@ -130,15 +130,15 @@ class Depth:
         """Raises ImageError when the values of a photo, (H, W) uint16, are not of this depth."""
         largest = int(stored.max())
         if largest > self.largest:
-            raise _other(name, f"it holds the value {largest}, and those of {self.words} end at {self.largest}")
+            raise _other(name, f"it holds the value {largest}, but values of {self.words} end at {self.largest}")
         empty = np.uint16(DEEPEST - _mask(self.bits, self.left))
         if empty and any((stored[rows] & empty).any() for rows in bands(*stored.shape)):
-            raise _other(name, f"its values fill bits that {self.words}, leave empty")
+            raise _other(name, f"its values use bits that are empty in {self.words}")
         if largest < self.dimmest / _NO_LIGHT:
             raise _other(
                 name,
-                f"its brightest value is {largest}, and every good photo reaches {self.dimmest}: it is of fewer bits, "
-                "or was taken almost without light",
+                f"its brightest value is {largest}, and every good photo reaches {self.dimmest}: it has fewer bits, or "
+                "was taken almost without light",
             )
 
     def brightness(self, stored: np.ndarray) -> np.ndarray:

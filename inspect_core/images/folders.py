@@ -44,7 +44,7 @@ __all__ = [
 
 MAX_FILES = 100_000
 MAX_WORKERS = 4  # images looked at side by side; of large ones, `read` decodes one at a time
-_STRAY_MASK = "it is a mask without an image of its name; name it as its image, with _mask added"
+_STRAY_MASK = "it is a mask without a matching image; name it after its image, with _mask added"
 
 
 @dataclass(frozen=True)

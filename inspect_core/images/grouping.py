@@ -77,7 +77,7 @@ def propose_groups(samples: Samples) -> Grouping:
     alone = ungrouped(samples)
     lots = set((_lots_by_folder(samples.good) or _lots_by_name(samples.good)).values())
     if 1 < len(lots) < FEWEST_GROUPS:
-        warning = "There are two lots, too few to keep one apart to judge: on a new lot, expect somewhat worse results."
+        warning = "There are two lots, too few to set one aside to judge: on a new lot, expect somewhat worse results."
         return Grouping(alone.labels, f"{alone.reason} {warning}")
     return alone
 

@@ -40,7 +40,7 @@ PLAIN_MODES = ("1", "L", "P", "RGB", "YCbCr")
 ALPHA_MODES = ("LA", "PA", "RGBA")
 DEEP_MODES = ("I;16", "I;16B", "I;16L")  # mono, 16 bits
 _REFUSED_MODES = {
-    "CMYK": "it holds the four inks of print (CMYK), not the colours of a camera",
+    "CMYK": "it holds printing inks (CMYK), not camera colours",
     "I": "it stores 32-bit or signed values",
     "F": "it stores floating-point values",
 }
@@ -117,12 +117,12 @@ def open_header(file: SparingFile | SparingBytes, name: str) -> ImageFile.ImageF
         bits = image.tag_v2.get(_BITS_PER_SAMPLE, (1,)) if isinstance(image, TiffImagePlugin.TiffImageFile) else (8,)
         needed = decoding_bytes(image)
     except _Mosaic:
-        reason = "it is the raw mosaic of a colour sensor (Bayer), each pixel behind a filter of another colour"
-        raise ImageError(name, reason, "have the camera or its software turn it into RGB or grey") from None
+        reason = "it is the raw mosaic of a colour sensor (Bayer), with one colour per pixel"
+        raise ImageError(name, reason, "convert it to RGB or grey in the camera or its software") from None
     except DAMAGE as error:
         if file.notes_are_too_long:
-            reason = f"what the {kind} says of itself takes more than {NOTES // 2**20} MB"
-            raise ImageError(name, reason, "export it without notes, previews and layers") from error
+            reason = f"the metadata of the {kind} takes more than {NOTES // 2**20} MB"
+            raise ImageError(name, reason, "export it without metadata, previews and layers") from error
         raise damaged(name, kind, error) from error
     file.all_of_it = True
 
@@ -143,7 +143,7 @@ def open_header(file: SparingFile | SparingBytes, name: str) -> ImageFile.ImageF
         )
     if several:
         reason = "it has several pages" if kind == "TIFF" else "it is animated"
-        raise ImageError(name, reason, "save every picture as a file of its own")
+        raise ImageError(name, reason, "save each picture as a separate file")
     if image.mode not in (*PLAIN_MODES, *ALPHA_MODES, *DEEP_MODES):
         reason = _REFUSED_MODES.get(image.mode, f"it stores its colours as {image.mode}")
         raise ImageError(name, reason, "export it as RGB or grey with 8 or 16 bits per channel")

@@ -32,7 +32,7 @@ def max_megapixels() -> float:
     except ValueError:
         limit = math.nan
     if not 0 < limit < math.inf:
-        raise ValueError(f"the setting {SETTING} is {given!r}, which is no number of megapixels above 0")
+        raise ValueError(f"the setting {SETTING} is {given!r}, which is not a number of megapixels above 0")
     return limit
 
 

@@ -128,9 +128,8 @@ class TilePlan:
         """For a user: what becomes of a photo, and how much can be learned of a place."""
         rows, columns = self.grid
         return (
-            f"Each photo is brought to {_sides(self.size)} and seen in {counted(len(self.tiles), 'tile')} of "
-            f"{_sides(self.tile)}, "
-            f"on {columns} × {rows} cells of {self.cell} px; k is at most {self.largest_k}."
+            f"Each photo is resized to {_sides(self.size)} and seen in {counted(len(self.tiles), 'tile')} of "
+            f"{_sides(self.tile)}, on {columns} × {rows} cells of {self.cell} px; k is at most {self.largest_k}."
         )
 
     def require(self, k: int) -> None:

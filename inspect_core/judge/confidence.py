@@ -120,7 +120,7 @@ def _probabilities(values: ArrayLike, *, name: str) -> np.ndarray:
     wrong = ~((rows >= 0).all(axis=1) & (np.abs(rows.sum(axis=1) - 1) <= 1e-4))
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
-        raise ValueError(f"{name} is no probability in row {row}: {rows[row]}; rows are at least 0 and sum to 1")
+        raise ValueError(f"{name} is not a probability in row {row}: {rows[row]}; rows are at least 0 and sum to 1")
     return rows
 
 

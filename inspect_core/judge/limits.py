@@ -267,9 +267,7 @@ def count_parts(good_scores: ArrayLike, defect_scores: ArrayLike, *, review: flo
     """
     review, reject = as_finite_number(review, name="review"), as_finite_number(reject, name="reject")
     if review > reject:
-        raise ValueError(
-            f"review is {review:g}, reject {reject:g}; the limit for review may not exceed that for rejection"
-        )
+        raise ValueError(f"review is {review:g}, reject {reject:g}; the review limit may not exceed the reject limit")
     good = as_finite(good_scores, name="good_scores")
     defects = as_finite(defect_scores, name="defect_scores")
     return Counts(

@@ -182,5 +182,5 @@ def _remedy() -> Generator[None]:
             raise
         raise OSError(
             f"the batch stopped because its output cannot be written ({error}); free some disk space, or make the "
-            "folder writable, then start it again: it goes on where it stopped"
+            "folder writable, then start it again: it continues where it stopped"
         ) from error

@@ -42,7 +42,7 @@ def challenge(inspector: Inspector, photos: Mapping[str, Path]) -> list[Answer]:
     Raises ValueError for a recipe that names none.
     """
     if not inspector.challenge:
-        raise ValueError(f"{inspector.product} names no challenge parts; name some first")
+        raise ValueError(f"{inspector.product} has no challenge parts; name some first")
     return [_answer(inspector, part, photos.get(part.name)) for part in inspector.challenge]
 
 
@@ -101,7 +101,7 @@ def margin(limits: Limits, verdict: str, score: float) -> float:
 def _answer(inspector: Inspector, part: ChallengePart, path: Path | None) -> Answer:
     had = margin(inspector.limits, part.verdict, part.score)
     if path is None:
-        return Answer(part, NO_PHOTO, None, "", had, None, False, "no photo of it is there; photograph it now")
+        return Answer(part, NO_PHOTO, None, "", had, None, False, "there is no photo of it; photograph it now")
     row = judge(inspector, path.name, path).row
     if row.score is None:
         return Answer(part, row.verdict, None, row.digest, had, None, False, row.reason)

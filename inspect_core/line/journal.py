@@ -72,8 +72,8 @@ class Journal:
             return self._begin(recipe), rows
         if whose != recipe:
             raise PlaceError(
-                f"{self.path} is a batch begun with recipe {str(whose)[:12]}, and this is {recipe[:12]}; finish it "
-                "with that one, or remove the file to begin anew"
+                f"{self.path} is a batch started with recipe {str(whose)[:12]}, but this is {recipe[:12]}; finish it "
+                "with the first one, or remove the file to start again"
             )
         whole = self._file.tell()
         for line in self._file:

@@ -98,7 +98,7 @@ def _figures(rows: Sequence[Row], pictures: Mapping[str, bytes]) -> str:
 
 def _table(rows: Sequence[Row]) -> str:
     first = sorted(rows, key=lambda row: (-OUTCOMES.index(row.verdict), -(row.score or 0)))[:MOST_ROWS]
-    heads = ("Name", "Verdict", "Score", "Good parts no higher", "Defect type", "Regions", "Reason")
+    heads = ("Name", "Verdict", "Score", "Good parts at or below", "Defect type", "Regions", "Reason")
     cells = (
         (row.name, row.verdict, _number(row.score, ".4g"), _number(row.percentile_among_good, ".0f", " %"),
          row.defect_type, _number(row.regions, "d"), row.reason)
@@ -107,7 +107,7 @@ def _table(rows: Sequence[Row]) -> str:
     lines = "".join(
         "<tr>" + "".join(f"<td>{html.escape(shown(cell))}</td>" for cell in line) + "</tr>" for line in cells
     )
-    left = f"<p>The table of the batch has {len(rows) - len(first)} more.</p>" if len(rows) > len(first) else ""
+    left = f"<p>{len(rows) - len(first)} more are in the table of the batch.</p>" if len(rows) > len(first) else ""
     return f"<h2>Photos</h2><table><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>{lines}</table>{left}"
 
 

@@ -32,7 +32,7 @@ def read_table(path: Path) -> list[Row]:
     with path.open(newline="", encoding="utf-8") as file:
         lines = csv.reader(file)
         if tuple(next(lines, ())) != COLUMNS:
-            raise ValueError(f"{path} is no table of verdicts of this version of Loupe; run the batch again")
+            raise ValueError(f"{path} is not a table of verdicts of this version of Loupe; run the batch again")
         return [Row(**{name: _value(name, text) for name, text in zip(COLUMNS, line, strict=True)}) for line in lines]
 
 

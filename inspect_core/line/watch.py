@@ -141,7 +141,9 @@ def watching(folder: Path, out: Path) -> Generator[None]:
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}; check the path")
     if workspace.lies_in(out, folder) or workspace.lies_in(folder, out):
-        raise PlaceError(f"{out} is, holds or lies in the watched folder {folder}; choose another output folder")
+        raise PlaceError(
+            f"{out} is the watched folder {folder}, contains it or lies in it; choose another output folder"
+        )
     check_folder(out / FOLDERS[NOT_JUDGED])
     with _held(folder), _held(out):
         for name in FOLDERS.values():

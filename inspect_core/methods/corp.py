@@ -38,7 +38,7 @@ def explicit(detector: KernelPCAMap, features: Tensor, places: object, q: int | 
 
 METHOD = Method(
     title="Surface, flexible",
-    when="Textures and parts that lie any way round: learns the normal look of small patches, wherever they are.",
+    when="Textures and parts in any orientation: learns the normal look of small patches, wherever they are.",
     reference="CoRP, kernel PCA with a cosine and a random-Fourier map (Fang et al. 2024)",
     rank=2,
     defaults={"gamma": 1.0, "M": 1024, "explained_variance": 0.9},
@@ -70,7 +70,7 @@ METHOD = Method(
             "M: precision",
             "random features",
             "Higher follows the kernel more exactly and takes longer, with the square of M.",
-            "The kernel's error falls as 1/√M. Scores of different M are of different scales.",
+            "The kernel's error falls as 1/√M. Scores of different M are on different scales.",
         ),
     },
     space=Space("Cosine map, then random Fourier features: the curved space that CoRP fits a plane to.", explicit),

@@ -18,7 +18,7 @@ def _finish(
 
 METHOD = Method(
     title="Nearest good patch",
-    when="For comparison: the distance to the most similar good patch of a bank.",
+    when="For comparison: the distance to the most similar good patch in a bank.",
     reference="Nearest neighbour (PatchCore-style, without its subset selection)",
     rank=8,
     offered=False,

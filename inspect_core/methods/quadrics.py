@@ -67,7 +67,7 @@ METHOD = Method(
         "m": Control(
             "m: surfaces",
             "curved surfaces, best first",
-            "More surfaces hold a patch from more sides and steady the picture; few leave ways to slip through.",
+            "More surfaces check a patch from more sides and steady the heatmap; with few, defects can slip through.",
             "The score is the mean distance to the first m of the fitted quadrics (Pavutnitskiy et al. 2022), which is "
             "not quite a fit with m of them.",
         )

@@ -16,7 +16,7 @@ def _project(d: int, seed: int, parameters: Parameters) -> Tensor:
 METHOD = replace(
     mahalanobis.METHOD,
     title="Position by position, sampled channels",
-    when="For comparison: the same with randomly chosen channels instead of mixed ones.",
+    when="For comparison: position by position, with randomly chosen channels instead of mixed ones.",
     reference="PaDiM-style channel sampling (Defard et al. 2021)",
     rank=6,
     offered=False,

@@ -63,7 +63,9 @@ def refusing(where: Path, what: str) -> Generator[None]:
     except RecipeError:
         raise
     except OSError as error:
-        raise RecipeError(f"{where.name}: cannot be read ({error.strerror or error}); check disk and rights") from error
+        raise RecipeError(
+            f"{where.name}: cannot be read ({error.strerror or error}); check disk and permissions"
+        ) from error
     except Exception as error:
         reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         raise RecipeError(f"{where.name}: {what} ({reason}); get a fresh copy, or teach it again") from error
@@ -210,7 +212,7 @@ class _Zip:
         for entry in self.archive.infolist():
             name = entry.filename
             if name in found:
-                raise RecipeError(f"{self.path.name}: {name} stands in it twice; get a fresh copy")
+                raise RecipeError(f"{self.path.name}: {name} is in it twice; get a fresh copy")
             if stat.S_ISLNK(entry.external_attr >> 16):
                 raise RecipeError(f"{self.path.name}: {name} is a link; a recipe holds files only")
             if entry.flag_bits & 1:
@@ -286,7 +288,7 @@ def _read_array_header(file: IO[bytes], size: int, where: Path) -> Header:
             start, end = entry["data_offsets"]
             shape = tuple(map(operator.index, entry["shape"]))
             if min(shape, default=0) < 0 or end - start != math.prod(shape) * BYTES[entry["dtype"]]:
-                raise ValueError(f"{name} has another size than its shape says")
+                raise ValueError(f"the size of {name} does not match its shape")
             header[name] = entry["dtype"], shape
             spans.append((start, end))
         spans.sort()

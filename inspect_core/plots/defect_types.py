@@ -90,7 +90,7 @@ def falling(
     """Mean stated probability against distance from the examples, 1 at the examples, with the prior and the limit."""
     figure = blank(look, height=380)
     figure.update_xaxes(
-        title="distance from the middle of the examples, × their own", type="log",
+        title="distance from the centre of the examples, × their own", type="log",
         tickvals=DOUBLINGS, ticktext=[f"{factor:g} ×" for factor in DOUBLINGS], range=np.log10([min(away), max(away)]),
     )  # fmt: skip
     for (name, ys), colour in zip(lines.items(), (look.good, *look.defect_types), strict=False):
@@ -101,7 +101,7 @@ def falling(
     # Beside their lines where a curve seldom runs: below at the near end, above at the far one.
     for level, text, dash, x, side, edge in (
         (prior, "guessing", "solid", 0, "left", "top"),
-        (minimum_confidence, "named from here", "dot", 1, "right", "bottom"),
+        (minimum_confidence, "named above this", "dot", 1, "right", "bottom"),
     ):
         figure.add_hline(y=level, line={"color": look.unknown, "width": 1, "dash": dash})
         figure.add_annotation(

@@ -54,7 +54,7 @@ def frequencies(counts: Sequence[tuple[str, int]], look: Look) -> go.Figure:
     figure = blank(look, height=92 + 34 * len(counts))
     values = np.array([count for _, count in counts])
     so_far = np.cumsum(values) / values.sum()
-    labels = [f"{count} · {share:.0%} so far" for count, share in zip(values, so_far, strict=True)]
+    labels = [f"{count} · {share:.0%} cumulative" for count, share in zip(values, so_far, strict=True)]
     figure.add_bar(
         x=values, y=[as_text(name) for name, _ in counts], orientation="h", text=labels, textposition="outside",
         cliponaxis=False, marker={"color": look.defect, "line": {"width": 0}},

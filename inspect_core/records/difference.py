@@ -64,7 +64,7 @@ def difference(before: Recipe, after: Recipe) -> list[Difference]:
             Difference("Which photos set the limit", f"{gone} of them only here", f"{added} of them only here")
         )
     if not _same_fit(before, after):
-        found.append(Difference("What was learned", "", "learned anew"))
+        found.append(Difference("What was learned", "", "learned again"))
     return found
 
 
@@ -79,7 +79,7 @@ def _alignment(recipe: Recipe) -> str:
 
 def _areas(recipe: Recipe) -> str:
     if recipe.areas is None:
-        return "all is inspected alike"
+        return "none, all is inspected alike"
     kinds = Counter(area.kind for area in recipe.areas.areas)
     return ", ".join(
         f"{count} to {kind}" if kind != "stricter" else f"{count} stricter" for kind, count in kinds.items()

@@ -93,7 +93,7 @@ def load(path: str | Path) -> Recipe:
     with refusing(path, "its parts do not fit together"):
         header = {package.names[name]: entry for name, entry in package.header.items()}
         if len(header) < len(package.header):
-            raise ValueError("two arrays have one name")
+            raise ValueError("two arrays have the same name")
         lengths = recipe_arrays.check(document, header, ARRAYS)
         recipe = _recipe_of(document, _arrays(package, document), package)
     widths = [lengths[f"{recipe_arrays.view(number)}.k"] for number in range(len(recipe.views))]
@@ -215,7 +215,7 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
         if view.live and live[view.live] > view.row.top(view.detector):
             raise ValueError(f"live.{view.live} is {live[view.live]}, above {view.row.top(view.detector)} of the fit")
     if not set(chosen["taps"]) >= {tap for view in views for tap in view.look.taps}:
-        raise ValueError("a view looks at a tap that the backbone does not give")
+        raise ValueError("a view uses a tap that the backbone does not have")
     extras: dict[str, Any] = {}
     for name, (field, kind) in EXTRAS.items():
         with refusing(package.where, f"{PARTS[name]} cannot be used"):

@@ -123,7 +123,7 @@ class Comparison:
             default = ", the default" if first.detector == DEFAULT else ""
             return f"{first.title}{default}: on {self.basis}, no other did clearly better.{words}"
         return (
-            f"{chosen.title}: on {self.basis} it sets the defects off best, {100 * chosen.quality.value:.0f} of 100 "
+            f"{chosen.title}: on {self.basis} it separates the defects best, {100 * chosen.quality.value:.0f} of 100 "
             f"against {100 * first.quality.value:.0f} for {first.title}.{words}"
         )
 

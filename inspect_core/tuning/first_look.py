@@ -79,7 +79,7 @@ class FirstLook:
         """What was found, in words."""
         photos = counted(len(self.photos), "good photo")
         if len(self.photos) < FEWEST:
-            return f"{photos}: too few to say which stand out; {FEWEST} can be compared."
+            return f"{photos}: too few to say which stand out; at least {FEWEST} are needed."
         return f"{len(self.found)} of {photos} stand out." if self.found else f"Nothing stands out among {photos}."
 
 
@@ -187,7 +187,7 @@ def _note_foreign(found: list[list[Finding]], scores: np.ndarray) -> None:
         if distance > STANDS_OUT and score > (median + UNRELATED) / 2:
             own.append(Finding(
                 PRODUCT, f"Looks like another product: product check {score:.2f} (0: the same, 1: nothing in common), "
-                f"the others {median:.2f}.", distance,
+                f"median of the photos {median:.2f}.", distance,
             ))  # fmt: skip
 
 

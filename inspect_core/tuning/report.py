@@ -27,16 +27,16 @@ CSV_BEGINS = "detector,title,chosen,"
 HTML_BEGINS = "<!doctype html>\n<!-- Detectors compared by Loupe -->\n"
 FIGURES = ("quality", "synthetic", "known", "image_auroc", "aupro")
 GLOSS = {
-    "Synthetic defects": "how clearly the detector sets synthetic defects off from the good photos they were pasted "
+    "Synthetic defects": "how clearly the detector separates synthetic defects from the good photos they were pasted "
     "into; 100 % is perfect",
-    "Known defects": "the same for the known defects kept to choose by, which no other figure is of",
+    "Known defects": "the same for the known defects kept to choose by; no other figure uses them",
     "Image AUROC": "the chance that a defective part scores above a good one; 50 % is guessing",
     "AUPRO": "how much of the true defect areas the heatmap covers, to 30 % false alarms per pixel",
     "Overkill": "good parts rejected at the suggested limits",
     "Escapes": "defective parts accepted at the suggested limits",
-    "Fit": "to learn, once the features of the photos are there",
-    "Verdict": "from the file of a photo to its errors",
-    "Size": "of what was learned, in the recipe",
+    "Fit": "time to learn, once the features of the photos are there",
+    "Verdict": "time from reading a photo file to its errors",
+    "Size": "size of the learned model in the recipe",
 }
 """What the columns of the table say; brackets hold 95 % intervals, and what lies inside the best one's is a tie."""
 PARTS, SIDE = 4, 240
@@ -194,8 +194,8 @@ def html_of(comparison: Comparison, order: Order) -> str:
     glossary = "".join(f"<dt>{name}</dt><dd>{words}.</dd>" for name, words in GLOSS.items() if name in table)
     sections = [
         f"<p>{html.escape(comparison.reason())}</p><table><tr>{heads}</tr>{lines}</table>"
-        "<p>Brackets hold 95 % intervals. A tie lies within the interval of the best, or the best within its own.</p>"
-        f"<dl>{glossary}</dl>",
+        "<p>Brackets: 95 % intervals. A value ties with the best if it lies in the best one's interval or its own "
+        f"holds the best.</p><dl>{glossary}</dl>",
         *_drawn_curves(comparison),
         *_drawn_parts(comparison),
     ]

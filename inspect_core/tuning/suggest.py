@@ -88,9 +88,9 @@ def suggest(study: Study, *, fixed: Collection[str] = (), progress: Report | Non
     if not is_better(chosen.qualities, default.qualities, tried=max(len(tried), 1)):
         basis = f"The default: on {trial.basis}, none of {len(tried)} other settings did better beyond chance."
         return Suggestion(default.parameters, {live: default.live}, basis)
-    seen = "" if trial.held_out else ", whose good photos were learned from too since none was kept aside"
+    seen = "" if trial.held_out else " (its good photos were also learned from, since none was kept aside)"
     basis = (
-        f"Chosen on {trial.basis}{seen}: of {len(tried)} settings this one sets the defects off best, "
+        f"Chosen on {trial.basis}{seen}: of {len(tried)} settings this one separates the defects best, "
         f"{100 * chosen.quality:.0f} of 100 against {100 * default.quality:.0f} for the default."
     )
     return Suggestion(chosen.parameters, {live: chosen.live}, basis)

@@ -108,7 +108,7 @@ def _detector(order: Order, store: Store, report: Report, workers: Workers | Non
         return ALONE, "Large photos in tiles are learned position by position."
     photos = order.photos
     if not photos.calibrate and not crossed(photos.fit, photos.groups, seed=order.seed):
-        return ALONE, "Too few photos to compare detectors; the localized one needs fewest."
+        return ALONE, "Too few photos to compare detectors; Position by position needs the fewest."
     candidates, slow = quick(order.grid, order.parameters)
     if len(candidates) < 2:
         return (candidates or slow or [DEFAULT])[0], None

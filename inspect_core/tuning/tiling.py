@@ -30,7 +30,9 @@ def tiled(
         pays, sentence = recommendation(photo, smallest_defect, size)
         said = (sentence,)
     elif choice == AUTO:
-        raise ValueError("tiles are chosen by the smallest defect that matters; give it, in pixels of the photos")
+        raise ValueError(
+            "tiles are chosen by the smallest defect that matters; give its length in pixels of the photos"
+        )
     if choice == OFF or (choice == AUTO and not pays):
         return None, said
     plan = proposed(photo, smallest_defect, tile=size, cell=int(choice) if choice.isdecimal() else None)

@@ -122,8 +122,8 @@ def say_if_put_away() -> bool:
     if other is None:
         return False
     st.info(
-        f"The part you were working on was put away: only the last {shelf.SIZE} parts used, in this window "
-        "or another, are kept in memory. Open its recipe, or teach it again.",
+        f"The part you were working on is no longer loaded: only the last {shelf.SIZE} parts used, in any window, are "
+        "kept in memory. Open its recipe, or teach it again.",
         icon=":material/inventory_2:",
     )
     st.button(f"Continue with {plain(other.product)}", key="to_last_used", on_click=shelf.take, args=(other.id,))

@@ -160,5 +160,5 @@ def test_challenges_are_told_in_words(log):
     challenges.override(log, reason="lamp ordered", **own)
     challenges.record(log, [{"name": "dent", "passed": True}], **own)
     assert [in_words(entry) for entry in log.entries()] == [
-        "missed: dent", "may watch in spite of a missed challenge", "all challenge parts passed",
+        "failed: dent", "may watch despite a failed challenge", "all challenge parts passed",
     ]  # fmt: skip

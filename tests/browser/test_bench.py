@@ -215,8 +215,8 @@ def test_two_suggested_limits_are_shown_and_their_tags_stay_apart(open_page, add
     expect(page.locator(".suggested-mark.review")).to_be_visible()
     plot = page.locator(".plot").bounding_box()
     for end in ("End", "Home"):
-        handle(page, "Limit for rejection").press(end)
-        handle(page, "Limit for review").press(end)
+        handle(page, "Reject limit").press(end)
+        handle(page, "Review limit").press(end)
         first, second = review.bounding_box(), reject.bounding_box()
         assert plot["x"] <= first["x"] < first["x"] + first["width"] < second["x"]
         assert second["x"] + second["width"] < plot["x"] + plot["width"] + 0.5
@@ -257,16 +257,16 @@ def test_keys_and_boxes_set_the_limit(open_page, address, app):
     page.get_by_role("button", name="Suggested").click()
 
     page.get_by_label("Use a review band").check()
-    expect(handle(page, "Limit for review")).to_be_visible()
+    expect(handle(page, "Review limit")).to_be_visible()
     expect(page.locator(".words")).to_have_text(re.compile(r"sends \d+ to review\.$"))
-    limits = Limits(held_limit(page, "Limit for review"), held_limit(page, "Limit for rejection"))
+    limits = Limits(held_limit(page, "Review limit"), held_limit(page, "Reject limit"))
     assert limits.review < limits.reject
     expect(page.get_by_text(f"In force: {limits.review!r} {limits.reject!r}")).to_be_visible()
     on_bench(page)
     assert page.locator(".words").inner_text() == sentence_of(parts, limits)
-    handle(page, "Limit for review").focus()
+    handle(page, "Review limit").focus()
     page.keyboard.press("End")
-    assert held_limit(page, "Limit for review") < held_limit(page, "Limit for rejection")
+    assert held_limit(page, "Review limit") < held_limit(page, "Reject limit")
     page.get_by_role("button", name="Suggested").click()
     expect(page.get_by_text(f"In force: {suggested.review!r} {suggested.reject!r}")).to_be_visible()
 

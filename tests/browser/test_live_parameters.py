@@ -143,7 +143,7 @@ def test_a_photo_of_another_product_is_told_of_above_the_verdict_and_stopped(ben
     page.get_by_text("Stop", exact=True).click()
     expect(alarm).to_contain_text("so the recipe rejects it")
 
-    for limit in ("Limit for rejection", "Limit for review"):
+    for limit in ("Reject limit", "Review limit"):
         page.get_by_role("slider", name=limit).focus()
         page.keyboard.press("End")
     expect(page.get_by_text(re.compile(r"^Rejects 0 of 20 good"))).to_be_visible()

@@ -50,10 +50,10 @@ def test_the_whole_job(address, open_page, sample_workspace):
     expect(k).not_to_have_attribute("aria-valuetext", start)
     expect(sentence(page)).to_be_visible()
 
-    page.get_by_role("slider", name="Limit for review").focus()
+    page.get_by_role("slider", name="Review limit").focus()
     page.keyboard.press("Home")
     expect(sentence(page)).to_contain_text(re.compile(r"sends \d\d to review"))
-    page.get_by_role("slider", name="Limit for rejection").focus()
+    page.get_by_role("slider", name="Reject limit").focus()
     page.keyboard.press("Home")
     expect(sentence(page)).to_contain_text("Rejects 20 of 20 good")
     page.keyboard.press("End")

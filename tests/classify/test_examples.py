@@ -31,7 +31,7 @@ def test_points_are_checked(x, message):
         (["a", 1], 2, "labels of types int, str"),
         ([["a"], ["b"]], 2, "labels of types list"),
         ([None, 1.0], 2, "labels of types NoneType, float"),
-        ([float("nan"), 1.0], 2, "NaN, which is no label"),
+        ([float("nan"), 1.0], 2, "NaN, which is not a label"),
         (np.zeros((2, 1)), 2, r"y has shape \(2, 1\)"),
     ],
 )

@@ -262,11 +262,13 @@ def test_a_size_that_is_no_multiple_of_32_is_refused(wrong):
 
 
 def test_an_unknown_name_lists_the_known_ones(tiny_weights):
-    with pytest.raises(ValueError, match="name is 'resnet19', which is no backbone; choose one of efficientnet_lite0"):
+    with pytest.raises(
+        ValueError, match="name is 'resnet19', which is not a backbone; choose one of efficientnet_lite0"
+    ):
         load("resnet19")
-    with pytest.raises(ValueError, match="which is no backbone"):
+    with pytest.raises(ValueError, match="which is not a backbone"):
         load("timm:resnet19", weights=tiny_weights)
-    with pytest.raises(ValueError, match="which is no backbone"):
+    with pytest.raises(ValueError, match="which is not a backbone"):
         load(TINY)
     assert spec_of(TINY, has_weights=True).name == f"timm:{TINY}"
 

@@ -81,7 +81,7 @@ def test_packaged_tensors_land_on_the_layers_they_are_named_for(name):
 
 def test_tensors_in_another_order_are_refused():
     tensors = dict(reversed(small().state_dict().items()))
-    with pytest.raises(ValueError, match="do not stand in timm's order"):
+    with pytest.raises(ValueError, match="are not in timm's order"):
         in_forward_order(hollow(), tensors)
 
 
@@ -157,7 +157,7 @@ def test_only_named_tensors_are_weights(tmp_path):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(ValueError, match=r"nowhere\.pth', which is no file"):
+    with pytest.raises(ValueError, match=r"nowhere\.pth', which is not a file"):
         read_weights(tmp_path / "nowhere.pth")
 
 

@@ -57,9 +57,9 @@ BAD = {
     "30,000 px wide": (png_header(30_000, 100), "30,000 × 100 px", "crop it"),
     "30,000 px bitmap": (bmp_header(30_000, 30_000), "30,000 × 30,000 px", "crop it"),
     "many pixels": (png_header(10_000, 10_000), "10,000 × 10,000 px", "crop it"),
-    "animated PNG": (several("PNG"), "animated", "file of its own"),
-    "animated WebP": (several("WEBP"), "animated", "file of its own"),
-    "pages": (several("TIFF"), "several pages", "file of its own"),
+    "animated PNG": (several("PNG"), "animated", "separate file"),
+    "animated WebP": (several("WEBP"), "animated", "separate file"),
+    "pages": (several("TIFF"), "several pages", "separate file"),
     "CMYK JPEG": (encoded(Image.fromarray(RGB).convert("CMYK"), "JPEG"), "CMYK", "export it as RGB"),
     "CMYK TIFF": (encoded(Image.fromarray(RGB).convert("CMYK"), "TIFF"), "CMYK", "export it as RGB"),
     "Lab": (encoded(Image.fromarray(RGB).convert("LAB"), "TIFF"), "LAB", "export it as RGB"),
@@ -145,7 +145,7 @@ def test_a_setting_that_is_no_number_is_named_for_each_photo(tmp_path, monkeypat
     path = tmp_path / "part.png"
     path.write_bytes(encoded(BLANK, "PNG"))
     monkeypatch.setenv("LOUPE_MAX_MEGAPIXELS", setting)
-    said = rf"part.png: the setting LOUPE_MAX_MEGAPIXELS is '{setting}', which is no number of megapixels above 0; "
+    said = rf"part.png: the setting LOUPE_MAX_MEGAPIXELS is '{setting}', which is not a number of megapixels above 0; "
     for attempt in ways_to_open(path):
         with pytest.raises(read.ImageError, match=said):
             attempt()

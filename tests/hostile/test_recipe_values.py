@@ -186,7 +186,7 @@ def test_every_array_changed(recipes, package, network, method):
         ("mahalanobis", "live.area", 0, "live.area is 0"),
         ("mahalanobis", "live.area", 308, "live.area is 308, outside 1..307"),
         ("mahalanobis", "views", [], "views"),
-        ("mahalanobis", "views.0.taps", ["blocks.9"], "a tap that the backbone does not give"),
+        ("mahalanobis", "views.0.taps", ["blocks.9"], "a tap that the backbone does not have"),
         ("mahalanobis", "views.0.scales", [4], "view0.scale"),
         ("mahalanobis+quadrics", "views.1.scales", [], "view1.scale"),
         ("mahalanobis+quadrics", "views.1.scales", [1, 2], "view1.scale_centre has shape"),

@@ -153,9 +153,9 @@ def test_no_sample_is_nan_with_a_warning(measure):
 @pytest.mark.parametrize(
     ("proba", "y", "bins", "message"),
     [
-        ([[0.5, 0.6]], [0], 20, "proba is no probability in row 0"),
-        ([[1.0, 0.0], [1.5, -0.5]], [0, 0], 20, "proba is no probability in row 1"),
-        ([[np.nan, 1.0]], [0], 20, "proba is no probability in row 0"),
+        ([[0.5, 0.6]], [0], 20, "proba is not a probability in row 0"),
+        ([[1.0, 0.0], [1.5, -0.5]], [0, 0], 20, "proba is not a probability in row 1"),
+        ([[np.nan, 1.0]], [0], 20, "proba is not a probability in row 0"),
         ([0.5, 0.5], [0], 20, "proba has shape"),
         ([[0.5, 0.5]], [0, 1], 20, "y has shape"),
         ([[0.5, 0.5]], [2], 20, "y holds"),
@@ -171,7 +171,7 @@ def test_bad_input_is_named(proba, y, bins, message):
 def test_shapes_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="prior has shape"):
         ood_calibration_error([[0.5, 0.5]], [1.0])
-    with pytest.raises(ValueError, match="prior is no probability"):
+    with pytest.raises(ValueError, match="prior is not a probability"):
         ood_calibration_error([[0.5, 0.5]], [0.7, 0.7])
     with pytest.raises(ValueError, match="q has shape"):
         hellinger([[0.5, 0.5]], [0.5, 0.5])

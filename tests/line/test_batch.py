@@ -113,7 +113,7 @@ def test_another_recipe_and_another_batch_leave_an_unfinished_one_alone(photos, 
     with pytest.raises(Cancelled):
         run(inspector(), photos, Outputs(tmp_path / "v.csv"), report=stopping_after(2))
     before = tree(tmp_path)
-    with pytest.raises(PlaceError, match=r"v\.csv\.unfinished is a batch begun with recipe d{12}.*; "):
+    with pytest.raises(PlaceError, match=r"v\.csv\.unfinished is a batch started with recipe d{12}.*; "):
         run(inspector(digest="e" * 64), photos, Outputs(tmp_path / "v.csv"))
     assert tree(tmp_path) == before
 
@@ -142,7 +142,7 @@ def test_a_full_disk_stops_it_with_the_remedy_and_it_goes_on(photos, inspector, 
         write(maps, name, files)
 
     monkeypatch.setattr(Maps, "write", full)
-    with pytest.raises(OSError, match=r"No space left on device.*goes on where it stopped"):
+    with pytest.raises(OSError, match=r"No space left on device.*continues where it stopped"):
         run(inspector(), photos, outputs)
     monkeypatch.setattr(Maps, "write", write)
     told = []

@@ -54,7 +54,7 @@ def test_a_part_without_a_photo_or_without_a_verdict_is_missed(inspector, photo,
 
 
 def test_a_recipe_without_challenge_parts(inspector):
-    with pytest.raises(ValueError, match="tile names no challenge parts"):
+    with pytest.raises(ValueError, match="tile has no challenge parts"):
         challenge(inspector(), {})
 
 
@@ -95,9 +95,9 @@ def test_a_missed_challenge_blocks_until_it_is_passed_or_overridden(asked):
     missed = [facts(answer) for answer in asked(**{"good one": 44, "dent": 150}).values()]
     passed = [facts(answer) for answer in asked(**{"good one": 44, "dent": 236}).values()]
     with AuditLog.open() as log:
-        assert "never photographed" in challenges.why_blocked(log, own["recipe"])
+        assert "never been photographed" in challenges.why_blocked(log, own["recipe"])
         challenges.record(log, missed, **own)
-        assert "was missed (dent)" in challenges.why_blocked(log, own["recipe"])
+        assert "challenge failed (dent)" in challenges.why_blocked(log, own["recipe"])
         with pytest.raises(ValueError, match="a reason is missing"):
             challenges.override(log, reason=" ", **own)
         challenges.override(log, reason="lamp ordered", **own)

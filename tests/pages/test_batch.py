@@ -181,7 +181,7 @@ def test_a_cluster_is_offered_where_the_app_was_started_with_one(batch, monkeypa
     assert app.number_input(key="batch_workers").value == 1
     app.segmented_control(key="batch_judged_by").set_value("Cluster").run()
     assert not app.exception
-    assert any("runs code on it" in caption.value for caption in app.caption)
+    assert any("run code on it" in caption.value for caption in app.caption)
     app.button(key="batch_start").click().run()
     finish(app)
     assert asked == [(None, "tcp://127.0.0.1:8786", None)]

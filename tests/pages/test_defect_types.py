@@ -96,7 +96,7 @@ def test_folders_give_kinds_and_a_lone_example_is_too_few(open_app, part):
     assert table["defect type"].tolist() == ["dent", "scratch"]
     assert table["photos"].tolist() == [1, 2]
     assert table["more"][0] == "1 more to be learned"
-    assert "Learning takes at least two defect types" in words(app)
+    assert "Learning needs at least two defect types" in words(app)
     assert app.button(key="learn_kinds").disabled
 
 
@@ -196,7 +196,7 @@ def test_a_kind_renamed_needs_no_learning_and_joining_two_does(open_app, learned
     assert "Learn again to use them" not in words(app)
     app.selectbox(key=f"old-{learned.id}").set_value("dimple").run()
     app.text_input(key=f"new-{learned.id}").set_value("scratch").run()
-    assert "the two are merged" in words(app)
+    assert "the two will be merged" in words(app)
     app.button(key=f"rename-{learned.id}").click().run()
     assert now(learned).defect_types.names == ("dimple", "scratch")
     assert "Learn again to use them" in words(app)
@@ -210,7 +210,7 @@ def test_a_kind_taken_away_leaves_its_photos_in_the_gallery(open_app, learned):
     shown = kinds_shown(app, learned)
     assert {shown[photo.name] for photo in learned.scored.photos if photo.kind == "scratch"} == {"no defect type"}
     assert list(shown.values()).count("dent") == 2
-    assert "Learning takes at least two defect types" in words(app)
+    assert "Learning needs at least two defect types" in words(app)
     assert now(learned).defect_types.names == ("dent", "scratch")
 
 

@@ -84,7 +84,7 @@ def test_the_shift_at_a_glance(open_app, no_first_start, filled):
     assert figures(app) == {
         "Parts inspected": "10", "Accepted": "6", "To review": "1", "Rejected": "2", "Not judged": "1",
     }  # fmt: skip
-    assert "A notch higher would have accepted 1 more of these parts, a notch lower 0 fewer." in words(app)
+    assert "A limit one step higher would have accepted 1 more of these parts, one step lower 0 fewer." in words(app)
     app.selectbox(key="history_period").set_value("Last 7 days").run()
     assert figures(app)["Parts inspected"] == "11"
     app.multiselect(key="history_type").set_value(["dent"]).run()
@@ -98,7 +98,7 @@ def test_several_products_are_one_chart(open_app, no_first_start, filled):
     app.selectbox(key="history_product").set_value("All products").run()
     assert not app.exception
     assert figures(app)["Parts inspected"] == "11"
-    assert "multiple of its limit" in words(app)
+    assert "multiple of its reject limit" in words(app)
 
 
 def test_filters_that_leave_nothing_say_when_there_was_something(open_app, no_first_start, filled):

@@ -118,7 +118,7 @@ def test_recipes_whose_names_have_no_latin_letters_are_all_kept(open_app, no_fir
         app.button(key="add_recipe").click().run()
         assert not app.exception
     assert {path.name for path in (workspace / "recipes").iterdir()} == {"f.zip", "一.zip", "二.zip"}
-    assert "exists already" in app.error[0].value
+    assert "already exists" in app.error[0].value
 
 
 def rezipped(folder: Path, path: Path, kind: int) -> None:

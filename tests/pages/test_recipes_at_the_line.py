@@ -63,7 +63,7 @@ def test_parts_are_named_challenged_and_overridden(open_app, no_first_start, exp
     assert [(part.name, part.good) for part in recipe.challenge] == [("plain", True)]
     assert recipe.provenance.parent == saved.digest
     app = opened(open_app("pages/recipes.py"), "challenge-flange.zip")
-    assert "never photographed" in app.warning[0].value
+    assert "never been photographed" in app.warning[0].value
     files = app.file_uploader(key="challenge-files-flange.zip")
     files.set_value([("plain.jpg", best.read_bytes(), "image/jpeg")]).run()
     app.button(key="run-challenge-flange.zip").click().run()
@@ -74,7 +74,7 @@ def test_parts_are_named_challenged_and_overridden(open_app, no_first_start, exp
         assert challenges.why_blocked(log, recipe.digest) is None
         challenges.record(log, [{"name": "plain", "passed": False}], product="flange", recipe=recipe.digest, user="Ana")
     app = opened(open_app("pages/recipes.py"), "challenge-flange.zip")
-    assert "was missed" in app.warning[0].value
+    assert "challenge failed" in app.warning[0].value
     app.text_input(key="override-reason-flange.zip").set_value("lamp ordered").run()
     app.button(key="override-flange.zip").click().run()
     with AuditLog.open() as log:

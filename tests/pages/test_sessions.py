@@ -101,11 +101,11 @@ def test_a_part_put_away_for_others_is_not_replaced_unasked(open_app, taught, in
     for page in ("inspect", "explore", "defect_types"):
         app.switch_page(f"pages/{page}.py").run()
         assert not app.exception, app.exception
-        assert "was put away" in words(app)
+        assert "is no longer loaded" in words(app)
         assert app.session_state["in_hand"] == in_the_hand.id
     app.button(key="to_last_used").click().run()
     assert app.session_state["in_hand"] == last
-    assert "was put away" not in words(app)
+    assert "is no longer loaded" not in words(app)
 
 
 def test_a_part_in_use_stays_when_others_are_taught(open_app, taught, in_the_hand):
@@ -113,7 +113,7 @@ def test_a_part_in_use_stays_when_others_are_taught(open_app, taught, in_the_han
     for _ in range(2 * shelf.SIZE):
         shelf.put(another(taught))
         app.run()
-    assert "was put away" not in words(app)
+    assert "is no longer loaded" not in words(app)
     assert app.session_state[f"settings-{in_the_hand.id}"].live == in_the_hand.scored.live
 
 

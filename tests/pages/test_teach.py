@@ -280,7 +280,7 @@ def test_half_of_many_known_defects_choose_the_settings_unless_told_otherwise(op
     orders = []
     monkeypatch.setattr(teaching, "start", orders.append)
     app = open_app("pages/teach.py")
-    assert "10 defects to choose settings by" in " ".join(element.value for element in app.caption)
+    assert "10 defects to choose settings" in " ".join(element.value for element in app.caption)
     app.button(key="teach").click().run()
     app.toggle(key="choose_by_defects").set_value(False).run()
     app.button(key="teach").click().run()

@@ -57,4 +57,4 @@ def test_few_parts_can_be_drawn_still_and_live(count):
 def test_names_stay_text():
     figure = history.frequencies([("<img src=x>", 2), ("dent", 1)], LIGHT)
     assert figure.data[0].y[0] == "&lt;img src=x&gt;"
-    assert figure.data[0].text[0] == "2 · 67% so far"
+    assert figure.data[0].text[0] == "2 · 67% cumulative"

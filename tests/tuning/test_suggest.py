@@ -144,7 +144,7 @@ def test_the_sentence_says_what_it_rests_on(make, monkeypatch):
         basis = suggest(make("cop", calibrate=calibrate)).basis
         assert "24 good photos with synthetic defects pasted in" in basis
         assert f"of {len(FRACTIONS)} settings" in basis
-        assert ("learned from too" in basis) == (calibrate == 0)
+        assert ("also learned from" in basis) == (calibrate == 0)
 
 
 def test_progress_and_cancelling(make):

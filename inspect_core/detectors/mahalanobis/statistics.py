@@ -130,7 +130,7 @@ class LocalGaussian:
         """
         k = self.projection.shape[1]
         if self.images == 0:
-            raise ValueError("no image has been taken in; update with at least one good image before finish")
+            raise ValueError("no image has been added; update with at least one good image before finish")
         require_ridge(ridge, images=self.images, k=k)
         warn_if_singular(images=self.images, k=k)
         self._join_gathered()

@@ -47,7 +47,7 @@ def entries(path: Path) -> list[Entry]:
     own = defaultdict(list)
     for number, row in enumerate(annotations):
         if not _is_id(row.get("image_id")) or row["image_id"] not in known:
-            reason = "its image_id is none of the images"
+            reason = "its image_id is not one of the images"
             raise ManifestError(path, f"annotation {number}", reason, "export the annotations again")
         category = row.get("category_id")
         kind = kind_of(names.get(category) if _is_id(category) else None) or UNNAMED
@@ -73,7 +73,7 @@ def painted(shape: Mapping, size: tuple[int, int]) -> np.ndarray:
     if isinstance(segmentation, dict):
         counts = segmentation.get("counts")
         if segmentation.get("size") != list(size):
-            raise ValueError(f"its runs are of a picture of {segmentation.get('size')!s:.40} (height, width)")
+            raise ValueError(f"its runs are for a picture of {segmentation.get('size')!s:.40} (height, width)")
         if not isinstance(counts, list | str):
             raise ValueError("its runs have no counts")
         return decoded(counts, size)
@@ -133,7 +133,7 @@ def _is_id(value: object) -> bool:
 def _numbers(values: object, *, count: int | None = None) -> np.ndarray:
     """(n,) float64. Raises ValueError for what is no list of an even number, or `count`, of coordinates."""
     if not isinstance(values, list) or (len(values) % 2 if count is None else len(values) != count):
-        raise ValueError("a polygon or box is no list of coordinates")
+        raise ValueError("a polygon or box is not a list of coordinates")
     if not all(isinstance(value, int | float) and abs(value) <= 2 * MAX_SIDE for value in values):
-        raise ValueError("a coordinate is no number, or lies far outside the photo")
+        raise ValueError("a coordinate is not a number, or lies far outside the photo")
     return np.array(values, float)

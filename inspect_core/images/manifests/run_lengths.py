@@ -17,7 +17,7 @@ def decoded(counts: Sequence[int] | str, size: tuple[int, int]) -> np.ndarray:
     lengths = _uncompressed(counts) if isinstance(counts, str) else list(counts)
     height, width = size
     if not all(type(length) is int and 0 <= length <= height * width for length in lengths):
-        raise ValueError("a run is no length from 0 to all pixels")
+        raise ValueError("a run length is not between 0 and the number of pixels")
     if sum(lengths) != height * width:
         raise ValueError(f"the runs cover {sum(lengths):,} pixels of {height * width:,}")
     marked = np.repeat(np.arange(len(lengths)) % 2 == 1, lengths)
@@ -30,7 +30,7 @@ def _uncompressed(text: str) -> list[int]:
     for sign in text:
         group = ord(sign) - 48
         if not 0 <= group < 64 or shift > 60:
-            raise ValueError("the runs are not written as COCO compresses them")
+            raise ValueError("the runs are not in COCO's compressed format")
         value |= (group & 31) << shift
         shift += 5
         if group & 32:

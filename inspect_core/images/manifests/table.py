@@ -22,7 +22,7 @@ def entries(path: Path) -> list[Entry]:
     try:
         rows = max((_rows(text, delimiter) for delimiter in DELIMITERS), key=_photos)
     except csv.Error as error:
-        raise ManifestError(path, "the file", f"it is no table ({error})", "save it as CSV, UTF-8") from error
+        raise ManifestError(path, "the file", f"it is not a table ({error})", "save it as CSV, UTF-8") from error
     columns = Counter(column for _, row in rows for column, field in enumerate(row) if is_image(field))
     if not columns:
         raise ManifestError(path, "the file", "no column names photos", "give it a column of file names and of labels")
@@ -54,5 +54,5 @@ def _label_column(path: Path, header: list[str], file: int, columns: int) -> int
     others = named or [column for column in range(columns) if column != file]
     if len(others) != 1 or others[0] == file:
         reason = f"which of its {columns} columns holds the label is not clear"
-        raise ManifestError(path, "line 1", reason, "name one column label in a first line, the other file")
+        raise ManifestError(path, "line 1", reason, "add a first line that names one column label, the other file")
     return others[0]

@@ -77,8 +77,8 @@ def _judge(batch: Run, job: Job, user: str) -> None:
     inspector, path = _inspector(batch)
     if inspector.digest != batch.digest:
         raise ValueError(
-            f"{batch.recipe} is no longer the recipe that this batch was begun with ({batch.digest[:12]}); begin a new "
-            "batch"
+            f"{batch.recipe} is no longer the recipe that this batch was started with ({batch.digest[:12]}); start a "
+            "new batch"
         )
     job.report(0.0, "looking at the photos")
     outputs = batch.outputs()
@@ -86,7 +86,9 @@ def _judge(batch: Run, job: Job, user: str) -> None:
     if batch.cluster:
         address, certificates = choosing.configured()
         if address is None:
-            raise ValueError("LOUPE_CLUSTER no longer names a scheduler; start the app with it, or begin a new batch")
+            raise ValueError(
+                "LOUPE_CLUSTER no longer names a scheduler; set it and restart the app, or start a new batch"
+            )
         chosen = choosing.workers(cluster=address, certificates=certificates)
         job.report(0.0, f"waiting for the workers of {address}")
     else:

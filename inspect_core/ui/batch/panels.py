@@ -67,12 +67,12 @@ def under_way() -> None:
         row.button(
             "Stopping…" if job.cancelling else "Pause", icon=":material/pause:", key=f"batch_pause-{job.id}",
             disabled=job.cancelling, on_click=jobs.pause, args=(job.id,),
-            help="Stops after the photos in hand. What was judged is kept, also when Loupe is closed.",
+            help="Stops after the photos being judged now. Results so far are kept, even if Loupe is closed.",
         )  # fmt: skip
         row.button(
             "Cancel and discard", icon=":material/delete:", key=f"batch_cancel-{job.id}", disabled=job.cancelling,
             on_click=jobs.cancel, args=(job.id, batch.id),
-            help="Stops and deletes the table and pictures. The audit log keeps what was judged.",
+            help="Stops and deletes the table and pictures. The audit log keeps the verdicts.",
         )  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def unfinished(batch: Run) -> None:
     """A batch that was paused or broken off: go on, or discard it."""
     with st.container(border=True):
         st.markdown(f"**{shell.plain(batch.product)}** · {shell.plain(batch.source)}")
-        st.caption(f"Not finished: stopped after {batch.kept:,} of {batch.count:,} photos; begun {when(batch)}.")
+        st.caption(f"Not finished: stopped after {batch.kept:,} of {batch.count:,} photos; started {when(batch)}.")
         row = st.container(horizontal=True)
         busy = (job := shell.jobs().current) is not None and job.active
         if row.button(
@@ -93,7 +93,7 @@ def unfinished(batch: Run) -> None:
 def discard(batch: Run, place) -> None:
     """A button that deletes a batch, after a question."""
     with place.popover("Delete", icon=":material/delete:"):
-        st.markdown("Delete the table, report and pictures of this batch? The audit log keeps what was judged.")
+        st.markdown("Delete the table, report and pictures of this batch? The audit log keeps the verdicts.")
         if st.button("Yes, delete it", key=f"batch_delete-{batch.id}"):
             try:
                 runs.remove(batch)
@@ -143,16 +143,16 @@ def _judges() -> tuple[int, bool]:
         == CLUSTER
     ):
         st.caption(
-            f"By the workers of {shell.plain(address)}. The photos have to lie under the same path on every machine. "
-            "Anyone who reaches a Dask scheduler runs code on it and on its workers: Loupe connects to one on this "
-            "machine or by TLS only."
+            f"By the workers of {shell.plain(address)}. The photos must be at the same path on every machine. Anyone "
+            "who can reach a Dask scheduler can run code on it and on its workers, so Loupe connects only to one on "
+            "this machine or over TLS."
         )
         return 1, True
     cores = os.cpu_count() or 1
     workers = st.number_input(
         "Processes", 1, cores, 1, key="batch_workers", width=NUMBER_WIDTH,
-        help=f"Processes that judge side by side; this machine has {cores} cores. 1: Loupe itself, which is quickest "
-        "for a few hundred photos, since each process first loads the network. Each takes about 1 GB of memory. The "
+        help=f"Processes that judge in parallel; this machine has {cores} cores. 1: Loupe itself, which is quickest "
+        "for a few hundred photos because each process first loads the network. Each takes about 1 GB of memory. The "
         "verdicts are the same.",
     )  # fmt: skip
     return int(workers), False
@@ -184,7 +184,7 @@ def _start(batch: Run) -> None:
 
 
 def _on_the_command_line(path: Path, source: Source | None) -> None:
-    with st.expander("The same on the command line, and a folder that is watched"):
+    with st.expander("Batches and watched folders on the command line"):
         recipe = shlex.quote(str(workspace.recipes_folder() / path.name))
         photos = shlex.quote(str(source.path)) if source is not None else "PHOTOS"
         st.code(
@@ -192,11 +192,11 @@ def _on_the_command_line(path: Path, source: Source | None) -> None:
             language=None, wrap_lines=True,
         )  # fmt: skip
         st.caption(
-            "Stopped, the same command goes on where it was. With --workers 4 four processes judge; with --cluster the "
-            "workers of a Dask scheduler on other machines do (docs/CLUSTER.md)."
+            "If stopped, the same command continues where it left off. With --workers 4, four processes judge; with "
+            "--cluster, the workers of a Dask scheduler on other machines do (docs/CLUSTER.md)."
         )
         st.code(f"python -m inspect_core watch {recipe} INCOMING --out SORTED", language=None, wrap_lines=True)
         st.caption(
-            "Judges photos as they come into the folder INCOMING and moves each into SORTED: accept, review, reject, "
-            "not_judged."
+            "Judges photos as they arrive in INCOMING and moves each into a folder in SORTED: accept, review, reject "
+            "or not_judged."
         )

@@ -98,7 +98,7 @@ def _table(rows: list[Row]) -> None:
             "Photo": [row.name for row in shown],
             "Verdict": [SIGNS.get(row.verdict, row.verdict) for row in shown],
             "Score": [row.score for row in shown],
-            "Good parts no higher": [row.percentile_among_good for row in shown],
+            "Good parts at or below": [row.percentile_among_good for row in shown],
             "Defect type": [row.defect_type for row in shown],
             "Regions": [row.regions for row in shown],
             "Reason": [row.reason for row in shown],
@@ -108,11 +108,12 @@ def _table(rows: list[Row]) -> None:
         column_config={
             "Photo": st.column_config.TextColumn(pinned=True),
             "Score": st.column_config.NumberColumn(format="%.4g"),
-            "Good parts no higher": st.column_config.NumberColumn(
-                format="%.0f %%", help="How many in 100 of the good parts that set the limits score no higher."
+            "Good parts at or below": st.column_config.NumberColumn(
+                format="%.0f %%",
+                help="Percentage of the good parts that set the limits with this score or a lower one.",
             ),
         },
-        alt="Photos of the batch, a row each.",
+        alt="Photos of the batch, one row each.",
     )
 
 

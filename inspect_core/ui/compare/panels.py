@@ -40,8 +40,8 @@ def start(order: Order) -> None:
             st.error(f"{shell.plain(error)}; or compare fewer detectors.", icon=":material/error:")
             return
         words = (
-            f"Takes about {shell.duration(seconds)} on this machine: every method is fitted once to "
-            f"{len(order.photos.fit)} good photos and scores {shown} others. You can go on meanwhile."
+            f"Takes about {shell.duration(seconds)} on this machine: every detector is fitted once to "
+            f"{len(order.photos.fit)} good photos and scores {shown} others. You can keep working meanwhile."
         )
     begin = partial(jobs.start, order, detectors)
     shell.offer("Compare", words, begin, key="start-comparison", disabled=not detectors)
@@ -49,7 +49,7 @@ def start(order: Order) -> None:
 
 def results(taught: TaughtPart, order: Order, comparison: Comparison) -> None:
     """Everything found, from the table down to single parts."""
-    st.markdown(f"To begin with: **{shell.plain(comparison.chosen().title)}**")
+    st.markdown(f"Start with: **{shell.plain(comparison.chosen().title)}**")
     st.caption(shell.plain(comparison.reason()))
     _table(taught, comparison)
     _downloads(order)
@@ -71,9 +71,12 @@ def _table(taught: TaughtPart, comparison: Comparison) -> None:
     st.dataframe(
         table | {"Bench": ["Put on the bench"] * len(comparison.rows)}, hide_index=True, column_config=columns,
         column_order=("Detector", "Bench", *list(table)[1:]), height="content", key="compare_table",
-        alt="Detectors side by side, a row each.",
+        alt="Detectors side by side, one row each.",
     )  # fmt: skip
-    st.caption("Brackets hold 95 % intervals: what lies inside the best one's, or holds the best, is a tie.")
+    st.caption(
+        "Brackets: 95 % intervals. A value ties with the best if it lies in the best one's interval or its own "
+        "holds the best."
+    )
     if (clicked := st.session_state.get(BENCH)) is not None:
         try:
             jobs.put_on_bench(taught, comparison.rows[clicked.row].detector)
@@ -98,14 +101,14 @@ def _downloads(order: Order) -> None:
 
 def _made(order: Order, write: Callable[[Comparison], str]) -> str:
     comparison = jobs.found(order)
-    return "Another comparison has taken its place; compare again." if comparison is None else write(comparison)
+    return "Another comparison has replaced this one; compare again." if comparison is None else write(comparison)
 
 
 def _curves(comparison: Comparison) -> None:
     row = st.container(horizontal=True, gap="medium")
     if roc := report.roc_lines(comparison):
         with row.container(width=CURVE_WIDTH):
-            st.markdown("**Parts: defects caught against good parts stopped**", help="The ROC curve, limit by limit.")
+            st.markdown("**Parts: defects caught against good parts rejected**", help="The ROC curve, limit by limit.")
             drawn = plots.rates(roc, look(), x="good parts above the limit", y="defects above the limit")
             st.plotly_chart(drawn, theme=None, key="compare_roc", config=NO_BAR, alt="ROC curve of every detector.")
     if pro := report.pro_lines(comparison):
@@ -123,7 +126,7 @@ def _one_part(order: Order) -> None:
     telling, photos = report.most_telling(comparison)[:TELLING], comparison.rows[0].scored.photos
     if not telling:
         return
-    st.markdown("**One part under every detector**", help="First those on which the detectors differ.")
+    st.markdown("**One part under every detector**", help="Parts on which the detectors differ come first.")
     position = st.selectbox(
         "Part", telling, format_func=lambda i: f"{photos[i].name} ({photos[i].kind})", key="compare_part"
     )

@@ -105,7 +105,7 @@ def _rename_or_remove(taught: TaughtPart, labels: dict[int, str]) -> None:
         own = [position for position, label in labels.items() if label == kind]
         joins = word in defect_types and word != kind
         if joins:
-            st.caption(f"“{shell.plain(word)}” exists already: the two are merged and have to be learned again.")
+            st.caption(f"“{shell.plain(word)}” already exists: the two will be merged and must be learned again.")
         st.button(
             "Rename", key=f"rename-{taught.id}", disabled=not word, on_click=_rename,
             args=(taught.id, own, kind, word, joins),
@@ -113,7 +113,7 @@ def _rename_or_remove(taught: TaughtPart, labels: dict[int, str]) -> None:
         st.button(
             f"Remove from {counted(len(own), 'photo')}", key=f"remove-{taught.id}", icon=":material/label_off:",
             on_click=_keep, args=(taught.id, own, ""), disabled=kind is None,
-            help="The photos stay, without a defect type. What was learned keeps the name until you learn again.",
+            help="The photos stay, without a defect type. The learned model keeps the name until you learn again.",
         )  # fmt: skip
 
 

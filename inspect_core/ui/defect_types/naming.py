@@ -36,8 +36,8 @@ def limit_slider(taught: TaughtPart, page: str) -> None:
     st.session_state[key] = round(100 * taught.defect_types.minimum_confidence)
     st.slider(
         "Minimum confidence", 0, 100, format="%d %%", key=key, on_change=_set_limit, args=(taught.id, key),
-        help="A part whose most likely defect type is less probable than this is “unknown defect type”. Further right, "
-        "fewer unknown defects are named by mistake, and fewer known ones are named.",
+        help="A part whose most likely defect type is less probable than this is named “unknown defect type”. Higher: "
+        "fewer unknown defects are named by mistake, but also fewer known ones are named.",
     )  # fmt: skip
 
 

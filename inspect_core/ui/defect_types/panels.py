@@ -47,15 +47,16 @@ def learn(taught: TaughtPart) -> bool:
                 icon=":material/label:",
             )
         st.caption(
-            f"A defect type takes at least {LEAST} photos, of different parts: one to learn from and one to check "
-            f"with. From {ENOUGH} on, its probability becomes useful."
+            f"A defect type needs at least {LEAST} photos of different parts: one to learn from and one to check with. "
+            f"From {ENOUGH} on, its probability becomes useful."
         )
         _keep_together(taught)
     with row.container(width=ORDER_WIDTH):
         look_at = st.segmented_control(
             "Look at", [REGION, WHOLE], default=REGION, required=True, key=f"look_at-{taught.id}",
-            help="The region is the square around the largest region above the limit, as Inspect finds it; true masks "
-            "help to learn. The whole part suits defects that show everywhere, such as a wrong colour.",
+            help="The region is the square around the largest region above the limit, as Inspect finds it; for "
+            "learning, true masks help to find it. The whole part suits defects that show everywhere, such as a wrong "
+            "colour.",
         )  # fmt: skip
         with st.expander("Settings"):
             parent = st.radio(
@@ -84,9 +85,9 @@ def _keep_together(taught: TaughtPart) -> None:
         st.session_state.setdefault(key, True)
         st.toggle(
             "Keep photos of one part or lot together", key=key, persist_state="session",
-            help=f"By their names, the {len(taught.scored.photos)} photos are of {counted(count, 'part')} or lots. If "
-            "one photo of a part were learned from and another judged, the result would look too good. Turn this off "
-            "if each photo shows another part.",
+            help=f"Judging by their names, the {len(taught.scored.photos)} photos are of {counted(count, 'part')} or "
+            "lots. If one photo of a part were learned from and another judged, the result would look too good. Turn "
+            "this off if each photo shows a different part.",
         )  # fmt: skip
 
 
@@ -103,7 +104,7 @@ def _learn_button(taught: TaughtPart, groups: dict[str, str], by_region: bool, p
     few = len(set(labels.values())) < 2
     if few:
         st.warning(
-            f"Learning takes at least two defect types with {LEAST} parts each. Label more photos below.",
+            f"Learning needs at least two defect types with {LEAST} parts each. Label more photos below.",
             icon=":material/label:",
         )
     elif left_out:

@@ -40,7 +40,7 @@ def results(taught: TaughtPart) -> None:
     if is_guessing(learned):
         st.warning(
             "That is hardly better than guessing, so these names are worth little. Label more photos of every defect "
-            "type, or look at the whole part instead of the region, or the other way round.",
+            "type, or switch between the region and the whole part.",
             icon=":material/casino:",
         )
     row = st.container(horizontal=True, gap="medium", vertical_alignment="center")
@@ -53,7 +53,7 @@ def results(taught: TaughtPart) -> None:
         st.plotly_chart(
             defect_types.confusion(confusion(learned, known.minimum_confidence), known.names, panels.look()),
             theme=None, key="confusion", config=NO_BAR,
-            alt="Counts of true defect types in rows by what they were named as in columns.",
+            alt="Counts of true defect types (rows) by the names given (columns).",
         )  # fmt: skip
     _trust(known, learned)
 
@@ -90,7 +90,8 @@ def at_limit(learned: Taught, defect_types: DefectTypes) -> list[str]:
     ):
         if len(sure):
             lines.append(
-                f"**{(sure < defect_types.minimum_confidence).sum()} of {len(sure)}** {what} are “unknown defect type”."
+                f"**{(sure < defect_types.minimum_confidence).sum()} of {len(sure)}** {what} are named “unknown defect "
+                "type”."
             )
     return lines
 
@@ -131,9 +132,9 @@ def _trust(known: DefectTypes, learned: Taught) -> None:
         st.plotly_chart(
             defect_types.falling(training.AWAY, lines, prior, known.minimum_confidence, panels.look()),
             theme=None, key="falling", config=NO_BAR,
-            alt="Mean probability against distance from the examples; the one in use falls to guessing.",
+            alt="Mean probability against distance from the examples; that of the model in use falls to chance.",
         )  # fmt: skip
-        st.caption("Far from every example, the one in use falls to guessing, and nothing is named.")
+        st.caption("Far from every example, the probability of the model in use falls to chance, and nothing is named.")
     with st.expander("Compared with the model alone and with standard calibration"):
         rows = stated | {f"{parent}, isotonic": learned.isotonic, f"{parent}, sigmoid": learned.sigmoid}
         st.dataframe(
@@ -146,8 +147,8 @@ def _trust(known: DefectTypes, learned: Taught) -> None:
             hide_index=True,
         )
         st.caption(
-            "Calibration error: by how much the stated probability misses the fraction named correctly, over 20 bins; "
+            "Calibration error: how far the stated probability is from the fraction named correctly, over 20 bins; "
             "with few examples much of it is chance. Isotonic and sigmoid curves correct the model where there are "
-            "examples and leave it overconfident elsewhere. Method: kernel density forests and networks "
-            "(Dey et al. 2025)."
+            "examples and leave it overconfident elsewhere. Method: kernel density forests and networks (Dey et al. "
+            "2025)."
         )

@@ -57,7 +57,7 @@ def variance(taught: TaughtPart) -> None:
             f"{fitted.kept_variance:.1%} of the variance of the good patches."
         )
     else:
-        st.info("This detector does not rest on variances, so it has no spectrum to show.")
+        st.info("This detector does not use variances, so it has no spectrum to show.")
 
 
 def _one_spectrum(view: View, live: dict[str, int]) -> None:
@@ -68,8 +68,8 @@ def _one_spectrum(view: View, live: dict[str, int]) -> None:
         return
     fraction = float(explained(view.detector, [q])[0])
     st.markdown(
-        f"Good patches vary in {len(fractions)} directions. The first **{q}** hold **{fraction:.1%}** of it and count "
-        "as normal; a new patch is scored by what it has in the others."
+        f"Good patches vary in {len(fractions)} directions. The first **{q}** hold **{fraction:.1%}** of the variance "
+        "and count as normal; a new patch is scored by how far it lies in the others."
     )
     st.plotly_chart(
         curves.eigenvalues(fractions, q, fraction, look()), theme=None, key="eigenvalues", config=NO_BAR,
@@ -90,7 +90,7 @@ def _local_variance(taught: TaughtPart, view: View, live: dict[str, int]) -> Non
     above = st.segmented_control(
         "Count directions with a variance of at least", THRESHOLDS, default=1e-2, required=True, key="rank_above",
         format_func=lambda value: f"{value:g}",
-        help="At the ridge, 0.01 as a rule, a direction is half noise. 0.0001 is the bound of Kim et al. (2021).",
+        help="At the ridge, usually 0.01, a direction is half noise. 0.0001 is the bound of Kim et al. (2021).",
     )  # fmt: skip
     counts = local.rank_map(above)
     st.markdown(
@@ -129,7 +129,7 @@ def _rank_collapse(taught: TaughtPart, width: int, above: float) -> None:
         offer(
             "Compare on my photos",
             "Sampling channels at random keeps redundant and inactive ones; mixing them (semi-orthogonal) does not. "
-            f"Reads up to {jobs.LEARNED_FROM} good photos through the backbone once more.",
+            f"Runs up to {jobs.LEARNED_FROM} good photos through the backbone once more.",
             "Comparing mixed and sampled channels", key, lambda job: jobs.compare_embeddings(taught, width, job),
         )  # fmt: skip
         return
@@ -156,9 +156,7 @@ def sensitivity(taught: TaughtPart) -> None:
         st.info("This detector has no live parameter to follow.")
         return
     if sum(photo.kind == "good" for photo in taught.scored.photos) < 2:
-        st.info(
-            "A curve needs at least two photos of good parts on the bench; teach the part again to have them there."
-        )
+        st.info("A curve needs at least two photos of good parts on the bench; teach the part again to put them there.")
         return
     name = offered[0]
     if len(offered) > 1:
@@ -173,7 +171,7 @@ def sensitivity(taught: TaughtPart) -> None:
     if readings is not None:
         _curves(taught, name, known[name], readings)
     elif name in at_once:
-        offer("Draw the curve", "One fit holds every value; takes seconds, or up to a minute with hundreds of photos.",
+        offer("Draw the curve", "One fit covers every value; takes seconds, or up to a minute with hundreds of photos.",
               title, key, lambda job: jobs.follow_live(taught, name, live, job))  # fmt: skip
     else:
         fits = len(jobs.values_about(name, known[name]))
@@ -205,8 +203,9 @@ def _curves(taught: TaughtPart, name: str, value: float, readings: list[Reading]
     with row.container(width=CURVE_WIDTH):
         st.markdown(
             "**Good parts alone**",
-            help="How far the highest score of a good part lies above their median, relative to it. The limit has to "
-            "lie above it, so a lower curve leaves more room to see small defects. Needs no defects.",
+            help="How far the highest score of a good part lies above the median of good parts, as a multiple of the "
+            "median. The limit has to lie above that score, so a lower curve leaves more room to see small defects. "
+            "No defects needed.",
         )
         spread = {"highest-scoring good part": [reading.spread for reading in readings]}
         st.plotly_chart(

@@ -175,7 +175,7 @@ def _how_to_read(points: explore.Points, limits: Limits | None) -> str:
     defect = int(points.defect.sum())
     above = int((points.peak > limits.review).sum()) if limits is not None else 0
     what = "photos" if points.whole else f"patches of {len(np.unique(points.photo))} photos"
-    shown = "" if points.whole else " Anomalous patches are drawn more often than they occur."
+    shown = "" if points.whole else " Anomalous patches are shown more often than they occur."
     return (
         f"{len(points)} {what}. Diamonds: {defect} {'defects' if points.whole else 'under a true mask'}. "
         f"Ringed: {above} above the limit.{shown} "

@@ -11,7 +11,7 @@ from inspect_core.ui.history.selection import Selection, local
 def table(selection: Selection) -> None:
     """The changes of the time that was chosen, the latest first."""
     if not selection.changes:
-        st.caption("Nothing was changed in this time.")
+        st.caption("Nothing was changed in this period.")
         return
     st.dataframe(
         {

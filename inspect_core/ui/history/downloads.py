@@ -7,8 +7,8 @@ from inspect_core.ui.history import report
 from inspect_core.ui.history.selection import MOST, Selection
 
 DIGEST = (
-    "The digest covers every entry before it. Noted elsewhere, it proves later that none was changed or removed: "
-    "python -m inspect_core verify --noted DIGEST. The report holds it in full."
+    "The digest covers every entry before it. Note it elsewhere to prove later that none was changed or removed: "
+    "python -m inspect_core verify --noted DIGEST. The report gives it in full."
 )
 
 
@@ -26,4 +26,6 @@ def downloads(selection: Selection) -> None:
     number, digest = selection.head
     row.caption(f"Entries in the log: {number:,}, last digest {shell.plain(digest[:12])}", help=DIGEST)
     if selection.short:
-        st.warning(f"Only the latest {MOST:,} inspections of this time are read; choose a shorter time for the others.")
+        st.warning(
+            f"Only the latest {MOST:,} inspections of this period are read; choose a shorter period for the others."
+        )

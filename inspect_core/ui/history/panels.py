@@ -70,7 +70,7 @@ def _counts(found: list[Inspection]) -> None:
     overridden = sum(one.overridden is not None for one in found)
     if overridden:
         st.caption(
-            f"Counted as the operator decided: {counted(overridden, 'verdict')} overridden. Loupe's own are kept."
+            f"Counted by the operators' decisions: {counted(overridden, 'verdict')} overridden. Loupe's own are kept."
         )
 
 
@@ -94,9 +94,11 @@ def _scores(found: list[Inspection]) -> None:
     )
     notes = ["Scores far above the limit are drawn at the upper edge."]
     if not one_product:
-        notes.append("Products have scores of their own, so each is shown as a multiple of its limit for rejection.")
+        notes.append(
+            "Scores of different products cannot be compared, so each is shown as a multiple of its reject limit."
+        )
     if words.count("accept") > plots.MOST_POINTS:
-        notes.append(f"Of the accepted parts {plots.MOST_POINTS:,} are drawn; all others are.")
+        notes.append(f"Only {plots.MOST_POINTS:,} of the accepted parts are drawn; all other parts are.")
     st.caption(" ".join(notes))
 
 
@@ -111,7 +113,7 @@ def series(judged: list[Inspection], *, one_product: bool) -> tuple[np.ndarray, 
 
 
 def _types(found: list[Inspection]) -> None:
-    st.markdown("**Defect types of what was not accepted**")
+    st.markdown("**Defect types of parts not accepted**")
     types = defect_types(found)
     if not types:
         st.caption("Every part was accepted.")
@@ -123,7 +125,7 @@ def _types(found: list[Inspection]) -> None:
         alt="; ".join(f"{kind}: {len(parts)}" for kind, parts in shown),
     )  # fmt: skip
     if len(types) > MOST_TYPES:
-        st.caption(f"{len(types) - MOST_TYPES} rarer ones are not shown.")
+        st.caption(f"{len(types) - MOST_TYPES} rarer types are not shown.")
 
 
 def _pictures(found: list[Inspection]) -> None:
@@ -135,7 +137,7 @@ def _pictures(found: list[Inspection]) -> None:
                 st.image(content, alt=f"{one.name}: {in_words(one)}", width="stretch")
                 st.caption(f"**{shell.plain(kind)}**  \n{shell.plain(one.name)}")
     if types and not any(one.path for parts in types.values() for one in parts):
-        st.caption("The log does not say where these photos lie, so there are no pictures.")
+        st.caption("The log does not say where these photos are, so there are no pictures.")
 
 
 def examples(parts: list[Inspection], *, most: int) -> list[tuple[Inspection, bytes]]:
@@ -156,8 +158,8 @@ def _notches(found: list[Inspection]) -> None:
     )
     lower, as_it_was, higher = columns[ACCEPT]
     st.caption(
-        f"A notch higher would have accepted {higher - as_it_was:,} more of these parts, a notch lower "
-        f"{as_it_was - lower:,} fewer. A notch is {100 * NOTCH:g} % of the limit for rejection; overrides are left out."
+        f"A limit one step higher would have accepted {higher - as_it_was:,} more of these parts, one step lower "
+        f"{as_it_was - lower:,} fewer. A step is {100 * NOTCH:g} % of the reject limit; overrides are left out."
     )
 
 

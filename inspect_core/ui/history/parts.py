@@ -42,7 +42,7 @@ def table(selection: Selection) -> None:
         column_config={
             "Time": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss"),
             "Score": st.column_config.NumberColumn(format="%.4g"),
-            "Limit": st.column_config.NumberColumn(format="%.4g", help="The limit for rejection that was in force."),
+            "Limit": st.column_config.NumberColumn(format="%.4g", help="The reject limit at that time."),
             "Operator": st.column_config.TextColumn(help="Who overrode Loupe's verdict, and why."),
         },
         alt="Inspected parts, the latest first.",
@@ -66,9 +66,9 @@ def _show(one: Inspection) -> None:
         content = picture(one, PICTURE)
         if content is None:
             st.info(
-                "There is no picture: the log names no place for this photo, or another file lies there now."
+                "No picture: the photo cannot be read at the place given in the log, or another file is there now."
                 if one.path
-                else "There is no picture: the log does not say where this photo lies.",
+                else "No picture: the log does not say where this photo is.",
                 icon=":material/hide_image:",
             )
         else:

@@ -91,7 +91,7 @@ def _drawn_types(found: list[Inspection]) -> str:
         sections.append(
             f'<h3>{html.escape(shown(kind))}: {counted(len(parts), "part")}</h3><div class="row">{pictures}</div>'
         )
-    return f"<h2>Defect types of what was not accepted</h2>{''.join(sections) or '<p>Every part was accepted.</p>'}"
+    return f"<h2>Defect types of parts not accepted</h2>{''.join(sections) or '<p>Every part was accepted.</p>'}"
 
 
 def _drawn_notches(found: list[Inspection]) -> str:

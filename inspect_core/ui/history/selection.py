@@ -96,8 +96,8 @@ def last_inspection(log: AuditLog) -> Inspection | None:
 def nothing_yet() -> None:
     """The log is empty: what puts something into it."""
     st.info(
-        "Nothing has been recorded yet. What Loupe decides on a batch or a watched folder appears here, and who "
-        "changed a limit, a verdict or a recipe.",
+        "Nothing has been recorded yet. Verdicts on batches and watched folders will appear here, with who changed a "
+        "limit, a verdict or a recipe.",
         icon=":material/history:",
     )
     if st.button("Go to Recipes", type="primary", key="to_recipes"):
@@ -111,7 +111,7 @@ def none_in_this_time(last: Inspection | None) -> None:
         if last is None
         else f" The last one was on {local(last.time):%Y-%m-%d at %H:%M}, {shell.plain(last.product)}."
     )
-    st.info(f"No inspection matches.{when} Choose a longer time, or fewer filters.", icon=":material/filter_alt_off:")
+    st.info(f"No inspection matches.{when} Choose a longer period, or fewer filters.", icon=":material/filter_alt_off:")
 
 
 def local(moment: datetime) -> datetime:

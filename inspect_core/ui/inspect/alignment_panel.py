@@ -54,7 +54,7 @@ def _in_words(located: Located) -> str:
     size = f", {located.scale:.3f} times as large" if abs(located.scale - 1) > 5e-4 else ""
     return (
         f"In this photo the part is shifted by {x:+.1%} of the width and {y:+.1%} of the height, turned by "
-        f"{located.angle:+.1f}°{size}; it agrees with the reference with a correlation of {located.correlation:.2f}. "
-        "It is shown as it lies over the reference."
-        + (" Turned otherwise it looks the same, so that its turn may be another." if located.ambiguous else "")
+        f"{located.angle:+.1f}°{size}; its correlation with the reference is {located.correlation:.2f}. It is shown "
+        "aligned with the reference."
+        + (" It looks the same when turned further, so its true angle may be another." if located.ambiguous else "")
     )

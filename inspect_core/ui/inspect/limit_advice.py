@@ -30,10 +30,12 @@ def from_known_defects(taught: TaughtPart, drawn: Drawn) -> None:
             st.info(shell.plain(error))
             return
         st.markdown(
-            f"**{found.limit:.4g}** costs least on the known parts. Each judged by a limit that its own group had no "
-            f"share in: {in_parts(found.counts)}"
+            f"**{found.limit:.4g}** costs least on the known parts. With each part judged by a limit set without its "
+            f"own group: {in_parts(found.counts)}"
         )
-        st.caption("The suggested limits need good parts alone; this one trusts the known defects to stand for all.")
+        st.caption(
+            "The suggested limits need only good parts; this one assumes that the known defects represent all defects."
+        )
         st.button(
             "Use this limit", key=f"use_cost-{taught.id}", on_click=_use, args=(taught.id, found.limit)
         )  # fmt: skip

@@ -187,8 +187,8 @@ def each_view(taught: TaughtPart, position: int, live: Mapping[str, int], pixels
             return
         good = np.flatnonzero(taught.scored.setters())
         st.caption(
-            "The detector adds these maps. Colours run from a typical place to the highest "
-            + ("score of a good part." if good.size else "of this photo.")
+            "The detector adds up these maps. Colours run from a typical place to the highest "
+            + ("score of a good part." if good.size else "score of this photo.")
         )
         for column, (i, view) in zip(st.columns(len(views)), enumerate(views), strict=True):
             limit = float(taught.scored.maps(good if good.size else [position], view=i, **live).max())

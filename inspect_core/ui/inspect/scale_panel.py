@@ -17,8 +17,8 @@ def show(taught: TaughtPart) -> None:
         st.number_input(
             "mm per pixel of the photo", min_value=0.0, max_value=100.0, step=0.001, format="%.6g", key=key,
             placeholder="not known", on_change=_set, args=(taught.id, key),
-            help="Measure a known length in a photo and divide: 25 mm across 500 pixels are 0.05. Areas and regions "
-            "are then told in mm and mm² too, and a saved recipe keeps the scale. Verdicts stay as they are.",
+            help="Measure a known length in a photo and divide: 25 mm across 500 pixels is 0.05. Areas and regions "
+            "are then also given in mm and mm², and a saved recipe keeps the scale. Verdicts do not change.",
         )  # fmt: skip
 
 

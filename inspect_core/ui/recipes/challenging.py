@@ -26,8 +26,8 @@ def section(recipe: Recipe, key: str) -> None:
         if not opened.open:
             return
         st.markdown(
-            "Real parts kept beside the line, good and defective. Photographed again they prove lamp, lens and "
-            "fixture, which the recipe's own images cannot."
+            "Real good and defective parts kept at the line. Photographing them again checks lamp, lens and fixture, "
+            "which the recipe's own images cannot."
         )
         if recipe.challenge:
             _standing(recipe, key)
@@ -39,9 +39,9 @@ def _standing(recipe: Recipe, key: str) -> None:
     st.table(
         {
             "Part": [shell.plain(part.name) for part in recipe.challenge],
-            "Is": ["good" if part.good else "defective" for part in recipe.challenge],
-            "Verdict it must get": [part.verdict for part in recipe.challenge],
-            "Score it had": [f"{part.score:.4g}" for part in recipe.challenge],
+            "Truth": ["good" if part.good else "defective" for part in recipe.challenge],
+            "Required verdict": [part.verdict for part in recipe.challenge],
+            "Earlier score": [f"{part.score:.4g}" for part in recipe.challenge],
         },
         hide_index=True,
     )
@@ -57,14 +57,14 @@ def _standing(recipe: Recipe, key: str) -> None:
     st.warning(f"The watch folder is blocked: {shell.plain(why)}.", icon=":material/block:")
     with st.popover("Override", icon=":material/gavel:"):
         reason = st.text_input("Reason", key=f"override-reason-{key}", max_chars=200)
-        if st.button("Let it watch all the same", key=f"override-{key}", type="primary", disabled=not reason.strip()):
+        if st.button("Allow it to watch", key=f"override-{key}", type="primary", disabled=not reason.strip()):
             _recorded(challenges.override, recipe, reason=reason)
 
 
 def _challenge(recipe: Recipe, key: str) -> None:
     files = st.file_uploader(
         "Photos of the parts, taken now", TYPES, accept_multiple_files=True, key=f"challenge-files-{key}",
-        help="Each file is named as its part: dent.png is a photo of the part “dent”.",
+        help="Name each file after its part: dent.png is a photo of the part “dent”.",
     )  # fmt: skip
     if st.button("Run the challenge", key=f"run-challenge-{key}", type="primary", disabled=not files):
         answers = _tried(lambda: challenge(_inspector(recipe), _kept(files)))
@@ -78,13 +78,13 @@ def _challenge(recipe: Recipe, key: str) -> None:
 def _show(answers: Sequence[Answer]) -> None:
     for answer in answers:
         icon, colour = (":material/check_circle:", "green") if answer.passed else (":material/cancel:", "red")
-        said = "passed" if answer.passed else "missed"
+        said = "passed" if answer.passed else "failed"
         st.markdown(f":{colour}[{icon} **{said}**] {shell.plain(answer.part.name)}: {shell.plain(answer.words)}")
 
 
 def _name(recipe: Recipe, key: str) -> None:
     with st.popover("Name challenge parts", icon=":material/add:"):
-        st.caption("A new version of the recipe is saved with them, named as their files.")
+        st.caption("They are saved in a new version of the recipe, each named after its file.")
         good = st.file_uploader("Good parts", TYPES, accept_multiple_files=True, key=f"name-good-{key}")
         defects = st.file_uploader("Defective parts", TYPES, accept_multiple_files=True, key=f"name-defects-{key}")
         if st.button("Name these parts", key=f"name-{key}", type="primary", disabled=not (good or defects)):

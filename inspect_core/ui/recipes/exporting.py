@@ -35,14 +35,14 @@ def _export(recipe: Recipe, source: Path) -> None:
     if path.is_file():
         _proof(path, recipe, key)
     st.markdown(
-        "One file that holds only data and runs on a PC without this app. It is written only when every verdict on the "
-        "photos that this recipe was calibrated with and judged by stays the same."
+        "One file that holds only data and runs on a PC without this app. It is written only if every verdict stays "
+        "the same on the photos that this recipe was calibrated and judged with."
     )
     if recipe.gallery is not None:
-        st.caption("Known cases (“Seen before?”) stay behind.")
+        st.caption("Known cases (“Seen before?”) are not exported.")
     folder = folder_at(
         "Folder of those photos", recipe.provenance.photos or "", key=f"photos-{key}",
-        help="Photos are found by name, or by their content wherever they lie in it.",
+        help="Photos are found by name, or by content anywhere in the folder.",
     )  # fmt: skip
     if folder is not None:
         label = "Export again" if path.is_file() else "Export with proof"
@@ -68,8 +68,8 @@ def _proof(path: Path, recipe: Recipe, key: str) -> None:
     known = len(recipe.calibration) + len(recipe.judged)
     st.success(
         f"Proved on {proof['photos']} of {known} photos: every verdict is the same on the line, scores differ by at "
-        f"most {proof['largest']:.2g} ({proof['allowed']:.2g} allowed). {proof['golden']} golden images go along; the "
-        "PC at the line inspects them at every start.",
+        f"most {proof['largest']:.2g} ({proof['allowed']:.2g} allowed). {proof['golden']} golden images are included; "
+        "the PC at the line inspects them at every start.",
         icon=":material/verified:",
     )
     st.download_button(

@@ -79,7 +79,7 @@ def add_from_file() -> None:
                 recipe_file.load(temporary)
                 if os.path.lexists(target):
                     raise RecipeError(
-                        f"{target.name}: a recipe of that name exists already; rename the file or delete that recipe"
+                        f"{target.name}: a recipe with this name already exists; rename the file or delete that recipe"
                     )
                 temporary.replace(target)
         except (RecipeError, OSError) as error:
@@ -134,7 +134,7 @@ def _delete(path: Path, digest: str | None = None, *, in_force: bool = False) ->
     with st.popover(
         "Delete", icon=":material/delete:", disabled=in_force, help="Retire it first." if in_force else None
     ):
-        st.markdown(f"Delete **{shell.plain(path.name)}** permanently? Verdicts made with it stay as they are.")
+        st.markdown(f"Delete **{shell.plain(path.name)}** permanently? Verdicts made with it are kept.")
         name = path.name if path.name.isprintable() else os.fsencode(path.name).hex()
         if st.button("Yes, delete it", key=f"delete-{name}"):
             try:
@@ -173,7 +173,7 @@ def checked(path: Path) -> Recipe:
     if not path.name.isprintable():
         raise RecipeError(f"{path.name}: its name holds characters that cannot be shown; rename it")
     if not (path.is_file() or path.is_dir()):
-        raise RecipeError(f"{path.name}: it is a pipe, a device or a link that leads nowhere, no recipe; delete it")
+        raise RecipeError(f"{path.name}: it is not a recipe but a pipe, a device or a broken link; delete it")
     return _load(str(path), _written(path))
 
 

@@ -16,7 +16,7 @@ ICONS = {DRAFT: ":material/edit_note:", APPROVED: ":material/verified:", RETIRED
 COLOURS: dict[str, Literal["gray", "green", "orange"]] = {DRAFT: "gray", APPROVED: "green", RETIRED: "orange"}
 UNKNOWN = "state unknown"
 MEANING = {
-    APPROVED: "The version in force for this product. The one approved before it is retired.",
+    APPROVED: "This becomes the version in force for the product. The version approved before it is retired.",
     RETIRED: "Taken out of use. It stays here, and can be approved again.",
 }
 

@@ -24,9 +24,9 @@ SHOWN = 5
 MOST_REGIONS = 8
 PICTURE = 112
 HOW = (
-    "The parts of the gallery that look most alike (cosine of the network's last features). A part that is far from "
-    "everything known matches none of them, however alike they look (quadric hypersurface intersection, "
-    "Pavutnitskiy et al. 2022)."
+    "The gallery parts that look most like this one (cosine of the network's last features). A part that is far from "
+    "everything known matches none of them, however similar it looks (quadric hypersurface intersection, Pavutnitskiy "
+    "et al. 2022)."
 )
 
 
@@ -65,8 +65,8 @@ def _offer(taught: TaughtPart, live: dict[str, int], limits: Limits, *, busy: bo
     good = sum(kind == "good" for kind in defect_types.values())
     if len(defect_types) < LEAST:
         st.caption(
-            f"A gallery shows whether a part like this was seen before. It takes {LEAST} parts "
-            "known to be good or labelled."
+            f"A gallery shows whether a part like this was seen before. It needs {LEAST} parts known to be good or "
+            "labelled."
         )
         return
     st.caption(
@@ -186,7 +186,7 @@ def _settings(taught: TaughtPart, cases: KnownCases, live: dict[str, int], limit
         if taught.study is not None:
             known, look_at = gathering.known_types(taught), REGION if cases.by_region else WHOLE
             _build(taught, known, live, limits, words="Rebuild", look_at=look_at, busy=busy)
-            st.caption("Uses the labels and regions as they are now; parts added by hand have to be added again.")
+            st.caption("Uses the labels and regions as they are now; parts added by hand must be added again.")
 
 
 def _set_limit(taught_id: str, key: str) -> None:

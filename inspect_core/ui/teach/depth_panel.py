@@ -15,14 +15,14 @@ def choose_depth(samples: Samples) -> Samples:
     with st.expander("Bit depth", expanded=True):
         allowed = [bits for bits in DEPTHS if bits >= depth.bits]
         bits = st.selectbox(
-            "Bits of the camera", allowed, format_func=lambda bits: f"{bits} bits", key="depth_bits",
-            help="The fewest that hold every value of the good photos. Choose more when the camera has more and the "
-            "photos are dark.",
+            "Bit depth of the camera", allowed, format_func=lambda bits: f"{bits} bits", key="depth_bits",
+            help="The lowest choice holds every value in the good photos. Choose more bits if the camera has more and "
+            "the photos are dark.",
         )  # fmt: skip
         learned = st.toggle(
-            "Spread the values that the good photos fill over black to white", key="depth_learned",
+            "Stretch the range used by the good photos from black to white", key="depth_learned",
             help="For photos that fill a small part of the range. The two values are learned once and kept in the "
-            "recipe: a dim lamp still shows.",
+            "recipe, so a dim lamp still shows.",
         )  # fmt: skip
         chosen = samples.read_as(bits=bits, learned=learned)
         depth = chosen.depth or depth

@@ -29,13 +29,13 @@ from inspect_core.ui.teach.tiles_panel import choose_tiles
 SAMPLE = "Sample part"
 LAYOUTS = (
     "Any layout: only good photos; sub-folders good and one for each defect type; or the MVTec AD layout. Or a list "
-    "beside the photos: a manifest of Lookout for Vision, annotations of COCO, or a CSV of file and label."
+    "next to the photos: a Lookout for Vision manifest, COCO annotations, or a CSV of file and label."
 )
 MAX_LISTED = 12
 COMPARED, JOINED = "compared", "joined"
 DETECTORS = {
     COMPARED: ("Chosen for these photos", "Compares the quick detectors on your photos and teaches the best."),
-    JOINED: ("Position and surface", "Adds the map of position by position and that of a surface detector."),
+    JOINED: ("Position and surface", "Adds the maps of Position by position and of a surface detector."),
 } | {name: (METHODS[name].title, METHODS[name].when) for name in OFFERED}
 SECOND_VIEWS = ("quadrics", "corp", "kernel_pca", "nearest")
 GUARD_SCORES = {ALONE: "Features of the photo", FUSED: "Fused with the network's own classes"}
@@ -107,17 +107,17 @@ def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]]:
             grouping = ungrouped(samples)
         fraction = st.slider(
             "Good photos kept to set the limit", 0, 50, 20, step=5, format="%d %%", key="calibrate_share",
-            help="The limit is set on good parts that were not learned from. With none kept, it is set on "
-            "photos that were, each scored by a detector that had not seen it.",
+            help="The limit is set on good parts that were not learned from. With none kept, the photos learned from "
+            "set it, each scored by a detector that had not seen it.",
         )  # fmt: skip
         seed = st.number_input("Random seed", 0, 9999, 0, key="split_seed", help="For the split and the fit.")
         blind = not st.toggle(
-            "Choose settings by known defects too", value=True, key="choose_by_defects",
+            "Use known defects to choose settings", value=True, key="choose_by_defects",
             help="With ten or more known defects, half of them help to choose the detector and its settings. All "
-            "figures are then of the other half.",
+            "figures then come from the other half.",
         )  # fmt: skip
         parts = split(samples, seed=int(seed), groups=grouping, calibrate=fraction / 100, blind=blind)
-        chosen_by = f", {len(parts.choose)} defects to choose settings by" if parts.choose else ""
+        chosen_by = f", {len(parts.choose)} defects to choose settings" if parts.choose else ""
         st.caption(
             f"{len(parts.fit)} to learn from, {len(parts.calibrate)} to set the limit{chosen_by}, "
             f"{len(parts.judge)} to judge it."
@@ -139,7 +139,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
     method = None if chosen == COMPARED else chosen
     if chosen == JOINED:
         second = st.segmented_control(
-            "Surface by", SECOND_VIEWS, default=SECOND_VIEWS[0], required=True, key="second_view",
+            "Surface detector", SECOND_VIEWS, default=SECOND_VIEWS[0], required=True, key="second_view",
             format_func=lambda key: METHODS[key].title,
         )  # fmt: skip
         method = f"mahalanobis{JOIN}{second}"

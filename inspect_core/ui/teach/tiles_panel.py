@@ -25,8 +25,8 @@ def choose_tiles(photos: Sequence[Sample], size: tuple[int, int]) -> TilePlan | 
         )  # fmt: skip
         cell = right.selectbox(
             "Cells", [ON, *map(str, CELLS)], key="tile_cell", format_func=lambda each: _CELLS.get(each, f"{each} px"),
-            help="Of each cell is learned what is normal there. Finer cells find where a defect is more closely, and "
-            "take more memory or leave fewer features.",
+            help="Loupe learns what is normal in each cell. Finer cells locate a defect more closely, but take more "
+            "memory or leave room for fewer features.",
         )  # fmt: skip
         try:
             _, said = tiled(OFF, photos, smallest, size)
@@ -34,7 +34,7 @@ def choose_tiles(photos: Sequence[Sample], size: tuple[int, int]) -> TilePlan | 
             wanted = st.toggle(
                 "See each photo in tiles", key="tiles",
                 help="Each photo is cut into overlapping tiles that the network sees one by one, and judged as a "
-                "whole. Takes as many times longer as there are tiles.",
+                "whole. Time grows in proportion to the number of tiles.",
             )  # fmt: skip
             if not wanted:
                 return None

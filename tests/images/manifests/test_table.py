@@ -52,7 +52,7 @@ def test_a_comma_in_quotes_is_part_of_a_name(photos):
         ("b.png,good,x\nc.png,bad,y\n", "line 1: which of its 3 columns holds the label is not clear"),
         ("b.png\nc.png\n", "which of its 1 columns holds the label is not clear"),
         ("file,label\nb.png,good\nc.png\n", "line 3: it has fewer columns"),
-        ('b.png,"' + "x" * 200_000 + '"\n', "it is no table"),
+        ('b.png,"' + "x" * 200_000 + '"\n', "it is not a table"),
     ],
 )
 def test_a_table_that_cannot_be_used_says_why(photos, text, words):

@@ -35,7 +35,7 @@ class LimitHandles {
     const two = hasReviewBand(limits);
     const x = { review: this.x(limits.review), reject: this.x(limits.reject) };
     const end = { review: x.reject, reject: this.left + this.width };
-    const names = { review: "Limit for review", reject: two ? "Limit for rejection" : "Limit" };
+    const names = { review: "Review limit", reject: two ? "Reject limit" : "Limit" };
     this.handles.review.hidden = !two;
     for (const [role, handle] of Object.entries(this.handles)) {
       const value = limits[role].toFixed(decimals);

@@ -4,12 +4,12 @@ const SVG = "http://www.w3.org/2000/svg";
 /** What the parts of a lane are for that the sentence does not count. */
 const USES = {
   good: { short: "set limit", long: "sets the limit" },
-  defect: { short: "for settings", long: "settings are chosen by it" },
+  defect: { short: "for settings", long: "used to choose settings" },
 };
 const LANES = [
   { truth: "good", label: "good" },
   { truth: "defect", label: "defects" },
-  { truth: "unknown", label: "not known" },
+  { truth: "unknown", label: "unknown" },
 ];
 const TAG_HEIGHT = 28;
 const BAR_HEIGHT = 30;

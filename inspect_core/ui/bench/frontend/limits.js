@@ -29,7 +29,7 @@ class LimitBoxes {
   fill({ suggested, setScores, calm, decimals }) {
     Object.assign(this, { suggested, setScores, calm, decimals });
     this.overkillField.hidden = setScores.length === 0;
-    this.overkillField.title = `Met on the ${setScores.length} good parts that set the limit`;
+    this.overkillField.title = `Overkill on the ${setScores.length} good parts that set the limit`;
   }
 
   follow(limits) {

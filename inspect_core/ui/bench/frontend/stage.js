@@ -101,7 +101,7 @@ class Stage {
     const { low, middle, high } = this.range;
     const { decimals, limits } = this.judged;
     const name = hasReviewBand(limits) ? "review" : "limit";
-    const [least, most] = this.look.stretch ? ["least", "most"] : ["typical", "above limit"];
+    const [least, most] = this.look.stretch ? ["lowest", "highest"] : ["typical", "above limit"];
     this.legendTexts[0].textContent = `${least} ${low.toFixed(decimals)}`;
     this.legendTexts[1].textContent = middle === null ? "" : `${name} ${middle.toFixed(decimals)}`;
     this.legendTexts[2].textContent = `${most} ${high.toFixed(decimals)}`;

@@ -7,8 +7,8 @@ const COARSE_STEP = 0.05;
 const RADIUS = 0.011; // of a corner, in shares of the width
 const TAP = 5; // pixels that a finger moves in a tap
 const DRAWING =
-  "Drag a box, or set corners one by one and end on the first one. Keys: arrows move, space sets a corner, Enter ends, Esc stops.";
-const CHANGING = "Drag an area or a corner. Keys: Tab chooses, arrows move, Delete removes.";
+  "Drag a box, or place corners one by one and finish on the first. Keys: arrows move, space places a corner, Enter finishes, Esc cancels.";
+const CHANGING = "Drag an area or a corner. Keys: Tab selects, arrows move, Delete removes.";
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 const drawings = new WeakMap();
