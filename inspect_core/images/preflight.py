@@ -91,7 +91,7 @@ def _copies(samples: Sequence[Sample], file_digests: Sequence[bytes]) -> str | N
 
 
 def _near_duplicates(samples: Sequence[Sample], hashes: np.ndarray) -> str | None:
-    """Good images that show nearly the same: counted apart, they make the results look better than they are."""
+    """Good images that are nearly the same: counted separately, they make the results look better than they are."""
     good = [row for row, sample in enumerate(samples) if sample.kind == GOOD]
     groups = [[samples[good[row]] for row in group] for group in near_duplicates(hashes[good])]
     if not groups:

@@ -9,9 +9,7 @@ from inspect_core.images.tiles import CELLS, TilePlan, proposed, recommendation
 
 OFF, AUTO, ON = "off", "auto", "on"
 CHOICES = (OFF, AUTO, ON, *map(str, CELLS))
-"""Not at all; when the smallest defect that matters asks for it; always, in cells as fine as memory allows, or of so
-many pixels.
-"""
+"""Never; if the smallest defect that matters needs it; always, with cells as fine as memory allows or of so many px."""
 
 
 def tiled(
