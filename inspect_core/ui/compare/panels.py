@@ -24,7 +24,7 @@ from inspect_core.ui.teach import teaching
 BENCH = "compare_bench"
 CURVE_WIDTH, SCORES_WIDTH = 520, 380
 TELLING = 60
-"""Photos offered to be looked at side by side."""
+"""Photos offered for viewing side by side."""
 
 
 def start(order: Order) -> None:
@@ -48,7 +48,7 @@ def start(order: Order) -> None:
 
 
 def results(taught: TaughtPart, order: Order, comparison: Comparison) -> None:
-    """Everything found, from the table down to single parts."""
+    """All results, from the table down to single parts."""
     st.markdown(f"To begin with: **{shell.plain(comparison.chosen().title)}**")
     st.caption(shell.plain(comparison.reason()))
     _table(taught, comparison)
