@@ -82,7 +82,7 @@ class Store:
             self._write(path, content)
 
     def bytes_used(self) -> int:
-        """Bytes in the folder now, whoever wrote them."""
+        """Bytes in the folder now, written by any process."""
         with self._lock:
             self._bytes = self._scan_total()
             return self._bytes

@@ -155,7 +155,7 @@ class Depth:
         return f"{self.bits} bits, {'left' if self.left else 'right'}-aligned in 16"
 
     def sentence(self) -> str:
-        """The depth and the window, for a user."""
+        """The depth and the window, in a sentence for the user."""
         if self.stored == 8:
             return "The photos have 8 bits."
         window = "the full range" if self.is_full else "learned from the good photos"

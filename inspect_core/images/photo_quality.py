@@ -31,7 +31,7 @@ class Quality:
 
 @dataclass(frozen=True)
 class Finding:
-    """Why a photo deserves a look. topic: one word; sentence: for a user, with a figure; distance: in robust standard
+    """Why a photo deserves a look. topic: one word; sentence: for the user, with a figure; distance: in robust standard
     deviations from the others, 0 where there is no such figure.
     """
 

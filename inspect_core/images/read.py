@@ -57,7 +57,7 @@ __all__ = [
 BACKGROUND = (0, 0, 0)  # an unlit surrounding; it also makes the transparent part of a mask mean "no defect"
 
 _ANY = Depth.full(DEPTHS[-1])
-SMALL = 20_000_000  # bytes: images that take more are decoded one at a time in this process, whoever asks
+SMALL = 20_000_000  # bytes: images that take more are decoded one at a time in this process, for all callers
 _one_at_a_time = threading.Lock()
 
 # An upright array seen as the file stores it, by EXIF orientation.

@@ -85,7 +85,7 @@ def by_phase(reference: np.ndarray, photo: np.ndarray) -> list[Coarse]:
 def refined(
     reference: np.ndarray, mask: np.ndarray, photo: np.ndarray, start: np.ndarray
 ) -> tuple[np.ndarray, float] | None:
-    """The pose near `start`, turned and shifted, that has the largest correlation, and that; None when none is found.
+    """The pose near `start`, turned and shifted, with the largest correlation, and that correlation; None if not found.
 
     reference, photo: uint8; mask: (h, w) bool, where the reference counts. The scale stays that of `start`: that of
     this step would be biased.

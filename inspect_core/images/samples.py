@@ -99,7 +99,7 @@ class Samples:
     def without(self, names: Collection[str]) -> Self:
         """These without the good images of these names, which are neither taught nor judged; the files are unchanged.
 
-        Raises ValueError for a name that is no good image's, and when none is left to learn from.
+        Raises ValueError for a name that is not that of a good image, and when none is left to learn from.
         """
         unknown = sorted(set(names) - {sample.name for sample in self.good})
         if unknown:

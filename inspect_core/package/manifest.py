@@ -173,7 +173,7 @@ def listing_of(sums: Mapping[str, str]) -> bytes:
 
 
 def digest_of(sums: Mapping[str, str]) -> str:
-    """SHA-256 of the listing of the files that every recipe has, so that an export keeps the digest."""
+    """SHA-256 of the listing of the files that every recipe has, from their SHA-256: an export keeps this digest."""
     return hashlib.sha256(listing_of({name: sums[name] for name in REQUIRED if name != SUMS})).hexdigest()
 
 

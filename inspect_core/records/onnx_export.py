@@ -205,9 +205,7 @@ def _golden_files(recipe: Recipe, compared: Sequence[tuple[Compared, Golden]]) -
     for number, row in enumerate([*nearest, *spread], start=1):
         source = Path(row.file)
         name = f"golden/{number:02}{source.suffix.lower()}"
-        name = (
-            name if manifest.GOLDEN.fullmatch(name) else f"golden/{number:02}.png"
-        )  # read by its content all the same
+        name = name if manifest.GOLDEN.fullmatch(name) else f"golden/{number:02}.png"  # read by its content anyway
         files[name] = source.read_bytes()
         expected.append(Golden(name, row.name, row.score, row.verdict, row.reason, row.defect_type))
     return files | {manifest.EXPECTED: golden.table_of(expected)}

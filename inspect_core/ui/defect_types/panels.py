@@ -77,7 +77,7 @@ def learn(taught: TaughtPart) -> bool:
 
 
 def _keep_together(taught: TaughtPart) -> None:
-    """Whether photos that look like one part or lot are judged together; asked where there are any."""
+    """Whether photos that look like one part or lot are judged together; a choice if there are any."""
     count = len(set(groups_of([photo.sample for photo in taught.scored.photos]).values()))
     if count < len(taught.scored.photos):
         key = f"together-{taught.id}"

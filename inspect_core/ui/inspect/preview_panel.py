@@ -13,7 +13,7 @@ POLL_SECONDS = 0.4
 
 
 def show(taught: TaughtPart, run: Run, position: int) -> None:
-    """Below the bench. Only after a full pass has applied a preview are limits set by it or saved."""
+    """Below the bench. A preview sets limits and can be saved only after a full pass has applied it."""
     if run.error:
         st.error(shell.plain(run.error), icon=":material/error:")
     elif not run.ended.is_set():

@@ -34,7 +34,7 @@ def saved() -> list[Path]:
 
 
 def card(path: Path, states: dict[str, str] | None) -> None:
-    """One recipe: what is in it and what can be done with it; a damaged one says why and can only be deleted.
+    """One recipe: its contents and what can be done with it; a damaged one shows why and can only be deleted.
 
     states: returned by `releasing.states`.
     """
