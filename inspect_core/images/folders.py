@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 MAX_FILES = 100_000
-MAX_WORKERS = 4  # images examined in parallel; of large ones, `read` decodes one at a time
+MAX_WORKERS = 4  # images looked at side by side; of large ones, `read` decodes one at a time
 _STRAY_MASK = "it is a mask without an image of its name; name it as its image, with _mask added"
 
 

@@ -48,7 +48,7 @@ def start(order: Order) -> None:
 
 
 def results(taught: TaughtPart, order: Order, comparison: Comparison) -> None:
-    """All results, from the table down to single parts."""
+    """Everything found, from the table down to single parts."""
     st.markdown(f"To begin with: **{shell.plain(comparison.chosen().title)}**")
     st.caption(shell.plain(comparison.reason()))
     _table(taught, comparison)
