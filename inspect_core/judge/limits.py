@@ -101,7 +101,8 @@ def overkill_at(
     low to high contains the number with at least the probability `confidence`. It uses only the number of scores above
     the limit: it inverts the beta-binomial as Clopper and Pearson invert the binomial. An interval from the fitted tail
     would nearly always miss the truth where the tail is not Gumbel's.
-    Raises ValueError for no scores, scores or a limit that are not finite, groups of another length and of < 1.
+    Raises ValueError for no scores, scores or a limit that are not finite, groups of another length, `of` below 1, and
+    a confidence outside 0 to 1.
     """
     scores = _good(good_scores)
     if not math.isfinite(limit):
