@@ -35,8 +35,9 @@ class BackboneChoice:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Who made a recipe, when, why and from what. created is ISO 8601 with its time zone; photos: the folder they were
-    in.
+    """Who made a recipe, when, why and from what.
+
+    created: ISO 8601 with its time zone; photos: the folder they were in.
     """
 
     created: str
@@ -53,13 +54,12 @@ class Provenance:
 class Recipe:
     """Everything needed to inspect.
 
-    views: fitted detectors whose maps are added; live: the values in force of their live parameters and of the area,
-    the pixels of the map that have to exceed a limit, by name; guard, gallery, defect_types: the product check, known
-    cases and classifier, if taught; judged: photos that its limits were judged by; challenge: its challenge parts;
-    depth: as which photos are read, None takes any; alignment: by which the part is located, None takes photos as they
-    are; areas: drawn on the part; tiles: how large photos are cut, None squashes them to the network's input;
-    mm_per_pixel: of the photos, None when it is not known, for words only; digest:
-    identity of the saved recipe, None before it is saved.
+    views: fitted detectors whose maps are added; live: by name, the values in force of their live parameters and of the
+    smallest area, in pixels of the map; guard, gallery, defect_types: the product check, known cases and classifier, if
+    taught; judged: photos on which its limits were judged; challenge: its challenge parts; depth: the bit depth at
+    which photos are read, None takes any; alignment: locates the part, None takes photos as they are; areas: drawn on
+    the part; tiles: how large photos are cut, None squashes them to the network's input; mm_per_pixel: of the photos,
+    None when not known, used in texts only; digest: identity of the saved recipe, None before it is saved.
     """
 
     product: str
@@ -85,7 +85,7 @@ class Recipe:
 
     @property
     def method(self) -> str:
-        """What its detector is called: the names of the methods, joined."""
+        """Name of its detector: the names of the methods, joined."""
         return JOIN.join(view.method for view in self.views)
 
     @property
@@ -111,7 +111,7 @@ class Recipe:
         areas: Areas | None,
         mm_per_pixel: float | None,
     ) -> "Recipe":
-        """An unsaved recipe of the same fit with all this in force, and this one as its parent."""
+        """An unsaved recipe of the same fit with these values in force, and this one as its parent."""
         provenance = replace(
             self.provenance,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -136,12 +136,11 @@ class Recipe:
 
 
 def inspect(image: np.ndarray, recipe: Recipe, *, device: str = "auto", backbone: Backbone | None = None) -> Verdict:
-    """What the recipe says of one part, with one run of the network; types by region take one more on what stands out.
+    """The recipe's verdict on one part, from one run of the network; types by region take one more on what stands out.
 
-    image: (H, W, 3) uint8 RGB of any size. The anomaly map is float32 at the recipe's map size, regions are in
-    pixels of `image`; a part that is not found in it is "not located". `backbone` spares the look-up of a loaded one;
-    it must be the recipe's.
-    Raises ValueError when the picture is not RGB bytes, or the backbone's weights cannot be found or are others.
+    image: (H, W, 3) uint8 RGB of any size. The anomaly map is float32 at the recipe's map size, regions are in pixels
+    of `image`; a part that is not found in it is "not located". `backbone`: the recipe's, when already loaded.
+    Raises ValueError when the picture is not RGB bytes, or the backbone's weights are missing or differ.
     """
     backbone = backbone or loaded_backbone(recipe.backbone, device)
     preparation, guard, types = recipe.prepare(backbone), recipe.guard, recipe.defect_types
@@ -172,7 +171,7 @@ def inspect(image: np.ndarray, recipe: Recipe, *, device: str = "auto", backbone
 
 @dataclass(frozen=True, eq=False)
 class LoadedRecipe:
-    """A saved recipe with its network: what batch and watch folder inspect with (`line.inspector`)."""
+    """A saved recipe with its network; batch and watch folder inspect with it (an `Inspector` of `line.inspector`)."""
 
     recipe: Recipe
     backbone: Backbone
@@ -216,7 +215,7 @@ class LoadedRecipe:
 
 @lru_cache(maxsize=4)
 def loaded_backbone(choice: BackboneChoice, device: str = "auto") -> Backbone:
-    """The recipe's network, loaded once a process and device; two callers at once wait for one load.
+    """The recipe's network, loaded once per process and device; two callers at once wait for one load.
 
     Raises ValueError when the weights found are not those the recipe was made with.
     """

@@ -1,7 +1,7 @@
 """Inspects with an exported recipe, on a PC without torch: NumPy, SciPy, Pillow, OpenCV and ONNX Runtime are enough.
 
-The graph gives the map; everything after it (score, smallest area, limits, regions, words, product check, defect
-types) is the code that the app runs.
+The graph gives the map; everything after it (score, smallest area, limits, regions, verdict, product check, defect
+types) is the same code as in the app.
 """
 
 import os
@@ -26,15 +26,15 @@ from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, REFUSALS,
 from inspect_core.verdict import InView, Limits, Verdict, assemble, inspected, not_located
 
 PARTS = {"guard": Guard, "kinds": DefectTypes, "alignment": Alignment}
-"""What goes to the line beside the graph, by its name in recipe.json."""
+"""Parts of a recipe that are used on the line besides the graph, by their names in recipe.json."""
 
 
 class ExportedModel:
-    """The graphs of an exported recipe with what judges its map. Safe to use from several threads.
+    """The graphs of an exported recipe, and everything that judges the map. Safe to use from several threads.
 
     graphs: model.onnx and, with tiles, whole.onnx, by name; document: recipe.json, checked; parts: arrays of product
     check and defect types by name; threads: of ONNX Runtime for one image, None for as many as there are cores.
-    Raises ValueError for a graph that is not one of this recipe's, or not one that ONNX Runtime takes.
+    Raises ValueError for a graph that does not belong to this recipe, or that ONNX Runtime cannot use.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class ExportedModel:
             self._whole = _session(graphs, manifest.WHOLE, cells, [MAP], threads)
 
     def inspect(self, image: np.ndarray) -> Verdict:
-        """What the recipe says of one part, (H, W, 3) uint8 RGB of any size: as `recipe.inspect`, and it raises so.
+        """The verdict on one part, (H, W, 3) uint8 RGB of any size. Same result and errors as `recipe.inspect`.
 
         With types by region one more run of the network looks at what stands out on a part that is not accepted.
         """
@@ -110,10 +110,9 @@ class ExportedModel:
 class Runner:
     """An exported recipe, proved on this PC: its files have their digests and its golden images their verdicts.
 
-    product, limits and area as in force; depth: as which photos are read; digest: of the recipe; good_scores: (n,)
-    ascending, of the good parts that set the limits; challenge: its challenge parts; engine: what runs the network, in
-    words.
-    Safe to use from several threads.
+    product, limits and area as in force; depth: bit depth at which photos are read; digest: of the recipe; good_scores:
+    (n,) ascending, of the good parts that set the limits; challenge: its challenge parts; engine: what runs the
+    network, in words. Safe to use from several threads.
     Raises RecipeError, naming file, reason and remedy, for a recipe that was not exported, is damaged or was changed,
     and when a golden image gets another verdict or score here than where it was exported.
     """
@@ -162,7 +161,7 @@ class Runner:
 def _session(
     graphs: Mapping[str, bytes], name: str, given: list[tuple], found: list[str], threads: int | None
 ) -> InferenceSession:
-    """The graph of that name. Raises ValueError when it is none, or has other inputs or outputs."""
+    """The graph of that name. Raises ValueError when it is missing, unusable, or has other inputs or outputs."""
     if name not in graphs:
         raise ValueError(f"{name} is missing")
     try:

@@ -1,4 +1,4 @@
-"""What Loupe says of one part: the score, the word, the map and where on it."""
+"""The verdict on one part: its score, its word, the map and the regions on it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -29,16 +29,16 @@ Word = Literal["accept", "review", "reject", "not located"]
 NOT_LOCATED: Literal["not located"] = "not located"
 """The word of a part that was not found in its photo: never accepted, and without a score."""
 PARTLY_OUT = "partly out of view"
-"""The reason of a part that would have been accepted, had the photo shown all of it."""
+"""The reason of a part that would have been accepted if the photo had shown all of it."""
 OTHER_PRODUCT = "other product"
 """The reason of a photo that the product check stopped."""
 UNKNOWN_TYPE = "unknown defect type"
-"""What is said in place of a type when none was likely enough."""
+"""Shown in place of a type when none was likely enough."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Two limits in the unit of the score; one limit is review == reject, and nothing is then sent to review.
+    """Two limits in the unit of the score; for a single limit review == reject, and nothing is then sent to review.
 
     Raises ValueError when a limit is not finite or review exceeds reject.
     """
@@ -53,7 +53,10 @@ class Limits:
             raise ValueError(f"review is {self.review}, above reject {self.reject}; lower review or raise reject")
 
     def carried(self, before: Self, after: Self, ceilings: tuple[float | None, float | None]) -> Self:
-        """These, set by hand where `before` were suggested, for scores of another scale: as `judge.limits.carried`."""
+        """These limits, set by hand when `before` were the suggested ones, converted to scores for which `after` are.
+
+        See `judge.limits.carried`.
+        """
         if self == before:
             return after
         to_review, to_reject = (
@@ -76,7 +79,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class ProductCheck:
-    """What the product check says of one photo.
+    """Result of the product check on one photo.
 
     foreign: whether it shows another product than the one taught; stops: whether it is rejected for that, whatever its
     score; sentence: the finding in words.
@@ -91,14 +94,14 @@ class ProductCheck:
 class Verdict:
     """The finding on one image.
 
-    score: what `area` pixels of the map reach, None for a part that was not located. verdict: the word. anomaly_map:
-    (H, W) float32, over the reference when parts are aligned, 0 where the part was not
-    inspected. regions: above the limit for review, highest peak first, in pixels of
-    the original image. area: the smallest that counts, and above: how many lie above the limit for review, both in
-    pixels of the map. guard: what the product check says of the image, None when it is off. kind: the defect type and
-    its probability, None when none was asked for or none was likely enough, which of_unknown_type tells apart. reason:
-    OTHER_PRODUCT when the product check stopped the photo, PARTLY_OUT, or why the part was not located. placement:
-    where the part lies in the photo; left_out: (H, W) bool, what was not inspected, None when all of it was.
+    score: the value that `area` pixels of the map reach, None for a part that was not located. verdict: the word.
+    anomaly_map: (H, W) float32, over the reference when parts are aligned, 0 where the part was not inspected. regions:
+    above the limit for review, highest peak first, in pixels of the original image. area: the smallest that counts;
+    above: number of pixels above the limit for review; both in pixels of the map. guard: the sentence of the product
+    check, None when it is off. kind: the defect type and its probability, None when none was asked for or none was
+    likely enough (then of_unknown_type is True). reason: OTHER_PRODUCT when the product check stopped the photo,
+    PARTLY_OUT, or why the part was not located. placement: where the part lies in the photo; left_out: (H, W) bool,
+    what was not inspected, None when all of it was.
     """
 
     score: float | None
@@ -128,15 +131,17 @@ class Verdict:
 
 
 def inspected(anomaly_map: np.ndarray, left_out: np.ndarray, areas: Areas | None) -> np.ndarray:
-    """A map, (H, W) float32, under its areas, and 0 where it is left out, (H, W) bool."""
+    """A map, (H, W) float32, weighted by its areas, and 0 where `left_out`, (H, W) bool, is True."""
     weighted = anomaly_map if areas is None else anomaly_map * areas.weights(anomaly_map.shape)
     return np.where(left_out, np.float32(0), weighted)
 
 
 @dataclass(frozen=True, eq=False)
 class InView:
-    """What of a part is judged on one photo: left_out: (H, W) bool, what of the map is not; missing: pixels that would
-    be, had the photo shown them; left: pixels that are.
+    """Which pixels of a part are judged on one photo.
+
+    left_out: (H, W) bool, pixels of the map that are not judged; missing: number of pixels that would be judged if the
+    photo showed them; left: number of pixels that are judged.
     """
 
     left_out: np.ndarray
@@ -145,7 +150,7 @@ class InView:
 
     @classmethod
     def of(cls, placement: Placement, size: tuple[int, int], areas: Areas | None) -> Self:
-        """Of a photo, its map of `size` judged by areas."""
+        """For a photo so placed, whose map of `size` is judged by areas."""
         outside, known = placement.outside(size), placement.known(size)
         if areas is not None:
             known = known & (areas.weights(size) > 0)
@@ -155,9 +160,9 @@ class InView:
 
 
 def is_partly_out(missing: Any, left: Any, area: int) -> Any:
-    """Whether parts are partly out of view: as many pixels as reject one are missing, or fewer than these are left.
+    """Whether parts are partly out of view: at least `area` pixels are missing, or fewer than `area` are left.
 
-    missing, left: as InView says them, of one part or as arrays of several.
+    missing, left: as in InView, of one part or as arrays of several.
     """
     return (missing >= area) | (left < area)
 
@@ -172,11 +177,11 @@ def assemble(
     check: ProductCheck | None = None,
     name_type: Callable[[tuple[Region, ...]], tuple[str, float] | None] | None = None,
 ) -> Verdict:
-    """The one place where a verdict is made of its findings, for the page, the command line and the recipe.
+    """The one place where findings become a verdict, for the page, the command line and the recipe.
 
-    anomaly_map: (H, W) float32, of the photo as placed, as `inspected` gives it; area: the smallest that counts, in
-    pixels of the map; view: what of it is judged, None without areas. name_type gives (type, probability) or None for
-    the regions found, in pixels of the picture; it is asked only for a part that is neither accepted nor stopped.
+    anomaly_map: (H, W) float32, of the photo as placed, returned by `inspected`; area: the smallest that counts, in
+    pixels of the map; view: which pixels are judged, None without areas. name_type: from the regions found, in pixels
+    of the picture, to (type, probability) or None; called only for a part that is neither accepted nor stopped.
     Raises ValueError when the score is not finite.
     """
     size = anomaly_map.shape

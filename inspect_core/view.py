@@ -27,8 +27,10 @@ from inspect_core.methods.table import METHODS
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """method: a name in METHODS; scales: local scales by value of the live parameter, none for a raw map; only: the
-    values of the live parameter that are asked of it, None for all that the bench offers.
+    """One fitted detector of a recipe or a study.
+
+    method: a name in METHODS; scales: local scales by value of the live parameter, none for a raw map; only: the values
+    of the live parameter that are needed, None for all that the bench offers.
     """
 
     method: str
@@ -91,10 +93,10 @@ def joined_errors(views: Sequence[View], features: Sequence[Tensor], live: Mappi
 def with_taps(
     methods: Sequence[str], backbone: str, *, taps: str | tuple[str, ...] | None = None, **chosen: Any
 ) -> tuple[Backbone, list[tuple[str, ...]]]:
-    """A backbone that gives all taps that the methods see, and those of each.
+    """A backbone with all taps that the methods see, and the taps of each method.
 
-    taps: a preset or names of taps for all methods; None: of the backbone's presets the one each method works best on,
-    where it has that. chosen: as for `shared`, or with `weights` as for `load`.
+    taps: a preset or names of taps for all methods; None: for each method the preset it works best on, where the
+    backbone has that. chosen: as for `shared`, or with `weights` as for `load`.
     """
     load_it = load if chosen.get("weights") is not None else shared
     if chosen.get("weights") is None:
@@ -116,7 +118,7 @@ def looks_of(
     taps: Sequence[tuple[str, ...]] | None,
     seed: int,
 ) -> tuple[Look, ...]:
-    """What each method sees of a patch; taps: of the backbone's, those of each method, None: all for all."""
+    """What each method sees of a patch; taps: for each method, those of the backbone's that it sees, None: all."""
     channels = dict(zip(backbone.taps, backbone.tap_channels, strict=True))
     looks = []
     for name, own, seen in zip(methods, parameters, taps or [backbone.taps] * len(methods), strict=True):

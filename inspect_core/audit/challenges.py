@@ -1,4 +1,4 @@
-"""Challenges in the audit log: what each gave, and whether a recipe may watch."""
+"""Challenges in the audit log: the result of each, and whether a recipe may be used by `watch`."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,13 +7,13 @@ from inspect_core.audit.log import AuditLog
 
 
 def record(log: AuditLog, answers: Sequence[Mapping], *, product: str, recipe: str, user: str) -> Entry:
-    """One challenge. answers: facts of each part, "passed" among them. Raises LogError."""
+    """Record one challenge. answers: facts of each part, "passed" among them. Raises LogError."""
     facts = {"passed": all(answer["passed"] for answer in answers), "parts": list(answers)}
     return log.append(CHALLENGE, facts, user=user, product=product, recipe=recipe)
 
 
 def override(log: AuditLog, *, product: str, recipe: str, reason: str, user: str) -> Entry:
-    """Let a recipe watch in spite of a missed challenge. Raises ValueError without a reason, LogError."""
+    """Allow `watch` with a recipe in spite of a missed challenge. Raises ValueError without a reason, LogError."""
     if not reason.strip():
         raise ValueError("a reason is missing; say in a few words why")
     return log.append(CHALLENGE_OVERRIDE, {"reason": reason}, user=user, product=product, recipe=recipe)
@@ -27,7 +27,9 @@ def last(log: AuditLog, recipe: str) -> Entry | None:
 
 
 def why_blocked(log: AuditLog, recipe: str) -> str | None:
-    """Why a recipe with challenge parts may not watch, with the remedy; None when it may. Raises LogError."""
+    """Why `watch` is blocked for a recipe with challenge parts, with the remedy; None when it is not. Raises
+    LogError.
+    """
     entry = last(log, recipe)
     if entry is None:
         return "its challenge parts have never been photographed here; run the challenge first"

@@ -1,4 +1,4 @@
-"""Changes that are recorded: of limits and of verdicts; and every entry of the log in plain words."""
+"""Recorded changes of limits and of verdicts; and every entry of the log in plain words."""
 
 from collections.abc import Mapping
 
@@ -52,7 +52,7 @@ def limits_in_words(limits: Limits) -> str:
 
 
 def in_words(entry: Entry) -> str:
-    """What an entry says, in a line, without its reason."""
+    """An entry in one line of words, without its reason."""
     facts = entry.facts
     if entry.kind == LIMITS_CHANGED:
         new = _limits(facts.get("new"))

@@ -18,7 +18,7 @@ from inspect_core.audit.entry import KEY_LENGTH
 from inspect_core.runtime import workspace
 
 WAIT_SECONDS = 30
-"""For another process that is writing."""
+"""Longest wait for another process that is writing."""
 _SETUP_LOCK = 0x10C0FE
 _TABLES = sa.MetaData()
 
@@ -45,8 +45,9 @@ HEAD = sa.Table(
     sa.Column("time", sa.String(40), nullable=False),
     sa.Column("digest", sa.String(64), nullable=False),
 )
-"""One row: number, time and digest of the last entry. Writers take their turns at it, and entries removed from the end
-are missed by it."""
+"""One row: number, time and digest of the last entry. Writers take turns by locking it, and it shows when entries were
+removed from the end.
+"""
 
 _TRIGGERS = {
     "sqlite": [
@@ -157,7 +158,7 @@ class Database:
                 connection.execute(HEAD.insert().values(id=1, number=0, time="", digest=""))
 
     def _prepare_place(self, file: str | None) -> None:
-        """A pipe or a device would be waited for; what is kept in memory is gone when Loupe ends."""
+        """Refuses a pipe or a device, which would block, and a database in memory, which is lost when Loupe ends."""
         if file in (None, "", ":memory:"):
             raise LogError("LOUPE_DATABASE names no file; write it as sqlite:////folder/loupe.sqlite")
         path = Path(file)
@@ -195,7 +196,7 @@ def _engine(address: sa.URL, is_sqlite: bool) -> sa.Engine:
 def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # the driver begins no transaction of its own
     if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-        # One writer more may be doing the same, and SQLite does not wait there; the next connection tries again.
+        # Another writer may be doing the same, and SQLite does not wait here; the next connection tries again.
         with contextlib.suppress(sqlite3.OperationalError):
             connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
@@ -220,6 +221,6 @@ def _identity(address: sa.URL) -> tuple[int, int] | None:
 
 
 def _require_same(before: tuple[int, int] | None, now: tuple[int, int] | None) -> None:
-    """A connection that was kept would go on writing to a file that was moved or deleted meanwhile."""
+    """An open connection would continue to write to a file that was moved or deleted meanwhile."""
     if before != now:
         raise DisconnectionError

@@ -14,7 +14,7 @@ CHALLENGE = "challenge"
 CHALLENGE_OVERRIDE = "challenge override"
 CLOCK_SET_BACK = "clock set back"
 KINDS = (INSPECTION, LIMITS_CHANGED, OVERRIDE, RECIPE_STATE, CHALLENGE, CHALLENGE_OVERRIDE, CLOCK_SET_BACK)
-"""The last one is written by the log itself."""
+"""Kinds of entries. The last one is written by the log itself."""
 
 COLUMNS = ("number", "time", "kind", "user", "product", "recipe", "key", "facts", "previous")
 """What the digest covers, as stored: facts as their JSON text."""
@@ -23,7 +23,7 @@ KEY_LENGTH = 255
 
 @dataclass(frozen=True)
 class NewEntry:
-    """What is to be recorded. facts: JSON with finite numbers; key: unique in the log, or None."""
+    """An entry to record. facts: JSON with finite numbers; key: unique in the log, or None."""
 
     kind: str
     facts: Mapping
@@ -33,7 +33,7 @@ class NewEntry:
     key: str | None = None
 
     def stored(self) -> dict[str, Any]:
-        """Its columns as the database keeps them: facts as canonical JSON, without signs that a database refuses.
+        """Its columns as stored in the database: facts as canonical JSON, without characters that a database refuses.
 
         Raises ValueError for an unknown kind, no user, a key that is too long, facts that are not JSON or not finite.
         """
@@ -78,11 +78,11 @@ def canonical(value: object) -> str:
 
 
 def digest_of(columns: Mapping) -> str:
-    """SHA-256 over canonical JSON of COLUMNS, whatever a changed row holds in them."""
+    """SHA-256 over canonical JSON of COLUMNS; works for any values, as a changed row may hold."""
     text = json.dumps({name: columns[name] for name in COLUMNS}, sort_keys=True, separators=(",", ":"), default=repr)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def storable(text: str | None) -> str | None:
-    """Text that every database takes: what is no UTF-8, and NUL, stand as escapes."""
+    """Text that every database takes: NUL and invalid UTF-8 are written as escapes."""
     return text and text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")

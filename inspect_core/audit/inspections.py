@@ -1,4 +1,4 @@
-"""Inspections as the log holds them, with what an operator said since; counted, and judged anew under other limits."""
+"""Inspections from the log, with the operators' overrides; counted, and judged again under other limits."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from inspect_core.verdict import NOT_LOCATED, OTHER_PRODUCT, PARTLY_OUT, Limits
 ACCEPT, REVIEW, REJECT, NOT_JUDGED = "accept", "review", "reject", "not judged"
 VERDICTS = (ACCEPT, REVIEW, REJECT, NOT_LOCATED, NOT_JUDGED)
 NOTCH = 0.05
-"""Of the limit for rejection, by which both limits are moved to see what that would have done."""
+"""Share of the limit for rejection by which both limits are moved, to see what that would have done."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,7 @@ class Inspection:
         return said if said in VERDICTS else self.verdict
 
     def moved(self, notches: int) -> str:
-        """Loupe's verdict if both limits had stood so many notches higher; what the product check
-        stopped stays so."""
+        """Loupe's verdict if both limits had been so many notches higher; a stop by the product check stays."""
         if self.score is None or self.review is None or self.reject is None or self.reason == OTHER_PRODUCT:
             return self.verdict
         by = notches * NOTCH * abs(self.reject)
@@ -59,7 +58,7 @@ class Inspection:
 
 
 def of_entry(entry: Entry, overridden: Entry | None = None) -> Inspection:
-    """What an entry says, and the override of it; what its facts lack is empty or None."""
+    """The inspection of an entry, with its override; values missing in its facts are empty or None."""
     facts, verdict = entry.facts, entry.facts.get("verdict")
 
     def text(name: str) -> str:
@@ -88,7 +87,7 @@ def of_entry(entry: Entry, overridden: Entry | None = None) -> Inspection:
 
 
 def read(log: AuditLog, *, since: datetime | None = None, until: datetime | None = None, most: int) -> list[Inspection]:
-    """The inspections of a time, the latest first, at most `most`, each with its last override. Raises LogError."""
+    """The inspections of a period, the latest first, at most `most`, each with its last override. Raises LogError."""
     overrides = {entry.facts.get("entry"): entry for entry in log.entries(kind=OVERRIDE, since=since)}
     found = log.entries(kind=INSPECTION, since=since, until=until, newest=most)
     return [of_entry(entry, overrides.get(entry.number)) for entry in found]
@@ -97,14 +96,14 @@ def read(log: AuditLog, *, since: datetime | None = None, until: datetime | None
 def other_entries(
     log: AuditLog, *, since: datetime | None = None, until: datetime | None = None, most: int
 ) -> list[Entry]:
-    """Everything in the log of that time but inspections, the latest first. Raises LogError."""
+    """All entries of that period except inspections, the latest first. Raises LogError."""
     kinds = (kind for kind in KINDS if kind != INSPECTION)
     found = [entry for kind in kinds for entry in log.entries(kind=kind, since=since, until=until, newest=most)]
     return sorted(found, key=lambda entry: -entry.number)[:most]
 
 
 def counts(inspections: Iterable[Inspection]) -> Counter[str]:
-    """How many have which final verdict."""
+    """Number of inspections by final verdict."""
     return Counter(inspection.final for inspection in inspections)
 
 
@@ -116,7 +115,7 @@ def notches(inspections: Sequence[Inspection]) -> dict[int, Counter[str]]:
 def defect_types(inspections: Iterable[Inspection]) -> dict[str, list[Inspection]]:
     """The parts that were finally not accepted, by defect type, the most frequent first.
 
-    Without a type they go by what stopped them: the product check, or no defect type named.
+    Those without a type are counted by the reason: stopped by the product check, or no defect type named.
     """
     found: dict[str, list[Inspection]] = {}
     for one in inspections:

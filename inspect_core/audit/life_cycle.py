@@ -1,7 +1,7 @@
 """Draft, approved, retired: the state of a recipe lives in the audit log, and nowhere else.
 
-A recipe begins as a draft. Of one product the version approved last is in force, so there is at most one, also when two
-people approve at once. A retired version can be approved again: the way back when a new one fails on the line.
+A recipe begins as a draft. The version of a product that was approved last is in force, so there is at most one, even
+when two people approve at once. A retired version can be approved again: the way back when a new one fails on the line.
 """
 
 from inspect_core.audit.entry import RECIPE_STATE, Entry, NewEntry, storable
@@ -11,7 +11,7 @@ DRAFT, APPROVED, RETIRED = "draft", "approved", "retired"
 
 
 def states(log: AuditLog) -> dict[str, str]:
-    """The state of every recipe that is no draft any more, by its digest. Raises LogError."""
+    """The state of every recipe that is no longer a draft, by its digest. Raises LogError."""
     return _read(log)[0]
 
 
@@ -26,7 +26,7 @@ def approved(log: AuditLog, product: str) -> str | None:
 
 
 def approve(log: AuditLog, digest: str, *, product: str, reason: str, user: str) -> Entry:
-    """Put a recipe in force; the version that was until now is retired, for that reason.
+    """Put a recipe in force; the version that was in force is retired, for that reason.
 
     Raises ValueError without a reason and for the version in force, LogError when it cannot be recorded.
     """
@@ -41,7 +41,7 @@ def approve(log: AuditLog, digest: str, *, product: str, reason: str, user: str)
 
 
 def retire(log: AuditLog, digest: str, *, product: str, reason: str, user: str) -> Entry:
-    """Take a recipe out of use. Raises ValueError without a reason and for a retired one, LogError as `approve`."""
+    """Retire a recipe. Raises ValueError without a reason and for one already retired, LogError as `approve`."""
     reason = _given(reason)
     if state_of(log, digest) == RETIRED:
         raise ValueError("this version is retired already")

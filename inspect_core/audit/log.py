@@ -1,9 +1,9 @@
-"""The audit log: who did what to which product and recipe, and what Loupe said; entries are only ever added.
+"""The audit log: who did what to which product and recipe, and Loupe's verdicts; entries are only ever added.
 
-Every entry holds the digest of the one before, so an entry that was changed, removed, exchanged or put between others
-later is found by `verify`. Entries cut off at the end are missed by the head, a row beside the log. What cannot be
-proven from within: someone with full rights to the database may write a whole new chain, or cut the end off and set the
-head back. A digest noted elsewhere, on paper or in another system, shows that too: `verify` asks for it.
+Every entry holds the digest of the one before, so `verify` finds an entry that was changed, removed, exchanged or
+inserted later. The head, a row beside the log, shows when entries were cut off at the end. The log alone cannot prove
+everything: someone with full rights to the database may write a whole new chain, or cut the end off and set the head
+back. A digest noted elsewhere, on paper or in another system, shows that too: pass it to `verify`.
 """
 
 import json
@@ -22,7 +22,9 @@ __all__ = ["AuditLog", "Entry", "LogError", "NewEntry"]
 Row = dict[str, Any]
 BATCH = 1000
 TOLERATED_SECONDS = 2
-"""By which the clocks of two machines that write one log may differ; an entry then has the time of the one before."""
+"""Seconds by which the clocks of two machines that write one log may differ; an entry then has the time of the one
+before.
+"""
 
 
 class AuditLog:
@@ -35,7 +37,7 @@ class AuditLog:
     def open(cls, url: str | None = None) -> "AuditLog":
         """Open the log at a SQLAlchemy URL; None for LOUPE_DATABASE, else SQLite at `loupe.sqlite` in the workspace.
 
-        What is missing is made: the file, the tables and the triggers.
+        The file, the tables and the triggers are created if missing.
         """
         return cls(Database(url))
 
@@ -58,7 +60,7 @@ class AuditLog:
     def append(
         self, kind: str, facts: Mapping, *, user: str, product: str = "", recipe: str = "", key: str | None = None
     ) -> Entry:
-        """Record one entry, in a transaction of its own, and return it; the first one when `key` is there already.
+        """Record one entry, in a transaction of its own, and return it; if `key` exists already, the first entry.
 
         It is on the disk when this returns. Raises ValueError as `NewEntry.stored` does.
         """
@@ -111,7 +113,7 @@ class AuditLog:
     ) -> Iterator[Entry]:
         """Entries of this kind, product and recipe from `since` on and before `until`, read in batches.
 
-        In the order of the log; with `newest`, at most so many, the last one first. Times need a time zone.
+        In the order of the log; with `newest`, at most that many, the last one first. Times need a time zone.
         """
         wanted = [
             ENTRIES.c[name] == storable(value)
@@ -138,7 +140,7 @@ class AuditLog:
         return _entry(rows[0]) if rows else None
 
     def verify(self, noted: str | None = None) -> list[str]:
-        """What is wrong with the log, in plain words, one problem each; empty when it is sound.
+        """The problems of the log in plain words, one each; empty when it is sound.
 
         noted: a digest that was noted elsewhere, which must still be in the log. Writers need not stop meanwhile.
         """
@@ -179,7 +181,7 @@ def _rows_by_key(connection: sa.Connection, keys: list[str | None]) -> dict[str 
 
 
 def _chained(columns: Row, last: Mapping) -> list[Row]:
-    """The row of an entry after `last`; before it, when the clock was set back, one that says so."""
+    """The row of an entry after `last`; if the clock was set back, preceded by one that says so."""
     now, wanted = _now(), [columns]
     time = _in_utc(now)
     if time < last["time"]:
@@ -197,7 +199,7 @@ def _chained(columns: Row, last: Mapping) -> list[Row]:
 
 
 def _broken(last: Mapping, row: Mapping) -> list[str]:
-    """What is wrong with a row that stands after `last`."""
+    """The problem of a row that follows `last`."""
     number, expected = row["number"], last["number"] + 1
     if number != expected:
         missing = f"entry {expected} is" if number == expected + 1 else f"entries {expected} to {number - 1} are"

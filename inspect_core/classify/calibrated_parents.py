@@ -1,4 +1,4 @@
-"""Isotonic and sigmoid calibration of a parent model: what KDF and KDN are compared with.
+"""Isotonic and sigmoid calibration of a parent model, for comparison with KDF and KDN.
 
 Both reshape the parent's posterior by a monotone curve for each class against the rest, and divide by the sum. They
 calibrate where there are examples; far away they stay as confident as the parent.
@@ -22,7 +22,7 @@ from inspect_core.classify.kernel_density import KernelDensityClassifier
 
 @dataclass(frozen=True, eq=False)
 class CalibratedParent:
-    """The parent of a kernel density classifier behind calibration curves; columns in the order of its classes."""
+    """The parent of a kernel density classifier with calibration curves; columns in the order of its classes."""
 
     classifier: KernelDensityClassifier
     curves: CalibratedClassifierCV
@@ -42,20 +42,20 @@ class CalibratedParent:
 
 
 def calibrate_isotonic(classifier: KernelDensityClassifier, x: ArrayLike, y: Iterable) -> CalibratedParent:
-    """The classifier's parent behind non-decreasing step curves, fitted on examples that were held out of its fit.
+    """The classifier's parent with non-decreasing step curves, fitted on examples that were held out of its fit.
 
-    x: (n, d), y: n labels, of at least two kinds. Raises ValueError when a kind of the classifier has no example.
+    x: (n, d), y: n labels, of at least two classes. Raises ValueError when a class of the classifier has no example.
     """
     return _calibrate(classifier, x, y, method="isotonic")
 
 
 def calibrate_sigmoid(classifier: KernelDensityClassifier, x: ArrayLike, y: Iterable) -> CalibratedParent:
-    """The classifier's parent behind logistic curves; everything else as in `calibrate_isotonic`."""
+    """The classifier's parent with logistic curves; everything else as in `calibrate_isotonic`."""
     return _calibrate(classifier, x, y, method="sigmoid")
 
 
 class _GivenPosterior(ClassifierMixin, BaseEstimator):
-    """What scikit-learn has to see of a fitted model when its posterior, known already, is passed as the features."""
+    """The interface of a fitted model for scikit-learn, when its known posterior is passed as the features."""
 
     def __init__(self, classes_: np.ndarray):
         self.classes_ = classes_

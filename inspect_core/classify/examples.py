@@ -1,4 +1,4 @@
-"""Labelled examples: what the classifiers ask of them, and the part of them that is held out."""
+"""Labelled examples: what the classifiers require of them, and the part of them that is held out."""
 
 import warnings
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ Part = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class LabelledSample:
-    """Examples to fit and to choose with, in units of the largest training norm, and the seeds of what is random.
+    """Examples to fit and to choose with, in units of the largest training norm, and the seeds of all random choices.
 
     classes: (C,) sorted labels. scale: the norm that points were divided by, 1 if all are 0. all: every training
     example. held_out: what the caller held out, or None.
@@ -78,8 +78,8 @@ def as_points(x: ArrayLike, *, name: str = "x", width: int | None = None) -> np.
 def as_classes(y: Iterable, *, count: int) -> tuple[np.ndarray, np.ndarray]:
     """The distinct labels, sorted, and each example's place among them.
 
-    y: `count` hashable labels that sort together. Returns classes (C,), of the labels' own type or object, and
-    numbers (n,) intp. Raises ValueError for a wrong count, and for labels that cannot be told apart or sorted.
+    y: `count` hashable labels that sort together. Returns classes (C,), of the labels' own type or object, and numbers
+    (n,) intp. Raises ValueError for a wrong count, and for labels that cannot be distinguished or sorted.
     """
     labels = _as_list(y, count=count, name="y")
     if not labels:
@@ -110,7 +110,7 @@ def as_known_classes(y: Iterable, classes: np.ndarray, *, count: int, name: str)
 
 
 def label_array(labels: list) -> np.ndarray:
-    """(C,) labels in their own type where NumPy keeps them apart and unchanged, else as objects."""
+    """(C,) labels in their own type if NumPy keeps them distinct and unchanged, else as objects."""
     array = np.array(labels) if len({type(label) for label in labels}) == 1 else None
     if array is None or array.ndim != 1 or array.tolist() != labels:
         array = np.empty(len(labels), dtype=object)

@@ -1,4 +1,4 @@
-"""A random forest as plain arrays: grown by scikit-learn, walked here, stored without pickle."""
+"""A random forest as plain arrays: grown by scikit-learn, evaluated here, stored without pickle."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ _VISITS_AT_ONCE = 2_000_000
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees laid end to end; `left` and `right` point into the same arrays and are -1 at a leaf.
+    """Trees stored one after the other; `left` and `right` are indices into the same arrays, -1 at a leaf.
 
     feature, left, right: (nodes,) int32. threshold: (nodes,) float64. roots: (B,) int32, the first node of each tree.
     share: (nodes, C) float64, the share of each class among the training samples of a node.
@@ -56,8 +56,8 @@ class Forest:
     def from_arrays(cls, arrays: dict[str, np.ndarray], *, width: int) -> "Forest":
         """The forest on (n, width) samples that `arrays()` came from; other keys are ignored.
 
-        Raises ValueError for a node that asks for a feature there is not, or leads anywhere but to two nodes after it:
-        a walk down such a tree might never end.
+        Raises ValueError for a node with a feature that does not exist, or whose children are not two nodes after it:
+        evaluating such a tree might never end.
         """
         forest = cls(**{name: arrays[name] for name in _FIELDS})
         nodes, inner = len(forest.feature), (forest.left >= 0) | (forest.right >= 0)
@@ -91,7 +91,7 @@ def grow_forest(x: np.ndarray, y: np.ndarray, *, classes: int, trees: int, seed:
 
     x: (n, d). y: (n,) class numbers below `classes`; a class without a sample has share 0. seed: 0 to 2^32 - 1.
     """
-    # Imported where it is used: a fitted forest is walked from its arrays and needs no scikit-learn.
+    # Imported here only: a fitted forest is evaluated from its arrays and needs no scikit-learn.
     from sklearn.ensemble import RandomForestClassifier
 
     # The number of jobs changes the time only: every tree's seed is drawn before the first one grows.

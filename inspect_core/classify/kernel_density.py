@@ -1,8 +1,8 @@
 """Kernel density forest and network: a classifier whose confidence falls to the prior far from what it has seen.
 
 A parent model cuts feature space into polytopes. Each polytope that holds training samples gets one diagonal Gaussian,
-weighted for each class by the samples around it in the parent's geodesic kernel. The parent decides where the classes
-part; the Gaussians decide how far that decision reaches.
+weighted for each class by the samples around it in the parent's geodesic kernel. The parent decides where the class
+boundaries are; the Gaussians decide how far from the examples that decision holds.
 
 Source: Dey, Xu, De Silva and Vogelstein, "Simple Calibration via Geodesic Kernels", TMLR 2025.
 """
@@ -70,7 +70,7 @@ class KernelDensityClassifier:
         return own | self.parent.arrays()
 
     def params(self) -> dict:
-        """What is not an array; JSON-able when the labels are."""
+        """All values that are not arrays; JSON-able when the labels are."""
         own = {"classes": self.classes.tolist(), "power": self.power, "lam": self.lam, "euclidean": self.euclidean}
         if isinstance(self.parent, Forest):
             return own | {"parent": "forest"}
@@ -125,8 +125,9 @@ def fit_kdf(
     held-out part, so that the posterior falls to the prior where it is less dense than that; -inf never acts.
     euclidean: nearest polytope by distance to its mean, not by kernel. lam_undivided: lam is added to the variance.
 
-    Memory: blocks of a few million entries beside n x trees leaves, never n x n. Warns of one kind alone, and of kinds
-    with few examples. Raises ValueError naming argument, value and cure for bad examples and values out of range.
+    Memory: blocks of a few million entries beside n x trees leaves, never n x n. Warns when there is only one class,
+    and of classes with few examples. Raises ValueError naming argument, value and cure for bad examples and values out
+    of range.
     """
     if trees < 1:
         raise ValueError(f"trees is {trees}; grow at least 1")
@@ -161,7 +162,7 @@ def fit_kdn(
     lam_undivided: bool = False,
     include_output: bool = False,
 ) -> KernelDensityClassifier:
-    """Kernel density network: the parent is a ReLU net of `hidden` units a layer.
+    """Kernel density network: the parent is a ReLU net with `hidden` units per layer.
 
     The net trains until the held-out cross-entropy no longer falls; fitted again on all examples, it trains for as
     many epochs. Powers are tried from `NETWORK_POWERS`. include_output: the kernel's paths run to the output layer,
@@ -170,7 +171,7 @@ def fit_kdn(
     The other parameters, warnings and errors are those of `fit_kdf`, except that a held-out part is always needed.
     Memory: 12 bytes for each of n x units codes, beside blocks of a few million entries.
     """
-    # Imported where it is used: a trained net is evaluated from its arrays and needs no torch.
+    # Imported here only: a trained net is evaluated from its arrays and needs no torch.
     from inspect_core.classify.net_training import train_for, train_until_held_out_rises
 
     if not hidden or min(hidden) < 1:

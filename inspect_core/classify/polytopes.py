@@ -1,4 +1,4 @@
-"""Polytopes of a forest or a ReLU net, and the kernels that say how close two of them are.
+"""Polytopes of a forest or a ReLU net, and the kernels that measure how close two of them are.
 
 Either model cuts feature space into convex polytopes on which it is simple: a forest is constant there, a ReLU net
 linear. A point's code names its polytope: the leaf it reaches in each tree, or which hidden units are on. The kernel
@@ -79,7 +79,7 @@ def network_kernel(codes_a: Sequence[np.ndarray], codes_b: Sequence[np.ndarray])
         )
     _require_room(len(layers_a[0]), len(layers_b[0]))
     agreeing = np.ones((len(layers_a[0]), len(layers_b[0])))
-    # Whole counts are multiplied before the one division, so that equal shares of paths are equal numbers and tie.
+    # Whole counts are multiplied before the single division, so that equal shares of paths are exactly equal and tie.
     for layer_a, layer_b in zip(layers_a, layers_b, strict=True):
         width = np.float32(layer_a.shape[1])
         agreeing *= (_signs(layer_a) @ _signs(layer_b).T + width) / 2
@@ -98,7 +98,7 @@ def _agreeing_trees(trees_a: np.ndarray, trees_b: np.ndarray) -> np.ndarray:
 
 
 def _leaf_type(leaves_a: np.ndarray, leaves_b: np.ndarray) -> type:
-    """The narrowest type that keeps leaf numbers apart: the comparison is limited by memory traffic."""
+    """The narrowest type that keeps leaf numbers distinct: the comparison is limited by memory traffic."""
     low = min(leaves_a.min(initial=0), leaves_b.min(initial=0))
     high = max(leaves_a.max(initial=0), leaves_b.max(initial=0))
     return np.uint16 if low >= 0 and high < 1 << 16 else np.int64

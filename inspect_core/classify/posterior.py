@@ -8,8 +8,8 @@ _BINS = 20
 def posterior(log_density: np.ndarray, constant: float, prior: np.ndarray) -> np.ndarray:
     """g_y = (f_y + b / log n) P(y), normalised: (n, C) log densities -> (n, C) float64, rows summing to 1.
 
-    constant: log(b / log n), may be -inf. Where nothing is left of any class, the posterior is the prior.
-    Raises ValueError where a posterior is not finite: the largest of such shares would name a class without ground.
+    constant: log(b / log n), may be -inf. Where the density of every class is 0, the posterior is the prior.
+    Raises ValueError where a posterior is not finite: its largest share would name a class without justification.
     """
     joint = np.logaddexp(log_density, constant) + np.log(prior)
     largest = joint.max(axis=1, keepdims=True)
@@ -32,8 +32,7 @@ def fixed_constant(log_b: float, n: int) -> float:
 def calibrated_constant(log_density: np.ndarray) -> float:
     """A tenth of the least density of any held-out sample under its likeliest class, as a logarithm.
 
-    log_density: (n, C). Samples whose density is too small for float64 say nothing and are left out; -inf when none
-    is left.
+    log_density: (n, C). Samples whose density is too small for float64 are left out; -inf when none is left.
     """
     likeliest = log_density.max(axis=1)
     likeliest = likeliest[np.isfinite(likeliest)]

@@ -1,4 +1,4 @@
-"""Which type of defect is it: a name, and a confidence that falls to the prior on anything never seen.
+"""Which type of defect it is: a name, and a confidence that falls to the prior on anything never seen.
 
 A kernel density forest or network (Dey et al. 2025) on embeddings of whole parts, or of the region that stands out.
 """
@@ -48,8 +48,8 @@ class DefectTypes:
         """(defect type, probability) of one part, (H, W, 3) uint8, or None when its type is unknown.
 
         regions: what stands out on it, in its pixels; with none, a classifier of regions looks at the whole part.
-        embed: from a picture of any size to its (d,) embedding; whole: that of the whole part when it is at hand,
-        which spares a run of the network.
+        embed: from a picture of any size to its (d,) embedding; whole: that of the whole part, if already known, which
+        saves a run of the network.
         """
         box = self.box_of(regions)
         return self.of_embedding(whole if box is None and whole is not None else embed(cropped(image, box)))
@@ -65,11 +65,11 @@ class DefectTypes:
         return (self.names[best], float(posterior[best])) if posterior[best] >= self.minimum_confidence else None
 
     def with_limit(self, minimum_confidence: float) -> "DefectTypes":
-        """The same defect types, named from another probability on. Raises ValueError outside 0 to 1."""
+        """The same defect types with another minimum_confidence. Raises ValueError outside 0 to 1."""
         return replace(self, minimum_confidence=float(minimum_confidence))
 
     def renamed(self, old: str, new: str) -> "DefectTypes":
-        """The same defect types with another word for one of them; nothing is learned anew.
+        """The same defect types with another name for one of them; nothing is learned again.
 
         Raises ValueError when `old` is no type here, or `new` already is: joining two types takes training.
         """
@@ -81,7 +81,7 @@ class DefectTypes:
         return replace(self, classifier=replace(self.classifier, classes=words))
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """All numbers, finite: the logarithm of nothing is written as the least float64."""
+        """All numbers, finite: the logarithm of 0 is written as the smallest float64."""
         return {
             name: np.where(np.isneginf(value), _LOG_OF_NOTHING, value) if value.dtype == np.float64 else value
             for name, value in self.classifier.arrays().items()
@@ -106,6 +106,6 @@ class DefectTypes:
 
 
 def least_limit(prior: np.ndarray) -> float:
-    """A probability clearly above the largest prior, (C,): whatever lies below it was never seen."""
+    """A probability clearly above the largest prior, (C,): a part below it is like nothing seen before."""
     largest = float(prior.max())
     return min(MARGIN * largest, (1 + largest) / 2)

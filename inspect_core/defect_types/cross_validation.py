@@ -12,17 +12,17 @@ from inspect_core.classify.posterior import posterior
 from inspect_core.runtime.progress import Report, tell
 
 POWERS = tuple(0.25 * 2 ** (half / 2) for half in range(15))
-"""Tried on the parent's kernel: 0.25 to 32. On embeddings a forest takes about 0.7, a network about 6."""
+"""Powers tried on the parent's kernel: 0.25 to 32. On embeddings a forest needs about 0.7, a network about 6."""
 LAM = 1e-3
 FOLDS = 5
 OUTLYING = 0.02
-"""Fraction of unseen examples that may be less dense than ten times the constant: no stray crop must set it alone."""
+"""Fraction of unseen examples that may be less dense than ten times the constant: no single odd crop must set it."""
 _SHUFFLES = 100
 
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
-    """What models that had not seen them found for n examples of C types, before power and constant are chosen.
+    """Results for n examples of C types, by models that had not seen them, before power and constant are chosen.
 
     y: (n,) columns of the true types; fold: (n,); log_density: (P, n, C) at each of `POWERS`; prior: (n, C) of the
     model that judged the example; parent: (n, C), the posterior of its forest or net.
@@ -67,12 +67,15 @@ class CrossValidation:
         return found
 
     def isotonic(self, parent: np.ndarray | None = None) -> np.ndarray:
-        """The parent behind isotonic curves: (n, C) of the examples, each behind the curves of the other folds; or
-        of new posteriors of the parent, (m, C), behind the curves of all examples."""
+        """The parent's posteriors after isotonic calibration.
+
+        (n, C) for the examples, each with the curves of the other folds; or, for new posteriors of the parent, (m, C),
+        with the curves of all examples.
+        """
         return self._behind(calibrate_isotonic, parent)
 
     def sigmoid(self, parent: np.ndarray | None = None) -> np.ndarray:
-        """The same behind sigmoid curves."""
+        """The same with sigmoid curves."""
         return self._behind(calibrate_sigmoid, parent)
 
     def _behind(self, calibrate: Callable, parent: np.ndarray | None) -> np.ndarray:
@@ -94,7 +97,7 @@ def cross_validate(
     """Each of n examples judged by a classifier fitted on the other folds.
 
     points: (n, d); numbers: (n,) types from 0, named by classes, (C,); groups: (n,) group numbers from 0, kept whole;
-    fit: `fit_kdf` or `fit_kdn`. Raises ValueError when the groups cannot be dealt so that every type is judged.
+    fit: `fit_kdf` or `fit_kdn`. Raises ValueError when no division of the groups lets every type be judged.
     """
     n, c = len(points), len(classes)
     fold = deal_folds(numbers, groups, folds=min(FOLDS, groups.max() + 1), seed=seed)
@@ -157,7 +160,7 @@ def _constant(log_density: np.ndarray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Stated:
-    """A classifier whose parent's posteriors are given: what the calibration curves ask of one."""
+    """A classifier with given posteriors, as the calibration curves need it."""
 
     classes: np.ndarray
 

@@ -1,4 +1,4 @@
-"""From labelled photos to examples of defect types: which crop of which photo, how many, which belong together."""
+"""From labelled photos to examples of defect types: which crop of which photo, how many, in which groups."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from inspect_core.images.samples import Sample, Samples
 from inspect_core.judge.anomaly_map import regions
 
 LEAST, ENOUGH = 2, 5
-"""Parts of a type that it takes to learn it at all, and before its probability is worth trusting."""
+"""Parts of a type needed to learn it at all, and before its probability can be trusted."""
 SPECKS = 0.1
 """Pieces of a true mask smaller than this fraction of its largest are no examples."""
 
@@ -69,7 +69,7 @@ def learnable(labels: Mapping[int, str], groups: Sequence[str]) -> tuple[str, ..
 
 
 def advice(labels: Mapping[int, str], groups: Sequence[str]) -> list[tuple[str, int, str]]:
-    """(defect type, labelled photos, what more would help) for every type, sorted by name."""
+    """(defect type, labelled photos, advice on what else would help) for every type, sorted by name."""
     rows, ready = [], learnable(labels, groups)
     for kind, count in sorted(Counter(labels.values()).items()):
         if kind not in ready:

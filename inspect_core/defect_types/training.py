@@ -1,8 +1,8 @@
 """Learning defect types from few examples: every example is judged once by a model that had not seen it or its group.
 
-These judgements choose the kernel's power and the constant of the density, set the limit to begin with, and are the
-figures shown. The method by itself holds out one random fifth and takes the power of the least calibration error on it:
-of some tens of examples a handful, and with photos of one part on both sides of the split. On embeddings of 1,280
+These judgements choose the kernel's power and the constant of the density, set the initial limit, and are the figures
+shown. The published method holds out one random fifth and takes the power of the least calibration error on it: with a
+few tens of examples that is a handful, with photos of one part on both sides of the split. On embeddings of 1,280
 features, where every example has a polytope of its own, the power then comes out too high and the classifier too sure.
 """
 
@@ -23,16 +23,16 @@ from inspect_core.runtime.progress import Report, tell
 FOREST, NETWORK = "forest", "network"
 FITS: dict[str, Callable[..., KernelDensityClassifier]] = {
     FOREST: fit_kdf,
-    # The hidden units alone hardly tell types apart on embeddings this wide.
+    # The hidden units alone hardly distinguish types on embeddings this wide.
     NETWORK: partial(fit_kdn, include_output=True),
 }
 KEPT_NAMES = 0.9
-"""Fraction of the rightly named examples that the suggested limit goes on naming."""
+"""Fraction of the correctly named examples that are still named at the suggested limit."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """Defect types and how the examples were judged before they all went into them."""
+    """Defect types learned from all examples, and how the examples were judged by models that had not seen them."""
 
     defect_types: DefectTypes
     unseen: CrossValidation
@@ -52,7 +52,7 @@ def fit(
     """Learn defect types from (n, d) embeddings, their labels and the groups (parts, lots) that must stay together.
 
     groups: None takes every example as a group of its own. judged: which examples are as inspection sees them; only
-    these choose and are counted, the others help to learn; None takes all.
+    these are used to choose and are counted, the others only help to learn; None: all.
     Raises ValueError for an unknown parent, fewer than two types, a type without examples of two groups, embeddings
     that are all alike or not finite, a type of which no example is judged, and lists of unequal length.
     """
@@ -75,7 +75,7 @@ def fit(
 
 
 def suggested_limit(posterior: np.ndarray, y: np.ndarray, prior: np.ndarray) -> float:
-    """The probability that `KEPT_NAMES` of the rightly named examples reach, but no less than `least_limit`.
+    """The probability that `KEPT_NAMES` of the correctly named examples reach, but no less than `least_limit`.
 
     posterior: (n, C) by models that had not seen the example; y: (n,) true columns; prior: (C,).
     """
@@ -118,7 +118,7 @@ def _as_rows(judged: Sequence[bool] | None, numbers: np.ndarray, classes: np.nda
 
 @contextmanager
 def _few_examples_are_known():
-    """The classifiers warn of few examples at every fit, here the page says it once; one kind alone is an error."""
+    """Silences the classifiers' warning of few examples at every fit: the page shows it once. One type is an error."""
     with warnings.catch_warnings():
         for message in ("kinds with fewer than", "all .* examples are of the one kind"):
             warnings.filterwarnings("ignore", message=message, category=UserWarning)

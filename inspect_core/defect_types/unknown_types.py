@@ -1,4 +1,4 @@
-"""How far a taught naming of defect types can be trusted: on a type it never saw, and away from its examples."""
+"""How far a classifier of defect types can be trusted: on a type it never saw, and away from its examples."""
 
 from collections.abc import Hashable, Sequence
 
@@ -19,10 +19,10 @@ def leave_types_out(
     seed: int = 0,
     report: Report | None = None,
 ) -> np.ndarray:
-    """How sure it is of types it never saw: each type in turn is left out and judged by what the others taught.
+    """Its confidence on types it never saw: each type in turn is left out and judged by a model of the others.
 
-    The arguments are those of `kinds_learning.fit`. Returns the largest posterior of every judged example, in order,
-    (n,); empty with fewer than three types, for one type alone teaches nothing. Raises ValueError as `fit` does.
+    The arguments are those of `training.fit`. Returns the largest posterior of every judged example, in order, (n,);
+    empty with fewer than three types, since one type alone teaches nothing. Raises ValueError as `fit` does.
     """
     points, names = np.asarray(embeddings), np.asarray(labels, dtype=object)
     owners = np.arange(len(names)) if groups is None else np.asarray(groups, dtype=object)

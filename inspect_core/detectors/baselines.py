@@ -36,7 +36,7 @@ class NearestNeighbour:
         sample scores 0 and no small distance is lost to cancellation.
         Raises ValueError for non-finite features or a wrong width.
         """
-        # Imported where it is used: scikit-learn costs a second and 110 MB that every other detector can do without.
+        # Imported here only: scikit-learn costs a second and 110 MB, which no other detector needs.
         from sklearn.neighbors import NearestNeighbors
 
         x = as_features(x, name="x", width=self.bank.shape[-1], dtype=self.bank.dtype).to(self.bank.device)
@@ -150,7 +150,7 @@ def fit_nearest_neighbour(x: Tensor | np.ndarray, *, k: int = 1) -> NearestNeigh
 
 
 def fit_nearest_neighbour_unit(x: Tensor | np.ndarray) -> NearestNeighbour:
-    """Nearest neighbour between features divided by their length, 0 to 2. Source: Sun et al. 2022. Else as above."""
+    """As `fit_nearest_neighbour`, on features divided by their length; scores 0 to 2. Source: Sun et al. 2022."""
     return NearestNeighbour(cosine(_bank(x, 1)), 1, unit=True)
 
 

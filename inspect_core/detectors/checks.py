@@ -1,4 +1,4 @@
-"""What every detector asks of its input before it computes: one place, one wording."""
+"""Checks of the input of every detector: one place, one wording."""
 
 import contextlib
 from collections.abc import Generator
@@ -37,7 +37,7 @@ def as_features(
             "use the same backbone, taps and projection as in the fit"
         )
     tensor = tensor.to(dtype)
-    # The two extremes tell whether all are finite, NaN included, forty times faster than looking at each.
+    # The minimum and the maximum show whether all are finite, NaN included, forty times faster than a check of each.
     if tensor.numel() and not torch.isfinite(torch.stack(tensor.aminmax())).all():
         finite = torch.isfinite(tensor).all(dim=-1)
         where = tuple(int(i) for i in torch.nonzero(~finite)[0])
@@ -47,7 +47,7 @@ def as_features(
 
 
 def require_samples(features: Tensor, *, name: str = "features") -> None:
-    """Raises ValueError when there is not one sample to learn from."""
+    """Raises ValueError when there is no sample to learn from."""
     if features.numel() == 0:
         raise ValueError(f"{name} is empty, shape {tuple(features.shape)}; give at least one good sample to fit")
 

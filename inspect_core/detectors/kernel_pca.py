@@ -71,7 +71,7 @@ class KernelPCA:
         return self._scores(z, [min(int(q), self.rank) for q in qs])
 
     def ceiling(self, q: int) -> float:
-        """What p ends at under a Gaussian kernel: that of a patch far from every training sample."""
+        """The value that p tends to under a Gaussian kernel for a patch far from every training sample."""
         grand_mean = self.row_mean.mean()
         components = (grand_mean - self.row_mean) @ self.alpha[:, : min(q, self.rank)]
         return float(2 + grand_mean - components.square().sum())

@@ -1,4 +1,4 @@
-"""Embeddings for plots: which patches or photos a scatter shows, and how the detector sees them."""
+"""Embeddings for plots: the patches or photos that a scatter shows, and how the detector sees them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -62,10 +62,10 @@ def sample_patches(
 ) -> Points:
     """At most `count` patches drawn evenly over the scored photos, with the live parameter in force.
 
-    features_of: position -> (1, h, w, k); masks: as `truth_masks` gives them. A patch that touches a true mask shows
-    the photo's defect type, any other of a photo with a mask is good. Up to half of a photo's share is drawn from
-    its patches under the mask or above `limit`, which chance would hardly ever meet: a scatter of these points shows
-    where defects lie, not how frequent they are.
+    features_of: position -> (1, h, w, k); masks: returned by `truth_masks`. A patch that touches a true mask shows the
+    photo's defect type; any other patch of a photo with a mask is good. Up to half of a photo's share is drawn from its
+    patches under the mask or above `limit`, which a random draw would rarely hit: a scatter of these points shows where
+    defects lie, not how frequent they are.
     Raises ValueError for a count below the number of photos, or no photos.
     """
     photos = len(scored.photos)

@@ -17,7 +17,7 @@ from inspect_core.features.patch_grid import join
 from inspect_core.images.read import squash
 
 COLLAPSED = 1e-4
-"""Below it an eigenvalue counts as none: the bound at which Kim et al. 2021 count the rank of embedded covariances."""
+"""An eigenvalue below it counts as 0: the bound by which Kim et al. 2021 count the rank of embedded covariances."""
 BAND = (0.1, 0.5, 0.9)
 _LOCATIONS = 64
 
@@ -83,7 +83,7 @@ def compare_embeddings(
 ) -> tuple[LocalSpectrum, LocalSpectrum]:
     """Spectra of the same photos under semi-orthogonal and under sampled embeddings of width k, in that order.
 
-    photos: (H, W, 3) uint8 of any size, each seen once. Holds 8 h w k bytes a photo. Raises ValueError without photos
+    photos: (H, W, 3) uint8 of any size, each seen once. Holds 8 h w k bytes per photo. Raises ValueError without photos
     and for a k wider than the taps.
     """
     d = sum(backbone.tap_channels)

@@ -20,7 +20,7 @@ def tsne(features: np.ndarray, *, seed: int = 0, report: Report | None = None) -
 
     Neighbours stay neighbours; sizes of groups and distances between them mean nothing. Equal to the bit for one seed,
     machine and number of threads. Perplexity 30, or a third of the other points when they are few. The 1,000 steps run
-    in quarters, each going on where the last one ended, so that `report` can tell how far they are and stop them.
+    in four parts, each starting where the last one ended, so that `report` can show their progress and stop them.
     Raises ValueError for fewer than 5 points.
     """
     if len(features) < LEAST_POINTS:

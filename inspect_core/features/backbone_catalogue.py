@@ -1,4 +1,4 @@
-"""The backbones Loupe knows by name: how each is built, where its levels are, how its pixels are scaled. Data only.
+"""The backbones Loupe knows by name: how each is built, where its taps are, how its pixels are scaled. Data only.
 
 timm and torchvision take seconds to import: they are imported where a network is built or its weights are fetched.
 """
@@ -30,8 +30,8 @@ class Spec:
     presets: name -> taps (module names in forward order); the first is the default.
     classifier: the last linear layer; its input is the embedding, its output the logits.
     mean, sd: of the network's training images, per colour, where black is 0 and white is 1.
-    file: name of the weights file its authors published; package: the installed package that brings it;
-    sha256: the digest, or its first digits, that a file of this name must have, "" when any will do.
+    file: name of the weights file its authors published; package: the installed package that contains it; sha256: the
+    digest, or its first digits, that a file of this name must have, "" when any file is accepted.
     published: whether torchvision can download it.
     """
 

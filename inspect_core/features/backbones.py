@@ -1,7 +1,7 @@
 """Pretrained networks as feature extractors: pixels in, maps at the taps, embedding and logits out.
 
 On a GPU torch runs in batches of one fixed size, padded; on a CPU ONNX Runtime runs image by image. Either way the
-features of an image are the same to the bit whatever is beside it, so teaching and inspecting agree.
+features of an image are the same to the bit whatever else is in the batch, so teaching and inspecting agree.
 """
 
 import copy
@@ -32,7 +32,7 @@ STRIDE = 32
 
 
 def available() -> tuple[str, ...]:
-    """Names that `load` knows without help; a timm network goes by "timm:<name>" and a weights file."""
+    """Names that `load` knows; other timm networks are loaded as "timm:<name>" with a weights file."""
     return tuple(CATALOGUE)
 
 
@@ -45,10 +45,10 @@ def weights_found() -> dict[str, Path | None]:
 class Backbone:
     """A network with its weights, its taps and its device.
 
-    taps, tap_channels, tap_cells, strides: module name, d_l, (h_l, w_l) and pixels a cell, one for each tap.
+    taps, tap_channels, tap_cells, strides: module name, d_l, (h_l, w_l) and pixels per cell, one for each tap.
     size: (H, W) in pixels. mean, sd: a colour enters the network as (x / 255 - mean) / sd.
-    engine: what runs it, in words. weight_digest: SHA-256 of the weights file. _network: gives the network itself,
-    which is needed only to export it and on a GPU.
+    engine: what runs it, in words. weight_digest: SHA-256 of the weights file. _network: returns the network itself,
+    which is needed only for an export and on a GPU.
     Safe to use from several threads.
     """
 
@@ -86,13 +86,13 @@ class Backbone:
         return self._run(images, head=True)[-1]
 
     def describe(self, images: np.ndarray) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
-        """(tap maps, embedding, logits) in one pass, for one who needs both the map and the whole image."""
+        """(tap maps, embedding, logits) in one pass, when both the map and the whole image are needed."""
         *maps, embedding, logits = self._run(images, head=True)
         return tuple(maps), embedding, logits
 
     @property
     def at_once(self) -> int:
-        """Images that are best given at once; more take as long each."""
+        """Images that are best passed at once; more save no time per image."""
         return GPU_BATCH if self.device.type == "cuda" else 1
 
     @property
@@ -126,8 +126,8 @@ class Backbone:
     def copied(self, *, head: bool) -> TappedNetwork:
         """A copy of the network on the CPU, to export: with `head` it goes on to the embedding and the logits.
 
-        An export must not see the GPU's memory format, nor leave marks on the network in use.
-        Raises ValueError for a head of a network that does not end in a linear layer.
+        An export must neither see the GPU's memory format nor change the network in use.
+        Raises ValueError with `head` for a network that does not end in a linear layer.
         """
         return copy.deepcopy(self._tapped(head)).to("cpu", memory_format=torch.contiguous_format)  # ty: ignore[no-matching-overload]
 
@@ -233,9 +233,9 @@ _sharing = threading.Lock()
 def shared(
     name: str, *, taps: str | tuple[str, ...] | None = None, size: tuple[int, int] = (256, 256), device: str = "auto"
 ) -> Backbone:
-    """As `load` without a file named, but one object, with its engine's memory and threads, for all who hold it now.
+    """As `load` without a named file, but all current users share one object, with its engine's memory and threads.
 
-    It goes when the last of them does. A weights file put in place since makes another.
+    It is freed with its last user. If the weights file was replaced meanwhile, a new one is loaded.
     """
     spec = spec_of(name, has_weights=False)
     with _sharing:
@@ -250,7 +250,7 @@ def shared(
 
 
 def _channels_last(values: Tensor) -> Tensor:
-    """(1, d, h, w) -> (1, h, w, d) in memory too; (1, d) stays. Turned as a matrix, which torch does five times faster
+    """(1, d, h, w) -> (1, h, w, d) in memory too; (1, d) unchanged. Transposed as a matrix, five times faster in torch
     than a permutation of four axes.
     """
     if values.ndim != 4:
@@ -279,7 +279,7 @@ def _device(device: str) -> torch.device:
 
 
 def _taps(spec: Spec, network: TorchNetwork, taps: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    """The names of modules that are meant; whether the network has them is not checked."""
+    """The module names that `taps` stands for; whether the network has them is not checked."""
     if taps is not None and not isinstance(taps, str):
         return tuple(taps)
     presets = spec.presets or {"stages": timm_stages(network.hollow())}

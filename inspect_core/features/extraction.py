@@ -26,7 +26,7 @@ def embed(pixels: np.ndarray, backbone: Backbone) -> np.ndarray:
 
 
 def published_with_nearest(backbone: str) -> bool:
-    """Whether the papers' settings for this backbone repeat the cells of coarse taps: those of the ResNets do."""
+    """Whether the papers' settings for this backbone repeat the cells of coarse taps (ResNets only)."""
     return "resnet" in backbone
 
 
@@ -49,7 +49,7 @@ class Look:
 
     @cached_property
     def digest(self) -> str:
-        """Of everything in it."""
+        """Digest of all its fields."""
         parts = hashlib.sha256(repr((self.taps, self.pool)).encode())
         if self.projection is not None:
             parts.update(np.ascontiguousarray(self.projection, np.float32).tobytes())
@@ -61,9 +61,8 @@ class Preparation:
     """Everything between the pixels of one photo and its patch features, for all detectors in one run of the network.
 
     grid: (h, w) patches; looks: one for each detector; nearest: repeat coarse taps instead of interpolating; alignment:
-    over whose reference photos are laid, None takes them as they are; tiles: how large photos are cut, None squashes
-    them to the network's input.
-    One photo goes through at a time, so its features never depend on its neighbours.
+    photos are laid over its reference, None takes them as they are; tiles: how large photos are cut, None squashes them
+    to the network's input. One photo is processed at a time, so its features never depend on its neighbours.
     Raises ValueError for tiles of another grid, or of another size than the network's input.
     """
 
@@ -125,12 +124,12 @@ class Preparation:
 
     @property
     def work_bytes(self) -> int:
-        """Memory that one photo takes on its way through the network and the detectors."""
+        """Bytes of memory that one photo takes in the network and the detectors."""
         return photo_bytes(self.backbone.size, self.grid, sum(shape[-1] for shape in self.shapes), self.tiles)
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """For each look a digest of everything that decides its features, to key stored ones."""
+        """For each look a digest of everything that determines its features: the key of stored ones."""
         backbone = self.backbone
         run = (backbone.name, backbone.taps, backbone.weight_digest, backbone.size, backbone.engine)
         shared = repr((run, self.grid, POOLING, self.nearest, self.alignment and self.alignment.digest, self.tiles))
@@ -139,7 +138,7 @@ class Preparation:
     def features(self, pixels: np.ndarray, placement: Placement | None = None) -> tuple[Tensor, ...]:
         """(H, W, 3) uint8 RGB of any size -> (1, h, w, k) float32 for each look, on the backbone's device.
 
-        placement: of the photo, looked for when not given. Raises NotLocated as `place`.
+        placement: of the photo; found by `place` when not given. Raises NotLocated as `place`.
         """
         picture = self.picture(pixels, placement)
         if self.tiles is None:
@@ -168,9 +167,9 @@ class Preparation:
         return (placement or self.place(pixels)).at(pixels, self.backbone.size)
 
     def _of_tiles(self, picture: np.ndarray, plan: TilePlan) -> tuple[Tensor, ...]:
-        """Tile after tile, so that memory does not grow with the photo but for what is kept of each.
+        """Tile after tile, so that only the kept cells of each tile take memory that grows with the photo.
 
-        Neighbours are averaged last, over the whole grid: within a tile they would bring in what lies beside a cut.
+        Neighbours are averaged last, over the whole grid: within a tile the average would take in cells beside the cut.
         """
         whole = tuple(torch.empty(shape, device=self.backbone.device) for shape in self.shapes)
         for first in range(0, len(plan.tiles), self.backbone.at_once):

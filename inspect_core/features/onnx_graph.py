@@ -1,4 +1,4 @@
-"""A network as an ONNX graph for one image: exported once, kept on disk by digest, run by ONNX Runtime on the CPU.
+"""A network as an ONNX graph for one image: exported once, stored on disk by digest, run by ONNX Runtime on the CPU.
 
 The batch is fixed at one image. A graph with a free batch takes longer to export and runs no faster, and one image at a
 time makes a part's features independent of its neighbours by construction.
@@ -55,9 +55,9 @@ class OnnxGraph:
 def kept(identity: tuple[object, ...], *, size: tuple[int, int], outputs: int, cache: Path) -> OnnxGraph | None:
     """The graph for images of `size` (H, W) pixels in the cache folder, None when it has to be exported.
 
-    identity: JSON-able values that, with torch's version, decide the graph (weight digest, taps, size, ...). A file's
-    name carries the digest of its content, so a damaged one is recognised and removed, as is one that ONNX Runtime
-    refuses or that is the graph of another network.
+    identity: JSON-able values that, with torch's version, determine the graph (weight digest, taps, size, ...). A
+    file's name contains the digest of its content, so a damaged one is recognised and removed; so is one that ONNX
+    Runtime refuses or that is the graph of another network.
     """
     found = (_read(path, size, outputs) for path in cache.glob(f"{_key(identity)}-*.onnx"))
     return next((graph for graph in found if graph is not None), None)
@@ -71,9 +71,9 @@ def load_or_export(
     outputs: int,
     cache: Path,
 ) -> OnnxGraph:
-    """As `kept`; when there is none, `network` is called and what it gives is exported into the cache folder.
+    """As `kept`; if there is none, `network` is called and its result exported into the cache folder.
 
-    When the folder cannot be written, it warns and goes on: the graph is only exported once more next time.
+    If the folder cannot be written, it warns and goes on: the graph is exported again next time.
     """
     with _exporting:
         if (graph := kept(identity, size=size, outputs=outputs, cache=cache)) is not None:
@@ -110,7 +110,7 @@ def _digest(content: bytes) -> str:
 
 
 def _read(path: Path, size: tuple[int, int], outputs: int) -> OnnxGraph | None:
-    """The graph kept in a file, or None; what is damaged or of another network is removed."""
+    """The graph in a file, or None; a damaged file or one of another network is removed."""
     content = workspace.content(path, at_most=LARGEST)
     if content is None:
         return None
@@ -118,7 +118,7 @@ def _read(path: Path, size: tuple[int, int], outputs: int) -> OnnxGraph | None:
         with suppress(*REFUSALS):
             graph = OnnxGraph(content)
             if graph.fits(size, outputs):
-                with suppress(OSError):  # a read-only folder: only its turn to be removed comes sooner
+                with suppress(OSError):  # a read-only folder: the file only gets removed sooner
                     os.utime(path)
                 return graph
     with suppress(OSError):  # another process was quicker, or the folder is read-only

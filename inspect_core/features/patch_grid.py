@@ -1,8 +1,8 @@
-"""The maps of several levels on one patch grid, projected on the way.
+"""The maps of several taps on one patch grid, projected on the way.
 
 Averaging, projecting and interpolating are all linear and act on different axes, so their order is free. Every tap is
-therefore made smaller first, projected at the smaller of its own resolution and the grid's, and made larger last: the
-grid with all channels never exists.
+therefore reduced first, projected at the smaller of its own resolution and the grid's, and enlarged last: the grid with
+all channels never exists.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from torch.nn import functional
 ALIGNMENT = 64
 
 POOLING = "mean, zeros beyond the border"
-"""How `pool` averages, to tell stored features by."""
+"""How `pool` averages: part of the key of stored features."""
 
 
 def join(
@@ -33,9 +33,9 @@ def join(
     it is averaged: cell i takes the tap's cells floor(i h_l / h) to ceil((i + 1) h_l / h) - 1, which overlap by at
     most one cell when h does not divide h_l.
     projection: (d, k), its rows in the order of the taps' channels; None keeps all d of them, in that order.
-    pool: odd side of the square of patches over which every patch is averaged at the end, 1 for none. Beyond the
-    border counts as zero: there the network saw its own padding and patches vary more, and this keeps their distances
-    from drowning those of true defects.
+    pool: odd side of the square of patches over which every patch is averaged at the end, 1 for none. Beyond the border
+    counts as zero: at the border the network saw its own padding and patches vary more, and this keeps their distances
+    from hiding those of true defects.
     Images are joined one at a time, so a row of the result does not depend, to the bit, on the others.
     Projecting each level before resizing is exact: W^T resize(x) = resize(W^T x).
     Raises ValueError when the maps, the projection, the grid or pool do not fit together.

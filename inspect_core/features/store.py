@@ -1,9 +1,9 @@
-"""A bounded folder of feature arrays, one `.npy` file an entry, the least recently used removed first.
+"""A bounded folder of feature arrays, one `.npy` file per entry, the least recently used removed first.
 
-A file is an ordinary `.npy` followed by the CRC-32 of all before it. What is read must be, byte by byte, the header of
-the shape asked for, as many finite values, and their CRC; anything else that lies there (cut short, changed, a folder,
-a link, a pipe) is a miss and never an error, a wait or a wrong feature. Several threads and processes may share a
-folder: files appear whole, by renaming, and a file that another process removed is a miss too.
+A file is an ordinary `.npy` followed by the CRC-32 of everything before it. A file that is read must be, byte by byte,
+the header of the requested shape, as many finite values, and their CRC; anything else in its place (cut short, changed,
+a folder, a link, a pipe) is a miss and never an error, a wait or a wrong feature. Several threads and processes may
+share a folder: files appear whole, by renaming, and a file that another process removed is a miss too.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ class Store:
 
     A key is any text that names everything the array depends on: image digest, weight digest, taps, size, grid, ...
     Other processes' files are counted at a scan, every PUTS_BETWEEN_SCANS puts and whenever the limit is reached, so
-    several processes together may pass the limit by what they write in between.
+    several processes together may exceed the limit by what they write in between.
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, limit: int = 4 * GIGABYTE) -> None:
@@ -63,8 +63,8 @@ class Store:
     def put(self, key: str, array: np.ndarray) -> None:
         """Stores a float32 array, replacing what was there, and removes the least recently used beyond the limit.
 
-        Where a folder lies in its place, the folder stays and nothing is stored. Raises ValueError for another dtype or
-        an array larger than the limit, and OSError, with nothing left behind, when the disk is full.
+        If a folder is in its place, the folder stays and nothing is stored. Raises ValueError for another dtype or an
+        array larger than the limit, and OSError, with nothing left behind, when the disk is full.
         """
         if not isinstance(array, np.ndarray) or array.dtype != np.float32:
             raise ValueError(f"array is {getattr(array, 'dtype', type(array).__name__)}; the store takes NumPy float32")
@@ -82,13 +82,15 @@ class Store:
             self._write(path, content)
 
     def bytes_used(self) -> int:
-        """Bytes in the folder now, whoever wrote them."""
+        """Bytes in the folder now, written by any process."""
         with self._lock:
             self._bytes = self._scan_total()
             return self._bytes
 
     def would_fit(self, nbytes: int) -> bool:
-        """Whether entries of `nbytes` in all can be held at once: by the limit, and by the disk once old ones go."""
+        """Whether entries of `nbytes` in total fit at once: in the limit, and on the disk after old ones are
+        removed.
+        """
         on_disk = shutil.disk_usage(self.folder).free + self.bytes_used()
         return nbytes <= min(self.limit, on_disk)
 
@@ -143,7 +145,7 @@ class Store:
             ) from error
 
     def _remove(self, path: Path) -> None:
-        with self._lock, suppress(OSError):  # what cannot be removed is a miss all the same
+        with self._lock, suppress(OSError):  # a miss, even if it cannot be removed
             size = _size(path)
             path.unlink(missing_ok=True)
             self._bytes -= size

@@ -1,4 +1,4 @@
-"""A network that takes raw pixels and gives the maps at chosen modules, for torch and for export alike."""
+"""A network that takes raw pixels and returns the maps at chosen modules, for torch and for export alike."""
 
 import difflib
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class Levels:
-    """What the taps give for one image size: channels, cells (h, w) and pixels a cell, a tuple over the taps."""
+    """Output of the taps for one image size: channels, cells (h, w) and pixels per cell, a tuple over the taps."""
 
     channels: tuple[int, ...]
     cells: tuple[tuple[int, int], ...]
@@ -18,7 +18,7 @@ class Levels:
 
 
 class _EveryTapSeen(Exception):
-    """Leaves the network after the last tap in use."""
+    """Raised to leave the network after the last tap in use."""
 
 
 class TappedNetwork(nn.Module):

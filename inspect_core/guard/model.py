@@ -26,7 +26,7 @@ class Guard:
     detector: CoP or CoRP on (d,) penultimate features; fused: whether the energy of the logits takes part;
     smallest: least energy of the good photos, which the fusion shifts by; limit: above it a photo is not the product;
     mode: "off", "warn" (the verdict stands, with a sentence) or "stop" (the part is rejected).
-    Raises ValueError for a limit or smallest that is not finite, and another word for the mode.
+    Raises ValueError for a limit or smallest that is not finite, and for any other mode.
     """
 
     detector: Subspace
@@ -62,13 +62,13 @@ class Guard:
         return self.mode != OFF
 
     def check(self, embedding: np.ndarray, logits: np.ndarray) -> ProductCheck | None:
-        """What the guard says of one photo, from its (1, d) and (1, c). Raises as `score` and `judge`."""
+        """The guard's result on one photo, from its (1, d) and (1, c). Raises as `score` and `judge`."""
         return self.judge(float(self.score(embedding, logits)[0])) if self.is_on else None
 
     def judge(self, score: float) -> ProductCheck | None:
-        """What the guard says of a photo of this score; None when it is off.
+        """The guard's result on a photo with this score; None when it is off.
 
-        Raises ValueError when the score is not finite: such a photo is not known to show the product.
+        Raises ValueError when the score is not finite: it is then unknown whether the photo shows the product.
         """
         if not self.is_on:
             return None
@@ -82,7 +82,7 @@ class Guard:
         )  # fmt: skip
 
     def with_mode(self, mode: str) -> "Guard":
-        """The same guard, off, warning or stopping. Raises ValueError for another word."""
+        """The same guard in mode "off", "warn" or "stop". Raises ValueError for any other mode."""
         return replace(self, mode=mode)
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -94,7 +94,7 @@ class Guard:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping) -> "Guard":
-        """The guard of a recipe. Raises ValueError for parameters that are not one's."""
+        """The guard of a recipe. Raises ValueError for parameters that are not those of a guard."""
         detector = Subspace.from_arrays(arrays, params["detector"])
         limit, smallest = float(params["limit"]), float(params["smallest"])
         return cls(detector, bool(params["fused"]), smallest, limit, params["mode"])

@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Subspace:
-    """What `detectors.cop_corp.fit_cop` or `fit_corp` found, by the names of its arrays.
+    """Result of `detectors.cop_corp.fit_cop` or `fit_corp`, with the same names of its arrays.
 
     mean: (D,); components: (D, r); eigenvalues: (r,); explained_variance: decides how many components are in force;
     w0 (M, m), u (M,) and gamma: the random Fourier features of CoRP, None for CoP.

@@ -1,7 +1,7 @@
-"""Alignment: a reference learned from good photos, and where its part lies in another photo, or that it was not found.
+"""Alignment: a reference learned from good photos, and where the part lies in another photo, if it is found.
 
-The reference is the median of the good photos, laid over the one that most resembles the others. A part counts as
-found only within what the good photos showed: how far they were shifted and turned, and how well they agreed.
+The reference is the median of the good photos, laid over the one that most resembles the others. A part counts as found
+only within the ranges of the good photos: how far they were shifted and turned, and how well they agreed.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from inspect_core.images.memory import max_megapixels
 from inspect_core.images.reference import FEWEST_PHOTOS, Reference, most_alike
 
 SIDE = 256
-"""Pixels of the longer side at which a part is looked for."""
+"""Pixels of the longer side of the photo in which a part is searched."""
 _SEEN = 200  # photos that the ranges are learned from
 _CANDIDATES = 8  # photos of which one is laid under the others
 _MEDIAN = 40  # photos in the median
@@ -44,7 +44,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Range:
-    """From the lowest to the highest value that a photo may have."""
+    """The lowest and the highest value that a photo may have."""
 
     low: float
     high: float
@@ -56,14 +56,14 @@ class NotLocated(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """A reference and what good photos showed.
+    """A reference, and the ranges found in good photos.
 
-    reference: (h, w, 3) uint8; mask: (h, w) bool, what most good photos cover; always: (h, w) bool, what nearly all do,
-    less a margin that patches and smoothing carry over: there parts are inspected; photo: (height, width) of the photos
-    learned from, in whose pixels positions on the reference are given; scale: whether it may be nearer or farther;
-    ranges: of x and y (shift, in shares of the width and height), angle (degrees), scale, share (of matched features),
-    correlation, and visible (share of the mask that the photo covers); turns: degrees by which the part can be turned
-    and looks the same; seen, lost: good photos that it was learned from, and those among them without a pose.
+    reference: (h, w, 3) uint8; mask: (h, w) bool, what most good photos cover; always: (h, w) bool, what nearly all
+    cover, less a margin for the reach of patches and smoothing; only there parts are inspected; photo: (height, width)
+    of the photos learned from, in whose pixels positions on the reference are given; scale: whether parts may be nearer
+    or farther; ranges: of x and y (shift, in shares of the width and height), angle (degrees), scale, share (of matched
+    features), correlation, and visible (share of the mask that the photo covers); turns: degrees by which the part can
+    be turned and look the same; seen, lost: numbers of good photos learned from, and of those without a pose.
     """
 
     reference: np.ndarray
@@ -108,7 +108,7 @@ class Alignment:
         return located
 
     def sentences(self) -> list[str]:
-        """What good photos showed, for a user."""
+        """The ranges of the good photos, in sentences for the user."""
         x, y, angle = (self.ranges[name] for name in ("x", "y", "angle"))
         told = [
             f"The part was found on {self.seen - self.lost} of {self.seen} good photos. It is searched for within "
@@ -133,14 +133,14 @@ class Alignment:
 
     @cached_property
     def digest(self) -> str:
-        """Of everything in it."""
+        """Digest of all its fields."""
         found = hashlib.sha256(json.dumps(self.params(), sort_keys=True).encode())
         for name, values in self.arrays().items():
             found.update(f"{name}{values.shape}".encode() + np.ascontiguousarray(values).tobytes())
         return found.hexdigest()
 
     def params(self) -> dict[str, Any]:
-        """All else, as JSON takes it."""
+        """All other fields, JSON-able."""
         return {
             "photo": list(self.photo),
             "scale": self.scale,
@@ -190,7 +190,7 @@ class Alignment:
 
 
 def learn(photos: Iterable[np.ndarray], *, scale: bool = False) -> Alignment:
-    """The alignment of good photos, (H, W, 3) uint8 of one shape, taken one after the other.
+    """The alignment of good photos, (H, W, 3) uint8 of one shape, processed one after the other.
 
     scale: whether the part may be nearer or farther. Raises ValueError for fewer than FEWEST_PHOTOS, photos of
     different shapes, and photos in which no part is found again.
@@ -252,7 +252,7 @@ def _unfit(found: int, count: int) -> ValueError:
 
 
 def _measured(located: Located) -> dict[str, float]:
-    """What ranges are kept of."""
+    """The values whose ranges are stored."""
     x, y = located.shift
     return {
         "x": x, "y": y, "angle": located.angle, "scale": located.scale, "share": located.share,
@@ -261,6 +261,6 @@ def _measured(located: Located) -> dict[str, float]:
 
 
 def _range(name: str, values: Sequence[float]) -> Range:
-    """The values with room on both sides, in proportion to how far they spread."""
+    """The range of the values, widened on both sides in proportion to their spread."""
     room = max(_ROOM * (max(values) - min(values)), _LEAST_ROOM[name])
     return Range(min(values) - room, 1.0 if name in _OPEN_ABOVE else max(values) + room)

@@ -25,7 +25,7 @@ _unpacking = threading.Lock()
 
 
 def unpacked(path: Path) -> Path:
-    """Return where a zip archive lies unpacked in the workspace: once a process, as long as it lives.
+    """Return where a zip archive is unpacked in the workspace: once per process, until it ends.
 
     Raises ScanError as `extract` does.
     """

@@ -1,4 +1,4 @@
-"""Areas drawn on a part: inspected alone, ignored, or judged more strictly than the rest."""
+"""Areas drawn on a part: only these inspected, ignored, or judged more strictly than the rest."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -19,8 +19,8 @@ _PARTS = 8  # bits of a pixel's fraction that OpenCV draws with
 
 @dataclass(frozen=True)
 class Area:
-    """outline: corners (x, y) in shares of the width and height of the picture it was drawn on, 0 to 1; times: what the
-    map is multiplied by inside a stricter one, the limit over its own limit, 1 for the others.
+    """outline: corners (x, y) in shares of the width and height of the picture it was drawn on, 0 to 1; times: factor
+    of the map inside a stricter area (the limit divided by the area's own limit), 1 for the others.
     """
 
     kind: Kind
@@ -49,7 +49,7 @@ class Area:
 class Areas:
     """reference: digest of the alignment on whose reference they were drawn, "" for photos as they are taken.
 
-    Raises ValueError for more than MOST of them, and none.
+    Raises ValueError for no area and for more than MOST.
     """
 
     areas: tuple[Area, ...]
@@ -60,10 +60,10 @@ class Areas:
             raise ValueError(f"there are {len(self.areas)} areas; draw 1 to {MOST}")
 
     def weights(self, size: tuple[int, int]) -> np.ndarray:
-        """(height, width) float32, read-only: what a map of this size is multiplied by, 0 where it is not inspected.
+        """(height, width) float32, read-only: the factors of a map of this size, 0 where it is not inspected.
 
-        Inspected is what an area to inspect covers, all where there is none, without what one to ignore covers. Where
-        stricter areas overlap, the strictest counts.
+        Inspected: what the areas to inspect cover (everything if there are none), except what an area to ignore covers.
+        Where stricter areas overlap, the strictest counts.
         """
         return _weights(self.areas, size)
 
@@ -84,13 +84,13 @@ class Areas:
             )
 
     def params(self) -> dict[str, Any]:
-        """As JSON takes it."""
+        """JSON-able."""
         areas = [asdict(area) | {"outline": [list(point) for point in area.outline]} for area in self.areas]
         return {"areas": areas, "reference": self.reference}
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> Self:
-        """The inverse of `params`. Raises ValueError for what is no area."""
+        """The inverse of `params`. Raises ValueError for anything that is not an area."""
         return cls(areas_of(params["areas"]), params["reference"])
 
 
@@ -101,7 +101,7 @@ def inspected_pixels(size: tuple[int, int], areas: Areas | None, alignment: Alig
 
 
 def areas_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Area, ...]:
-    """Areas from tables of kind, outline and times. Raises ValueError for what is no area."""
+    """Areas from tables of kind, outline and times. Raises ValueError for anything that is not an area."""
     return tuple(Area(row["kind"], _points(row["outline"]), float(row["times"])) for row in rows)
 
 

@@ -1,7 +1,7 @@
 """Do numbers come in bursts, and up to what gap does a burst go on?
 
-Gaps within bursts and gaps between bursts make two heaps on a logarithmic scale; numbers drawn at random, or counted
-with some left out, make one. Two heaps are fitted as a mixture of two normal densities by expectation-maximisation
+Gaps within bursts and gaps between bursts form two clusters on a logarithmic scale; numbers drawn at random, or counted
+with some left out, form one. Two clusters are fitted as a mixture of two normal densities by expectation-maximisation
 (Dempster, Laird and Rubin, J. R. Stat. Soc. B 39, 1977) and kept only if they explain the gaps better than independent
 arrivals do, by the Bayesian information criterion (Schwarz, Ann. Stat. 6, 1978).
 """
@@ -12,15 +12,15 @@ import numpy as np
 
 FEWEST_GAPS = 5
 LEAST_CONTRAST = 10.0  # typical gap between bursts over typical gap within
-_NARROWEST = 0.1  # standard deviation of a heap of log gaps: equal gaps would make it 0
+_NARROWEST = 0.1  # standard deviation of a cluster of log gaps: equal gaps would make it 0
 _ROUNDS = 200
 
 
 def burst_gap(gaps: Sequence[int]) -> int | None:
     """Return the largest gap that still continues a burst, or None when there are no bursts.
 
-    gaps: differences of successive sorted numbers, >= 0. The result is where the two heaps are equally likely, rounded
-    to 1, 2 or 5 times a power of ten: the gaps do not tell it more closely, and a person can check it.
+    gaps: differences of successive sorted numbers, >= 0. The result is where the two clusters are equally likely,
+    rounded to 1, 2 or 5 times a power of ten: the gaps do not determine it better, and a person can check it.
     """
     if len(gaps) < FEWEST_GAPS:
         return None
@@ -57,7 +57,7 @@ def _two_heaps(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _log_densities(x: np.ndarray, weight: np.ndarray, mean: np.ndarray, sd: np.ndarray) -> np.ndarray:
-    """Return the weighted log densities `(n, 2)` of both heaps."""
+    """Return the weighted log densities `(n, 2)` of both clusters."""
     return np.log(weight) - np.log(sd) - np.log(2 * np.pi) / 2 - ((x[:, None] - mean) / sd) ** 2 / 2
 
 

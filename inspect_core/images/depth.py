@@ -1,7 +1,7 @@
-"""How the values of a photo stand for brightness: 8 bits, or 10 to 16 bits stored in 16, from good photos, then fixed.
+"""How photo values represent brightness: 8 bits, or 10 to 16 bits stored in 16; found from good photos, then fixed.
 
-A camera of 12 bits stores 0 to 4095 (right-aligned) or that times 16 (left-aligned); no header says which. Once found,
-the depth is the same for every photo: nothing is ever stretched photo by photo, which would hide a dim lamp.
+A 12-bit camera stores 0 to 4095 (right-aligned) or 16 times that (left-aligned); no header says which. Once found, the
+depth is the same for every photo: no photo is stretched individually, which would hide a dim lamp.
 """
 
 from collections.abc import Sequence
@@ -17,22 +17,22 @@ DEPTHS = (10, 12, 14, 16)
 """Bits of a value stored in 16."""
 DEEPEST = 2**16 - 1
 BARS = 32
-"""Of the histogram that is shown."""
+"""Bars of the histogram that is shown."""
 _BINS = 1024  # of a photo's histogram: 16 of them are left for 10 bits
 _TAILS = (0.001, 0.999)
 """Shares of a photo's pixels below its dark and its bright value: no single hot pixel sets a window."""
 _MARGIN = 0.1
-"""Of the span of the good photos, kept free on both sides of a learned window: defects may be darker or brighter."""
+"""Share of the span of the good photos, added on both sides of a learned window: defects may be darker or brighter."""
 _NO_LIGHT = 3
-"""A photo whose brightest value is this many times below that of every good photo is not of this depth."""
+"""A photo whose largest value is below that of every good photo by this factor is not of this depth."""
 
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """What the values of a 16-bit photo, or of several, tell.
+    """Statistics of the values of a 16-bit photo, or of several.
 
-    bits: all that are set in any value; darkest, brightest: values that `_TAILS` of the pixels lie outside; largest:
-    value of the photo (of several: the smallest of theirs); histogram: (_BINS,) int64 pixels.
+    bits: all that are set in any value; darkest, brightest: values at the shares `_TAILS` of the pixels; largest: value
+    of the photo (of several photos: the smallest of their largest); histogram: (_BINS,) int64 pixels.
     """
 
     bits: int
@@ -68,9 +68,9 @@ class Values:
 class Depth:
     """How stored values become brightness: `black` and below are 0, `white` and above are 255.
 
-    stored: bits that a value takes in the file, 8 or 16; bits: those that the camera fills, 8 when stored is 8;
-    left: whether it fills the upper ones; black, white: stored values, the full range of the bits unless a window was
-    learned; dimmest: the smallest of the good photos' largest values, 0 when unknown.
+    stored: bits of a value in the file, 8 or 16; bits: those that the camera fills, 8 when stored is 8; left: whether
+    it fills the upper ones; black, white: stored values, the full range of the bits unless a window was learned;
+    dimmest: the smallest of the good photos' largest values, 0 when unknown.
     Raises ValueError for values that do not fit together.
     """
 
@@ -121,7 +121,7 @@ class Depth:
         return replace(self, black=black, white=max(white, black + 1))
 
     def check_file(self, name: str, *, is_deep: bool) -> None:
-        """Raises ImageError when a file does not store as many bits a pixel: 16 when it is deep, else 8."""
+        """Raises ImageError when a file stores another number of bits per pixel: 16 when `is_deep`, else 8."""
         if is_deep != (self.stored == 16):
             found = 16 if is_deep else 8
             raise _other(name, f"it stores {found} bits a pixel, and the good photos {self.stored}")
@@ -155,7 +155,7 @@ class Depth:
         return f"{self.bits} bits, {'left' if self.left else 'right'}-aligned in 16"
 
     def sentence(self) -> str:
-        """The depth and the window, for a user."""
+        """The depth and the window, in a sentence for the user."""
         if self.stored == 8:
             return "The photos have 8 bits."
         window = "the full range" if self.is_full else "learned from the good photos"
@@ -174,9 +174,9 @@ EIGHT = Depth(8, 8, False, 0, 255)
 
 
 def depth_of(good: Sequence[Values | None]) -> Depth | None:
-    """The depth of good photos, None for one of 8 bits: that of most of them. None when there is none.
+    """The depth of most good photos; None when that is 8 bits, or without photos.
 
-    Bits above the filled ones that no photo sets: right-aligned; else empty low bits: left-aligned.
+    If no photo sets the bits above the filled ones: right-aligned; else, if the low bits are empty: left-aligned.
     """
     deep = [values for values in good if values is not None]
     if not deep or 2 * len(deep) < len(good):

@@ -1,4 +1,4 @@
-"""Images that show nearly the same: copies, and photographs of a part that did not move in between."""
+"""Images that are nearly the same: copies, and photographs of a part that did not move in between."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""From a folder, zip archive or list of photos to samples: what is in it, what was skipped and why, what to warn of."""
+"""From a folder, zip archive or list of photos to samples: contents, skipped files with reasons, and warnings."""
 
 import hashlib
 import os
@@ -49,8 +49,8 @@ _STRAY_MASK = "it is a mask without a matching image; name it after its image, w
 
 @dataclass(frozen=True)
 class _Look:
-    """What one quick decode tells of an image: size, difference hash, digest of the file, its mask and the defect type
-    that it says, or why it is no use, and what the values of a 16-bit photo tell.
+    """Result of one quick decode of an image: size, difference hash, digest of the file, its mask and the mask's defect
+    type, or why it cannot be used, and the values of a 16-bit photo.
     """
 
     size: tuple[int, int]
@@ -128,7 +128,7 @@ def _samples(
     masks: Mapping[PurePosixPath, PurePosixPath | Marks],
     skipped: list[Skipped],
 ) -> Samples:
-    """What the images at these places are; masks: a file below `root`, or marks to be painted, by image."""
+    """The samples from the images at these places; masks: by image, a file below `root` or marks to be painted."""
     masks = {file: mask for file, mask in masks.items() if images[file].kind != GOOD}
     with ThreadPoolExecutor(min(MAX_WORKERS, os.cpu_count() or 1)) as pool:
         found = list(pool.map(lambda file: _look(root, file, masks.get(file)), images))
@@ -161,9 +161,7 @@ def _samples(
 def _of_one_depth(
     samples: Sequence[Sample], looks: Sequence[_Look], skipped: list[Skipped]
 ) -> tuple[list[Sample], list[_Look], Values | None]:
-    """The photos of the depth that most good ones have, and what the values of the good ones tell; the others are
-    skipped.
-    """
+    """The photos of the depth that most good ones have, and the values of the good ones; other photos are skipped."""
     depth = depth_of([look.values for sample, look in zip(samples, looks, strict=True) if sample.kind == GOOD])
     kept = []
     for sample, look in zip(samples, looks, strict=True):
@@ -181,7 +179,8 @@ def _of_one_depth(
 def _descend(root: Path, *, archive: bool) -> Path:
     """Go down while a folder holds just one folder, as archives do, but not into one whose name says what it holds.
 
-    A folder with images alone may be one defect type: it is entered in an archive only, where a wrapping is usual.
+    A folder with only images may be one defect type: it is entered only in an archive, where a wrapping folder is
+    usual.
     """
     for _ in range(MAX_DEPTH):
         folders, images = _content(root)
@@ -204,7 +203,7 @@ def _content(folder: Path) -> tuple[list[Path], list[Path]]:
 
 
 def _walk(root: Path) -> tuple[list[PurePosixPath], list[Skipped]]:
-    """Return the image files below `root`, by extension, and whatever else lies there; no link leads out of it."""
+    """Return the image files below `root`, by extension, and all other files; no link leads out of it."""
     files: list[PurePosixPath] = []
     skipped: list[Skipped] = []
     for name, problem in walk(root):
@@ -232,7 +231,9 @@ def _walk(root: Path) -> tuple[list[PurePosixPath], list[Skipped]]:
 
 
 def _look(root: Path, file: PurePosixPath, mask: PurePosixPath | Marks | None) -> _Look | str:
-    """What an image tells, or why it cannot be used: in words, since an error would keep what was decoded of it."""
+    """The look at an image, or why it cannot be used: as text, since an exception would keep the decoded image
+    alive.
+    """
     path = root / file
     try:
         look = thumbnail(path, HASH_GRID)

@@ -57,7 +57,7 @@ def ungrouped(samples: Samples) -> Grouping:
 def propose_groups(samples: Samples) -> Grouping:
     """Find groups among the good images from folders and file names; `ungrouped` when nothing points to any.
 
-    The groups of train/ and test/ are kept apart: that split was made by whoever made the folders.
+    The groups of train/ and test/ are kept apart: the author of the folders made that split.
     """
     rules: tuple[tuple[Callable[[Sequence[Sample]], dict[str, str]], str, int | None], ...] = (
         (_lots_by_folder, "Folders look like lots", None),
@@ -83,7 +83,7 @@ def propose_groups(samples: Samples) -> Grouping:
 
 
 def _is_useful(labels: Mapping[str, str], images: int, most: int | None) -> bool:
-    """Whether the groups leave something to split, and hold together at least half of the images."""
+    """Whether the groups leave something to split, and contain at least half of the images."""
     sizes = Counter(labels.values())
     alone = images - len(labels)
     together = sum(size for size in sizes.values() if size > 1)
@@ -121,7 +121,7 @@ def _lots_by_name(good: Sequence[Sample]) -> dict[str, str]:
 
 
 def _views(good: Sequence[Sample]) -> dict[str, str]:
-    """Group by what is left of the folder and the name when the words of a view are taken out."""
+    """Group by the folder and the name without the words that denote a view."""
     labels = {}
     for sample in good:
         folder, stem = _VIEW.sub("", sample.group or ""), _VIEW.sub("", sample.path.stem)
@@ -139,7 +139,7 @@ def _endings(good: Sequence[Sample]) -> dict[str, str]:
 
 
 def _bursts(good: Sequence[Sample]) -> tuple[dict[str, str], int]:
-    """Group by the last number in the name, sorted over all names that are alike but for their digits."""
+    """Group by the last number in the name, sorted over all names that differ only in their digits."""
     series = defaultdict(list)
     for sample in good:
         if match := _LAST_NUMBER.search(sample.path.stem):

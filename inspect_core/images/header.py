@@ -1,4 +1,4 @@
-"""What an image file says of itself, checked before anything is decoded; every refusal says what to do."""
+"""The header of an image file, checked before anything is decoded; every refusal says what to do."""
 
 import io
 import math
@@ -27,7 +27,7 @@ EXTENSIONS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp
 MAX_SIDE = 16_384  # pixels
 MIN_SIDE = 8  # pixels
 
-# The checks below stand in for Pillow's, which warn or refuse at other sizes before we can say how large an image is.
+# The checks below replace Pillow's, which warn or refuse at other sizes before we can say how large an image is.
 Image.MAX_IMAGE_PIXELS = None
 DECODERS = {
     "PNG": PngImagePlugin.PngImageFile,
@@ -75,7 +75,7 @@ class ImageError(ValueError):
 
 
 class _Mosaic(Exception):
-    """A raw image, one colour a pixel."""
+    """A raw image, one colour per pixel."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Header:
 
 
 def probe(path: str | Path) -> Header:
-    """Check a file's header without decoding its pixels. Raises ImageError for whatever the header gives away."""
+    """Check a file's header without decoding its pixels. Raises ImageError for every problem that the header shows."""
     path = Path(path)
     with opened(path) as file:
         image = open_header(file, path.name)
@@ -186,7 +186,7 @@ def unreadable(name: str, error: OSError) -> ImageError:
 
 
 def _check_length(length: int, name: str, limit: float, a_pixel: float) -> None:
-    """Refuse an empty file and one longer than images of `limit` megapixels are, at `a_pixel` bytes a pixel."""
+    """Refuse an empty file and one longer than images of `limit` megapixels are, at `a_pixel` bytes per pixel."""
     if length == 0:
         raise ImageError(name, "the file is empty", "copy it again from the camera")
     longest = a_pixel * 1e6 * limit
@@ -203,7 +203,7 @@ def _raised(megapixels: float) -> str:
 
 
 def _is_mosaic(file: SparingFile | SparingBytes) -> bool:
-    """Whether a TIFF says that it is one; Pillow takes some for grey, others for damaged. Rewinds the file."""
+    """Whether a TIFF says that it is a mosaic; Pillow takes some for grey, others for damaged. Rewinds the file."""
     start = file.read(8)
     start += file.read(8) if start[2:4] in (b"+\0", b"\0+") else b""
     tags = TiffImagePlugin.ImageFileDirectory_v2(start)

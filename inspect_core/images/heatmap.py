@@ -27,7 +27,7 @@ def heat_colours() -> np.ndarray:
 def heat(anomaly_map: np.ndarray, *, calm: float, limit: float) -> np.ndarray:
     """(H, W) scores -> (H, W, 4) uint8 colours on the scale tied to the limit; calm is where colour begins."""
     span = max(limit - calm, np.finfo(np.float32).tiny)
-    with np.errstate(over="ignore"):  # where more than half of the map lies above the limit, the span is nothing
+    with np.errstate(over="ignore"):  # the span is 0 if more than half of the map lies above the limit
         position = (anomaly_map - calm) / span
         below = np.clip(position * STEPS, 0, STEPS - 1)
         above = STEPS + np.clip((position - 1) * STEPS, 0, STEPS - 1)

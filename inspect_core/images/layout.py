@@ -1,4 +1,4 @@
-"""What a tree of image files means: which are good, which show what defect, and which are masks.
+"""How a tree of image files is read: which are good, which show what defect, and which are masks.
 
 Three layouts are understood, alone or nested: images directly in a folder (good); folders named after what they hold,
 good ones by any of `GOOD_WORDS`; train/ and test/ with such folders inside, as in MVTec AD (Bergmann et al., 2019).
@@ -136,7 +136,7 @@ def is_mask_folder(folder: str) -> bool:
 
 
 def is_side(folder: str) -> bool:
-    """Whether a folder's name is one side of a ready split: "train", "test"."""
+    """Whether a folder's name is one side of an existing split: "train", "test"."""
     return _letters(folder) in TRAIN_WORDS | TEST_WORDS
 
 

@@ -13,7 +13,7 @@ _CLUTTER = frozenset({"thumbs.db", "desktop.ini", "__macosx"})
 
 
 def is_clutter(name: str) -> bool:
-    """Whether a file or folder is passed over without a word: hidden, or put there by the system."""
+    """Whether a file or folder is skipped silently: hidden, or put there by the system."""
     return name.startswith(".") or name.casefold() in _CLUTTER
 
 

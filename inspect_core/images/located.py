@@ -7,7 +7,7 @@ import numpy as np
 
 from inspect_core.images.boxes import Box
 
-_EDGE = 1e-6  # pixels: what rounding may do to a whole number
+_EDGE = 1e-6  # pixels: rounding error of a whole number
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,7 +17,7 @@ class Located:
     matrix: (2, 3) float64, from pixels (x, y) of the photo to pixels of the reference; photo, reference: (height,
     width) of both; correlation: with the reference, up to 1; share: of the matched features that lie in this pose, 0
     when it comes from phase correlation; visible: share of the reference that the photo covers; ambiguous: the part
-    looks the same in another pose, so that this one may be wrong by that.
+    looks the same in another pose, which may be the true one.
     """
 
     matrix: np.ndarray = field(repr=False)
@@ -45,7 +45,7 @@ class Located:
 
     @property
     def scale(self) -> float:
-        """How large the part is, in sizes of the reference, both photos taken as equally large."""
+        """Size of the part relative to the reference, when both photos are scaled to equal size."""
         return float(self.reference[0] / self.photo[0] / np.hypot(self.matrix[0, 0], self.matrix[1, 0]))
 
     @property
@@ -97,7 +97,7 @@ class Located:
         return int(first[0]), int(first[1]), int(last[0]), int(last[1])
 
     def area_in_photo(self, area: int, size: tuple[int, int]) -> int:
-        """Pixels of the photo that so many pixels of `squash` at this size are, at least 1."""
+        """An area in pixels of `squash` at this size, converted to pixels of the photo; at least 1."""
         times = abs(np.linalg.det(self._to_photo(size)[:, :2]))
         return max(1, round(area * float(times)))
 
@@ -131,7 +131,7 @@ class Located:
         return back @ np.vstack([resized(size, self.reference), [0, 0, 1]])
 
     def _fine(self, size: tuple[int, int]) -> tuple[int, np.ndarray]:
-        """How many times as fine as `size` the warp is taken, so that it passes over no pixel, and its matrix."""
+        """Factor by which the warp is finer than `size`, so that it skips no pixel, and its matrix."""
         step = float(np.linalg.norm(self._to_photo(size)[:, :2], axis=0).max())
         fine = max(1, int(np.ceil(step - 1e-6)))
         return fine, self._to_photo((size[0] * fine, size[1] * fine))

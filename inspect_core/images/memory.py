@@ -1,4 +1,4 @@
-"""What reading an image takes in memory, known from its header, and the limits that follow from one setting."""
+"""Memory that reading an image takes, known from its header, and the limits that follow from one setting."""
 
 import io
 import math
@@ -37,7 +37,7 @@ def max_megapixels() -> float:
 
 
 class _Sparing:
-    """A file that gives NOTES bytes at most until `all_of_it` is set, since Pillow keeps what it reads of a header."""
+    """A file that returns at most NOTES bytes until `all_of_it` is set: Pillow keeps what it reads of a header."""
 
     all_of_it = False
     given = 0
@@ -86,7 +86,7 @@ def _file(image: ImageFile.ImageFile) -> IO[bytes]:
 
 
 def bands(height: int, width: int) -> Iterator[slice]:
-    """Rows of an image, about BAND pixels at a time: each conversion by Pillow copies all that it is given."""
+    """Rows of an image, about BAND pixels at a time: each conversion by Pillow copies its whole input."""
     step = max(1, BAND // width)
     return (slice(top, min(top + step, height)) for top in range(0, height, step))
 

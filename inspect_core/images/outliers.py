@@ -4,15 +4,15 @@ import numpy as np
 
 STANDS_OUT = 3.5
 FEWEST = 10
-"""Values from which one can be said to stand out."""
+"""Fewest values among which one can stand out."""
 _PER_DEVIATION = 1.4826
-"""Standard deviations of a normal distribution in its median absolute deviation, inverted."""
+"""Standard deviation of a normal distribution over its median absolute deviation."""
 
 
 def distances(values: np.ndarray, *, least: float) -> np.ndarray:
     """(n,) how far each value lies above the median, in robust standard deviations; 0 for fewer than FEWEST.
 
-    least: taken for the deviation when that is smaller, so that no difference stands out that does not matter.
+    least: lower bound of the deviation, so that differences too small to matter do not stand out.
     """
     if len(values) < FEWEST:
         return np.zeros(len(values))

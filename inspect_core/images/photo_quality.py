@@ -1,4 +1,4 @@
-"""Blur and exposure of good photos, each against the others: what to look at before they are learned."""
+"""Blur and exposure of good photos, each compared with the others: what to look at before they are learned."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from inspect_core.images.outliers import STANDS_OUT, distances
 
 BLUR, EXPOSURE = "blur", "exposure"
 LONGEST = 1024
-"""Pixels of the longer side that a photo is measured at, when it is larger."""
+"""Pixels of the longer side to which larger photos are reduced for measuring."""
 DARKEST, BRIGHTEST = 2, 253
 """Grey levels from which a pixel counts as clipped: compression moves it a little."""
 _SHARPNESS, _BRIGHTNESS, _CLIPPED = 0.06, 3.0, 0.003
@@ -31,7 +31,7 @@ class Quality:
 
 @dataclass(frozen=True)
 class Finding:
-    """Why a photo deserves a look. topic: one word; sentence: for a user, with a figure; distance: in robust standard
+    """Why a photo deserves a look. topic: one word; sentence: for the user, with a figure; distance: in robust standard
     deviations from the others, 0 where there is no such figure.
     """
 
@@ -41,18 +41,18 @@ class Finding:
 
 
 def measured(pixels: np.ndarray) -> Quality:
-    """Of a photo, (H, W, 3) uint8 RGB."""
+    """The quality of a photo, (H, W, 3) uint8 RGB."""
     grey = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY)
     black, white = float((grey <= DARKEST).mean()), float((grey >= BRIGHTEST).mean())
     if (longest := max(grey.shape)) > LONGEST:
         grey = cv2.resize(grey, None, fx=LONGEST / longest, fy=LONGEST / longest, interpolation=cv2.INTER_AREA)
-    smooth = cv2.GaussianBlur(grey.astype(np.float32), (0, 0), 1.0)  # noise is no sharpness
+    smooth = cv2.GaussianBlur(grey.astype(np.float32), (0, 0), 1.0)  # noise must not count as sharpness
     contrast = max(float(smooth.std()), 1.0)
     return Quality(float(cv2.Laplacian(smooth, cv2.CV_32F).std()) / contrast, float(grey.mean()), black, white)
 
 
 def findings(qualities: Sequence[Quality]) -> list[list[Finding]]:
-    """What stands out in each photo against all of them."""
+    """For each photo, what stands out in comparison with all of them."""
     found: list[list[Finding]] = [[] for _ in qualities]
     sharpness, brightness, black, white = np.array(
         [(one.sharpness, one.brightness, one.black, one.white) for one in qualities]

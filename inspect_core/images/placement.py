@@ -43,7 +43,7 @@ class Placement:
         return np.zeros(size, bool) if self.located is None else self.located.empty(size)
 
     def known(self, size: tuple[int, int]) -> np.ndarray:
-        """(height, width) bool: those that enough good photos show to know how they must look."""
+        """(height, width) bool: pixels shown by enough good photos to know how they should look."""
         return np.ones(size, bool) if self.alignment is None else self.alignment.known(size)
 
     def empty(self, size: tuple[int, int]) -> np.ndarray:

@@ -32,9 +32,9 @@ def warnings(
 def _few_good(samples: Sequence[Sample]) -> str | None:
     count = sum(sample.kind == GOOD and sample.part_of != "test" for sample in samples)
     if count == 1:
-        return "Only one good image: Loupe cannot learn how good parts differ from it; add more, 50 if you can."
+        return "Only one good image: Loupe cannot learn how good parts differ from it; add more, 60 if you can."
     if count < FEW_GOOD:
-        return f"Only {count} good images: limits set on so few are rough; add more, 50 if you can."
+        return f"Only {count} good images: limits set on so few are rough; add more, 60 if you can."
     return None
 
 
@@ -91,7 +91,7 @@ def _copies(samples: Sequence[Sample], file_digests: Sequence[bytes]) -> str | N
 
 
 def _near_duplicates(samples: Sequence[Sample], hashes: np.ndarray) -> str | None:
-    """Good images that show nearly the same: counted apart, they make the results look better than they are."""
+    """Good images that are nearly the same: counted separately, they make the results look better than they are."""
     good = [row for row, sample in enumerate(samples) if sample.kind == GOOD]
     groups = [[samples[good[row]] for row in group] for group in near_duplicates(hashes[good])]
     if not groups:

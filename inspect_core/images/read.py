@@ -57,7 +57,7 @@ __all__ = [
 BACKGROUND = (0, 0, 0)  # an unlit surrounding; it also makes the transparent part of a mask mean "no defect"
 
 _ANY = Depth.full(DEPTHS[-1])
-SMALL = 20_000_000  # bytes: images that take more are decoded one at a time in this process, whoever asks
+SMALL = 20_000_000  # bytes: images that take more are decoded one at a time in this process, for all callers
 _one_at_a_time = threading.Lock()
 
 # An upright array seen as the file stores it, by EXIF orientation.
@@ -98,10 +98,10 @@ def read(path: str | Path, depth: Depth | None = None) -> Picture:
 
     depth: of the photos that were taught; None takes any, over the full range of its bytes.
 
-    The format is what the first bytes say, whatever the extension. Takes at most MEMORY_PER_PIXEL bytes a pixel, of
-    which 3 remain. Raises ImageError naming the file, the reason and the remedy: unknown, damaged, animated or several
-    pages, CMYK or floating point, the mosaic of a colour sensor, under `MIN_SIDE` or over `MAX_SIDE` pixels a side,
-    over the size that LOUPE_MAX_MEGAPIXELS allows, of another depth.
+    The first bytes decide the format, whatever the extension. Takes at most MEMORY_PER_PIXEL bytes per pixel, of which
+    3 remain. Raises ImageError naming the file, the reason and the remedy: unknown, damaged, animated or several pages,
+    CMYK or floating point, the mosaic of a colour sensor, a side under `MIN_SIDE` or over `MAX_SIDE` pixels, larger
+    than LOUPE_MAX_MEGAPIXELS allows, of another depth.
     """
     path = Path(path)
     with opened(path) as file:
@@ -135,7 +135,7 @@ def read_mask(path: str | Path, size: tuple[int, int]) -> np.ndarray:
 
 
 def thumbnail(path: str | Path, size: tuple[int, int]) -> Thumbnail:
-    """An image's upright size, its brightness averaged to `size` = (rows, columns), and what its values tell.
+    """An image's upright size, its brightness averaged to `size` = (rows, columns), and its 16-bit values.
 
     A quick look that still reads the whole file, so that damage shows (ImageError as from `read`): a JPEG is decoded at
     reduced size, in grey.
@@ -206,7 +206,7 @@ def _shown(stored: np.ndarray, depth: Depth) -> np.ndarray:
 def _upright(image: ImageFile.ImageFile, name: str, values: Callable[[Image.Image], np.ndarray]) -> np.ndarray:
     """Decode an image, and return `values` of its pixels, upright: (H, W, ...). The image is closed.
 
-    values: of an image as stored, (rows, columns, ...), each of its own pixel alone: it is given a band at a time.
+    values: maps a band of the image as stored to (rows, columns, ...); each value may depend on its own pixel only.
     """
     large = decoding_bytes(image) > SMALL
     with _one_at_a_time if large else nullcontext():

@@ -1,4 +1,4 @@
-"""The picture that parts are looked for by: the median of good photos, and the pose of a part under it."""
+"""The picture by which parts are located: the median of good photos, and the pose of a part relative to it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from inspect_core.images.registration import Coarse, Features
 FEWEST_PHOTOS = 3
 _TURNS = (90, 180, 270)  # degrees
 _ALWAYS = 0.95  # of the good photos
-_MARGIN = 0.04  # of the longer side: how far half a patch and the smoothing of a map carry what lies beyond
+_MARGIN = 0.04  # of the longer side: the reach of half a patch and of the smoothing of a map
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Reference:
         return registration.grey_of(self.picture)
 
     def turns(self, lowest: float) -> tuple[int, ...]:
-        """Degrees by which it can be turned and look as much like itself as a good photo must: `lowest`."""
+        """Degrees by which it can be turned and still correlate with itself at least `lowest`, as good photos must."""
         found = []
         for turn in _TURNS:
             start = registration.turned(self.grey.shape, turn)
@@ -43,7 +43,9 @@ class Reference:
         return tuple(found)
 
     def repeats(self, lowest: float) -> bool:
-        """Whether its middle looks as much like another place on it as a good photo must like all of it: `lowest`."""
+        """Whether its middle correlates at least `lowest`, as good photos must with all of it, with another place on
+        it.
+        """
         height, width = self.grey.shape
         middle = self.grey[height // 4 : height - height // 4, width // 4 : width - width // 4]
         alike = cv2.matchTemplate(self.grey, middle, cv2.TM_CCOEFF_NORMED)
@@ -52,7 +54,7 @@ class Reference:
         return bool(alike.max() >= lowest)
 
     def averaged(self, smalls: Sequence[np.ndarray]) -> "Reference | None":
-        """The median of these photos, lying as they do in the median; None when it is found on too few of them.
+        """The median of these photos, in their median pose; None when the part is found on too few of them.
 
         smalls: (h, w, 3) uint8 each. The mask is what most of them cover.
         """

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 
 FEWEST = 12
-"""Features in one pose, below which it may be chance."""
+"""Fewest features that agree on a pose; fewer may agree by chance."""
 _MOST = 600  # features
 _FAR = 64  # bits of 256 in which features of the same place differ at most
 _OFF = 3.0  # pixels from where a pose puts a feature
@@ -28,7 +28,7 @@ class Features:
 
     @classmethod
     def of(cls, grey: np.ndarray, mask: np.ndarray | None = None) -> "Features":
-        """Of (h, w) uint8, ORB; of where the mask is True alone."""
+        """ORB features of (h, w) uint8, only where the mask is True."""
         orb = cv2.ORB.create(_MOST, scaleFactor=1.3, nlevels=4, edgeThreshold=12, patchSize=25, fastThreshold=8)
         found, codes = orb.detectAndCompute(grey, None if mask is None else mask.astype(np.uint8))
         points = np.array([key.pt for key in found], np.float32).reshape(-1, 2)
@@ -37,8 +37,8 @@ class Features:
 
 @dataclass(frozen=True, eq=False)
 class Coarse:
-    """pose; share: of the photo's matched features that lie in it, 0 when it does not come from features; second: the
-    pose that most of the others lie in, when they are half as many.
+    """pose; share: of the photo's matched features that agree with it, 0 when it does not come from features; second:
+    the pose that most of the others agree with, if they are at least half as many.
     """
 
     pose: np.ndarray
@@ -67,8 +67,8 @@ def by_features(reference: Features, photo: Features, *, scale: bool) -> Coarse 
 def by_phase(reference: np.ndarray, photo: np.ndarray) -> list[Coarse]:
     """The poses of equal scale in which the spectra may agree; none when a picture is constant.
 
-    The turn comes from the spectra's magnitudes in log-polar coordinates, which do not tell it from half a turn more,
-    and may miss a part that is nearly level: both are given, and no turn at all.
+    The turn comes from the spectra's magnitudes in log-polar coordinates, which cannot distinguish it from half a turn
+    more and may miss a part that is nearly level: returned are both turns, and no turn.
     """
     if reference.std() < 1 or photo.std() < 1:
         return []
@@ -85,7 +85,7 @@ def by_phase(reference: np.ndarray, photo: np.ndarray) -> list[Coarse]:
 def refined(
     reference: np.ndarray, mask: np.ndarray, photo: np.ndarray, start: np.ndarray
 ) -> tuple[np.ndarray, float] | None:
-    """The pose near `start`, turned and shifted, that has the largest correlation, and that; None when none is found.
+    """The pose near `start`, turned and shifted, with the largest correlation, and that correlation; None if not found.
 
     reference, photo: uint8; mask: (h, w) bool, where the reference counts. The scale stays that of `start`: that of
     this step would be biased.

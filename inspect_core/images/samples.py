@@ -13,7 +13,7 @@ GOOD = "good"
 
 
 class ScanError(ValueError):
-    """A folder or archive that cannot be used at all; the message says why and what to do, fit to be shown."""
+    """A folder or archive that cannot be used at all; the message says why and what to do, safe for display."""
 
     def __init__(self, message: str):
         super().__init__(shown(message))
@@ -24,9 +24,9 @@ class Sample:
     """One image on disk.
 
     name: unique POSIX path below `Samples.root`. kind: `GOOD` or the defect type. size: (height, width) in pixels,
-    upright. mask: a file of the same size marking the defect. part_of: the side a layout with train/ and test/ puts it
-    on. group: the folders between its kind and the file, such as a lot. depth: of the good photos it was found with, as
-    which it is read; None takes any.
+    upright. mask: a file of the same size marking the defect. part_of: its side in a layout with train/ and test/.
+    group: the folders between its kind and the file, such as a lot. depth: that of the good photos it was found with,
+    at which it is read; None takes any.
     """
 
     path: Path
@@ -64,8 +64,8 @@ class Row(NamedTuple):
 class Samples:
     """The good images and the defects of a folder, each sorted by name; warnings are whole sentences with a remedy.
 
-    values: what those of the good 16-bit photos tell, None when they have 8 bits; left_out: names of good images that
-    the user does not want to teach.
+    values: those of the good 16-bit photos, None when they have 8 bits; left_out: names of good images that the user
+    does not want to teach.
     """
 
     root: Path
@@ -78,11 +78,11 @@ class Samples:
 
     @property
     def depth(self) -> Depth | None:
-        """Of the photos, as which they are read."""
+        """Bit depth at which the photos are read."""
         return self.good[0].depth if self.good else None
 
     def read_as(self, *, bits: int | None = None, learned: bool = False) -> Self:
-        """The same photos, read as of so many bits (None: as many as were found) and over a learned window.
+        """The same photos, read with this number of bits (None: as found) and over a learned window.
 
         Raises ValueError for photos of 8 bits, which have nothing to choose, and for fewer bits than were found.
         """
@@ -97,9 +97,9 @@ class Samples:
         return replace(self, good=good, defects=defects)
 
     def without(self, names: Collection[str]) -> Self:
-        """The same but for good images of these names, which are neither taught nor judged; the files stay as they are.
+        """These without the good images of these names, which are neither taught nor judged; the files are unchanged.
 
-        Raises ValueError for a name that is no good image's, and when none is left to learn from.
+        Raises ValueError for a name that is not that of a good image, and when none is left to learn from.
         """
         unknown = sorted(set(names) - {sample.name for sample in self.good})
         if unknown:

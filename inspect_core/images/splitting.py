@@ -14,16 +14,16 @@ KNOWN = 10
 CROSSED = 3
 MOST_CROSSED = 200
 NAMED = 50
-"""Photos left out that a note names; of the rest it says how many."""
+"""Most photos left out that a note names; the rest are counted."""
 
 
 @dataclass(frozen=True)
 class Split:
     """Disjoint sets, each sorted by name: to fit, to set limits, to report. All defects are in `judge`.
 
-    Unpacks as `fit, calibrate, judge`. choose: defects to choose settings by, of which no figure is shown; notes:
-    sentences on what the numbers did not allow; groups: image name -> group, of good images not alone in theirs;
-    left_out: names of good images that are in none of them, as the user wanted.
+    Unpacks as `fit, calibrate, judge`. choose: defects used to choose settings, for which no figures are reported;
+    notes: sentences on what the numbers did not allow; groups: image name -> group, of good images not alone in theirs;
+    left_out: names of good images that the user left out of all sets.
     """
 
     fit: tuple[Sample, ...]
@@ -50,7 +50,7 @@ def split(
 ) -> Split:
     """Split the good images 60 / 20 / 20 by group; where there is a test/, that is the judge set, and the rest 80 / 20.
 
-    blind: judge by all defects; else, of KNOWN or more, a half is for choosing settings, drawn by kind and group.
+    blind: judge by all defects; else, with KNOWN or more, half of them are used to choose settings, by type and group.
 
     groups: image name (`Sample.name`, or the bare file name) -> group, for every good image; None takes
     `propose_groups`, and `ungrouped(samples)` keeps none together. A group with an image in test/ is judged as a whole.
@@ -92,8 +92,10 @@ def split(
 
 
 def _to_choose_by(defects: Sequence[Sample], seed: int) -> list[Sample]:
-    """Half of the defects when there are KNOWN or more: in every kind, every second group in a drawn order, a
-    group being of the kind of its first photo."""
+    """Half of the defects when there are KNOWN or more: of every type, every second group in a random order.
+
+    A group has the type of its first photo.
+    """
     if len(defects) < KNOWN:
         return []
     members: dict[str, dict[str, list[Sample]]] = defaultdict(lambda: defaultdict(list))
@@ -105,7 +107,7 @@ def _to_choose_by(defects: Sequence[Sample], seed: int) -> list[Sample]:
     drawn = [groups[name] for _, groups in sorted(members.items()) for name in rng.permutation(sorted(groups))]
     chosen: list[Sample] = []
     for group in drawn[::2]:
-        if len(chosen) + len(group) <= -(-len(defects) // 2):  # one large lot is judged, not all chosen by
+        if len(chosen) + len(group) <= -(-len(defects) // 2):  # a single large lot is judged, not used to choose
             chosen += group
     return chosen
 
@@ -113,9 +115,9 @@ def _to_choose_by(defects: Sequence[Sample], seed: int) -> list[Sample]:
 def crossed(
     samples: Sequence[Sample], groups: Mapping[str, str], *, seed: int, most: int | None = MOST_CROSSED
 ) -> list[tuple[list[Sample], list[Sample]]]:
-    """(fold, all but the fold) for each of CROSSED folds that no group crosses; none with fewer groups than folds.
+    """(fold, all but the fold) for each of CROSSED folds that split no group; none with fewer groups than folds.
 
-    Of many samples every second, third, ... stands in its fold, so that all folds hold about `most`; None: all of them.
+    Of many samples only every second, third, ... is put in its fold, so that all folds hold about `most`; None: all.
     """
     labels = [groups.get(sample.name, sample.name) for sample in samples]
     names = sorted(set(labels))
@@ -148,7 +150,7 @@ def _labels(good: Sequence[Sample], groups: Mapping[str, str]) -> dict[str, str]
 
 
 def _assign(sizes: Sequence[int], fractions: Sequence[float]) -> list[int]:
-    """Give each group, in turn, to the part that lacks most images; then see that no part owed an image has none."""
+    """Give each group, in turn, to the part that lacks most images; then make sure that no part is left without any."""
     target = np.array(fractions) * sum(sizes)
     lacks = np.where(target > 0, target, -np.inf)
     sides = []

@@ -1,8 +1,8 @@
 """Large photos by tiles: how a photo is cut into overlapping tiles, and which cells of the grid each tile gives.
 
 The photo is squashed once to a working size. Every tile, as large as the network's input, goes through the same network
-and is joined on cells of its own; the outer ones beside a neighbour, where the network saw its own padding, are left
-out. So every cell of the whole photo comes from exactly one tile, and always from the same place in it.
+and is joined on cells of its own; cells next to a neighbour, where the network saw its own padding, are left out. So
+every cell of the whole photo comes from exactly one tile, and always from the same place in it.
 """
 
 from collections.abc import Mapping
@@ -24,13 +24,13 @@ MAP_PIXELS = 8
 LARGEST_AREA = 128
 """Pixels of the map, two cells: the smallest area that counts is at most this, however large the photo is."""
 LARGEST_SIDE = 16384
-"""Of the working size."""
+"""Largest side of the working size, pixels."""
 SEEN = 16
-"""Pixels of a defect that a network sees well enough to tell it from the differences of good parts."""
+"""Size of a defect, in pixels, at which a network can tell it from the variation of good parts."""
 USUAL_K, WANTED_K, LEAST_K = 50, 32, 20
-"""Features of a place unless memory is short, those that cells are chosen for, and the fewest that make sense."""
+"""Features per place: default if memory allows, the number that cells are chosen for, and the least useful number."""
 LARGEST_FACTORS = 256 * 10**6
-"""Bytes of the factors of a detector that learns every place."""
+"""Most bytes for the factors of a detector that learns every place."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class TilePlan:
     """Where the tiles of a photo lie; lengths in pixels of the working size.
 
     size: (height, width) to which a photo is squashed; tile: (height, width) of a tile, the network's input; overlap:
-    of neighbours, at the least; cell: side of a cell.
+    of neighbours, at least; cell: side of a cell.
     Raises ValueError for sides that are no multiple of STEP, a size below one tile or beyond LARGEST_SIDE, an overlap
     that is no multiple of 2 STEP or leaves nothing of a tile, and a cell that is not one of CELLS.
     """
@@ -74,11 +74,11 @@ class TilePlan:
 
     @classmethod
     def from_params(cls, params: Mapping, tile: tuple[int, int]) -> Self:
-        """The plan that `params` gave, for a network of this input. Raises ValueError as the plan itself."""
+        """The plan from its `params`, for a network of this input size. Raises ValueError as the plan itself."""
         return cls(tuple(params["size"]), tuple(tile), params["overlap"], params["cell"])
 
     def params(self) -> dict:
-        """What a recipe says of it; the size of a tile is that of the network."""
+        """Its fields in a recipe; the size of a tile is that of the network."""
         return {"size": list(self.size), "overlap": self.overlap, "cell": self.cell}
 
     @property
@@ -125,7 +125,7 @@ class TilePlan:
         return min(USUAL_K, self.largest_k)
 
     def sentence(self) -> str:
-        """For a user: what becomes of a photo, and how much can be learned of a place."""
+        """A sentence for the user: how a photo is cut, and how much can be learned per place."""
         rows, columns = self.grid
         return (
             f"Each photo is resized to {_sides(self.size)} and seen in {counted(len(self.tiles), 'tile')} of "
@@ -151,8 +151,8 @@ def proposed(
 ) -> TilePlan:
     """The plan for photos of (height, width) in which a defect of so many pixels matters.
 
-    The photo is made so small that this defect still has SEEN pixels; without one it keeps its size. cell: None takes
-    the finest that leaves WANTED_K features at every place. Overlap: a quarter of a tile.
+    The photo is reduced until this defect has SEEN pixels; without a defect size it keeps its size. cell: None takes
+    the finest that allows WANTED_K features at every place. Overlap: a quarter of a tile.
     Raises ValueError, with the figure, for cells that leave fewer than LEAST_K.
     """
     fraction = 1.0 if smallest_defect is None else min(1.0, SEEN / smallest_defect)
@@ -165,7 +165,7 @@ def proposed(
 
 
 def recommendation(photo: tuple[int, int], smallest_defect: float, size: tuple[int, int]) -> tuple[bool, str]:
-    """Whether tiles pay for photos of (height, width) squashed to `size` otherwise, and why, in a sentence."""
+    """Whether tiles help for photos of (height, width), otherwise squashed to `size`, and why, in a sentence."""
     left = smallest_defect * min(own / side for side, own in zip(photo, size, strict=True))
     pays = left < SEEN
     advice = "use tiles" if pays else "tiles are not needed"
@@ -178,7 +178,7 @@ def recommendation(photo: tuple[int, int], smallest_defect: float, size: tuple[i
 def _along(side: int, tile: int, overlap: int, cell: int) -> list[tuple[int, slice, slice]]:
     """Along one axis: first pixel of each tile, the cells that it gives, and those within the tile.
 
-    Tiles are spread evenly, so that all neighbours overlap alike; they part in the middle of their overlap.
+    Tiles are spread evenly, so that all neighbours overlap alike; the border is in the middle of their overlap.
     """
     free, step = (side - tile) // STEP, (tile - overlap) // STEP
     last = -(-free // step)
@@ -192,5 +192,5 @@ def _along(side: int, tile: int, overlap: int, cell: int) -> list[tuple[int, sli
 
 
 def _sides(size: tuple[int, int]) -> str:
-    """Width by height, as users say it."""
+    """Width by height, as users write it."""
     return f"{size[1]} × {size[0]} px"

@@ -1,8 +1,8 @@
 """From patch scores to a score per pixel, to the score of the image, to the regions above a limit.
 
-Bilinear resizing and Gaussian smoothing are linear and separable, so both together are one matrix per axis and the
-map of a grid G is `B_rows @ G @ B_columns^T`: two small products an image, and the same arithmetic for one image
-as for a hundred.
+Bilinear resizing and Gaussian smoothing are linear and separable, so both together are one matrix per axis and the map
+of a grid G is `B_rows @ G @ B_columns^T`: two small products per image, and the same arithmetic for one image as for a
+hundred.
 
 Convention: sizes are (height, width) in pixels; boxes are (x0, y0, x1, y1) in pixels, half-open: x0 <= x < x1.
 """
@@ -19,9 +19,9 @@ SIGMA = 4.0
 AREA = "area"
 """Name of the live parameter that every detector has: pixels of the map that have to exceed the limit."""
 AREA_SHARE = 0.002
-"""Of the map: the smallest area that counts, unless chosen otherwise."""
+"""Share of the map: default of the smallest area that counts."""
 LARGEST_AREA_SHARE = 0.05
-"""Of the map: the largest that the smallest area that counts can be."""
+"""Share of the map: upper bound of the smallest area that counts."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def to_pixels(grid_scores: ArrayLike, size: tuple[int, int], *, sigma: float = S
     efficient unsupervised anomaly segmentation" (2021), who call sigma the kernel size.
     Raises ValueError for another number of axes, a size or sigma outside its range, or scores that are not finite.
     """
-    # In one memory layout, since a matrix product sums a transposed one in another order: maps stay equal to the bit.
+    # In one memory layout, since a product with a transposed matrix sums in another order: keeps maps equal to the bit.
     grid = np.ascontiguousarray(grid_scores, dtype=np.float32)
     if grid.ndim not in (2, 3) or 0 in grid.shape[-2:]:
         raise ValueError(f"grid_scores has shape {grid.shape}; give (h, w) or (n, h, w)")

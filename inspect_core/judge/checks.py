@@ -1,4 +1,4 @@
-"""What the pure functions on scores, labels and maps ask of their input: one place, one wording."""
+"""Checks of the input of the pure functions on scores, labels and maps: one place, one wording."""
 
 import math
 
@@ -24,9 +24,9 @@ def as_scores(values: ArrayLike, *, name: str) -> np.ndarray:
 
 
 def as_finite(values: ArrayLike, *, name: str) -> np.ndarray:
-    """Real numbers of any shape in float64, where they are to be compared with a limit.
+    """Real numbers of any shape in float64, to be compared with a limit.
 
-    Raises ValueError naming the first that is not finite: such a comparison decides nothing, so nothing may be
+    Raises ValueError naming the first that is not finite: a comparison with it decides nothing, so nothing may be
     accepted on it. A float32 scalar would round the limit to float32 before comparing.
     """
     numbers = as_scores(values, name=name).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Whether a stated probability means what it says: calibration on known kinds, retreat to the prior on unknown ones.
+"""Whether a stated probability is right: calibration on known types, fall-back to the prior on unknown ones.
 
 The measures of Dey et al., "Simple calibration via geodesic kernels" (2025).
 
@@ -18,7 +18,7 @@ from inspect_core.judge.checks import require_shape
 
 @dataclass(frozen=True, eq=False)
 class ReliabilityCurve:
-    """Stated against found confidence in equal bins (edges[b], edges[b + 1]] of the largest probability.
+    """Accuracy against stated confidence in equal bins (edges[b], edges[b + 1]] of the largest probability.
 
     edges: (bins + 1,). count: (bins,) samples. confidence, accuracy: (bins,) means over the bin, NaN where it is empty.
     """

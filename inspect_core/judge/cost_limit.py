@@ -14,7 +14,7 @@ FOLDS = 5
 
 @dataclass(frozen=True)
 class CostLimit:
-    """limit: the cheapest on all the parts given. counts: what limits set without a part's group did to that part."""
+    """limit: the cheapest on all the given parts. counts: each part judged by a limit set without its group."""
 
     limit: float
     counts: Counts
@@ -61,10 +61,10 @@ def cost_limit(
     folds: int = FOLDS,
     seed: int = 0,
 ) -> CostLimit:
-    """`limit_for_cost` with honest counts: every part is judged by a limit that its group had no share in.
+    """`limit_for_cost` with honest counts: every part is judged by a limit set without its group.
 
     groups: one for every score, None when every part stands alone; a group may hold good and defective parts. The
-    groups are dealt to `folds` folds with the seed. Raises ValueError as `limit_for_cost`, for groups of another
+    groups are assigned to `folds` folds with the seed. Raises ValueError as `limit_for_cost`, for groups of another
     length, for fewer than 2 folds, and when a fold would leave no good or no defective part to set a limit by.
     """
     good, defects = _finite(good_scores, "good_scores"), _finite(defect_scores, "defect_scores")

@@ -1,7 +1,7 @@
-"""Limits set by good parts alone, and what a limit does in parts.
+"""Limits set by good parts alone, and the effect of a limit in numbers of parts.
 
-A part is accepted when its score is at most the limit. Counts come before percentages, and a percentage comes with
-a bound, because 0 of 20 and 0 of 2,000 are different findings.
+A part is accepted when its score is at most the limit. Counts come before percentages, and a percentage comes with a
+bound, because 0 of 20 and 0 of 2,000 are different findings.
 """
 
 import math
@@ -19,12 +19,12 @@ from inspect_core.judge.checks import as_finite, as_finite_number, as_scores
 DEFAULT_OVERKILL = 0.01
 DEFAULT_REVIEW = 0.05
 NEAREST = 1e-6
-"""How near a score comes to its ceiling, as a share of it."""
+"""How near a score can come to its ceiling, as a share of it."""
 FEW_SCORES = 20
-"""With fewer good scores than this no limit for rejection lies below the largest of them."""
+"""With fewer good scores than this the limit for rejection is not below the largest of them."""
 DRAWS = 2000
 MOST_DRAWN = 500
-"""Samples, and the most scores in one, drawn to find what to expect of a limit set by a few scores."""
+"""Samples, and the most scores in one, drawn to find the rejects to expect from a limit set by few scores."""
 
 
 def limits_from_good(
@@ -37,9 +37,9 @@ def limits_from_good(
     """Limits (review, reject) that the shares `review` and `reject` of good parts exceed, from a fitted upper tail.
 
     good_scores: (n,) finite, of parts that the detector was not fitted to. The tail is Gumbel's, fitted by moments:
-    scale b = sd sqrt(6) / pi, location a = mean - 0.5772 b, limit a - b ln(-ln(1 - share)). ceiling: where scores s
-    of strange parts end, c > 0; the tail is then that of -ln(1 - s / c), since one without an end would lie above all
-    that can be found. `overkill_at` says what to expect of the limits.
+    scale b = sd sqrt(6) / pi, location a = mean - 0.5772 b, limit a - b ln(-ln(1 - share)). ceiling: c > 0, which no
+    score s exceeds; the tail is then that of -ln(1 - s / c), since a limit from a tail without an end would lie above
+    every possible score. `overkill_at` says what to expect from the limits.
     With fewer than FEW_SCORES the limit for rejection is at least the largest score. When all scores are equal, or
     there is only one, both limits are that score, with a warning.
     Raises ValueError as `limit_for_overkill`, and unless 0 < reject <= review < 1.
@@ -61,10 +61,11 @@ def limits_from_good(
 def carried(
     limit: float, *, before: float, after: float, ceilings: tuple[float | None, float | None] = (None, None)
 ) -> float:
-    """A limit set by hand where `before` was suggested, for scores of another scale where `after` is.
+    """A limit set by hand when `before` was suggested, converted to scores of another scale, for which `after` is.
 
-    It keeps its ratio to the suggested limit, under a ceiling that of what has no end; where one of these is not
-    positive it stays as it is. ceilings: as for `limits_from_good`, of the scores before and after.
+    It keeps its ratio to the suggested limit; under a ceiling, the ratio of the values without an end (-ln(1 - s / c)).
+    If one of these is not positive, the limit is unchanged. ceilings: as for `limits_from_good`, of the scores before
+    and after.
     """
     own, old, new = (
         float(_endless(np.array(value), ceiling))
@@ -75,7 +76,7 @@ def carried(
 
 @dataclass(frozen=True)
 class Overkill:
-    """How many of the next `of` good parts a limit will stop: the number to expect, and one from low to high."""
+    """How many of the next `of` good parts a limit will stop: the expected number, and its interval low to high."""
 
     expected: float
     low: int
@@ -92,15 +93,16 @@ def overkill_at(
     of: int = 100,
     confidence: float = 0.95,
 ) -> Overkill:
-    """What the limit will do to the next `of` good parts, judged by good scores, which may be those that set it.
+    """How many of the next `of` good parts the limit will stop, judged by good scores, which may be those that set it.
 
-    good_scores: (n,) finite; groups: the group of each, whose photos then count as one part together. ceiling: as
-    for `limits_from_good`. expected: the mean over what the fitted Gumbel tail could be, given so few scores; at
-    the 5 % point of 12 scores it is 8 of 100.
-    low and high hold the number at least as often as `confidence` says, by the scores above the limit alone: they
-    invert the beta-binomial as Clopper and Pearson invert the binomial. An interval from the fitted tail would miss
-    the truth nearly always where the tail is not Gumbel's.
-    Raises ValueError for no scores, scores or a limit that are not finite, groups of another length and of < 1.
+    good_scores: (n,) finite; groups: the group of each; the photos of a group count as one part. ceiling: as for
+    `limits_from_good`. expected: the mean over the Gumbel tails that so few scores allow; at the 5 % point of 12 scores
+    it is 8 of 100.
+    low to high contains the number with at least the probability `confidence`. It uses only the number of scores above
+    the limit: it inverts the beta-binomial as Clopper and Pearson invert the binomial. An interval from the fitted tail
+    would nearly always miss the truth where the tail is not Gumbel's.
+    Raises ValueError for no scores, scores or a limit that are not finite, groups of another length, `of` below 1, and
+    a confidence outside 0 to 1.
     """
     scores = _good(good_scores)
     if not math.isfinite(limit):
@@ -123,24 +125,24 @@ def overkill_at(
 
 
 def least_promise(count: int, *, of: int = 100, confidence: float = 0.95) -> int:
-    """How many of the next `of` good parts no limit set by `count` good scores can promise to stay below."""
+    """The smallest upper bound on rejects among the next `of` good parts that `count` good scores can promise."""
     return _betabinom_point(1 - (1 - confidence) / 2, of, 1, count)
 
 
 def _betabinom_point(share: float, of: int, a: float, b: float) -> int:
     """The smallest number that a beta-binomial variable stays at or below with this probability."""
-    from scipy.stats import betabinom  # takes half a second, which no worker and no verdict needs
+    from scipy.stats import betabinom  # takes half a second; no worker and no verdict needs it
 
     return int(betabinom.ppf(share, of, a, b))
 
 
 def _endless(scores: np.ndarray, ceiling: float | None) -> np.ndarray:
-    """Scores that may grow without end, of those that end at a ceiling; as they are without one."""
+    """Scores with a ceiling converted to ones without an end; unchanged without a ceiling."""
     return scores if ceiling is None else -np.log(np.maximum(1 - scores / ceiling, NEAREST))
 
 
 def _below(value: float, ceiling: float | None) -> float:
-    """The inverse of `_endless`; what is larger comes as near to the ceiling as a score does."""
+    """The inverse of `_endless`; large values come no nearer to the ceiling than a score can."""
     return value if ceiling is None else -ceiling * math.expm1(-min(value, -math.log(NEAREST)))
 
 
@@ -221,7 +223,7 @@ def clopper_pearson(k: int, n: int, *, confidence: float = 0.95) -> tuple[float,
 
 
 def upper_bound(k: int, n: int, *, confidence: float = 0.95) -> float:
-    """The largest share, at one-sided confidence, that is compatible with k of n: 3 of 120 give 0.063.
+    """The largest share, at one-sided confidence, compatible with k of n: 3 of 120 give 0.063.
 
     The upper end of Clopper and Pearson (1934) with the whole error on one side. n = 0 says nothing: 1.
     Raises ValueError unless 0 <= k <= n, both whole, and 0 < confidence < 1.

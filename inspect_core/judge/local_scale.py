@@ -1,25 +1,25 @@
 """Local scale: a map of detector errors divided, place by place, by the spread that good parts show there.
 
-A detector's errors vary more at some places than at others (an edge that never lies twice alike), and beside the border
-of the picture, where the network saw its own padding, they are of another size altogether. One limit for the whole map
-then speaks mostly of those places. With s(p) the spread of good maps at place p, S their spread over all places and
-c(p) the level that good maps have there,
+A detector's errors vary more at some places than at others (an edge whose position varies), and near the border of the
+picture, where the network saw its own padding, their size is different altogether. One limit for the whole map then
+depends mostly on those places. With s(p) the spread of good maps at place p, S their spread over all places and c(p)
+the level of good maps there,
 
     m'(p) = c + S (m(p) - c(p)) / sqrt(s(p)^2 + f^2 S^2),    f = 1/2,
 
-so that the unit stays the detector's and a place that hardly ever varies is not blown up without bound. c(p) is one
-number, the mean over all places, except within 16 pixels of the border: there it is the mean over the cells that lie as
-far from the nearest two sides (and those cells do not count for the others). c alone is the mean over all places.
-The mean of every place itself would cost a part that moves more than it gives one that never does.
+so that the unit stays the detector's and a place that hardly ever varies is not amplified without bound. c(p) is one
+number, the mean over all places, except within 16 pixels of the border: there it is the mean over the cells at the same
+distances from the nearest two sides (and those cells do not count for the others). c alone is the mean over all places.
+A mean for every place would harm parts that move more than it would help parts that never do.
 
-It acts on the patch grid, before the map is made: on four sets that gave the figures of a scale per pixel to within
-.01, at a sixty-fourth of the numbers. Several detectors that are scaled so can be added cell by cell.
+The scale acts on the patch grid, before the map is made: on four sets the figures were those of a scale per pixel to
+within .01, at a sixty-fourth of the numbers. Several detectors scaled in this way can be added cell by cell.
 
-Learn it from good photos kept out of the fit (the calibrate set; six will do), and score each of those, to set limits,
-under the scale of the others (`GoodMaps.without`): with its own photo among them it rejects two to ten times as many
-good parts as it says. Photos of the fit, each scored as if it had been left out, do not serve instead: the spread that
-they show at a place is not that of new photos (magnetic tile, image AUROC: .800 with it, .812 without a scale, .828
-with photos kept out), most likely because the model has learned to expect the odd ones among them.
+Learn it from good photos kept out of the fit (the calibrate set; six are enough). To set limits, score each of these
+under the scale of the others (`GoodMaps.without`): limits set with the photo itself included reject two to ten times as
+many good parts as stated. Photos of the fit, each scored as if it had been left out, cannot replace them: the spread
+that they show at a place is not that of new photos (magnetic tile, image AUROC: .800 with it, .812 without a scale,
+.828 with photos kept out), most likely because the model has learned to expect the odd ones among them.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ SMOOTHING = 8.0
 BORDER = 16
 """Pixels from the border of the map within which places have a level of their own."""
 SMALLEST = 1e-12
-"""Of a spread: photos that are alike but for rounding do not stretch the next one beyond bounds."""
+"""Least spread: photos that differ by rounding only must not amplify the next one without bound."""
 FEW = 8
 """Photos whose evidence on the variance of a place weighs as much as the mean over all places."""
 
@@ -62,7 +62,7 @@ class LocalScale:
         return np.float32(self.level) + self.gain * self._centred(errors)
 
     def standardised(self, errors: ArrayLike) -> np.ndarray:
-        """(apply(errors) - level) / spread: what detectors of different units have in common. (..., h, w) float32."""
+        """(apply(errors) - level) / spread: comparable between detectors of different units. (..., h, w) float32."""
         return self.gain * np.float32(1 / self.spread) * self._centred(errors)
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -103,8 +103,7 @@ class GoodMaps:
         return cls(len(maps), mean, ((maps - mean) ** 2).sum(axis=0))
 
     def without(self, errors: ArrayLike) -> "GoodMaps":
-        """The statistics less some of the photos (m, h, w) that they were made from (Chan, Golub and LeVeque
-        1979).
+        """The statistics without some of the photos (m, h, w) they were made from (Chan, Golub and LeVeque 1979).
 
         Raises ValueError for another grid, and when no photo would be left.
         """
@@ -120,10 +119,10 @@ class GoodMaps:
     def finish(self, size: tuple[int, int], *, uniform: bool = False) -> LocalScale:
         """The scale for maps of `size` (H, W) pixels made of these grid errors.
 
-        With few photos the variance of a place is drawn towards the mean over all places, weight FEW / (FEW + count).
-        Where good maps do not differ at all, they stay as they are. uniform: one scale for all places, so that maps
-        stay as they are and only what adds them knows their spread; for errors with an upper bound, which strange
-        patches reach wherever they lie.
+        With few photos the variance of a place is shrunk towards the mean over all places, weight FEW / (FEW + count).
+        Where good maps do not differ at all, they stay as they are. uniform: one scale for all places, which leaves
+        maps as they are and gives their spread only to `joined`; for errors with an upper bound, which strange patches
+        reach wherever they lie.
         """
         cells = self.mean.shape
         sigma = [SMOOTHING * count / pixels for count, pixels in zip(cells, size, strict=True)]
@@ -141,7 +140,7 @@ class GoodMaps:
         )
 
     def _levels(self, size: tuple[int, int]) -> np.ndarray:
-        """(h, w): the mean over all cells of a class, a class being those as far from the nearest two sides."""
+        """(h, w): the mean over the cells of a class, those at the same distances from the nearest two sides."""
         steps = [
             np.minimum(np.minimum(np.arange(count), np.arange(count)[::-1]), -(-BORDER * count // pixels))
             for count, pixels in zip(self.mean.shape, size, strict=True)
@@ -154,8 +153,8 @@ class GoodMaps:
 def joined(errors: Sequence[ArrayLike], scales: Sequence[LocalScale | None]) -> np.ndarray:
     """The errors of all detectors as one map: (h, w) or (n, h, w) each -> one float32 of that shape.
 
-    One detector keeps its unit: calibrated by its scale, as they are without one. Of several the standardised errors
-    are added: a good part is about 0 everywhere, and 1 is the spread of one detector's good errors.
+    The errors of a single detector keep their unit: calibrated by its scale, unchanged without one. Of several, the
+    standardised errors are added: a good part is about 0 everywhere, and 1 is the spread of one detector's good errors.
     Raises ValueError for several detectors of which one has no scale.
     """
     if len(errors) == 1:

@@ -1,4 +1,4 @@
-"""Ground-truth masks: their regions, and what becomes of them at the size of the map.
+"""Ground-truth masks: their regions, and how they are resized to the map.
 
 Convention: a mask is (H, W), True (or not 0) = defect; a region is an 8-connected component of it.
 """
@@ -17,8 +17,8 @@ def label_regions(mask: np.ndarray) -> tuple[np.ndarray, int]:
 def mask_at(mask: ArrayLike, size: tuple[int, int]) -> np.ndarray:
     """A mask at another size, (height, width): nearest pixel, and no region is lost.
 
-    Each pixel takes the value at its centre. A region that thereby loses every pixel counts by any cover instead: it
-    marks all pixels that it touches, so that a defect too fine for the map still has a place to be found at.
+    Each pixel takes the value at its centre. A region that would lose every pixel in this way marks all pixels that it
+    touches instead, so that a defect too fine for the map can still be found.
     Returns (H, W) bool. Raises ValueError when the mask is not (h, w) or the size is not positive.
     """
     source = np.asarray(mask) != 0

@@ -44,7 +44,7 @@ def aupro(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> float:
 
 
 def pro_curve(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> tuple[np.ndarray, np.ndarray]:
-    """(FPR, PRO), each (POINTS + 1,), from (0, 0) to max_fpr: the curve below which `aupro` measures, for a plot.
+    """(FPR, PRO), each (POINTS + 1,), from (0, 0) to max_fpr, for a plot: the curve whose area `aupro` measures.
 
     Raises ValueError as `aupro`, and when there is no region or no normal pixel.
     """
@@ -60,7 +60,7 @@ def pro_curve(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> tup
 
 
 def aupro_averaged_per_image(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> float:
-    """PRO averaged per image and then over images, FPR averaged over images: for comparison with tables made so.
+    """PRO averaged per image and then over images, FPR averaged over images: to compare with tables made in this way.
 
     Regions of an image with many of them count less here than in `aupro`. Images without a region do not enter PRO,
     images without a normal pixel do not enter FPR. Shapes, NaN and errors as in `aupro`.

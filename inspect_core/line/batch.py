@@ -1,4 +1,4 @@
-"""Many photos, one row each: a table, heatmaps and a report, with what was done before a stop kept."""
+"""Many photos, one row each: a table, heatmaps and a report; after a stop, the rows done so far are kept."""
 
 import secrets
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -28,10 +28,10 @@ Judging = Callable[[Inspector, Sequence[Photo], Maps | None], Iterable[Drawn]]
 
 @dataclass(frozen=True)
 class Outputs:
-    """What a batch writes; None for what is not wanted.
+    """The outputs of a batch; None for one that is not wanted.
 
-    table: with its journal beside it; pictures: a folder of Loupe's own for those of the worst parts, named by rank.
-    Without a table nothing is kept of a batch that is stopped.
+    table: with its journal beside it; pictures: a folder of Loupe's own for pictures of the worst parts, named by rank.
+    Without a table nothing is kept of a stopped batch.
     """
 
     table: Path | None = None
@@ -40,7 +40,7 @@ class Outputs:
     pictures: Path | None = None
 
     def check(self) -> None:
-        """Raise PlaceError, naming it, for what is in the way, before a photo is read."""
+        """Raise PlaceError, naming it, for a file in the way, before a photo is read."""
         if self.table:
             check_table(self.table)
         if self.report:
@@ -71,10 +71,10 @@ def run(
 ) -> list[Row]:
     """Judge the photos and write the outputs; the rows in the order of the photos, whose names are unique.
 
-    What an earlier run with this recipe and table left unfinished is checked and kept, the rest is judged; `told` hears
-    of every row that is new. Every row is in the record, then on disk, before the next is taken. After an error, a kill
-    or Cancelled, raised by `report`, the same call goes on. Raises PlaceError for what is in the way, OSError, naming
-    the remedy, when the disk is full or the folder has gone.
+    Rows of an unfinished earlier run with this recipe and table are checked and kept, the rest is judged; `told` is
+    called with every new row. Every row is in the record, then on disk, before the next is taken. After an error, a
+    kill or Cancelled, raised by `report`, the same call goes on where it was. Raises PlaceError for a file in the way;
+    OSError, naming the remedy, when the disk is full or the folder is missing.
     """
     outputs.check()
     if outputs.maps is not None:
@@ -108,7 +108,7 @@ def _write_pictures(folder: Path, rows: Sequence[Row], pictures: Mapping[str, by
 
 
 def _kept(journal: Journal | None, photos: Sequence[Photo], maps: Maps | None, report: Report | None) -> dict[str, Row]:
-    """The rows that still hold: the photo is the one that was judged, and its maps are there."""
+    """The rows that are still valid: the photo is the one that was judged, and its maps are there."""
     rows: dict[str, Row] = {}
     if journal is None or not journal.rows:
         return rows
@@ -165,7 +165,7 @@ def _side_by_side(inspector: Inspector, photos: Sequence[Photo], maps: Maps | No
 
 
 def judge_and_draw(inspector: Inspector, name: str, path: Path, endings: Sequence[str]) -> Drawn:
-    """One photo judged, with its maps as these endings say."""
+    """One photo judged, with its maps for these endings."""
     judged = judge(inspector, name, path)
     if judged.picture is None or judged.verdict is None:
         return judged.row, judged.file, {}

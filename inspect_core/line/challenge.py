@@ -1,7 +1,7 @@
 """Challenge parts: real parts kept beside the line. Golden images prove the software; these prove lamp, lens, fixture.
 
-A part passes when it gets the verdict it had, and at least MARGIN_KEPT of the distance from the limit that it had: a
-lamp that grows dim eats up the margin before a verdict flips.
+A part passes when it gets the same verdict as before, with at least MARGIN_KEPT of its former distance from the limit:
+a lamp that grows dim reduces the margin before a verdict changes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,10 +20,10 @@ NO_PHOTO = "no photo"
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of one challenge part.
+    """The result for one challenge part.
 
-    verdict: of its photo now, or NO_PHOTO; margin_had, margin: distance from the nearest limit that would
-    change the verdict, in the unit of the score, None without one; words: why it passed or did not.
+    verdict: of its photo now, or NO_PHOTO; margin_had, margin: distance, before and now, from the nearest limit that
+    would change the verdict, in the unit of the score, None without one; words: why it passed or did not.
     """
 
     part: ChallengePart
@@ -39,7 +39,7 @@ class Answer:
 def challenge(inspector: Inspector, photos: Mapping[str, Path]) -> list[Answer]:
     """Inspect the photo of every challenge part of the recipe, by the part's name.
 
-    Raises ValueError for a recipe that names none.
+    Raises ValueError for a recipe without challenge parts.
     """
     if not inspector.challenge:
         raise ValueError(f"{inspector.product} has no challenge parts; name some first")
@@ -50,7 +50,7 @@ def name_parts(inspector: Inspector, good: Sequence[Path], defects: Sequence[Pat
     """Challenge parts from photos of them, named as their files without the extension.
 
     Raises ValueError for two of one name, a photo that cannot be judged, a good part that is not accepted and a defect
-    that is: parts that would only prove that the recipe is wrong.
+    that is accepted: such parts would only prove that the recipe is wrong.
     """
     found: dict[str, ChallengePart] = {}
     for path, is_good in [*((path, True) for path in good), *((path, False) for path in defects)]:
@@ -85,7 +85,7 @@ def photos_by_part(folder: Path) -> dict[str, Path]:
 
 
 def facts(answer: Answer) -> dict:
-    """An answer as the audit log keeps it."""
+    """An answer as stored in the audit log."""
     row = asdict(answer)
     part = row.pop("part")
     return {"name": part["name"], "good": part["good"], "expected": part["verdict"], "had": part["score"]} | row

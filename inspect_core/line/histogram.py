@@ -9,7 +9,7 @@ from inspect_core.line.row import Row
 COLOURS = {"accept": "#15803d", "review": "#b45309", "reject": "#c2410c"}
 BINS, WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 48, 760, 252, 44, 46, 40
 WORDS = 130
-"""Room for the words of a limit."""
+"""Width left for the label of a limit."""
 
 
 def histogram(rows: Sequence[Row], *, ink: str = "currentColor") -> str:
@@ -19,7 +19,7 @@ def histogram(rows: Sequence[Row], *, ink: str = "currentColor") -> str:
         return ""
     scores, words = np.array([row.score for row in judged], float), np.array([row.verdict for row in judged])
     review, reject = judged[0].review, judged[0].reject
-    # One part far off would press all others into one bar: the last bar holds what lies beyond.
+    # One part far off would squeeze all others into one bar, so the last bar holds everything beyond.
     spread = float(np.quantile(scores, 0.99) - scores.min())
     low, high = min(scores.min(), review), max(np.quantile(scores, 0.99) + 0.1 * spread, reject)
     low, high = low - 0.03 * (high - low or 1), high + 0.03 * (high - low or 1)
@@ -54,7 +54,7 @@ def histogram(rows: Sequence[Row], *, ink: str = "currentColor") -> str:
 
 def _limits(x, review: float, reject: float, floor: float) -> str:
     marks = {"reject": reject} if review == reject else {"review": review, "reject": reject}
-    # One above the other, each on the side that has room: two limits may lie anywhere, and close together.
+    # Labels one above the other, each on the side with room: two limits may lie anywhere, also close together.
     return "".join(
         f'<path d="M{x(value)} {TOP}V{floor}" stroke="#5b6b69" stroke-dasharray="3 3"/>'
         + _text(

@@ -16,7 +16,7 @@ dt { font-weight: 600 } dd { margin: 0 0 4px }
 
 
 def page(begins: str, title: str, body: str) -> str:
-    """The whole file. begins: doctype and comment that say whose it is; title: text; body: HTML."""
+    """The whole file. begins: doctype and a comment that identifies Loupe's file; title: text; body: HTML."""
     title = html.escape(title)
     return (
         f'{begins}<html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
@@ -25,7 +25,7 @@ def page(begins: str, title: str, body: str) -> str:
 
 
 def webp(picture: Image.Image) -> bytes:
-    """A picture to look at, not to judge by."""
+    """A picture for display, never for judging."""
     content = io.BytesIO()
     picture.save(content, "WEBP", quality=85)
     return content.getvalue()

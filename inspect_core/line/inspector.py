@@ -1,4 +1,4 @@
-"""What batch and watch folder ask of whatever judges their photos: a recipe with torch, or an exported one without."""
+"""The interface by which batch and watch folder judge photos: a recipe with torch, or an exported one without."""
 
 from typing import Protocol
 
@@ -13,8 +13,8 @@ class Inspector(Protocol):
     """A loaded recipe. `inspect` may be called from several threads at once.
 
     product: its name; digest: of the recipe; limits, area: in force, the area in pixels of the map; good_scores: (n,)
-    float64, ascending, of the good parts that set the limits; challenge: its challenge parts; depth: as which photos
-    are read; engine: what runs the network, in words.
+    float64, ascending, of the good parts that set the limits; challenge: its challenge parts; depth: bit depth at which
+    photos are read; engine: what runs the network, in words.
     """
 
     @property

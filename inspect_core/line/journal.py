@@ -1,7 +1,7 @@
-"""The rows of an unfinished batch on disk, each as soon as it is there, so that a batch goes on where it was stopped.
+"""The rows of an unfinished batch, written to disk one by one, so that a batch goes on where it was stopped.
 
-It lies beside the table as `<table>.unfinished`: a line that says whose rows follow, then a JSON line a photo, handed
-to the system before the next photo is taken. What a killed process left of a line is cut off.
+The journal lies beside the table as `<table>.unfinished`: a line that identifies recipe and run, then a JSON line per
+photo, passed to the system before the next photo is taken. An incomplete last line of a killed process is cut off.
 """
 
 import json
@@ -68,7 +68,7 @@ class Journal:
         try:
             stated = json.loads(head)["unfinished batch of Loupe"]
             run, whose = stated["run"], stated["recipe"]
-        except (ValueError, KeyError, TypeError):  # nothing yet, or killed while it was begun
+        except (ValueError, KeyError, TypeError):  # nothing yet, or killed while creating it
             return self._begin(recipe), rows
         if whose != recipe:
             raise PlaceError(

@@ -1,4 +1,4 @@
-"""The audit log as the record of one recipe's inspections; apart from the rest, since it alone needs SQLAlchemy."""
+"""The audit log as the record of one recipe's inspections; a module of its own, since only it needs SQLAlchemy."""
 
 from dataclasses import dataclass
 

@@ -24,7 +24,7 @@ from inspect_core.runtime.unfinished import replacing
 from inspect_core.verdict import Verdict
 
 WRITTEN = ".loupe-written"
-NAME_BYTES = 200  # of an output's name; file systems take 255, with what is added to it
+NAME_BYTES = 200  # of an output's name; file systems allow 255, including what is added to it
 _WRITTEN_LINE = re.compile(r"[0-9a-f]{64}  \S.*")
 
 
@@ -54,8 +54,8 @@ class Maps:
 
     endings: those of ENDINGS that are wanted.
 
-    Nothing is written outside it, and nothing in it is replaced but files on its list. Every method raises PlaceError
-    for a file that is in the way or a link that leads elsewhere, and OSError when the disk is full or not writable.
+    Nothing is written outside it, and only files on its list are replaced. Every method raises PlaceError for a file
+    that is in the way or a link that leads elsewhere, and OSError when the disk is full or not writable.
     """
 
     def __init__(self, folder: Path, endings: Sequence[str] = ENDINGS) -> None:
@@ -66,14 +66,14 @@ class Maps:
         self._stems: dict[str, str] = {}
 
     def holds(self, path: Path) -> bool:
-        """Whether `path` is a file that Loupe wrote into this folder: no photo of a part."""
+        """Whether `path` is a file that Loupe wrote into this folder, so not a photo of a part."""
         real = Path(os.path.realpath(path))
         return real.is_relative_to(self.folder) and self._is_own(real.relative_to(self.folder).as_posix())
 
     def expect(self, names: Sequence[str]) -> None:
-        """Give every photo, by its unique name from `photos_in`, files of its own, and check that all can be written.
+        """Assign every photo, by its unique name from `photos_in`, its own files, and check that all can be written.
 
-        They stand below the folder as the name says, without its extension unless two would then be one.
+        Their paths below the folder follow the name, without its extension unless two would then be the same.
         """
         self._stems = dict(zip(names, output_names(names), strict=True))
         for stem in self._stems.values():
@@ -81,7 +81,7 @@ class Maps:
                 self._check(f"{stem}{ending}")
 
     def has(self, name: str) -> bool:
-        """Whether the files of an expected photo are there; what is not Loupe's was refused by `expect`."""
+        """Whether the files of an expected photo are there; `expect` has refused files that are not Loupe's."""
         return all((self.folder / f"{self._stems[name]}{ending}").exists() for ending in self.endings)
 
     def write(self, name: str, files: Mapping[str, bytes]) -> None:
@@ -92,7 +92,7 @@ class Maps:
     def _put(self, name: str, content: bytes) -> None:
         self._check(name)
         line = _line(name, content)
-        if line not in self._written:  # before the file: one killed between them leaves nothing that is not on the list
+        if line not in self._written:  # before the file, so that a kill in between leaves no unlisted file
             self._written.add(line)
             self.folder.mkdir(parents=True, exist_ok=True)
             with (self.folder / WRITTEN).open("a", encoding="utf-8") as file:
@@ -128,8 +128,8 @@ class Maps:
 def output_names(names: Sequence[str]) -> list[str]:
     """A relative POSIX path without extension for every name, no two alike to any file system.
 
-    A name keeps its extension when it would be another's without it, and gets a number where letter case, the form of
-    an accent, or dots and spaces at an end do not tell it apart. `..`, a drive and a root are left out.
+    A name keeps its extension if it would equal another without it, and gets a number if it differs from another only
+    in letter case, the encoding of an accent, or dots and spaces at an end. `..`, a drive and a root are left out.
     """
     whole = [PurePath(*map(_short, _parts(name))) for name in names]
     stems = [path.with_suffix("") if is_image(path.name) else path for path in whole]

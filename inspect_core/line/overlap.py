@@ -1,4 +1,4 @@
-"""Photos judged several at a time, their results handed over in order, with few of them in memory."""
+"""Photos judged several at a time, with results in order and few of them in memory."""
 
 import os
 from collections import deque
@@ -15,8 +15,8 @@ THREADS = max(2, min(4, os.cpu_count() or 1))
 def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
     """Yield work(item) in the order of the items, THREADS of them under way at a time and as many finished.
 
-    While one decodes, the network runs on another and the caller writes a third. What `work` raises is raised here;
-    what was not begun by then, or when the caller stops, is dropped.
+    While one is decoded, the network runs on another and the caller writes a third. What `work` raises is raised here;
+    items not begun by then, or when the caller stops, are dropped.
     """
     waiting: deque[Future[Result]] = deque()
     pool = ThreadPoolExecutor(THREADS, thread_name_prefix="loupe-line")

@@ -1,4 +1,6 @@
-"""A photo moved into another folder: it replaces nothing there, and a stop on the way neither loses nor doubles it."""
+"""Moves a photo into another folder: it replaces nothing there, and a stop on the way neither loses nor duplicates
+it.
+"""
 
 import errno
 import os
@@ -20,8 +22,8 @@ def free_name(folder: Path, name: str, digest: str) -> str:
 def move(source: Path, target: Path, digest: str) -> Path:
     """Move a photo to `target`, or beside it under a name with its digest when another file stands there.
 
-    digest: SHA-256 of the file. The folder of `target` is there. A second call after a stop ends the first. Raises
-    OSError when the disk is full or either folder takes no changes; the photo is then still at `source`.
+    digest: SHA-256 of the file. The folder of `target` must exist. A second call after a stop completes the first.
+    Raises OSError when the disk is full or either folder is read-only; the photo is then still at `source`.
     """
     folder = target.parent
     for name in _names(target.name, digest):
@@ -43,7 +45,7 @@ def _stopped_before(source: Path, place: Path, digest: str) -> bool:
 
 
 def _put(source: Path, place: Path) -> bool:
-    """Bring the photo to a free place; False when something has come there meanwhile."""
+    """Put the photo at a free place; False if the place was taken meanwhile."""
     try:
         try:
             os.link(source, place)  # in one step, and never over another file

@@ -1,4 +1,4 @@
-"""What batch and watch folder ask of the log of inspections, and what they put into it."""
+"""The log of inspections as batch and watch folder use it, and the facts they put into it."""
 
 import hashlib
 from collections.abc import Mapping
@@ -10,27 +10,27 @@ Facts = Mapping[str, str | float | int | None]
 
 
 class Record(Protocol):
-    """A log in which a key stands once: recorded again, an inspection is found and not doubled."""
+    """A log with unique keys: an inspection that is recorded again is found and not duplicated."""
 
     def find(self, key: str) -> Facts | None:
-        """What was recorded under the key, None when nothing was."""
+        """The facts recorded under the key, None when there are none."""
         ...
 
     def append(self, key: str, facts: Facts) -> Facts:
-        """Record the facts, durably, and return them; those recorded first when the key is there already.
+        """Record the facts, durably, and return them; if the key exists already, return those recorded first.
 
-        Raises OSError when they cannot be kept.
+        Raises OSError when they cannot be stored.
         """
         ...
 
 
 def key_of(*parts: str) -> str:
-    """A key of whatever tells one inspection from another, of a length that every database takes."""
+    """A key from everything that distinguishes one inspection from another, of a length that every database takes."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def facts_of(row: Row, *, path: str, source: str) -> Facts:
-    """The row as the log keeps it; path: where the photo lies, or is about to; source: "batch" or "watch"."""
+    """The row as stored in the log; path: where the photo lies or will lie; source: "batch" or "watch"."""
     return {
         "name": row.name,
         "path": path,

@@ -23,7 +23,7 @@ MOST_ROWS = 5000
 
 
 def check_report(path: Path) -> None:
-    """Raise PlaceError, naming it, when something stands at `path` that is no report of a batch."""
+    """Raise PlaceError, naming it, when there is a file at `path` that is not a report of a batch."""
     check_own(path, BEGINS.encode(), "a report of a batch")
 
 

@@ -19,7 +19,7 @@ OUTCOMES = ("accept", "review", "reject", NOT_LOCATED, NOT_JUDGED)
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What is kept of one photo, in the order of the table's columns; None or "" for what does not apply.
+    """The row of one photo, in the order of the table's columns; None or "" for what does not apply.
 
     digest: of the pixels; verdict: one of OUTCOMES; percentile_among_good: how many in 100 of the good parts that set
     the limits score no higher; defect_type: none for an accepted or a stopped part (see `assemble`); review, reject,
@@ -59,9 +59,9 @@ class Judged:
 
 
 def judge(inspector: Inspector, name: str, path: Path, *, file: str = "") -> Judged:
-    """Read and inspect one photo. Whatever is wrong with it is the reason of a row that is not judged.
+    """Read and inspect one photo. Any problem with it becomes the reason of a row that is not judged.
 
-    file: spares its digest when that is known.
+    file: SHA-256 of the file, if already known.
     """
     limits, began, picture, verdict = inspector.limits, time.perf_counter(), None, None
     row = Row(name=name, review=limits.review, reject=limits.reject, area=inspector.area, recipe=inspector.digest)
@@ -79,7 +79,7 @@ def judge(inspector: Inspector, name: str, path: Path, *, file: str = "") -> Jud
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file's bytes, "" for what is no ordinary file. Raises OSError when it cannot be read."""
+    """SHA-256 of a file's bytes, "" if it is not an ordinary file. Raises OSError when it cannot be read."""
     if not path.is_file():
         return ""
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Texts that a spreadsheet may open: none of them is a formula, none begins a line of its own."""
+"""Texts made safe for spreadsheets: none of them is a formula or contains a line break."""
 
 import unicodedata
 
@@ -8,12 +8,12 @@ FORMULA_SIGNS = ("=", "+", "-", "@", "'")
 
 
 def cell(value: str | float | None) -> str | float | None:
-    """A value as it goes into a CSV: a number as it is; a text on one line, with escapes for what does not print.
+    """A value as written to a CSV: a number unchanged; a text on one line, with escapes for unprintable characters.
 
-    A text that begins with a sign of FORMULA_SIGNS gets `'` in front, so that a spreadsheet takes it for text.
+    A text that begins with a character of FORMULA_SIGNS gets `'` in front, so that a spreadsheet takes it for text.
     """
     if not isinstance(value, str):
         return value
     text = shown(value)
-    first = unicodedata.normalize("NFKC", text.lstrip()[:1])  # some spreadsheets take a wide sign for its plain one
+    first = unicodedata.normalize("NFKC", text.lstrip()[:1])  # some spreadsheets read full-width signs as plain
     return f"'{text}" if first in FORMULA_SIGNS else text

@@ -1,4 +1,4 @@
-"""The table of verdicts as CSV, a row a photo, safe to open in a spreadsheet."""
+"""The table of verdicts as CSV, a row per photo, safe to open in a spreadsheet."""
 
 import csv
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ _NUMBERS = {field.name: str(field.type) for field in fields(Row) if "str" not in
 
 
 def write_table(path: Path, rows: Iterable[Row]) -> None:
-    """Write the rows as CSV in UTF-8, under COLUMNS, each value as `cell` gives it.
+    """Write the rows as CSV in UTF-8, under COLUMNS, each value converted by `cell`.
 
     Raises PlaceError as `check_table` does, OSError when the disk is full or not writable.
     """
@@ -28,7 +28,7 @@ def write_table(path: Path, rows: Iterable[Row]) -> None:
 
 
 def read_table(path: Path) -> list[Row]:
-    """The rows of a table that `write_table` wrote, their texts as they stand there. Raises ValueError for another."""
+    """The rows of a table that `write_table` wrote, with texts as in the file. Raises ValueError for another file."""
     with path.open(newline="", encoding="utf-8") as file:
         lines = csv.reader(file)
         if tuple(next(lines, ())) != COLUMNS:
@@ -37,7 +37,7 @@ def read_table(path: Path) -> list[Row]:
 
 
 def check_table(path: Path) -> None:
-    """Raise PlaceError, naming it, when something stands at `path` that does not begin as a table of verdicts does."""
+    """Raise PlaceError, naming it, when there is a file at `path` that does not begin like a table of verdicts."""
     check_own(path, _BEGINS, "a table of verdicts")
 
 

@@ -1,8 +1,8 @@
-"""A watched folder: photos are judged as they come and moved into a folder of their verdict.
+"""A watched folder: photos are judged as they come and moved into the folder of their verdict.
 
-The order makes log and folders agree, whenever the process is killed: a photo is judged, recorded once under a key of
-its own, then moved to the place that the record names. At the next start, what was recorded and not moved is moved by
-its record; what was not recorded is judged.
+The order keeps log and folders consistent, whenever the process is killed: a photo is judged, recorded once under its
+own key, then moved to the place named in the record. At the next start, a photo that was recorded but not moved is
+moved by its record; one that was not recorded is judged.
 """
 
 import hashlib
@@ -25,7 +25,9 @@ from inspect_core.runtime.unfinished import lock
 
 FOLDERS = {outcome: outcome.replace(" ", "_") for outcome in OUTCOMES}
 STEADY, PATIENCE = 1.0, 10.0
-"""Seconds without a change after which a photo is taken, and after which one that cannot be read is given up."""
+"""Seconds without a change after which a photo is taken, and after which an unreadable one is recorded as not
+judged.
+"""
 
 
 class _Seen(NamedTuple):
@@ -46,7 +48,7 @@ class _Arrival(NamedTuple):
 class Watch:
     """Judges what comes into `folder`, at any depth, and moves it into the folders of `out`. Use inside `watching`.
 
-    waiting: photos seen by the last poll that it did not take, since they still change or cannot be read yet.
+    waiting: photos that the last poll saw but did not take, since they still change or cannot be read yet.
     """
 
     def __init__(
@@ -59,9 +61,9 @@ class Watch:
         self._seen: dict[str, _Seen] = {}
 
     def poll(self, told: Callable[[Facts], None] = lambda facts: None) -> int:
-        """Take every photo that is steady; how many were moved. `told` hears of each when it is in its folder.
+        """Take every photo that no longer changes; return how many were moved. `told` is called after each move.
 
-        Raises OSError, naming folder and remedy, when a folder is gone or takes no changes, the disk is full or the log
+        Raises OSError, naming folder and remedy, when a folder is missing or read-only, the disk is full or the log
         cannot be written. Nothing is lost then, and the next call goes on.
         """
         now = time.monotonic()
@@ -88,14 +90,14 @@ class Watch:
         return before if before is not None and same else _Seen(found.st_size, found.st_mtime_ns, now)
 
     def _judge(self, name: str) -> _Arrival | None:
-        """What the log says of the photo, else what the inspector says; None when it is to wait or has gone."""
+        """The photo with its record in the log, else the inspector's result; None when it must wait or has gone."""
         path, seen, file = self.folder / name, self._seen[name], ""
         try:
             file = file_digest(path)
         except FileNotFoundError:
             return None
         except OSError:
-            pass  # judge says why it cannot be read
+            pass  # `judge` gives the reason why it cannot be read
         key = key_of("watch", self.inspector.digest, file, str(seen.written), name)
         known = self.record.find(key)
         if known is not None:
@@ -127,7 +129,7 @@ class Watch:
         return below / free_name(below, arrival.name, arrival.file)
 
     def _require_out(self) -> None:
-        """A folder that has gone may be a drive that was taken away: what is written in its place would be lost."""
+        """A missing folder may be a drive that was removed: anything written in its place would be lost."""
         if not self.out.is_dir():
             raise OSError(f"the output folder {self.out} is gone; put it back, and photos are moved again")
 

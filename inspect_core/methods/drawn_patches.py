@@ -1,4 +1,4 @@
-"""A seeded sample of the good patches, drawn photo by photo: what it draws from one does not depend on the others."""
+"""A seeded sample of the good patches, drawn photo by photo: the draw from one does not depend on the others."""
 
 from collections.abc import Mapping, Sequence
 from typing import Self
@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 class DrawnPatches:
-    """`count` patches of `photos` photos, spread evenly over them; fewer when there are not so many.
+    """`count` patches of `photos` photos, spread evenly over them; fewer if there are fewer.
 
     Photo number i gives count / photos patches, rounded up, drawn with its own child of the seed; a larger count
     extends a smaller one.
@@ -27,7 +27,7 @@ class DrawnPatches:
         return self
 
     def merge(self, other: Self) -> Self:
-        """Take what another drew from the photos that come next."""
+        """Append what another sample drew from the photos that come next."""
         self._rows += other._rows
         return self
 
@@ -42,6 +42,6 @@ class DrawnPatches:
         return {"rows": torch.cat(self._rows)} if self._rows else {}
 
     def restore(self, state: Mapping[str, Tensor]) -> Self:
-        """Take, instead of its own, the patches in the `state` of another."""
+        """Replace its patches by those in the `state` of another sample."""
         self._rows = list(state.values())
         return self

@@ -1,8 +1,8 @@
 """Every detector as a module of plain tensor operations, for an exported graph: no checks, no blocks, any batch.
 
-Each is `value` of the live parameter in force, and no more: components, quadrics and rows of factors beyond it are left
-out. All take (n, k, h, w) float32 features, channels first as the network gives them, and return (n, h, w) float32
-errors, those of the detector's own `score` but for rounding.
+Each is built for one `value` of the live parameter: components, quadrics and rows of factors beyond it are left out.
+All take (n, k, h, w) float32 features, channels first as the network gives them, and return (n, h, w) float32 errors,
+equal to the detector's own `score` except for rounding.
 """
 
 import torch
@@ -18,11 +18,11 @@ from inspect_core.detectors.quadrics import Quadrics
 from inspect_core.detectors.quadrics.distances import hilbert_schmidt_norm, monomial_coefficients
 
 Graph = tuple[Tensor | None, nn.Module]
-"""Columns (d, k) that are applied to the joined channels, None for all of them as they are, and the module."""
+"""Columns (d, k) that are applied to the joined channels (None: all channels unchanged), and the module."""
 
 
 def constant(module: nn.Module, **values: Tensor) -> None:
-    """Keep each value under its name as a constant of the module, on the CPU."""
+    """Store each value under its name as a constant of the module, on the CPU."""
     for name, value in values.items():
         module.register_buffer(name, value.detach().cpu().contiguous())
 
@@ -50,7 +50,7 @@ class PlaceDistances(nn.Module):
 
 
 class SubspaceErrors(nn.Module):
-    """`KernelPCAMap.score` with q components: the length of what they leave of the mapped features."""
+    """`KernelPCAMap.score` with q components: the length of the residual of the mapped features."""
 
     mean: Tensor
     components: Tensor
@@ -59,7 +59,7 @@ class SubspaceErrors(nn.Module):
         super().__init__()
         self.feature_map = detector.feature_map.to(torch.device("cpu"))
         kept = detector.components.shape[1]
-        # The few that are left over give the length directly; the many that are taken out leave a remainder.
+        # If few components are left, their coordinates give the length; if few are removed, the remainder does.
         self.of_the_rest = kept == len(detector.mean) and kept - q < q
         part = slice(q, None) if self.of_the_rest else slice(q)
         constant(self, mean=detector.mean, components=detector.components[:, part])
@@ -83,7 +83,7 @@ class KernelSpaceErrors(nn.Module):
 
     def __init__(self, detector: KernelPCA, q: int) -> None:
         super().__init__()
-        assert isinstance(detector.kernel, GaussianKernel)  # the one that recipes hold
+        assert isinstance(detector.kernel, GaussianKernel)  # the only kernel that recipes hold
         self.rate, origin = -0.5 / detector.kernel.sigma**2, detector.x.mean(0)
         samples = detector.x - origin
         grand_mean = detector.row_mean.mean()
@@ -93,7 +93,7 @@ class KernelSpaceErrors(nn.Module):
     def forward(self, features: Tensor) -> Tensor:
         z = as_rows(features).double() - self.origin
         squared = (z.square().sum(-1, keepdim=True) + self.squares - 2.0 * (z @ self.samples)).clamp(min=0.0)
-        # exp(-d2 / 2 sigma2) - 1, as the detector's kernel: the constant cancels in what follows.
+        # exp(-d2 / 2 sigma2) - 1, like the detector's kernel: the constant cancels below.
         values = (squared * self.rate).exp() - 1.0
         mean = values.mean(-1, keepdim=True)
         inside = ((values - self.offset - mean) @ self.alpha).square().sum(-1)
@@ -101,7 +101,7 @@ class KernelSpaceErrors(nn.Module):
 
 
 class QuadricDistances(nn.Module):
-    """`Quadrics.score` with the first m, for points in the coordinates of the fit but for the shift."""
+    """`Quadrics.score` with the first m, for points in the coordinates of the fit, not yet shifted."""
 
     first: Tensor
     second: Tensor

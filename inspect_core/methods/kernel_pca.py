@@ -14,7 +14,7 @@ from inspect_core.package import arrays, fields
 
 _COMPONENTS = (25, 50, 100, 200, 300, 500, 700)
 _LARGEST_ALPHA = 1e18
-"""Alphas are divided by roots of eigenvalues, which may be small; they and what they meet are float64."""
+"""Alphas are divided by roots of eigenvalues, which may be small; all arithmetic with them is float64."""
 
 
 def _finish(

@@ -1,4 +1,4 @@
-"""What a method tells the rest of Loupe: how it is fitted, what moves, what it costs, how it is shown."""
+"""The interface of a method: how it is fitted, what moves live, what it costs, how it is shown."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,19 +10,19 @@ from inspect_core.package.arrays import LARGEST_RECIPE, Array, require_memory
 from inspect_core.package.fields import Rule
 
 BATCH = 16
-"""Photos whose patches a fit takes at once."""
+"""Photos whose patches a fit processes at once."""
 LARGEST_FIT = 2 * LARGEST_RECIPE
-"""Bytes of memory that teaching may take. It takes at least twice what its recipe does, so what can be taught loads."""
+"""Bytes of memory that teaching may take: at least twice what its recipe takes, so a taught recipe can be loaded."""
 LARGEST_TILED_FIT = LARGEST_RECIPE
 """The same for large photos in tiles."""
 STOPS = 64
 
 Parameters = Mapping[str, Any]
-"""Of a fit, by name: whole numbers, decimals, and None where the method chooses itself."""
+"""Parameters of a fit by name: whole numbers, decimals, and None where the method chooses the value."""
 
 
 class Detector(Protocol):
-    """A fitted detector: frozen arrays and a score, higher for stranger features."""
+    """A fitted detector: frozen arrays and a score, higher for more unusual features."""
 
     def score(self, features: Tensor, /) -> Tensor: ...
     def arrays(self) -> dict[str, Tensor]: ...
@@ -40,7 +40,7 @@ class Patches:
 
 @dataclass(frozen=True)
 class Workload:
-    """How much a fit has to do: photos fitted and shown, places of the grid, features of a patch."""
+    """Amount of work of a fit: photos fitted and shown, places of the grid, features of a patch."""
 
     fit: int
     shown: int
@@ -50,13 +50,13 @@ class Workload:
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds on two cores and bytes of memory at the peak, beyond the backbone; rough, to be said beforehand."""
+    """Seconds on two cores and peak bytes of memory, without the backbone; rough, for a forecast."""
 
     seconds: float
     memory: int
 
     def with_photos(self, photo_bytes: int, most: int = LARGEST_FIT) -> "Costs":
-        """These with the memory of the photos on their way, of which two are in work.
+        """These costs plus the memory of the photos being read, two at a time.
 
         Raises ValueError with the sum when it is more than `most`.
         """
@@ -67,7 +67,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class Control:
-    """How a parameter is shown. effect: one line of what a move does to the parts; help: the whole story."""
+    """How a parameter is shown. effect: one line on what a move does to the parts; help: the full explanation."""
 
     label: str
     unit: str
@@ -76,7 +76,7 @@ class Control:
 
     @property
     def story(self) -> str:
-        """What a move does, what is behind it, and the unit: the help of a control."""
+        """Help text of the control: what a move does, the reason, and the unit."""
         return f"{self.effect} {self.help} Unit: {self.unit}."
 
     @property
@@ -105,24 +105,23 @@ class Method:
     """One row of the table.
 
     title and when: the words of the Teach page; reference: the paper; rank: place in the table; offered: whether the
-    Teach page offers it, the others are there to be compared with; defaults: parameters of the fit.
+    Teach page offers it (the others are for comparison only); defaults: parameters of the fit.
     taps: the preset of taps it works best on, where a backbone has several; project(d, seed, parameters): the columns
-    applied to the joined channels; pool: side of the neighbourhood averaged before; ceiling(detector, value): the score
-    that all strange patches end at, at a live value, so that its local scale is the same at every place,
-    None for a method without one; costs: what a fit takes
-    beyond the backbone; graph(detector, columns, value): what an exported graph applies to the joined channels, and to
-    the result, at one live value (`methods.graphs`).
-    A fit is begin(patches, columns, seed, parameters), the statistics of no photo; see(statistics, features (n, h, w,
-    k), photos), for photos in the order of their numbers; finish(statistics, seed, parameters, report) -> detector,
-    which calls report(fraction) of what it does itself. Statistics of different photos merge(other), the later photos
-    into the earlier ones; state() and restore(state) carry them elsewhere.
+    applied to the joined channels; pool: side of the neighbourhood averaged before scoring; ceiling(detector, value):
+    the largest score that strange patches reach at a live value (the local scale is then the same at every place), None
+    for a method without one; costs: of a fit, without the backbone; graph(detector, columns, value): what an exported
+    graph applies to the joined channels, and to the result, at one live value (`methods.graphs`).
+    A fit is begin(patches, columns, seed, parameters), which returns empty statistics; see(statistics, features (n, h,
+    w, k), photos), for photos in the order of their numbers; finish(statistics, seed, parameters, report) -> detector,
+    which calls report(fraction) for its own work. Statistics have merge(other), to add later photos to earlier ones,
+    and state() and restore(state), to carry them to another process.
     arrays, fields: what the detector's arrays and parameters may be in a recipe, built with `package.arrays` and
     `package.fields`; a recipe that says otherwise is refused.
     live: the parameter whose every smaller value comes from the same fit, empty without one; score(detector, patches,
     value) and sweep(detector, patches, stops) take (1, h, w, d); top(detector): its largest legal value;
     start(detector): the value to begin with.
-    refits: parameters that a preview on a patch sample follows; refit_values(detector): theirs of a fitted detector.
-    controls: how live and refit parameters are shown, by name; space: where the detector sees patches, None: as is.
+    refits: parameters that a preview on a patch sample follows; refit_values(detector): their values in a fitted one.
+    controls: how live and refit parameters are shown, by name; space: where the detector sees patches, None: unchanged.
     settings(sample, seed): parameters of the fit worth trying on a sample of good patches; trial_stops(detector,
     parameters, fixed): live values worth trying -> what the fit must be given to begin there;
     one_fit: whether every setting worth trying comes from the one full fit.
@@ -163,7 +162,7 @@ class Method:
 
 
 def stops_up_to(top: int, count: int = STOPS) -> tuple[int, ...]:
-    """At most `count` whole numbers from 1 to `top`: all of the first half count, then round ones, and `top` itself."""
+    """At most `count` whole numbers from 1 to `top`: every one up to count / 2, then round ones, and `top` itself."""
     if top <= count:
         return tuple(range(1, top + 1))
     dense = count // 2
@@ -173,5 +172,5 @@ def stops_up_to(top: int, count: int = STOPS) -> tuple[int, ...]:
 
 
 def one_fit_stops(top: int) -> dict[int, dict[str, float]]:
-    """Round values worth trying of a parameter whose every value comes from one fit, and `top` itself."""
+    """Round values worth trying, and `top` itself, for a parameter whose every value comes from one fit."""
     return {value: {} for value in {10, 20, 30, 50, 70, 100, 150, 200, top} if value <= top}

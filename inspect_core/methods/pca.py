@@ -1,4 +1,4 @@
-"""Plain principal component analysis: the distance to the plane that holds most good patches."""
+"""Plain principal component analysis: the distance to the subspace near which most good patches lie."""
 
 from dataclasses import replace
 

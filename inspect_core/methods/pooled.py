@@ -1,4 +1,4 @@
-"""What the methods share that pool the patches of all places: channels, covariance in one stream, q, kernel widths."""
+"""Shared by the methods that pool the patches of all places: channels, streamed covariance, q, kernel widths."""
 
 from collections.abc import Callable, Collection
 from typing import Any
@@ -16,8 +16,9 @@ from inspect_core.package.arrays import ROW_BYTES
 
 WIDEST = 256
 KERNEL_VALUES = (0.98, 0.95, 0.85, 0.6, 0.3, 0.1, 0.01)
-"""Kernel widths are tried by what they make of the data: γ and σ at which the median kernel value of two good patches
-is one of these. Near 1 the kernel tells nothing apart, near 0 every patch is a stranger."""
+"""Kernel widths are chosen by their effect on the data: γ and σ at which the median kernel value of two good patches is
+one of these. Near 1 the kernel distinguishes nothing, near 0 every patch is unlike every other.
+"""
 FRACTIONS = (0.8, 0.85, 0.9, 0.95, 0.98, 0.99, 0.995)
 _PAIRS_OF = 1000
 
@@ -30,7 +31,7 @@ Q = Control(
 
 
 def at_most_widest(d: int, seed: int, parameters: Parameters) -> Tensor | None:
-    """Pooled methods see every channel up to WIDEST, and that many mixed ones of a wider backbone."""
+    """Pooled methods see every channel up to WIDEST of them; of a wider backbone, WIDEST mixed channels."""
     return None if d <= WIDEST else semi_orthogonal(d, WIDEST, seed=seed)
 
 
@@ -63,7 +64,7 @@ def sample_costs(work: Workload, parameters: Parameters) -> Costs:
 
 
 def variance_stops(detector: Any, parameters: Parameters, fixed: Collection[str]) -> dict[int, dict[str, float]]:
-    """q for each fraction of the variance worth trying, or for the one the user has fixed."""
+    """q for each fraction of the variance worth trying, or only for the one that the user has fixed."""
     fractions = (parameters["explained_variance"],) if "explained_variance" in fixed else FRACTIONS
     return {detector.components_for(fraction): {"explained_variance": fraction} for fraction in fractions}
 

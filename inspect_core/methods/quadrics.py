@@ -13,11 +13,11 @@ from inspect_core.package import arrays, fields
 
 MOST = 100
 _RATE = 4e10
-"""Operations a second on two cores, from `benchmarks.methods.quadrics`."""
+"""Operations per second on two cores, from `benchmarks.methods.quadrics`."""
 
 
 def count(components: int, parameters: Parameters) -> int:
-    """m as asked for, else MOST or as many as that many components carry."""
+    """The m requested, else MOST or as many as that number of components allows."""
     return min(MOST, monomial_count(components)) if parameters["m"] is None else int(parameters["m"])
 
 

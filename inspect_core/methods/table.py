@@ -21,9 +21,9 @@ def _rows() -> dict[str, Method]:
 
 METHODS = _rows()
 OFFERED = tuple(name for name, method in METHODS.items() if method.offered)
-"""What the Teach page offers; the others are there to be compared with."""
+"""What the Teach page offers; the others are for comparison only."""
 FIELDS = {name: method.fields for name, method in METHODS.items()}
-"""What recipe.json may say of each method's detector."""
+"""What recipe.json may hold for each method's detector."""
 ARRAYS = {name: method.arrays for name, method in METHODS.items()}
 """What the arrays of each method's detector may be in a recipe."""
 CONTROLS: dict[str, Control] = {name: control for row in METHODS.values() for name, control in row.controls.items()}
@@ -34,7 +34,7 @@ JOIN = "+"
 
 
 def methods_of(detector: str) -> tuple[str, ...]:
-    """The methods whose maps a detector adds, most often one.
+    """The methods whose maps a detector adds; usually one.
 
     Raises ValueError for a name that is no method, and for methods that move the same live parameter.
     """
@@ -61,7 +61,7 @@ def known_parameters(detector: str) -> set[str]:
 def parameters_of(
     methods: Sequence[str], given: Parameters, tiles: TilePlan | None = None
 ) -> tuple[dict[str, float | None], ...]:
-    """Of each of the methods, its defaults overlaid with what was given; k of large photos in tiles is the plan's.
+    """For each method, its defaults overlaid with the given values; with tiles, k comes from the plan.
 
     Raises ValueError for a name that none of them knows, and for a k that is too large for the tiles.
     """
@@ -79,6 +79,6 @@ def parameters_of(
 
 
 def title_of(detector: str) -> str:
-    """What a detector is called on the pages."""
+    """The name of a detector on the pages."""
     names = methods_of(detector)
     return " + ".join(METHODS[name].title for name in names)

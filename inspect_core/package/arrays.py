@@ -1,9 +1,9 @@
 """What the arrays of a recipe may be: type, shape and range of every one, and the memory that using them takes.
 
-Types and shapes are those of the array file's header, so all of this but the ranges is known before a number is read.
-Shapes are written in lengths by name; a length is the same wherever its name stands: h, w and e all over the recipe,
-any other within its part. Every detector names k, the features of a patch; n and D are samples and mapped features
-that each patch is compared with, which takes memory. tri(k) is k(k+1)/2, a lower triangle packed row by row.
+Types and shapes are in the header of the array file, so everything but the ranges is known before a number is read.
+Shapes are written with named lengths; a length is the same wherever its name occurs: h, w and e in the whole recipe,
+any other within its part. Every detector names k, the features of a patch; n and D are samples and mapped features that
+each patch is compared with, which takes memory. tri(k) is k(k+1)/2, a lower triangle packed row by row.
 """
 
 import math
@@ -29,11 +29,11 @@ MAY_BE_NONE = ("r", "cases", "vouched")
 LARGEST_RECIPE = 2 * 10**9
 """Bytes of memory that reading and using a recipe may take."""
 PIXEL_BYTES = 400
-"""Of the network, the photo and the map, a pixel of the input; EfficientNet-Lite0 alone takes 300."""
+"""Per pixel of the input, for the network, the photo and the map; EfficientNet-Lite0 alone takes 300."""
 WORKING_BYTES, MAP_BYTES = 12, 40
-"""Of a photo in tiles, a pixel of it at its working size; of its map, regions and ranking, a pixel of the map."""
+"""Per pixel of the working size, for a photo in tiles; per pixel of the map, for its map, regions and ranking."""
 ROW_BYTES = 1 << 16
-"""Of a block of patches, for each sample or mapped feature that they are compared with."""
+"""Per sample or mapped feature with which a block of patches is compared."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def check(document: Mapping, header: Header, detectors: Detectors) -> dict[str, 
 
     detectors: as for `expected`.
     Raises ValueError naming the array that is missing, unknown, or of another type or shape than the fields and the
-    other arrays ask for, and when reading and using them would take more than LARGEST_RECIPE, with the sum.
+    other arrays require, and, with the sum, when reading and using them would take more than LARGEST_RECIPE.
     """
     arrays = expected(document, header, detectors)
     odd = sorted(set(arrays) ^ set(header))
@@ -194,7 +194,7 @@ def check(document: Mapping, header: Header, detectors: Detectors) -> dict[str, 
 
 
 def check_values(document: Mapping, arrays: Mapping[str, np.ndarray], detectors: Detectors) -> None:
-    """Raises ValueError naming the first array that holds a value no fit gives, NaN and infinity among them.
+    """Raises ValueError naming the first array that holds a value no fit can produce, such as NaN and infinity.
 
     arrays: as read, with triangles packed; detectors: as for `expected`. The header has been checked.
     """
@@ -222,7 +222,7 @@ def unpack_triangle(packed: np.ndarray) -> np.ndarray:
 
 
 def photo_bytes(size: tuple[int, int], grid: tuple[int, int], width: int, tiles: TilePlan | None = None) -> int:
-    """Memory for one photo on its way: network and map at `size` (H, W), patches (h, w, width) and operators.
+    """Memory for processing one photo: network and map at `size` (H, W), patches (h, w, width) and operators.
 
     With tiles the network sees one of them at a time, beside the photo at its working size and the map.
     """
@@ -255,7 +255,7 @@ def _network(names: Collection[str]) -> dict[str, Array]:
 
 
 def _fits(length: int, word: str, name: str, lengths: dict[str, int]) -> bool:
-    """Whether a length is what its word says; a word met for the first time says this length from now on."""
+    """Whether a length has the value of its name; a name met for the first time takes this value."""
     if word.isdecimal():
         return length == int(word)
     if word == "tri(k)":
@@ -265,12 +265,12 @@ def _fits(length: int, word: str, name: str, lengths: dict[str, int]) -> bool:
 
 
 def _key(word: str, name: str) -> str:
-    """What a length of that word is called in the array of that name."""
+    """The key of a length of that word in the array of that name."""
     return word if word in SHARED else f"{name.split('.')[0]}.{word}"
 
 
 def _needed(document: Mapping, header: Header, lengths: Mapping[str, int]) -> dict[str, int]:
-    """Bytes by purpose: the file as read, the arrays as used, a copy of each in work, one photo, and blocks of it."""
+    """Bytes by purpose: the file as read, the arrays as used, a working copy of each, one photo, and blocks of it."""
     counts = {name: math.prod(shape) for name, (_, shape) in header.items()}
     used = {name: BYTES[kind] * counts[name] for name, (kind, _) in header.items()}
     # Quadrics are multiplied and compared in float64, three numbers for one; others are copied once.

@@ -1,18 +1,19 @@
-"""Recipes of earlier schemas as this one says the same."""
+"""Converts recipes of earlier schemas to the current one."""
 
 from collections.abc import Callable
 
 SCHEMAS = (2, 3, 4, 5)
-"""What can be read: 2 knew one detector, judged by the largest value of its raw map; 3 did not know where the photos
-lay, nor challenge parts; 4 took photos as they were, without alignment, areas or tiles. None of a depth: photos of any
-are read, over the full range of their bytes.
+"""Schemas that can be read. 2: one detector, judged by the largest value of its raw map; 3: without the photos' folder
+and challenge parts; 4: without alignment, areas and tiles. A recipe without a depth reads photos of any depth, over the
+full range of their bytes.
 """
 
 
 def converted(document: dict) -> dict:
-    """recipe.json of any readable schema in the current one; what is missing or odd is left for the check of fields.
+    """recipe.json of any readable schema, converted to the current one; missing or odd values are left for the check of
+    fields.
 
-    A state, which stood in it at first, is left out: it is in the audit log.
+    The state, which early recipes held, is dropped: it is in the audit log.
     """
     document = {name: value for name, value in document.items() if name != "state"}
     if document["schema"] == 2:

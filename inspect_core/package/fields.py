@@ -1,4 +1,4 @@
-"""What recipe.json must say: every field, and the values that a fit and its user can give it."""
+"""What recipe.json must hold: every field, and the values that a fit and its user can give it."""
 
 import json
 import sys
@@ -14,15 +14,15 @@ RESIZE_RULE = "squash, Pillow BILINEAR"
 DIRECTION = "higher is more anomalous"
 
 LARGEST = 1e12
-"""Of a number in the unit of features or scores: its square, summed over a layer, still fits float32."""
+"""Largest number in the unit of features or scores: its square, summed over a layer, still fits float32."""
 SMALLEST = 1e-12
-"""Of a width or scale: what is divided by its square still fits float64."""
+"""Smallest width or scale: a number divided by its square still fits float64."""
 MANY = 2**31 - 1
 
 
 @dataclass(frozen=True)
 class Rule:
-    """words: what a value has to be, as an error says it; holds: whether a value is that."""
+    """words: what a value has to be, for error messages; holds: whether a value is that."""
 
     words: str
     holds: Callable[[Any], bool]
@@ -81,7 +81,7 @@ _FINITE = Rule("a finite number", lambda value: _is_number(value) and abs(value)
 ANY, DISTANCE, WIDTH = number(-LARGEST, LARGEST), number(0, LARGEST), number(SMALLEST, LARGEST)
 _SHARE = number(0, 1)
 SCALE = number(1e-6, 100)
-"""mm a pixel of the photos."""
+"""mm per pixel of the photos."""
 _OPTIONAL_SCALE = Rule(f"null or {SCALE.words}", lambda value: value is None or SCALE.holds(value))
 _ANY_WIDTH = Rule(f"null or {WIDTH.words}", lambda value: value is None or WIDTH.holds(value))
 
@@ -137,7 +137,7 @@ DEPTH = {
     "white": whole(0, DEEPEST),
     "dimmest": whole(0, DEEPEST),
 }
-"""As which photos are read."""
+"""Bit depth at which photos are read."""
 
 TILES = {"size": _pair(_SIDE), "overlap": whole(0), "cell": one_of(*CELLS)}
 """How large photos are cut."""
@@ -202,8 +202,8 @@ _OPTIONAL = {
 def check(document: Any, detectors: Mapping[str, Mapping[str, Rule]] | None) -> None:
     """Raises ValueError naming the first field of recipe.json that is missing, unknown, or not what it must be.
 
-    detectors: the parameters of each method's detector, by the method's name; None: what a method says of its own is
-    not looked at, for a reader that takes the exported graph instead.
+    detectors: the parameters of each method's detector, by the method's name; None: the methods' own parameters are not
+    checked, for a reader that uses the exported graph instead.
     """
     _check(document, FIELDS, "")
     for number, view in enumerate(document["views"]):

@@ -1,4 +1,4 @@
-"""What a recipe says of the picture: tiles, areas and the smallest area that counts, checked against each other."""
+"""Geometry of a recipe: tiles, areas and the smallest area that counts, checked against each other."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Geometry:
 
 
 def geometry_of(document: Mapping, alignment: Alignment | None) -> Geometry:
-    """Of a recipe.json whose fields were checked. Raises ValueError for parts that do not fit together."""
+    """The geometry of a recipe.json whose fields were checked. Raises ValueError for parts that do not fit together."""
     geometry, area = document["geometry"], document["live"].get(AREA)
     size = tuple(geometry["size"])
     tiles = document["tiles"] and TilePlan.from_params(document["tiles"], size)

@@ -1,6 +1,6 @@
-"""Golden images of an exported recipe: original photos and what was said of them when it was exported.
+"""Golden images of an exported recipe: original photos and their results at the time of the export.
 
-They prove that the software on another PC says the same: the runner inspects them at every start.
+They prove that the software on another PC gives the same results: the runner inspects them at every start.
 """
 
 import csv
@@ -17,12 +17,12 @@ from inspect_core.verdict import NOT_LOCATED, UNKNOWN_TYPE, Limits, Verdict
 
 MOST = 12
 TOLERANCE = 1e-4
-"""Of the distance from the median good score to the limit: the largest difference of a score."""
+"""Largest difference of a score, as a share of the distance from the median good score to the limit."""
 
 
 @dataclass(frozen=True)
 class Golden:
-    """A golden image: its file in the package, its name where it came from, and what was said of it."""
+    """A golden image: its file in the package, its original name, and its result."""
 
     file: str
     name: str
@@ -33,9 +33,9 @@ class Golden:
 
 
 def said(verdict: Verdict) -> tuple[str, str, str]:
-    """What must not differ: the word, the reason and the defect type, the last two "" for none.
+    """What must not differ: the verdict, the reason and the defect type, the last two "" for none.
 
-    Why a part was not located holds figures, which may differ in the last digit.
+    The reason why a part was not located is left out: its figures may differ in the last digit.
     """
     if verdict.verdict == NOT_LOCATED:
         return NOT_LOCATED, "", ""
@@ -44,7 +44,7 @@ def said(verdict: Verdict) -> tuple[str, str, str]:
 
 
 def tolerance(good_scores: np.ndarray, limits: Limits) -> float:
-    """The largest difference of a score between two programs that say the same.
+    """The largest permitted difference of a score between two programs.
 
     good_scores: (n,) of the parts that set the limits; with none, the distance is that of the limit from 0.
     """

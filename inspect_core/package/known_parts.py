@@ -1,4 +1,4 @@
-"""Parts that a recipe knows by name: photos that its limits were set on or judged by, and its challenge parts."""
+"""Parts that a recipe knows by name: photos that its limits were set or judged on, and its challenge parts."""
 
 import csv
 import io
@@ -15,8 +15,9 @@ CALIBRATE, JUDGE = "calibrate", "judge"
 
 @dataclass(frozen=True)
 class Calibrated:
-    """One photo that the limits were set on or judged by: its name, content digest and score; that of a good part that
-    set the limits is under local scales that its group had no share in.
+    """One photo that the limits were set or judged on: its name, content digest and score.
+
+    The score of a good part that set the limits is under local scales learned without its group.
     """
 
     name: str
@@ -54,9 +55,9 @@ def table_of(calibration: tuple[Calibrated, ...], judged: tuple[Calibrated, ...]
 
 
 def read_table(package: Package, document: dict) -> tuple[tuple[Calibrated, ...], tuple[Calibrated, ...]]:
-    """The photos that limits were set on, and those that they were judged by.
+    """The photos that limits were set on, and those that they were judged on.
 
-    Raises RecipeError for a table that is damaged or not as long as recipe.json says.
+    Raises RecipeError for a table that is damaged or not as long as recipe.json states.
     """
     sets: dict[str, list[Calibrated]] = {CALIBRATE: [], JUDGE: []}
     with refusing(package.where, f"{manifest.CALIBRATION} is damaged"):

@@ -1,8 +1,8 @@
 """What a recipe package may hold: names, sizes and digests of its files.
 
-A package is a folder or one zip of it. Everything here happens before a value of it is believed: names against a
-list, sizes against caps, links refused, digests by streaming. Shared by the line runner and the recipe file, so it
-needs NumPy alone.
+A package is a folder or a zip of it. All checks here come before any value is trusted: names against a list, sizes
+against caps, links refused, digests by streaming. Shared by the line runner and the recipe file, so it needs NumPy
+alone.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from inspect_core.package.conversion import SCHEMAS, converted, names_of
 RECIPE, ARRAYS, CALIBRATION, SUMS = "recipe.json", "arrays.safetensors", "calibration.csv", "SHA256SUMS"
 MODEL, PARITY, EXPECTED = "model.onnx", "parity.csv", "golden/expected.csv"
 WHOLE = "whole.onnx"
-"""Of a recipe with tiles: from the cells of all tiles to the map; `MODEL` then sees one tile."""
+"""The second graph of a recipe with tiles, from the cells of all tiles to the map; `MODEL` then sees one tile."""
 REQUIRED = (RECIPE, ARRAYS, CALIBRATION, SUMS)
 
 MEGABYTE = 1 << 20
@@ -53,10 +53,10 @@ class RecipeError(ValueError):
 
 @contextmanager
 def refusing(where: Path, what: str) -> Generator[None]:
-    """Whatever is raised inside becomes a RecipeError: the name of the recipe, `what` is wrong, the reason, a remedy.
+    """Any exception inside becomes a RecipeError: the name of the recipe, `what` is wrong, the reason, a remedy.
 
-    Every exception, since what stands in a foreign file goes through unpackers, parsers and solvers that promise
-    nothing: a list of their errors would never be complete.
+    Any, since the content of an untrusted file passes through unpackers, parsers and solvers that promise nothing: a
+    list of their errors would never be complete.
     """
     try:
         yield
@@ -76,8 +76,8 @@ class Package:
     """A recipe package whose names and sizes have been checked and whose digests have been compared.
 
     where: path as the user knows it; sizes: bytes of every file by name; sums: SHA-256 of every file but SHA256SUMS;
-    header: type and shape of every array by its name in the file; names: from that to the present name; digest: stands
-    for the recipe (`digest_of`).
+    header: type and shape of every array by its name in the file; names: from that to the current name; digest:
+    identifies the recipe (`digest_of`).
     """
 
     where: Path
@@ -96,7 +96,7 @@ class Package:
         return data
 
     def arrays(self, parts: Collection[str] | None = None) -> dict[str, np.ndarray]:
-        """The arrays by their present names: those of these parts ("guard", "kinds"), or all."""
+        """The arrays by their current names: those of these parts ("guard", "kinds"), or all."""
         data = self.read(ARRAYS)
         start = 8 + int.from_bytes(data[:8], "little")
         found = {}
@@ -140,7 +140,7 @@ def check(where: Path) -> Package:
 
 
 def is_exported(where: Path) -> bool:
-    """Whether a package holds a graph for the line; False too for what is no package at all."""
+    """Whether a package holds a graph for the line; False also for anything that is not a package."""
     try:
         with _opened(Path(where)) as source:
             return MODEL in source.sizes()
@@ -149,9 +149,9 @@ def is_exported(where: Path) -> bool:
 
 
 def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.Rule]] | None) -> tuple[dict, Package]:
-    """recipe.json as a dictionary whose every field has been checked, and the package with its arrays' present names.
+    """recipe.json as a dictionary whose every field has been checked, and the package with its arrays' current names.
 
-    A recipe of an earlier schema comes as the current one says the same. detectors: as for `fields.check`.
+    A recipe of an earlier schema is converted to the current one. detectors: as for `fields.check`.
     """
     with refusing(package.where, f"{RECIPE} is not valid JSON"):
         document = json.loads(package.read(RECIPE), parse_constant=_refuse_constant)
@@ -175,7 +175,7 @@ def listing_of(sums: Mapping[str, str]) -> bytes:
 
 
 def digest_of(sums: Mapping[str, str]) -> str:
-    """SHA-256 of the listing of what every recipe has, from the SHA-256 of its files: an export keeps it."""
+    """SHA-256 of the listing of the files that every recipe has, from their SHA-256: an export keeps this digest."""
     return hashlib.sha256(listing_of({name: sums[name] for name in REQUIRED if name != SUMS})).hexdigest()
 
 

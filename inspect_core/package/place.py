@@ -1,4 +1,4 @@
-"""Where something may be written: beside nothing of a recipe's, and over nothing but what Loupe wrote."""
+"""Where files may be written: not among the files of a recipe, and over nothing but Loupe's own files."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ from inspect_core.runtime import workspace
 
 
 class PlaceError(OSError):
-    """A place that nothing may be written to: the message names it, says why, and what to do."""
+    """A place that must not be written to: the message names it, says why, and what to do."""
 
 
 def check_folder(place: Path) -> None:
@@ -25,7 +25,7 @@ def check_folder(place: Path) -> None:
 
 
 def check_own(path: Path, begins: bytes, what: str) -> None:
-    """Raise PlaceError, naming it, when something stands at `path` that does not begin as `what` of Loupe's does."""
+    """Raise PlaceError, naming it, when there is a file at `path` that does not begin like Loupe's own `what`."""
     check_folder(path)
     if not os.path.lexists(path):
         return

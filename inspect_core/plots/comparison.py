@@ -1,4 +1,4 @@
-"""Detectors side by side: what each catches for its false alarms, and its scores about its limits."""
+"""Detectors side by side: what each catches at which rate of false alarms, and its scores around its limits."""
 
 from collections.abc import Mapping
 

@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 
 from inspect_core.plots.theme import Look, blank, mark_value
 
-FEW = 8  # values that each get a tick of their own
-VANISHED = 1e-7  # of an eigenvalue: what float32 statistics leave where nothing varies
+FEW = 8  # up to so many values each get a tick of their own
+VANISHED = 1e-7  # of an eigenvalue: the rounding that float32 statistics leave where nothing varies
 COUNTS = ((0.0, "#c2410c"), (0.5, "#e6dfd3"), (1.0, "#0f766e"))
 
 

@@ -1,4 +1,4 @@
-"""Plots on naming defect types: what is taken for what, does a stated probability hold, how far does it reach."""
+"""Plots about naming defect types: which are confused, whether stated probabilities are right, how far they reach."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +13,7 @@ DOUBLINGS = (0.5, 1, 2, 4, 8)
 
 
 def confusion(counts: np.ndarray, names: Sequence[str], look: Look) -> go.Figure:
-    """(C, C + 1) counts, rows true types, columns what they were called; the last column is "unknown defect type"."""
+    """(C, C + 1) counts, rows true types, columns the types named; the last column is "unknown defect type"."""
     figure = blank(look, height=120 + 44 * len(names))
     names = [as_text(name) for name in names]
     called = [*names, "unknown"]

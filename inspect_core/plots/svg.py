@@ -20,7 +20,7 @@ DASHES = {"solid": "none", "dash": "7 4", "dot": "2 3"}
 def svg(figure: go.Figure, look: Look, *, width: int, height: int, legend: int = 0) -> str:
     """The lines, bars and upright marks of a figure whose x axis has a range; sizes in pixels.
 
-    legend: of the width, what the names of the lines take at its right; 0 for none.
+    legend: share of the width at its right for the names of the lines; 0 for none.
     """
     across = figure.layout.xaxis
     left, right = across.range

@@ -39,7 +39,7 @@ DARK = Look(
 
 
 def as_text(name: str) -> str:
-    """A name as Plotly shows it sign by sign: of tags it would make links and breaks."""
+    """A name escaped so that Plotly shows it literally: it would turn tags into links and breaks."""
     return html.escape(name, quote=False)
 
 

@@ -1,4 +1,4 @@
-"""The photos that a recipe was calibrated with and judged by, found again by their content."""
+"""The photos that a recipe was calibrated and judged with, found again by their content."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ def known_sets(recipe: Recipe) -> dict[str, str]:
 
 
 def find_photos(recipe: Recipe, folder: Path | None = None) -> CheckPhotos:
-    """Look for them in `folder`, or where they lay when the recipe was taught: by name first, then by content.
+    """Find them in `folder`, or where they were when the recipe was taught: by name first, then by content.
 
     Raises ValueError, with the remedy, when none is found.
     """

@@ -1,4 +1,4 @@
-"""A recipe in plain words, and what is different between two."""
+"""A recipe in plain words, and the differences between two."""
 
 from collections import Counter
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from inspect_core.recipe import Recipe
 
 
 class Difference(NamedTuple):
-    """what: of a recipe, in words; before and after: what it is in each of the two, "" for nothing."""
+    """what: the property that differs, in words; before, after: its value in each of the two, "" for none."""
 
     what: str
     before: str
@@ -21,7 +21,7 @@ class Difference(NamedTuple):
 
 
 def in_words(recipe: Recipe) -> dict[str, str]:
-    """Everything that an engineer sets or sees of a recipe, by what it is called on the pages."""
+    """Everything that an engineer sets or sees of a recipe, by its name on the pages."""
     backbone, size, grid = recipe.backbone, recipe.backbone.size, recipe.grid
     values = {f"Live value {name}": str(value) for name, value in recipe.live.items() if name != AREA}
     return {
@@ -50,7 +50,7 @@ def in_words(recipe: Recipe) -> dict[str, str]:
 
 
 def difference(before: Recipe, after: Recipe) -> list[Difference]:
-    """What differs, in the order of `in_words`; a fit or photos that are others are named where words are the same."""
+    """The differences, in the order of `in_words`; another fit or other photos are named even if the words agree."""
     old, new = in_words(before), in_words(after)
     found = [
         Difference(what, old.get(what, ""), new.get(what, ""))

@@ -1,8 +1,8 @@
-"""What runs on the line, as one network: uint8 RGB at the network's size in, the calibrated map out; for a large photo
-in tiles as two, one for a tile and one for all cells.
+"""The network that runs on the line: uint8 RGB at the network's size in, the calibrated map out; for large photos in
+tiles two networks, one for a tile and one for all cells.
 
-The parameters in force are part of it and nothing else is: with k = 20 of a fit with k = 100 it holds and computes the
-first 20 rows of every factor.
+They contain the parameters in force and nothing else: with k = 20 of a fit with k = 100, the first 20 rows of every
+factor.
 """
 
 import io
@@ -28,7 +28,7 @@ OPSET = 20
 
 
 class ViewCells(nn.Module):
-    """(n, k, h, w) of one view on a grid, from the maps at its taps; channels first."""
+    """Cells (n, k, h, w) of one view on a grid, from the maps at its taps; channels first."""
 
     def __init__(self, columns: Tensor | None, channels: Sequence[int], grid: tuple[int, int], nearest: bool) -> None:
         super().__init__()
@@ -144,7 +144,7 @@ def _graph(module: nn.Module, examples: tuple[Tensor, ...], given: list[str], fo
     shapes = tuple(batch for _ in examples)
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        # Any: torch does not say that there always is a program here, and that it saves into memory.
+        # Any: torch's types do not say that there always is a program here, and that it saves into memory.
         program: Any = torch.onnx.export(
             module, examples, input_names=given, output_names=found, opset_version=OPSET,
             dynamic_shapes=(shapes,) if isinstance(module, Judging) else shapes, dynamo=True,

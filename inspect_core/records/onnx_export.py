@@ -1,5 +1,5 @@
-"""A recipe for the line, with its proof: its graphs are made, run beside the app on every photo that can be found, and
-written only when no verdict differs.
+"""A recipe for the line, with its proof: its graphs are made, compared with the app on every photo that can be found,
+and written only when no verdict differs.
 """
 
 import csv
@@ -30,7 +30,7 @@ from inspect_core.runtime.progress import Report, stage, tell
 
 OTHER_PHOTO = "other"
 QUANTISED_WITH, QUANTISED_TILES = 32, 4
-"""Photos that tell the ranges of a network in whole numbers, and tiles of each."""
+"""Photos that set the ranges of a network in whole numbers, and tiles of each."""
 
 
 class ExportError(ValueError):
@@ -57,7 +57,7 @@ class Compared:
 @dataclass(frozen=True)
 class Parity:
     """The proof of an export. flips: verdicts that differ, 0 in every export that was written; largest_difference: of a
-    score; allowed: the largest there may be; table: every photo; left_out: what stays behind, in words.
+    score; allowed: the largest permitted one; table: every photo; left_out: what is not exported, in words.
     """
 
     flips: int
@@ -78,10 +78,10 @@ def export(
 ) -> Parity:
     """Write the recipe with its graph, proof and golden images to `path`, a zip when it ends in .zip, else a folder.
 
-    check_images: photos to compare app and line on, those of `check_photos.find_photos` and any others; a photo that
-    cannot be read is passed over. The app's side runs on the CPU. source: where the recipe was saved; its files are
-    taken as they stand, so that it keeps its digest whatever version wrote them. bits: 16 stores constants in float16,
-    8 also runs the network in whole numbers, each under the same proof.
+    check_images: photos on which app and line are compared, those of `check_photos.find_photos` and any others; a photo
+    that cannot be read is skipped. The app's side runs on the CPU. source: where the recipe was saved; its files are
+    copied unchanged, so that it keeps its digest whatever version wrote them. bits: 16 stores constants in float16, 8
+    also runs the network in whole numbers, each under the same proof.
     Raises ExportError, and writes nothing, when a verdict differs, when a score differs by more than
     `golden.tolerance`, and when there is no photo to prove it with; OSError as `recipe_file.save`; Cancelled.
     """
@@ -104,7 +104,7 @@ def _graphs(recipe: Recipe, backbone: Backbone, check_images: Sequence[str | Pat
     graphs = line_network.exported(recipe, backbone)
     if bits == 32:
         return graphs
-    # Imported where it is used: the tools that make a graph smaller are wanted by few.
+    # Imported here only: few users need the tools that make a graph smaller.
     from inspect_core.records.reduced_graph import with_eight_bit_network, with_half_weights
 
     if bits == 8:
@@ -115,7 +115,7 @@ def _graphs(recipe: Recipe, backbone: Backbone, check_images: Sequence[str | Pat
 
 
 def _inputs(pixels: np.ndarray, recipe: Recipe) -> Iterator[np.ndarray]:
-    """What the network sees of a photo: (H, W, 3) uint8, of a large one some of its tiles."""
+    """The network's input from a photo: (H, W, 3) uint8; from a large one some of its tiles."""
     try:
         placement = place(pixels, recipe.alignment)
     except NotLocated:
@@ -142,7 +142,7 @@ def _model(files: dict[str, bytes], recipe: Recipe) -> ExportedModel:
 def _compare(
     recipe: Recipe, backbone: Backbone, model: ExportedModel, paths: Sequence[str | Path], report: Report | None
 ) -> list[tuple[Compared, Golden]]:
-    """Every photo under both, each content once, and how it would stand among the golden images."""
+    """Every photo in the app and the graph, each content once, with its entry as a golden image."""
     sets, found = known_sets(recipe), {}
     for done, (path, picture) in enumerate(_pictures(paths, recipe.depth), start=1):
         app, line = inspect(picture.pixels, recipe, backbone=backbone), model.inspect(picture.pixels)
@@ -205,9 +205,7 @@ def _golden_files(recipe: Recipe, compared: Sequence[tuple[Compared, Golden]]) -
     for number, row in enumerate([*nearest, *spread], start=1):
         source = Path(row.file)
         name = f"golden/{number:02}{source.suffix.lower()}"
-        name = (
-            name if manifest.GOLDEN.fullmatch(name) else f"golden/{number:02}.png"
-        )  # read by its content all the same
+        name = name if manifest.GOLDEN.fullmatch(name) else f"golden/{number:02}.png"  # read by its content anyway
         files[name] = source.read_bytes()
         expected.append(Golden(name, row.name, row.score, row.verdict, row.reason, row.defect_type))
     return files | {manifest.EXPECTED: golden.table_of(expected)}

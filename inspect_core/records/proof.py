@@ -1,8 +1,8 @@
-"""The proof that a recipe can inspect: everything in it scores made-up features before it is handed out.
+"""The proof that a recipe can inspect: all its parts score made-up features before the recipe is returned.
 
-A recipe from elsewhere may be well formed and still fit nothing, or overflow. Features of any photo are bounded, so
-what is finite on vectors of all lengths that networks give, and beyond, stays finite; where it does not after all, the
-photo gets an error and no verdict.
+A recipe from elsewhere may be well formed and still not work, or overflow. Features of any photo are bounded, so scores
+that are finite for vectors of all lengths that networks produce, and beyond, stay finite; if one does not after all,
+the photo gets an error and no verdict.
 """
 
 from collections.abc import Sequence
@@ -36,8 +36,8 @@ def prove(recipe: Recipe, where: Path, *, widths: Sequence[int], embedding: int 
 
     widths: features of a patch for each view; embedding: width of the penultimate features, None when no part looks
     at them.
-    What the detector derives from its arrays on the way is not kept.
-    Raises RecipeError naming recipe, part and reason when a part cannot score them, or gives what is not finite.
+    Values that the detector derives from its arrays in the process are not kept.
+    Raises RecipeError naming recipe, part and reason when a part cannot score them, or a score is not finite.
     """
     rng = np.random.default_rng(0)
     patches = [torch.from_numpy(_vectors(rng, *recipe.grid, width)[None]) for width in widths]

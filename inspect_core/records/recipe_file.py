@@ -51,7 +51,7 @@ def save(recipe: Recipe, path: str | Path) -> Recipe:
 
     The package appears under its name only when it is whole, and an older recipe of that name is then replaced.
     Raises OSError when the disk is full or not writable, with nothing left behind, and PlaceError, an OSError too, when
-    what is there is no recipe.
+    the path holds something other than a recipe.
     """
     path = check_place(path)
     files = files_of(recipe)
@@ -62,7 +62,7 @@ def save(recipe: Recipe, path: str | Path) -> Recipe:
 def write(files: Mapping[str, bytes], path: Path, check: Callable[[Path], object] = lambda new: None) -> None:
     """Write a package of these files, and the digests of them, where `check_place` allows it.
 
-    check: sees the package before it gets its name; when it raises, nothing is left of it. Raises OSError as `save`.
+    check: called with the package before it gets its name; if it raises, nothing remains. Raises OSError as `save`.
     """
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     files = {**files, manifest.SUMS: manifest.listing_of(sums)}
@@ -78,14 +78,14 @@ def write(files: Mapping[str, bytes], path: Path, check: Callable[[Path], object
 
 
 def digest_of(files: Mapping[str, bytes]) -> str:
-    """What stands for the recipe of these files."""
+    """The digest of the recipe with these files."""
     return manifest.digest_of({name: hashlib.sha256(files[name]).hexdigest() for name in manifest.REQUIRED[:-1]})
 
 
 def load(path: str | Path) -> Recipe:
     """The recipe at `path`, a folder or a zip.
 
-    What loads can inspect: it has scored a made-up photo. No network is loaded for that.
+    A recipe that loads can inspect: it has scored a made-up photo. No network is loaded for that.
     Raises RecipeError, naming file, reason and remedy, for anything damaged, oversized or unexpected, and nothing else.
     """
     path = Path(path)
@@ -102,13 +102,13 @@ def load(path: str | Path) -> Recipe:
 
 
 def files_at(path: str | Path) -> dict[str, bytes]:
-    """The files of a saved recipe but for their digests and what an export added, by name. Raises as `load`."""
+    """The files of a saved recipe by name, without their digests and what an export added. Raises as `load`."""
     package = manifest.check(Path(path))
     return {name: package.read(name) for name in manifest.REQUIRED if name != manifest.SUMS}
 
 
 def files_of(recipe: Recipe) -> dict[str, bytes]:
-    """The files of a recipe but for their digests, by name."""
+    """The files of a recipe by name, without their digests."""
     backbone, provenance = asdict(recipe.backbone), asdict(recipe.provenance)
     size, note = backbone.pop("size"), provenance.pop("calibration_note")
     document = {

@@ -1,4 +1,6 @@
-"""An exported graph with smaller numbers: constants of 16 bits, or a network of 8. The proof decides if it will do."""
+"""An exported graph with smaller numbers: constants of 16 bits, or a network of 8. The proof decides if it is good
+enough.
+"""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -12,7 +14,7 @@ from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantTy
 from inspect_core.runtime.graph import IMAGES
 
 LEAST = 1024
-"""Numbers of a constant that is worth the smaller type."""
+"""Fewest numbers of a constant for which the smaller type is worth while."""
 
 
 def with_half_weights(content: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""ONNX Runtime on the CPU, and what the graphs of Loupe are called with."""
+"""ONNX Runtime on the CPU, and the names of the graphs' inputs and outputs."""
 
 import os
 from importlib import import_module
@@ -16,7 +16,7 @@ IMAGES, MAP, EMBEDDING, LOGITS = "images", "map", "embedding", "logits"
 
 
 def cells_of(views: int) -> list[str]:
-    """Names of what the graph of a tile gives and that of the whole photo takes, one for each view."""
+    """Names of the outputs of a tile's graph, which are the inputs of the whole photo's graph, one for each view."""
     return [f"cells_{number}" for number in range(views)]
 
 
@@ -27,14 +27,14 @@ REFUSALS = tuple(kind for kind in vars(_errors).values() if isinstance(kind, typ
 def session_of(content: bytes, *, threads: int | None = None) -> InferenceSession:
     """A session on the CPU for the graph of this content; several threads may run it.
 
-    threads: for one image, None for as many as there are cores. Raises one of REFUSALS for what is no graph.
+    threads: for one image, None for as many as there are cores. Raises one of REFUSALS if it is not a graph.
     """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads or 0
     # Idle threads that spin take the cores of everything else on the machine: on two busy cores they nearly doubled
     # the time of an image.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    # A graph is one file: weights that it says lie elsewhere are looked for below this file, where nothing can be.
+    # A graph is one file: references to weights elsewhere are resolved below this file, where nothing can be.
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", f"{__file__}/none")
     options.log_severity_level = 3
     return InferenceSession(content, options, providers=["CPUExecutionProvider"])

@@ -33,8 +33,8 @@ class Job:
     """One piece of long work. Read its fields from any thread; write none from outside.
 
     title: what the user asked for; step: what it is doing now; fraction: done so far, 0 to 1; result: what the work
-    returned, never anything large, for who looks at a job may hold it long after its end: the work keeps what it made
-    where it belongs and returns the id; error: the sentence to show when it failed.
+    returned, never anything large, since a page may hold a job long after its end: the work stores its results where
+    they belong and returns the id; error: the sentence to show when it failed.
     """
 
     title: str
@@ -78,7 +78,7 @@ class Job:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds to go at the pace so far; None before there is a pace to judge by."""
+        """Seconds left at the pace so far; None before the pace is known."""
         if self.state is not State.RUNNING or self.fraction < 0.02 or self.seconds < 1:
             return None
         return self.seconds * (1 - self.fraction) / self.fraction
@@ -113,7 +113,7 @@ class Jobs:
         return job
 
     def cancel(self, job_id: str) -> None:
-        """Ask the job of this id to stop, if it is still there: for the callbacks of buttons, which hold no job."""
+        """Ask the job with this id to stop, if it still exists: for the callbacks of buttons, which hold no job."""
         job = self._current
         if job is not None and job.id == job_id:
             job.cancel()
@@ -126,7 +126,7 @@ _locks_guard = threading.Lock()
 def device_lock(device: object) -> threading.RLock:
     """The one lock of an accelerator (or of the CPU): hold it while the network or a fit runs there.
 
-    device: its name, or what prints as it, such as a `torch.device`.
+    device: its name, or an object that prints as its name, such as a `torch.device`.
     """
     with _locks_guard:
         return _locks.setdefault(str(device), threading.RLock())

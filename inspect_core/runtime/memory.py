@@ -1,4 +1,4 @@
-"""Freed memory, handed back to the system."""
+"""Returns freed memory to the system."""
 
 import contextlib
 import ctypes
@@ -6,7 +6,7 @@ import sys
 
 
 def return_memory() -> None:
-    """Hand back what was freed: glibc keeps it for each thread, a decoded photo or 60 to 200 MB after a teaching."""
+    """Return freed memory: glibc keeps it per thread, a decoded photo or 60 to 200 MB after teaching."""
     if sys.platform == "linux":
         with contextlib.suppress(AttributeError):  # another C library
             ctypes.CDLL(None).malloc_trim(0)

@@ -1,7 +1,7 @@
-"""Threads: one for each sum, as many as there are cores for what no sum crosses.
+"""Threads: one for each sum, as many as there are cores for work that shares no sum.
 
-A sum that several threads share may end in other bits with another number of them. So NumPy, SciPy and torch have one
-each; among the cores go whole photos, and what each layer of the network gives.
+The last bits of a sum may depend on the number of threads that share it. So NumPy, SciPy and torch have one thread
+each; the cores share whole photos, and the outputs of each layer of the network.
 """
 
 import os
@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 def one_for_sums() -> None:
     """One thread for the products and sums of NumPy, SciPy and torch in this process from now on.
 
-    To be called before torch has done its first work: a thread that has worked keeps the number it began with.
+    Call it before torch does its first work: a thread that has worked keeps the number it began with.
     """
     import torch
 
@@ -24,12 +24,12 @@ def one_for_sums() -> None:
 
 
 def one_core() -> None:
-    """Share nothing out from now on: photos or processes side by side have the other cores."""
+    """Use one core from now on: photos or processes that run in parallel use the others."""
     os.environ["OMP_NUM_THREADS"] = "1"
 
 
 def cores() -> int:
-    """Threads to share work out to: OMP_NUM_THREADS, or as many as torch took before it was held to one."""
+    """Number of threads to share work: OMP_NUM_THREADS, or as many as torch used before it was limited to one."""
     wanted = os.environ.get("OMP_NUM_THREADS", "")
     return int(wanted) if wanted.isdecimal() and int(wanted) else _of_this_machine()
 

@@ -2,7 +2,7 @@
 
 What Loupe writes appears under its name only when it is whole. Until then it lies in a hidden folder `.loupe-<token>`
 beside its place, and the record `unfinished/<token>` in the workspace says where that folder is. A process holds a lock
-on its records, so that the next start can tell what a killed process left from what another one is writing.
+on its records, so that the next start can distinguish leftovers of a killed process from what another one is writing.
 """
 
 import atexit
@@ -48,9 +48,9 @@ def replacing(target: Path) -> Generator[Path]:
 
 
 def process_folder(parent: Path) -> Path:
-    """A hidden folder in `parent` of this process's own; removed when the process ends, or at the next start.
+    """A hidden folder in `parent` for this process; removed when the process ends, or at the next start.
 
-    For what it unpacks; and for many small files, each renamed into its place from there, which takes a quarter of the
+    For unpacked files; and for many small files, each renamed into its place from there, which takes a quarter of the
     time of `replacing`.
     """
     folder = _process_folder(parent.absolute(), workspace.root())
@@ -59,7 +59,7 @@ def process_folder(parent: Path) -> Path:
 
 
 def clear() -> None:
-    """Remove what ended processes left unfinished, and put back what one had just taken aside to replace it.
+    """Remove unfinished files of ended processes, and put back what such a process had moved aside to replace it.
 
     Called when Loupe starts. Only what a record names is touched, and only when no process holds the record.
     """
@@ -107,7 +107,7 @@ def _records() -> Path:
 
 
 def _new_record() -> tuple[Path, BinaryIO]:
-    """A record that is locked and still there: `clear` may have taken it for a rest before it was locked."""
+    """A record that is locked and still exists: `clear` may have removed it as a leftover before it was locked."""
     while True:
         record = _records() / secrets.token_hex(16)
         file = record.open("xb")
@@ -153,7 +153,7 @@ def _swap(new: Path, target: Path, aside: Path) -> None:
                 if aside.exists():
                     os.rename(aside, target)
                 raise
-            shutil.rmtree(aside, ignore_errors=True)  # another writer was faster: what it put there is the old one now
+            shutil.rmtree(aside, ignore_errors=True)  # another writer was faster: its result is now the old one
     if aside.exists():
         os.rename(aside, new)
 

@@ -74,7 +74,7 @@ def allowed_roots() -> tuple[Path, ...]:
 
 
 def ordinary(path: str | os.PathLike[str]) -> os.stat_result | None:
-    """What the system says of an ordinary file; None for a folder, a link, a pipe, a device, and where nothing is."""
+    """The `stat` result of an ordinary file; None for a folder, a link, a pipe, a device, and if nothing is there."""
     try:
         facts = os.lstat(path)
     except OSError:
@@ -83,9 +83,9 @@ def ordinary(path: str | os.PathLike[str]) -> os.stat_result | None:
 
 
 def content(path: Path, *, at_most: int) -> bytes | None:
-    """The bytes of a file that Loupe keeps; None where it is no `ordinary` one, unreadable or longer than `at_most`.
+    """The bytes of a file of Loupe's; None if it is not `ordinary`, unreadable or longer than `at_most`.
 
-    What lies in the workspace may have been damaged or replaced since: asking for it neither waits nor fails.
+    Files in the workspace may have been damaged or replaced since: reading them here neither waits nor fails.
     """
     facts = ordinary(path)
     if facts is None or facts.st_size > at_most:
@@ -97,7 +97,7 @@ def content(path: Path, *, at_most: int) -> bytes | None:
 
 
 def usable(path: str | Path) -> Path:
-    """The path with `~` written out. Raises ValueError, naming it, for one that the system cannot look up at all."""
+    """The path with `~` expanded. Raises ValueError, naming it, for one that the system cannot look up at all."""
     try:
         expanded = Path(path).expanduser()
         os.lstat(expanded)
@@ -118,7 +118,7 @@ def lies_in(path: Path, folder: Path) -> bool:
 def file_name(title: str) -> str:
     """A product's title as a safe file name: letters and digits of any script, dash and underscore; never empty.
 
-    At most 80 signs and NAME_BYTES bytes of UTF-8; none that Windows keeps for a device.
+    At most 80 characters and NAME_BYTES bytes of UTF-8; never a name that Windows reserves for a device.
     """
     words = re.sub(r"[^\w-]+", "-", title).strip("-")[:80]
     name = words.encode()[:NAME_BYTES].decode(errors="ignore") or "part"

@@ -21,7 +21,7 @@ def robust_similarity(
 
     The three arrays broadcast: for all pairs send similarity (p, q), outlier_a (p, 1) and outlier_b (q,).
     never: 0 in the paper. Where similarities may be negative 0 is not the lowest; -inf then is.
-    Raises ValueError for a NaN among the arguments, which no limit could judge.
+    Raises ValueError for a NaN among the arguments, which cannot be compared with a limit.
     """
     similarity, outlier_a, outlier_b = (np.asarray(a, dtype=np.float64) for a in (similarity, outlier_a, outlier_b))
     named = {"similarity": similarity, "outlier_a": outlier_a, "outlier_b": outlier_b, "limit": np.asarray(limit)}
@@ -34,9 +34,9 @@ def robust_similarity(
 def outlier_limit(scores: np.ndarray, *, quantile: float = 0.99) -> float:
     """The limit t of eq. 17: a quantile of the outlier scores of good images that took no part in the fit.
 
-    Good images are where false alarms are counted: at .99 one in a hundred of them is called like nothing. The paper's
-    search ends between .985 and .994. The outlier model has to be fitted on every sort of part that should be
-    found again, known defects among them; fitted on good parts alone it calls the known defects outliers too.
+    False alarms are counted on good images: at .99, one in a hundred of them is called an outlier. The paper's search
+    ends between .985 and .994. The outlier model has to be fitted on every type of part that should be found again,
+    known defects among them; fitted on good parts alone it calls the known defects outliers too.
     Raises ValueError for no scores, non-finite scores or a quantile outside 0 to 1.
     """
     scores = np.asarray(scores, dtype=np.float64).ravel()
@@ -49,7 +49,7 @@ def outlier_limit(scores: np.ndarray, *, quantile: float = 0.99) -> float:
 
 @dataclass(frozen=True)
 class Match:
-    """A known part like the one in question; similarity is the cosine, above 0 to 1, and index its gallery row."""
+    """A known part like the new one; similarity is the cosine, above 0 and up to 1; index: its gallery row."""
 
     index: int
     name: str
@@ -109,8 +109,8 @@ class Gallery:
     def nearest(self, embedding: np.ndarray, outlier_score: float, *, limit: float, count: int) -> list[Match]:
         """At most `count` known parts, most similar first, ties in gallery order; an empty list: nothing like this.
 
-        Cosine similarity made robust by eq. 17: an outlier, here or in the gallery, is like nothing, and nor is a pair
-        whose cosine is not above 0. A zero embedding has no direction and cosine 0 with everything.
+        Cosine similarity made robust by eq. 17: an outlier, here or in the gallery, is similar to nothing, and a pair
+        whose cosine is not above 0 is not similar. A zero embedding has no direction and cosine 0 with everything.
         Raises ValueError for another width, a non-finite embedding or score, and count below 1.
         """
         if count < 1:

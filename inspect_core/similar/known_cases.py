@@ -39,7 +39,7 @@ class Case:
 
 @dataclass(frozen=True, eq=False)
 class KnownCases:
-    """gallery: the known parts; surface: how far anything lies from them; limit: t of eq. 17; suggested: as learned.
+    """gallery: the known parts; surface: measures distance from them; limit: t of eq. 17; suggested: t as learned.
 
     pictures: (n, 64, 64, 3) uint8, what each looks like; digests: of the photos, n texts; by_region: an embedding is
     that of the crop around what stands out, else of the whole part. Raises ValueError when these differ in number, and
@@ -63,13 +63,13 @@ class KnownCases:
                 raise ValueError(f"{name} is {getattr(self, name)}; give a distance, 0 or more")
 
     def row_of(self, digest: str) -> int | None:
-        """Where the photo of that content is in the gallery; None when it is not."""
+        """Gallery row of the photo with that content; None when it is not there."""
         return self.digests.index(digest) if digest in self.digests else None
 
     def nearest(self, embedding: np.ndarray, *, count: int, besides: str | None = None) -> list[Match]:
-        """The known parts most like a (d,) embedding, `besides` the photo of that digest; empty: nothing like this.
+        """The known parts most like a (d,) embedding, except the photo with digest `besides`; empty: nothing like this.
 
-        A part that is known only because one near it was vouched for is like those near it and no others.
+        A part that is known only because one near it was vouched for is similar to its neighbours only.
         """
         score = float(self.surface.score(embedding[None])[0])
         found = self.gallery.nearest(embedding, score, limit=self.limit, count=count + 1)
@@ -78,14 +78,14 @@ class KnownCases:
         return [match for match in found if self.digests[match.index] != besides][:count]
 
     def add(self, case: Case) -> "KnownCases":
-        """With one more case, which somebody vouches for: it and its like are known from now on."""
+        """These with one more case, vouched for by a person: it and parts like it are known from now on."""
         gallery = self.gallery.add(case.embedding, 0.0, name=case.name, kind=case.kind, note=case.note)
         surface = self.surface.vouch(case.embedding[None])
         pictures, digests = np.concatenate([self.pictures, case.picture[None]]), (*self.digests, case.digest)
         return replace(self, gallery=gallery, surface=surface, pictures=pictures, digests=digests)
 
     def without(self, index: int) -> "KnownCases":
-        """Without the case in that row. The surface keeps what it learned; a vouched part is vouched for no longer."""
+        """These without the case in that row. The surface keeps what it learned; a vouch for that part is withdrawn."""
         keep = np.arange(len(self.gallery.names)) != index
         gone = to_unit(self.gallery.embeddings[index : index + 1])
         apart = np.abs(self.surface.vouched - gone).max(axis=1) if len(self.surface.vouched) else np.empty(0)
@@ -144,9 +144,9 @@ class KnownCases:
 def learn(cases: Sequence[Case], *, by_region: bool) -> KnownCases:
     """Known cases from examples: every other group of good ones sets the limit, all else fits the surface.
 
-    A label is somebody's word: the labelled defects are vouched for, however rare their kind is among the rest.
-    Good parts alone make a gallery too: everything else is then unlike it. Where too few would be left to fit, nobody
-    is set aside, and the parts of the fit set the limit, which is then too strict.
+    A person labelled the defects, so they are vouched for, however rare their type is among the rest. Good parts alone
+    make a gallery too: everything else is then unlike it. If too few would be left to fit, none is set aside, and the
+    parts of the fit set the limit, which is then too strict.
     Raises ValueError for fewer than `known_surface.LEAST` cases to fit, and non-finite embeddings.
     """
     embeddings = np.stack([case.embedding for case in cases]) if cases else np.empty((0, 1))

@@ -1,8 +1,8 @@
 """How far a part lies from everything known: the outlier score that makes similarities robust.
 
 Pavutnitskiy et al., "Quadric hypersurface intersection for manifold learning in feature space" (AISTATS 2022). The
-quadrics are fitted to embeddings of length 1 in their leading principal components; what lies outside those counts
-too, since a stranger differs in directions in which the known parts do not vary at all.
+quadrics are fitted to embeddings of length 1 in their leading principal components; the distance to the space of those
+counts too, since an unknown part differs in directions in which the known parts do not vary at all.
 """
 
 from collections.abc import Mapping
@@ -24,17 +24,17 @@ MOST_COMPONENTS = 16
 class KnownSurface:
     """quadrics: fitted to the known parts; vouched: (v, d) float64 unit embeddings of parts that someone vouched for.
 
-    One part of a new sort is an outlier to any fit of many; vouched for, it and its like are known all the same.
+    A single part of a new type is an outlier to any fit of many; if vouched for, it and parts like it are known.
     """
 
     quadrics: Quadrics
     vouched: np.ndarray
 
     def score(self, embeddings: np.ndarray) -> np.ndarray:
-        """(n,) float64 distance of (n, d) embeddings to what is known, in units of their length made 1.
+        """(n,) float64 distance of (n, d) embeddings, scaled to length 1, to what is known.
 
-        That to the surface, or to the nearest part vouched for, where that is less. Raises ValueError for non-finite
-        values or another width.
+        The distance to the surface or to the nearest part vouched for, whichever is less. Raises ValueError for
+        non-finite values or another width.
         """
         surface = self.off_surface(embeddings)
         if not len(self.vouched):
@@ -57,7 +57,7 @@ class KnownSurface:
         return np.hypot(within, np.linalg.norm(outside, axis=1))
 
     def vouch(self, embeddings: np.ndarray) -> "KnownSurface":
-        """The same with more parts known by somebody's word. embeddings: (n, d)."""
+        """The same with more parts vouched for. embeddings: (n, d)."""
         return replace(self, vouched=np.concatenate([self.vouched, _finite_unit(embeddings)]))
 
     def arrays(self) -> dict[str, Tensor]:
@@ -74,10 +74,10 @@ class KnownSurface:
 
 
 def fit(embeddings: np.ndarray, *, seed: int = 0) -> KnownSurface:
-    """The surface through (n, d) embeddings of every sort of part that should be known, good ones and defects.
+    """The surface through (n, d) embeddings of every type of part that should be known, good ones and defects.
 
-    As many components as n points determine a quadric in, up to 16. Raises ValueError for fewer than `LEAST` rows and
-    for non-finite values.
+    With up to 16 components, but no more than n points can determine a quadric in. Raises ValueError for fewer than
+    `LEAST` rows and for non-finite values.
     """
     n = len(embeddings)
     if n < LEAST:
@@ -89,7 +89,7 @@ def fit(embeddings: np.ndarray, *, seed: int = 0) -> KnownSurface:
 
 
 def _finite_unit(embeddings: np.ndarray) -> np.ndarray:
-    """Rows of (n, d) made as long as 1, in float64. Raises ValueError unless all are finite."""
+    """Rows of (n, d) scaled to length 1, in float64. Raises ValueError unless all are finite."""
     rows = np.asarray(embeddings, np.float64)
     if not np.isfinite(rows).all():
         raise ValueError("embeddings are not all finite; repair or leave out those parts")

@@ -1,4 +1,4 @@
-"""Arrays of one shape in a file that only grows and that the operating system pages in and out."""
+"""Arrays of one shape in a memory-mapped file that only grows."""
 
 import math
 import mmap
@@ -19,7 +19,7 @@ class Blocks:
         weakref.finalize(self, self._file.close)
 
     def append(self, block: np.ndarray) -> int:
-        """Keep one more block; its row. Safe from any thread."""
+        """Store one more block and return its row. Safe from any thread."""
         with self._appending:
             self._file.seek(self._count * self._bytes)  # not the end: a full disk may have cut the last one short
             self._file.write(np.ascontiguousarray(block, np.float32).tobytes())

@@ -17,7 +17,7 @@ from inspect_core.verdict import Limits
 
 STEADY = 60
 MORE = (20, 30, 60, 100, 200, 400)
-"""Good photos from which limits promise enough, and numbers that are proposed when there are fewer."""
+"""Numbers of good photos to propose when there are too few for limits that promise enough."""
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,15 @@ def judge_photos(
 
 
 def evaluate(study: Study, limits: Limits, masks: list[np.ndarray | None], **live: int) -> Evaluation:
-    """Figures of the judge photos under limits and any value of the live parameter, kept or computed anew.
+    """Figures of the judge photos under limits and any value of the live parameter, stored or computed when needed.
 
-    masks: as `truth_masks` gives them. Raises ValueError for a value outside the fit.
+    masks: returned by `truth_masks`. Raises ValueError for a value outside the fit.
     """
     return evaluate_photos(study.at(live), limits, masks, **live)
 
 
 def evaluate_photos(scored: ScoredPhotos, limits: Limits, masks: list[np.ndarray | None], **live: int) -> Evaluation:
-    """As `evaluate`, at a value that is kept."""
+    """As `evaluate`, at a stored value."""
     return figures(Judged.of(scored, live, np.flatnonzero(scored.of_subset("judge")).tolist(), masks), limits)
 
 
@@ -90,8 +90,7 @@ def figures(judged: Judged, limits: Limits) -> Evaluation:
 def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *, ceiling: float | None = None) -> str:
     """How many of the next 100 good parts the limits will stop, and what too few good photos cannot promise.
 
-    setting_scores: of the photos that set limits, as `calibration_scores` gives them, and ceiling as `ceiling` does; ""
-    without any.
+    setting_scores: `calibration_scores` of the photos that set limits; ceiling: their `ceiling`. "" without any.
     """
     setters = [photo for photo, sets in zip(scored.photos, scored.setters(), strict=True) if sets]
     if not setters:
@@ -119,8 +118,8 @@ def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *,
 def in_parts_of(scored: ScoredPhotos, scores: np.ndarray, limits: Limits) -> str:
     """What the limits do to the photos, in parts.
 
-    Good parts are those of `judge`; when there are none, those of `calibrate`, and the sentence says that the limit
-    was set on them. Photos whose truth is unknown do not count, nor do defects that settings were chosen by.
+    Good parts are those of `judge`; when there are none, those of `calibrate`, and the sentence says that the limit was
+    set on them. Photos whose truth is unknown do not count, nor do defects used to choose settings.
     """
     good, defect = scored.good_and_defect()
     judge, calibrate = scored.of_subset("judge"), scored.of_subset("calibrate")

@@ -13,12 +13,12 @@ from inspect_core.study.passes import Passes
 from inspect_core.view import View
 
 GATHERING = 0.6
-"""Of the progress of a fit; the rest makes detectors of what was gathered."""
+"""Share of the progress of a fit; the rest makes detectors from the statistics gathered."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fitting:
-    """methods, parameters: by the position of each among the views of a photo; passes: how photos are gone through."""
+    """methods, parameters: by the position of each among the views of a photo; passes: how photos are processed."""
 
     methods: tuple[str, ...]
     parameters: tuple[Parameters, ...]

@@ -26,8 +26,8 @@ def frozen(
 ) -> Recipe:  # fmt: skip
     """The recipe with the limits and live parameters in force; default limits when none are given.
 
-    parent: digest of the recipe that it follows; live: values of live parameters, those to begin with otherwise. Raises
-    ValueError as `Areas.check`.
+    parent: digest of the recipe that it follows; live: values of live parameters, by default those to begin with.
+    Raises ValueError as `Areas.check`.
     """
     preparation, in_force = study.preparation, study.results.live | live
     backbone, scored = preparation.backbone, study.at(in_force).with_areas(areas)

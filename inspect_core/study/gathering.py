@@ -1,9 +1,8 @@
-"""What methods learn of many photos, in pieces that any process may do, with a result that is equal to the bit.
+"""What methods learn from many photos, in pieces that any process may compute, with a result that is equal to the bit.
 
-The photos to fit, in their order, are cut into shards of SHARD. The statistics of a shard begin with nothing; those of
-BLOCK shards are merged one after the other, then the blocks one after the other. Sums of floating-point numbers depend
-on their order, and this order depends on the photos alone: neither on the number of processes nor on which is done
-first.
+The photos to fit, in their order, are cut into shards of SHARD. The statistics of a shard begin empty; those of BLOCK
+shards are merged one after the other, then the blocks one after the other. Sums of floating-point numbers depend on
+their order, and this order depends on the photos alone: neither on the number of processes nor on which finishes first.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,11 +44,11 @@ class Fit:
 
     @classmethod
     def of_sample(cls, view: int, patches: Patches, count: int, seed: int) -> Self:
-        """What draws `count` patches of one view and learns nothing else; `rows` of its statistics gives them."""
+        """A `Fit` that only draws `count` patches of one view; `rows` of its statistics returns them."""
         return cls(("nearest",), (view,), (patches,), (None,), ({"patches": count},), seed)
 
     def begin(self) -> Gathered:
-        """The statistics of no photo."""
+        """Empty statistics."""
         each = zip(self.methods, self.patches, self.columns, self.parameters, strict=True)
         return [METHODS[name].begin(patches, columns, self.seed, own) for name, patches, columns, own in each]
 
@@ -85,7 +84,7 @@ class Fit:
 
 
 class Merged:
-    """The statistics of shards or whole blocks that are added in their order."""
+    """The statistics of shards or whole blocks, added in their order."""
 
     def __init__(self, fit: Fit) -> None:
         self._fit = fit
@@ -94,7 +93,7 @@ class Merged:
         self._shards = 0
 
     def add_shard(self, shard: Gathered) -> None:
-        """Add the next shard, which is not used again."""
+        """Add the next shard, which must not be used afterwards."""
         self._block = self._fit.begin() if self._block is None else self._block
         _merge(self._block, shard)
         self._shards += 1
@@ -102,7 +101,7 @@ class Merged:
             self._close()
 
     def add_block(self, block: Gathered) -> None:
-        """Add the next block, which is not used again."""
+        """Add the next block, which must not be used afterwards."""
         if self._total is None:
             self._total = block
         else:

@@ -1,4 +1,4 @@
-"""Going through the photos of a study, in this process or by workers, with results that are equal to the bit."""
+"""Processing the photos of a study, in this process or by workers, with results that are equal to the bit."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,9 +20,9 @@ SeenBy = Sequence[tuple[View, tuple[int, ...]]]
 
 @dataclass(frozen=True, eq=False)
 class Passes:
-    """features: of the photos, and what was noted of each; workers: None for this process.
+    """features: those of the photos, with notes on each; workers: None for this process.
 
-    keep: whether the features of the photos to fit are stored; memory: bytes that a worker has to have.
+    keep: whether the features of the photos to fit are stored; memory: bytes that a worker needs.
     """
 
     features: PhotoFeatures

@@ -1,4 +1,4 @@
-"""The patch features of photos: from the store where they are kept, else from the network."""
+"""The patch features of photos: from the store if they are there, else from the network."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -71,7 +71,7 @@ class PhotoFeatures:
             self.skipped.append((name, reason))
 
     def leave_out(self, unusable: Unusable) -> None:
-        """Note what others found of photos."""
+        """Note the unusable photos that others found."""
         for name, reason in unusable.damaged:
             self.skip(name, reason)
         self.lost.update(unusable.lost)

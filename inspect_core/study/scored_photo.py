@@ -15,11 +15,11 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True)
 class ScoredPhoto:
-    """One photo: what it is called, its content digest, its size (height, width) as it is looked at, and what is known.
+    """One photo: its name, content digest, size (height, width) as placed, and what is known about it.
 
     kind: "good", a defect type, or "unknown"; part: "calibrate", "choose", "judge" or "added"; path: where its pixels
-    are; mask: where its true mask is, if it has one; group: its lot, if known; split_group: the group of the split it
-    is in, None when it stands alone; depth: as which it is read; placement: how it is looked at, None as it was taken.
+    are; mask: where its true mask is, if it has one; group: its lot, if known; split_group: its group in the split,
+    None when it stands alone; depth: bit depth at which it is read; placement: how it is looked at, None: as taken.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """The photos on the bench under one fitted detector: every score and map, at any value of the live parameter.
 
-The grid errors of each photo are computed once, at up to 64 stops of the live parameter, and kept in a file that the
-operating system pages in and out; a move of the parameter reads one slice, blurs it and is done.
+The grid errors of each photo are computed once, at up to 64 stops of the live parameter, and kept in a memory-mapped
+file; a move of the parameter only reads one slice and smooths it.
 """
 
 import copy
@@ -23,20 +23,19 @@ from inspect_core.verdict import InView, Limits, inspected, is_partly_out
 from inspect_core.view import View
 
 BLOCK_PIXELS = 1 << 21
-"""Of maps that are ranked at once."""
+"""Pixels of the maps that are ranked at once."""
 RANKINGS = 6
-"""Kept of those computed last: a move asks for scores, for those that set the limit, and for both before it."""
+"""How many of the latest rankings are kept: a move needs all scores and those that set the limit, before and after."""
 Which = int | slice | np.ndarray | list[int]
 
 
 class ScoredPhotos:
     """Photos with their grid errors under a detector of one or more views.
 
-    size: (H, W) of the anomaly maps; areas: by which they are judged; live: the live parameters at the values to begin
-    with, by name, `area` among them.
+    size: (H, W) of the anomaly maps; areas: by which they are judged; live: by name, the values of the live parameters
+    to begin with, `area` among them.
     A view without scales of its own learns them from the good calibrate photos; with none of these its map stays raw.
-    A photo more makes another value of this class, with it at the end: who reads one while photos are added sees the
-    same photos all through.
+    Adding a photo returns a new value of this class, with the photo at its end: a reader never sees the photos change.
     """
 
     def __init__(
@@ -56,7 +55,7 @@ class ScoredPhotos:
         self._rankings: OrderedDict[tuple, np.ndarray] = OrderedDict()
 
     def with_photo(self, photo: ScoredPhoto, features: Sequence[Tensor], views: Sequence[View] = ()) -> "ScoredPhotos":
-        """These with one photo more at its end, given its (1, h, w, k) features for each view.
+        """These with one more photo at the end, given its (1, h, w, k) features for each view.
 
         views: fitted without this photo, to score it instead. Raises ValueError naming the photo when an error is not
         finite.
@@ -66,14 +65,14 @@ class ScoredPhotos:
         ])  # fmt: skip
 
     def seen_by(self, views: Sequence[View] = ()) -> list[tuple[View, tuple[int, ...]]]:
-        """(view, values of its live parameter) that give the errors of a photo; views: fitted without it, instead."""
+        """(view, values of its live parameter) for the errors of a photo; views: to use instead, fitted without it."""
         return [
             (other, tuple(min(stop, other.stops[-1]) for stop in view.stops)) if other else (view, view.stops)
             for view, other in zip(self.views, views or [None] * len(self.views), strict=True)
         ]
 
     def with_errors(self, photo: ScoredPhoto, errors: Sequence[np.ndarray]) -> "ScoredPhotos":
-        """These with one photo more, given its (stops, h, w) float32 errors for each view. Raises as `with_photo`."""
+        """These with one more photo, given its (stops, h, w) float32 errors for each view. Raises as `with_photo`."""
         block = np.concatenate(errors)
         if not (np.abs(block) <= LARGEST).all():
             raise ValueError(f"{photo.name} has no finite score; look at the photo, or teach again")
@@ -86,13 +85,13 @@ class ScoredPhotos:
         return more
 
     def with_areas(self, areas: Areas | None) -> "ScoredPhotos":
-        """These judged by areas."""
+        """These photos, judged by areas."""
         other = copy.copy(self)
         other.areas, other._rankings, other._in_view = areas, OrderedDict(), None
         return other
 
     def partly_out(self, area: int) -> np.ndarray:
-        """(photos,) bool: those whose part is partly out of view, as a verdict says it at this smallest area."""
+        """(photos,) bool: those whose part a verdict would call partly out of view at this smallest area."""
         if self._in_view is None:  # counted once for all areas: a move of the area only compares
             views = [InView.of(photo.placed, self.size, self.areas) for photo in self.photos]
             self._in_view = np.array([(view.missing, view.left) for view in views], int).reshape(-1, 2)
@@ -111,7 +110,7 @@ class ScoredPhotos:
         return stops[max(int(np.searchsorted(stops, value, side="right")) - 1, 0)]
 
     def has(self, live: Mapping[str, int]) -> bool:
-        """Whether errors are kept at these values; at any other they have to be computed anew."""
+        """Whether errors are stored at these values; at any other they have to be computed."""
         return all(view.live not in live or live[view.live] in view.stops for view in self.views)
 
     def grid_errors(self, **live: int) -> np.ndarray:
@@ -124,7 +123,7 @@ class ScoredPhotos:
     def maps(self, which: Which = slice(None), *, view: int | None = None, **live: int) -> np.ndarray:
         """(photos, H, W) float32 anomaly maps of all photos, or of those at the given positions.
 
-        view: position of the one whose own map is wanted, calibrated, in its own unit; None: all of them together.
+        view: position of a view, for its own calibrated map in its own unit; None: all views together.
         """
         return self._in_pixels(self._joined(which, self._chosen(live)[0], view), which)
 
@@ -133,19 +132,19 @@ class ScoredPhotos:
         return self.maps(self.index(image), view=view, **live)
 
     def scores(self, **live: int) -> np.ndarray:
-        """(photos,) float32 image scores, read-only: equal to the bit to what `inspect` gives.
+        """(photos,) float32 image scores, read-only: equal to the bit to those of `inspect`.
 
-        The largest values of each map are ranked once for the values of the views, so that a move of the area or of
-        the limit computes no map.
+        The largest values of each map are ranked once for given live values of the views, so that a move of the area or
+        of the limit computes no map.
         """
         stops, area = self._chosen(live)
         ranked = self._ranked(("all", *stops), np.arange(len(self.photos)), lambda: self._joined(slice(None), stops))
         return ranked[:, area - 1]
 
     def calibration_scores(self, **live: int) -> np.ndarray:
-        """(n,) float32 scores of the good photos that set limits, in their order: each as a photo to come would score.
+        """(n,) float32 scores of the good photos that set limits, in their order, each scored like a future photo.
 
-        Those are the calibrate photos, each under a scale that its group had no share in; with none of them the judge
+        These are the calibrate photos, each under a scale learned without its group; if there are none, the judge
         photos.
         """
         setters = np.flatnonzero(self.setters())
@@ -166,7 +165,7 @@ class ScoredPhotos:
         return Limits(*limits_from_good(good, ceiling=self.ceiling(**live)))
 
     def ceiling(self, **live: int) -> float | None:
-        """Where scores of strange parts end: of a single method that has a ceiling, without areas, which move it."""
+        """Upper end of the scores, for a single method that has a ceiling and without areas, which would change it."""
         if len(self.views) > 1 or self.areas is not None or (of_method := self.views[0].row.ceiling) is None:
             return None
         return of_method(self.views[0].detector, self._chosen(live)[0][0])
@@ -222,7 +221,7 @@ class ScoredPhotos:
         return joined([self._errors(which, i, stops[i]) for i in chosen], [self.scale(i, stops[i]) for i in chosen])
 
     def _left_out(self, setters: np.ndarray, stops: Sequence[int]) -> np.ndarray:
-        """(n, h, w) calibrated errors of the setting photos, each under scales that its group had no share in."""
+        """(n, h, w) calibrated errors of the photos that set limits, each under scales learned without its group."""
         groups = np.array([self.photos[i].split_group or f"alone {i}" for i in setters])
         errors = [self._errors(setters, view, stop) for view, stop in enumerate(stops)]
         if len(set(groups)) == 1:
@@ -249,9 +248,9 @@ class ScoredPhotos:
         return maps
 
     def _ranked(self, key: tuple, which: np.ndarray, errors_of: Callable[[], np.ndarray]) -> np.ndarray:
-        """The (n, m) largest values of each map of the photos at these positions, the largest first; once a key.
+        """The (n, m) largest values of each map of the photos at these positions, largest first; computed once per key.
 
-        errors_of: gives their (n, h, w) grid errors.
+        errors_of: returns their (n, h, w) grid errors.
         """
         ranked = self._rankings.pop(key, None)
         if ranked is None:
@@ -268,7 +267,7 @@ class ScoredPhotos:
         return ranked
 
     def _chosen(self, live: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
-        """(stop of each view, area) at these values, those to begin with where none is given."""
+        """(stop of each view, area) at these values, by default at those to begin with."""
         unknown = sorted(set(live) - set(self.live))
         if unknown:
             raise ValueError(f"there is no live parameter {unknown[0]!r}; there is {', '.join(self.live)}")

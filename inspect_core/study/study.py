@@ -37,13 +37,13 @@ class Study:
 
     samples: what `scan` found (split here by `seed`), or a Split; method: a name in METHODS, or several joined by "+",
     whose maps are added (a tuple: methods that are fitted one by one, to be compared); parameters: what the methods
-    take at the fit (k, ridge, gamma, M, sigma, q, m), their defaults otherwise; taps: for each method those of the
-    backbone's taps that it sees, None: all of them see all. area: the smallest that counts, in pixels of the map.
-    alignment: over whose reference photos are laid; those in which the part is not located are in `lost`, with the
-    reason by name. tiles: how large photos are cut, which then says the grid too; None squashes them to the backbone's
-    size. Photos that turn out damaged are left out and listed in `skipped` as (name, reason). nearest: repeat coarse
-    taps instead of interpolating; None does as the backbone was published. workers: go through the photos instead of
-    this process, and give the same to the bit. After `fit`, `scored` holds the calibrate, choose and judge photos.
+    take for the fit (k, ridge, gamma, M, sigma, q, m), by default their own defaults; taps: for each method those of
+    the backbone's taps that it sees, None: all see all. area: the smallest that counts, in pixels of the map.
+    alignment: photos are laid over its reference; `lost` holds, by name, why the part was not located in a photo.
+    tiles: how large photos are cut, and their grid; None squashes them to the backbone's size. Photos that turn out
+    damaged are left out and listed in `skipped` as (name, reason). nearest: repeat coarse taps instead of
+    interpolating; None follows the published backbone. workers: process the photos instead of this process, with
+    results equal to the bit. After `fit`, `scored` holds the calibrate, choose and judge photos.
     Raises ValueError for no photo to learn from, an unknown method or parameter, and more memory than a fit may take.
     """
 
@@ -90,10 +90,10 @@ class Study:
         self._fitting = Fitting(self.methods, self.parameters, seed, self.passes)
 
     def extract(self, progress: Report | None = None, cancelled: Cancel | None = None) -> "Study":
-        """Run the network once over every photo whose features are to be kept; photos already stored cost no run.
+        """Run the network once over every photo whose features are stored; photos already stored need no run.
 
-        The photos to fit are kept too when all fit into the store, else they stream through at the fit. Workers do this
-        when they first go through the photos.
+        The photos to fit are stored too if all of them fit into the store; else they are streamed during the fit.
+        Workers do this when they first process the photos.
         progress(share, step) is called after each photo. Raises Cancelled when `cancelled` returns True.
         """
         if self.passes.workers is not None:
@@ -108,8 +108,8 @@ class Study:
     def fit(self, progress: Report | None = None, cancelled: Cancel | None = None) -> "Study":
         """Fit the detector on the good photos and score the calibrate and judge photos.
 
-        Extracts first what was not extracted. Without calibrate photos, photos of the fit stand in for them, each
-        scored by a detector fitted without the third of the photos that it belongs to.
+        Extracts first what was not extracted. Without calibrate photos, photos of the fit take their place, each scored
+        by a detector fitted without the third of the photos that it belongs to.
         Same seed, same machine: the same model to the bit.
         """
         if not self._features.found:
@@ -127,7 +127,7 @@ class Study:
         for photo, errors in self.looked(scored, shown, stage(progress, 0.85, 1.0), cancelled):
             scored = scored.with_errors(photo, errors)
         if scored.photos:
-            scored.scores()  # what cannot be judged is said here, not on the bench
+            scored.scores()  # photos that cannot be judged raise here, not on the bench
         self.scored, self._exact = scored, None
         return self
 
@@ -138,7 +138,7 @@ class Study:
         progress: Report | None = None,
         cancelled: Cancel | None = None,
     ) -> Iterator[tuple[ScoredPhoto, list[np.ndarray]]]:
-        """Each photo of (part, sample) as one to score, and its errors under each view of `scored`, (stops, h, w).
+        """Each (part, sample) as a ScoredPhoto, with its errors under each view of `scored`, (stops, h, w).
 
         Damaged ones are left out. Raises Cancelled when `cancelled` returns True.
         """
@@ -158,7 +158,7 @@ class Study:
     def with_parameters(self, parameters: Mapping[str, float | None]) -> "Study":
         """An unfitted study of the same photos and features with other parameters of the fit; nothing is read again.
 
-        Raises ValueError for a parameter that decides the features (k), or one the methods do not know.
+        Raises ValueError for a parameter that determines the features (k), or one that the methods do not know.
         """
         now = self.preparation
         other = Study(
@@ -181,7 +181,9 @@ class Study:
         return self._fitting.patch_sample(self.split.fit, count, view, cancelled)
 
     def scored_photo(self, sample: Sample, part: str) -> tuple[ScoredPhoto, tuple[Tensor, ...]] | None:
-        """A photo of the study as one to score, and its (1, h, w, k) features for each view; None for a damaged one."""
+        """A photo of the study as a ScoredPhoto, and its (1, h, w, k) features for each view; None for a damaged
+        one.
+        """
         features = self._features.of(sample)
         if features is None:
             return None
@@ -195,7 +197,7 @@ class Study:
         return self.preparation.features(read(photo.path, photo.depth).pixels, photo.placement)
 
     def begin_with(self, **live: int) -> None:
-        """Have live parameters begin at these values, or at the next smaller one that is kept.
+        """Make live parameters begin at these values, or at the next smaller stored ones.
 
         Raises ValueError for a parameter that does not move live in this detector.
         """
@@ -205,7 +207,7 @@ class Study:
 
     @property
     def depth(self) -> Depth | None:
-        """Of the photos it learned from, as which every photo is read; None takes any."""
+        """Bit depth of the photos it learned from, at which every photo is read; None takes any."""
         return self.split.fit[0].depth
 
     @property
@@ -229,9 +231,9 @@ class Study:
         return dict(self.results.live)
 
     def scores(self, **live: int) -> np.ndarray:
-        """(photos,) image scores in the order of `photos`: equal to the bit to what `inspect` gives.
+        """(photos,) image scores in the order of `photos`: equal to the bit to those of `inspect`.
 
-        But for those that stand in for calibrate photos, which are scored as if they had not been learned from.
+        Except photos of the fit that replace calibrate photos: they are scored as if they had not been learned from.
         """
         return self.at(live).scores(**live)
 
@@ -240,7 +242,7 @@ class Study:
         return self.at(live).map(image, **live)
 
     def at(self, live: Mapping[str, int]) -> ScoredPhotos:
-        """The scored photos with these live values among those kept; values that are not are computed anew.
+        """The scored photos with errors stored at these live values; missing ones are computed.
 
         Raises ValueError for a value outside the fit.
         """
@@ -270,12 +272,12 @@ class Study:
         return self.at(live).default_limits(**live)
 
     def recipe(self, limits: Limits | None = None, **chosen: Any) -> Recipe:
-        """The recipe of this study; limits: the default ones when not given; chosen: as `freezing.frozen` takes."""
+        """The recipe of this study; limits: by default the suggested ones; chosen: arguments of `freezing.frozen`."""
         return frozen(self, limits, **chosen)
 
     @property
     def results(self) -> ScoredPhotos:
-        """`scored`, where that is there. Raises ValueError before the fit."""
+        """`scored`. Raises ValueError before the fit."""
         if self.scored is None:
             raise ValueError("nothing has been fitted yet; call fit first")
         return self.scored

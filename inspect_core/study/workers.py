@@ -1,4 +1,4 @@
-"""What a study asks of workers, whoever they are, instead of going through its photos itself."""
+"""The interface of workers, which process the photos of a study in its place."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
@@ -25,7 +25,7 @@ class Looked(NamedTuple):
 
 
 class Workers(Protocol):
-    """Every method gives to the bit what this process would, and raises Cancelled when `cancelled` returns True."""
+    """Every method returns, to the bit, what this process would, and raises Cancelled when `cancelled` returns True."""
 
     def gather(
         self, preparation: Preparation, fit: Fit, samples: Sequence[Sample], *, keep: bool, memory: int,
@@ -51,7 +51,8 @@ class Workers(Protocol):
     def describe(
         self, preparation: Preparation, samples: Sequence[Sample], progress: Report | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """What the product check learns of these photos: embeddings (n, d) and logits (n, c), float32, of those that
-        can be used, in their order; (0, 0) without any. Raises whatever `progress` raises to stop.
+        """What the product check learns from: embeddings (n, d) and logits (n, c), float32, of the usable photos.
+
+        In their order; (0, 0) without any. Raises whatever `progress` raises to stop.
         """
         ...

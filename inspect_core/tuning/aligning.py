@@ -1,4 +1,4 @@
-"""Alignment in teaching: learned when it was ordered, else tried for whether it would pay."""
+"""Alignment in teaching: learned when requested, otherwise tried, to see whether it would help."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -15,11 +15,11 @@ from inspect_core.tuning.alignment_gain import measured
 from inspect_core.tuning.order import NO_ALIGNMENT, SIMILARITY, Order
 
 MOST, MOST_TRIED = 200, 24
-"""Photos that an alignment is learned from, and that are tried for whether it would pay."""
+"""Photos that an alignment is learned from, and photos used to see whether it would help."""
 
 
 def aligned(order: Order, report: Report) -> Order:
-    """The order with the alignment that it asks for, learned from its good photos; damaged ones are passed over.
+    """The order with the alignment it asks for, learned from its good photos; damaged ones are skipped.
 
     Raises ValueError as `learn`, and whatever `report` raises to stop.
     """
@@ -30,7 +30,7 @@ def aligned(order: Order, report: Report) -> Order:
 
 
 def on_alignment(study: Study, report: Report) -> tuple[str, ...]:
-    """What was learned of how parts lie, and which photos were left out; without alignment, whether it would pay."""
+    """Notes on how parts lie, and which photos were left out; without alignment, whether it would help."""
     alignment = study.preparation.alignment
     if alignment is not None:
         lost = (f"{name} was left out: the part was not located ({reason})" for name, reason in study.lost.items())
@@ -38,7 +38,7 @@ def on_alignment(study: Study, report: Report) -> tuple[str, ...]:
     photos = _evenly(study.split.fit, MOST_TRIED)
     try:
         gain = measured(_pixels(photos, report), learn(_pixels(photos, report)), study.preparation.untiled)
-    except ValueError:  # there is nothing to align by
+    except ValueError:  # nothing to align by
         return ()
     return (gain.sentence(),) if gain.pays else ()
 

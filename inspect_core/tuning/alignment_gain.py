@@ -1,4 +1,4 @@
-"""Whether alignment pays on a user's good photos: how much less they differ from each other at each place."""
+"""Whether alignment helps on a user's good photos: how much less they differ from each other at each place."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from inspect_core.features.extraction import Preparation
 from inspect_core.images.alignment import Alignment
 
 PAYS = 0.8
-"""Of the variance, less than which is left when alignment is proposed."""
+"""Alignment is proposed when it leaves less than this share of the variance."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Gain:
         return self.after < PAYS * self.before
 
     def sentence(self) -> str:
-        """For a user."""
+        """The gain in words, for the user."""
         less = 1 - self.after / self.before if self.before > 0 else 0.0
         change = f"{less:.0%} less" if less >= 0 else f"{-less:.0%} more"
         advice = "teach with alignment" if self.pays else "alignment is not needed"
@@ -35,9 +35,9 @@ class Gain:
 
 
 def measured(photos: Iterable[np.ndarray], alignment: Alignment, preparation: Preparation) -> Gain:
-    """The gain on good photos, (H, W, 3) uint8, taken one after the other; those not located are passed over.
+    """The gain on good photos, (H, W, 3) uint8, processed one after the other; those not located are skipped.
 
-    Two runs of the network a photo. Raises ValueError for fewer than two located photos.
+    Two runs of the network per photo. Raises ValueError for fewer than two located photos.
     """
     moments = {way: [torch.zeros(1), torch.zeros(1)] for way in ("before", "after")}
     count = 0

@@ -43,11 +43,11 @@ def compare(
     judged: bool = True,
     workers: Workers | None = None,
 ) -> Comparison:
-    """Every detector on one extraction, each of their methods fitted once and asked once about a photo.
+    """All detectors on one extraction; each of their methods is fitted once and scores a photo once.
 
-    The methods begin at their defaults, but for the order's parameters. judged: whether the judge photos are scored;
-    workers: as `Study` takes them.
-    Holds the device all the while. Raises ValueError as Study does, and whatever `report` raises to stop.
+    The methods begin at their defaults, except for the order's parameters. judged: whether the judge photos are scored;
+    workers: as `Study` takes them. Holds the device all the while. Raises ValueError as Study does, and whatever
+    `report` raises to stop.
     """
     if judged and not order.photos.calibrate:
         raise ValueError("no good photo is kept to set limits; on Teach, keep some, then compare")
@@ -129,7 +129,7 @@ def _scored(
 
 
 def _of_trial(trial: Trial, tried: ScoredPhotos) -> dict:
-    """The fields of a row that rest on the trial."""
+    """The fields of a row that come from the trial."""
     qualities = trial.qualities(tried)
     return {
         "qualities": qualities,
@@ -140,7 +140,7 @@ def _of_trial(trial: Trial, tried: ScoredPhotos) -> dict:
 
 
 def _of_judged(scored: ScoredPhotos, masks: list[np.ndarray | None] | None) -> dict:
-    """The fields of a row that rest on the judge photos; masks: of `truth_masks`, None when these were not scored."""
+    """The fields of a row that come from the judge photos; masks: of `truth_masks`, None when these were not scored."""
     found = {"limits": None, "evaluation": None, "image_auroc": Estimate(), "aupro": Estimate(), "pro": None}
     if masks is None:
         return found
@@ -175,7 +175,7 @@ def _mean(qualities: np.ndarray) -> Estimate:
 
 
 def _drawn(figure: Callable[[np.ndarray], float], rows: np.ndarray, defect: np.ndarray, draws: int) -> list[float]:
-    """A figure over photos drawn anew from these, good and defective ones apart."""
+    """A figure over photos resampled from these, good and defective ones separately."""
     rng = np.random.default_rng(0)
     kinds = [kind for kind in (rows[defect[rows]], rows[~defect[rows]]) if len(kind)]
     return [figure(np.concatenate([rng.choice(kind, len(kind)) for kind in kinds])) for _ in range(draws)]
@@ -186,7 +186,7 @@ def _megabytes(view: View) -> float:
 
 
 def _verdict_ms(study: Study, photo: ScoredPhoto, views: Mapping[str, View]) -> float:
-    """From a photo's file to its grid errors, beside the other detectors' features, which are not counted."""
+    """Milliseconds from a photo's file to its grid errors; features that other detectors need are not counted."""
     look_at = replace(study.preparation, looks=tuple(view.look for view in views.values()))
 
     def verdict() -> None:

@@ -1,4 +1,4 @@
-"""What a comparison found: a row a detector, which of them tie, and the one to begin with on a new folder."""
+"""The result of a comparison: a row per detector, which of them tie, and the one to begin with on a new folder."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -15,28 +15,29 @@ from inspect_core.tuning.trial import is_better
 from inspect_core.verdict import Limits
 
 ALONE = "mahalanobis"
-"""What is taught without a comparison: of few photos, and of large photos in tiles."""
+"""The detector taught without a comparison: for few photos, and for large photos in tiles."""
 DEFAULT = f"{ALONE}{JOIN}quadrics"
 CHEAP = (DEFAULT, ALONE, f"mahalanobis{JOIN}corp", f"mahalanobis{JOIN}nearest")
-"""Candidates for a new folder, the preferred first."""
+"""Candidates for a new folder, the preferred one first."""
 ALL = (*CHEAP, f"mahalanobis{JOIN}kernel_pca", "corp", "cop", "kernel_pca", "quadrics", "nearest")
 SLOWEST = 0.02
-"""Seconds that the methods of a candidate for a new folder may take a photo, by their forecast: with them a verdict
-takes about 3.5 times the smallest backbone alone. By a forecast, so that the same photos choose the same detector."""
+"""Seconds per photo that the methods of a candidate for a new folder may take, by their forecast: a verdict then takes
+about 3.5 times the smallest backbone alone. A forecast, so that the same photos always choose the same detector.
+"""
 MARGIN = 0.05
 """Of quality, from 0 to 1: a smaller lead on made-up defects did not carry over to true ones (magnetic tile: +.02
 there, -.02 in image AUROC)."""
 
 
 def quick(grid: tuple[int, int], given: Collection[str] = ()) -> tuple[list[str], list[str]]:
-    """(candidates for a new folder, those left out as too slow), of the ones that know all parameters given by name."""
+    """(candidates for a new folder, those left out as too slow), among those that have all the given parameters."""
     fitting = [name for name in CHEAP if known_parameters(name).issuperset(given)]
     fast = [name for name in fitting if name == DEFAULT or _seconds(name, grid) <= SLOWEST]
     return fast, [name for name in fitting if name not in fast]
 
 
 def _seconds(detector: str, grid: tuple[int, int]) -> float:
-    """Forecast of what the detector's methods take to score one photo more."""
+    """Forecast of the seconds that the detector's methods take to score one more photo."""
     one, two = (Workload(0, shown, grid[0] * grid[1], WIDEST) for shown in (1, 2))
     rows = [METHODS[name] for name in methods_of(detector)]
     return sum(row.costs(two, row.defaults).seconds - row.costs(one, row.defaults).seconds for row in rows)
@@ -52,7 +53,7 @@ class Estimate:
 
     @classmethod
     def of(cls, value: float, drawn: Sequence[float]) -> "Estimate":
-        """A share from 0 to 1, and twice the spread of what it is on photos drawn anew."""
+        """A share from 0 to 1, and twice the spread of its values on resampled photos."""
         half = 1.96 * float(np.std(drawn))
         return cls(value, max(value - half, 0.0), min(value + half, 1.0))
 
@@ -94,8 +95,8 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """rows: one a detector, as asked for; basis: what the trial rests on, in words;
-    known: whether the trial holds known defects too.
+    """rows: one per detector, in the order requested; basis: of the trial, in words; known: whether the trial holds
+    known defects too.
     """
 
     rows: tuple[Row, ...]
@@ -103,8 +104,8 @@ class Comparison:
     known: bool = False
 
     def chosen(self) -> Row:
-        """The first row, unless another is better beyond chance on the same photos, and on made-up defects alone by
-        MARGIN; then the best one.
+        """The first row, unless another is better beyond chance on the same photos (on made-up defects alone: also by
+        MARGIN); then the best one.
         """
         first, margin, tried = self.rows[0], 0.0 if self.known else MARGIN, max(len(self.rows) - 1, 1)
         better = [

@@ -1,8 +1,8 @@
 """A look at the good photos before they are learned, since defects, other products and bad photos hide among them.
 
 Each photo is compared with the others: its sharpness and exposure, copies, the product check, and how much it looks
-like a defect to a detector that learned the other two thirds. What stands out is said in a sentence; nothing is left
-out of itself.
+like a defect to a detector that learned the other two thirds. What stands out is described in a sentence; nothing is
+left out automatically.
 """
 
 import warnings
@@ -35,12 +35,13 @@ from inspect_core.view import with_taps
 
 LOST, PRODUCT, UNLIKE, COPY = "not located", "another product", "unlike the others", "copy"
 TOPICS = (LOST, PRODUCT, UNLIKE, BLUR, EXPOSURE, COPY)
-"""What findings are about, the gravest first."""
+"""Topics of the findings, the most serious first."""
 VIEWS = ("mahalanobis", "corp")
 """Methods whose maps are added: one sees each place of the part, one the surface wherever it lies."""
 MOST_ALIKE = 0.75
-"""Share of the photos, the nearest to their median, that the product is learned from: of all of them, a second product
-among the photos would be learned as a part of the first."""
+"""Share of the photos, the nearest to their median, that the product is learned from: from all of them, a second
+product among the photos would be learned as part of the first.
+"""
 UNRELATED = 1.0
 """The product check's score of a photo that has nothing in common with the product."""
 _SCORE, _PRODUCT = 0.05, 0.02
@@ -63,7 +64,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class FirstLook:
-    """photos: the good ones, the least like the others first, since that is where defects are; skipped: (name, reason)
+    """photos: the good ones, those least like the others first, since defects are among these; skipped: (name, reason)
     of damaged ones.
     """
 
@@ -72,7 +73,7 @@ class FirstLook:
 
     @property
     def found(self) -> tuple[Seen, ...]:
-        """Those that something stands out in."""
+        """Photos in which something stands out."""
         return tuple(seen for seen in self.photos if seen.findings)
 
     def sentence(self) -> str:
@@ -86,9 +87,9 @@ class FirstLook:
 def first_look(samples: Samples, order: Order, store: Store, report: Report) -> FirstLook:
     """Look at all good photos of `samples`; holds the device all the while.
 
-    order: the backbone, size, grid, alignment and seed to look with; its photos do not matter, and large ones are not
-    cut into tiles. Without alignment the features are those that a comparison of detectors begins with, and are kept
-    for it. Raises ValueError for photos that no alignment can be learned from, and whatever `report` raises to stop.
+    order: the backbone, size, grid, alignment and seed to use; its photos do not matter, and large ones are not cut
+    into tiles. Without alignment the features are those that a comparison of detectors needs too, and are stored for
+    it. Raises ValueError for photos that no alignment can be learned from, and whatever `report` raises to stop.
     """
     report(0.0, "loading the backbone")
     methods = methods_in(quick(order.grid)[0] or [DEFAULT])
@@ -159,7 +160,7 @@ def _read(
 
 
 def _together(samples: Samples, copies: Sequence[Sequence[int]]) -> dict[str, str]:
-    """Group by name: nothing is compared with a detector that learned its copy, or another photo of the same part."""
+    """Group by name: no photo is scored by a detector that learned its copy, or another photo of the same part."""
     groups = dict(propose_groups(samples))
     for copy in copies:
         merged = {groups[samples.good[i].name] for i in copy}
@@ -168,7 +169,7 @@ def _together(samples: Samples, copies: Sequence[Sequence[int]]) -> dict[str, st
 
 
 def _foreign(embeddings: dict[str, np.ndarray], folds: Folds) -> np.ndarray:
-    """(n,) product check of each photo, in the order of `embeddings`, learned from the other folds."""
+    """(n,) product check score of each photo, in the order of `embeddings`, learned from the other folds."""
     scores: dict[str, float] = {}
     for fold, others in folds:
         rows = np.stack([embeddings[sample.name] for sample in others])
@@ -181,7 +182,7 @@ def _foreign(embeddings: dict[str, np.ndarray], folds: Folds) -> np.ndarray:
 
 
 def _note_foreign(found: list[list[Finding]], scores: np.ndarray) -> None:
-    """What the product check says: other products are half way or more from the usual to what is unrelated."""
+    """Note other products: photos whose score is halfway or more from the usual one to that of an unrelated photo."""
     median, apart = float(np.median(scores)), distances(scores, least=_PRODUCT)
     for own, score, distance in zip(found, scores.tolist(), apart.tolist(), strict=True):
         if distance > STANDS_OUT and score > (median + UNRELATED) / 2:
@@ -193,7 +194,7 @@ def _note_foreign(found: list[list[Finding]], scores: np.ndarray) -> None:
 
 def _scores(study: Study, folds: Folds, report: Report) -> tuple[np.ndarray, list[tuple[float, float] | None]]:
     """(n,) score of each photo to fit by a detector that learned the photos of the other folds, and its strangest
-    place; of a photo that cannot be scored, its part not located, NaN and None.
+    place; NaN and None for a photo that cannot be scored because its part is not located.
     """
     positions = [number for number, name in enumerate(study.methods) if name in VIEWS] or [0]
     scored, count = None, len(study.split.fit)

@@ -1,4 +1,4 @@
-"""What teaching will cost, said before it starts: measured on one photo here, then multiplied."""
+"""What teaching will cost, estimated before it starts: measured on one photo on this machine, then multiplied."""
 
 import math
 import time
@@ -18,11 +18,11 @@ from inspect_core.tuning.trial import MOST_GOOD, PASTED
 from inspect_core.view import costs_of, looks_of, with_taps
 
 READING, READING_PIXEL = 0.006, 1.2e-8
-"""Seconds that a photo takes to be read and squashed, and for each pixel of the working size when it has tiles."""
+"""Seconds to read and squash a photo, and for each pixel of the working size when it has tiles."""
 SUGGESTING = 10.0
 RUNNING_APP = 700 << 20
 JUDGING, JUDGING_PHOTO = 2.0, 0.01
-"""Seconds of a detector in a comparison, and of each photo it is judged by: figures, intervals, timing of verdicts."""
+"""Seconds per detector in a comparison, and per photo it is judged on: figures, intervals, timing of verdicts."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def forecast(
     """The cost of teaching `fit` photos and scoring `shown` ones, from timing one grey photo on this machine.
 
     The photos to fit go through the network twice: for their patches, and as a whole for the product check. method
-    None: a comparison of the quick detectors comes first, but for large photos in tiles.
+    None: a comparison of the quick detectors comes first, except with large photos in tiles.
 
     Raises ValueError when the backbone cannot be loaded, a parameter is unknown, or teaching would take more memory
     than LARGEST_FIT.
@@ -99,9 +99,9 @@ def _prepared(
 def _forecast(
     preparation: Preparation, costs: Costs, seconds: float, *, photos: int, wholes: int, store: Store
 ) -> Forecast:
-    """photos: whose features are kept; wholes: photos that the product check sees again; seconds: what comes on top.
+    """photos: whose features are stored; wholes: photos that the product check sees again; seconds: to be added.
 
-    One run of the network is timed; a photo takes as many as it has tiles, and those of the trial are further ones.
+    One run of the network is timed; a photo takes one run per tile, and the photos of the trial come on top.
     """
     one = preparation.untiled
     grey = np.full((*one.size, 3), 128, np.uint8)

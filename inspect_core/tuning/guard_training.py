@@ -35,9 +35,9 @@ def train_guard(
 ) -> Guard:
     """A guard from `good` photos, with its limit from `held_out` good ones.
 
-    Photos that are damaged, or in which the part is not located, are passed over. alignment: by which parts are;
-    fused: with the energy of the backbone's logits. report(fraction, step)
-    is called after each photo and may raise Cancelled; workers: as `Study` takes them.
+    Photos that are damaged, or in which the part is not located, are skipped. alignment: locates the part; fused: with
+    the energy of the backbone's logits. report(fraction, step) is called after each photo and may raise Cancelled;
+    workers: as `Study` takes them.
     """
     share = len(good) / (len(good) + len(held_out))
     known = _described(backbone, good, alignment, workers, stage(report, 0.0, share))
@@ -66,11 +66,11 @@ def fit(
 ) -> Guard:
     """Learn the product from good photos; set the limit on held-out good ones.
 
-    good: (n, d) penultimate features; held_out: (c, d) of good photos not in `good` (with none, `good` itself is all
-    there is); logits of both make the guard fused; gamma: CoRP with this kernel, None for CoP.
-    The limit lies half way from the strangest held-out photo to an unrelated one, which is known beforehand: its
-    mapped features are at right angles to the product's, an error of about 1, and nothing is left of a fused score.
-    A limit close to the good photos would take every plain defect for another product.
+    good: (n, d) penultimate features; held_out: (c, d) of good photos not in `good` (if there are none, `good` is
+    used); logits of both make the guard fused; gamma: CoRP with this kernel, None for CoP.
+    The limit lies halfway between the strangest held-out photo and an unrelated one. The value of the latter is known
+    beforehand: its mapped features are at right angles to the product's, so its error is about 1, or its fused score 0.
+    A limit close to the good photos would take every ordinary defect for another product.
     """
     features = _tensor(good)
     if gamma is None:

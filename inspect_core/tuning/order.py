@@ -1,4 +1,4 @@
-"""What to teach, as the page and the command line order it."""
+"""An order to teach, placed by the page or the command line."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -19,13 +19,13 @@ ALIGN = {NO_ALIGNMENT: "As taken", RIGID: "Shifted and turned", SIMILARITY: "Shi
 class Order:
     """What to teach: the photos as split, and every choice; the defaults are those of the page and the command line.
 
-    method: a detector, None: the one that a comparison of the quick ones chooses. parameters: of the fit; a live one
-    among them is the largest value that can be tried. fixed: names of parameters that the user has chosen and no
-    suggestion changes, a live one included. taps: for all methods, None: those each works best on. area: the smallest
-    that counts, in pixels of the map, None: .2 % of it. align: one of ALIGN; alignment: what was learned for it
-    (`aligned`); areas: by which a comparison judges; tiles: how large photos are cut (`tiled`), whose grid replaces
-    that of the order. weights: a file to use instead of the one found on this machine. guard: its mode, "off" for none.
-    notes: sentences on the photos, handed through.
+    method: a detector, None: the one that a comparison of the quick ones chooses. parameters: of the fit; for a live
+    parameter, the largest value that can be tried. fixed: names of parameters that the user has chosen and no
+    suggestion changes, also live ones. taps: for all methods, None: those each works best on. area: the smallest that
+    counts, in pixels of the map, None: .2 % of it. align: one of ALIGN; alignment: what was learned for it (`aligned`);
+    areas: by which a comparison judges; tiles: how large photos are cut (`tiled`); their grid replaces that of the
+    order. weights: a file to use instead of the one found on this machine. guard: its mode, "off" for none. notes:
+    sentences on the photos, passed through.
     """
 
     product: str

@@ -1,9 +1,9 @@
 """Previews: what a refit parameter (γ, M, σ) would do, shown from a fit on a sample of the good patches.
 
-A full fit passes over every good patch; a preview fits the same method on a seeded sample that is drawn once a study.
-The method draws its random numbers from the study's seed, and a smaller draw is a part of a larger one, so every γ,
-every M and the full fit share them: what a move changes is the parameter alone. The sample of the exact kernel method
-is the very one of its full fit, and its preview the very model.
+A full fit processes every good patch; a preview fits the same method on a seeded sample that is drawn once per study.
+The method draws its random numbers from the study's seed, and a smaller draw is part of a larger one, so every γ, every
+M and the full fit share them: a move changes nothing but the parameter. For the exact kernel method the sample is that
+of its full fit, and the preview the same model.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ _ROWS = 2048
 
 @dataclass(frozen=True, eq=False)
 class PatchSample:
-    """A study's patches to fit previews of one view on.
+    """A sample of a study's patches, for previews of one view.
 
     patches: (n, k), drawn evenly over the photos to fit with the study's seed; view: its position.
     """
@@ -35,9 +35,9 @@ class PatchSample:
 
     @classmethod
     def of(cls, study: Study, cancelled: Callable[[], bool] | None = None, *, view: int = 0) -> "PatchSample":
-        """The sample of an extracted study: what the method's own fit draws, else max(16384, 50 q) for the fitted q.
+        """The sample of an extracted study: that of the method's own fit, else max(16384, 50 q) for the fitted q.
 
-        Needs no network when the store kept the photos. Raises Cancelled when `cancelled` returns True.
+        Needs no network if the store holds the photos' features. Raises Cancelled when `cancelled` returns True.
         """
         components = study.live.get("q", 0) if study.scored is not None else 0
         own = study.parameters[view].get("patches")
@@ -78,6 +78,6 @@ def explained(detector: Any, stops: Sequence[int]) -> np.ndarray:
 
 
 def stop_explaining(detector: Any, stops: Sequence[int], fraction: float) -> int:
-    """The first stop whose components hold that fraction of the variance, else the last: it is one q of every fit."""
+    """The first stop whose components hold that fraction of the variance, else the last."""
     reached = np.flatnonzero(explained(detector, stops) >= fraction - 1e-12)
     return stops[int(reached[0])] if len(reached) else stops[-1]

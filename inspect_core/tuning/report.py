@@ -38,13 +38,13 @@ GLOSS = {
     "Verdict": "time from reading a photo file to its errors",
     "Size": "size of the learned model in the recipe",
 }
-"""What the columns of the table say; brackets hold 95 % intervals, and what lies inside the best one's is a tie."""
+"""Meaning of the table's columns; brackets hold 95 % intervals, and a value inside the best one's interval is a tie."""
 PARTS, SIDE = 4, 240
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """One part under one detector: its verdict, and the photo, reduced, with the heatmap tied to the limits."""
+    """One part under one detector: its verdict, and the reduced photo with the heatmap scaled by the limits."""
 
     row: Row
     limits: Limits
@@ -77,7 +77,7 @@ def figures_of(comparison: Comparison) -> list[dict]:
 
 
 def csv_of(comparison: Comparison) -> str:
-    """A line a detector, the figures of `figures_of` in columns; empty for what is not known."""
+    """A line per detector, the figures of `figures_of` in columns; empty for what is not known."""
     lines = []
     for row in figures_of(comparison):
         ends = {
@@ -144,7 +144,7 @@ def judged_scores(row: Row) -> tuple[np.ndarray, np.ndarray]:
 
 
 def most_telling(comparison: Comparison) -> list[int]:
-    """Positions of the judge photos: those first on which the detectors differ in their words, then defects."""
+    """Positions of the judge photos: first those on which the verdicts of the detectors differ, then defects."""
     scored = comparison.rows[0].scored
     judging = [(row.limits, row.scored.scores()) for row in comparison.rows if row.limits is not None]
     judge = np.flatnonzero(scored.of_subset("judge")).tolist()
@@ -172,7 +172,7 @@ def side_by_side(comparison: Comparison, position: int) -> list[Seen]:
 
 
 def in_words(seen: Seen) -> str:
-    """The verdict with the score and the limits it was held against."""
+    """The verdict with the score and the limits it was compared with."""
     verdict, limits = seen.verdict, seen.limits
     return f"{verdict.verdict}: score {verdict.score:.3g}, review {limits.review:.3g}, reject {limits.reject:.3g}"
 

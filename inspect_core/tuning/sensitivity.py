@@ -1,4 +1,4 @@
-"""How the figures follow a parameter: one point a value, from errors already kept or from one refit a value."""
+"""How the figures change with a parameter: one point per value, from stored errors or from one refit per value."""
 
 import math
 import warnings
@@ -49,7 +49,7 @@ def over_live(
     live: Mapping[str, int],
     report: Report | None = None,
 ) -> list[Reading]:
-    """Figures at values of one live parameter, the others as in `live`, from the errors kept: no network and no fit."""
+    """Figures at values of one live parameter, the others as in `live`, from stored errors: no network and no fit."""
     readings = []
     for done, stop in enumerate(stops):
         if report is not None:
@@ -101,13 +101,13 @@ def over_refits(
 
 
 def read_figures(scored: ScoredPhotos, value: float, masks: list[np.ndarray | None], **live: int) -> Reading:
-    """The figures of the photos under these live values; `value` is the one that the reading is of."""
+    """The figures of the photos under these live values; `value`: that of the parameter under study."""
     good, defect = scored.good_and_defect()
     judge, scores = scored.of_subset("judge"), scored.scores(**live)
     known = [i for i in np.flatnonzero(judge).tolist() if masks[i] is not None]
     counted = judge & (good | defect)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # one kind of photo alone: NaN says it
+        warnings.simplefilter("ignore", UserWarning)  # only good or only defective photos: NaN shows it
         overlap = aupro(scored.maps(known, **live), np.stack([masks[i] for i in known])) if known else math.nan
         return Reading(
             value,
@@ -121,7 +121,7 @@ def read_figures(scored: ScoredPhotos, value: float, masks: list[np.ndarray | No
 def spread(good_scores: np.ndarray) -> float:
     """(largest - median) / median: how far the strangest good part stands out; NaN with fewer than 2, or median <= 0.
 
-    The larger it is, the more a limit above all good parts gives away to small defects.
+    The larger it is, the more small defects a limit above all good parts misses.
     """
     median = float(np.median(good_scores)) if len(good_scores) > 1 else 0.0
     return (float(good_scores.max()) - median) / median if median > 0 else math.nan

@@ -1,4 +1,5 @@
-"""Starting values, by a trial: the setting that sets made-up and known defects off best, where that is beyond chance.
+"""Starting values, by a trial: the setting that best separates made-up and known defects, if it is better beyond
+chance.
 
 Each method says which settings are worth trying (`settings`, `trial_stops`). Only one that is better than the default
 photo by photo replaces it.
@@ -22,7 +23,7 @@ TIE = 0.0025
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Where to begin. parameters: of the fit; live: the live parameter by name; basis: what it rests on, a sentence."""
+    """Where to begin. parameters: of the fit; live: the live parameter by name; basis: of the trial, a sentence."""
 
     parameters: Mapping[str, float]
     live: Mapping[str, int]
@@ -45,8 +46,8 @@ def fit_as_suggested(
 ) -> tuple[Study, Suggestion | None]:
     """Extract, suggest, fit: the fitted study, beginning with the suggested values, and the suggestion.
 
-    fixed: parameters that the user has chosen; they are kept. None for a method that has nothing to suggest, for
-    several joined ones, which begin at their defaults, and when the user has chosen all there is to suggest.
+    fixed: parameters that the user has chosen; they are kept. The suggestion is None for a method that has nothing to
+    suggest, for joined methods, which begin at their defaults, and when the user has chosen everything.
     """
     if len(study.methods) > 1:
         return study.fit(progress), None
@@ -66,10 +67,10 @@ def fit_as_suggested(
 
 
 def suggest(study: Study, *, fixed: Collection[str] = (), progress: Report | None = None) -> Suggestion:
-    """The setting of the study's method that sets defects off best, else the default.
+    """The setting of the study's method that best separates defects, else the default.
 
-    study: fitted when its live parameter is k or m, of which every value comes from the one fit, else extracted. Of
-    settings within TIE of the best the one with the least to compute is taken, and the default stays unless that is
+    study: fitted when its live parameter is k or m, whose every value comes from the one fit, else extracted. Of the
+    settings within TIE of the best, the one that computes least is taken, and the default stays unless that setting is
     better on the same photos (`is_better`).
     Raises ValueError for a method that has nothing to suggest.
     """

@@ -20,17 +20,17 @@ from inspect_core.tuning.suggest import Suggestion, fit_as_suggested
 from inspect_core.view import with_taps
 
 COMPARING = 0.6
-"""Of the progress of teaching that compares first: the photos are read then, and stored."""
+"""Share of the progress for a comparison before teaching, in which the photos are read and their features stored."""
 MOST_COMPARED = 300
 """Photos that the candidates for a new folder are fitted on."""
 
 
 @dataclass(frozen=True, eq=False)
 class Taught:
-    """What was learned.
+    """The result of teaching.
 
-    choice: why this detector, None when the order named it; suggestion: None where there was nothing to
-    suggest; notes: those of the order, then a sentence a skipped photo.
+    choice: why this detector, None when the order named it; suggestion: None where there was nothing to suggest; notes:
+    those of the order, then a sentence per skipped photo.
     """
 
     study: Study
@@ -48,8 +48,8 @@ def feature_store() -> Store:
 def teach(order: Order, store: Store, report: Report, workers: Workers | None = None) -> Taught:
     """Load the backbone, extract, find values to begin with, fit, learn the product; holds the device all the while.
 
-    The same order on the same machine gives the same recipe to the bit, with workers or without: processes that go
-    through the photos instead of this one.
+    The same order on the same machine gives the same recipe to the bit, with or without workers (processes that process
+    the photos in place of this one).
     Raises ValueError for a choice or photos that cannot be used, and whatever `report` raises to stop.
     """
     order = aligned(order, report)

@@ -1,4 +1,4 @@
-"""Tiles in teaching: whether large photos are cut, as the page and the command line ask for it."""
+"""Tiles in teaching: whether large photos are cut, by the choice made on the page or the command line."""
 
 import math
 from collections import Counter
@@ -9,17 +9,15 @@ from inspect_core.images.tiles import CELLS, TilePlan, proposed, recommendation
 
 OFF, AUTO, ON = "off", "auto", "on"
 CHOICES = (OFF, AUTO, ON, *map(str, CELLS))
-"""Not at all; when the smallest defect that matters asks for it; always, in cells as fine as memory allows, or of so
-many pixels.
-"""
+"""Never; if the smallest defect that matters needs it; always, with cells as fine as memory allows or of so many px."""
 
 
 def tiled(
     choice: str, photos: Sequence[Sample], smallest_defect: float | None, size: tuple[int, int]
 ) -> tuple[TilePlan | None, tuple[str, ...]]:
-    """The plan for these photos, None when they are squashed to `size`; and what there is to say of it, in sentences.
+    """The plan for these photos, None when they are squashed to `size`; and sentences about it.
 
-    choice: one of CHOICES; smallest_defect: that matters, in pixels of the photos, None when it is not known.
+    choice: one of CHOICES; smallest_defect: the smallest that matters, in pixels of the photos, None if not known.
     Raises ValueError, with figure and remedy, for a plan that takes too much memory, and for AUTO without a defect.
     """
     (photo, _), *_ = Counter(sample.size for sample in photos).most_common(1)

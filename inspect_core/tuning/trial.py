@@ -1,7 +1,7 @@
-"""A trial: how well settings, or whole detectors, set defects off from the good surface, photo by photo.
+"""A trial: how well settings, or whole detectors, separate defects from the good surface, photo by photo.
 
-The defects are made up and pasted into good photos, and when enough real ones are known, those kept to choose by (the
-half that no figure is shown of). Qualities come photo by photo, so that two settings are compared in pairs.
+The defects are made up and pasted into good photos; when enough real ones are known, the half reserved for choosing,
+for which no figures are reported, is added. Qualities are per photo, so that two settings are compared in pairs.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from inspect_core.view import View
 PASTED = 24
 MOST_GOOD = 60
 HELD_BYTES = 10**9
-"""Of the features of the good photos, which lie in memory: large photos are fewer."""
+"""Most bytes of features of the good photos, which are held in memory: fewer photos if they are large."""
 CONFIDENCE = 0.95
 SHRINK = 4
 """Maps are read at every fourth pixel: they are smooth, and hundreds of them are compared."""
@@ -35,7 +35,9 @@ SHRINK = 4
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """photos: good ones first, then defects, with their features for each view and the mask of a defect, (h, w) bool,
+    """Photos to try settings on.
+
+    photos: good ones first, then defects, with their features for each view and the mask of a defect, (h, w) bool,
     where it is known; pasted: how many of the defects are made up; held_out: whether the good photos were kept out of
     the fit.
     """
@@ -49,22 +51,22 @@ class Trial:
 
     @property
     def basis(self) -> str:
-        """What it rests on, in words: "36 synthetic defects in good photos and 20 known ones"."""
+        """What the trial is based on, in words: "36 synthetic defects in good photos and 20 known ones"."""
         known = sum(photo.is_defect for photo, _, _ in self.photos) - self.pasted
         made = f"{self.pasted} good photos with synthetic defects pasted in"
         return made if not known else f"{made} and {known} known defects"
 
     def scored(self, views: Sequence[View]) -> ScoredPhotos:
-        """Its photos under a detector."""
+        """The photos of the trial under a detector."""
         scored = ScoredPhotos(views, self.grid, self.size, area=self.area)
         for photo, features, _ in self.photos:
             scored = scored.with_photo(photo, features)
         return scored
 
     def qualities(self, scored: ScoredPhotos, **live: int) -> np.ndarray:
-        """(defects,) from 0 to 1: the mean, as far as known, of three shares for each photo with a defect.
+        """(defects,) from 0 to 1: the mean of up to three shares for each photo with a defect.
 
-        How many good photos it scores above, how often a pixel of the defect scores above one beside it, and AUPRO.
+        The share of good photos it scores above; how often a pixel of the defect scores above one outside it; AUPRO.
         """
         good = np.sort(scored.calibration_scores(**live))
         scores, found = scored.scores(**live), []
@@ -131,7 +133,9 @@ def make_trial(study: Study, progress: Report | None = None) -> Trial:
 
 
 def _window(preparation: Preparation, rng: np.random.Generator) -> tuple[slice, slice]:
-    """Where a defect is pasted: in all of a photo that the network sees whole, in one tile's worth of a large one."""
+    """Where a defect is pasted: anywhere in a photo that the network sees whole, within one tile's size in a large
+    one.
+    """
     free = [whole - seen for whole, seen in zip(preparation.size, preparation.backbone.size, strict=True)]
     top, left = (int(rng.integers(most + 1)) if most else 0 for most in free)
     height, width = preparation.backbone.size

@@ -1,4 +1,4 @@
-"""What is looked at on a photo on the bench: the boxes of what stands out or is known to be there, and their features.
+"""The crops of a photo on the bench: boxes of what stands out or of known defects, and their features.
 
 Defect types are learned from these crops and known cases are compared by them, so both see what inspection sees.
 """

@@ -16,14 +16,14 @@ FOLDER, UPLOAD = "Folder on this computer", "Upload"
 
 @dataclass(frozen=True)
 class Source:
-    """Photos chosen by the engineer: a folder or a zip on this machine, and what to call the part."""
+    """Photos chosen by the engineer: a folder or a zip on this machine, and the name of the part."""
 
     path: Path
     product: str
 
 
 def choose_folder(words: str, *, page: str = "", label: str = "Folder or zip") -> Source | None:
-    """A path within the allowed roots. words: what the help says; page: put before the keys, unlike on other pages."""
+    """A path within the allowed roots. words: the help text; page: prefix of the keys, unique to the page."""
     path = folder_at(label, key=f"{page}folder", persist_state="session", help=words)
     return None if path is None else Source(path, path.stem)
 

@@ -12,7 +12,7 @@ from streamlit.web.server import server_util
 
 from inspect_core.runtime import unfinished
 
-# Nothing is loaded from elsewhere, whatever a name or a recipe makes of the page, and no other page frames this one.
+# Nothing is loaded from elsewhere, whatever a name or a recipe puts on the page, and no other page frames this one.
 # Streamlit needs its own inline styles and scripts; older browsers do not count a websocket as 'self'.
 POLICY = (
     "default-src 'self' 'unsafe-inline' data: blob:; connect-src 'self' data: blob: ws: wss:; "
@@ -37,14 +37,14 @@ class PolicyHeaders:
 
 
 def guards() -> list[Middleware]:
-    """What every request passes: the names in `server.allowedHosts`, which Streamlit asks of the websocket alone."""
+    """Checks of every request: the names in `server.allowedHosts`, which Streamlit checks for the websocket only."""
     hosts = config.get_option("server.allowedHosts") or ["*"]
     return [Middleware(PolicyHeaders), Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)]
 
 
 @asynccontextmanager
 async def first_page(app: object) -> AsyncGenerator[None, None]:
-    """The lifespan of the server: what killed ones left unfinished goes, and unless headless the browser opens."""
+    """The lifespan of the server: clears unfinished files of killed ones and, unless headless, opens the browser."""
     unfinished.clear()
     if not config.get_option("server.headless"):
         address = server_util.get_display_address(config.get_option("server.address") or "localhost")

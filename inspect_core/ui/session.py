@@ -1,4 +1,4 @@
-"""What this session has set for the part in hand: every page reads it here."""
+"""The settings of this session for the current part: every page reads them here."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,13 +14,13 @@ from inspect_core.verdict import Limits
 
 @dataclass
 class Settings:
-    """What one session has set for one taught part; nothing of it is kept anywhere else.
+    """The settings of one session for one taught part, stored nowhere else.
 
     live: the live parameters in force by name, the area among them; limits: set by hand, None for the suggested ones;
     position: of the photo shown; mode: of the product check; patch: framed on a photo, (position, (row, column));
-    added: ids of the files added; problems: why the last ones could not be; preview: the run at hand; begin: the live
-    value that a button wants the next preview to begin with; film: token of the thumbnails handed over; areas_stamp: of
-    the areas taken over last, and areas_problem: why they could not be.
+    added: ids of the files added; problems: why the last ones could not be added; preview: the current run; begin: the
+    live value with which a button wants the next preview to begin; film: token of the thumbnails sent; areas_stamp: of
+    the last areas put in force; areas_problem: why the last drawing could not be.
     """
 
     live: dict[str, int]
@@ -37,7 +37,7 @@ class Settings:
     areas_problem: str = ""
 
     def move_live(self, taught: TaughtPart, values: Mapping[str, int]) -> None:
-        """Other live values are another scale of scores: limits set by hand keep their ratio to the suggested one."""
+        """Set live values; scores then have another scale, and limits set by hand keep their ratio to the suggested."""
         live = self.live | dict(values)
         if self.limits is not None:
             before, after = (taught.suggested_limits(at) for at in (self.live, live))
@@ -51,7 +51,7 @@ class Settings:
 
 
 def settings_of(taught: TaughtPart) -> Settings:
-    """This session's settings for a part; those of parts that were put away go."""
+    """This session's settings for a part; drops those of parts no longer on the shelf."""
     if _key(taught.id) not in st.session_state:
         opened = taught.recipe if taught.study is None else None
         live = dict(opened.live if opened else taught.scored.live)
@@ -69,7 +69,7 @@ def settings_of(taught: TaughtPart) -> Settings:
 
 
 def settings_at(taught_id: str | None) -> Settings | None:
-    """This session's settings for the part of this id; None without any."""
+    """This session's settings for the part with this id; None without any."""
     return st.session_state.get(_key(taught_id))
 
 

@@ -1,7 +1,7 @@
-"""The parts in hand: a small shelf of the process, shared by all sessions, so a closed tab loses nothing.
+"""The shelf: the few taught parts that the process holds for all sessions, so a closed tab loses nothing.
 
-Sessions, callbacks, fragments and jobs hold ids and look the part up when they need it: what leaves the shelf is gone.
-A session that took nothing yet finds the part used last.
+Sessions, callbacks, fragments and jobs hold ids and look the part up when they need it; a part that leaves the shelf is
+freed. A session that has taken no part yet gets the part used last.
 """
 
 import threading
@@ -23,7 +23,7 @@ _KEY = "in_hand"
 
 
 class _Shelf:
-    """The parts in hand of all sessions, the one used last at the end; the longest unused goes when it is full."""
+    """The parts of all sessions, the one used last at the end; when full, the longest unused one is dropped."""
 
     def __init__(self) -> None:
         self.changing = threading.RLock()
@@ -54,18 +54,18 @@ def _shelf() -> _Shelf:
 
 
 def put(taught: TaughtPart) -> str:
-    """Put a part on the shelf; its id, which is what callbacks, fragments and jobs hold of it."""
+    """Put a part on the shelf; returns the id by which callbacks, fragments and jobs refer to it."""
     _shelf().put(taught)
     return taught.id
 
 
 def find(taught_id: str) -> TaughtPart | None:
-    """The part of this id as it is now; None when it was put away for parts used after it."""
+    """The part with this id as it is now; None when it was dropped for parts used later."""
     return _shelf().get(taught_id)
 
 
 def change(taught_id: str, how: Callable[[TaughtPart], TaughtPart]) -> TaughtPart | None:
-    """Put what `how` makes of a part in its place, for all sessions; None when the part was put away.
+    """Replace a part by `how(part)`, for all sessions; None when the part was dropped.
 
     One change at a time: none is lost when two sessions, or a session and a job, change the same part.
     """
@@ -80,7 +80,7 @@ def change(taught_id: str, how: Callable[[TaughtPart], TaughtPart]) -> TaughtPar
 
 
 def add(taught: TaughtPart, picture: Picture) -> TaughtPart | None:
-    """The part with an uploaded photo on its bench, kept losslessly in the workspace; None when it was put away.
+    """The part with an uploaded photo on its bench, stored losslessly in the workspace; None when it was dropped.
 
     Raises NotLocated when the part is not found in it.
     """
@@ -96,14 +96,14 @@ def add(taught: TaughtPart, picture: Picture) -> TaughtPart | None:
 
 
 def take(taught_id: str) -> None:
-    """Have this session work with a part on the shelf."""
+    """Make this session work with a part on the shelf."""
     st.session_state[_KEY] = taught_id
 
 
 def current() -> TaughtPart | None:
-    """What this session has in hand: what it took last; with nothing taken yet, the part used last by anyone.
+    """The part this session works with: the one it took last, or, if it has taken none, the one used last by anyone.
 
-    None when there is nothing, or what it had was put away (see `put_away`): no other part takes its place unasked.
+    None when there is none, or when its part was dropped (see `put_away`): no other part replaces it unasked.
     """
     wanted = st.session_state.get(_KEY)
     if wanted is not None:
@@ -115,12 +115,12 @@ def current() -> TaughtPart | None:
 
 
 def put_away() -> TaughtPart | None:
-    """The part used last by anyone, when the one this session had was put away; else None."""
+    """The part used last by anyone, if this session's part was dropped; else None."""
     return _shelf().last_used() if _KEY in st.session_state and current() is None else None
 
 
 def redrawn(draw: Callable[[TaughtPart], None]) -> Callable[[TaughtPart], None]:
-    """A function that draws a part, as a fragment: each time with the part as it is then.
+    """A function that draws a part, as a fragment: each time with the part's current state.
 
     Streamlit keeps the arguments of a fragment until the session's next full run, so it is given the id alone.
     """

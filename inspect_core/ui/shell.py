@@ -15,7 +15,7 @@ from inspect_core.ui.taught_part import TaughtPart
 POLL_SECONDS = 0.5
 _MARK, _WANTED, _STARTED = "gate_open", "page_wanted", "jobs_started"
 _SIGNS = re.compile(r"\A\d+(?=\.)|(?=[]\\`*_{}()<>#+!|$:~&=^[-])")
-# The browser makes links, icons and arrows of text whose signs are escaped already. An invisible word joiner parts what
+# The browser turns even escaped text into links, icons and arrows. An invisible word joiner breaks up the patterns that
 # it looks for: http://, www., a@b, :name:, and -> between spaces.
 _MADE_LATER = re.compile(
     r"(?<=http)(?=s?://)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@)|(?<=:)(?=[\w+-][\w+/-]*:)|(?<!\S[-<>~])(?<=[-<>~])(?=[-=>])",
@@ -26,7 +26,7 @@ _MADE_LATER = re.compile(
 def gate(page: str) -> None:
     """First line of every page: on a fresh server a deep link runs the page without app.py, so go through it.
 
-    Takes over what this session's jobs have made since.
+    Takes the results of this session's jobs since the last run.
     """
     if not st.session_state.get(_MARK):
         st.session_state[_WANTED] = page
@@ -35,7 +35,7 @@ def gate(page: str) -> None:
 
 
 def open_gate() -> None:
-    """Called by app.py alone: marks the session and goes on to the page that was asked for first."""
+    """Called only by app.py: marks the session and goes on to the page that was requested first."""
     st.session_state[_MARK] = True
     if wanted := st.session_state.pop(_WANTED, None):
         st.switch_page(wanted)
@@ -53,9 +53,9 @@ def jobs() -> Jobs:
 
 
 def start(title: str, work: Callable[[Job], Any]) -> Job:
-    """Work in the background for this session; the job. Raises Busy while another job runs.
+    """Work in the background for this session; returns the job. Raises Busy while another job runs.
 
-    What `work` returns is None, or the id of a part that it has put on the shelf, for this session to take in hand.
+    `work` returns None, or the id of a part that it has put on the shelf, for this session to take.
     """
     job = jobs().submit(title, work, owner=current_user())
     st.session_state.setdefault(_STARTED, []).append(job)
@@ -78,7 +78,7 @@ def sidebar() -> None:
 
 
 def show_job(job: Job) -> None:
-    """What is running, by whom if another session started it, how far it is, how long it takes, how to stop it."""
+    """The running job: its user if another session started it, progress, time left, how to stop it."""
     left = job.seconds_left
     time_left = f" · {duration(left)} left" if left is not None else ""
     st.progress(job.fraction, text=f"{plain(job.title)}: {plain(job.step or 'starting')}{time_left}")
@@ -107,7 +107,7 @@ def show_running(then: str) -> None:
 
 
 def nothing_taught(words: str) -> None:
-    """Nothing is in hand: what the page is for, what to do next, one button."""
+    """For a session without a part: what the page is for, what to do next, one button."""
     if say_if_put_away():
         return
     st.info(f"Nothing has been taught yet. {words}", icon=":material/info:")
@@ -117,7 +117,7 @@ def nothing_taught(words: str) -> None:
 
 
 def say_if_put_away() -> bool:
-    """Whether the part this session had in hand was put away: says why, and offers the one used last."""
+    """Whether this session's part was dropped; if so, says why and offers the one used last."""
     other = shelf.put_away()
     if other is None:
         return False
@@ -131,7 +131,7 @@ def say_if_put_away() -> bool:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as a person says them: 40 s, 3 min, 1 h 20 min."""
+    """A duration in readable units: 40 s, 3 min, 1 h 20 min."""
     if seconds < 60:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)
@@ -175,7 +175,7 @@ def offer(label: str, words: str, begin: Callable[[], object], *, key: str, disa
 
 
 def _state(taught: TaughtPart) -> str:
-    """The state of the recipe in use, to be put behind its name."""
+    """The state of the recipe in use, shown after its name."""
     if taught.recipe is None or taught.recipe.digest is None:
         return ""
     try:
@@ -204,9 +204,9 @@ def _collect() -> None:
 
 
 def plain(words: object) -> str:
-    """What comes from outside as Markdown that shows it as it is: names, paths, recipe fields, errors that hold them.
+    """Text from outside as Markdown that shows it literally: names, paths, recipe fields, errors that contain them.
 
-    White space becomes single spaces, so that no line begins in it; what is no UTF-8 shows as an escape.
+    White space becomes single spaces, so that it contains no line break; invalid UTF-8 is shown as an escape.
     """
     line = " ".join(str(words).encode("utf-8", "backslashreplace").decode().split())
     return _SIGNS.sub(r"\g<0>\\", _MADE_LATER.sub("\u2060", line))

@@ -1,4 +1,4 @@
-"""What the engineer has in hand: one taught part with its scored photos, shared by all pages of a session."""
+"""The part that the engineer works with: one taught part with its scored photos, shared by all pages of a session."""
 
 import threading
 import uuid
@@ -31,7 +31,7 @@ ADDED = "added"
 
 
 class _Memo:
-    """What was worked out of a part in hand and is asked for again: one for all its copies, safe from any thread."""
+    """Cached results for a part: shared by all its copies, safe from any thread."""
 
     def __init__(self) -> None:
         self.foreign: dict[tuple[str, bool], float] = {}
@@ -46,12 +46,12 @@ class _Memo:
 class TaughtPart:
     """A taught part on the bench: from a study just fitted, or from a recipe that was opened.
 
-    Sessions and jobs share it, so it never changes: `shelf.change` puts a changed copy of the same id in its place, and
-    who began with one copy draws or works with that one to the end.
+    Sessions and jobs share it, so it never changes: `shelf.change` replaces it by a changed copy of the same id, and a
+    run or job that began with one copy uses that copy to its end.
 
     thumbnails: small WebP pictures in the order of the gallery; notes: sentences the engineer should see; suggestion:
-    where the parameters began; choice: why this detector, in a sentence; follows: id of the part in hand that
-    this one is a refit of; mm_per_pixel: of the photos, None when it is not known.
+    where the parameters began; choice: why this detector, in a sentence; follows: id of the part of which this one is a
+    refit; mm_per_pixel: of the photos, None when not known.
     """
 
     product: str
@@ -73,14 +73,14 @@ class TaughtPart:
 
     @property
     def depth(self) -> Depth | None:
-        """Of the photos that were taught, as which new ones are read."""
+        """Bit depth of the photos taught, at which new ones are read."""
         if self.study is not None:
             return self.study.depth
         return None if self.recipe is None else self.recipe.depth
 
     @property
     def own_study(self) -> Study:
-        """The study it is of. Raises ValueError for a part from a recipe, whose photos are not at hand."""
+        """The study it comes from. Raises ValueError for a part from a recipe, whose photos are not available."""
         if self.study is None:
             raise ValueError(f"{self.product} was opened from a recipe, without the photos it was taught with")
         return self.study
@@ -92,25 +92,25 @@ class TaughtPart:
         return f"recipe {self.recipe.digest[:8]}"
 
     def pixels(self, position: int) -> np.ndarray:
-        """(H, W, 3) uint8 of one photo on the bench as it is looked at; otherwise as `photo`."""
+        """(H, W, 3) uint8 of one photo on the bench as placed; otherwise as `photo`."""
         photo, held = self.scored.photos[position], self._memo.picture
         if held is None or held[0] != photo.path:
             held = self._memo.picture = photo.path, photo.placed.picture(self.photo(position))
         return held[1]
 
     def photo(self, position: int) -> np.ndarray:
-        """(H, W, 3) uint8 of one photo on the bench as taken, read from where it lies; the last one is kept.
+        """(H, W, 3) uint8 of one photo on the bench as taken, read from its file; the last one is kept in memory.
 
         Raises ImageError for a photo that can no longer be read.
         """
         photo, held = self.scored.photos[position], self._memo.read
         if held is None or held[0] != photo.path:
-            held = self._memo.read = None  # lets go of the last before the next is read
+            held = self._memo.read = None  # frees the last before the next is read
             held = self._memo.read = photo.path, read(photo.path, photo.depth).pixels
         return held[1]
 
     def hold(self, path: Path, pixels: np.ndarray) -> None:
-        """Keep what was just read from a path, (H, W, 3) uint8, as the last photo that `photo` read."""
+        """Keep pixels just read from a path, (H, W, 3) uint8, as the last photo that `photo` read."""
         self._memo.read = path, pixels
 
     def suggested_limits(self, live: dict[str, int]) -> Limits:
@@ -134,10 +134,10 @@ class TaughtPart:
         return float(np.median(chosen)) if chosen.size else 0.0
 
     def product_check(self, position: int, guard: Guard | None, *, ask: bool = True) -> ProductCheck | None:
-        """What the part's guard, in the mode of the session that asks, says of one photo; None when it is None or off.
+        """Result of the guard (the part's, in the session's mode) on one photo; None when `guard` is None or off.
 
-        ask False: None too while the guard was not asked about the photo, which takes a run of the network. Raises
-        ImageError for a photo that can no longer be read.
+        ask False: None also if the result is not known yet, since it takes a run of the network. Raises ImageError for
+        a photo that can no longer be read.
         """
         if guard is None or not guard.is_on:
             return None
@@ -147,7 +147,7 @@ class TaughtPart:
         return guard.judge(known[digest, guard.fused]) if (digest, guard.fused) in known else None
 
     def look(self, pixels: np.ndarray, digest: str, placement: Placement) -> tuple[Tensor, ...]:
-        """(1, h, w, k) patch features of a photo for each view; what the guard finds in the same run is kept."""
+        """(1, h, w, k) patch features of a photo for each view; the guard's result from the same run is kept."""
         if self.guard is None:
             return self.preparation.features(pixels, placement)
         features, embedding, logits = self.preparation.describe(pixels, placement)
@@ -174,22 +174,22 @@ class TaughtPart:
         return self._memo.areas
 
     def patch_sample(self) -> PatchSample:
-        """Patches of the good photos that previews are fitted on; who asks while they are drawn waits for the same."""
+        """Patches of the good photos for fitting previews; concurrent callers wait for the same draw."""
         with self._memo.sampling:
             if self._memo.sample is None:
                 self._memo.sample = PatchSample.of(self.own_study, view=self.refit_view)
             return self._memo.sample
 
     def with_areas(self, areas: Areas | None) -> "TaughtPart":
-        """Judged by these areas. Raises ValueError as `ScoredPhotos.with_areas`."""
+        """The part judged by these areas. Raises ValueError as `ScoredPhotos.with_areas`."""
         return replace(self, scored=self.scored.with_areas(areas))
 
     def position_of(self, digest: str) -> int | None:
-        """Where the photo of this content is on the bench; None when it is not there."""
+        """Position of the photo with this content on the bench; None when it is not there."""
         return next((i for i, photo in enumerate(self.scored.photos) if photo.digest == digest), None)
 
     def with_photo(self, photo: ScoredPhoto, features: Sequence[Tensor], thumbnail: bytes) -> "TaughtPart":
-        """With one photo more at the end, its features for each view given; as it is when the photo is there."""
+        """The part with one more photo at the end, given its features for each view; unchanged if it is there."""
         if self.position_of(photo.digest) is not None:
             return self
         scored = self.scored.with_photo(photo, features)
@@ -204,7 +204,7 @@ def of_study(
     suggestion: Suggestion | None = None,
     choice: str | None = None,
 ) -> TaughtPart:
-    """What a finished fit puts in hand."""
+    """The part of a finished fit."""
     taught = TaughtPart(
         product,
         study.results,
@@ -221,7 +221,7 @@ def of_study(
 
 
 def refitted(taught: TaughtPart, study: Study) -> TaughtPart:
-    """The same part under another fit of the same photos; photos added on the bench come along."""
+    """The same part under another fit of the same photos; photos added on the bench are kept."""
     memo = _Memo()
     memo.foreign.update(taught._memo.foreign)
     scored = study.results

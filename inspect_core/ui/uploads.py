@@ -1,4 +1,4 @@
-"""Uploaded files on disk: each under a name of its own, the one it came with as far as the file system keeps it."""
+"""Uploaded files on disk: each under a unique name, its own as far as the file system allows it."""
 
 import hashlib
 import os
@@ -16,14 +16,14 @@ from inspect_core.runtime.unfinished import replacing
 from inspect_core.runtime.workspace import NAME_BYTES
 
 WINDOWS = os.name == "nt"
-_NAMING = b"2\0"  # goes into the digest: folders kept under other rules for names are not taken for these
+_NAMING = b"2\0"  # part of the digest: folders stored under other rules for names are not reused
 
 
 def keep(files: Sequence[tuple[str, bytes | memoryview]], below: Path) -> Path:
     """The folder in `below` that holds these files, given as (name, content); the same files are kept once.
 
-    It appears when all are there, whole also when several sessions keep them at once. Raises OSError when they cannot
-    be written; nothing is left behind then.
+    It appears when all are written, complete even if several sessions write them at once. Raises OSError when they
+    cannot be written; nothing is left behind then.
     """
     digest = hashlib.sha256(_NAMING)
     for name, content in files:
@@ -51,8 +51,8 @@ def keep_picture(picture: Picture, below: Path) -> Path:
 def paths_of(names: Sequence[str], *, windows: bool = WINDOWS) -> list[str]:
     """A relative POSIX path for each uploaded name, in their order; none leads elsewhere and no two are the same.
 
-    Names stay as they are but for what the system keeps for itself, signs that cannot be shown, a leading dot, and what
-    exceeds NAME_BYTES bytes. Of two that differ by case or by how accents are written, the second gets a number.
+    Names are unchanged except for names reserved by the system, unprintable characters, a leading dot, and what exceeds
+    NAME_BYTES bytes. Of two that differ by case or by how accents are written, the second gets a number.
     """
     split = [_parts(name, windows) for name in names]
     taken = {_key(folder) for *folders, _ in split for folder in accumulate(folders, "{}/{}".format)}
@@ -69,7 +69,7 @@ def paths_of(names: Sequence[str], *, windows: bool = WINDOWS) -> list[str]:
 
 def _parts(name: str, windows: bool) -> list[str]:
     *folders, file = [part for part in PurePosixPath(name).parts if part not in ("/", "//", "..")] or [""]
-    hidden = file.startswith(".") or not file  # passed over by a scan, as files of the system are
+    hidden = file.startswith(".") or not file  # skipped by a scan, like files of the system
     return [_fitted(_allowed(part, windows)) for part in (*folders, f"_{file}" if hidden else file)]
 
 
@@ -90,5 +90,5 @@ def _fitted(name: str, number: str = "") -> str:
 
 
 def _key(path: str) -> str:
-    """The same for all paths that some file system takes for one."""
+    """Equal for all paths that some file system treats as the same."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())

@@ -1,4 +1,4 @@
-"""Weights that a backbone lacks on this machine: where its file goes, and a download that only a click begins."""
+"""Weights that a backbone lacks on this machine: where to put the file, and a download that only a click starts."""
 
 import streamlit as st
 
@@ -8,9 +8,9 @@ from inspect_core.ui import shell
 
 
 def offer_missing(name: str, place: str = "") -> bool:
-    """Whether a backbone has no weights here; then it is said, with a button where they can be fetched.
+    """Whether a backbone has no weights here; if so, says it, with a button if they can be downloaded.
 
-    place: tells this offer from others on the page. Raises ValueError for a name that is no backbone.
+    place: distinguishes this offer from others on the page. Raises ValueError for an unknown backbone.
     """
     spec = spec_of(name, has_weights=False)
     if find_weights(spec) is not None:

@@ -1,4 +1,4 @@
-"""PCA of mapped features from a covariance that is streamed over any number of batches, or from samples at hand."""
+"""PCA of mapped features from a covariance streamed over any number of batches, or from samples in memory."""
 
 import warnings
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ class MappedCovariance:
         return self
 
     def merge(self, other: "MappedCovariance") -> "MappedCovariance":
-        """Takes in what `other` saw through the same Φ. Raises ValueError when Φ differs."""
+        """Adds the statistics of `other`, of the same Φ. Raises ValueError when Φ differs."""
         if not self.feature_map.matches(other.feature_map):
             raise ValueError("other was collected through another feature map; merge statistics of one map and draw")
         if other.count == 0:
@@ -55,11 +55,11 @@ class MappedCovariance:
         return self
 
     def state(self) -> dict[str, Tensor]:
-        """What was seen: count () int64, shift (D,), and about it sum (D,) and products (D, D), float64; no copies."""
+        """count () int64, shift (D,), and about that shift sum (D,) and products (D, D), float64; no copies."""
         return {"count": torch.tensor(self.count), "shift": self._shift, "sum": self._sum, "products": self._products}
 
     def restore(self, state: Mapping[str, Tensor]) -> "MappedCovariance":
-        """Takes in, instead of what it saw, the `state` of another of this Φ.
+        """Replaces its statistics by the `state` of another with the same Φ.
 
         Raises ValueError for arrays of other shapes or types.
         """
@@ -115,10 +115,10 @@ class MappedCovariance:
 
 
 def fit(x: Tensor | np.ndarray, feature_map: FeatureMap, *, explained_variance: float) -> KernelPCAMap:
-    """PCA of Φ(x) for samples that are all at hand, x (..., m), with arrays in the precision of x.
+    """PCA of Φ(x) for samples that are all in memory, x (..., m), with arrays in the precision of x.
 
     With few samples a thin SVD of the mapped samples themselves, in float64; else the streamed covariance, its products
-    in float64 as long as they are few and in the precision of x beyond.
+    in float64 if they are few, otherwise in the precision of x.
     Raises ValueError for non-finite or empty features, or explained_variance outside (0, 1].
     """
     dtype = precision_of(x)

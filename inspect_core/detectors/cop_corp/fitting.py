@@ -4,8 +4,8 @@ CoP   Φ(z) = z / ‖z‖                          inner products are the cosine
 CoRP  Φ(z) = √(2/M) cos(√(2γ) w0 z/‖z‖ + u)   inner products approximate exp(-γ ‖a/‖a‖ - b/‖b‖‖²)
 e(z) = ‖(I - U_q U_qᵀ)(Φ(z) - μ)‖             time per sample independent of the number of training samples
 
-Source: Fang et al., "Kernel PCA for out-of-distribution detection". Scores of different draws (seed or M) are of one
-quality but not of one ranking: never compare them with each other or use one's limit for another.
+Source: Fang et al., "Kernel PCA for out-of-distribution detection". Scores of different draws (seed or M) are equally
+good but rank samples differently: never compare them with each other or use the limit of one for another.
 """
 
 import numpy as np

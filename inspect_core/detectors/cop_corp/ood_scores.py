@@ -1,7 +1,7 @@
 """Scores of a classifier's own outputs (MSP, energy, ReAct, BATS) and their fusion with a reconstruction error.
 
-These keep the sign of the papers that name them: larger = more like the training data. Whoever turns one into an
-anomaly score negates it once. Only the regularised error points the other way, as every error does.
+These keep the sign of the papers that name them: larger = more like the training data. Code that turns one into an
+anomaly score negates it once. Only the regularised error has the opposite sign, like every error.
 """
 
 import numpy as np

@@ -51,9 +51,9 @@ class KernelPCAMap:
     def score(self, x: Tensor | np.ndarray, *, q: int | None = None, explained_variance: float | None = None) -> Tensor:
         """e(z) = ‖(I - U_q U_qᵀ)(Φ(z) - μ)‖, the distance itself, not its square. Higher is more anomalous.
 
-        x: (..., m) -> (...). Give q or explained_variance, or neither for the fraction of the fit. Beyond the r
-        components that the training samples determine q is taken as r; with q = D the error is 0 everywhere.
-        Both are warned of. Bit-equal to the same q of any `sweep`.
+        x: (..., m) -> (...). Give q or explained_variance, or neither for the fraction of the fit. A q above the r
+        components that the training samples determine is taken as r; with q = D the error is 0 everywhere. Both cases
+        give a warning. Bit-equal to the same q of any `sweep`.
         Raises ValueError for non-finite features, a wrong width, q outside 1 .. D, a fraction outside (0, 1], or both.
         Source: Fang et al., reconstruction error of CoP and CoRP.
         """

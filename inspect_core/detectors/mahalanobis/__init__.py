@@ -1,4 +1,4 @@
-"""Localized Mahalanobis distances under a semi-orthogonal embedding (Kim et al. 2021), and its ablations."""
+"""Localized Mahalanobis distances under a semi-orthogonal embedding (Kim et al. 2021), and their ablations."""
 
 from inspect_core.detectors.mahalanobis.ablations import (
     EigenMahalanobis,

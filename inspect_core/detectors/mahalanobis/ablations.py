@@ -1,4 +1,4 @@
-"""What the semi-orthogonal embedding is compared with: all features, one covariance, eigenvectors, shrinkage.
+"""Alternatives to the semi-orthogonal embedding, for comparison: all features, one covariance, eigenvectors, shrinkage.
 
 The ablations of Kim, Kim, Yi and Lee, "Semi-orthogonal embedding for efficient unsupervised anomaly segmentation"
 (2021), and the shrinkage of Ledoit and Wolf, "A well-conditioned estimator for large-dimensional
@@ -31,7 +31,7 @@ from inspect_core.detectors.mahalanobis.per_location import (
 from inspect_core.detectors.mahalanobis.projections import DEFAULT_K, choose_projection
 
 MEMORY_LIMIT = 2 * 1024**3
-# Bytes of float64 rows and matrices in work at one time.
+# Bytes of float64 rows and matrices processed at one time.
 WORKING_BYTES = 64 * 1024**2
 
 
@@ -188,7 +188,7 @@ def fit_eigen_smallest(
 def fit_eigen_smallest_of_all(
     features: Tensor | np.ndarray, *, k: int | None = None, ridge: float = 0.01, memory_limit: int = MEMORY_LIMIT
 ) -> EigenMahalanobis:
-    """Along the k of smallest eigenvalue of all d, directions in which the good images do not differ included."""
+    """Along the k of smallest eigenvalue of all d, including directions in which the good images do not differ."""
     x = _grid_features(features)
     return _fit_eigen(x, k, ridge, memory_limit, candidates=torch.arange(x.shape[-1]))
 

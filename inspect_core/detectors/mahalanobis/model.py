@@ -67,8 +67,8 @@ class Mahalanobis:
     def spectrum(self) -> Tensor:
         """Eigenvalues (h, w, k) of each location's embedded covariance without the ridge, float32, descending.
 
-        Values near 0 are dimensions in which the good images do not differ (rank collapse). They are good to about
-        1e-7 of the largest, after `rounded` to about 1e-3 of it; what rounding makes negative is returned as 0.
+        Values near 0 are dimensions in which the good images do not differ (rank collapse). They are accurate to about
+        1e-7 of the largest, after `rounded` to about 1e-3 of it; values made negative by rounding are returned as 0.
         """
         h, w, k = self.mean.shape
         factors, values = self.cholesky.reshape(h * w, k, k), self.mean.new_empty(h * w, k)
@@ -140,7 +140,7 @@ def read_arrays(arrays: Mapping[str, Tensor | np.ndarray], names: Iterable[str])
         if name not in arrays:
             raise ValueError(f"arrays has no {name!r}, only {sorted(arrays)}; give what arrays() returned")
         tensor = torch.as_tensor(arrays[name])
-        # Least and largest, not one flag a number: NaN is both, and the factors are most of a recipe's memory.
+        # Minimum and maximum, not one flag per number: a NaN shows in both, and factors are most of a recipe's memory.
         if tensor.numel() and not all(bound.isfinite() for bound in tensor.aminmax()):
             raise ValueError(f"{name} is not finite; the arrays are damaged, fit again")
         found.append(tensor)

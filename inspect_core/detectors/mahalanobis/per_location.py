@@ -13,9 +13,9 @@ from torch import Tensor
 
 from inspect_core.detectors.checks import full_precision, require_between
 
-# Entries of the float64 matrices in work at one time: 20 MB of each.
+# Entries of the float64 matrices processed at one time: 20 MB of each.
 MATRIX_ENTRIES = 2_560_000
-# Numbers in work at one time when distances are taken, which stay in a core's cache, and locations at least.
+# Numbers processed at one time for distances, which stay in a core's cache, and the least number of locations.
 SCORED_NUMBERS = 32768
 SCORED_LOCATIONS = 32
 # Rows of L^-1 kept together. A block of rows stops at its last non-zero column, so 20 rows at a time leave out 40 % of
@@ -37,7 +37,7 @@ def matrix_blocks(matrices: Tensor) -> Iterator[slice]:
 def per_location_product(a: Tensor, b: Tensor) -> Tensor:
     """a @ b for each location: (p, n, m) and (p, m, r) to (p, n, r).
 
-    On a CPU by NumPy: torch hands these small products to a batched routine that needs 2 to 10 times as long.
+    On a CPU by NumPy: torch passes these small products to a batched routine that takes 2 to 10 times as long.
     """
     if a.device.type == "cpu":
         return torch.from_numpy(np.matmul(a.numpy(), b.numpy()))

@@ -29,7 +29,7 @@ from inspect_core.detectors.mahalanobis.per_location import (
 )
 from inspect_core.detectors.mahalanobis.projections import as_projection, choose_projection
 
-# Images gathered before their products join the scatter: adding to it means reading and writing all of it.
+# Images gathered before their products are added to the scatter: each addition reads and writes all of it.
 GATHERED = 64
 # Locations whose float64 rows and products fit a core's second-level cache.
 FIT_LOCATIONS = 16
@@ -56,7 +56,7 @@ class LocalGaussian:
         row, column = torch.tril_indices(k, k, device=device)
         self._triangle = row * k + column
         self._joined, self._waiting = 0, 0
-        # Both are made when they are first needed: sums of other statistics gather nothing, and 64 images join nothing.
+        # Both are allocated when first needed: sums of statistics gather nothing, and 64 images need no scatter yet.
         self._mean = self._scatter = self._gathered = torch.empty(0, device=device)
 
     @property
@@ -78,7 +78,7 @@ class LocalGaussian:
         return self
 
     def merge(self, other: Self) -> Self:
-        """Adds the images another one has taken in; the other may go on. Raises ValueError if they do not match."""
+        """Adds the images that `other` has taken in; `other` stays usable. Raises ValueError if they do not match."""
         if other.grid != self.grid or not torch.equal(other.projection.to(self.projection.device), self.projection):
             raise ValueError(
                 f"cannot merge grid {other.grid}, projection {tuple(other.projection.shape)} into grid {self.grid}, "
@@ -98,14 +98,15 @@ class LocalGaussian:
         return self
 
     def state(self) -> dict[str, Tensor]:
-        """What was taken in: images () int64, mean (h w, k) and the lower triangles of scatter (h w, k (k + 1) / 2),
-        row by row, both float64. No copies.
+        """images () int64, mean (h w, k) and the lower triangles of scatter (h w, k (k + 1) / 2), row by row, float64.
+
+        No copies.
         """
         self._join_gathered()
         return {"images": torch.tensor(self._joined), "mean": self._mean, "scatter": self._scatter}
 
     def restore(self, state: Mapping[str, Tensor]) -> Self:
-        """Takes in, instead of its own images, those of the `state` of another of this projection and grid.
+        """Replaces its images by those in the `state` of another with the same projection and grid.
 
         Raises ValueError for arrays of other shapes or types.
         """
@@ -171,7 +172,7 @@ class LocalGaussian:
         self._joined, self._waiting = self.images, 0
 
     def _join(self, count: int) -> Iterator[slice]:
-        """The locations, block by block, at which that many images are about to be taken; none for no image."""
+        """The locations, block by block, at which that many images are about to be added; none for no image."""
         places, k, device = self.grid[0] * self.grid[1], self.projection.shape[1], self.projection.device
         if count and not len(self._mean):
             self._mean = torch.zeros(places, k, dtype=torch.float64, device=device)

@@ -32,7 +32,7 @@ def monomials(x: Tensor) -> Tensor:
     n, d = x.shape
     points, z = x.T.contiguous(), x.new_empty((d + 1) * (d + 2) // 2, n)
     on_cpu = x.device.type == "cpu"
-    # On a CPU by NumPy: torch would wake its threads for each of the d short products.
+    # On a CPU by NumPy: torch would start its threads for each of the d short products.
     values, products = (points.numpy(), z.numpy()) if on_cpu else (points, z)
     multiply = np.multiply if on_cpu else torch.mul
     start = 0

@@ -18,7 +18,7 @@ SPANNED_VARIANCE = 0.95
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """x -> ((x - shift) @ basis) / scale, with what the fit learned on the way.
+    """x -> ((x - shift) @ basis) / scale, with figures found during the fit.
 
     shift (d,), scale () and basis (d, r), or None for no reduction: float64. kept_variance: the basis's share, 0 to 1.
     spanning: number of the r principal directions that hold 95 % of the reduced variance.

@@ -3,8 +3,8 @@
 Pavutnitskiy et al., "Quadric hypersurface intersection for manifold learning in feature space" (AISTATS 2022), eq. 8.
 
 Convention: m quadrics in d dimensions are three arrays, A (m, d, d) symmetric, b (m, d) and c (m,). The norm of a
-quadric is the Hilbert-Schmidt norm of its quadratic part, n = sqrt(sum_ij A_ij^2): it does not change under rotation
-and translation, as the plain coefficients do.
+quadric is the Hilbert-Schmidt norm of its quadratic part, n = sqrt(sum_ij A_ij^2): unlike the plain coefficients, it
+does not change under rotation and translation.
 """
 
 import numpy as np
@@ -65,11 +65,11 @@ def value_and_half_gradient(A: Tensor, b: Tensor, c: Tensor, x: Tensor) -> tuple
 
 
 def monomial_coefficients(A: Tensor, b: Tensor, c: Tensor) -> Tensor:
-    """Of the m functions f_k and then of the m functions h_k^2 = ||A_k x + b_k / 2||^2, (2 m, p), in `monomials`."""
+    """Coefficients, (2 m, p), in `monomials` of the m f_k and then of the m h_k^2 = ||A_k x + b_k / 2||^2."""
     m, d = b.shape
     rows, columns = torch.triu_indices(d, d)
     coefficients = A.new_empty(2, m, len(rows) + d + 1)
-    for k in range(m):  # one at a time, for all squares at once would take as much memory as A
+    for k in range(m):  # one at a time: all squares at once would take as much memory as A
         coefficients[0, k, : len(rows)], coefficients[1, k, : len(rows)] = (
             part[rows, columns] for part in (A[k], A[k] @ A[k])
         )

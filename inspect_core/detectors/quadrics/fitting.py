@@ -2,8 +2,8 @@
 
 Pavutnitskiy et al., "Quadric hypersurface intersection for manifold learning in feature space" (AISTATS 2022).
 The score is the mean second-order distance to the m quadrics, o(x) = (1/m) sum_k d2(x, f_k) (eq. 16). `fit` minimises
-the distances themselves, so that single bad samples among the good ones weigh little; the `fit_algebraic` functions
-minimise f^2 (eq. 7) in closed form, as the robust fit's start does.
+the distances themselves, so that single bad samples among the good ones have little weight; the `fit_algebraic`
+functions minimise f^2 (eq. 7) in closed form, and so does the start of the robust fit.
 """
 
 import warnings
@@ -42,7 +42,7 @@ from inspect_core.detectors.quadrics.refinement import (
 )
 
 PENALTY_WARNING = 1e-2
-# Of the progress shown, where a closed-form start comes before the refinement.
+# Share of the progress shown that a closed-form start takes, before the refinement.
 START_FRACTION = 0.2
 
 
@@ -60,9 +60,9 @@ def fit(
     x: (..., d) features of good samples. They are centred and divided by one number, so that `penalty` means the same
         at any scale of the features.
     m: 1 to r(r+1)/2 quadrics; by default r minus the number of principal components that hold 95 % of the variance.
-    penalty: weight of the orthonormality, positive. What it left is in `penalty_value`; above 0.01 a warning says so.
+    penalty: weight of the orthonormality, positive. The remaining error is in `penalty_value`; above 0.01 a warning.
     components: reduce to that many principal components (r) first; the variance they keep is in `kept_variance`.
-    progress: called with the fraction done, 0 to 1, now and then; what it raises ends the fit.
+    progress: called now and then with the fraction done, 0 to 1; an exception it raises ends the fit.
 
     The start is the closed form `fit_algebraic_hs` where it is feasible (r up to 88), else random, with a warning.
     Small problems run L-BFGS on all points in float64, large ones 4,000 mini-batch steps in float32, whose time does
@@ -171,7 +171,7 @@ def _prepare(
 def _refine(
     start: Coefficients, points: Tensor, *, penalty: float, rng: np.random.Generator, report: Callable[[float], None]
 ) -> Coefficients:
-    """The better of `start` and what the optimiser for this size makes of it."""
+    """The better of `start` and the result that the optimiser for this size reaches from it."""
     n, r = points.shape
     if n * r * r * len(start[2]) <= LBFGS_LIMIT:
         refined = refine_lbfgs(start, points, penalty=penalty, report=report)
@@ -183,14 +183,14 @@ def _refine(
     def loss(coefficients: Coefficients) -> float:
         return float(_mean_distances(coefficients, points).sum()) + penalty * orthonormality_error(coefficients[0])
 
-    # Mini-batches can leave a good closed form for worse: products of planes, where the points span a subspace.
+    # Mini-batches can turn a good closed form into something worse: products of planes, if the points span a subspace.
     return min(refined, start, key=loss)
 
 
 def _finish(fitted: Coefficients, points: Tensor, coordinates: Coordinates, *, start: str) -> Quadrics:
     """The model, its quadrics in ascending order of their mean d2 over the points."""
     A, b, c = (part.contiguous() for part in fitted)
-    A = (A + A.mT) / 2  # symmetric to the last bit, which sums in products need not leave it
+    A = (A + A.mT) / 2  # symmetric to the last bit, which matrix products do not guarantee
     if not all(torch.isfinite(part).all() for part in (A, b, c)):
         raise ValueError("the fit left the range of its numbers; look for features of extreme size and scale them")
     order = torch.argsort(_mean_distances((A, b, c), points), stable=True)

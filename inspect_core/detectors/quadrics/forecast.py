@@ -1,4 +1,4 @@
-"""How long a fit of quadrics will take, before it starts: arithmetic to do over the rate this machine does it at.
+"""How long a fit of quadrics will take, before it starts: the number of operations over this machine's rate.
 
 No clock here: the caller knows the rate.
 """

@@ -24,7 +24,7 @@ LBFGS_LIMIT = 1e7
 LBFGS_ITERATIONS = 500
 SGD_STEPS = 4000
 SGD_BATCH = 128
-# A step's length, where the quadratic parts have norm 1; any from .01 to .1 ended within 10 % on curved features.
+# Length of a step, where the quadratic parts have norm 1; any from .01 to .1 ended within 10 % on curved features.
 RATE = 0.03
 MEMORY = 0.99
 STEPS_BETWEEN_REPORTS = 20
@@ -58,7 +58,7 @@ def refine_lbfgs(start: Coefficients, x: Tensor, *, penalty: float, report: Call
         iterations += 1
         report(iterations / LBFGS_ITERATIONS)
 
-    from scipy.optimize import minimize  # takes a third of a second, which only the robust fit needs
+    from scipy.optimize import minimize  # takes a third of a second; only the robust fit needs it
 
     result = minimize(
         objective,

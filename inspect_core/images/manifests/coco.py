@@ -1,4 +1,4 @@
-"""Annotations in the format of COCO (Lin et al. 2014): polygons, run lengths or boxes, a category each.
+"""Annotations in COCO format (Lin et al. 2014): polygons, run lengths or boxes, each with a category.
 
 A photo without an annotation is good. Coordinates count from the outer corner of the first pixel, so that the centre of
 pixel (x, y) lies at (x + .5, y + .5).
@@ -66,8 +66,8 @@ def entries(path: Path) -> list[Entry]:
 def painted(shape: Mapping, size: tuple[int, int]) -> np.ndarray:
     """(H, W) bool: the pixels of an annotation's `segmentation`, else of its `bbox`.
 
-    Polygons are filled with their outline: what lies about a pixel beyond it may count. Raises ValueError for shapes
-    that cannot be drawn.
+    Polygons are filled including their outline: pixels up to about one beyond it may count. Raises ValueError for
+    shapes that cannot be drawn.
     """
     segmentation = shape.get("segmentation")
     if isinstance(segmentation, dict):
@@ -131,7 +131,7 @@ def _is_id(value: object) -> bool:
 
 
 def _numbers(values: object, *, count: int | None = None) -> np.ndarray:
-    """(n,) float64. Raises ValueError for what is no list of an even number, or `count`, of coordinates."""
+    """(n,) float64. Raises ValueError unless it is a list of `count`, or of an even number of, coordinates."""
     if not isinstance(values, list) or (len(values) % 2 if count is None else len(values) != count):
         raise ValueError("a polygon or box is not a list of coordinates")
     if not all(isinstance(value, int | float) and abs(value) <= 2 * MAX_SIDE for value in values):

@@ -1,4 +1,4 @@
-"""What a file of another tool says of one photo: its name, its label, and how its defects are marked."""
+"""An entry for one photo in a file of another tool: its name, its label, and how its defects are marked."""
 
 import hashlib
 import os
@@ -20,7 +20,7 @@ MOST_BYTES = 100 * 2**20
 MOST_ENTRIES = 100_000
 MOST_TYPES = 255
 MOST_SHAPES = 1000
-"""Annotations of one photo: each takes a mask of its size to paint."""
+"""Most annotations of one photo: painting each takes a mask of the photo's size."""
 LONGEST_LABEL = 80
 LONGEST_NAME = 200
 _GOOD_NUMBERS = ("0", "0.0")
@@ -77,7 +77,7 @@ class Entry:
 
 
 def named(reference: str) -> str:
-    """What a file calls a photo, fit to be shown."""
+    """The name of a photo in a file, escaped for display."""
     return shown(reference)[:LONGEST_NAME]
 
 

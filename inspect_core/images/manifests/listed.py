@@ -1,6 +1,6 @@
-"""From a file that lists photos to the photos below its folder. A reference is never opened as a path: it picks one of
-the files found there, by as much of its end as fits, so that `s3://bucket/lot 7/a.png` and `C:\\photos\\lot 7\\a.png`
-both mean `lot 7/a.png`, and none leads out of the folder.
+"""From a file that lists photos to the photos below its folder. A reference is never opened as a path: it selects one
+of the files found there, by as many parts at its end as match, so that `s3://bucket/lot 7/a.png` and
+`C:\\photos\\lot 7\\a.png` both mean `lot 7/a.png`, and none leads out of the folder.
 """
 
 import unicodedata
@@ -28,7 +28,7 @@ class Files:
             self._by_name[unicodedata.normalize("NFC", file.name)].append(file)
 
     def meant(self, reference: str) -> PurePosixPath:
-        """The file that a reference means. Raises LookupError(reason, remedy) for none, and for several."""
+        """The file that a reference means. Raises LookupError(reason, remedy) if there is none, or several."""
         parts = PurePosixPath(unicodedata.normalize("NFC", reference).replace("\\", "/")).parts
         found = self._by_name.get(parts[-1], []) if parts else []
         if not found:

@@ -1,4 +1,4 @@
-"""JSON lines as Lookout for Vision read them: the output of SageMaker Ground Truth, one object a photo.
+"""JSON lines as Lookout for Vision read them: the output of SageMaker Ground Truth, one object per photo.
 
 A line names its photo in `source-ref`; the class stands in the metadata of type groundtruth/image-classification
 (`anomaly-label-metadata`, or under another name), the mask in the reference whose metadata have the type

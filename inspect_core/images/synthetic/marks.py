@@ -1,7 +1,7 @@
 """Damage and dirt that any part can have, drawn into the scene before light and lens: scratch, dent, stain, fibre.
 
 `scratch`, `dent` and `fibre` edit the scene in place; paths and centres are in the part's frame in mm. See
-`synthetic_scene` for the conventions.
+`images.synthetic.scene` for the conventions.
 """
 
 import numpy as np

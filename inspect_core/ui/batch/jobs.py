@@ -1,4 +1,4 @@
-"""Batches in the background: begun, paused, gone on with, cancelled. What is paused is on disk and holds no worker."""
+"""Batches in the background: start, pause, resume, cancel. A paused batch is on disk and occupies no worker."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def _of_jobs() -> dict[str, str]:
 
 @st.cache_resource(show_spinner=False)
 def _unwanted() -> set[str]:
-    """Ids of batches that are to go when their job ends."""
+    """Ids of batches to delete when their job ends."""
     return set()
 
 
@@ -41,7 +41,7 @@ def running() -> str | None:
 
 
 def start(batch: Run) -> None:
-    """Begin a batch, or go on with it where it stopped. Raises Busy while another job runs."""
+    """Start a batch, or resume it where it stopped. Raises Busy while another job runs."""
     unwanted, user = _unwanted(), shell.current_user()
     unwanted.discard(batch.id)  # marked when its last job had just ended
 
@@ -62,7 +62,7 @@ def start(batch: Run) -> None:
 
 
 def pause(job_id: str) -> None:
-    """Stop after the photos in hand; what was judged stays."""
+    """Stop after the photos being judged; those judged are kept."""
     shell.jobs().cancel(job_id)
 
 

@@ -1,4 +1,4 @@
-"""The parts of the Batch page: what to judge and with which recipe, the batch under way, batches to go on with."""
+"""The parts of the Batch page: what to judge and with which recipe, the running batch, batches to resume."""
 
 import os
 import shlex
@@ -77,7 +77,7 @@ def under_way() -> None:
 
 
 def unfinished(batch: Run) -> None:
-    """A batch that was paused or broken off: go on, or discard it."""
+    """A batch that was paused or interrupted: resume or discard it."""
     with st.container(border=True):
         st.markdown(f"**{shell.plain(batch.product)}** · {shell.plain(batch.source)}")
         st.caption(f"Not finished: stopped after {batch.kept:,} of {batch.count:,} photos; started {when(batch)}.")
@@ -91,7 +91,7 @@ def unfinished(batch: Run) -> None:
 
 
 def discard(batch: Run, place) -> None:
-    """A button that deletes a batch, after a question."""
+    """A button that deletes a batch, after confirmation."""
     with place.popover("Delete", icon=":material/delete:"):
         st.markdown("Delete the table, report and pictures of this batch? The audit log keeps the verdicts.")
         if st.button("Yes, delete it", key=f"batch_delete-{batch.id}"):
@@ -111,7 +111,7 @@ def _recipe(path: Path) -> Recipe | None:
     try:
         recipe = recipes.checked(path)
         missing = weights_panel.offer_missing(recipe.backbone.name, f"batch-{path.name}")
-    except Exception as error:  # whatever a file can cause ends at its own line
+    except Exception as error:  # any error caused by a file is limited to its own line
         st.error(shell.plain(recipes.reason(path, error)), icon=":material/broken_image:")
         return None
     limits = recipe.limits

@@ -1,4 +1,4 @@
-"""What came of a batch: counts, scores, the worst parts, the table, and the files to take along."""
+"""The results of a batch: counts, scores, the worst parts, the table, and the files to download."""
 
 from collections import Counter
 from pathlib import Path
@@ -27,7 +27,7 @@ PICTURE_WIDTH, COUNT_WIDTH = 180, 170
 
 
 def results(finished: list[Run]) -> None:
-    """One of the finished batches, the latest at first."""
+    """One of the finished batches, initially the latest."""
     st.subheader("Results")
     batch = finished[0]
     if len(finished) > 1:

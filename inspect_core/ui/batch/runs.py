@@ -1,4 +1,4 @@
-"""Batches on disk: a folder each in the workspace, with what was asked for and what came of it."""
+"""Batches on disk: a folder each in the workspace, with the request and its results."""
 
 import json
 import secrets
@@ -62,7 +62,7 @@ class Run:
 
     @property
     def kept(self) -> int:
-        """Photos judged so far of an unfinished one."""
+        """Photos judged so far in an unfinished batch."""
         return rows_kept(self.table)
 
     def outputs(self) -> Outputs:
@@ -71,7 +71,7 @@ class Run:
 
 
 def new(**asked) -> Run:
-    """A batch that is on disk and not begun. Raises OSError when it cannot be written."""
+    """A new batch on disk, not started. Raises OSError when it cannot be written."""
     now = datetime.now().astimezone()
     run = Run(id=f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}", begun=now.isoformat(timespec="seconds"), **asked)
     with replacing(run.folder) as folder:
@@ -81,7 +81,7 @@ def new(**asked) -> Run:
 
 
 def all_runs() -> list[Run]:
-    """Those in the workspace, the latest first; what is none is passed over."""
+    """The batches in the workspace, the latest first; anything else there is skipped."""
     folders = sorted(workspace.batches_folder().glob("[0-9]*"), reverse=True)
     return [run for folder in folders if (run := find(folder.name)) is not None]
 
@@ -99,5 +99,5 @@ def find(name: str) -> Run | None:
 
 
 def remove(run: Run) -> None:
-    """Delete a batch with all that was made for it. Raises OSError when it cannot be deleted."""
+    """Delete a batch with all its files. Raises OSError when it cannot be deleted."""
     shutil.rmtree(run.folder)

@@ -1,10 +1,10 @@
 """The bench: gallery, picture, verdict and limit in one browser component, and the films that feed it pixels.
 
-What follows a drag (contours, verdicts, the sentence in parts) is computed in the browser from what is sent here once;
-on release the numbers come back and Python counts again. The scripts beside this file are read as they are: no build,
+What changes during a drag (contours, verdicts, the sentence in parts) is computed in the browser from data sent once;
+on release the numbers come back and Python counts again. The scripts beside this file are used as they are: no build,
 nothing from outside.
 
-Pixels travel apart from the figures, each under a token that names its content, so that a move of the limit sends no
+Pixels are sent separately from the figures, each under a token of its content, so that a move of the limit sends no
 picture and a move of a live parameter sends no photo.
 """
 
@@ -44,16 +44,16 @@ _FILM = st.components.v2.component("loupe_film", js=_text("film_shelf.js", "film
 
 @dataclass(frozen=True)
 class BenchResult:
-    """What the engineer has set: the limits, and the position of the part shown."""
+    """The engineer's settings: the limits, and the position of the part shown."""
 
     limits: Limits
     position: int
 
 
 def film(key: str, token: str, thumbnails: Sequence[bytes]) -> None:
-    """Hand over the gallery's pictures, one for each part in order, outside the fragment that reruns with a slider.
+    """Send the gallery's pictures, one for each part in order, outside the fragment that reruns with a slider.
 
-    thumbnails: WebP, JPEG or PNG files; the bench finds them by `token`, which changes when they do. Nothing is seen.
+    thumbnails: WebP, JPEG or PNG files; the bench finds them by `token`, which changes when they do. Draws nothing.
     """
     _FILM(key=key, data=pixels.pack(token, thumbnails))
 
@@ -71,14 +71,14 @@ def bench(
     heat: np.ndarray,
     setting_scores: np.ndarray | None = None,
 ) -> BenchResult:
-    """Draw the bench with `limits` and `shown` in force, and say what the engineer has set since.
+    """Draw the bench with `limits` and `shown` in force, and return what the engineer has set since.
 
-    calm: the score at which colour begins. sentence: the limits in parts, as `judge.limits.in_parts` says it. thumbs:
-    the token given to `film`. heat: (512, 4) uint8 from `plots.heat_colours`. setting_scores: the scores a wanted
-    overkill is met on, where limits are set on others than the scores shown.
+    calm: the score at which colour begins. sentence: the limits in parts, from `judge.limits.in_parts`. thumbs: the
+    token given to `film`. heat: (512, 4) uint8 from `images.heatmap.heat_colours`. setting_scores: the scores on which
+    a requested overkill is met, if limits are set on other scores than those shown.
 
-    A caller that asked `latest` first has nothing more to do. Another takes the result over and reruns; until what was
-    set is in force the result stays, so that no move is lost when a rerun is cut short. Raises ValueError for arrays
+    A caller that called `latest` first has nothing more to do. Any other puts the result in force and reruns; the
+    result stays until it is in force, so that no move is lost when a rerun is cut short. Raises ValueError for arrays
     of another shape, a map or score that is not finite, a position outside the gallery, or an area outside the map.
     """
     check(parts, shown, heat, setting_scores)
@@ -103,10 +103,10 @@ def bench(
 
 
 def latest(key: str, limits: Limits, position: int) -> BenchResult:
-    """What the engineer has set on the bench by hand, or else what is given as in force.
+    """What the engineer has set on the bench by hand, or else the given values in force.
 
-    Asked before anything is computed, it spares the second run that taking over the result of `bench` costs. The
-    position is one of the parts the browser last knew.
+    Called before anything is computed, it saves the second run that putting the result of `bench` in force would take.
+    The position is one of the parts that the browser last knew.
     """
     moves, taken = st.session_state.get(key) or {}, _taken(key)
     set_limits = _take("limits", moves, taken, limits, lambda move: Limits(move["review"], move["reject"]))
@@ -114,16 +114,16 @@ def latest(key: str, limits: Limits, position: int) -> BenchResult:
 
 
 def _taken(key: str) -> dict[str, float]:
-    """By name of a move, the stamp of the last one that came into force."""
+    """By name of a move, the stamp of the last one put in force."""
     return st.session_state.setdefault(f"{key}-taken", {})
 
 
 def _noted() -> None:
-    """A move needs no work of its own: the run that follows reads it."""
+    """A move needs no callback: the run that follows reads it."""
 
 
 def _take(name: str, moves: Mapping, taken: dict, in_force, read):
-    """What was last set under `name`, or what is in force when that move was taken over already."""
+    """What was last set under `name`, or the value in force if that move is already in force."""
     move = moves.get(name)
     if not move or move["stamp"] == taken.get(name):
         return in_force
@@ -134,7 +134,7 @@ def _take(name: str, moves: Mapping, taken: dict, in_force, read):
 
 
 def _hand_over(key: str, blobs: Sequence[bytes]) -> str:
-    """Mount a film under a token that names the content; the token."""
+    """Mount a film under a token of its content; returns the token."""
     digest = hashlib.sha256()
     for blob in blobs:
         digest.update(blob)

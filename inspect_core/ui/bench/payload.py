@@ -1,4 +1,4 @@
-"""The figures the bench is drawn from: what is sent to the browser as JSON."""
+"""The figures from which the bench is drawn, sent to the browser as JSON."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,10 +39,9 @@ class Shown:
 
     position: its place in the gallery; image: (H, W, 3) uint8, the original; anomaly_map: (h, w) float32, finite; mask:
     (h, w) bool, the true defect, or None; guard and note: plain sentences, or None; patch: (left, top, right, bottom)
-    in pixels of the original, framed on the picture, or None; kind: the kind of defect in words, or None;
-    foreign: whether the guard says that this is another product; area: the smallest that counts, in pixels of the map,
-    for which the scores of all parts were computed; left_out: (h, w) bool, what is not inspected, or None;
-    mm_per_pixel: of the original, or None.
+    in pixels of the original, framed on the picture, or None; kind: the defect type in words, or None; foreign: whether
+    the guard finds another product; area: the smallest that counts, in pixels of the map, for which the scores of all
+    parts were computed; left_out: (h, w) bool, what is not inspected, or None; mm_per_pixel: of the original, or None.
     """
 
     position: int
@@ -84,7 +83,7 @@ def check(parts: Sequence[Part], shown: Shown, heat: np.ndarray, setting_scores:
             f"left_out is {shown.left_out.shape}, the map {shown.anomaly_map.shape}; give one of its shape"
         )
     if heat.shape != (512, 4) or heat.dtype != np.uint8:
-        raise ValueError(f"heat is {heat.shape} {heat.dtype}; give (512, 4) uint8 from plots.heat_colours")
+        raise ValueError(f"heat is {heat.shape} {heat.dtype}; give (512, 4) uint8 from images.heatmap.heat_colours")
 
 
 def payload(
@@ -100,7 +99,7 @@ def payload(
     """The figures of the bench as JSON-able data; scores keep every bit.
 
     counted: per part "good" or "defect" where the sentence counts it, else ""; own: whether the limit was set on the
-    good parts it counts; setting_scores: the scores a wanted overkill is met on, when None those of the good parts
+    good parts it counts; setting_scores: the scores on which a requested overkill is met, None: those of the good parts
     that set the limit; bounds: for every number of good parts rejected, the largest share of overkill in percent, as
     the sentence prints it.
     """

@@ -1,4 +1,4 @@
-"""Pixels for the bench: photos, maps and thumbnails as bytes that the browser reads without a guess."""
+"""Pixels for the bench: photos, maps and thumbnails as bytes in a fixed format for the browser."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""Comparisons in the background; the last one is kept for every session of this process, and no other."""
+"""Comparisons in the background; only the last one is kept, for every session of this process."""
 
 import threading
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from inspect_core.ui.teach import teaching
 
 
 class _Last:
-    """The last comparison and the order it is of."""
+    """The last comparison and its order."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -42,7 +42,7 @@ def _last() -> _Last:
 
 
 def order_of(taught: TaughtPart) -> Order:
-    """What a part was taught with, but for the detector: the same for every fit of these photos."""
+    """The order a part was taught with, without the detector: the same for every fit of these photos."""
     study, backbone = taught.own_study, taught.preparation.backbone
     return Order(
         taught.product, study.split, backbone.name, size=backbone.size, grid=taught.preparation.grid,
@@ -52,7 +52,7 @@ def order_of(taught: TaughtPart) -> Order:
 
 
 def start(order: Order, detectors: Sequence[str]) -> None:
-    """Compare in the background; the comparison before goes. Raises Busy while another job runs."""
+    """Compare in the background; drops the previous comparison. Raises Busy while another job runs."""
     last = _last()
 
     def work(job: Job) -> None:

@@ -24,7 +24,7 @@ from inspect_core.ui.teach import teaching
 BENCH = "compare_bench"
 CURVE_WIDTH, SCORES_WIDTH = 520, 380
 TELLING = 60
-"""Photos offered to be looked at side by side."""
+"""Photos offered for viewing side by side."""
 
 
 def start(order: Order) -> None:

@@ -1,4 +1,4 @@
-"""Photos of parts that are not good, each as it would be learned from: a click gives it a defect type."""
+"""Photos of parts that are not good, each as the crop to learn from: a click gives it a defect type."""
 
 import io
 
@@ -20,7 +20,7 @@ WITHOUT = "no defect type"
 
 
 def gallery(taught: TaughtPart, by_region: bool) -> None:
-    """The highest score first: all that have a type, are known defects, or exceed the limit."""
+    """All photos that have a type, are known defects, or exceed the limit; the highest score first."""
     labels = kinds_labels.labels_of(taught)
     shown = _candidates(taught, labels)
     if not shown:

@@ -12,7 +12,7 @@ from inspect_core.runtime.unfinished import replacing
 from inspect_core.ui.taught_part import TaughtPart
 
 LONGEST = 40
-LONGEST_FILE = 2**26  # bytes: the words for half a million photos
+LONGEST_FILE = 2**26  # bytes: enough for half a million photos
 _writing = threading.Lock()
 
 
@@ -27,7 +27,7 @@ def labels_of(taught: TaughtPart) -> dict[int, str]:
 
 
 def set_kind(taught: TaughtPart, positions: list[int], kind: str) -> None:
-    """Say that these photos show `kind`; an empty word takes their kind away. Raises OSError when it cannot be kept."""
+    """Label these photos as `kind`; an empty word removes their label. Raises OSError when it cannot be stored."""
     word = as_word(kind)
     with _writing:
         said = _said() | {taught.scored.photos[position].digest: word for position in positions}
@@ -36,12 +36,12 @@ def set_kind(taught: TaughtPart, positions: list[int], kind: str) -> None:
 
 
 def as_word(kind: str) -> str:
-    """A kind as it is kept: single spaces, at most `LONGEST` signs."""
+    """A kind as stored: single spaces, at most `LONGEST` characters."""
     return " ".join(kind.split())[:LONGEST]
 
 
 def _said() -> dict[str, str]:
-    """Kind by content digest. What cannot be read counts as not said: labels can be given again."""
+    """Kind by content digest. Unreadable entries count as missing: labels can be given again."""
     try:
         said = json.loads(workspace.content(_path(), at_most=LONGEST_FILE) or b"{}")
     except (ValueError, RecursionError):

@@ -12,9 +12,9 @@ from inspect_core.verdict import UNKNOWN_TYPE, Verdict
 
 
 def name_type(taught: TaughtPart, position: int, regions: Sequence[Region]) -> tuple[str, float] | None:
-    """(defect type, probability) of one photo on the bench with these regions, as inspection names it.
+    """(defect type, probability) of one photo on the bench with these regions, the same as in inspection.
 
-    Its embedding is kept. Raises ImageError for a photo that can no longer be read.
+    Its embedding is stored. Raises ImageError for a photo that can no longer be read.
     """
     if (defect_types := taught.defect_types) is None:
         return None
@@ -22,14 +22,14 @@ def name_type(taught: TaughtPart, position: int, regions: Sequence[Region]) -> t
 
 
 def in_words(verdict: Verdict) -> str | None:
-    """What stands under the verdict: "scratch, 87 %", "unknown defect type", the reason of a stopped photo, or None."""
+    """The text under the verdict: "scratch, 87 %", "unknown defect type", the reason of a stopped photo, or None."""
     if verdict.kind is not None:
         return f"{verdict.kind[0]}, {100 * verdict.kind[1]:.0f} %"
     return UNKNOWN_TYPE if verdict.of_unknown_type else verdict.reason
 
 
 def limit_slider(taught: TaughtPart, page: str) -> None:
-    """The probability from which a defect type is named, live; nothing while none was learned."""
+    """The slider of the least probability at which a defect type is named, live; nothing while none was learned."""
     if taught.defect_types is None:
         return
     key = f"minimum_confidence-{page}-{taught.id}"

@@ -1,4 +1,4 @@
-"""The parts of the Defect types page but its gallery and results: what there is to learn from, and learning it."""
+"""The parts of the Defect types page except gallery and results: what there is to learn from, and learning it."""
 
 import streamlit as st
 
@@ -18,7 +18,7 @@ COUNTS_WIDTH, ORDER_WIDTH = 430, 470
 
 
 def say_if_changed(taught: TaughtPart) -> None:
-    """The labels or the crops are no longer those that the defect types in hand were learned from."""
+    """A note when labels or crops are no longer those from which the current defect types were learned."""
     learned = training.last(taught)
     if learned is None:
         return
@@ -31,7 +31,7 @@ def say_if_changed(taught: TaughtPart) -> None:
 
 
 def learn(taught: TaughtPart) -> bool:
-    """How many examples there are, what to look at, and Learn; whether regions are looked at, not whole parts."""
+    """Number of examples, what to look at, and Learn. Returns whether regions are used instead of whole parts."""
     labels, groups = kinds_labels.labels_of(taught), _groups(taught)
     rows = advice(labels, [groups[photo.name] for photo in taught.scored.photos])
     row = st.container(horizontal=True, gap="large")
@@ -78,7 +78,7 @@ def learn(taught: TaughtPart) -> bool:
 
 
 def _keep_together(taught: TaughtPart) -> None:
-    """Whether photos that look like one part or lot are judged together; asked where there are any."""
+    """Whether photos that look like one part or lot are judged together; a choice if there are any."""
     count = len(set(groups_of([photo.sample for photo in taught.scored.photos]).values()))
     if count < len(taught.scored.photos):
         key = f"together-{taught.id}"

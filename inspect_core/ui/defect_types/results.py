@@ -1,4 +1,4 @@
-"""Whether the names given can be trusted: how many are right, whether the probability holds, how far it reaches."""
+"""Whether the defect types named can be trusted: how many are right, and how far the probability is right."""
 
 import numpy as np
 import streamlit as st
@@ -24,7 +24,7 @@ NO_BAR = {"displayModeBar": False}
 
 @shelf.redrawn
 def results(taught: TaughtPart) -> None:
-    """The answer first: how often the name is right, where the limit lies, how far the probability holds."""
+    """First how often the name is right, then where the limit lies and how far the probability is right."""
     learned, known = training.last(taught), taught.defect_types
     if known is None:
         return
@@ -59,7 +59,7 @@ def results(taught: TaughtPart) -> None:
 
 
 def in_words(learned: Taught) -> tuple[str, str]:
-    """Two plain sentences: how many are named rightly, and what a higher probability is worth."""
+    """Two plain sentences: how many are named correctly, and the effect of a higher probability."""
     stated = learned.posterior.max(axis=1)
     right = learned.posterior.argmax(axis=1) == learned.unseen.y
     surer = np.argsort(-stated, kind="stable")[: -(-len(stated) // 2)]
@@ -97,7 +97,7 @@ def at_limit(learned: Taught, defect_types: DefectTypes) -> list[str]:
 
 
 def confusion(learned: Taught, minimum_confidence: float) -> np.ndarray:
-    """(C, C + 1) counts of true types by names given; the last column is for those without a name."""
+    """(C, C + 1) counts of true types by types named; the last column is for those without a name."""
     defect_types = learned.posterior.shape[1]
     given = np.where(
         learned.posterior.max(axis=1) >= minimum_confidence, learned.posterior.argmax(axis=1), defect_types
@@ -108,7 +108,7 @@ def confusion(learned: Taught, minimum_confidence: float) -> np.ndarray:
 
 
 def _trust(known: DefectTypes, learned: Taught) -> None:
-    """Does the probability mean what it says, and does it fall away from what it has seen?"""
+    """Is the stated probability right, and does it fall away from the examples?"""
     row = st.container(horizontal=True, gap="medium")
     parent, kernel = PARENTS[learned.order.parent].lower(), KERNEL[learned.order.parent]
     stated = {f"{kernel} (in use)": learned.posterior, f"{parent} alone": learned.unseen.parent}

@@ -1,4 +1,4 @@
-"""Learning defect types as a background job: crops, embeddings, the fit, and what it says of what it never saw."""
+"""Learning defect types as a background job: crops, embeddings, the fit, and its confidence on unknown types."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -35,11 +35,11 @@ class Order:
 
 @dataclass(frozen=True, eq=False)
 class Taught:
-    """How well the defect types in hand were learned.
+    """How well the current defect types were learned.
 
-    unseen: judgements of the examples as inspected, in their order; left_out: (n,) how sure it is of each with its
-    type left out, empty with two types; foreign: (m,) how sure it is of other products' defects; away_kernel,
-    away_parent: mean probability at the distances `AWAY`.
+    unseen: judgements of the examples as inspected, in their order; left_out: (n,) confidence on each with its type
+    left out, empty with two types; foreign: (m,) confidence on other products' defects; away_kernel, away_parent: mean
+    probability at the distances `AWAY`.
     """
 
     order: Order
@@ -64,18 +64,18 @@ class Taught:
 
 
 def start(taught: TaughtPart, order: Order) -> None:
-    """Learn in the background; they then lie in hand. Raises Busy while another job runs."""
+    """Learn in the background and attach the result to the part. Raises Busy while another job runs."""
     jobs.start(f"Learning the defect types of {taught.product}", _key(taught), lambda job: _learn(taught, order, job))
 
 
 def last(taught: TaughtPart) -> Taught | None:
-    """How the defect types in hand were learned; None when they were not learned here."""
+    """How the part's defect types were learned; None when they were not learned here."""
     found = jobs.kept().get(_key(taught))
     return found if found is not None and taught.defect_types is not None else None
 
 
 def rename(taught_id: str, old: str, new: str) -> None:
-    """Another name for one of the defect types in hand, if it is one; what was learned stays as it is."""
+    """Rename one of the part's defect types, if it exists; nothing is learned again."""
     taught = shelf.find(taught_id)
     if (
         taught is None
@@ -130,7 +130,7 @@ def _learn(taught: TaughtPart, order: Order, job: Job) -> Taught:
 
 
 def _foreign(taught: TaughtPart, by_region: bool, report: Callable[[float], None]) -> np.ndarray:
-    """(m, d) embeddings of the bundled products' defects, without the product in hand."""
+    """(m, d) embeddings of the bundled products' defects, except those of the part's own product."""
     own = {photo.digest for photo in taught.scored.photos}
     photos = [sample for name in teaching.samples() for sample in scan(teaching.SAMPLES / name).defects]
     found = []

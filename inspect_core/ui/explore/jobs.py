@@ -1,4 +1,4 @@
-"""What the Explore page has worked out: in the background, kept for every session of this process, bounded."""
+"""Results of the Explore page: computed in the background, kept for every session of this process, bounded."""
 
 import threading
 from collections import OrderedDict
@@ -50,7 +50,7 @@ class DrawnMap:
 
 
 class Kept:
-    """The latest results by key; the oldest go first."""
+    """The latest results by key; the oldest are dropped first."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -133,7 +133,7 @@ def values_about(name: str, in_force: float) -> tuple[float, ...]:
 
 
 def local_spectrum(taught: TaughtPart, detector: Any) -> LocalSpectrum:
-    """The spectra of the fitted Gaussians, worked out once a fit."""
+    """The spectra of the fitted Gaussians, computed once per fit."""
     key = ("spectrum", taught.id)
     if (found := kept().get(key)) is None:
         found = LocalSpectrum(detector.spectrum().cpu().numpy(), detector.images)
@@ -162,7 +162,7 @@ def compare_embeddings(taught: TaughtPart, width: int, job: Job) -> tuple[LocalS
 
 
 def features(taught: TaughtPart, position: int) -> tuple[Tensor, ...]:
-    """(1, h, w, k) patch features of a photo for each view, from the store when it has them."""
+    """(1, h, w, k) patch features of a photo for each view, from the store if they are there."""
     if taught.study is not None:
         return taught.study.features(taught.scored.photos[position])
     return taught.preparation.features(taught.photo(position), taught.scored.photos[position].placed)

@@ -1,4 +1,4 @@
-"""The parts of the Explore page but its map: where variance goes, how figures follow a parameter."""
+"""The parts of the Explore page except its map: where variance goes, how figures change with a parameter."""
 
 import math
 from collections.abc import Callable
@@ -33,7 +33,7 @@ NO_BAR = {"displayModeBar": False}
 
 
 def chosen_view(taught: TaughtPart) -> int:
-    """Position of the view to look through, asked for where the detector adds several."""
+    """Position of the view to show; a choice if the detector adds several."""
     views = taught.scored.views
     if len(views) < 2:
         return 0
@@ -44,7 +44,7 @@ def chosen_view(taught: TaughtPart) -> int:
 
 
 def variance(taught: TaughtPart) -> None:
-    """Where the variance of good patches goes: eigenvalues, and what is left of the rank at every place."""
+    """Where the variance of good patches goes: eigenvalues, and the remaining rank at every place."""
     view, live = taught.scored.views[chosen_view(taught)], in_force(taught)[0]
     if view.method in ("mahalanobis", "sampled"):
         _local_variance(taught, view, live)
@@ -148,7 +148,7 @@ def _rank_collapse(taught: TaughtPart, width: int, above: float) -> None:
 
 
 def sensitivity(taught: TaughtPart) -> None:
-    """How the figures follow a parameter, with the value in force marked; readable without defects."""
+    """How the figures change with a parameter, with the value in force marked; useful also without defects."""
     live, _ = in_force(taught)
     at_once = [view.live for view in taught.scored.views if view.live]
     offered = [*at_once, *live_parameters.fitted(taught)]

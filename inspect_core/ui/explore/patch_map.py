@@ -48,12 +48,12 @@ def patch_map(taught: TaughtPart) -> None:
 
 
 def map_key(taught: TaughtPart, order: MapOrder, live: dict[str, int]) -> tuple:
-    """What a drawn map is kept under: all that decides it. The limit in force does not, so moving it draws nothing."""
+    """Key of a drawn map: everything that determines it. The limit in force does not, so moving it redraws nothing."""
     return "map", taught.id, len(taught.scored.photos), order.whole, order.mapped, order.view, *live.values()
 
 
 def chart_name(key: tuple) -> str:
-    """The widget that shows a map: another map, another selection."""
+    """Key of the widget that shows a map: a new map has a new selection."""
     return "-".join(map(str, key))
 
 
@@ -188,7 +188,7 @@ def _scored(value: float, limits: Limits | None, words: str) -> str:
 
 
 def _suggested_limit(taught: TaughtPart, live: dict[str, int]) -> float:
-    """Above it a patch is worth a point of the map; moving one's own limit leaves the map as it is."""
+    """The limit above which patches are preferred as points; independent of a limit set by hand."""
     try:
         return taught.suggested_limits(live).review
     except ValueError:

@@ -1,4 +1,4 @@
-"""Who changed what: everything in the log but the inspections."""
+"""Who changed what: all entries of the log except inspections."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from inspect_core.ui.history.selection import Selection, local
 
 
 def table(selection: Selection) -> None:
-    """The changes of the time that was chosen, the latest first."""
+    """The changes of the chosen period, the latest first."""
     if not selection.changes:
         st.caption("Nothing was changed in this period.")
         return

@@ -1,4 +1,4 @@
-"""What was chosen on History, as files."""
+"""Downloads of the selection on History."""
 
 import streamlit as st
 
@@ -13,7 +13,7 @@ DIGEST = (
 
 
 def downloads(selection: Selection) -> None:
-    """What was chosen as files; made when they are asked for."""
+    """The selection as files, made on request."""
     row = st.container(horizontal=True, vertical_alignment="center")
     row.download_button(
         "Table (CSV)", lambda: report.csv_of(selection), file_name="history.csv", mime="text/csv", key="history_csv",

@@ -32,7 +32,7 @@ TYPES_WIDTH, NOTCHES_WIDTH, FIGURE_WIDTH = 450, 400, 140
 
 
 def at_a_glance(selection: Selection) -> None:
-    """Everything that one look should tell."""
+    """The figures and plots at a glance."""
     found = selection.inspections
     _counts(found)
     _scores(found)
@@ -45,7 +45,7 @@ def at_a_glance(selection: Selection) -> None:
 
 
 def picture(one: Inspection, side: int) -> bytes | None:
-    """The photo that was inspected, reduced, as WebP; None when it lies where the log says no more, or was changed."""
+    """The inspected photo, reduced, as WebP; None when it is no longer where the log says, or was changed."""
     return _picture(one.path, one.digest, side) if one.path else None
 
 
@@ -103,7 +103,7 @@ def _scores(found: list[Inspection]) -> None:
 
 
 def series(judged: list[Inspection], *, one_product: bool) -> tuple[np.ndarray, np.ndarray, str]:
-    """Scores (n,), limits (n, 2) and what the axis is called; of several products as multiples of their limits."""
+    """Scores (n,), limits (n, 2) and the axis title; for several products as multiples of their limits."""
     scores = np.array([one.score for one in judged], float)
     limits = np.array([(one.review, one.reject) for one in judged], float)
     if one_product:
@@ -141,7 +141,7 @@ def _pictures(found: list[Inspection]) -> None:
 
 
 def examples(parts: list[Inspection], *, most: int) -> list[tuple[Inspection, bytes]]:
-    """Up to `most` different photos that are still there, the latest first; few are tried."""
+    """Up to `most` different photos that still exist, the latest first; only a few are tried."""
     tried = list({one.digest: one for one in parts[: 4 * most]}.values())
     found = ((one, picture(one, 2 * SIDE)) for one in tried)
     return [(one, content) for one, content in found if content is not None][:most]

@@ -23,7 +23,7 @@ def table(selection: Selection) -> None:
     pages = -(-len(found) // ON_A_PAGE)
     page = st.pagination(pages, key=f"history_page-{pages}") if pages > 1 else 1
     shown = found[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]
-    key = f"history_table-{page}-{selection.head[0]}"  # other rows stand in it once the log has grown
+    key = f"history_table-{page}-{selection.head[0]}"  # its rows change when the log has grown
     st.dataframe(
         {
             "Time": [local(one.time).replace(tzinfo=None) for one in shown],

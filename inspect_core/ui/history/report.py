@@ -1,4 +1,4 @@
-"""What was chosen on History as a table for a spreadsheet, and as one HTML page that opens without a network."""
+"""The selection on History as a table for a spreadsheet, and as one HTML page that opens without a network."""
 
 import csv
 import html
@@ -29,7 +29,7 @@ MOST_ROWS = 2000
 
 
 def csv_of(selection: Selection) -> str:
-    """A line an inspection, the latest first, under COLUMNS; time in UTC; spreadsheets run no formula from it."""
+    """A line per inspection, the latest first, under COLUMNS; time in UTC; spreadsheets run no formula from it."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -38,7 +38,7 @@ def csv_of(selection: Selection) -> str:
 
 
 def html_of(selection: Selection) -> str:
-    """The shift at a glance, what was changed, and the parts, those not accepted first."""
+    """The shift at a glance, the changes, and the parts, those not accepted first."""
     found = selection.inspections
     number, digest = selection.head
     now = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z")

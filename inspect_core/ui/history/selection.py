@@ -1,4 +1,4 @@
-"""What of the log is looked at: a time, a product, a recipe, verdicts, defect types."""
+"""The part of the log shown: a period, a product, a recipe, verdicts, defect types."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
@@ -39,9 +39,9 @@ SPOKEN = {
 
 @dataclass(frozen=True)
 class Selection:
-    """The inspections chosen, the latest first; changes: what else happened in that time, the latest first.
+    """The inspections chosen, the latest first; changes: all other entries of that period, the latest first.
 
-    since, until: the time asked for, None for no bound; words: what was chosen; head: number and digest of the last
+    since, until: the chosen period, None for no bound; words: the choice in words; head: number and digest of the last
     entry of the log; short: whether there are more than were read.
     """
 
@@ -55,7 +55,7 @@ class Selection:
 
 
 def choose(log: AuditLog) -> Selection:
-    """The filters, and what they leave. Raises LogError."""
+    """The filters, and the entries that pass them. Raises LogError."""
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     since, until, period = _period(row)
     head = log.head()
@@ -89,12 +89,12 @@ def choose(log: AuditLog) -> Selection:
 
 
 def last_inspection(log: AuditLog) -> Inspection | None:
-    """The latest of all. Raises LogError."""
+    """The latest inspection of all. Raises LogError."""
     return next((inspections.of_entry(entry) for entry in log.entries(kind=INSPECTION, newest=1)), None)
 
 
 def nothing_yet() -> None:
-    """The log is empty: what puts something into it."""
+    """For an empty log: what writes entries into it."""
     st.info(
         "Nothing has been recorded yet. Verdicts on batches and watched folders will appear here, with who changed a "
         "limit, a verdict or a recipe.",
@@ -105,7 +105,7 @@ def nothing_yet() -> None:
 
 
 def none_in_this_time(last: Inspection | None) -> None:
-    """The filters leave nothing: when there was something."""
+    """For an empty selection: when the last inspection was."""
     when = (
         ""
         if last is None
@@ -115,17 +115,17 @@ def none_in_this_time(last: Inspection | None) -> None:
 
 
 def local(moment: datetime) -> datetime:
-    """In the time zone of this machine."""
+    """A time in the time zone of this machine."""
     return moment.astimezone()
 
 
 def _period(row) -> tuple[datetime | None, datetime | None, str]:
-    """From when to when, and that in words."""
+    """Beginning and end of the period, and the period in words."""
     named = row.selectbox("Time", list(PERIODS), index=1, key="history_period", width=150)
     if named == EVERYTHING:
         return None, None, "all times"
     if (period := PERIODS[named]) is not None:
-        now = datetime.now(UTC).replace(second=0, microsecond=0)  # what was read is good for a minute
+        now = datetime.now(UTC).replace(second=0, microsecond=0)  # a result is reused for a minute
         return now - period, None, named.lower()
     today = datetime.now().date()
     days = row.date_input("From and to", (today - timedelta(days=6), today), key="history_days", width=240)
@@ -138,7 +138,7 @@ def _period(row) -> tuple[datetime | None, datetime | None, str]:
 def _read(
     name: str, head: tuple[int, str], since: datetime | None, until: datetime | None, _log: AuditLog
 ) -> tuple[list[Inspection], list[Entry]]:
-    """Read once for each state of the log; name and head say which that is."""
+    """Read once for each state of the log, identified by name and head."""
     found = inspections.read(_log, since=since, until=until, most=MOST)
     return found, inspections.other_entries(_log, since=since, until=until, most=MOST)
 

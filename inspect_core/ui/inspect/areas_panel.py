@@ -25,7 +25,7 @@ _DRAWING = st.components.v2.component(
 
 
 def take(taught: TaughtPart, settings: Settings) -> TaughtPart:
-    """The part with what was drawn last in force; areas that cannot be are said, and the drawing stays."""
+    """The part with the last drawing in force; for invalid areas a message, and the drawing stays."""
     drawn = (st.session_state.get(_key(taught)) or {}).get("areas")
     if not drawn or drawn["stamp"] == settings.areas_stamp:
         return taught
@@ -40,13 +40,13 @@ def take(taught: TaughtPart, settings: Settings) -> TaughtPart:
         settings.areas_problem = str(error)
         return taught
     changed = shelf.change(taught.id, lambda held: held.with_areas(areas))
-    if changed is None:  # put away since this run began
+    if changed is None:  # removed from the shelf since this run began
         st.rerun()
     return changed
 
 
 def show(taught: TaughtPart, position: int, pixels: np.ndarray) -> None:
-    """An expander below the bench. pixels: (H, W, 3) uint8, the photo shown as it is looked at."""
+    """An expander below the bench. pixels: (H, W, 3) uint8, the photo shown, as placed."""
     areas = taught.scored.areas
     if taught.study is None:
         if areas is not None:

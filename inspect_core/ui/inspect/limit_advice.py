@@ -14,7 +14,7 @@ ESCAPE_COST = 20.0
 
 
 def from_known_defects(taught: TaughtPart, drawn: Drawn) -> None:
-    """The limit that known defects suggest once an escape has a price; taken only by a click."""
+    """The limit that known defects suggest once an escape has a price; applied only by a click."""
     if taught.study is None:
         return
     good, defect = taught.scored.good_and_defect()
@@ -42,7 +42,7 @@ def from_known_defects(taught: TaughtPart, drawn: Drawn) -> None:
 
 
 def _suggest(taught: TaughtPart, drawn: Drawn, cost: float) -> CostLimit:
-    """By the photos that no figure is shown of, where there are any: defects to choose by and good ones set aside."""
+    """From photos not used for figures, if there are any: defects reserved for choosing, and good ones set aside."""
     scored = taught.scored
     defect = scored.good_and_defect()[1]
     choose, setters = scored.of_subset("choose") & defect, scored.setters()

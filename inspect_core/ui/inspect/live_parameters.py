@@ -1,7 +1,7 @@
 """The controls under the bench: exactly the parameters of the detector in use that move live.
 
-k, m, q with the share of variance it stands for, and the smallest area N move at once. γ, M and σ start a preview:
-shown on the bench, kept nowhere, until it is applied by a full pass in the background.
+k, m, q with the share of variance it stands for, and the smallest area N move at once. γ, M and σ start a preview,
+shown on the bench but stored nowhere until a full pass in the background applies it.
 """
 
 import math
@@ -29,9 +29,9 @@ POWERS_OF_M = (128, 256, 512, 1024, 2048)
 
 
 def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> Run | None:
-    """Draw the controls; the preview that a refit control asks for, None for the model in force.
+    """Draw the controls; returns the preview that a refit control asks for, None for the model in force.
 
-    busy: a job runs, so that nothing is refitted.
+    busy: a job runs, so nothing can be refitted.
     """
     scored = taught.scored
     names = [view.live for view in scored.views if view.live]
@@ -83,7 +83,7 @@ def fitted(taught: TaughtPart) -> dict[str, float]:
 
 
 def suggested(taught: TaughtPart) -> dict[str, float]:
-    """What was suggested from the data for the controls shown, by name; empty when nothing was."""
+    """The values suggested from the data for the controls shown, by name; empty if there were none."""
     if taught.study is None or taught.suggestion is None:
         return {}
     found = {name: taught.suggestion.parameters.get(name) for name in taught.refits}
@@ -110,7 +110,7 @@ def set_to(taught_id: str, values: Mapping[str, float]) -> None:
 
 
 def describe(values: Mapping[str, float]) -> str:
-    """Values by their signs: "γ 0.5, M 1024"."""
+    """Values with their symbols: "γ 0.5, M 1024"."""
     return ", ".join(f"{CONTROLS[name].sign} {_figure(value)}" for name, value in values.items())
 
 
@@ -133,7 +133,7 @@ def _live_control(
     *,
     disabled: bool = False,
 ) -> None:
-    """The slider of a live value, of the model in force or of a preview; a move is written where the value lives."""
+    """The slider of a live value, of the model in force or of a preview; a move is written to where it is stored."""
     key, stops = _key_of(taught, settings, name), scored.stops(name)
     control, fractions = CONTROLS[name], {}
     if name == "q":
@@ -149,7 +149,7 @@ def _live_control(
 
 
 def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int], *, disabled: bool) -> None:
-    """The slider of the smallest area that counts, in pixels of the map, told in those of the photo shown."""
+    """The slider of the smallest area that counts, in pixels of the map, with its size in pixels of the photo shown."""
     key, size = _key_of(taught, settings, AREA), taught.scored.size
     photo = taught.scored.photos[settings.position].size if taught.scored.photos else size
     down, across = (pixels / cells for pixels, cells in zip(photo, size, strict=True))
@@ -219,7 +219,7 @@ def _figure(value: float) -> str:
 
 
 def _percent(fraction: float) -> str:
-    """A fraction in percent with the digits that tell it from 100."""
+    """A fraction in percent with enough digits to distinguish it from 100."""
     return (
         next((text for digits in (1, 2, 3) if not (text := f"{100 * fraction:.{digits}f}").startswith("100")), "100")
         + " %"

@@ -40,12 +40,12 @@ FUSION = ", fused with the energy of its class scores"
 
 
 def first_start() -> None:
-    """Nobody faces an empty app: the sample part is taught at once, and the way to one's own part is one click."""
+    """Avoids an empty app: the sample part is taught at once, and one click leads to teaching one's own part."""
     st.title("Inspect")
     if shell.say_if_put_away():
         return
     if shell.jobs().current is None and teaching.samples():
-        with contextlib.suppress(Busy):  # another window was quicker
+        with contextlib.suppress(Busy):  # another window was faster
             teaching.start_sample()
         st.rerun()
     job = shell.jobs().current
@@ -73,7 +73,7 @@ def notes(taught: TaughtPart) -> None:
 
 
 def add_photos(taught: TaughtPart) -> TaughtPart:
-    """Photos of new parts, dropped here, go on the bench beside the others; the part with them."""
+    """Photos of new parts, dropped here, are added to the bench; returns the part with them."""
     with st.popover("Add photos", icon=":material/add_photo_alternate:", width="stretch"):
         files = st.file_uploader(
             "Photos of new parts", sorted(extension.lstrip(".") for extension in EXTENSIONS),
@@ -89,7 +89,7 @@ def add_photos(taught: TaughtPart) -> TaughtPart:
             picture = read_bytes(file.getvalue(), file.name, taught.depth)
             with device_lock(taught.preparation.backbone.device):
                 added = shelf.add(taught, picture)
-            if added is None:  # put away since this run began
+            if added is None:  # removed from the shelf since this run began
                 st.rerun()
             taught = added
             if (position := taught.position_of(picture.digest)) is not None:
@@ -99,7 +99,7 @@ def add_photos(taught: TaughtPart) -> TaughtPart:
         except (ValueError, OSError) as error:  # a damaged photo, or one without a finite score
             settings.problems.append(str(error))
         _let_go(file)
-    for problem in settings.problems:  # a run more follows an added photo, and still shows them
+    for problem in settings.problems:  # another run follows an added photo, and still shows them
         st.error(shell.plain(problem), icon=":material/broken_image:")
     return taught
 
@@ -164,7 +164,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
 
 
 def parameter_buttons(taught: TaughtPart, *, busy: bool) -> None:
-    """The way back to the suggested values, what they rest on, and why this detector."""
+    """The way back to the suggested values, their basis, and why this detector."""
     if taught.choice is not None:
         st.caption(taught.choice)
     start, suggestion = live_parameters.suggested(taught), taught.suggestion
@@ -215,7 +215,7 @@ def product_check(taught: TaughtPart, settings: Settings) -> None:
 
 
 def _pixels(taught: TaughtPart, position: int) -> tuple[np.ndarray, bool]:
-    """The photo shown, and whether it is gone: its score and map are kept, so the bench goes on over a blank one."""
+    """The photo shown, and whether it is missing: score and map are kept, so the bench shows a blank photo."""
     try:
         return taught.pixels(position), False
     except ImageError as error:
@@ -276,7 +276,7 @@ def _draw(taught: TaughtPart, position: int, view: Drawn, pixels: np.ndarray, ve
 
 
 def _let_go(file: UploadedFile) -> None:
-    """Streamlit keeps an upload in memory until its session ends; this one is on disk by now, or cannot be used."""
+    """Frees an upload, which Streamlit keeps in memory until the session ends; it is on disk by now, or unusable."""
     if (context := get_script_run_ctx()) is not None:
         context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)  # ty: ignore[missing-attribute]
 

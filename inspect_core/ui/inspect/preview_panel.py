@@ -1,4 +1,4 @@
-"""What a preview can lead to: applied, discarded, or back to what was suggested; how far it is."""
+"""What can be done with a preview: apply it, discard it, or go back to the suggested values; and its progress."""
 
 import streamlit as st
 
@@ -13,7 +13,7 @@ POLL_SECONDS = 0.4
 
 
 def show(taught: TaughtPart, run: Run, position: int) -> None:
-    """Below the bench. Only an applied preview, which a full pass makes, sets limits or is saved."""
+    """Below the bench. A preview sets limits and can be saved only after a full pass has applied it."""
     if run.error:
         st.error(shell.plain(run.error), icon=":material/error:")
     elif not run.ended.is_set():
@@ -43,7 +43,7 @@ def show(taught: TaughtPart, run: Run, position: int) -> None:
 
 @st.fragment(run_every=POLL_SECONDS)
 def _follow(taught_id: str, position: int, drawn: bool) -> None:
-    """How far a preview is; the page is drawn anew when the shown photo is there and when all are."""
+    """Progress of a preview; the page is redrawn when the shown photo is ready and when all are."""
     settings = settings_at(taught_id)
     run = None if settings is None else settings.preview
     if run is None or run.ended.is_set() or run.ready(position) != drawn:

@@ -1,4 +1,4 @@
-"""Previews in the background: the shown photo first, the others behind it, and a newer move stops the older.
+"""Previews in the background: the shown photo first, then the others; a new move stops the previous one.
 
 Plain threads that know nothing of the page; the page polls the fields of a run.
 """
@@ -24,17 +24,17 @@ from inspect_core.view import View
 
 _numbers = count(1)
 LEAD = 8
-"""Good photos scored first: the local scale is learned from them until all are there."""
+"""Good photos scored first: the local scale is learned from them until all are scored."""
 
 
 class Run:
-    """One move of γ, M or σ and what is there of it so far. Read from any thread.
+    """One move of γ, M or σ and its results so far. Read from any thread.
 
-    number: no two are alike. parameters: those of the move. photos: all to be scored, in the order of the gallery.
-    begin: the live value to begin with, None for the share of variance in force. live: the live parameters, empty until
-    the fit is there; from then on its session moves it. limits: set by hand on this preview, for looking; written by
-    its session alone. scored: the photos scored so far, in the order they were; not there
-    before `live`. error: the sentence to show when it failed. areas: by which maps are judged.
+    number: unique. parameters: those of the move. photos: all to be scored, in the order of the gallery. begin: the
+    live value to begin with, None for the share of variance in force. live: the live parameters, empty until the fit is
+    done; then set by its session. limits: set by hand on this preview, for display only; written only by its session.
+    scored: the photos scored so far, in the order of scoring; not before `live`. error: the sentence to show when it
+    failed. areas: by which maps are judged.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Run:
         self._stop.set()
 
     def ready(self, position: int) -> bool:
-        """Whether the photo at this place of the gallery has its map, and some good ones theirs to scale it by."""
+        """Whether the photo at this place of the gallery has its map, and enough good ones theirs to scale it."""
         return position in self._order and self._lead <= set(self._order)
 
     def want(self, position: int) -> None:
@@ -133,10 +133,10 @@ def ask(
     begin: int | None = None,
     areas: Areas | None = None,
 ) -> Run:
-    """The run of these parameters over these photos: the one at hand, or else a new one, which stops that.
+    """The run of these parameters over these photos: the current one, or a new one, which stops it.
 
-    draw: gives the patches to fit it on; held: the run at hand, if any; fraction, begin: what decides its live value at
-    first: the share of variance, or the value itself unless None; live: values of the live parameters in force.
+    draw: returns the patches to fit it on; held: the current run, if any; fraction, begin: determine its initial live
+    value: the share of variance, or the value itself unless None; live: values of the live parameters in force.
     """
     if held is not None:
         same = (held.parameters, held.photos, held.areas) == (dict(parameters), photos, areas)
@@ -159,9 +159,9 @@ def _work(run: Run, draw: Callable[[], PatchSample], fraction: float) -> None:
 
 
 def apply(taught: TaughtPart, run: Run, report: Callable[[float, str], None]) -> str:
-    """The full pass with the parameters of a preview, beginning at its share of variance; the id of the part it makes.
+    """The full pass with the parameters of a preview, beginning at its share of variance; returns the new part's id.
 
-    Holds the device all along. Nothing is read from the network again. The part in hand stays as it is.
+    Holds the device all the time. The network is not run again. The current part is unchanged.
     """
     position = taught.refit_view
     name = run.scored.views[position].live

@@ -1,4 +1,4 @@
-"""Keeping what is in force on the bench as a recipe in the workspace."""
+"""Saving what is in force on the bench as a recipe in the workspace."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ from inspect_core.verdict import Limits
 
 
 def save_recipe(taught: TaughtPart, limits: Limits, settings: Settings) -> None:
-    """Keep what is in force as a recipe in the workspace; of an opened recipe, a revised one with it as its parent."""
+    """Save what is in force as a recipe in the workspace; from an opened recipe, a revision with it as its parent."""
     if taught.study is None and taught.recipe is None:
         return
     with st.popover("Save as recipe", icon=":material/inventory_2:"):
@@ -54,7 +54,7 @@ def save_recipe(taught: TaughtPart, limits: Limits, settings: Settings) -> None:
 
 
 def _record(before: Recipe | None, saved: Recipe) -> None:
-    """Other limits than those of the recipe this one follows go into the audit log."""
+    """Records in the audit log limits that differ from those of the parent recipe."""
     entry = limits_changed(
         None if before is None else before.limits, saved.limits, product=saved.product, recipe=str(saved.digest),
         reason=saved.provenance.reason, user=saved.provenance.author,

@@ -1,4 +1,4 @@
-"""The scale of the photos on Inspect: with it areas are told in mm² too. No verdict depends on it."""
+"""The scale of the photos on Inspect: with it areas are shown in mm² too. No verdict depends on it."""
 
 from dataclasses import replace
 

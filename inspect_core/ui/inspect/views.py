@@ -1,4 +1,4 @@
-"""What the bench draws: the model in force, or a preview as far as it has come."""
+"""What the bench draws: the model in force, or a preview with its results so far."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +17,7 @@ from inspect_core.verdict import InView, Limits, Verdict, assemble
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Scores (photos,) in the order of the gallery, the (H, W) map of the photo shown, and what they are held against.
+    """Scores (photos,) in the order of the gallery, the (H, W) map of the photo shown, and what they are compared with.
 
     limits: in force on the bench; suggested: the default ones; setting_scores: of the good photos that set limits;
     calm: where colour begins; sentence: the limits in parts; area: the smallest that counts, in pixels of the map;
@@ -106,11 +106,11 @@ def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Dra
 def verdict_of(
     taught: TaughtPart, position: int, view: Drawn, guard: Guard | None, *, preview: bool, gone: bool
 ) -> Verdict:
-    """What is said of the photo shown in this view, as the recipe says it.
+    """The verdict on the photo shown in this view, the same as from the recipe.
 
-    guard: the part's, in the mode of the session. No defect type is named on a preview. A photo that is gone has
-    neither a type nor a product check that was not made before. Raises ValueError for a score that is not finite, and
-    ImageError for a photo that went just now.
+    guard: the part's, in the mode of the session. No defect type is named on a preview. A missing photo has no type,
+    and a product check only if it was made before. Raises ValueError for a score that is not finite, and ImageError for
+    a photo that has just disappeared.
     """
     named = taught.defect_types is not None and not preview and not gone
     scored, placement = taught.scored, taught.scored.photos[position].placed

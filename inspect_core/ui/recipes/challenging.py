@@ -115,7 +115,7 @@ def _kept(files: Sequence) -> dict[str, Path]:
 
 
 def _tried(work: Callable[[], Any]) -> Any:
-    """What the work gives; None, with an error on the page, when it cannot be done."""
+    """Result of the work; None, with an error on the page, when it cannot be done."""
     try:
         with st.spinner("Inspecting…"):
             return work()

@@ -28,15 +28,15 @@ from inspect_core.ui.taught_part import TaughtPart
 
 
 def saved() -> list[Path]:
-    """What lies among the workspace's recipes, whatever it is, the latest first."""
+    """Everything in the workspace's folder of recipes, the latest first."""
     found = [path for path in workspace.recipes_folder().glob("*") if not path.name.startswith(".")]
     return sorted(found, key=_written, reverse=True)
 
 
 def card(path: Path, states: dict[str, str] | None) -> None:
-    """One recipe: what is in it and what can be done with it; a damaged one says why and can only be deleted.
+    """One recipe: its contents and what can be done with it; a damaged one shows why and can only be deleted.
 
-    states: as `releasing.states` gives them.
+    states: returned by `releasing.states`.
     """
     with st.container(border=True):
         try:
@@ -47,7 +47,7 @@ def card(path: Path, states: dict[str, str] | None) -> None:
             exporting.section(recipe, path)
             challenging.section(recipe, path.name)
             missing = weights_panel.offer_missing(recipe.backbone.name, path.name)
-        except Exception as error:  # whatever a file can cause ends at its own card
+        except Exception as error:  # any error caused by a file is limited to its own card
             st.error(shell.plain(reason(path, error)), icon=":material/broken_image:")
             _delete(path)
             return
@@ -130,7 +130,7 @@ def _open(recipe: Recipe) -> None:
 
 
 def _delete(path: Path, digest: str | None = None, *, in_force: bool = False) -> None:
-    """digest: of the recipe, whose export goes with it; None for what is no recipe."""
+    """digest: of the recipe, whose export is deleted with it; None if it is not a recipe."""
     with st.popover(
         "Delete", icon=":material/delete:", disabled=in_force, help="Retire it first." if in_force else None
     ):
@@ -169,7 +169,7 @@ def _bytes(path: Path) -> int:
 
 
 def checked(path: Path) -> Recipe:
-    """The recipe there; a pipe or a device is refused before it is opened, which would wait for ever."""
+    """The recipe at the path; a pipe or a device is refused before it is opened, which would block."""
     if not path.name.isprintable():
         raise RecipeError(f"{path.name}: its name holds characters that cannot be shown; rename it")
     if not (path.is_file() or path.is_dir()):
@@ -186,21 +186,21 @@ def _at_hand() -> dict[str, Recipe]:
     """The saved recipes that can be read, by digest."""
     found = {}
     for path in saved():
-        with contextlib.suppress(Exception):  # said at its own card
+        with contextlib.suppress(Exception):  # shown at its own card
             recipe = checked(path)
             found[str(recipe.digest)] = recipe
     return found
 
 
 def reason(path: Path, error: Exception) -> str:
-    """Why a recipe is refused: the sentence it was refused with, or whatever went wrong with it."""
+    """Why a recipe is refused: the sentence of the refusal, or the error."""
     if isinstance(error, RecipeError | OSError):
         return str(error)
     return f"{path.name}: it cannot be read as a recipe ({type(error).__name__}: {error}); get a fresh copy"
 
 
 def _written(path: Path) -> int:
-    """When a file, or a link itself, was written, in nanoseconds; 0 for what has gone meanwhile."""
+    """When a file, or a link itself, was written, in nanoseconds; 0 if it no longer exists."""
     try:
         return path.lstat().st_mtime_ns
     except OSError:

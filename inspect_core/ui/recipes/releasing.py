@@ -1,4 +1,4 @@
-"""What is released: the state of each recipe, its approval and retirement, and what is different between versions."""
+"""What is released: the state of each recipe, its approval and retirement, and the differences between versions."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -22,7 +22,7 @@ MEANING = {
 
 
 def states() -> dict[str, str] | None:
-    """The state of every recipe that is no draft, by digest; None, with an error on the page, without an audit log."""
+    """The state of every recipe that is not a draft, by digest; None, with an error on the page, without a log."""
     try:
         with AuditLog.open() as log:
             return life_cycle.states(log)
@@ -41,7 +41,7 @@ def badge(state: str) -> None:
 
 
 def change_state(recipe: Recipe, state: str, key: str) -> None:
-    """Approve or retire, each with a reason. key: of the card, since one recipe may lie in two files."""
+    """Approve or retire, each with a reason. key: of the card, since one recipe may be in two files."""
     if state in (DRAFT, RETIRED):
         _ask("Approve", APPROVED, life_cycle.approve, recipe, key)
     if state in (DRAFT, APPROVED):
@@ -51,9 +51,9 @@ def change_state(recipe: Recipe, state: str, key: str) -> None:
 def what_changed(
     recipe: Recipe, others: Callable[[], dict[str, Recipe]], known: dict[str, str] | None, key: str
 ) -> None:
-    """What is different from the version it was made from, and from the one in force; who changed its state.
+    """The differences from its parent and from the version in force; who changed its state.
 
-    others: the recipes at hand by digest, read when this is opened.
+    others: the saved recipes by digest, read when this is opened.
     """
     with st.expander("What changed", key=f"changed-{key}", on_change="rerun") as opened:
         if not opened.open:
@@ -92,7 +92,7 @@ def _changes(recipe: Recipe) -> None:
     try:
         with AuditLog.open() as log:
             entries = life_cycle.history(log, str(recipe.digest))
-    except LogError:  # said at the top of the page
+    except LogError:  # shown at the top of the page
         return
     for entry in entries:
         when = entry.time[:16].replace("T", " ")

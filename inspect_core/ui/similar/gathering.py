@@ -20,7 +20,7 @@ MOST_GOOD = 100
 
 @dataclass(frozen=True)
 class Order:
-    """What becomes a known case: defect type by position, under which live value and limits to look at it."""
+    """Which photos become known cases: defect type by position, and the live value and limits that give the crops."""
 
     defect_types: dict[int, str]
     live: dict[str, int]
@@ -37,7 +37,7 @@ def known_types(taught: TaughtPart) -> dict[int, str]:
 
 
 def start(taught: TaughtPart, order: Order) -> None:
-    """Gather and learn in the background; the cases then lie in hand. Raises Busy while another job runs."""
+    """Gather and learn in the background; the part then has the cases. Raises Busy while another job runs."""
 
     def work(job: Job) -> None:
         learned = known_cases.learn(_cases(taught, order, job), by_region=order.by_region)
@@ -49,7 +49,7 @@ def start(taught: TaughtPart, order: Order) -> None:
 def box_of(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits, *, known: bool) -> Box:
     """What to look at on a photo: its largest region, else its highest score.
 
-    known: for a part whose defect is known, whose true mask comes before the highest score.
+    known: the defect of the part is known; its true mask is then preferred to the highest score.
     """
     found = crops.found_box(taught, position, live, limits)
     if found is None and known:
@@ -82,6 +82,6 @@ def _cases(taught: TaughtPart, order: Order, job: Job) -> list[Case]:
             try:
                 cases.append(case_of(taught, position, box, kind=kind, group=group))
             except ImageError:
-                continue  # a photo that has gone since is no case; the bench names it when it is chosen
+                continue  # a photo that no longer exists is not a case; the bench names it when it is chosen
     job.report(0.9, "learning what is known")
     return cases

@@ -60,7 +60,7 @@ def seen_before(taught: TaughtPart, position: int, live: dict[str, int], limits:
 
 
 def _offer(taught: TaughtPart, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
-    """No gallery yet: what it would be made of, and one button."""
+    """Without a gallery: what it would be made of, and one button."""
     defect_types = gathering.known_types(taught)
     good = sum(kind == "good" for kind in defect_types.values())
     if len(defect_types) < LEAST:

@@ -8,7 +8,7 @@ from inspect_core.ui import shell
 
 
 def choose_depth(samples: Samples) -> Samples:
-    """The photos, read as was chosen; photos of 8 bits have nothing to choose, and come back as they are."""
+    """The photos, read at the chosen depth; photos of 8 bits offer no choice and are returned unchanged."""
     depth, values = samples.depth, samples.values
     if depth is None or values is None:
         return samples

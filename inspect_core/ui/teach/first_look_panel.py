@@ -29,7 +29,7 @@ _JOB = "first_look_job"
 
 
 class _Looks:
-    """The looks used last, by what they are of, for every session of this process."""
+    """The looks used last, by their photos and order, for every session of this process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -54,9 +54,9 @@ def _looks() -> _Looks:
 
 
 def choose_good(samples: Samples, product: str, key: str) -> Samples | None:
-    """The photos but for those the user leaves out; None, with the reason on the page, when too few are left.
+    """The photos without those the user leaves out; None, with the reason on the page, when too few are left.
 
-    key: of the files, which is another one when they change.
+    key: of the files; it changes when they do.
     """
     order = _order(product)
     look, left = _looks().get(_look_key(key, order)), _left_out(key)
@@ -84,7 +84,7 @@ def is_running() -> bool:
 
 
 def _order(product: str) -> Order:
-    """How the photos are looked at: as chosen further down the page."""
+    """The order for the look, with the settings chosen further down the page."""
     settings = st.session_state
     return Order(
         product, Split((), (), ()), settings.get("backbone", Order.backbone),

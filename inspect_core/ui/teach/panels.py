@@ -208,7 +208,7 @@ def show_forecast(order: Order) -> None:
 
 
 def _parameters(method: str | None, tiles: TilePlan | None) -> dict[str, float]:
-    """The parameters of the fit that are asked for; none while the detector is still to be chosen."""
+    """The parameters of the fit to be set; none while the detector is not chosen yet."""
     if method is None:
         return {}
     defaults = {name: value for own in methods_of(method) for name, value in METHODS[own].defaults.items()}
@@ -250,9 +250,9 @@ def _choose_sample() -> Source | None:
 
 
 def fingerprint(path: Path) -> str:
-    """Changes when a file below `path`, or beside a list, comes, goes or is written: the key of what was found."""
+    """A key of what was found: changes when a file below `path`, or beside a list, is added, removed or written."""
     digest = hashlib.sha256(os.fsencode(path))
-    with contextlib.suppress(OSError):  # `scan` says what is wrong
+    with contextlib.suppress(OSError):  # `scan` reports the problem
         folder = folder_of(path)
         for name, _ in islice(walk(folder), MAX_FILES) if folder.is_dir() else [("", None)]:
             entry = folder / name

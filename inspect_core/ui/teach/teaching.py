@@ -15,12 +15,12 @@ FIRST_SAMPLE = "flange"
 
 
 def start(order: Order) -> None:
-    """Teach in the background; the part then lies in this session's hand. Raises Busy while another job runs."""
+    """Teach in the background; this session then takes the part. Raises Busy while another job runs."""
     shell.start(f"Teaching {order.product}", lambda job: shelf.put(teach(order, job.report)))
 
 
 def start_sample() -> None:
-    """Teach the first sample part, so that nobody meets an empty app."""
+    """Teach the first sample part, so that the app is never empty."""
 
     def work(job: Job) -> str:
         job.report(0.0, "looking at the sample photos")

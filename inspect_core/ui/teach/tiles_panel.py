@@ -1,4 +1,4 @@
-"""Tiles on Teach: what squashing leaves of the smallest defect, and whether large photos are cut instead."""
+"""Tiles on Teach: how much of the smallest defect is left after squashing, and whether large photos are cut instead."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,11 @@ from inspect_core.tuning.tiling import OFF, ON, tiled
 from inspect_core.ui import shell
 
 LARGE = 2
-"""Sizes of the network's input from which on a photo has something to lose."""
+"""A photo this many times as large as the network's input loses detail when squashed."""
 
 
 def choose_tiles(photos: Sequence[Sample], size: tuple[int, int]) -> TilePlan | None:
-    """The plan as chosen; None for photos that are squashed to `size`. Nothing is asked of photos that are small."""
+    """The plan as chosen; None for photos that are squashed to `size`. Small photos offer no choice."""
     if max(side / own for side, own in zip(photos[0].size, size, strict=True)) < LARGE:
         return None
     with st.expander("Small defects in large photos", expanded=True):

@@ -18,7 +18,7 @@ MOUNTING = [(17.6 * i, 17.6 * j) for i in (-1, 1) for j in (-1, 1)]
 
 @dataclass(frozen=True)
 class Part:
-    """One component: `shape` names its drawing in `synthetic_board_parts`, `turn` its angle in degrees."""
+    """One component: `shape` names its drawing in `parts.py`, `turn` its angle in degrees."""
 
     shape: str
     name: str

@@ -1,6 +1,6 @@
 """The components of the sample board, each drawn on its seat. Lengths in mm; `value` is what is printed on it.
 
-See `synthetic_scene` for the conventions.
+See `images.synthetic.scene` for the conventions.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Blocks, letters and lumps that the components of the sample board are made of. Lengths in mm.
 
-See `synthetic_scene` for the conventions.
+See `images.synthetic.scene` for the conventions.
 """
 
 from collections.abc import Callable
