@@ -7,6 +7,8 @@ import numpy as np
 from inspect_core.classify.polytopes import forest_kernel
 
 _VISITS_AT_ONCE = 2_000_000
+FEW = 64
+"""Samples."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +96,10 @@ def grow_forest(x: np.ndarray, y: np.ndarray, *, classes: int, trees: int, seed:
     # Imported here only: a fitted forest is evaluated from its arrays and needs no scikit-learn.
     from sklearn.ensemble import RandomForestClassifier
 
-    # The number of jobs changes the time only: every tree's seed is drawn before the first one grows.
-    model = RandomForestClassifier(n_estimators=trees, random_state=seed, n_jobs=-1).fit(x.astype(np.float32), y)
+    # The number of jobs changes the time only: every tree's seed is drawn before the first one grows. Trees of few
+    # samples cost mostly Python, at which threads hinder each other.
+    jobs = 1 if len(x) < FEW else -1
+    model = RandomForestClassifier(n_estimators=trees, random_state=seed, n_jobs=jobs).fit(x.astype(np.float32), y)
     grown = [estimator.tree_ for estimator in model.estimators_]
     roots = np.cumsum([0, *(tree.node_count for tree in grown)])[:-1]
 

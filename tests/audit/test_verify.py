@@ -181,7 +181,7 @@ CASES = {
     read_only: "writable",
     locked: "close that program",
     full: "disk space",
-    folder: "no file",
+    folder: "not a file",
 }
 
 

@@ -8,7 +8,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,6 +22,7 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
+STREAMLIT, SMALL = ("-m", "streamlit"), (str(Path(__file__).with_name("small_server.py")),)
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -65,17 +66,17 @@ def sample_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def sample_app(tmp_path_factory: pytest.TempPathFactory, sample_workspace: Path, graphs: Path) -> Iterator[str]:
-    """Address of the app that teaches the sample part at its first start: one for all tests that begin with it."""
+def sample_app(tmp_path_factory: pytest.TempPathFactory, graphs: Path) -> Iterator[str]:
+    """Address of the app with a small sample part taught at its first start: one for all tests that begin with it."""
     with _serving(tmp_path_factory, graphs) as start:
-        yield start(ROOT / "app.py", sample_workspace)
+        yield start(ROOT / "app.py", program=SMALL)
 
 
 @contextmanager
 def _serving(tmp_path_factory: pytest.TempPathFactory, graphs: Path) -> Iterator[Callable[..., str]]:
     servers: list[subprocess.Popen] = []
 
-    def start(app: Path, workspace: Path | None = None) -> str:
+    def start(app: Path, workspace: Path | None = None, program: Sequence[str] = STREAMLIT) -> str:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
@@ -83,7 +84,7 @@ def _serving(tmp_path_factory: pytest.TempPathFactory, graphs: Path) -> Iterator
         if not (folder / "onnx").is_symlink():
             (folder / "onnx").symlink_to(graphs, target_is_directory=True)
         log = folder / f"server-{port}.log"
-        command = [sys.executable, "-m", "streamlit", "run", str(app), "--server.port", str(port)]
+        command = [sys.executable, *program, "run", str(app), "--server.port", str(port)]
         command += ["--server.headless", "true", "--server.address", "127.0.0.1", "--browser.gatherUsageStats", "false"]
         environment = os.environ | {"LOUPE_WORKSPACE": str(folder), "PYTHONPATH": str(ROOT)}
         servers.append(
@@ -97,9 +98,8 @@ def _serving(tmp_path_factory: pytest.TempPathFactory, graphs: Path) -> Iterator
         yield start
     finally:
         for server in servers:
-            server.terminate()
-        for server in servers:
-            server.wait(60)
+            server.kill()  # asked to end, it would wait for its jobs and its open pages
+            server.wait()
 
 
 def _wait_until_up(address: str, server: subprocess.Popen, log: Path, seconds: float = 60) -> None:
