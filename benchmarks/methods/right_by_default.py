@@ -1,9 +1,10 @@
 """What Loupe says before anyone touches it, on whole sets of photos: as it was, and as it is.
 
 As it was: the raw map, its maximum, one limit at the largest good score plus half a gap. As it is: the calibrated map,
-the score of the smallest area, a review band from the fitted tail. For every detector, at its defaults: image AUROC,
-AUPRO, regret (balanced accuracy given away against the best limit there could be; review or reject counts as found) and
-overkill against what was stated. Sets are folders named as NAME=FOLDER; without any, the sample parts. What was
+the score of the smallest area, a review band from the fitted tail, set by all good photos where few could be kept. For
+every detector, at its defaults: image AUROC, AUPRO, regret (balanced accuracy given away against the best limit there
+could be; review or reject counts as found) and overkill against what was stated. Sets are folders named as NAME=FOLDER;
+without any, the sample parts. What was
 measured before stays in the result.
 """
 
@@ -19,6 +20,7 @@ import numpy as np
 from benchmarks.measure import RESULTS, write
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan, split
+from inspect_core.images.splitting import learned_from_all
 from inspect_core.judge.limits import DEFAULT_OVERKILL, limit_for_overkill, overkill_at
 from inspect_core.judge.metrics import aupro, auroc
 from inspect_core.methods.table import methods_of
@@ -26,7 +28,7 @@ from inspect_core.study.judged import truth_masks
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.verdict import Limits
-from inspect_core.view import View, with_taps
+from inspect_core.view import with_taps
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 DETECTORS = ("mahalanobis", "quadrics", "nearest", "corp", "cop", "kernel_pca", "mahalanobis+quadrics",
@@ -35,29 +37,25 @@ DETECTORS = ("mahalanobis", "quadrics", "nearest", "corp", "cop", "kernel_pca", 
 
 def figures(folder: Path, store: Store, detectors: Sequence[str]) -> dict[str, dict]:
     """By detector: the figures as it was (none for joined ones) and as it is."""
-    methods = tuple(dict.fromkeys(name for detector in detectors for name in methods_of(detector)))
-    backbone, taps = with_taps(methods, "efficientnet_lite0")
-    study = Study(split(scan(folder), seed=0), backbone, store, method=methods, taps=taps).extract()
-    views = {name: study.fit_view(number) for number, name in enumerate(methods)}
-    shown = [("calibrate", sample) for sample in study.split.calibrate]
-    shown += [("judge", sample) for sample in study.split.judge]
-    found: dict[str, dict] = {}
+    parts, found = split(scan(folder), seed=0), {}
     for detector in detectors:
         names = methods_of(detector)
-        looks = [methods.index(name) for name in names]
-        chosen = [replace(views[name], only=(views[name].start,)) for name in names]
-        found[detector] = {"new": _new(_scored(study, shown, chosen, looks, "calibrate"))}
+        backbone, taps = with_taps(names, "efficientnet_lite0")
+        study = Study(learned_from_all(parts) or parts, backbone, store, method=detector, taps=taps).fit()
+        found[detector] = {"new": _new(study.results)}
         if len(names) == 1:
-            found[detector]["old"] = _old(_scored(study, shown, chosen, looks, "spare"))
+            found[detector]["old"] = _old(_as_it_was(Study(parts, backbone, store, method=detector, taps=taps)))
     return found
 
 
-def _scored(study: Study, shown: list, views: list[View], looks: list[int], setting: str) -> ScoredPhotos:
-    """The photos shown; those that set the limit under that name, by which scales are learned from them or not."""
-    scored = ScoredPhotos(views, study.preparation.grid, study.preparation.backbone.size)
+def _as_it_was(study: Study) -> ScoredPhotos:
+    """The photos under raw maps: those that set the limit teach no local scale."""
+    view = study.extract().fit_view(0)
+    scored = ScoredPhotos([replace(view, only=(view.start,))], study.preparation.grid, study.preparation.backbone.size)
+    shown = [("spare", s) for s in study.split.calibrate] + [("judge", s) for s in study.split.judge]
     for part, sample in shown:
-        if (photo := study.scored_photo(sample, setting if part == "calibrate" else part)) is not None:
-            scored = scored.with_photo(photo[0], [photo[1][look] for look in looks])
+        if (photo := study.scored_photo(sample, part)) is not None:
+            scored = scored.with_photo(*photo)
     return scored
 
 

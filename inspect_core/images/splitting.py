@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,6 +13,8 @@ JUDGE_FRACTION = 0.2
 KNOWN = 10
 CROSSED = 3
 MOST_CROSSED = 200
+FEW = 20
+"""Photos kept to set limits below which all good photos are learned from, and set limits by cross-fitting."""
 NAMED = 50
 """Most photos left out that a note names; the rest are counted."""
 
@@ -110,6 +112,18 @@ def _to_choose_by(defects: Sequence[Sample], seed: int) -> list[Sample]:
         if len(chosen) + len(group) <= -(-len(defects) // 2):  # a single large lot is judged, not used to choose
             chosen += group
     return chosen
+
+
+def learned_from_all(photos: Split) -> Split | None:
+    """The same, but with the photos that were to set limits among those to fit, where they are fewer than FEW.
+
+    Limits set on so few are rough; `crossed` folds give as many scores as there are good photos. None when enough were
+    kept, none was, or there are too few groups for folds.
+    """
+    fit = tuple(sorted((*photos.fit, *photos.calibrate), key=lambda sample: sample.name))
+    if not 0 < len(photos.calibrate) < FEW or not crossed(fit, photos.groups, seed=0):
+        return None
+    return replace(photos, fit=fit, calibrate=())
 
 
 def crossed(

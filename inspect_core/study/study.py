@@ -155,15 +155,17 @@ class Study:
         samples = self.split.fit if samples is None else samples
         return self._fitting.views(samples, progress, None, numbers=[number])[0]
 
-    def with_parameters(self, parameters: Mapping[str, float | None]) -> "Study":
+    def with_parameters(self, parameters: Mapping[str, float | None], photos: Split | None = None) -> "Study":
         """An unfitted study of the same photos and features with other parameters of the fit; nothing is read again.
 
-        Raises ValueError for a parameter that determines the features (k), or one that the methods do not know.
+        photos: the same ones, split otherwise. Raises ValueError for a parameter that determines the features (k), or
+        one that the methods do not know.
         """
         now = self.preparation
         other = Study(
-            self.split, now.backbone, self.store, method=self.method, parameters=self.given | dict(parameters),
-            grid=now.grid, taps=[look.taps for look in now.looks], nearest=now.nearest, area=self.area,
+            photos or self.split, now.backbone, self.store, method=self.method,
+            parameters=self.given | dict(parameters), grid=now.grid, taps=[look.taps for look in now.looks],
+            nearest=now.nearest, area=self.area,
             alignment=now.alignment, tiles=now.tiles, seed=self.seed, workers=self.passes.workers,
         )  # fmt: skip
         if other.preparation.keys != now.keys:

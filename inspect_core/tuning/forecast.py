@@ -10,6 +10,7 @@ import numpy as np
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import Look, Preparation
 from inspect_core.features.store import Store
+from inspect_core.images.splitting import CROSSED, MOST_CROSSED
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.method import Costs
 from inspect_core.methods.table import METHODS, methods_in, methods_of, parameters_of
@@ -48,11 +49,13 @@ def forecast(
     shown: int,
     store: Store,
     tiles: TilePlan | None = None,
+    crossed: bool = False,
 ) -> Forecast:
     """The cost of teaching `fit` photos and scoring `shown` ones, from timing one grey photo on this machine.
 
     The photos to fit go through the network twice: for their patches, and as a whole for the product check. method
-    None: a comparison of the quick detectors comes first, except with large photos in tiles.
+    None: a comparison of the quick detectors comes first, except with large photos in tiles. crossed: whether limits
+    are set by detectors fitted without a part of the photos.
 
     Raises ValueError when the backbone cannot be loaded, a parameter is unknown, or teaching would take more memory
     than LARGEST_FIT.
@@ -63,14 +66,17 @@ def forecast(
         )
         then = forecast(
             backbone, taps=taps, size=size, grid=grid, method=DEFAULT, parameters=parameters, fit=fit, shown=shown,
-            store=store,
+            store=store, crossed=crossed,
         )  # fmt: skip
         return replace(then, seconds=first.seconds + then.seconds, memory=max(first.memory, then.memory))
     method = method or ALONE
     methods, chosen = methods_of(method), parameters_of(methods_of(method), parameters, tiles)
     loaded, seen = with_taps(methods, backbone, taps=taps, size=size)
     preparation = _prepared(loaded, grid, looks_of(methods, chosen, loaded, seen, 0), tiles)
-    costs = costs_of(methods, chosen, preparation, fit=fit, shown=shown)
+    scored = shown + (min(fit, MOST_CROSSED) if crossed else 0)
+    costs = costs_of(methods, chosen, preparation, fit=fit, shown=scored)
+    if crossed:  # one detector of all photos, and for each fold one of all others
+        costs = replace(costs, seconds=costs.seconds * CROSSED)
     suggesting = SUGGESTING if len(methods) == 1 and METHODS[method].live == "q" else 0.0
     return _forecast(preparation, costs, suggesting, photos=fit + shown, wholes=fit, store=store)
 

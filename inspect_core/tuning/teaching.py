@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from inspect_core.features.store import Store
 from inspect_core.guard.model import OFF, Guard
-from inspect_core.images.splitting import crossed
+from inspect_core.images.splitting import crossed, learned_from_all
 from inspect_core.methods.table import methods_of
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import device_lock
@@ -60,8 +60,9 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
         methods_of(method), order.backbone,
         taps=order.taps, size=order.size, device=order.device, weights=order.weights,
     )  # fmt: skip
+    few, joined = learned_from_all(order.photos), len(methods_of(method)) > 1
     study = Study(
-        order.photos,
+        few if few and joined else order.photos,
         backbone,
         store,
         method=method,
@@ -75,13 +76,18 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
         workers=workers,
     )
     with device_lock(backbone.device):
-        study, suggestion = fit_as_suggested(study, fixed=order.fixed, progress=stage(report, 0.0, 0.8))
+        suggested = 0.6 if few and not joined else 0.8
+        study, suggestion = fit_as_suggested(study, fixed=order.fixed, progress=stage(report, 0.0, suggested))
+        if few and not joined:  # settings were tried on the photos kept for the limit
+            live = study.live
+            study = study.with_parameters({}, few).fit(stage(report, 0.6, 0.8))
+            study.begin_with(**live)
         guard = None
         if order.guard != OFF:
             guard = train_guard(
                 backbone,
-                study.split.fit,
-                study.split.calibrate,
+                order.photos.fit,
+                order.photos.calibrate,
                 seed=order.seed,
                 fused=order.fused_guard,
                 mode=order.guard,
@@ -91,13 +97,18 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
             )
         on_lying = on_alignment(study, report)
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
-    setters = sum(photo.part == "calibrate" for photo in study.photos)
-    crossed_over = (
-        f"No good photo was kept to set the limit: it is set on {setters} of those learned from, each scored by a "
-        "detector that had not seen it.",
-    )
-    notes = order.notes + skipped + on_lying + (crossed_over if setters and not order.photos.calibrate else ())
+    crossed_over = () if study.split.calibrate else (_crossed_over(study, kept=len(order.photos.calibrate)),)
+    notes = order.notes + skipped + on_lying + tuple(filter(None, crossed_over))
     return Taught(study, choice, suggestion, guard, notes)
+
+
+def _crossed_over(study: Study, *, kept: int) -> str:
+    """How the limit was set where no photo was kept for it; kept: how many could have been."""
+    setters = sum(photo.part == "calibrate" for photo in study.photos)
+    if not setters:
+        return ""
+    why = f"{kept} good photos are too few to set a limit" if kept else "No good photo was kept to set the limit"
+    return f"{why}: it is set on {setters} of those learned from, each scored by a detector that had not seen it."
 
 
 def _detector(order: Order, store: Store, report: Report, workers: Workers | None) -> tuple[str, str | None]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from inspect_core.images.grouping import ungrouped
 from inspect_core.images.samples import Sample, Samples
-from inspect_core.images.splitting import crossed, split
+from inspect_core.images.splitting import FEW, crossed, learned_from_all, split
 
 
 def samples_of(good=0, defects=0, train=0, test=0):
@@ -88,6 +88,19 @@ def test_calibrate_share_and_zero():
 def test_calibrate_out_of_range(fraction):
     with pytest.raises(ValueError, match=r"calibrate is .*0 to 0.5"):
         split(samples_of(10), seed=0, calibrate=fraction)
+
+
+def test_photos_too_few_to_set_a_limit_are_learned_from():
+    parts = split(samples_of(train=60, test=4, defects=3), seed=0)
+    few = learned_from_all(parts)
+    assert sizes((few.fit, few.calibrate)) == [60, 0]
+    assert set(few.fit) == {*parts.fit, *parts.calibrate}
+    assert few.judge == parts.judge
+    assert learned_from_all(few) is None
+    enough = split(samples_of(train=5 * FEW), seed=0)
+    assert len(enough.calibrate) == FEW
+    assert learned_from_all(enough) is None
+    assert learned_from_all(split(samples_of(train=2), seed=0)) is None
 
 
 def test_three_lots_are_one_each():

@@ -22,10 +22,10 @@ def seconds(monkeypatch, backbone, tmp_path):
     monkeypatch.setattr(Preparation, "features", lambda *_: None)
     monkeypatch.setattr(forecasts, "with_taps", lambda *_, **__: (backbone, [backbone.taps]))
 
-    def of(tiles: TilePlan | None, method: str | None = "mahalanobis") -> float:
+    def of(tiles: TilePlan | None, method: str | None = "mahalanobis", **given) -> float:
         return forecast(
             "efficientnet_lite0", taps=None, size=(128, 128), grid=(16, 16), method=method, parameters={}, fit=30,
-            shown=10, store=Store(tmp_path), tiles=tiles,
+            shown=10, store=Store(tmp_path), tiles=tiles, **given,
         ).seconds  # fmt: skip
 
     return of
@@ -41,3 +41,10 @@ def test_a_photo_takes_as_many_runs_as_it_has_tiles(seconds):
 def test_without_a_detector_it_is_of_the_one_that_tiles_are_taught_with(seconds):
     plan = TilePlan((512, 512), (128, 128), 64, 32)
     assert seconds(plan, None) == pytest.approx(seconds(plan))
+
+
+def test_limits_set_crosswise_take_at_most_two_fits_more(seconds):
+    once, crossed = (seconds(None, "quadrics", crossed=crossed) for crossed in (False, True))
+    photos = (30 + 10 + 24) * (RUN + forecasts.READING) + 30 * (RUN + forecasts.READING)
+    assert once < crossed
+    assert crossed - photos == pytest.approx(3 * (once - photos), rel=0.05)

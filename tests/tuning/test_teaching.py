@@ -42,6 +42,25 @@ def test_a_detector_that_was_named_is_taken_without_a_word(exported, backbone, p
     assert (taught.study.method, taught.choice, taught.suggestion) == ("mahalanobis+quadrics", None, None)
 
 
+@pytest.mark.parametrize("method", ["mahalanobis", "kernel_pca", "mahalanobis+quadrics"])
+def test_few_good_photos_are_all_learned_from_and_set_the_limit_unseen(exported, backbone, product, tmp_path, method):
+    photos = split(scan(product), seed=0)
+    taught = teach(order(photos, method=method, parameters={"patches": 300} if method == "kernel_pca" else {}),
+                   Store(tmp_path))  # fmt: skip
+    study = taught.study
+    assert len(study.split.fit) == len(photos.fit) + len(photos.calibrate)
+    assert len(study.calibration_scores()) == len(study.split.fit)
+    assert f"{len(photos.calibrate)} good photos are too few to set a limit" in taught.notes[-1]
+    assert (taught.suggestion is None) == ("+" in method)
+    if taught.suggestion is not None:
+        assert study.live == dict(taught.suggestion.live)
+    seen = study.scored.with_areas(None)
+    for photo in study.scored.photos[:3]:
+        own = study.scored_photo(photo.sample, "added")
+        seen = seen.with_photo(*own)
+        assert seen.scores()[-1] != study.scores()[study.scored.index(photo.name)], "it had been learned from"
+
+
 def test_too_few_photos_to_compare_are_told(exported, backbone, product, tmp_path):
     taught = teach(order(Split(split(scan(product), seed=0).fit[:2], (), ())), Store(tmp_path))
     assert taught.study.method == teaching.ALONE

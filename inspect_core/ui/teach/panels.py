@@ -16,6 +16,7 @@ from inspect_core.guard.model import ALONE, FUSED
 from inspect_core.images.folders import MAX_FILES, Samples, ScanError, Split, propose_groups, scan, split, ungrouped
 from inspect_core.images.listing import walk
 from inspect_core.images.manifests.listed import folder_of
+from inspect_core.images.splitting import FEW, learned_from_all
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.quadrics import MOST as QUADRICS
 from inspect_core.methods.table import JOIN, METHODS, OFFERED, methods_of
@@ -107,8 +108,9 @@ def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]]:
             grouping = ungrouped(samples)
         fraction = st.slider(
             "Good photos kept to set the limit", 0, 50, 20, step=5, format="%d %%", key="calibrate_share",
-            help="The limit is set on good parts that were not learned from. With none kept, the photos learned from "
-            "set it, each scored by a detector that had not seen it.",
+            help="The limit is set on good parts that were not learned from. With none kept, or too few "
+            f"(below {FEW}), all good photos are learned from and set it, each scored by a detector that had not seen "
+            "it.",
         )  # fmt: skip
         seed = st.number_input("Random seed", 0, 9999, 0, key="split_seed", help="For the split and the fit.")
         blind = not st.toggle(
@@ -118,10 +120,11 @@ def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]]:
         )  # fmt: skip
         parts = split(samples, seed=int(seed), groups=grouping, calibrate=fraction / 100, blind=blind)
         chosen_by = f", {len(parts.choose)} defects to choose settings" if parts.choose else ""
-        st.caption(
-            f"{len(parts.fit)} to learn from, {len(parts.calibrate)} to set the limit{chosen_by}, "
-            f"{len(parts.judge)} to judge it."
-        )
+        few = learned_from_all(parts)
+        to_fit = f"{len(parts.fit)} to learn from, {len(parts.calibrate)} to set the limit"
+        if few is not None:
+            to_fit = f"{len(few.fit)} to learn from and to set the limit"
+        st.caption(f"{to_fit}{chosen_by}, {len(parts.judge)} to judge it.")
         for note in parts.notes:
             st.caption(shell.plain(note))
     return parts, int(seed), (*samples.warnings, *parts.notes)
@@ -192,10 +195,11 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
 def show_forecast(order: Order) -> None:
     """How long teaching will take and what it will need, before it starts."""
     try:
-        photos = order.photos
+        photos = learned_from_all(order.photos) or order.photos
         expected = _forecast(order.backbone, order.taps, order.size, order.grid, order.method,
                              tuple(sorted(order.parameters.items())), len(photos.fit),
-                             len(photos.calibrate) + len(photos.choose) + len(photos.judge), order.tiles)  # fmt: skip
+                             len(photos.calibrate) + len(photos.choose) + len(photos.judge), order.tiles,
+                             not photos.calibrate)  # fmt: skip
     except (ValueError, OSError) as error:
         st.error(shell.plain(error), icon=":material/error:")
         st.stop()
@@ -271,10 +275,11 @@ def _scan(path: str, fingerprint: str) -> Samples:
 def _forecast(
     backbone: str, taps: str | tuple[str, ...] | None, size: tuple[int, int], grid: tuple[int, int],
     method: str | None, parameters: tuple, fit: int, shown: int, tiles: TilePlan | None,
+    crossed: bool,
 ) -> Forecast:  # fmt: skip
     return forecast(
         backbone, taps=taps, size=size, grid=grid, method=method, parameters=dict(parameters), fit=fit, shown=shown,
-        tiles=tiles, store=teaching.feature_store(),
+        tiles=tiles, store=teaching.feature_store(), crossed=crossed,
     )  # fmt: skip
 
 
