@@ -1,4 +1,4 @@
-"""`challenge`: photograph the challenge parts and see that each gets its verdict, with the margin it had."""
+"""`challenge`: check that new photos of the challenge parts get their verdicts with enough margin."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""The command line: the same verbs as the pages, one file a verb.
+"""The command line: the same verbs as the pages, one file per verb.
 
 Exit codes: `inspect` gives 0 when every part was accepted, 1 when one was not, 2 when it could not run; the other
 verbs give 0 or 2.
@@ -32,7 +32,7 @@ KEEP_NOTHING = ("doctor", "synthetic")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one verb; the exit code. Errors that a user can mend are one line on standard error."""
+    """Run one verb; the exit code. Errors that the user can fix are one line on standard error."""
     options = _parser().parse_args(arguments)
     warnings.formatwarning = lambda message, *_: f"Note: {shown(str(message))}\n"  # ty: ignore[invalid-assignment]
     try:
@@ -54,7 +54,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Verb(_Parser):
-    """Loads the file of its verb when the verb is called: torch, which most of them need, takes seconds to load."""
+    """Imports the module of a verb when the verb is called: most need torch, which takes seconds to load."""
 
     def parse_known_args(self, args=None, namespace=None):
         module = import_module(f"inspect_core.cli.{self.prog.split()[-1]}")

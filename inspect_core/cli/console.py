@@ -1,4 +1,4 @@
-"""What the verbs share on the terminal: exit codes, lines, a bar of progress, arguments that are paths or sizes."""
+"""What all verbs share: exit codes, printed lines, a progress bar, and arguments that are paths or sizes."""
 
 import argparse
 import getpass
@@ -19,12 +19,12 @@ ACCEPTED, NOT_ACCEPTED, COULD_NOT_RUN = 0, 1, 2
 
 
 def say(line: str, file: TextIO | None = None) -> None:
-    """Print one line, on standard output by default; no name in it can begin another or steer the terminal."""
+    """Print one line, on standard output by default; no name in it can start another line or control the terminal."""
     tqdm.write(shown(line), file=file or sys.stdout)
 
 
 def current_user() -> str:
-    """Who runs the verb: the name of the system's user."""
+    """The system's name of the user who runs the verb."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a number without a name
@@ -52,7 +52,7 @@ def path_argument(text: str) -> Path:
 
 
 def scale_argument(text: str) -> float:
-    """mm a pixel as an argument. Raises ArgumentTypeError for what no recipe may hold."""
+    """mm per pixel as an argument. Raises ArgumentTypeError for a value that a recipe cannot hold."""
     try:
         value = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""`doctor`: what this machine has (versions, device, weights, workspace) and what is missing, with its remedy."""
+"""`doctor`: what this machine has (versions, device, weights, workspace), what is missing, and how to get it."""
 
 import argparse
 import platform
@@ -18,11 +18,11 @@ PACKAGES = ("torch", "torchvision", "timm", "onnxruntime", "numpy", "scipy", "sc
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """It takes none."""
+    """There are none."""
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print lines of one fact each; every missing thing says how to get it."""
+    """Print one fact per line; for what is missing, how to get it."""
     for line in [*_versions(), _device(), *_weights(), *_workspace()]:
         say(line)
     return ACCEPTED

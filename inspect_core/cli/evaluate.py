@@ -18,7 +18,7 @@ from inspect_core.tuning.report import CSV_BEGINS, HTML_BEGINS, csv_of, figures_
 from inspect_core.tuning.teaching import feature_store, teach
 
 TEACHING = 0.8
-"""Of the progress; judging takes the rest."""
+"""Fraction of the progress bar; judging takes the rest."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +74,7 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 
 def _moves(study: Study, values: list[int] | None) -> tuple[list[dict[str, int]], str]:
-    """The live values to measure at, and the name of the live parameter. Raises ValueError when there is none."""
+    """The live values to measure at, and the name of the live parameter. Raises ValueError where it has none."""
     name = study.results.views[0].live
     if values and not name:
         raise ValueError(f"{study.method} has no live parameter; leave --ks out")

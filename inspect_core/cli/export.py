@@ -1,4 +1,4 @@
-"""`export`: write a recipe for the line, with the proof that it says the same there."""
+"""`export`: write a recipe for the line, with the proof that it gives the same verdicts there."""
 
 import argparse
 

@@ -66,7 +66,7 @@ def _judging(executor: Executor, recipe: Path) -> Judging:
 
 
 def tell(row: Row) -> None:
-    """A line a photo; those without a score on standard error, with the reason."""
+    """One line per photo; photos without a score go to standard error, with the reason."""
     if row.score is None:
         say(f"{row.verdict.capitalize()} {row.name}: {row.reason}", sys.stderr)
     else:

@@ -1,4 +1,4 @@
-"""What judges the photos of `inspect` and `watch`: chosen in one place, so that neither loads torch."""
+"""What judges photos for `inspect` and `watch`, chosen in one place so that neither has to load torch."""
 
 import argparse
 from pathlib import Path

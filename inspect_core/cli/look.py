@@ -1,4 +1,4 @@
-"""`look`: what stands out among the good photos of a folder, before they are learned."""
+"""`look`: list the good photos of a folder that stand out, before learning from them."""
 
 import argparse
 

@@ -16,7 +16,7 @@ from inspect_core.tuning.teaching import Taught, feature_store, teach
 
 FULL, LEARNED = "full", "learned"
 WIDE = 60
-"""Signs of a bar that stands for all pixels."""
+"""Characters in a histogram bar of all pixels."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +80,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def samples_of(options: argparse.Namespace) -> Samples:
-    """The photos of the folder, but for those to leave out, after a word on them."""
+    """The photos of the folder, except those to leave out; prints what was found."""
     samples = scan(options.folder).read_as(bits=options.depth, learned=options.window == LEARNED)
     for row in samples.table():
         say(f"{row.what:>16} {row.count:5}  {row.remark}")
@@ -96,7 +96,7 @@ def samples_of(options: argparse.Namespace) -> Samples:
 def order_of(
     options: argparse.Namespace, samples: Samples | None = None, *, guard: str, fused_guard: bool = False
 ) -> Order:
-    """What the options order; samples: of `samples_of`; guard, fused_guard: fields of the order."""
+    """The order that the options describe; samples: of `samples_of`; guard, fused_guard: fields of the order."""
     samples = samples_of(options) if samples is None else samples
     parts = split(samples, seed=options.seed, calibrate=options.calibrate, blind=options.blind)
     for note in parts.notes:
@@ -130,7 +130,7 @@ def order_of(
 
 
 def taught(options: argparse.Namespace, *, guard: str, fused_guard: bool = False) -> Taught:
-    """What the folder teaches, as the page would; otherwise as `order_of`."""
+    """The folder taught as on the page; prints what was chosen. Otherwise as `order_of`."""
     order = order_of(options, guard=guard, fused_guard=fused_guard)
     with working.study_workers(options) as workers, bar() as report:
         found = teach(order, feature_store(), report, workers)
@@ -139,7 +139,7 @@ def taught(options: argparse.Namespace, *, guard: str, fused_guard: bool = False
 
 
 def say_taught(found: Taught) -> None:
-    """What was used and chosen, and why."""
+    """Print what was used and chosen, and why."""
     backbone = found.study.preparation.backbone
     say(f"Used {backbone.name} with {backbone.engine}.")
     if found.choice is not None:

@@ -1,4 +1,4 @@
-"""`verify`: whether the audit log is whole and as it was written."""
+"""`verify`: check that the audit log is complete and unchanged."""
 
 import argparse
 import sys

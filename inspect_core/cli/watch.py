@@ -1,4 +1,4 @@
-"""`watch`: judge photos as they come into a folder, and move them by their verdicts."""
+"""`watch`: judge photos as they arrive in a folder, and move them by verdict."""
 
 import argparse
 import contextlib
@@ -16,7 +16,7 @@ from inspect_core.line.row import OUTCOMES
 from inspect_core.line.watch import FOLDERS, PATIENCE, Watch, watching
 
 EVERY = 0.5
-"""Seconds between two looks at the folder."""
+"""Seconds between two scans of the folder."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Until Ctrl-C. An error of a folder or the log is said, and the watch goes on; with --once it ends there."""
+    """Watch until Ctrl-C. Errors of a folder or of the log are printed and the watch continues; --once ends there."""
     with watching(options.folder, options.out):
         inspector = inspectors.open_inspector(options.recipe, device=options.device, download=options.download)
         with AuditLog.open() as log:

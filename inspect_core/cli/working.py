@@ -1,4 +1,4 @@
-"""Who goes through the photos of a verb: this process, processes beside it, or a cluster."""
+"""What processes the photos of a verb: this process, processes on this machine, or a cluster."""
 
 import argparse
 from collections.abc import Generator
@@ -28,7 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def workers(options: argparse.Namespace) -> Generator[Executor | None]:
-    """Those that the options ask for, None for this process; says who they are. Raises ValueError as `choosing`."""
+    """The workers that the options ask for, None for this process; prints them. Raises ValueError as `choosing`."""
     certificates = choosing.certificates_of(options.tls_ca, options.tls_cert, options.tls_key)
     with choosing.workers(options.workers, options.cluster, certificates) as found:
         if found is not None:
@@ -38,7 +38,7 @@ def workers(options: argparse.Namespace) -> Generator[Executor | None]:
 
 @contextmanager
 def study_workers(options: argparse.Namespace) -> Generator["OnWorkers | None"]:
-    """As `workers`, for a study; they are given the weights that the options name."""
+    """As `workers`, for a study, with the weights file that the options name."""
     # Imported where it is used: an exported recipe is inspected without torch.
     from inspect_core.sharding.on_workers import OnWorkers
 

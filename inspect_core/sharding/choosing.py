@@ -12,9 +12,9 @@ from inspect_core.sharding.processes import Processes
 
 
 def configured() -> tuple[str | None, Certificates | None]:
-    """The scheduler that who runs the app names by LOUPE_CLUSTER, None for none, and its LOUPE_TLS_CA, _CERT and _KEY.
+    """The scheduler named by LOUPE_CLUSTER, None without it, and the certificates of LOUPE_TLS_CA, _CERT and _KEY.
 
-    Raises ValueError when only some of the three are named.
+    Raises ValueError when only some of the three are set.
     """
     files = [os.environ.get(f"LOUPE_TLS_{name}") for name in ("CA", "CERT", "KEY")]
     return os.environ.get("LOUPE_CLUSTER") or None, certificates_of(*(Path(file) if file else None for file in files))
@@ -26,7 +26,7 @@ def certificates_of(ca: Path | None, cert: Path | None, key: Path | None) -> Cer
         return None
     if ca is None or cert is None or key is None:
         raise ValueError(
-            "certificates go together: give all three of --tls-ca, --tls-cert and --tls-key, or LOUPE_TLS_CA, "
+            "certificates belong together: give all three of --tls-ca, --tls-cert and --tls-key, or LOUPE_TLS_CA, "
             "LOUPE_TLS_CERT and LOUPE_TLS_KEY"
         )
     return Certificates(ca, cert, key)
@@ -36,16 +36,18 @@ def certificates_of(ca: Path | None, cert: Path | None, key: Path | None) -> Cer
 def workers(
     count: int | None = None, cluster: str | None = None, certificates: Certificates | None = None
 ) -> Generator[Executor | None]:
-    """`count` processes here, the workers of a Dask scheduler, or None for neither; stopped, or left, at the end.
+    """`count` processes on this machine, the workers of a Dask scheduler, or None for neither.
 
-    Raises ValueError for both at once, certificates without a cluster, and as `Processes` and `Cluster`.
+    At the end processes are stopped; a scheduler and its workers continue.
+
+    Raises ValueError for both at once, for certificates without a cluster, and as `Processes` and `Cluster` do.
     """
     if count is not None and cluster is not None:
-        raise ValueError("workers on this machine and a cluster are not used together; give one of the two")
+        raise ValueError("workers on this machine and a cluster cannot be used together; give one of the two")
     if certificates is not None and cluster is None:
-        raise ValueError("certificates go with a cluster; name its address too")
+        raise ValueError("certificates are for a cluster; give its address too")
     if (count is not None or cluster is not None) and find_spec("torch") is None:
-        raise ValueError("workers need all that the app needs; run: pip install -r requirements.txt")
+        raise ValueError("workers need the same packages as the app; run: pip install -r requirements.txt")
     executor: Executor | None = None
     if count is not None:
         executor = Processes(count)

@@ -1,7 +1,7 @@
-"""The workers of a Dask scheduler that runs already, reached over loopback or TLS and no other way.
+"""The workers of a Dask scheduler that is already running, reached only over loopback or TLS.
 
-Dask's own messages are pickles: whoever reaches a scheduler runs what they like on it, on its workers and on whoever
-connects to it. Loupe begins neither; it connects where it is told to, and sends names of its tasks and bytes.
+Dask's own messages are pickles: anyone who can reach a scheduler can run any code on it, on its workers and on its
+clients. Loupe starts neither; it connects to the address it is given, and sends names of its tasks and bytes.
 """
 
 import ipaddress
@@ -19,11 +19,11 @@ from inspect_core.sharding.processes import STOPPED
 from inspect_core.sharding.tasks import Refused, perform, stamp
 
 PATIENCE = 60.0
-"""Seconds in which a scheduler that went away may come back, or a first worker may join."""
+"""Seconds that a lost scheduler has to come back, or a first worker to join."""
 ANSWER = 10.0
-"""Seconds in which a scheduler answers."""
+"""Seconds that a scheduler has to answer."""
 AHEAD = 2
-"""Tasks a worker is given at a time: one is on its way while it does the other."""
+"""Tasks submitted per worker: the next one is sent while it works on the first."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Certificates:
 class Cluster:
     """The workers of the scheduler at `address`, such as tls://scheduler:8786 or tcp://127.0.0.1:8786.
 
-    Raises ValueError for an address that is neither TLS nor loopback, for a worker that is not this version of Loupe
-    or has more than one thread, and where Dask is not installed; OSError when no scheduler answers or no worker joins.
+    Raises ValueError for an address that is neither TLS nor loopback, for a worker with another version of Loupe or
+    more than one thread, and where Dask is not installed; OSError when no scheduler answers or no worker joins.
     """
 
     def __init__(self, address: str, certificates: Certificates | None = None) -> None:
@@ -64,8 +64,8 @@ class Cluster:
         return self._client.status == "running"
 
     def map(self, task: str, shared: Sequence[bytes], payloads: Iterable[Numbered]) -> Iterator[tuple[int, Result]]:
-        """As `Executor.map`. A worker that dies is the scheduler's to replace; a scheduler that is started anew within
-        PATIENCE is given what was not done.
+        """As `Executor.map`. The scheduler replaces a worker that dies; a scheduler restarted within PATIENCE is given
+        the tasks that were not finished.
         """
         source, done = iter(payloads), Queue()
         waiting: dict[int, tuple[bytes, Any]] = {}
@@ -83,7 +83,7 @@ class Cluster:
                     payload, _ = waiting.pop(number)
                     try:
                         result = _result(future)
-                    except OSError:  # its result went with its worker, or with the scheduler
+                    except OSError:  # the result was lost with its worker or the scheduler
                         waiting[number] = payload, self._submit(done, task, (number, payload), contents)
                     else:
                         yield number, result
@@ -93,11 +93,11 @@ class Cluster:
                     for number, (payload, _) in waiting.items():
                         waiting[number] = payload, self._submit(done, task, (number, payload), contents)
         finally:
-            with suppress(Exception):  # whatever state the connection is in, nobody waits for these
+            with suppress(Exception):  # in whatever state the connection is, nobody waits for these
                 self._client.cancel([future for _, future in waiting.values()], force=True)
 
     def require(self, memory: int) -> None:
-        """As `Executor.require`, of the limit that each worker was started with."""
+        """As `Executor.require`, compared with the memory limit that each worker was started with."""
         for address, facts in self._workers().items():
             if 0 < facts["memory_limit"] < memory:
                 raise ValueError(
@@ -106,7 +106,7 @@ class Cluster:
                 )
 
     def close(self) -> None:
-        """Leave the scheduler, which goes on."""
+        """Disconnect; the scheduler continues."""
         with suppress(Exception):  # it may be gone
             self._client.close(timeout=5)
 
@@ -149,7 +149,7 @@ class Cluster:
                 raise ValueError(f"{address} cannot be used: {found}; Loupe has to be installed there: pip install .")
 
     def _sent(self, shared: Sequence[bytes]) -> list[Any]:
-        """Futures of contents that the workers fetch once, from the scheduler or from each other."""
+        """Futures of contents; each worker fetches them once, from the scheduler or from another worker."""
         return [self._client.scatter(content, hash=True) for content in (stamp(), *shared)]
 
     def _submit(self, done: Queue, task: str, numbered: Numbered, contents: Sequence[Any]) -> Any:
@@ -159,7 +159,7 @@ class Cluster:
         return future
 
     def _come_back(self) -> None:
-        """Connect anew to a scheduler that was started again. Raises OSError when it was not."""
+        """Connect again to a scheduler that was restarted. Raises OSError if it was not."""
         self.close()
         until = time.monotonic() + PATIENCE
         while True:
@@ -170,14 +170,14 @@ class Cluster:
                 if time.monotonic() > until:
                     raise OSError(
                         f"the scheduler at {self.address} went away and did not come back; start it and its workers "
-                        "again, then run the same command: it goes on from the shards that were done"
+                        "again, then run the same command: it continues from the shards that were finished"
                     ) from error
                 time.sleep(1)
         self._check_workers()
 
 
 def checked(address: str, certificates: Certificates | None) -> str:
-    """The address with its protocol. Raises ValueError unless it is TLS with certificates, or TCP to this machine."""
+    """The address with its protocol. Raises ValueError unless it is TLS with certificates or TCP to this machine."""
     full = address if "://" in address else f"{'tls' if certificates else 'tcp'}://{address}"
     parts = urlsplit(full)
     if parts.scheme == "tls" and parts.hostname and certificates is not None:
@@ -186,7 +186,7 @@ def checked(address: str, certificates: Certificates | None) -> str:
         return full
     raise ValueError(
         f"cluster is {address!r}; give tls://HOST:PORT with --tls-ca, --tls-cert and --tls-key, or, for a scheduler on "
-        "this machine, tcp://127.0.0.1:PORT: whoever reaches a scheduler without TLS runs code on every worker"
+        "this machine, tcp://127.0.0.1:PORT: anyone who can reach a scheduler without TLS can run code on every worker"
     )
 
 
@@ -198,7 +198,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _next(done: "Queue[tuple[int, Any]]") -> tuple[int, Any]:
-    """The next future that is done, with its number; (0, None) when none is within a second."""
+    """The next finished future with its number; (0, None) if none finishes within a second."""
     try:
         return done.get(timeout=1.0)
     except Empty:
@@ -206,7 +206,7 @@ def _next(done: "Queue[tuple[int, Any]]") -> tuple[int, Any]:
 
 
 def _result(future: Any) -> Result:
-    """What a future that is done gave. Raises Refused, and OSError when its result was lost."""
+    """The result of a finished future. Raises Refused, and OSError when the result was lost."""
     if future.status == "finished":
         return future.result(timeout=PATIENCE)
     error = future.exception()

@@ -1,4 +1,4 @@
-"""Who does the work of shards: this process, processes on this machine, or a cluster."""
+"""What executes the tasks of shards: this process, processes on this machine, or a cluster."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a shard has no result, in words."""
+    """Why a shard has no result, as a sentence."""
 
     reason: str
 
@@ -23,9 +23,10 @@ Mapper = Callable[[str, Sequence[bytes], Iterable[Numbered]], Iterator[tuple[int
 
 
 class Executor(Protocol):
-    """Does tasks, each named in `tasks.TASKS`, on payloads of bytes.
+    """Executes tasks, each named in `tasks.TASKS`, on payloads of bytes.
 
-    words: who works, for the user: "2 processes on this machine". workers: how many tasks are done side by side, now.
+    words: the workers as shown to the user: "2 processes on this machine". workers: number of tasks executed in
+    parallel now.
     """
 
     @property
@@ -34,24 +35,24 @@ class Executor(Protocol):
     def workers(self) -> int: ...
 
     def map(self, task: str, shared: Sequence[bytes], payloads: Iterable[Numbered]) -> Iterator[tuple[int, Result]]:
-        """(number, result) of each payload as soon as it is done; few payloads are taken ahead of the workers.
+        """(number, result) of each payload as soon as it is finished; only a few payloads are taken in advance.
 
-        shared: what all payloads need, sent to each worker once. Whoever stops iterating cancels the rest. Raises
+        shared: what all payloads need, sent to each worker once. A caller that stops iterating cancels the rest. Raises
         Refused when the workers must not be used at all, and OSError when none is left.
         """
         ...
 
     def require(self, memory: int) -> None:
-        """Raise ValueError, with the figures, when a worker has not that many bytes of memory to itself."""
+        """Raise ValueError, with the figures, if a worker has fewer bytes of memory than this."""
         ...
 
     def close(self) -> None:
-        """Stop what was started for it."""
+        """Stop what this executor started."""
         ...
 
 
 class InProcess:
-    """This process, a task at a time."""
+    """This process, one task at a time."""
 
     words, workers = "this process", 1
 
@@ -65,7 +66,7 @@ class InProcess:
                 yield number, Failure(str(error) or type(error).__name__)
 
     def require(self, memory: int) -> None:
-        """It is the one that asks."""
+        """Nothing: this process makes the request itself."""
 
     def close(self) -> None:
         """Nothing was started."""

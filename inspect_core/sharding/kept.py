@@ -1,4 +1,4 @@
-"""Finished shards of unfinished work on disk, so that the same work, started again, goes on where it stopped."""
+"""Finished shards of unfinished work on disk: the same work, started again, continues where it stopped."""
 
 import hashlib
 import os
@@ -11,15 +11,16 @@ from inspect_core.runtime.unfinished import process_folder
 
 _DIGEST = 32
 MERGED = "merged"
-"""Name of what the shards before were merged to."""
+"""Name of the merged state of all earlier shards."""
 MOST = 4
-"""Pieces of work of which something is kept, those that were gone on with last."""
+"""Runs whose shards are kept: those continued last."""
 
 
 class Kept:
-    """The results of one piece of work: a folder of the workspace, named by the digest of everything that decides them.
+    """The results of one run: a folder in the workspace, named by the digest of everything that decides them.
 
-    A file is the SHA-256 of its content, then the content; it appears whole. What is damaged counts as not there.
+    A file holds the SHA-256 of its content, then the content, and is written atomically. A damaged one counts as
+    missing.
     """
 
     def __init__(self, parts: Sequence[bytes]) -> None:
@@ -33,7 +34,7 @@ class Kept:
             shutil.rmtree(unfinished, ignore_errors=True)
 
     def put(self, name: int | str, content: bytes) -> None:
-        """Keep a result under its number. Raises OSError when the disk is full or not writable."""
+        """Store a result under its number. Raises OSError when the disk is full or not writable."""
         new = process_folder(self.folder) / str(name)
         with new.open("wb") as file:
             file.write(hashlib.sha256(content).digest())
@@ -41,7 +42,7 @@ class Kept:
         new.replace(self.folder / str(name))
 
     def get(self, name: int | str) -> bytes | None:
-        """The result kept under this number; None when there is none."""
+        """The result stored under this number; None if there is none."""
         try:
             stored = (self.folder / str(name)).read_bytes()
         except OSError:
@@ -50,20 +51,20 @@ class Kept:
         return bytes(content) if hashlib.sha256(content).digest() == stored[:_DIGEST] else None
 
     def numbers(self) -> set[int]:
-        """Of the results that may be there."""
+        """Numbers of the stored results, which may turn out damaged."""
         return {int(path.name) for path in self.folder.iterdir() if path.name.isdecimal()}
 
     def drop(self, name: int | str) -> None:
-        """Forget a result, if it is there."""
+        """Delete a result, if it is there."""
         (self.folder / str(name)).unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """The work is done."""
+        """Delete all results: the work is finished."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def folder() -> Path:
-    """Where finished shards are kept."""
+    """The folder of finished shards."""
     return workspace.root() / "shards"
 
 

@@ -1,4 +1,4 @@
-"""What a study has workers do: learn from photos, score or judge photos, describe them for the product check."""
+"""A study's work on workers: learn from photos, score or judge them, describe them for the product check."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,20 +27,20 @@ from inspect_core.study.workers import Looked
 from inspect_core.view import View
 
 MOST_SHARDS = 64
-"""Of a fit whose shards go out one by one; of more, whole blocks do."""
+"""Largest fit that is sent shard by shard; larger ones are sent in whole blocks."""
 KEEPING = 8
-"""Blocks between two times that what is merged of them is kept: as large as one of them, it costs as much to write."""
+"""Blocks after which the merged state is written to disk; it is as large as one block."""
 SHOWN = 16
-"""Photos scored or described by one task."""
+"""Photos per task of scoring or describing."""
 RESTING = 1 << 30
-"""Bytes that a worker with a network takes before it has any photo."""
+"""Bytes that a worker takes with a network loaded and no photo."""
 
 
 @dataclass(eq=False)
 class OnWorkers:
-    """The workers of an executor, as a study asks them. weights: the file of the backbone's, None for the one found.
+    """The workers of an executor, as a study uses them. weights: the backbone's file, None for the installed one.
 
-    A photo that a worker cannot read is read here; only one that neither can read counts as damaged.
+    A photo that a worker cannot read is read here; only if that fails too does it count as damaged.
     """
 
     executor: Executor
@@ -51,9 +51,9 @@ class OnWorkers:
         self, preparation: Preparation, fit: Fit, samples: Sequence[Sample], *, keep: bool, memory: int,
         progress: Report | None, cancelled: Cancel | None,
     ) -> tuple[Gathered, Unusable]:  # fmt: skip
-        """As `Workers.gather`: equal to the bit to `study.gathering.gather`.
+        """As `Workers.gather`, equal to the bit to `study.gathering.gather`.
 
-        Finished shards are kept until all are done. Raises ShardsFailed too, and ValueError for too little memory.
+        Finished shards are stored meanwhile. Also raises ShardsFailed, and ValueError for too little memory.
         """
         self.executor.require(RESTING + memory)
         whole = len(samples) > MOST_SHARDS * SHARD
@@ -67,7 +67,7 @@ class OnWorkers:
         self, preparation: Preparation, views: Sequence[View], stops: Sequence[Sequence[int]],
         samples: Sequence[Sample], *, progress: Report | None, cancelled: Cancel | None,
     ) -> Iterator[tuple[list[Looked], Unusable]]:  # fmt: skip
-        """As `Workers.score`: equal to the bit to `View.sweep`. Finished shards are kept until all are done."""
+        """As `Workers.score`: equal to the bit to `View.sweep`. Finished shards are stored until all are finished."""
         shared = (*self._shared(preparation), plan.pack_views(views, stops))
         work = _Work("score", shared, samples, SHOWN, {"keep": True})
         ends = np.cumsum([len(own) for own in stops])[:-1]
@@ -85,7 +85,7 @@ class OnWorkers:
         self, preparation: Preparation, views: Sequence[View], moves: Sequence[Live], samples: Sequence[Sample], *,
         keep: bool, progress: Report | None, cancelled: Cancel | None,
     ) -> Iterator[tuple[list[Judged], Unusable]]:  # fmt: skip
-        """As `Workers.judge`: equal to the bit to `judged.judge`. Finished shards are kept until all are done."""
+        """As `Workers.judge`: equal to the bit to `judged.judge`. Finished shards are stored until all are finished."""
         fitted = plan.pack_views(views, [view.stops for view in views])
         shared = (*self._shared(preparation), fitted, plan.pack_moves(views, moves))
         work = _Work("evaluate", shared, samples, AT_ONCE, {"keep": keep})
@@ -97,7 +97,7 @@ class OnWorkers:
     def describe(
         self, preparation: Preparation, samples: Sequence[Sample], progress: Report | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """As `Workers.describe`. Finished shards are kept until all are done."""
+        """As `Workers.describe`. Finished shards are stored until all are finished."""
         work = _Work("describe", self._shared(preparation), samples, SHOWN, {})
         found = [unpack(content)[1] for _, content in self._in_order(work, 0, "describing", progress, None)]
         work.kept.remove()
@@ -115,7 +115,7 @@ class OnWorkers:
     def _in_order(
         self, work: "_Work", first: int, verb: str, progress: Report | None, cancelled: Cancel | None
     ) -> Iterator[tuple[int, bytes]]:
-        """(number, result) of the shards from `first` on, in their order; what is early waits on disk."""
+        """(number, result) of the shards from `first` on, in order; early results wait on disk."""
         total = len(work.ranges)
         found = kept_results(
             self._map, work.task, work.shared, work.payload, range(first, total), work.kept, work.names
@@ -131,7 +131,7 @@ class OnWorkers:
         return in_order(told(), first, work.kept)
 
     def _map(self, task: str, shared: Sequence[bytes], payloads: Iterable[Numbered]) -> Iterator[tuple[int, Result]]:
-        """As `Executor.map`; a shard with photos that its worker could not read and this machine can is done here."""
+        """As `Executor.map`; a shard with photos that only this machine can read is computed here."""
         sent: dict[int, bytes] = {}
 
         def noted() -> Iterator[Numbered]:
@@ -148,7 +148,7 @@ class OnWorkers:
 
 @dataclass(eq=False)
 class _Work:
-    """One task over photos, `size` of them at a time; facts: what else is in every payload."""
+    """One task over photos, `size` at a time; facts: what else every payload contains."""
 
     task: str
     shared: Sequence[bytes]
@@ -176,10 +176,10 @@ class _Work:
 def merged_states(
     fit: Fit, kept: Kept, results_from: Callable[[int], Iterator[tuple[int, bytes]]], *, whole: bool
 ) -> tuple[Gathered, Unusable]:
-    """The statistics of all shards, or of whole blocks, merged in their order; what was kept of them is removed.
+    """The statistics of all shards, or of whole blocks, merged in order; their stored results are deleted.
 
-    results_from(first): (number, states) in their order, from the first that is not merged yet. What is merged of
-    blocks is kept now and then, so that work that goes on needs none of those again.
+    results_from(first): (number, states) in order, from the first that is not merged yet. Every KEEPING blocks the
+    merged state is stored in their place.
     """
     merged, unusable, following = Merged(fit), Unusable([], []), 0
     if whole and (before := kept.get(MERGED)) is not None:

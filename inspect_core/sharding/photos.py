@@ -1,4 +1,4 @@
-"""Photos on their way to a worker: where they are and how they are read, as JSON-able facts."""
+"""Photos sent to a worker: where they are and how they are read, as facts that JSON can hold."""
 
 import os
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ from inspect_core.images.samples import Sample
 
 
 def facts_of(samples: Sequence[Sample]) -> list[dict[str, Any]]:
-    """What a worker needs of each; stamp: size and time of the file, so that a changed photo is another one."""
+    """What a worker needs to know of each; stamp: size and time of the file, so that a changed photo counts as new."""
     found = []
     for sample in samples:
         try:
             facts = os.stat(sample.path)
             stamp = [facts.st_size, facts.st_mtime_ns]
-        except OSError:  # gone since; the worker says so
+        except OSError:  # deleted since; the worker reports it
             stamp = None
         found.append({
             "path": os.path.abspath(sample.path),
@@ -37,14 +37,14 @@ def facts_of(samples: Sequence[Sample]) -> list[dict[str, Any]]:
 
 
 def sample_of(facts: dict[str, Any]) -> Sample:
-    """A photo as `facts_of` told of it."""
+    """The photo that `facts_of` described."""
     depth = facts["depth"] and Depth(**facts["depth"])
     mask = facts["mask"] and Path(facts["mask"])
     return Sample(Path(facts["path"]), facts["name"], facts["kind"], tuple(facts["size"]), mask, depth=depth)
 
 
 def placement_facts(placement: Placement) -> dict[str, Any]:
-    """How a photo was looked at; the alignment is known to both sides."""
+    """How a photo was placed; both sides know the alignment."""
     located = placement.located
     return {
         "photo": placement.photo,
@@ -53,7 +53,7 @@ def placement_facts(placement: Placement) -> dict[str, Any]:
 
 
 def placement_of(facts: dict[str, Any], alignment: Alignment | None) -> Placement:
-    """A placement as `placement_facts` told of it."""
+    """The placement that `placement_facts` described."""
     located = facts["located"]
     if located is not None:
         matrix, sizes = np.array(located["matrix"]), {name: tuple(located[name]) for name in ("photo", "reference")}

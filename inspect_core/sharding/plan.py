@@ -1,4 +1,4 @@
-"""How photos become features and what is learned of them, as bytes that every worker is sent once."""
+"""How photos become features and what is learned from them, as bytes that are sent to every worker once."""
 
 import tempfile
 from collections.abc import Sequence
@@ -29,13 +29,13 @@ from inspect_core.view import View
 
 
 def pack_weights(backbone: Backbone, path: Path | None = None) -> bytes:
-    """The backbone's weights file: the one at `path`, else the one that was found here."""
+    """The backbone's weights file: the one at `path`, else the one installed here."""
     found = path or needed_weights(spec_of(backbone.name, has_weights=False))
     return pack({"name": found.name}, {"content": np.fromfile(found, np.uint8)})
 
 
 def pack_preparation(preparation: Preparation) -> bytes:
-    """Everything between pixels and features but the weights themselves."""
+    """Everything between pixels and features except the weights."""
     backbone, arrays = preparation.backbone, {}
     for number, look in enumerate(preparation.looks):
         if look.projection is not None:
@@ -65,7 +65,7 @@ def backbone_of(name: str, taps: Sequence[str], size: Sequence[int], device: str
 
 @lru_cache(maxsize=2)
 def unpack_preparation(content: bytes, weights: bytes) -> Preparation:
-    """The preparation on this machine. Raises Refused when its weights or its engine are others here."""
+    """The preparation on this machine. Raises Refused if weights or engine differ from those asked for."""
     facts, arrays = unpack(content)
     backbone = backbone_of(facts["backbone"], facts["taps"], facts["size"], facts["device"], weights)
     for what, own, asked in (
@@ -86,14 +86,14 @@ def unpack_preparation(content: bytes, weights: bytes) -> Preparation:
 
 
 def pack_fit(fit: Fit, *, keep: bool) -> bytes:
-    """What is to be learned; keep: whether the features of the photos go into the worker's store."""
+    """What to learn; keep: whether the worker stores the features of the photos."""
     arrays = {str(i): columns.cpu().numpy() for i, columns in enumerate(fit.columns) if columns is not None}
     return pack({"fit": asdict(replace(fit, columns=())), "keep": keep}, arrays)
 
 
 @lru_cache(maxsize=2)
 def unpack_fit(content: bytes, device: torch.device) -> tuple[Fit, bool]:
-    """(fit, keep) as `pack_fit` was given them."""
+    """(fit, keep) from the bytes of `pack_fit`."""
     facts, arrays = unpack(content)
     fit = facts["fit"]
     patches = tuple(Patches(own["photos"], tuple(own["grid"]), own["width"]) for own in fit["patches"])
@@ -104,7 +104,7 @@ def unpack_fit(content: bytes, device: torch.device) -> tuple[Fit, bool]:
 
 
 def pack_views(views: Sequence[View], stops: Sequence[Sequence[int]]) -> bytes:
-    """Fitted detectors, and the values of the live parameter of each at which errors are asked for."""
+    """Fitted detectors, each with the values of its live parameter at which errors are wanted."""
     each = list(zip(views, stops, strict=True))
     facts = [{"method": view.method, "params": view.detector.params(), "stops": list(own)} for view, own in each]
     arrays = {
@@ -117,7 +117,7 @@ def pack_views(views: Sequence[View], stops: Sequence[Sequence[int]]) -> bytes:
 
 @lru_cache(maxsize=1)
 def unpack_views(content: bytes, preparation: Preparation) -> tuple[tuple[View, tuple[int, ...]], ...]:
-    """(view, stops) of each, as `pack_views` was given them, on the device of the preparation's backbone."""
+    """(view, stops) of each from the bytes of `pack_views`, on the device of the preparation's backbone."""
     facts, arrays = unpack(content)
     found = []
     for i, (own, look) in enumerate(zip(facts, preparation.looks, strict=True)):
@@ -132,7 +132,7 @@ def unpack_views(content: bytes, preparation: Preparation) -> tuple[tuple[View, 
 
 
 def pack_moves(views: Sequence[View], moves: Sequence[Live]) -> bytes:
-    """Live values, and the local scales of each view at its own."""
+    """Live values, and the local scales of each view at them."""
     facts, arrays = [], {}
     for i, view in enumerate(views):
         for value, scale in view.scales.items():
@@ -142,7 +142,7 @@ def pack_moves(views: Sequence[View], moves: Sequence[Live]) -> bytes:
 
 
 def unpack_moves(content: bytes, views: Sequence[View]) -> tuple[list[View], list[Live]]:
-    """(the views with their scales, live values) as `pack_moves` was given them."""
+    """(the views with their scales, live values) from the bytes of `pack_moves`."""
     facts, arrays = unpack(content)
     scales: list[dict[int, LocalScale]] = [{} for _ in views]
     for own in facts["scales"]:
@@ -153,7 +153,7 @@ def unpack_moves(content: bytes, views: Sequence[View]) -> tuple[list[View], lis
 
 
 def pack_judged(judged: Sequence[Judged], unusable: Unusable) -> bytes:
-    """What some photos came to at each of the moves; unusable: those that are not in it."""
+    """Results of some photos at each of the moves; unusable: photos without a result."""
     arrays = {}
     for i, own in enumerate(judged):
         found = {"scores": own.scores, "defect": own.defect} | own.counts.arrays()
@@ -162,7 +162,7 @@ def pack_judged(judged: Sequence[Judged], unusable: Unusable) -> bytes:
 
 
 def unpack_judged(content: bytes) -> tuple[list[Judged], dict[str, Any]]:
-    """(judged, facts) as `pack_judged` was given them."""
+    """(judged, facts) from the bytes of `pack_judged`."""
     facts, arrays = unpack(content)
     each = [
         {name.removeprefix(f"{i}."): own for name, own in arrays.items() if name.startswith(f"{i}.")}
@@ -172,7 +172,7 @@ def unpack_judged(content: bytes) -> tuple[list[Judged], dict[str, Any]]:
 
 
 def pack_states(gathered: Gathered, unusable: Unusable, **facts: int) -> bytes:
-    """The statistics of some photos; unusable: those that are not in it."""
+    """The statistics of some photos; unusable: photos not included."""
     arrays = {
         f"{i}.{name}": values.cpu().contiguous().numpy()
         for i, own in enumerate(gathered)
@@ -182,7 +182,7 @@ def pack_states(gathered: Gathered, unusable: Unusable, **facts: int) -> bytes:
 
 
 def unpack_states(content: bytes, fit: Fit) -> tuple[Gathered, dict[str, Any]]:
-    """(statistics, facts) as `pack_states` was given them. Raises ValueError for what is of another fit."""
+    """(statistics, facts) from the bytes of `pack_states`. Raises ValueError for statistics of another fit."""
     facts, arrays = unpack(content)
     gathered = fit.begin()
     for i, own in enumerate(gathered):

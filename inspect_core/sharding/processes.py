@@ -1,4 +1,4 @@
-"""Processes on this machine, each a fresh interpreter with one thread, spoken to by pipes."""
+"""Processes on this machine, each a fresh interpreter with one thread, connected by pipes."""
 
 import hashlib
 import json
@@ -16,13 +16,13 @@ from inspect_core.sharding import worker
 from inspect_core.sharding.executor import Failure, Numbered, Result
 from inspect_core.sharding.tasks import Refused, stamp
 
-STOPPED = "the process that worked on it was stopped, by the system for want of memory or by somebody"
+STOPPED = "the process that worked on it was killed, by the system for lack of memory or by a user"
 
 
 class Processes:
     """`count` worker processes, started when they are first needed; one that dies is replaced.
 
-    program: the module that each of them runs. Raises ValueError for fewer than one.
+    program: the module that each process runs. Raises ValueError for fewer than one.
     """
 
     def __init__(self, count: int, *, program: str = "inspect_core.sharding.worker") -> None:
@@ -37,7 +37,7 @@ class Processes:
 
     @property
     def ids(self) -> list[int | None]:
-        """Of the processes, None for one that is not running."""
+        """Process numbers, None for one that is not running."""
         return [process.id for process in self._pool]
 
     def map(self, task: str, shared: Sequence[bytes], payloads: Iterable[Numbered]) -> Iterator[tuple[int, Result]]:
@@ -54,7 +54,7 @@ class Processes:
                     if number is None:
                         break
                     done.put((number, process.ask(task, contents, payload)))
-            except Exception as error:  # raised in the thread that waits for results, whatever it is
+            except Exception as error:  # raised again in the thread that waits for results
                 done.put((None, error))
             done.put((None, None))
 
@@ -76,12 +76,12 @@ class Processes:
             for process, thread in zip(self._pool, threads, strict=True):
                 if thread.is_alive():
                     process.stop()
-            while any(thread.is_alive() for thread in threads):  # one that waits to hand over what is not wanted
+            while any(thread.is_alive() for thread in threads):  # waiting to deliver a result that is no longer wanted
                 with suppress(Exception):
                     done.get(timeout=0.05)
 
     def require(self, memory: int) -> None:
-        """As `Executor.require`, of the memory that this machine has, shared by all."""
+        """As `Executor.require`, compared with this machine's memory, which all processes share."""
         try:
             total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         except (AttributeError, ValueError, OSError):  # not known here
@@ -99,7 +99,7 @@ class Processes:
 
 
 class _Process:
-    """One worker process, for one thread at a time; stop may be called from any."""
+    """One worker process, used by one thread at a time; `stop` may be called from any."""
 
     def __init__(self, program: str) -> None:
         self._program = program
@@ -108,11 +108,11 @@ class _Process:
 
     @property
     def id(self) -> int | None:
-        """Of the process, None while there is none."""
+        """Process number, None while there is no process."""
         return self._running and self._running.child.pid
 
     def ask(self, task: str, contents: Sequence[tuple[str, bytes]], payload: bytes) -> Result:
-        """The result of a task, or why there is none; contents: digest and bytes. Raises Refused."""
+        """The result of a task, or why there is none; contents: (digest, bytes) of each. Raises Refused."""
         running = self._running = self._running or _started(self._program)
         try:
             request = {"task": task, "shared": [digest for digest, _ in contents]}
@@ -127,7 +127,7 @@ class _Process:
             worker.write(running.requests, payload)
             running.requests.flush()
             sign, content = running.answers.read(1), worker.read(running.answers)
-        except (EOFError, OSError, ValueError):  # its end; ValueError: of a pipe that `stop` closed
+        except (EOFError, OSError, ValueError):  # the process ended; ValueError: `stop` closed the pipe
             self.stop()
             return Failure(STOPPED)
         if sign == worker.REFUSED:

@@ -1,4 +1,4 @@
-"""A piece of work cut into shards: done by an executor, kept on disk shard by shard, tried again where it fails."""
+"""Work divided into shards: executed, stored on disk shard by shard, and retried where it fails."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -8,7 +8,7 @@ from inspect_core.sharding.kept import Kept
 
 
 class ShardsFailed(RuntimeError):
-    """Shards that failed in every attempt. photos: their names; what other shards gave is kept."""
+    """Shards that failed in every attempt. photos: their names; the results of other shards are stored."""
 
     def __init__(self, reasons: dict[int, str], photos: Sequence[str]) -> None:
         first = next(iter(reasons.values()))
@@ -22,7 +22,7 @@ class ShardsFailed(RuntimeError):
 def results(
     mapper: Mapper, task: str, shared: Sequence[bytes], payload_of: Callable[[int], bytes], numbers: Sequence[int]
 ) -> Iterator[tuple[int, Result]]:
-    """(number, result) of each, as they are done; a Failure only after ATTEMPTS of them."""
+    """(number, result) of each as it is finished; a Failure only after ATTEMPTS attempts."""
     for attempt in range(1, ATTEMPTS + 1):
         failed = []
         for number, result in mapper(task, shared, ((number, payload_of(number)) for number in numbers)):
@@ -44,9 +44,9 @@ def kept_results(
     kept: Kept,
     photos_of: Callable[[int], Sequence[str]],
 ) -> Iterator[tuple[int, bytes]]:
-    """(number, result) of each, those first that an earlier run kept; each is on disk before it is given.
+    """(number, result) of each, first those stored by an earlier run; each is on disk before it is yielded.
 
-    Raises ShardsFailed once all others are given.
+    Raises ShardsFailed after all others have been yielded.
     """
     reasons: dict[int, str] = {}
     there = kept.numbers()
@@ -68,9 +68,9 @@ def kept_results(
 
 
 def in_order(found: Iterable[tuple[int, bytes]], first: int, kept: Kept) -> Iterator[tuple[int, bytes]]:
-    """The results from number `first` on, in their order; one that comes early waits on disk, where it is kept.
+    """The results from number `first` on, in order; one that comes early waits on disk.
 
-    Raises OSError when it is not there any more.
+    Raises OSError when it is no longer there.
     """
     waiting, following = set(), first
     for number, result in found:
@@ -78,7 +78,7 @@ def in_order(found: Iterable[tuple[int, bytes]], first: int, kept: Kept) -> Iter
         while following in waiting:
             own = result if following == number else kept.get(following)
             if own is None:
-                raise OSError(f"{kept.folder} lost what was kept in it; start again")
+                raise OSError(f"{kept.folder} lost results that were stored in it; start again")
             yield following, own
             waiting.remove(following)
             following += 1

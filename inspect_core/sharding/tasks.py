@@ -1,4 +1,4 @@
-"""What a worker can be asked to do, by name, and the check that it runs the same program as the one who asks."""
+"""The tasks of a worker by name, and the check that it runs the same program as its client."""
 
 import hashlib
 import json
@@ -17,16 +17,16 @@ TASKS = {
     "inspect": "inspect_core.sharding.inspection_shards:inspect_shard",
     "ready": "inspect_core.sharding.tasks:ready",
 }
-"""Name -> module and function (payload, *shared) -> bytes; a module is loaded when its task is asked for."""
+"""Name -> module and function (payload, *shared) -> bytes; the module is loaded with its first task."""
 
 
 class Refused(ValueError):
-    """A worker that would give other results than this machine; no other attempt mends that."""
+    """A worker whose results would differ from this machine's; trying again does not help."""
 
 
 @cache
 def stamp() -> bytes:
-    """What has to be equal on both sides, as JSON: versions of the libraries, and a digest of Loupe's own program."""
+    """What must be equal on both sides, as JSON: library versions and a digest of Loupe's own code."""
     digest, root = hashlib.sha256(), Path(__file__).resolve().parents[1]
     for path in sorted(root.rglob("*.py")):
         digest.update(f"{path.relative_to(root).as_posix()}\0".encode() + path.read_bytes().replace(b"\r\n", b"\n"))
@@ -34,7 +34,7 @@ def stamp() -> bytes:
 
 
 def perform(task: str, payload: bytes, shared: Sequence[bytes]) -> bytes:
-    """Do a task; shared begins with the stamp of the one who asks. Raises Refused when it differs from this side's,
+    """Execute a task; shared begins with the client's stamp. Raises Refused when that differs from this side's stamp,
     and whatever the task raises.
     """
     check(shared[0])
@@ -43,7 +43,7 @@ def perform(task: str, payload: bytes, shared: Sequence[bytes]) -> bytes:
 
 
 def check(asked: bytes) -> None:
-    """Raise Refused, naming what differs, unless the stamp is that of this side."""
+    """Raise Refused, naming the differences, unless the stamp equals this side's."""
     if asked == stamp():
         return
     theirs, ours = json.loads(asked), json.loads(stamp())
@@ -53,5 +53,5 @@ def check(asked: bytes) -> None:
 
 
 def ready(payload: bytes) -> bytes:
-    """Nothing, by a worker that has been found to be the same as this machine."""
+    """Return the payload, once the worker has been found equal to this machine."""
     return payload

@@ -1,5 +1,5 @@
-"""The tasks of teaching and evaluating: photos in, a state or a table out. Run by workers, and here for what they
-cannot read.
+"""The tasks of teaching and evaluating: photos in, a state or a table out. Executed by workers, and by this process
+for photos that they cannot read.
 """
 
 from dataclasses import replace
@@ -22,10 +22,10 @@ from inspect_core.study.photo_features import PhotoFeatures, Unusable
 
 
 def fit_shard(payload: bytes, preparation: bytes, weights: bytes, fit: bytes) -> bytes:
-    """The statistics of the photos of one shard, or of one block when they are more.
+    """The statistics of one shard of photos, or of one block if there are more.
 
-    payload: {"first": number of the first photo, "photos": facts of each}; the others, and what comes back, as `plan`
-    packs them.
+    payload: {"first": number of the first photo, "photos": facts of each}; the other arguments and the result are
+    packed by `plan`.
     """
     (facts, _), prepared = unpack(payload), plan.unpack_preparation(preparation, weights)
     wanted, keep = plan.unpack_fit(fit, prepared.backbone.device)
@@ -47,7 +47,7 @@ def fit_shard(payload: bytes, preparation: bytes, weights: bytes, fit: bytes) ->
 def score_shard(payload: bytes, preparation: bytes, weights: bytes, views: bytes) -> bytes:
     """The grid errors of some photos under fitted detectors.
 
-    payload: {"photos": facts of each, "keep": whether their features are stored}. Back come {"photos": [(name, digest
+    payload: {"photos": facts of each, "keep": whether their features are stored}. Returns {"photos": [(name, digest
     of the pixels, facts of its placement), ...]}, `Unusable`, and errors, (photos, stops of all views, h, w) float32.
     """
     (facts, _), prepared = unpack(payload), plan.unpack_preparation(preparation, weights)
@@ -66,8 +66,8 @@ def score_shard(payload: bytes, preparation: bytes, weights: bytes, views: bytes
 def evaluate_shard(payload: bytes, preparation: bytes, weights: bytes, views: bytes, moves: bytes) -> bytes:
     """Scores and overlap counts of some photos at each of several moves of the live parameters.
 
-    payload: {"photos": facts of each, "keep": whether their features are stored}. Back come `Unusable` and what
-    `plan.pack_judged` packs.
+    payload: {"photos": facts of each, "keep": whether their features are stored}. Returns the bytes of
+    `plan.pack_judged`.
     """
     (facts, _), prepared = unpack(payload), plan.unpack_preparation(preparation, weights)
     chosen, samples = plan.unpack_views(views, prepared), [sample_of(photo) for photo in facts["photos"]]
@@ -77,9 +77,9 @@ def evaluate_shard(payload: bytes, preparation: bytes, weights: bytes, views: by
 
 
 def describe_shard(payload: bytes, preparation: bytes, weights: bytes) -> bytes:
-    """What the product check learns of some photos. payload: {"photos": facts of each}.
+    """What the product check learns from some photos. payload: {"photos": facts of each}.
 
-    Back come `Unusable`, and of the others embeddings (n, d) and logits (n, c), float32.
+    Returns `Unusable`, and of all others embeddings (n, d) and logits (n, c), float32.
     """
     (facts, _), prepared = unpack(payload), plan.unpack_preparation(preparation, weights)
     rows, unusable = [], Unusable([], [])

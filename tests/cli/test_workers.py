@@ -31,7 +31,7 @@ def test_workers_fit_and_inspect_to_the_same_bits(fit, taught, product, tmp_path
     ("options", "said"),
     [
         (["--workers", "0"], "workers is 0"),
-        (["--workers", "2", "--cluster", "127.0.0.1:8786"], "not used together"),
+        (["--workers", "2", "--cluster", "127.0.0.1:8786"], "cannot be used together"),
         (["--cluster", "tcp://10.0.0.2:8786"], "--tls-ca, --tls-cert and --tls-key"),
         (["--cluster", "tls://10.0.0.2:8786", "--tls-ca", "ca.pem"], "give all three"),
     ],

@@ -192,7 +192,7 @@ def test_a_cluster_without_all_of_its_certificates_is_said(batch, monkeypatch):
     monkeypatch.setenv("LOUPE_CLUSTER", "tls://plant:8786")
     monkeypatch.setenv("LOUPE_TLS_CA", "ca.pem")
     app = batch()
-    assert any("certificates go together" in error.value for error in app.error)
+    assert any("certificates belong together" in error.value for error in app.error)
     assert app.number_input(key="batch_workers").value == 1
 
 

@@ -126,9 +126,9 @@ def test_any_other_way_is_refused(address, certificates):
 
 
 def test_processes_and_a_cluster_are_not_mixed():
-    with pytest.raises(ValueError, match="not used together"), workers(2, "127.0.0.1:8786"):
+    with pytest.raises(ValueError, match="cannot be used together"), workers(2, "127.0.0.1:8786"):
         pass
-    with pytest.raises(ValueError, match="go with a cluster"), workers(2, None, CERTIFICATES):
+    with pytest.raises(ValueError, match="are for a cluster"), workers(2, None, CERTIFICATES):
         pass
     with workers() as none:
         assert none is None

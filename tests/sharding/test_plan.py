@@ -73,5 +73,5 @@ def test_a_photo_arrives_with_its_depth_and_any_name(tmp_path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 20, container.pack({"a": 1})[:-1], b"\x02\0\0\0\0\0\0\0{}junk"])
 def test_what_is_no_container_is_refused(content: bytes) -> None:
-    with pytest.raises(ValueError, match="no facts and arrays"):
+    with pytest.raises(ValueError, match="not facts and arrays"):
         container.unpack(content)

@@ -1,0 +1,74 @@
+"""Whether the overkill that Loupe states holds, where few good photos set their own limits by cross-fitting.
+
+From all good photos of a folder, LEFT are drawn and kept out, again and again; the others are taught as a new folder
+would be, and what the suggested limits do to those kept out is compared with what was stated for as many parts.
+
+python -m benchmarks.methods.stated_overkill --store DIR [--splits 200] [NAME=FOLDER ...]
+"""
+
+import argparse
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.measure import write
+from benchmarks.methods.right_by_default import SAMPLES
+from inspect_core.features.store import Store
+from inspect_core.images.folders import scan, split
+from inspect_core.images.splitting import Split, learned_from_all
+from inspect_core.judge.limits import overkill_at
+from inspect_core.study.study import Study
+from inspect_core.view import with_taps
+
+LEFT = 20
+
+
+def held(folder: Path, store: Store, method: str, splits: int) -> dict:
+    """Shares of splits in which the number kept out above each limit lies in the interval stated for it, and means."""
+    samples = scan(folder)
+    good = samples.good
+    backbone, taps = with_taps((method,), "efficientnet_lite0")
+    rows = []
+    for seed in range(splits):
+        order = np.random.default_rng(seed).permutation(len(good))
+        out, rest = (tuple(good[i] for i in sorted(part)) for part in (order[:LEFT], order[LEFT:]))
+        photos = split(replace(samples, good=tuple(replace(s, part_of="train") for s in rest), defects=()), seed=0)
+        photos = Split((*photos.fit, *photos.judge), photos.calibrate, out, groups={})
+        photos = learned_from_all(photos) or photos
+        study = Study(photos, backbone, store, method=method, taps=taps, parameters={}).fit()
+        scores, setting = study.scores(), study.calibration_scores()
+        shown, limits = scores[study.results.of_subset("judge")], study.default_limits()
+        for name, limit in (("review", limits.review), ("reject", limits.reject)):
+            stated = overkill_at(limit, setting, of=LEFT, ceiling=study.results.ceiling())
+            above = int((shown > limit).sum())
+            rows.append((name, stated.low <= above <= stated.high, above / LEFT, stated.expected / LEFT))
+    return {
+        limit: dict(zip(
+            ("held", "above", "stated"),
+            np.mean([row[1:] for row in rows if row[0] == limit], axis=0).tolist(), strict=True,
+        ))
+        for limit in ("review", "reject")
+    }  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
+    parser.add_argument("--store", type=Path, required=True, help="folder for the features")
+    parser.add_argument("--splits", type=int, default=200)
+    parser.add_argument("--method", default="mahalanobis")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    folders = {name: Path(folder) for name, folder in (text.split("=", 1) for text in options.sets)}
+    folders = folders or {path.name: path for path in sorted(SAMPLES.iterdir()) if path.is_dir()}
+    store, found = Store(options.store, limit=20 << 30), {}
+    for name, folder in folders.items():
+        found[name] = held(folder, store, options.method, options.splits)
+        print(name, found[name], flush=True)
+    write("stated_overkill", {"splits": options.splits, "method": options.method, "sets": found})
+
+
+if __name__ == "__main__":
+    main()
