@@ -140,7 +140,12 @@ def shared_workspace(backbone, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.fixture(scope="session")
 def small_backbone(graphs: Path):
-    """A network so small that its graph is exported in a second: two taps, an embedding and logits."""
+    """A network so small that its graph is exported in a second."""
+    return small_network((64, 96), graphs)
+
+
+def small_network(size: tuple[int, int], graphs: Path):
+    """Two taps, an embedding and logits."""
     import torch
     from torch import nn
 
@@ -158,9 +163,10 @@ def small_backbone(graphs: Path):
 
     torch.manual_seed(4)
     return exported_once(Backbone(
-        name="small", taps=("first", "second"), tap_channels=(10, 14), tap_cells=((16, 24), (4, 6)), strides=(4, 16),
-        size=(64, 96), mean=(0.5, 0.5, 0.5), sd=(0.25, 0.25, 0.25), device=torch.device("cpu"), engine="ONNX Runtime",
-        weight_digest="0" * 64, classifier="fc", cache=graphs, _network=SmallNetwork().eval,
+        name="small", taps=("first", "second"), tap_channels=(10, 14), strides=(4, 16), size=size,
+        tap_cells=tuple((size[0] // stride, size[1] // stride) for stride in (4, 16)), mean=(0.5, 0.5, 0.5),
+        sd=(0.25, 0.25, 0.25), device=torch.device("cpu"), engine="ONNX Runtime", weight_digest="0" * 64,
+        classifier="fc", cache=graphs, _network=SmallNetwork().eval,
     ))  # fmt: skip
 
 

@@ -10,8 +10,9 @@ from PIL import Image
 from inspect_core.cli.commands import main
 from inspect_core.features.store import Store
 from inspect_core.images.alignment import learn
-from inspect_core.images.folders import scan
+from inspect_core.images.folders import scan, split
 from inspect_core.images.read import read
+from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tiles import TilePlan
 from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import inspect
@@ -24,6 +25,7 @@ from inspect_core.tuning.guard_training import train_guard
 from inspect_core.tuning.trial import make_trial
 from inspect_core.verdict import Limits
 from inspect_core.view import with_taps
+from tests.conftest import small_network
 
 PLAN = TilePlan((192, 224), (128, 128), 64, 16)
 GRID, MAP = (12, 14), (96, 112)
@@ -33,6 +35,12 @@ GRID, MAP = (12, 14), (96, 112)
 def study(product, backbone, tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("features"))
     return Study(scan(product), backbone, store, parameters={"k": 8}, tiles=PLAN).fit()
+
+
+@pytest.fixture(scope="module")
+def quick_backbone(graphs):
+    """A small network for tiles as large as those of the plan: its export for the line takes a second."""
+    return small_network(PLAN.tile, graphs)
 
 
 @pytest.fixture(scope="module")
@@ -108,33 +116,35 @@ def test_a_defect_across_a_cut_is_one_region_in_pixels_of_the_photo(study, tiled
     assert verdict.above >= verdict.area
 
 
-def test_the_line_says_the_same(study, tiled_recipe, backbone, tmp_path, monkeypatch):
-    monkeypatch.setattr(onnx_export, "loaded_backbone", lambda choice, device: backbone)
-    recipe = recipe_file.save(tiled_recipe, tmp_path / "recipe")
+def test_the_line_says_the_same(product, quick_backbone, tmp_path, monkeypatch):
+    monkeypatch.setattr(onnx_export, "loaded_backbone", lambda choice, device: quick_backbone)
+    study = Study(scan(product), quick_backbone, Store(tmp_path / "s"), parameters={"k": 8}, tiles=PLAN).fit()
+    guard = train_guard(quick_backbone, study.split.fit, study.split.calibrate)
+    recipe = recipe_file.save(study.recipe(guard=guard), tmp_path / "recipe")
     parity = export(recipe, tmp_path / "line.zip", check_images=find_photos(recipe).paths)
     assert parity.flips == 0
     runner = Runner(tmp_path / "line.zip")
     pixels = read(study.photos[-1].path).pixels
-    here, there = inspect(pixels, recipe, backbone=backbone), runner.inspect(pixels)
+    here, there = inspect(pixels, recipe, backbone=quick_backbone), runner.inspect(pixels)
     assert there.anomaly_map.shape == MAP
     assert abs(here.score - there.score) <= parity.allowed
     assert here.guard == there.guard
     assert [region.box for region in here.regions] == [region.box for region in there.regions]
 
 
-def test_tiles_also_see_a_part_that_is_located(product, backbone, tmp_path, monkeypatch):
+def test_tiles_also_see_a_part_that_is_located(product, quick_backbone, tmp_path, monkeypatch):
     """Photos are warped to the working size first; app and line say the same, of a part that is not found too."""
-    monkeypatch.setattr(onnx_export, "loaded_backbone", lambda choice, device: backbone)
+    monkeypatch.setattr(onnx_export, "loaded_backbone", lambda choice, device: quick_backbone)
     photos = scan(product)
     alignment = learn(read(sample.path).pixels for sample in photos.good)
     study = Study(
-        photos, backbone, Store(tmp_path / "store"), parameters={"k": 8}, alignment=alignment, tiles=PLAN
+        photos, quick_backbone, Store(tmp_path / "store"), parameters={"k": 8}, alignment=alignment, tiles=PLAN
     ).fit()
     recipe = recipe_file.save(study.recipe(), tmp_path / "recipe")
     assert export(recipe, tmp_path / "line", check_images=find_photos(recipe).paths).flips == 0
     runner, pixels = Runner(tmp_path / "line"), read(photos.good[0].path).pixels
     for image, located in ((pixels, True), (np.full_like(pixels, 128), False)):
-        here, there = inspect(image, recipe, backbone=backbone), runner.inspect(image)
+        here, there = inspect(image, recipe, backbone=quick_backbone), runner.inspect(image)
         assert here.verdict == there.verdict
         assert here.anomaly_map.shape == there.anomaly_map.shape == MAP
         assert (here.score is not None) == located
@@ -187,7 +197,8 @@ def test_the_command_line_gives_what_the_study_gives(product, tmp_path, kept_gra
     assert recipe.tiles == TilePlan((320, 320), (128, 128), 64, 16)
     backbone, taps = with_taps(("mahalanobis",), "efficientnet_lite0", size=(128, 128))
     store = Store(tmp_path / "store")
-    study = Study(scan(product), backbone, store, parameters={"k": 8}, taps=taps, tiles=recipe.tiles).fit()
+    photos = learned_from_all(split(scan(product), seed=0))
+    study = Study(photos, backbone, store, parameters={"k": 8}, taps=taps, tiles=recipe.tiles).fit()
     assert [row.score for row in recipe.judged] == pytest.approx(
         [float(score) for photo, score in zip(study.photos, study.scores(), strict=True) if photo.part == "judge"],
         abs=0,
