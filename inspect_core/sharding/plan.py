@@ -156,8 +156,8 @@ def pack_judged(judged: Sequence[Judged], unusable: Unusable) -> bytes:
     """Results of some photos at each of the moves; unusable: photos without a result."""
     arrays = {}
     for i, own in enumerate(judged):
-        found = {"scores": own.scores, "defect": own.defect} | own.counts.arrays()
-        arrays |= {f"{i}.{name}": values for name, values in found.items()}
+        arrays |= {f"{i}.{name}": values for name, values in own.counts.arrays().items()}
+        arrays |= {f"{i}.scores": own.scores, f"{i}.is_defect": own.defect}
     return pack(unusable._asdict() | {"moves": len(judged)}, arrays)
 
 
@@ -168,7 +168,7 @@ def unpack_judged(content: bytes) -> tuple[list[Judged], dict[str, Any]]:
         {name.removeprefix(f"{i}."): own for name, own in arrays.items() if name.startswith(f"{i}.")}
         for i in range(facts["moves"])
     ]
-    return [Judged(own["scores"], own["defect"], OverlapCounts.from_arrays(own)) for own in each], facts
+    return [Judged(own["scores"], own["is_defect"], OverlapCounts.from_arrays(own)) for own in each], facts
 
 
 def pack_states(gathered: Gathered, unusable: Unusable, **facts: int) -> bytes:

@@ -24,7 +24,7 @@ from inspect_core.sharding.processes import Processes
 from inspect_core.sharding.run import ShardsFailed, kept_results
 from inspect_core.sharding.tasks import Refused
 from inspect_core.study import gathering, passes
-from inspect_core.study.evaluation import judge_photos
+from inspect_core.study.evaluation import figures, judge_photos
 from inspect_core.tuning.guard_training import train_guard
 from tests.sharding.conftest import bits, wait_until
 
@@ -66,7 +66,7 @@ def test_processes_give_the_bits_of_the_plain_path(study_of, pool, plain, small_
 def test_judged_photos_come_back_as_scores_and_counts_equal_to_the_bit(study_of, pool, plain, monkeypatch):
     for module in (on_workers, passes):
         monkeypatch.setattr(module, "AT_ONCE", 2)
-    moves = [{"k": 2}, {}, {"k": 6, "m": 3}]
+    moves, limits = [{"k": 2}, {}, {"k": 6, "m": 3}], plain.default_limits()
     found = [
         judge_photos(study, study.split.judge, moves)
         for study in (plain, _as_fitted(study_of(OnWorkers(pool)), plain), _as_fitted(study_of(None), plain))
@@ -74,6 +74,8 @@ def test_judged_photos_come_back_as_scores_and_counts_equal_to_the_bit(study_of,
     for own, theirs, again in zip(*found, strict=True):
         for other in (theirs, again):
             assert np.array_equal(own.scores, other.scores)
+            assert np.array_equal(own.defect, other.defect)
+            assert figures(own, limits) == figures(other, limits)
             assert own.counts.arrays().keys() == other.counts.arrays().keys()
             for name, values in own.counts.arrays().items():
                 assert np.array_equal(values, other.counts.arrays()[name]), name
