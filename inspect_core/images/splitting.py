@@ -25,7 +25,8 @@ class Split:
 
     Unpacks as `fit, calibrate, judge`. choose: defects used to choose settings, for which no figures are reported;
     notes: sentences on what the numbers did not allow; groups: image name -> group, of good images not alone in theirs;
-    left_out: names of good images that the user left out of all sets.
+    left_out: names of good images that the user left out of all sets; among_fit: photos of `fit` that would have set
+    limits, had they been enough (`learned_from_all`).
     """
 
     fit: tuple[Sample, ...]
@@ -35,6 +36,7 @@ class Split:
     groups: Mapping[str, str] = field(default_factory=dict)
     choose: tuple[Sample, ...] = ()
     left_out: tuple[str, ...] = ()
+    among_fit: tuple[Sample, ...] = ()
 
     def __iter__(self) -> Iterator[tuple[Sample, ...]]:
         return iter((self.fit, self.calibrate, self.judge))
@@ -90,7 +92,8 @@ def split(
     sizes = Counter(labels.values())
     together = {name: label for name, label in labels.items() if sizes[label] > 1}
     by_name = [tuple(sorted(part, key=lambda sample: sample.name)) for part in (*parts[:2], judge, choose)]
-    return Split(*by_name[:3], notes, together, by_name[3], samples.left_out)
+    fit, kept, judged_by, chosen_by = by_name
+    return Split(fit, kept, judged_by, notes, together, chosen_by, samples.left_out)
 
 
 def _to_choose_by(defects: Sequence[Sample], seed: int) -> list[Sample]:
@@ -123,7 +126,13 @@ def learned_from_all(photos: Split) -> Split | None:
     fit = tuple(sorted((*photos.fit, *photos.calibrate), key=lambda sample: sample.name))
     if not 0 < len(photos.calibrate) < FEW or not crossed(fit, photos.groups, seed=0):
         return None
-    return replace(photos, fit=fit, calibrate=())
+    return replace(photos, fit=fit, calibrate=(), among_fit=photos.calibrate)
+
+
+def kept_apart(photos: Split) -> Split:
+    """The split before `learned_from_all`: detectors are compared on photos that they have not learned from."""
+    fit = tuple(sample for sample in photos.fit if sample not in photos.among_fit)
+    return replace(photos, fit=fit, calibrate=photos.calibrate or photos.among_fit, among_fit=())
 
 
 def crossed(

@@ -135,6 +135,7 @@ def test_no_page_is_led_astray(serve, open_page, hostile):
     expect(page.get_by_text("18 good, 2 defects of 1 type")).to_be_visible()
     page.get_by_text("1 skipped: which, and why").click()
     untouched(page)
+    page.get_by_text("Position by position", exact=True).click()
     page.get_by_role("button", name="Teach").click()
     expect(page.get_by_text("Teaching ![x]").first).to_be_visible()
     untouched(page)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from inspect_core.images.grouping import ungrouped
 from inspect_core.images.samples import Sample, Samples
-from inspect_core.images.splitting import FEW, crossed, learned_from_all, split
+from inspect_core.images.splitting import FEW, crossed, kept_apart, learned_from_all, split
 
 
 def samples_of(good=0, defects=0, train=0, test=0):
@@ -97,6 +97,7 @@ def test_photos_too_few_to_set_a_limit_are_learned_from():
     assert set(few.fit) == {*parts.fit, *parts.calibrate}
     assert few.judge == parts.judge
     assert learned_from_all(few) is None
+    assert kept_apart(few) == kept_apart(parts) == parts
     enough = split(samples_of(train=5 * FEW), seed=0)
     assert len(enough.calibrate) == FEW
     assert learned_from_all(enough) is None

@@ -3,6 +3,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from inspect_core.images.splitting import kept_apart
 from inspect_core.ui import shelf, taught_part
 from inspect_core.ui.compare import jobs, panels
 from inspect_core.ui.teach import teaching
@@ -16,11 +17,13 @@ TWO = ["mahalanobis+quadrics", "mahalanobis"]
 def photos_in_hand(product, backbone, tmp_path, monkeypatch, fresh_process_state):
     """A part whose page needs no more than its photos and its network."""
     from inspect_core.features.store import Store
-    from inspect_core.images.folders import scan
+    from inspect_core.images.folders import scan, split
+    from inspect_core.images.splitting import learned_from_all
     from inspect_core.study.study import Study
 
     (tmp_path / "store").mkdir()
-    study = Study(scan(product), backbone, Store(tmp_path / "store"), parameters={"k": 8}, grid=(16, 16)).fit()
+    photos = learned_from_all(split(scan(product), seed=0))
+    study = Study(photos, backbone, Store(tmp_path / "store"), parameters={"k": 8}, grid=(16, 16)).fit()
     part = taught_part.TaughtPart("flange <b>", study.scored, study.preparation, study=study)
     shelf.put(part)
     return part
@@ -51,7 +54,7 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, photos_in_
     app.session_state[panels.BENCH] = SimpleNamespace(row=1)
     app.run()
     assert ordered[0].method == "mahalanobis"
-    assert ordered[0].photos == photos_in_hand.study.split
+    assert ordered[0].photos == kept_apart(photos_in_hand.study.split)
     assert ordered[1] == "pages/inspect.py"
 
 

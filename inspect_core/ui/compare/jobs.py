@@ -7,6 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from inspect_core.guard.model import OFF
+from inspect_core.images.splitting import kept_apart
 from inspect_core.runtime.jobs import Job
 from inspect_core.tuning.compare import compare
 from inspect_core.tuning.comparison import Comparison
@@ -45,7 +46,7 @@ def order_of(taught: TaughtPart) -> Order:
     """The order a part was taught with, without the detector: the same for every fit of these photos."""
     study, backbone = taught.own_study, taught.preparation.backbone
     return Order(
-        taught.product, study.split, backbone.name, size=backbone.size, grid=taught.preparation.grid,
+        taught.product, kept_apart(study.split), backbone.name, size=backbone.size, grid=taught.preparation.grid,
         area=study.area, alignment=taught.preparation.alignment, areas=taught.scored.areas,
         tiles=taught.preparation.tiles, seed=study.seed, guard=OFF,
     )  # fmt: skip
