@@ -10,7 +10,8 @@ the level of good maps there,
 so that the unit stays the detector's and a place that hardly ever varies is not amplified without bound. c(p) is one
 number, the mean over all places, except within 16 pixels of the border: there it is the mean over the cells at the same
 distances from the nearest two sides (and those cells do not count for the others). c alone is the mean over all places.
-A mean for every place would harm parts that move more than it would help parts that never do.
+A mean for every place would harm parts that move, so it takes its place only where the good photos show that content
+is fixed: where the mean of the other photos explains at least half of how the errors of a photo differ from c(p).
 
 The scale acts on the patch grid, before the map is made: on four sets the figures were those of a scale per pixel to
 within .01, at a sixty-fourth of the numbers. Several detectors scaled in this way can be added cell by cell.
@@ -40,6 +41,8 @@ BORDER = 16
 """Pixels from the border of the map within which places have a level of their own."""
 SMALLEST = 1e-12
 """Least spread: photos that differ by rounding only must not amplify the next one without bound."""
+FIXED = 0.5
+"""Fraction of the variance of good errors explained by their place from which on the place's own mean is its level."""
 FEW = 8
 """Photos whose evidence on the variance of a place weighs as much as the mean over all places."""
 
@@ -130,6 +133,8 @@ class GoodMaps:
         variance = ndimage.gaussian_filter(self.scatter / self.count, sigma, mode="reflect")
         variance = (self.count * variance + FEW * variance.mean()) / (self.count + FEW)
         centre = np.full(cells, level) if uniform else self._levels(size)
+        if not uniform and self.explained(centre) >= FIXED:
+            centre = (self.count * self.mean + FEW * centre) / (self.count + FEW)
         total = (self.scatter / self.count + (self.mean - centre) ** 2).mean()
         if total == 0:
             return LocalScale(np.full(cells, level, np.float32), np.ones(cells, np.float32), float(level), 1.0)
@@ -138,6 +143,16 @@ class GoodMaps:
         return LocalScale(
             centre.astype(np.float32), gain.astype(np.float32), float(level), max(float(spread), SMALLEST)
         )
+
+    def explained(self, levels: np.ndarray) -> float:
+        """The fraction of the variance of errors about `levels` (h, w) that the mean of the other photos explains.
+
+        Leave-one-out: below 0 where places have nothing in common; -inf for a single photo.
+        """
+        about = float((self.scatter + self.count * (self.mean - levels) ** 2).sum())
+        if self.count < 2 or about == 0:
+            return -np.inf
+        return 1 - (self.count / (self.count - 1)) ** 2 * float(self.scatter.sum()) / about
 
     def _levels(self, size: tuple[int, int]) -> np.ndarray:
         """(h, w): the mean over the cells of a class, those at the same distances from the nearest two sides."""

@@ -57,6 +57,25 @@ def test_a_border_of_another_level_draws_no_maximum():
     assert on_the_ring(scale.apply(new)) == pytest.approx(140 / 1280, abs=0.06)
 
 
+@pytest.mark.parametrize(("fixed", "subtracted"), [(0.5, False), (2.0, True)])
+def test_content_that_never_moves_is_subtracted_and_other_content_is_not(fixed, subtracted):
+    """fixed: the spread over places of what all photos share, as a multiple of that in which they differ."""
+    rng = np.random.default_rng(0)
+    content = fixed * rng.standard_normal((32, 32))
+    good = GoodMaps.of(content + rng.standard_normal((40, 32, 32)))
+    scale = good.finish(SIZE)
+    shared = np.corrcoef(scale.centre.ravel(), content.ravel())[0, 1]
+    assert (shared > 0.9) == subtracted
+    photos = content + rng.standard_normal((12, 32, 32))
+    left = sum(np.sum((own - np.delete(photos, i, 0).mean(0)) ** 2) for i, own in enumerate(photos))
+    expected = 1 - left / np.sum((photos - 0.3) ** 2)
+    assert GoodMaps.of(photos).explained(np.full((32, 32), 0.3)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_single_photo_shows_nothing_of_its_places():
+    assert GoodMaps.of(errors(1)).explained(np.zeros((32, 32))) == -np.inf
+
+
 @given(st.integers(2, 12), st.data())
 @settings(deadline=None, max_examples=30)
 def test_statistics_without_a_photo_are_those_of_the_others(n, data):
