@@ -41,7 +41,7 @@ def figures(folder: Path, store: Store, detectors: Sequence[str]) -> dict[str, d
     for detector in detectors:
         names = methods_of(detector)
         backbone, taps = with_taps(names, "efficientnet_lite0")
-        study = Study(learned_from_all(parts) or parts, backbone, store, method=detector, taps=taps).fit()
+        study = Study(learned_from_all(parts), backbone, store, method=detector, taps=taps).fit()
         found[detector] = {"new": _new(study.results)}
         if len(names) == 1:
             found[detector]["old"] = _old(_as_it_was(Study(parts, backbone, store, method=detector, taps=taps)))

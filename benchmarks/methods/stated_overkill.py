@@ -36,8 +36,7 @@ def held(folder: Path, store: Store, method: str, splits: int) -> dict:
         out, rest = (tuple(good[i] for i in sorted(part)) for part in (order[:LEFT], order[LEFT:]))
         photos = split(replace(samples, good=tuple(replace(s, part_of="train") for s in rest), defects=()), seed=0)
         photos = Split((*photos.fit, *photos.judge), photos.calibrate, out, groups={})
-        photos = learned_from_all(photos) or photos
-        study = Study(photos, backbone, store, method=method, taps=taps, parameters={}).fit()
+        study = Study(learned_from_all(photos), backbone, store, method=method, taps=taps, parameters={}).fit()
         scores, setting = study.scores(), study.calibration_scores()
         shown, limits = scores[study.results.of_subset("judge")], study.default_limits()
         for name, limit in (("review", limits.review), ("reject", limits.reject)):

@@ -8,7 +8,7 @@ from inspect_core.classify.polytopes import forest_kernel
 
 _VISITS_AT_ONCE = 2_000_000
 FEW = 64
-"""Samples."""
+"""Samples below which a forest is grown by one thread."""
 
 
 @dataclass(frozen=True, eq=False)

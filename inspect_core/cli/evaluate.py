@@ -7,10 +7,12 @@ from inspect_core.cli import teaching, working
 from inspect_core.cli.console import ACCEPTED, bar, path_argument, say
 from inspect_core.cli.outputs import check_figures, write_figures, write_text
 from inspect_core.guard.model import OFF
-from inspect_core.judge.limits import in_parts
+from inspect_core.images.splitting import crossed
+from inspect_core.judge.limits import count_parts, in_parts
 from inspect_core.package.place import check_own
 from inspect_core.runtime.progress import stage
 from inspect_core.study.evaluation import figures, judge_photos
+from inspect_core.study.judged import Judged
 from inspect_core.study.study import Study
 from inspect_core.tuning.compare import compare
 from inspect_core.tuning.comparison import ALL
@@ -47,11 +49,14 @@ def run(options: argparse.Namespace) -> int:
 
 def _evaluate(options: argparse.Namespace) -> int:
     order = teaching.order_of(options, guard=OFF)
-    shown, order = order.photos.judge, replace(order, photos=replace(order.photos, judge=()))
+    shown, photos = order.photos.judge, order.photos
+    if photos.calibrate or crossed(photos.fit, photos.groups, seed=order.seed):  # else the judged ones set the limit
+        order = replace(order, photos=replace(photos, judge=()))
     with working.study_workers(options) as workers, bar() as report:
         found = teach(order, feature_store(), stage(report, 0.0, TEACHING), workers)
         study = found.study
-        moves, name = _moves(study, options.ks)
+        asked, name = _moves(study, options.ks)
+        moves = [*asked, {}]
         known = {*dict(study.skipped), *study.lost}
         judged = judge_photos(study, shown, moves, stage(report, TEACHING, 1.0))
     teaching.say_taught(found)
@@ -60,17 +65,26 @@ def _evaluate(options: argparse.Namespace) -> int:
             say(f"Note: {photo} was not judged: {reason}")
     print(f"{name:>6} {'image AUROC':>12} {'pixel AUROC':>12} {'AUPRO':>12} {'FPR95':>12}")
     rows = []
-    for move, own in zip(moves, judged, strict=True):
+    for move, own in zip(asked, judged, strict=False):
         live = study.live | move
         row = figures(own, study.default_limits(**live))
         fractions = (row.image_auroc, row.pixel_auroc, row.aupro, row.fpr95)
         print(f"{move.get(name, ''):>6}", *(f"{fraction:12.4f}" for fraction in fractions))
         rows.append({"live": live, "image_auroc": row.image_auroc, "pixel_auroc": row.pixel_auroc,
                      "aupro": row.aupro, "fpr95": row.fpr95, "in_parts": in_parts(row.counts)})  # fmt: skip
-    say(in_parts(row.counts))
+    say(_sentence(study, judged[-1]))
     if options.json:
         write_figures(options.json, rows)
     return ACCEPTED
+
+
+def _sentence(study: Study, judged: Judged) -> str:
+    """What the suggested limits do at the current live values, in parts; without other good photos, to their own."""
+    limits, good = study.default_limits(), judged.scores[~judged.defect]
+    defects, own = judged.scores[judged.defect], not len(good)
+    good = study.calibration_scores() if own else good
+    counts = count_parts(good, defects, review=limits.review, reject=limits.reject)
+    return in_parts(counts, limit_set_on_these=own)
 
 
 def _moves(study: Study, values: list[int] | None) -> tuple[list[dict[str, int]], str]:

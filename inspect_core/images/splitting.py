@@ -117,15 +117,15 @@ def _to_choose_by(defects: Sequence[Sample], seed: int) -> list[Sample]:
     return chosen
 
 
-def learned_from_all(photos: Split) -> Split | None:
+def learned_from_all(photos: Split) -> Split:
     """The same, but with the photos that were to set limits among those to fit, where they are fewer than FEW.
 
-    Limits set on so few are rough; `crossed` folds give as many scores as there are good photos. None when enough were
-    kept, none was, or there are too few groups for folds.
+    Limits set on so few are rough; `crossed` folds give as many scores as there are good photos. The split itself when
+    enough were kept, none was, or there are too few groups for folds.
     """
     fit = tuple(sorted((*photos.fit, *photos.calibrate), key=lambda sample: sample.name))
     if not 0 < len(photos.calibrate) < FEW or not crossed(fit, photos.groups, seed=0):
-        return None
+        return photos
     return replace(photos, fit=fit, calibrate=(), among_fit=photos.calibrate)
 
 

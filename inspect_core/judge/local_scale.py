@@ -16,9 +16,10 @@ is fixed: where the mean of the other photos explains at least half of how the e
 The scale acts on the patch grid, before the map is made: on four sets the figures were those of a scale per pixel to
 within .01, at a sixty-fourth of the numbers. Several detectors scaled in this way can be added cell by cell.
 
-Learn it from good photos kept out of the fit (the calibrate set; six are enough). To set limits, score each of these
+Learn it from good photos that the detector has not seen: the calibrate set (six are enough), or, where that is too
+small, all good photos by folds, each scored by a detector fitted to the others. To set limits, score each of these
 under the scale of the others (`GoodMaps.without`): limits set with the photo itself included reject two to ten times as
-many good parts as stated. Photos of the fit, each scored as if it had been left out, cannot replace them: the spread
+many good parts as stated. Statistics of the fit down-dated by one photo at a time cannot replace either: the spread
 that they show at a place is not that of new photos (magnetic tile, image AUROC: .800 with it, .812 without a scale,
 .828 with photos kept out), most likely because the model has learned to expect the odd ones among them.
 """
@@ -119,13 +120,13 @@ class GoodMaps:
         between = (part.mean - mean) ** 2 * (part.count * count / self.count)
         return GoodMaps(count, mean, np.maximum(self.scatter - part.scatter - between, 0))
 
-    def finish(self, size: tuple[int, int], *, uniform: bool = False) -> LocalScale:
+    def finish(self, size: tuple[int, int], *, uniform: bool = False, fixed: bool | None = None) -> LocalScale:
         """The scale for maps of `size` (H, W) pixels made of these grid errors.
 
         With few photos the variance of a place is shrunk towards the mean over all places, weight FEW / (FEW + count).
         Where good maps do not differ at all, they stay as they are. uniform: one scale for all places, which leaves
         maps as they are and gives their spread only to `joined`; for errors with an upper bound, which strange patches
-        reach wherever they lie.
+        reach wherever they lie. fixed: whether each place has its own level; None decides by `is_fixed`.
         """
         cells = self.mean.shape
         sigma = [SMOOTHING * count / pixels for count, pixels in zip(cells, size, strict=True)]
@@ -133,7 +134,7 @@ class GoodMaps:
         variance = ndimage.gaussian_filter(self.scatter / self.count, sigma, mode="reflect")
         variance = (self.count * variance + FEW * variance.mean()) / (self.count + FEW)
         centre = np.full(cells, level) if uniform else self._levels(size)
-        if not uniform and self.explained(centre) >= FIXED:
+        if not uniform and (self.is_fixed(size) if fixed is None else fixed):
             centre = (self.count * self.mean + FEW * centre) / (self.count + FEW)
         total = (self.scatter / self.count + (self.mean - centre) ** 2).mean()
         if total == 0:
@@ -143,6 +144,10 @@ class GoodMaps:
         return LocalScale(
             centre.astype(np.float32), gain.astype(np.float32), float(level), max(float(spread), SMALLEST)
         )
+
+    def is_fixed(self, size: tuple[int, int]) -> bool:
+        """Whether content is fixed: places explain at least `FIXED` of the variance of errors."""
+        return self.explained(self._levels(size)) >= FIXED
 
     def explained(self, levels: np.ndarray) -> float:
         """The fraction of the variance of errors about `levels` (h, w) that the mean of the other photos explains.

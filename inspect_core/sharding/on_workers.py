@@ -17,7 +17,7 @@ from inspect_core.sharding import plan
 from inspect_core.sharding.container import facts, pack, unpack
 from inspect_core.sharding.executor import Executor, Failure, InProcess, Numbered, Result
 from inspect_core.sharding.kept import MERGED, Kept
-from inspect_core.sharding.photos import facts_of, placement_of, sample_of
+from inspect_core.sharding.photos import facts_of, has_mask, placement_of, sample_of
 from inspect_core.sharding.run import in_order, kept_results
 from inspect_core.sharding.tasks import stamp
 from inspect_core.study.gathering import BLOCK, SHARD, Fit, Gathered, Merged
@@ -205,8 +205,11 @@ def _unusable(facts: Mapping[str, Any]) -> Unusable:
 
 
 def _readable_here(payload: bytes, result: bytes) -> bool:
-    damaged = {name for name, _ in facts(result)["damaged"]}
-    for photo in facts(payload)["photos"] if damaged else ():
+    found = facts(result)
+    damaged, unmasked = {name for name, _ in found["damaged"]}, set(found.get("unmasked", ()))
+    for photo in facts(payload)["photos"] if damaged or unmasked else ():
+        if photo["name"] in unmasked and has_mask(sample_of(photo)):
+            return True
         if photo["name"] in damaged:
             sample = sample_of(photo)
             try:

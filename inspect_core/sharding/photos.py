@@ -12,18 +12,14 @@ from inspect_core.images.alignment import Alignment
 from inspect_core.images.depth import Depth
 from inspect_core.images.located import Located
 from inspect_core.images.placement import Placement
+from inspect_core.images.read import ImageError, read_mask
 from inspect_core.images.samples import Sample
 
 
 def facts_of(samples: Sequence[Sample]) -> list[dict[str, Any]]:
-    """What a worker needs to know of each; stamp: size and time of the file, so that a changed photo counts as new."""
+    """What a worker needs to know of each; stamps: size and time of photo and mask, so that a changed one is new."""
     found = []
     for sample in samples:
-        try:
-            facts = os.stat(sample.path)
-            stamp = [facts.st_size, facts.st_mtime_ns]
-        except OSError:  # deleted since; the worker reports it
-            stamp = None
         found.append({
             "path": os.path.abspath(sample.path),
             "name": sample.name,
@@ -31,9 +27,17 @@ def facts_of(samples: Sequence[Sample]) -> list[dict[str, Any]]:
             "size": sample.size,
             "mask": sample.mask and os.path.abspath(sample.mask),
             "depth": None if sample.depth is None else asdict(sample.depth),
-            "stamp": stamp,
+            "stamps": [_stamp(sample.path), sample.mask and _stamp(sample.mask)],
         })  # fmt: skip
     return found
+
+
+def _stamp(path: Path) -> list[int] | None:
+    try:
+        facts = os.stat(path)
+    except OSError:  # deleted since; the worker reports it
+        return None
+    return [facts.st_size, facts.st_mtime_ns]
 
 
 def sample_of(facts: dict[str, Any]) -> Sample:
@@ -41,6 +45,14 @@ def sample_of(facts: dict[str, Any]) -> Sample:
     depth = facts["depth"] and Depth(**facts["depth"])
     mask = facts["mask"] and Path(facts["mask"])
     return Sample(Path(facts["path"]), facts["name"], facts["kind"], tuple(facts["size"]), mask, depth=depth)
+
+
+def has_mask(sample: Sample) -> bool:
+    """Whether its mask can be read here."""
+    try:
+        return sample.mask is not None and read_mask(sample.mask, sample.size) is not None
+    except ImageError:
+        return False
 
 
 def placement_facts(placement: Placement) -> dict[str, Any]:

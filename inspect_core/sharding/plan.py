@@ -152,13 +152,15 @@ def unpack_moves(content: bytes, views: Sequence[View]) -> tuple[list[View], lis
     return [replace(view, scales=own) for view, own in zip(views, scales, strict=True)], facts["moves"]
 
 
-def pack_judged(judged: Sequence[Judged], unusable: Unusable) -> bytes:
-    """Results of some photos at each of the moves; unusable: photos without a result."""
+def pack_judged(judged: Sequence[Judged], unusable: Unusable, unmasked: Sequence[str]) -> bytes:
+    """Results of some photos at each of the moves; unusable: photos without a result; unmasked: those whose mask cannot
+    be read.
+    """
     arrays = {}
     for i, own in enumerate(judged):
         arrays |= {f"{i}.{name}": values for name, values in own.counts.arrays().items()}
         arrays |= {f"{i}.scores": own.scores, f"{i}.is_defect": own.defect}
-    return pack(unusable._asdict() | {"moves": len(judged)}, arrays)
+    return pack(unusable._asdict() | {"moves": len(judged), "unmasked": list(unmasked)}, arrays)
 
 
 def unpack_judged(content: bytes) -> tuple[list[Judged], dict[str, Any]]:

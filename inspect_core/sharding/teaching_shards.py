@@ -15,7 +15,7 @@ from inspect_core.line.overlap import ranges
 from inspect_core.runtime import workspace
 from inspect_core.sharding import plan
 from inspect_core.sharding.container import pack, unpack
-from inspect_core.sharding.photos import placement_facts, sample_of
+from inspect_core.sharding.photos import has_mask, placement_facts, sample_of
 from inspect_core.study.gathering import SHARD, Merged
 from inspect_core.study.judged import judge
 from inspect_core.study.photo_features import PhotoFeatures, Unusable
@@ -73,7 +73,8 @@ def evaluate_shard(payload: bytes, preparation: bytes, weights: bytes, views: by
     chosen, samples = plan.unpack_views(views, prepared), [sample_of(photo) for photo in facts["photos"]]
     features = _features(prepared, samples, keep=facts["keep"])
     asked, lives = plan.unpack_moves(moves, [replace(view, only=stops) for view, stops in chosen])
-    return plan.pack_judged(judge(features, asked, lives, samples), features.unusable)
+    judged = judge(features, asked, lives, samples)
+    return plan.pack_judged(judged, features.unusable, [s.name for s in samples if s.mask and not has_mask(s)])
 
 
 def describe_shard(payload: bytes, preparation: bytes, weights: bytes) -> bytes:

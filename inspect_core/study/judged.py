@@ -16,7 +16,7 @@ from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.view import View
 
 AT_ONCE = 16
-"""Photos whose maps are made, counted and forgotten."""
+"""Photos whose maps are made, counted and forgotten. Sums depend on it, so it is the same in every process."""
 Live = Mapping[str, int]
 
 

@@ -54,7 +54,9 @@ class ScoredPhotos:
         self._scales: dict[tuple[int, int], LocalScale | None] = {}
         self._rankings: OrderedDict[tuple, np.ndarray] = OrderedDict()
 
-    def with_photo(self, photo: ScoredPhoto, features: Sequence[Tensor], views: Sequence[View] = ()) -> "ScoredPhotos":
+    def with_photo(
+        self, photo: ScoredPhoto, features: Sequence[Tensor], views: Sequence[View | None] = ()
+    ) -> "ScoredPhotos":
         """These with one more photo at the end, given its (1, h, w, k) features for each view.
 
         views: fitted without this photo, to score it instead. Raises ValueError naming the photo when an error is not
@@ -64,7 +66,7 @@ class ScoredPhotos:
             view.sweep(own, stops) for (view, stops), own in zip(self.seen_by(views), features, strict=True)
         ])  # fmt: skip
 
-    def seen_by(self, views: Sequence[View] = ()) -> list[tuple[View, tuple[int, ...]]]:
+    def seen_by(self, views: Sequence[View | None] = ()) -> list[tuple[View, tuple[int, ...]]]:
         """(view, values of its live parameter) for the errors of a photo; views: to use instead, fitted without it."""
         return [
             (other, tuple(min(stop, other.stops[-1]) for stop in view.stops)) if other else (view, view.stops)
@@ -182,8 +184,10 @@ class ScoredPhotos:
         if own.scales or not self._learns_scales():
             return own.scales.get(stop)
         if (view, stop) not in self._scales:
-            good = GoodMaps.of(self._errors(self.setters(), view, stop))
-            self._scales[view, stop] = good.finish(self.size, uniform=self.views[view].row.ceiling is not None)
+            setters = np.flatnonzero(self.setters())
+            errors = self._errors(setters, view, stop)
+            manner = self._manner(view, errors, self._groups(setters))
+            self._scales[view, stop] = GoodMaps.of(errors).finish(self.size, **manner)
         return self._scales[view, stop]
 
     def scales(self, view: int, stops: Iterable[int]) -> dict[int, LocalScale]:
@@ -222,20 +226,32 @@ class ScoredPhotos:
 
     def _left_out(self, setters: np.ndarray, stops: Sequence[int]) -> np.ndarray:
         """(n, h, w) calibrated errors of the photos that set limits, each under scales learned without its group."""
-        groups = np.array([self.photos[i].split_group or f"alone {i}" for i in setters])
+        groups = self._groups(setters)
         errors = [self._errors(setters, view, stop) for view, stop in enumerate(stops)]
         if len(set(groups)) == 1:
             return self._joined(setters, stops)
         good = [GoodMaps.of(own) for own in errors]
+        manners = [self._manner(view, own, groups) for view, own in enumerate(errors)]
         found = np.empty_like(errors[0])
         for group in dict.fromkeys(groups):
             here = groups == group
             scales = [
-                maps.without(own[here]).finish(self.size, uniform=view.row.ceiling is not None)
-                for view, maps, own in zip(self.views, good, errors, strict=True)
+                maps.without(own[here]).finish(self.size, **manner)
+                for manner, maps, own in zip(manners, good, errors, strict=True)
             ]
             found[here] = joined([own[here] for own in errors], scales)
         return found
+
+    def _groups(self, which: np.ndarray) -> np.ndarray:
+        """(n,) the group of each of these photos."""
+        return np.array([self.photos[i].split_group or f"alone {i}" for i in which])
+
+    def _manner(self, view: int, errors: np.ndarray, groups: np.ndarray) -> dict[str, bool]:
+        """How a view's scales are learned, with a photo or without it; photos of one group count as one there."""
+        if self.views[view].row.ceiling is not None:
+            return {"uniform": True}
+        each = np.stack([errors[groups == group].mean(axis=0) for group in dict.fromkeys(groups)])
+        return {"fixed": GoodMaps.of(each).is_fixed(self.size)}
 
     def _in_pixels(self, errors: np.ndarray, which: Which) -> np.ndarray:
         """Maps of the grid errors of the photos at these positions, under the areas and 0 where a photo is empty."""

@@ -150,6 +150,13 @@ class Study:
                 yield self._photo(sample, parts[sample.name]), errors
             done += len(samples)
 
+    def left_out(self, photo: ScoredPhoto, *, but: int | None = None) -> tuple[View | None, ...]:
+        """The views that were fitted without this photo, where it stands in for a calibrate photo; () otherwise.
+
+        but: the position of a view that is fitted anew, None in its place.
+        """
+        return tuple(None if i == but else view for i, view in enumerate(self._left_out.get(photo.name, ())))
+
     def fit_view(self, number: int, progress: Report | None = None, *, samples: Sequence[Sample] | None = None) -> View:
         """The method at this position alone, fitted on these photos, by default those to fit."""
         samples = self.split.fit if samples is None else samples
@@ -261,7 +268,7 @@ class Study:
             anew = ScoredPhotos(chosen(scored.views), scored.grid, scored.size, areas=scored.areas)
             anew.live = scored.live | wanted
             for photo in scored.photos:
-                anew = anew.with_photo(photo, self.features(photo), self._left_out.get(photo.name, ()))
+                anew = anew.with_photo(photo, self.features(photo), self.left_out(photo))
             self._exact = exact = wanted, anew
         return exact[1]
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from inspect_core.features.store import Store
 from inspect_core.guard.model import OFF, Guard
+from inspect_core.images.samples import counted
 from inspect_core.images.splitting import crossed, learned_from_all
 from inspect_core.methods.table import methods_of
 from inspect_core.runtime import workspace
@@ -60,9 +61,9 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
         methods_of(method), order.backbone,
         taps=order.taps, size=order.size, device=order.device, weights=order.weights,
     )  # fmt: skip
-    few, joined = learned_from_all(order.photos), len(methods_of(method)) > 1
+    photos, joined = learned_from_all(order.photos), len(methods_of(method)) > 1
     study = Study(
-        few if few and joined else order.photos,
+        photos if joined else order.photos,
         backbone,
         store,
         method=method,
@@ -76,12 +77,14 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
         workers=workers,
     )
     with device_lock(backbone.device):
-        suggested = 0.6 if few and not joined else 0.8
-        study, suggestion = fit_as_suggested(study, fixed=order.fixed, progress=stage(report, 0.0, suggested))
-        if few and not joined:  # settings were tried on the photos kept for the limit
-            live = study.live
-            study = study.with_parameters({}, few).fit(stage(report, 0.6, 0.8))
-            study.begin_with(**live)
+        fitted = 0.8 if study.split is photos else 0.6
+        study, suggestion = fit_as_suggested(study, fixed=order.fixed, progress=stage(report, 0.0, fitted))
+        if study.split is not photos:  # settings were tried on the photos kept for the limit
+            view, live = study.results.views[0], study.live
+            study = study.with_parameters({}, photos).fit(stage(report, fitted, 0.8))
+            if view.live and live[view.live] != view.start:  # else it begins at its own default, which may be another
+                study.begin_with(**{view.live: live[view.live]})
+            suggestion = suggestion and replace(suggestion, live=study.live)
         guard = None
         if order.guard != OFF:
             guard = train_guard(
@@ -107,7 +110,8 @@ def _crossed_over(study: Study, *, kept: int) -> str:
     setters = sum(photo.part == "calibrate" for photo in study.photos)
     if not setters:
         return ""
-    why = f"{kept} good photos are too few to set a limit" if kept else "No good photo was kept to set the limit"
+    few = f"{counted(kept, 'good photo')} {'is' if kept == 1 else 'are'} too few to set a limit"
+    why = few if kept else "No good photo was kept to set the limit"
     return f"{why}: it is set on {setters} of those learned from, each scored by a detector that had not seen it."
 
 

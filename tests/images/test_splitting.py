@@ -96,12 +96,13 @@ def test_photos_too_few_to_set_a_limit_are_learned_from():
     assert sizes((few.fit, few.calibrate)) == [60, 0]
     assert set(few.fit) == {*parts.fit, *parts.calibrate}
     assert few.judge == parts.judge
-    assert learned_from_all(few) is None
+    assert learned_from_all(few) is few
     assert kept_apart(few) == kept_apart(parts) == parts
     enough = split(samples_of(train=5 * FEW), seed=0)
     assert len(enough.calibrate) == FEW
-    assert learned_from_all(enough) is None
-    assert learned_from_all(split(samples_of(train=2), seed=0)) is None
+    assert learned_from_all(enough) is enough
+    two = split(samples_of(train=2), seed=0)
+    assert learned_from_all(two) is two
 
 
 def test_three_lots_are_one_each():

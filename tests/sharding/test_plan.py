@@ -68,7 +68,7 @@ def test_a_photo_arrives_with_its_depth_and_any_name(tmp_path) -> None:
     sample = Sample(tmp_path / "a\udcff ü.png", "a\udcff ü.png", "good", (3, 4), depth=Depth.full(12))
     (facts,) = container.facts(container.pack(photos.facts_of([sample])))
     assert photos.sample_of(facts) == sample
-    assert facts["stamp"] is None
+    assert facts["stamps"] == [None, None]
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 20, container.pack({"a": 1})[:-1], b"\x02\0\0\0\0\0\0\0{}junk"])

@@ -160,23 +160,34 @@ def test_work_that_was_stopped_goes_on_from_whole_shards(study_of, plain, small_
     assert [number for task, number in second.given if task == "fit"] == [1, 3]
 
 
+class Blind(InProcess):
+    """Workers to which one file is not there."""
+
+    def __init__(self, victim):
+        self._victim, self._away = victim, victim.with_suffix(".away")
+
+    def map(self, task, shared, payloads):
+        for number, payload in payloads:
+            self._victim.rename(self._away)
+            try:
+                found = list(super().map(task, shared, [(number, payload)]))
+            finally:
+                self._away.rename(self._victim)
+            yield from found
+
+
 def test_a_photo_that_one_worker_cannot_read_is_read_here(study_of, plain, small_shards, product):
-    victim = study_of().split.fit[4].path
-    away = victim.with_suffix(".away")
-
-    class Blind(InProcess):
-        def map(self, task, shared, payloads):
-            for number, payload in payloads:
-                victim.rename(away)
-                try:
-                    found = list(super().map(task, shared, [(number, payload)]))
-                finally:
-                    away.rename(victim)
-                yield from found
-
-    study = study_of(OnWorkers(Blind())).fit()
+    study = study_of(OnWorkers(Blind(study_of().split.fit[4].path))).fit()
     assert bits(study) == bits(plain)
     assert study.skipped == []
+
+
+def test_a_mask_that_one_worker_cannot_read_is_read_here(study_of, plain):
+    masked = next(sample for sample in plain.split.judge if sample.mask)
+    blind = _as_fitted(study_of(OnWorkers(Blind(masked.mask))), plain)
+    (here,), (there,) = (judge_photos(study, study.split.judge, [{}]) for study in (plain, blind))
+    assert here.counts.regions == there.counts.regions
+    assert figures(here, plain.default_limits()) == figures(there, plain.default_limits())
 
 
 def test_a_shard_that_fails_three_times_is_named_and_the_rest_is_kept(pool, small_shards):

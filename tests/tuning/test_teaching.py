@@ -54,6 +54,11 @@ def test_few_good_photos_are_all_learned_from_and_set_the_limit_unseen(exported,
     assert (taught.suggestion is None) == ("+" in method)
     if taught.suggestion is not None:
         assert study.live == dict(taught.suggestion.live)
+    left_out = study.left_out(study.photos[0])
+    assert len(left_out) == len(study.methods)
+    assert all(own.detector is not view.detector for own, view in zip(left_out, study.scored.views, strict=True))
+    assert study.left_out(study.photos[0], but=0) == (None, *left_out[1:])
+    assert study.left_out(study.photos[-1]) == ()
     seen = study.scored.with_areas(None)
     for photo in study.scored.photos[:3]:
         own = study.scored_photo(photo.sample, "added")

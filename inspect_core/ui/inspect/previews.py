@@ -110,8 +110,9 @@ class Run:
                 position = self._to_do.popleft()
                 if position not in self._order:
                     with lock:
-                        features = study.features(self.photos[position])
-                        self.scored = self.scored.with_photo(self.photos[position], features)
+                        photo = self.photos[position]
+                        others = study.left_out(photo, but=view)
+                        self.scored = self.scored.with_photo(photo, study.features(photo), others)
                     self._order.append(position)
         except Cancelled:
             self.cancel()

@@ -88,7 +88,7 @@ def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Dra
     calm = float(np.median(errors[good] if good.any() else errors))
     sentence = in_parts_of(taught.scored, scores, limits)
     setting = run.scored.calibration_scores(**run.live)
-    aside = "" if taught.own_study.split.calibrate else " No good photo was kept aside, so its limits are optimistic."
+    aside = "" if taught.own_study.split.calibrate else " Until it is applied, its limits come from photos it has seen."
     note = f"Preview of {what}, not applied.{aside}"
     return Drawn(
         scores,

@@ -16,7 +16,7 @@ from inspect_core.guard.model import ALONE, FUSED
 from inspect_core.images.folders import MAX_FILES, Samples, ScanError, Split, propose_groups, scan, split, ungrouped
 from inspect_core.images.listing import walk
 from inspect_core.images.manifests.listed import folder_of
-from inspect_core.images.splitting import FEW, learned_from_all
+from inspect_core.images.splitting import FEW, crossed, learned_from_all
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.quadrics import MOST as QUADRICS
 from inspect_core.methods.table import JOIN, METHODS, OFFERED, methods_of
@@ -120,10 +120,10 @@ def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]]:
         )  # fmt: skip
         parts = split(samples, seed=int(seed), groups=grouping, calibrate=fraction / 100, blind=blind)
         chosen_by = f", {len(parts.choose)} defects to choose settings" if parts.choose else ""
-        few = learned_from_all(parts)
-        to_fit = f"{len(parts.fit)} to learn from, {len(parts.calibrate)} to set the limit"
-        if few is not None:
-            to_fit = f"{len(few.fit)} to learn from and to set the limit"
+        used = learned_from_all(parts)
+        to_fit = f"{len(used.fit)} to learn from, {len(used.calibrate)} to set the limit"
+        if _sets_limits_itself(used):
+            to_fit = f"{len(used.fit)} to learn from and to set the limit"
         st.caption(f"{to_fit}{chosen_by}, {len(parts.judge)} to judge it.")
         for note in parts.notes:
             st.caption(shell.plain(note))
@@ -195,11 +195,11 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
 def show_forecast(order: Order) -> None:
     """How long teaching will take and what it will need, before it starts."""
     try:
-        photos = learned_from_all(order.photos) or order.photos
+        photos = learned_from_all(order.photos)
         expected = _forecast(order.backbone, order.taps, order.size, order.grid, order.method,
                              tuple(sorted(order.parameters.items())), len(photos.fit),
                              len(photos.calibrate) + len(photos.choose) + len(photos.judge), order.tiles,
-                             not photos.calibrate)  # fmt: skip
+                             _sets_limits_itself(photos))  # fmt: skip
     except (ValueError, OSError) as error:
         st.error(shell.plain(error), icon=":material/error:")
         st.stop()
@@ -209,6 +209,11 @@ def show_forecast(order: Order) -> None:
     )
     if not expected.fits_store:
         st.caption("The features of all photos do not fit into the store; photos to learn from are read one by one.")
+
+
+def _sets_limits_itself(photos: Split) -> bool:
+    """Whether the photos to learn from set the limit too, each scored by a detector that had not seen it."""
+    return not photos.calibrate and bool(crossed(photos.fit, photos.groups, seed=0))
 
 
 def _parameters(method: str | None, tiles: TilePlan | None) -> dict[str, float]:
