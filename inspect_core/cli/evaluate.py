@@ -7,7 +7,6 @@ from inspect_core.cli import teaching, working
 from inspect_core.cli.console import ACCEPTED, bar, path_argument, say
 from inspect_core.cli.outputs import check_figures, write_figures, write_text
 from inspect_core.guard.model import OFF
-from inspect_core.images.splitting import crossed
 from inspect_core.judge.limits import count_parts, in_parts
 from inspect_core.package.place import check_own
 from inspect_core.runtime.progress import stage
@@ -50,29 +49,29 @@ def run(options: argparse.Namespace) -> int:
 def _evaluate(options: argparse.Namespace) -> int:
     order = teaching.order_of(options, guard=OFF)
     shown, photos = order.photos.judge, order.photos
-    if photos.calibrate or crossed(photos.fit, photos.groups, seed=order.seed):  # else the judged ones set the limit
+    if photos.calibrate or photos.sets_limits_crosswise:  # else the judged ones set the limit
         order = replace(order, photos=replace(photos, judge=()))
     with working.study_workers(options) as workers, bar() as report:
         found = teach(order, feature_store(), stage(report, 0.0, TEACHING), workers)
         study = found.study
-        asked, name = _moves(study, options.ks)
-        moves = [*asked, {}]
+        moves, name = _moves(study, options.ks)
+        lives = [study.live | move for move in moves]
+        lives += () if study.live in lives else (study.live,)
         known = {*dict(study.skipped), *study.lost}
-        judged = judge_photos(study, shown, moves, stage(report, TEACHING, 1.0))
+        judged = judge_photos(study, shown, lives, stage(report, TEACHING, 1.0))
     teaching.say_taught(found)
     for photo, reason in [*study.skipped, *study.lost.items()]:
         if photo not in known:
             say(f"Note: {photo} was not judged: {reason}")
     print(f"{name:>6} {'image AUROC':>12} {'pixel AUROC':>12} {'AUPRO':>12} {'FPR95':>12}")
     rows = []
-    for move, own in zip(asked, judged, strict=False):
-        live = study.live | move
+    for move, live, own in zip(moves, lives, judged, strict=False):
         row = figures(own, study.default_limits(**live))
         fractions = (row.image_auroc, row.pixel_auroc, row.aupro, row.fpr95)
         print(f"{move.get(name, ''):>6}", *(f"{fraction:12.4f}" for fraction in fractions))
         rows.append({"live": live, "image_auroc": row.image_auroc, "pixel_auroc": row.pixel_auroc,
                      "aupro": row.aupro, "fpr95": row.fpr95, "in_parts": in_parts(row.counts)})  # fmt: skip
-    say(_sentence(study, judged[-1]))
+    say(_sentence(study, judged[lives.index(study.live)]))
     if options.json:
         write_figures(options.json, rows)
     return ACCEPTED

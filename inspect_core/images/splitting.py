@@ -41,6 +41,11 @@ class Split:
     def __iter__(self) -> Iterator[tuple[Sample, ...]]:
         return iter((self.fit, self.calibrate, self.judge))
 
+    @property
+    def sets_limits_crosswise(self) -> bool:
+        """Whether photos to fit set the limits, in folds: none was kept for them, and there are enough groups."""
+        return not self.calibrate and bool(crossed(self.fit, self.groups, seed=0))
+
     def note(self) -> str:
         """What was learned from, and what was left out, for the recipe."""
         note = f"learned from {len(self.fit)} good photos"
@@ -124,9 +129,8 @@ def learned_from_all(photos: Split) -> Split:
     enough were kept, none was, or there are too few groups for folds.
     """
     fit = tuple(sorted((*photos.fit, *photos.calibrate), key=lambda sample: sample.name))
-    if not 0 < len(photos.calibrate) < FEW or not crossed(fit, photos.groups, seed=0):
-        return photos
-    return replace(photos, fit=fit, calibrate=(), among_fit=photos.calibrate)
+    all_fitted = replace(photos, fit=fit, calibrate=(), among_fit=photos.calibrate)
+    return all_fitted if 0 < len(photos.calibrate) < FEW and all_fitted.sets_limits_crosswise else photos
 
 
 def kept_apart(photos: Split) -> Split:

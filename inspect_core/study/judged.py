@@ -8,6 +8,7 @@ import numpy as np
 
 from inspect_core.images.read import ImageError
 from inspect_core.images.samples import Sample
+from inspect_core.judge.anomaly_map import AREA, image_score
 from inspect_core.judge.masks import mask_at
 from inspect_core.judge.overlap_counts import OverlapCounts
 from inspect_core.study.photo_features import PhotoFeatures
@@ -30,17 +31,17 @@ class Judged:
 
     @classmethod
     def of(cls, scored: ScoredPhotos, live: Live, which: Sequence[int], masks: Sequence[np.ndarray | None]) -> Self:
-        """Of the photos at these positions, at live values that are kept; masks: of all, as `truth_masks`."""
-        known = [(i, mask) for i in which if (mask := masks[i]) is not None]
-        counts = []
-        for first in range(0, len(known), AT_ONCE):
-            some = known[first : first + AT_ONCE]
-            maps = scored.maps([i for i, _ in some], **live)
-            counts.append(OverlapCounts.merged(
-                OverlapCounts.of(own, mask) for own, (_, mask) in zip(maps, some, strict=True)
-            ))  # fmt: skip
+        """Of the photos at these positions, at stored live values; masks: of all photos, as `truth_masks`."""
+        area, scores, counts = live.get(AREA, scored.live[AREA]), [np.zeros(0, np.float32)], []
+        for first in range(0, len(which), AT_ONCE):
+            some = list(which[first : first + AT_ONCE])
+            maps = scored.maps(some, **live)
+            scores.append(image_score(maps, area=area))
+            counts += [OverlapCounts.merged(
+                OverlapCounts.of(own, mask) for own, i in zip(maps, some, strict=True) if (mask := masks[i]) is not None
+            )]  # fmt: skip
         defect = scored.good_and_defect()[1]
-        return cls(scored.scores(**live)[list(which)], defect[list(which)], OverlapCounts.merged(counts))
+        return cls(np.concatenate(scores), defect[list(which)], OverlapCounts.merged(counts))
 
     @classmethod
     def merged(cls, parts: Sequence[Self]) -> Self:

@@ -91,7 +91,7 @@ def first_look(samples: Samples, order: Order, store: Store, report: Report) -> 
     into tiles. Without alignment the features are those that a comparison of detectors needs too, and are stored for
     it. Raises ValueError for photos that no alignment can be learned from, and whatever `report` raises to stop.
     """
-    report(0.0, "loading the backbone")
+    report(0.0, "loading the network, which can take a minute the first time")
     methods = methods_in(quick(order.grid)[0] or [DEFAULT])
     backbone, taps = with_taps(
         methods, order.backbone, taps=order.taps, size=order.size, device=order.device, weights=order.weights

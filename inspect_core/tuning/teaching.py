@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from inspect_core.features.store import Store
 from inspect_core.guard.model import OFF, Guard
 from inspect_core.images.samples import counted
-from inspect_core.images.splitting import crossed, learned_from_all
+from inspect_core.images.splitting import learned_from_all
 from inspect_core.methods.table import methods_of
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import device_lock
@@ -54,7 +54,7 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
     Raises ValueError for a choice or photos that cannot be used, and whatever `report` raises to stop.
     """
     order = aligned(order, report)
-    report(0.0, "loading the backbone")
+    report(0.0, "loading the network, which can take a minute the first time")
     method, choice = _detector(order, store, stage(report, 0.0, COMPARING), workers)
     report = report if choice is None else stage(report, COMPARING, 1.0)
     backbone, seen = with_taps(
@@ -100,19 +100,18 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
             )
         on_lying = on_alignment(study, report)
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
-    crossed_over = () if study.split.calibrate else (_crossed_over(study, kept=len(order.photos.calibrate)),)
-    notes = order.notes + skipped + on_lying + tuple(filter(None, crossed_over))
+    notes = order.notes + skipped + on_lying + _on_limits(study, kept=len(order.photos.calibrate))
     return Taught(study, choice, suggestion, guard, notes)
 
 
-def _crossed_over(study: Study, *, kept: int) -> str:
-    """How the limit was set where no photo was kept for it; kept: how many could have been."""
+def _on_limits(study: Study, *, kept: int) -> tuple[str, ...]:
+    """A note on limits set by photos that were learned from; kept: how many could have been kept for them instead."""
     setters = sum(photo.part == "calibrate" for photo in study.photos)
-    if not setters:
-        return ""
+    if study.split.calibrate or not setters:
+        return ()
     few = f"{counted(kept, 'good photo')} {'is' if kept == 1 else 'are'} too few to set a limit"
     why = few if kept else "No good photo was kept to set the limit"
-    return f"{why}: it is set on {setters} of those learned from, each scored by a detector that had not seen it."
+    return (f"{why}: it is set on {setters} of those learned from, each scored by a detector that had not seen it.",)
 
 
 def _detector(order: Order, store: Store, report: Report, workers: Workers | None) -> tuple[str, str | None]:
@@ -122,7 +121,7 @@ def _detector(order: Order, store: Store, report: Report, workers: Workers | Non
     if order.tiles is not None:
         return ALONE, "Large photos in tiles are learned position by position."
     photos = order.photos
-    if not photos.calibrate and not crossed(photos.fit, photos.groups, seed=order.seed):
+    if not photos.calibrate and not photos.sets_limits_crosswise:
         return ALONE, "Too few photos to compare detectors; Position by position needs the fewest."
     candidates, slow = quick(order.grid, order.parameters)
     if len(candidates) < 2:

@@ -14,6 +14,7 @@ import streamlit as st
 
 from inspect_core.audit.changes import limits_in_words
 from inspect_core.audit.life_cycle import APPROVED
+from inspect_core.features.backbone_catalogue import spec_of
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.methods.table import title_of
 from inspect_core.package.manifest import RecipeError
@@ -41,16 +42,17 @@ def card(path: Path, states: dict[str, str] | None) -> None:
     with st.container(border=True):
         try:
             recipe = checked(path)
-            state = releasing.state_of(str(recipe.digest), states)
-            _describe(path, recipe, state)
-            releasing.what_changed(recipe, _at_hand, states, path.name)
-            exporting.section(recipe, path)
-            challenging.section(recipe, path.name)
-            missing = weights_panel.offer_missing(recipe.backbone.name, path.name)
-        except Exception as error:  # any error caused by a file is limited to its own card
+            spec_of(recipe.backbone.name, has_weights=False)
+        except Exception as error:  # whatever reading a file from elsewhere raises
             st.error(shell.plain(reason(path, error)), icon=":material/broken_image:")
             _delete(path)
             return
+        state = releasing.state_of(str(recipe.digest), states)
+        _describe(path, recipe, state)
+        releasing.what_changed(recipe, _at_hand, states, path.name)
+        exporting.section(recipe, path)
+        challenging.section(recipe, path.name)
+        missing = weights_panel.offer_missing(recipe.backbone.name, path.name)
         with st.container(horizontal=True):
             if st.button(
                 "Open", key=f"open-{path.name}", type="primary", icon=":material/folder_open:", disabled=missing

@@ -16,7 +16,7 @@ from inspect_core.guard.model import ALONE, FUSED
 from inspect_core.images.folders import MAX_FILES, Samples, ScanError, Split, propose_groups, scan, split, ungrouped
 from inspect_core.images.listing import walk
 from inspect_core.images.manifests.listed import folder_of
-from inspect_core.images.splitting import FEW, crossed, learned_from_all
+from inspect_core.images.splitting import FEW, learned_from_all
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.quadrics import MOST as QUADRICS
 from inspect_core.methods.table import JOIN, METHODS, OFFERED, methods_of
@@ -122,7 +122,7 @@ def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]]:
         chosen_by = f", {len(parts.choose)} defects to choose settings" if parts.choose else ""
         used = learned_from_all(parts)
         to_fit = f"{len(used.fit)} to learn from, {len(used.calibrate)} to set the limit"
-        if _sets_limits_itself(used):
+        if used.sets_limits_crosswise:
             to_fit = f"{len(used.fit)} to learn from and to set the limit"
         st.caption(f"{to_fit}{chosen_by}, {len(parts.judge)} to judge it.")
         for note in parts.notes:
@@ -199,7 +199,7 @@ def show_forecast(order: Order) -> None:
         expected = _forecast(order.backbone, order.taps, order.size, order.grid, order.method,
                              tuple(sorted(order.parameters.items())), len(photos.fit),
                              len(photos.calibrate) + len(photos.choose) + len(photos.judge), order.tiles,
-                             _sets_limits_itself(photos))  # fmt: skip
+                             photos.sets_limits_crosswise)  # fmt: skip
     except (ValueError, OSError) as error:
         st.error(shell.plain(error), icon=":material/error:")
         st.stop()
@@ -209,11 +209,6 @@ def show_forecast(order: Order) -> None:
     )
     if not expected.fits_store:
         st.caption("The features of all photos do not fit into the store; photos to learn from are read one by one.")
-
-
-def _sets_limits_itself(photos: Split) -> bool:
-    """Whether the photos to learn from set the limit too, each scored by a detector that had not seen it."""
-    return not photos.calibrate and bool(crossed(photos.fit, photos.groups, seed=0))
 
 
 def _parameters(method: str | None, tiles: TilePlan | None) -> dict[str, float]:
