@@ -8,7 +8,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -44,18 +44,22 @@ def chromium() -> str:
 
 
 @pytest.fixture(scope="session")
-def browser(chromium: str):
+def browsing(chromium: str):
+    """One context for all pages: Streamlit's scripts are fetched and compiled once."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
         opened = play.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield opened
+        yield opened.new_context(accept_downloads=True)
         opened.close()
 
 
 @pytest.fixture(scope="module")
 def serve(tmp_path_factory: pytest.TempPathFactory, graphs: Path) -> Iterator[Callable[..., str]]:
-    """serve(app, workspace=None) starts a fresh server for a script and gives its address."""
+    """serve(app, workspace=None, small=False) starts a fresh server for a script and gives its address.
+
+    small: its sample part is taught in seconds.
+    """
     with _serving(tmp_path_factory, graphs) as start:
         yield start
 
@@ -69,14 +73,14 @@ def sample_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sample_app(tmp_path_factory: pytest.TempPathFactory, graphs: Path) -> Iterator[str]:
     """Address of the app with a small sample part taught at its first start: one for all tests that begin with it."""
     with _serving(tmp_path_factory, graphs) as start:
-        yield start(ROOT / "app.py", program=SMALL)
+        yield start(ROOT / "app.py", small=True)
 
 
 @contextmanager
 def _serving(tmp_path_factory: pytest.TempPathFactory, graphs: Path) -> Iterator[Callable[..., str]]:
     servers: list[subprocess.Popen] = []
 
-    def start(app: Path, workspace: Path | None = None, program: Sequence[str] = STREAMLIT) -> str:
+    def start(app: Path, workspace: Path | None = None, *, small: bool = False) -> str:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
@@ -84,7 +88,7 @@ def _serving(tmp_path_factory: pytest.TempPathFactory, graphs: Path) -> Iterator
         if not (folder / "onnx").is_symlink():
             (folder / "onnx").symlink_to(graphs, target_is_directory=True)
         log = folder / f"server-{port}.log"
-        command = [sys.executable, *program, "run", str(app), "--server.port", str(port)]
+        command = [sys.executable, *(SMALL if small else STREAMLIT), "run", str(app), "--server.port", str(port)]
         command += ["--server.headless", "true", "--server.address", "127.0.0.1", "--browser.gatherUsageStats", "false"]
         environment = os.environ | {"LOUPE_WORKSPACE": str(folder), "PYTHONPATH": str(ROOT)}
         servers.append(
@@ -115,14 +119,14 @@ def _wait_until_up(address: str, server: subprocess.Popen, log: Path, seconds: f
 
 
 @pytest.fixture
-def open_page(browser) -> Iterator[Callable]:
+def open_page(browsing) -> Iterator[Callable]:
     """open_page(address, width=1440, height=900) gives a fresh session; leaving requests and script errors fail."""
-    contexts, problems = [], []
+    pages, problems = [], []
 
     def start(address: str, *, width: int = 1440, height: int = 900):
-        context = browser.new_context(viewport={"width": width, "height": height}, accept_downloads=True)
-        contexts.append(context)
-        page = context.new_page()
+        page = browsing.new_page()
+        pages.append(page)
+        page.set_viewport_size({"width": width, "height": height})
         page.set_default_timeout(60_000)
         page.on("request", lambda request: _check_request(request.url, problems))
         page.on("pageerror", lambda error: problems.append(f"script error: {error}"))
@@ -130,8 +134,8 @@ def open_page(browser) -> Iterator[Callable]:
         return page
 
     yield start
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()
     assert not problems, problems
 
 

@@ -1,13 +1,20 @@
-"""Streamlit, in which the sample part of the first start is small and has one detector: it is taught in seconds."""
+"""Streamlit, in which the sample part of the first start is small and has one detector: it is taught in seconds.
+
+Defect types are learned by small forests, and no photos of other parts are asked about.
+"""
 
 import sys
 from functools import partial
 
 from streamlit.web.cli import main
 
+from inspect_core.classify.kernel_density import fit_kdf
+from inspect_core.defect_types import training
 from inspect_core.ui.teach import teaching
 
 teaching.Order = partial(teaching.Order, size=(128, 128), grid=(16, 16), method="mahalanobis")
+teaching.samples = lambda: (teaching.FIRST_SAMPLE,)
+training.FITS[training.FOREST] = partial(fit_kdf, trees=50)
 
 if __name__ == "__main__":
     sys.exit(main())

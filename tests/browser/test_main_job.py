@@ -15,8 +15,8 @@ expect.set_options(timeout=60_000)
 
 @pytest.fixture(scope="module")
 def address(serve, sample_workspace) -> str:
-    """A fresh server, as the part taught last is in the hand of the next session; its photos may be read already."""
-    return serve(ROOT / "app.py", sample_workspace)
+    """A server of its own, as the part taught last is in the hand of the next session; its photos may be read already."""
+    return serve(ROOT / "app.py", sample_workspace, small=True)
 
 
 def idle(page: Page) -> None:

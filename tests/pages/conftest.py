@@ -9,7 +9,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
 from inspect_core.ui import shelf, shell, taught_part
-from inspect_core.ui.teach import teaching
+from inspect_core.ui.teach import panels, teaching
 from tests.pages.waiting import wait_for_job
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,6 +37,15 @@ def fresh_process_state(workspace, kept_graphs):
     if job is not None and job.active:
         job.cancel()
         wait_for_job()
+
+
+@pytest.fixture(autouse=True)
+def forecast_of_an_exported_graph(monkeypatch):
+    """Whatever is chosen, the forecast times a network that is exported already."""
+    forecast = panels.forecast
+    monkeypatch.setattr(
+        panels, "forecast", lambda name, **order: forecast(name, **order | {"size": (128, 128), "taps": "expansions"})
+    )
 
 
 @pytest.fixture

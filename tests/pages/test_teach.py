@@ -15,6 +15,7 @@ from PIL import Image
 from inspect_core.cli.commands import main
 from inspect_core.package import manifest
 from inspect_core.records.recipe_file import save
+from inspect_core.tuning import teaching as tuning
 from inspect_core.ui import shelf, shell
 from inspect_core.ui.teach import panels, teaching
 
@@ -87,8 +88,9 @@ def test_a_folder_is_taught_and_lies_in_hand(open_app, no_first_start, exported,
     [("compared", None), ("joined", "mahalanobis+quadrics")],
 )
 def test_the_command_line_teaches_the_same_recipe(
-    open_app, no_first_start, exported, product, tmp_path, chosen, detector
+    open_app, no_first_start, no_forecast, exported, product, tmp_path, chosen, detector, monkeypatch
 ):
+    monkeypatch.setattr(tuning, "quick", lambda *_: (["mahalanobis", "cop"], []))
     app = choose_folder(open_app("pages/teach.py"), product)
     app.select_slider(key="size").set_value(128)
     app.select_slider(key="grid").set_value(16)
