@@ -1,7 +1,7 @@
 """Peak memory of one large photo, by kind of file: read, brought to features, and scanned as a folder of four.
 
 Each figure is of a process of its own, in MB (10^6 bytes) above what it held once everything was imported and the
-network had seen one small photo. The bound is 6 bytes a pixel and 100 MB; what would take more is refused. Linux only.
+network had seen one small photo. The bound is MEMORY_PER_PIXEL and 100 MB; what would take more is refused. Linux only.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from benchmarks.main_job.setting import FULL, network, sample
 from benchmarks.measure import in_own_process, own_peak_mb, resident_mb, write
 from inspect_core.features.extraction import Look, Preparation
 from inspect_core.images.folders import scan
+from inspect_core.images.memory import MEMORY_PER_PIXEL
 from inspect_core.images.read import read
 
 MIB = 2**20 / 1e6
@@ -27,7 +28,7 @@ WORKS = ("read", "features", "scan")  # scan: of four copies
 def figures(megapixels: float) -> dict:
     """MB for each kind of file and each kind of work, or the reason of the refusal."""
     side = int(1000 * megapixels**0.5)
-    found = {"megapixels": side**2 / 1e6, "bound_mb": 6 * side**2 / 1e6 + 100}
+    found = {"megapixels": side**2 / 1e6, "bound_mb": MEMORY_PER_PIXEL * side**2 / 1e6 + 100}
     with tempfile.TemporaryDirectory(prefix="loupe-photos-") as folder:
         root = Path(folder)
         for name, save in kinds(side).items():
