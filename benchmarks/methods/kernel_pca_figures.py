@@ -10,6 +10,7 @@ import argparse
 import json
 import platform
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import scipy
@@ -85,7 +86,7 @@ def approximation_decay(m: int = 20, gamma: float = 1.0) -> dict:
     figures = {}
     for M in (64, 128, 256, 1024, 4096):
         mapped = cop_corp.random_fourier(unit, w0[:M], u[:M], gamma=gamma)
-        error = cop_corp.fit_corp(x, gamma=gamma, M=M, drawn=(w0, u)).score(z, q=20)
+        error = cop_corp.fit_corp(x, gamma=gamma, M=M, seed=0).score(z, q=20)
         figures[str(M)] = {
             "mean_kernel_error": float((mapped @ mapped.T - kernel).abs().mean()),
             "one_over_root_2M": (2.0 * M) ** -0.5,
@@ -134,11 +135,12 @@ def _digits_scores(x: np.ndarray, y: np.ndarray, seed: int) -> dict[str, float]:
     smallest = min(0.0, float(cop_corp.energy(fit_z @ weights[1] + offsets[1]).min()))
     error = cop.score(z, explained_variance=0.95)
     plain_error = plain.score(z, explained_variance=0.95)
-    drawn = cop_corp.draw(fit_z.shape[-1], 1024, seed=seed)
     without_cosine = {
         f"fourier_without_cosine_gamma_{gamma}": _auroc(
             covariance.fit(
-                fit_z, cop_corp.drawn_map(drawn, gamma=gamma, M=1024, cosine=False), explained_variance=0.95
+                fit_z,
+                replace(cop_corp.cosine_fourier_map(fit_z.shape[-1], gamma=gamma, M=1024, seed=seed), cosine=False),
+                explained_variance=0.95,
             ).score(z),
             foreign,
         )
