@@ -78,7 +78,7 @@ def teach(folder: Path, setting: Setting) -> dict:
     photos = split(found, seed=0, groups=ungrouped(found))
     done("scan")
     with tempfile.TemporaryDirectory(prefix="features-", dir=workspace.root().parent) as features:
-        store = Store(features, limit=workspace.FEATURE_BYTES)
+        store = Store(features)
         taught = study(setting, photos, setting.sides[0], store)
         done("network")
         taught.extract()
