@@ -34,16 +34,13 @@ MAIN_JOB: dict[str, tuple[ModuleType, str]] = {
     "memory": (memory, "peak memory of teaching 200 and 5,000 photos"),
 }
 METHODS: dict[str, tuple[str, str]] = {
-    "mahalanobis_core": ("--json", "localized Mahalanobis without a network: fit, score, size, rounding"),
     "alignment": ("--name", "alignment of parts on a conveyor: error, time, and what the detector gains"),
     "tiles": ("--name", "photos of 12 megapixels in tiles: what they find that squashing loses, time, memory"),
     "line": ("--json", "the exported recipe: its graph against the backbone alone, differences to the app, cold start"),
     "sharding": ("--json", "teaching by worker processes: 100,000 simulated photos and 5,000 real ones; about an hour"),
     "photo_memory": ("--json", "peak memory of a 64-megapixel photo by kind of file: read, features, scan"),
-    "corp_against_neighbour": ("--json", "time of CoRP against nearest neighbour as the training set grows"),
     "kernel_pca_figures": ("--json", "published figures of the kernel PCA detectors, reproduced"),
     "quadrics": ("--json", "the toy curve, contaminated training sets, cost of quadrics"),
-    "quadric_products": ("--name", "robust and algebraic quadrics on the sample parts, some good photos defective"),
     "defects_among_good": (
         "--name",
         "defects among the good photos: does the first look show them, what do they cost",
