@@ -6,21 +6,17 @@ Hoffmann 2007: AUC on the cancer table and enclosed shares of the planar sets. F
 features of a small digits classifier, decay of the Fourier approximation, and the exact kernel form of the error.
 """
 
-import argparse
-import json
-import platform
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import scipy
-import sklearn
 import torch
 from scipy.stats import spearmanr
 from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
 from sklearn.neural_network import MLPClassifier
 
+from benchmarks.measure import parser, write
 from benchmarks.methods import exact_kernel, novelty_sets
 from inspect_core.detectors import baselines, cop_corp, kernel_pca
 from inspect_core.detectors.cop_corp import covariance
@@ -193,26 +189,16 @@ def _limit(scores: torch.Tensor, kept: int | None) -> torch.Tensor:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", required=True, help="file to write the figures to")
-    options = parser.parse_args()
+    asked = parser("kernel_pca_figures", __doc__)
+    options = asked.parse_args()
     figures = {
         "cancer_auc": cancer_auc(),
         "enclosed_shares": enclosed_shares(),
         "approximation_decay": approximation_decay(),
         "exact_identities": exact_identities(),
         "digits_order": digits_order(),
-        "versions": {
-            "python": platform.python_version(),
-            "machine": platform.processor() or platform.machine(),
-            "numpy": np.__version__,
-            "scipy": scipy.__version__,
-            "sklearn": sklearn.__version__,
-            "torch": torch.__version__,
-        },
     }
-    with open(options.json, "w") as file:
-        json.dump(figures, file, indent=2)
+    write(options.name, figures)
 
 
 if __name__ == "__main__":
