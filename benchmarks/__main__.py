@@ -34,27 +34,32 @@ MAIN_JOB: dict[str, tuple[ModuleType, str]] = {
     "memory": (memory, "peak memory of teaching 200 and 5,000 photos"),
 }
 METHODS: dict[str, tuple[str, str]] = {
-    "mahalanobis_core": ("--json", "localized Mahalanobis without a network: fit, score, size, rounding"),
-    "alignment": ("--name", "alignment of parts on a conveyor: error, time, and what the detector gains"),
-    "tiles": ("--name", "photos of 12 megapixels in tiles: what they find that squashing loses, time, memory"),
-    "line": ("--json", "the exported recipe: its graph against the backbone alone, differences to the app, cold start"),
-    "sharding": ("--json", "teaching by worker processes: 100,000 simulated photos and 5,000 real ones; about an hour"),
-    "photo_memory": ("--json", "peak memory of a 64-megapixel photo by kind of file: read, features, scan"),
-    "corp_against_neighbour": ("--json", "time of CoRP against nearest neighbour as the training set grows"),
-    "kernel_pca_figures": ("--json", "published figures of the kernel PCA detectors, reproduced"),
-    "quadrics": ("--json", "the toy curve, contaminated training sets, cost of quadrics"),
-    "quadric_products": ("--name", "robust and algebraic quadrics on the sample parts, some good photos defective"),
-    "defects_among_good": (
-        "--name",
-        "defects among the good photos: does the first look show them, what do they cost",
+    "alignment": ("methods", "parts on a conveyor: error against exact poses, time, what the detector gains"),
+    "tiles": ("methods", "12 megapixels, small defects: in tiles beside squashed, time against the tiles, memory"),
+    "line": (
+        "main_job",
+        "the exported recipe: graph against the backbone alone, differences to the app, cold start",
     ),
-    "suggestions": ("--name", "how good the suggested starting values are on the sample parts"),
-    "comparison": ("--name", "the detectors side by side on the sample parts, with defaults and as suggested"),
-    "kernel_density_growth": ("--json", "time of KDF and KDN as examples and units grow"),
-    "kernel_density_shift": ("--json", "confidence of KDN as photos move away from what was taught"),
-    "kernel_density_simulations": ("--json", "error and calibration of KDF and KDN on six simulations"),
+    "sharding": ("methods", "teaching by workers: 100,000 simulated photos and 5,000 real ones; about an hour"),
+    "photo_memory": (
+        "main_job",
+        "peak memory of a 64-megapixel photo by kind of file, beside its bound",
+    ),
+    "kernel_pca_figures": ("methods", "published figures of Hoffmann (2007) and Fang et al. (2024), reproduced"),
+    "quadrics": ("methods", "toy curve and contaminated training sets of Pavutnitskiy et al. (2022), cost of fits"),
+    "defects_among_good": (
+        "methods",
+        "defects among the good photos: does the first look show them, their cost",
+    ),
+    "suggestions": (
+        "methods",
+        "detectors side by side, by default, as suggested and at best; seconds of the fit",
+    ),
+    "kernel_density_growth": ("methods", "time of KDF and KDN as examples and units grow"),
+    "kernel_density_shift": ("methods", "confidence of KDN as photos move away from what was taught"),
+    "kernel_density_simulations": ("methods", "error and calibration of KDF and KDN on six simulations"),
 }
-"""Modules that run by themselves: name -> the option that takes their result (a file, or its name); what of."""
+"""Modules that run by themselves: name -> its folder; what it measures, in words."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -89,12 +94,10 @@ def measure(names: list[str], setting: Setting, folder: Path) -> dict[str, dict]
 
 def run_alone(name: str, folder: Path) -> None:
     """One of METHODS in a process of its own. Raises CalledProcessError when it fails."""
-    option, what = METHODS[name]
+    room, what = METHODS[name]
     print(f"{name}: {what}", file=sys.stderr, flush=True)
-    target = name if option == "--name" else os.fspath(folder / f"{name}.json")
-    folder.mkdir(parents=True, exist_ok=True)
-    room = "main_job" if (README.parent / "benchmarks" / "main_job" / f"{name}.py").exists() else "methods"
-    subprocess.run([sys.executable, "-m", f"benchmarks.{room}.{name}", option, target], check=True)
+    arguments = ["--name", os.fspath(folder.resolve() / name)]
+    subprocess.run([sys.executable, "-m", f"benchmarks.{room}.{name}", *arguments], check=True)
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:

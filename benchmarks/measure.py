@@ -1,5 +1,6 @@
 """How the benchmarks measure and write down: repeats, median and spread, memory, machine and versions, JSON."""
 
+import argparse
 import json
 import os
 import platform
@@ -16,6 +17,26 @@ from pathlib import Path
 from inspect_core.runtime.versions import library_versions
 
 RESULTS = Path(__file__).parent / "results"
+SAMPLES = Path(__file__).resolve().parent.parent / "sample_data"
+
+
+def parser(name: str, description: str | None) -> argparse.ArgumentParser:
+    """For a benchmark that runs by itself; `name` is how its result is called unless --name says otherwise."""
+    made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--name", default=name, help="of the result in benchmarks/results, or its path without .json")
+    return made
+
+
+def sets(given: Sequence[str]) -> dict[str, Path]:
+    """Folders of photos by name from texts NAME=FOLDER; the sample parts without any."""
+    named = {name: Path(folder) for name, folder in (text.split("=", 1) for text in given)}
+    return named or {path.name: path for path in sorted(SAMPLES.iterdir()) if path.is_dir()}
+
+
+def kept(name: str) -> dict:
+    """The figures of the result that is called so, none if there is none."""
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text())["figures"] if path.exists() else {}
 
 
 def spread(values: Sequence[float], unit: str) -> dict[str, float]:
@@ -71,7 +92,7 @@ def own_peak_mb() -> float:
     On Linux from /proc: what getrusage tells a process on Linux begins at the peak of the one that started it.
     """
     if sys.platform == "linux":
-        return _status_mb("VmHWM")
+        return status_of("VmHWM") / 1024
     import resource  # not on Windows
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 1024)
@@ -81,7 +102,16 @@ def resident_mb() -> dict[str, float]:
     """Resident MB of this process now: its own pages, and pages of files it has mapped. Linux; elsewhere empty."""
     if sys.platform != "linux":
         return {}
-    return {"own": _status_mb("RssAnon"), "files": _status_mb("RssFile")}
+    return {"own": status_of("RssAnon") / 1024, "files": status_of("RssFile") / 1024}
+
+
+def status_of(field: str, process: int | str = "self") -> int:
+    """A number that Linux tells of a process, memory in kB. Raises OSError when it has none, or the process ended."""
+    path = Path(f"/proc/{process}/status")
+    for line in path.read_text().splitlines():
+        if line.startswith(f"{field}:"):
+            return int(line.split()[1])
+    raise OSError(f"{path} has no {field}; measure memory on another kernel")
 
 
 def machine() -> dict[str, object]:
@@ -119,17 +149,10 @@ class Others:
 
 def write(name: str, figures: dict, *, measured_on: dict[str, object] | None = None, folder: Path = RESULTS) -> Path:
     """<folder>/<name>.json with machine and versions (those of now if none are given) beside the figures; the path."""
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"machine": measured_on or machine(), "figures": figures}, indent=1) + "\n")
     return path
-
-
-def _status_mb(field: str) -> float:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(f"{field}:"):
-            return int(line.split()[1]) / 1024
-    raise OSError(f"/proc/self/status has no {field}; measure memory on another kernel")
 
 
 def _busy_seconds() -> float:

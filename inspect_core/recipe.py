@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -98,20 +99,11 @@ class Recipe:
         looks = tuple(view.look for view in self.views)
         return Preparation(backbone, self.grid, looks, self.nearest, self.alignment, self.tiles)
 
-    def revised(
-        self,
-        limits: Limits,
-        *,
-        product: str,
-        author: str,
-        reason: str,
-        guard: Guard | None,
-        gallery: KnownCases | None,
-        defect_types: DefectTypes | None,
-        areas: Areas | None,
-        mm_per_pixel: float | None,
-    ) -> "Recipe":
-        """An unsaved recipe of the same fit with these values in force, and this one as its parent."""
+    def revised(self, *, author: str, reason: str, **changed: Any) -> "Recipe":
+        """An unsaved recipe of the same fit with the fields `changed`, and this one as its parent.
+
+        Challenge parts that prove nothing under its limits are left out.
+        """
         provenance = replace(
             self.provenance,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -119,30 +111,23 @@ class Recipe:
             reason=reason,
             parent=self.digest,
         )
-        return replace(
-            self, product=product, limits=limits, guard=guard, gallery=gallery, defect_types=defect_types, areas=areas,
-            mm_per_pixel=mm_per_pixel,
-            challenge=tuple(kept for part in self.challenge if (kept := part.under(limits)) is not None),
-            provenance=provenance, digest=None,
-        )  # fmt: skip
+        new = replace(self, provenance=provenance, digest=None, **changed)
+        challenge = (part.under(new.limits) for part in self.challenge)
+        return replace(new, challenge=tuple(part for part in challenge if part is not None))
 
     def with_challenge(self, parts: tuple[ChallengePart, ...], *, author: str) -> "Recipe":
         """An unsaved recipe with these challenge parts, and this one as its parent."""
-        new = self.revised(
-            self.limits, product=self.product, author=author, reason="challenge parts named", guard=self.guard,
-            gallery=self.gallery, defect_types=self.defect_types, areas=self.areas, mm_per_pixel=self.mm_per_pixel,
-        )  # fmt: skip
-        return replace(new, challenge=parts)
+        return replace(self.revised(author=author, reason="challenge parts named"), challenge=parts)
 
 
-def inspect(image: np.ndarray, recipe: Recipe, *, device: str = "auto", backbone: Backbone | None = None) -> Verdict:
+def inspect(image: np.ndarray, recipe: Recipe, *, backbone: Backbone | None = None) -> Verdict:
     """The recipe's verdict on one part, from one run of the network; types by region take one more on what stands out.
 
     image: (H, W, 3) uint8 RGB of any size. The anomaly map is float32 at the recipe's map size, regions are in pixels
     of `image`; a part that is not found in it is "not located". `backbone`: the recipe's, when already loaded.
     Raises ValueError when the picture is not RGB bytes, or the backbone's weights are missing or differ.
     """
-    backbone = backbone or loaded_backbone(recipe.backbone, device)
+    backbone = backbone or loaded_backbone(recipe.backbone)
     preparation, guard, types = recipe.prepare(backbone), recipe.guard, recipe.defect_types
     try:
         placement = preparation.place(image)

@@ -107,7 +107,7 @@ class ExportedModel:
         return [np.asarray(found) for found in self._session.run(outputs, {IMAGES: picture[None]})]
 
 
-class Runner:
+class Runner(ExportedModel):
     """An exported recipe, proved on this PC: its files have their digests and its golden images their verdicts.
 
     product, limits and area as in force; depth: bit depth at which photos are read; digest: of the recipe; good_scores:
@@ -129,19 +129,14 @@ class Runner:
             arrays.check(rest, {name: entry for name, entry in header.items() if name.split(".")[0] in PARTS}, {})
             parts = package.arrays(PARTS)
             arrays.check_values(rest, parts, {})
-            self._model = ExportedModel(graphs, document, parts, threads=threads)
+            super().__init__(graphs, document, parts, threads=threads)
         calibration, _ = known_parts.read_table(package, document)
         self.digest = package.digest
         self.good_scores = np.sort(np.array([part.score for part in calibration], np.float64))
         self.challenge = tuple(known_parts.ChallengePart(**part) for part in document["challenge"])
         self.depth = document["depth"] and Depth(**document["depth"])
-        self.product, self.limits, self.area = self._model.product, self._model.limits, self._model.area
         self.engine = "ONNX Runtime on the CPU"
         self._prove(package, images)
-
-    def inspect(self, image: np.ndarray) -> Verdict:
-        """The verdict on one part, (H, W, 3) uint8 RGB of any size. Raises ValueError when it cannot be judged."""
-        return self._model.inspect(image)
 
     def _prove(self, package: manifest.Package, images: list[golden.Golden]) -> None:
         most = golden.tolerance(self.good_scores, self.limits)

@@ -12,19 +12,6 @@ from inspect_core.judge.anomaly_map import Region, area_above, image_score, regi
 from inspect_core.judge.checks import as_finite_number
 from inspect_core.judge.limits import carried
 
-__all__ = [
-    "NOT_LOCATED",
-    "OTHER_PRODUCT",
-    "PARTLY_OUT",
-    "UNKNOWN_TYPE",
-    "Limits",
-    "ProductCheck",
-    "Region",
-    "Verdict",
-    "Word",
-    "assemble",
-]
-
 Word = Literal["accept", "review", "reject", "not located"]
 NOT_LOCATED: Literal["not located"] = "not located"
 """The word of a part that was not found in its photo: never accepted, and without a score."""

@@ -1,5 +1,6 @@
 """The benchmarks run, on very little; their table judges rightly and is written to the same place every time."""
 
+import importlib
 import itertools
 import json
 import os
@@ -18,6 +19,7 @@ from benchmarks.main_job.budgets import Row
 from benchmarks.main_job.setting import QUICK
 from benchmarks.measure import Others, in_own_process, own_peak_mb, spread, timed, write
 
+MODULES = sorted(f"{path.parent.name}.{path.stem}" for path in Path(runner.__file__).parent.glob("*/*.py"))
 PARTS = ("inspection", "batch", "moving", "teaching", "recipe_size")
 MACHINE = {
     "when": "2026-11-21T10:00:00+00:00",
@@ -140,9 +142,31 @@ def test_readme_has_a_place_for_the_table():
     assert budgets.OPENING in budgets.refresh(document, "")
 
 
-def test_every_module_that_runs_alone_is_there():
-    for name in runner.METHODS:
-        assert [*Path(runner.__file__).parent.glob(f"*/{name}.py")], name
+@pytest.mark.slow
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_is_there_and_answers_help(module, monkeypatch, capsys):
+    found = importlib.import_module(f"benchmarks.{module}")
+    if not hasattr(found, "main"):
+        return
+    monkeypatch.setattr(sys, "argv", [module, "--help"])
+    with pytest.raises(SystemExit) as ended:
+        found.main()
+    assert ended.value.code == 0
+    assert "usage" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", runner.METHODS)
+def test_every_benchmark_of_the_table_takes_the_place_of_its_result(name, tmp_path, monkeypatch, capsys):
+    called = []
+    monkeypatch.setattr(runner.subprocess, "run", lambda command, check: called.append(command))
+    runner.run_alone(name, tmp_path)
+    _, _, module, *arguments = called[0]
+    monkeypatch.setattr(sys, "argv", [module, "--help"])
+    with pytest.raises(SystemExit):
+        importlib.import_module(module).main()
+    assert f"{arguments[0]} " in capsys.readouterr().out
+    assert measure.write(arguments[1], {}) == tmp_path / f"{name}.json"
 
 
 def test_unknown_names_are_refused(capsys):

@@ -5,7 +5,6 @@ same taps, so both find the same machine; the ratio is taken pair by pair. The c
 first import to a runner whose golden images agree; a whole verdict is from pixels to regions.
 """
 
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.main_job.setting import BACKBONE, FULL, sample, taught
-from benchmarks.measure import Stopwatch, machine, spread, write
+from benchmarks.measure import Stopwatch, machine, parser, spread, write
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.store import Store
 from inspect_core.images.read import read, squash
@@ -101,10 +100,11 @@ def _cold_start(path: Path) -> dict:
     return spread(watch.took["start"], "ms")
 
 
-if __name__ == "__main__":
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--json", type=Path, required=True)
-    target = options.parse_args().json
+def main() -> None:
+    name, on = parser("line", __doc__).parse_args().name, machine()
     warnings.simplefilter("ignore", UserWarning)
-    on = machine()
-    write(target.stem, figures(), measured_on=on, folder=target.parent)
+    write(name, figures(), measured_on=on)
+
+
+if __name__ == "__main__":
+    main()

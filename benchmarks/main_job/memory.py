@@ -10,7 +10,6 @@ import json
 import tempfile
 import time
 import warnings
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -78,7 +77,7 @@ def teach(folder: Path, setting: Setting) -> dict:
     photos = split(found, seed=0, groups=ungrouped(found))
     done("scan")
     with tempfile.TemporaryDirectory(prefix="features-", dir=workspace.root().parent) as features:
-        store = Store(features, limit=workspace.FEATURE_BYTES)
+        store = Store(features)
         taught = study(setting, photos, setting.sides[0], store)
         done("network")
         taught.extract()
@@ -102,11 +101,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Teach the photos of a folder and print the memory it took as JSON.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--side", type=int, help="of the patch grid")
     options = parser.parse_args()
     setting = QUICK if options.quick else Setting()
-    if options.side:
-        setting = replace(setting, sides=(options.side,))
     warnings.simplefilter("ignore", UserWarning)
     print(json.dumps(teach(options.folder, setting)))
 

@@ -1,10 +1,9 @@
 """Peak memory of one large photo, by kind of file: read, brought to features, and scanned as a folder of four.
 
 Each figure is of a process of its own, in MB (10^6 bytes) above what it held once everything was imported and the
-network had seen one small photo. The bound is 6 bytes a pixel and 100 MB; what would take more is refused. Linux only.
+network had seen one small photo. The bound is MEMORY_PER_PIXEL and 100 MB; what would take more is refused. Linux only.
 """
 
-import argparse
 import json
 import shutil
 import tempfile
@@ -15,9 +14,10 @@ import numpy as np
 from PIL import Image
 
 from benchmarks.main_job.setting import FULL, network, sample
-from benchmarks.measure import in_own_process, own_peak_mb, resident_mb, write
+from benchmarks.measure import in_own_process, own_peak_mb, parser, resident_mb, write
 from inspect_core.features.extraction import Look, Preparation
 from inspect_core.images.folders import scan
+from inspect_core.images.memory import MEMORY_PER_PIXEL
 from inspect_core.images.read import read
 
 MIB = 2**20 / 1e6
@@ -27,7 +27,7 @@ WORKS = ("read", "features", "scan")  # scan: of four copies
 def figures(megapixels: float) -> dict:
     """MB for each kind of file and each kind of work, or the reason of the refusal."""
     side = int(1000 * megapixels**0.5)
-    found = {"megapixels": side**2 / 1e6, "bound_mb": 6 * side**2 / 1e6 + 100}
+    found = {"megapixels": side**2 / 1e6, "bound_mb": MEMORY_PER_PIXEL * side**2 / 1e6 + 100}
     with tempfile.TemporaryDirectory(prefix="loupe-photos-") as folder:
         root = Path(folder)
         for name, save in kinds(side).items():
@@ -101,18 +101,16 @@ def measured(work: str, path: Path) -> float | str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="where the figures go")
-    parser.add_argument("--megapixels", type=float, default=64)
-    parser.add_argument("--work", choices=WORKS)
-    parser.add_argument("photo", type=Path, nargs="?")
-    options = parser.parse_args()
+    asked = parser("photo_memory", __doc__)
+    asked.add_argument("--megapixels", type=float, default=64)
+    asked.add_argument("--work", choices=WORKS)
+    asked.add_argument("photo", type=Path, nargs="?")
+    options = asked.parse_args()
     if options.work:
         print(json.dumps(measured(options.work, options.photo)))
         return
     found = figures(options.megapixels)
-    if options.json:
-        write(options.json.stem, found, folder=options.json.parent)
+    write(options.name, found)
     print(json.dumps(found, indent=1))
 
 

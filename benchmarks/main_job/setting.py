@@ -2,17 +2,17 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
+from benchmarks.measure import SAMPLES
 from inspect_core.features.backbones import Backbone, load
 from inspect_core.features.store import Store
 from inspect_core.images.folders import Samples, Split, scan, split
 from inspect_core.study.study import Study
 
 BACKBONE = "efficientnet_lite0"
-SAMPLE = Path(__file__).resolve().parents[2] / "sample_data" / "flange"
+SAMPLE = SAMPLES / "flange"
 
 
 @dataclass(frozen=True)

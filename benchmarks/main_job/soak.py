@@ -6,7 +6,6 @@ and of every minute of the browsers are held against those after the third. The 
 and again, so that what a user keeps does not grow either.
 """
 
-import argparse
 import os
 import random
 import re
@@ -22,7 +21,7 @@ from playwright.sync_api import Browser, Error, Page
 
 from benchmarks.main_job.setting import SAMPLE
 from benchmarks.main_job.start import FINISHED, ON_THE_BENCH, open_browser, served
-from benchmarks.measure import machine, write
+from benchmarks.measure import machine, parser, status_of, write
 from inspect_core.methods.table import METHODS
 
 FULL_AFTER = 3
@@ -163,12 +162,11 @@ def _add(page: Page, photo: Path) -> None:
 
 def _resources(pid: int) -> dict[str, float]:
     """Resident MB (2^20 bytes) of a process, of these its own pages, its open files and threads. Linux only."""
-    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     return {
-        "resident_mb": int(status["VmRSS"].split()[0]) / 1024,
-        "own_mb": int(status["RssAnon"].split()[0]) / 1024,
+        "resident_mb": status_of("VmRSS", pid) / 1024,
+        "own_mb": status_of("RssAnon", pid) / 1024,
         "open_files": len(list(Path(f"/proc/{pid}/fd").iterdir())),
-        "threads": int(status["Threads"]),
+        "threads": status_of("Threads", pid),
     }
 
 
@@ -177,19 +175,18 @@ def _say(what: str, found: dict[str, float]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--teachings", type=int, default=30)
-    parser.add_argument("--photos", type=int, default=24, help="taught each time")
-    parser.add_argument("--browsers", type=int, default=8)
-    parser.add_argument("--minutes", type=float, default=30)
-    parser.add_argument("--method", choices=list(MOVES), default="mahalanobis")
-    parser.add_argument("--json", type=Path, required=True, help="where the result goes")
-    options = parser.parse_args()
+    asked = parser("soak", __doc__)
+    asked.add_argument("--teachings", type=int, default=30)
+    asked.add_argument("--photos", type=int, default=24, help="taught each time")
+    asked.add_argument("--browsers", type=int, default=8)
+    asked.add_argument("--minutes", type=float, default=30)
+    asked.add_argument("--method", choices=list(MOVES), default="mahalanobis")
+    options = asked.parse_args()
     if options.teachings < FULL_AFTER:
-        parser.error(f"--teachings is {options.teachings}; growth is held against the teaching number {FULL_AFTER}")
+        asked.error(f"--teachings is {options.teachings}; growth is held against the teaching number {FULL_AFTER}")
     measured_on = machine()
-    asked = {name: value for name, value in vars(options).items() if name != "json"}
-    write(options.json.stem, figures(**asked), measured_on=measured_on, folder=options.json.parent)
+    wanted = {key: value for key, value in vars(options).items() if key != "name"}
+    write(options.name, figures(**wanted), measured_on=measured_on)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ Error: mean distance over the part between where a photo puts it on the referenc
 fitted first. Worth: the localized detector on the same parts lying still, moved, and moved and aligned.
 """
 
-import argparse
 import tempfile
 import warnings
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from benchmarks.measure import timed, write
+from benchmarks.measure import parser, timed, write
 from inspect_core.features.store import Store
 from inspect_core.images.alignment import Alignment, NotLocated, learn
 from inspect_core.images.folders import scan, split
@@ -108,10 +107,9 @@ def worth(product: str, folder: Path) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--name", default="alignment", help="of the result")
-    parser.add_argument("--without-worth", action="store_true", help="error and time alone")
-    options = parser.parse_args()
+    asked = parser("alignment", __doc__)
+    asked.add_argument("--without-worth", action="store_true", help="error and time alone")
+    options = asked.parse_args()
     warnings.simplefilter("ignore", UserWarning)
     cv2.setNumThreads(1)
     result: dict = {}

@@ -7,7 +7,6 @@ is, robustly (first seed alone), without the defects that a user finds who goes 
 list, and without any. Folders are in MVTec AD layout; the sample parts without any.
 """
 
-import argparse
 import json
 import warnings
 from dataclasses import replace
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import RESULTS, write
+from benchmarks.measure import kept, parser, sets, write
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan, split
@@ -31,7 +30,6 @@ from inspect_core.tuning.first_look import FirstLook, first_look
 from inspect_core.tuning.order import Order
 from inspect_core.view import with_taps
 
-SAMPLES = Path(__file__).parents[2] / "sample_data"
 SHARES = (0.02, 0.05, 0.1)
 SEEDS = (0, 1, 2)
 GONE_THROUGH = 0.2
@@ -119,20 +117,13 @@ def rows(folder: Path, store: Store, done: set[tuple[float, int]]):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
-    parser.add_argument("--store", type=Path, help="folder for the features; the workspace's otherwise")
-    parser.add_argument("--name", default="defects_among_good", help="of the file of results; what it has is kept")
-    options = parser.parse_args()
+    asked = parser("defects_among_good", __doc__)
+    asked.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
+    asked.add_argument("--store", type=Path, help="folder for the features; the workspace's otherwise")
+    options = asked.parse_args()
     warnings.simplefilter("ignore")
-    folders = {name: Path(folder) for name, folder in (text.split("=", 1) for text in options.sets)}
-    folders = folders or {path.name: path for path in sorted(SAMPLES.iterdir()) if path.is_dir()}
-    store, kept = (
-        Store(options.store or workspace.features_folder(), limit=workspace.FEATURE_BYTES),
-        RESULTS / f"{options.name}.json",
-    )
-    measured = json.loads(kept.read_text())["figures"] if kept.exists() else {}
-    for name, folder in folders.items():
+    store, measured = Store(options.store or workspace.features_folder()), kept(options.name)
+    for name, folder in sets(options.sets).items():
         own = measured.setdefault(name, [])
         for row in rows(folder, store, {(row["share"], row["seed"]) for row in own}):
             own.append(row)

@@ -1,19 +1,16 @@
 """How the time of KDF and KDN grows with examples and units.
 
-python -m benchmarks.methods.kernel_density_growth --json OUT
+python -m benchmarks.methods.kernel_density_growth
 
 The fit's time is what comes after the parent is trained: Gaussians and kernel weights on four fifths of the examples
 for every power, then on all examples for one, as `fit_kdf` and `fit_kdn` do. Posterior is of 1,000 points.
 """
 
-import argparse
-import json
 import time
-from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import machine, own_peak_mb
+from benchmarks.measure import machine, own_peak_mb, parser, write
 from benchmarks.methods.simulated_classes import gaussian_xor
 from inspect_core.classify.forest import grow_forest
 from inspect_core.classify.kernel_density import FOREST_POWERS, NETWORK_POWERS
@@ -59,10 +56,8 @@ def _cost(parent: Parent, x: np.ndarray, y: np.ndarray, powers: tuple[float, ...
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    report = {"machine": machine(), "cases": {}}
+    asked = parser("kernel_density_growth", __doc__)
+    name, on, found = asked.parse_args().name, machine(), {}
     cases = {
         "KDF by n": [(forest_case, n, 64, 500) for n in (500, 1_000, 2_000, 4_000)],
         "KDF budget": [(forest_case, 1_000, 1_280, 500)],
@@ -70,14 +65,13 @@ def main() -> None:
         "KDN by units": [(network_case, 2_500, (width,) * 4) for width in (125, 250, 500, 1_000)],
         "KDN budget": [(network_case, 10_000, (1_000,) * 4)],
     }
-    for name, runs in cases.items():
-        report["cases"][name] = []
-        for case, *arguments_of_case in runs:
-            figures = case(*arguments_of_case)
-            report["cases"][name].append(figures)
-            print(name, *(f"{key} {value:.4g}" for key, value in figures.items()), sep="; ", flush=True)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(report, indent=1) + "\n")
+    for title, runs in cases.items():
+        found[title] = []
+        for case, *arguments in runs:
+            figures = case(*arguments)
+            found[title].append(figures)
+            print(title, *(f"{key} {value:.4g}" for key, value in figures.items()), sep="; ", flush=True)
+    write(name, found, measured_on=on)
 
 
 if __name__ == "__main__":

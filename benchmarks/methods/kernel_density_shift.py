@@ -1,4 +1,4 @@
-"""Confidence under shift, net against KDN: python -m benchmarks.methods.kernel_density_shift --json OUT
+"""Confidence under shift, net against KDN: python -m benchmarks.methods.kernel_density_shift
 
 Circles of radius 10 and rectangles 20 x 50 on 100 x 100 grey images, then (a) their grey level, (b) a blend of a circle
 and a rectangle, (c) the width of an ellipse is moved away from what was taught. A small net, one 3 x 3 convolution and
@@ -7,16 +7,13 @@ a backbone's. Mean of the largest posterior over test images and repetitions, on
 After Dey et al., "Simple Calibration via Geodesic Kernels" (TMLR 2025).
 """
 
-import argparse
-import json
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from benchmarks.measure import machine
+from benchmarks.measure import parser, write
 from inspect_core.classify.kernel_density import KernelDensityClassifier, fit_kdn
 from inspect_core.judge.metrics import mean_max_confidence
 
@@ -130,11 +127,10 @@ def _as_input(images: np.ndarray) -> Tensor:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--repetitions", type=int, default=10)
-    parser.add_argument("--per-class", type=int, default=2_000)
-    arguments = parser.parse_args()
+    asked = parser("kernel_density_shift", __doc__)
+    asked.add_argument("--repetitions", type=int, default=10)
+    asked.add_argument("--per-class", type=int, default=2_000)
+    arguments = asked.parse_args()
     runs = [repetition(seed, arguments.per_class) for seed in range(arguments.repetitions)]
     curves = {
         shift: {"values": values.tolist()}
@@ -145,9 +141,8 @@ def main() -> None:
         print(shift)
         for row in zip(*columns.values(), strict=True):
             print("  ", *(f"{name} {value:.3g}" for name, value in zip(columns, row, strict=True)))
-    if arguments.json:
-        report = {"machine": machine(), "repetitions": arguments.repetitions, "per_class": arguments.per_class}
-        arguments.json.write_text(json.dumps(report | {"confidence": curves}, indent=1) + "\n")
+    report = {"repetitions": arguments.repetitions, "per_class": arguments.per_class}
+    write(arguments.name, report | {"confidence": curves})
 
 
 if __name__ == "__main__":

@@ -1,21 +1,18 @@
 """KDF and KDN against their parents on six simulations.
 
-python -m benchmarks.methods.kernel_density_simulations --json OUT
+python -m benchmarks.methods.kernel_density_simulations
 
 Error, expected calibration error and mean max confidence on rings at 1, 2 and 5 times the largest training norm.
 1,000 training, 300 held-out and 2,000 test points, 100 trees, nets of 4 x 100 units; median, least and largest of
 three seeds. --paper-size: 10,000 training and 2,000 held-out points, 500 trees, nets of 4 x 1,000 units, one seed.
 """
 
-import argparse
-import json
 import statistics
 import time
-from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import machine
+from benchmarks.measure import machine, parser, write
 from benchmarks.methods.simulated_classes import SIMULATIONS, gaussian_xor_posterior, ring
 from inspect_core.classify.kernel_density import PAPER_LOG_B, KernelDensityClassifier, fit_kdf, fit_kdn
 from inspect_core.judge.metrics import expected_calibration_error, hellinger, mean_max_confidence
@@ -91,21 +88,20 @@ def _figures(proba, model: KernelDensityClassifier, test: tuple, rings: list[np.
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", type=Path, help="where to write the figures; rewritten after each simulation")
-    parser.add_argument("--paper-size", action="store_true")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument(
+    asked = parser("kernel_density_simulations", __doc__)
+    asked.add_argument("--paper-size", action="store_true")
+    asked.add_argument("--seeds", type=int, default=3)
+    asked.add_argument(
         "--networks", choices=("none", "xor", "all"), default="xor", help="simulations that fit networks"
     )
-    parser.add_argument("--models", nargs="+", choices=[*FORESTS, *NETWORKS], default=[*FORESTS, *NETWORKS])
-    parser.add_argument("--only", nargs="+", choices=SIMULATIONS, default=list(SIMULATIONS))
-    arguments = parser.parse_args()
+    asked.add_argument("--models", nargs="+", choices=[*FORESTS, *NETWORKS], default=[*FORESTS, *NETWORKS])
+    asked.add_argument("--only", nargs="+", choices=SIMULATIONS, default=list(SIMULATIONS))
+    arguments = asked.parse_args()
     if arguments.paper_size:
         size, hidden, seeds = {"train": 10_000, "held": 2_000, "trees": 500}, (1_000,) * 4, range(1)
     else:
         size, hidden, seeds = {"train": 1_000, "held": 300, "trees": 100}, (100,) * 4, range(arguments.seeds)
-    report = {"machine": machine(), "size": size | {"hidden": hidden, "seeds": len(seeds)}, "simulations": {}}
+    on, report = machine(), {"size": size | {"hidden": hidden, "seeds": len(seeds)}, "simulations": {}}
     for name in arguments.only:
         networks = arguments.networks == "all" or (arguments.networks == "xor" and name == "gaussian_xor")
         runs = [
@@ -116,8 +112,7 @@ def main() -> None:
             print(
                 name, model, *(f"{key} {median:.3f}" for key, (median, _, _) in figures.items()), sep="; ", flush=True
             )
-        if arguments.json:
-            arguments.json.write_text(json.dumps(report, indent=1) + "\n")
+        write(arguments.name, report, measured_on=on)
 
 
 if __name__ == "__main__":

@@ -6,20 +6,17 @@ Hoffmann 2007: AUC on the cancer table and enclosed shares of the planar sets. F
 features of a small digits classifier, decay of the Fourier approximation, and the exact kernel form of the error.
 """
 
-import argparse
-import json
-import platform
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
-import scipy
-import sklearn
 import torch
 from scipy.stats import spearmanr
 from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
 from sklearn.neural_network import MLPClassifier
 
+from benchmarks.measure import parser, write
 from benchmarks.methods import exact_kernel, novelty_sets
 from inspect_core.detectors import baselines, cop_corp, kernel_pca
 from inspect_core.detectors.cop_corp import covariance
@@ -85,7 +82,7 @@ def approximation_decay(m: int = 20, gamma: float = 1.0) -> dict:
     figures = {}
     for M in (64, 128, 256, 1024, 4096):
         mapped = cop_corp.random_fourier(unit, w0[:M], u[:M], gamma=gamma)
-        error = cop_corp.fit_corp(x, gamma=gamma, M=M, drawn=(w0, u)).score(z, q=20)
+        error = cop_corp.fit_corp(x, gamma=gamma, M=M, seed=0).score(z, q=20)
         figures[str(M)] = {
             "mean_kernel_error": float((mapped @ mapped.T - kernel).abs().mean()),
             "one_over_root_2M": (2.0 * M) ** -0.5,
@@ -134,11 +131,12 @@ def _digits_scores(x: np.ndarray, y: np.ndarray, seed: int) -> dict[str, float]:
     smallest = min(0.0, float(cop_corp.energy(fit_z @ weights[1] + offsets[1]).min()))
     error = cop.score(z, explained_variance=0.95)
     plain_error = plain.score(z, explained_variance=0.95)
-    drawn = cop_corp.draw(fit_z.shape[-1], 1024, seed=seed)
     without_cosine = {
         f"fourier_without_cosine_gamma_{gamma}": _auroc(
             covariance.fit(
-                fit_z, cop_corp.drawn_map(drawn, gamma=gamma, M=1024, cosine=False), explained_variance=0.95
+                fit_z,
+                replace(cop_corp.cosine_fourier_map(fit_z.shape[-1], gamma=gamma, M=1024, seed=seed), cosine=False),
+                explained_variance=0.95,
             ).score(z),
             foreign,
         )
@@ -191,26 +189,16 @@ def _limit(scores: torch.Tensor, kept: int | None) -> torch.Tensor:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", required=True, help="file to write the figures to")
-    options = parser.parse_args()
+    asked = parser("kernel_pca_figures", __doc__)
+    options = asked.parse_args()
     figures = {
         "cancer_auc": cancer_auc(),
         "enclosed_shares": enclosed_shares(),
         "approximation_decay": approximation_decay(),
         "exact_identities": exact_identities(),
         "digits_order": digits_order(),
-        "versions": {
-            "python": platform.python_version(),
-            "machine": platform.processor() or platform.machine(),
-            "numpy": np.__version__,
-            "scipy": scipy.__version__,
-            "sklearn": sklearn.__version__,
-            "torch": torch.__version__,
-        },
     }
-    with open(options.json, "w") as file:
-        json.dump(figures, file, indent=2)
+    write(options.name, figures)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,11 @@ of one tile stay together. Every example is judged once in five folds; with each
 learned from the other four and asked about the fifth.
 """
 
-import argparse
-import json
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks import measure
+from benchmarks.measure import SAMPLES, parser, write
 from inspect_core.defect_types import training
 from inspect_core.defect_types.examples import boxes_of_mask
 from inspect_core.features.backbones import Backbone, load
@@ -26,15 +24,13 @@ from inspect_core.images.samples import Sample, Samples
 from inspect_core.judge.metrics import accuracy, expected_calibration_error, ood_calibration_error
 
 SEEDS = (0, 1, 2)
-SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
 KERNEL = {training.FOREST: "KDF", training.NETWORK: "KDN"}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--json", type=Path, help="where to write; benchmarks/results/ otherwise")
-    options = parser.parse_args()
+    asked = parser("kinds_magnetic_tile", __doc__)
+    asked.add_argument("--folder", type=Path, required=True)
+    options = asked.parse_args()
     samples, backbone = scan(options.folder), load("efficientnet_lite0")
     labels = [sample.kind for sample in samples.defects]
     grouping = propose_groups(Samples(samples.root, samples.defects, ()))
@@ -53,10 +49,7 @@ def main() -> None:
                 row = {key: float(np.median([run[model][key] for run in runs])) for key in runs[0][model]}
                 figures[f"{grain}, {model}"] = row
                 print(f"{grain:8}{model:18}" + "".join(f"{value:9.3f}" for value in row.values()))
-    if options.json:
-        options.json.write_text(json.dumps({"machine": measure.machine(), "figures": figures}, indent=1) + "\n")
-    else:
-        measure.write("kinds_magnetic_tile", figures)
+    write(options.name, figures)
 
 
 def embeddings(samples: tuple[Sample, ...] | list[Sample], backbone: Backbone, *, by_region: bool) -> np.ndarray:

@@ -4,14 +4,12 @@
 benchmarks/results/parity.json; without a folder it takes the sample parts. Other results there are kept.
 """
 
-import argparse
-import json
 import sys
 import tempfile
 import warnings
 from pathlib import Path
 
-from benchmarks.measure import RESULTS, machine, write
+from benchmarks.measure import kept, parser, sets, write
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
 from inspect_core.methods.table import METHODS, methods_of
@@ -20,7 +18,6 @@ from inspect_core.study.study import Study
 from inspect_core.tuning.comparison import DEFAULT
 from inspect_core.view import with_taps
 
-SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
 DETECTORS = (*METHODS, DEFAULT)
 
 
@@ -41,22 +38,19 @@ def figures(folder: Path, detector: str, store: Store) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folders", nargs="*", metavar="NAME=FOLDER")
-    parser.add_argument("--detectors", default=",".join(DETECTORS))
-    parser.add_argument("--store", type=Path, required=True)
-    options = parser.parse_args()
+    asked = parser("parity", __doc__)
+    asked.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
+    asked.add_argument("--detectors", default=",".join(DETECTORS))
+    asked.add_argument("--store", type=Path, required=True)
+    options = asked.parse_args()
     warnings.simplefilter("ignore", UserWarning)
-    given = [pair.split("=", 1) for pair in options.folders]
-    products = {name: Path(folder) for name, folder in given} or {path.name: path for path in SAMPLES.glob("*/")}
-    kept = RESULTS / "parity.json"
-    found = json.loads(kept.read_text())["figures"] if kept.exists() else {}
-    for name, folder in products.items():
+    found = kept(options.name)
+    for name, folder in sets(options.sets).items():
         for detector in options.detectors.split(","):
             figure = figures(folder, detector, Store(options.store))
             found.setdefault(name, {})[detector] = figure
             print(name, detector, figure, file=sys.stderr, flush=True)
-            write("parity", found, measured_on=machine())
+            write(options.name, found)
 
 
 if __name__ == "__main__":

@@ -1,23 +1,20 @@
 """Quadric intersection: the toy curve, contaminated training sets, and what fitting and scoring cost.
 
-python -m benchmarks.methods.quadrics --json OUT [--part toy|contamination|headline|costs ...]    all parts by default
+python -m benchmarks.methods.quadrics [--part toy|contamination|headline|costs ...]    all parts by default
 Toy curve and its settings: Pavutnitskiy et al., "Quadric hypersurface intersection for manifold learning in feature
 space" (AISTATS 2022). The other features are made up: a bent surface of few latent directions in many features.
 """
 
-import argparse
 import itertools
-import json
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import torch
 from scipy.spatial import cKDTree
 
-from benchmarks.measure import machine, timed
+from benchmarks.measure import parser, timed, write
 from inspect_core.detectors import quadrics
 from inspect_core.detectors.quadrics.forecast import forecast_seconds, step_operations
 from inspect_core.detectors.quadrics.refinement import SGD_BATCH, random_start, refine_sgd
@@ -179,14 +176,13 @@ PARTS: dict[str, Callable[[], dict | list[dict]]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, required=True, help="where the figures go")
-    parser.add_argument("--part", choices=PARTS, nargs="+", default=list(PARTS))
-    arguments = parser.parse_args()
+    asked = parser("quadrics", __doc__)
+    asked.add_argument("--part", choices=PARTS, nargs="+", default=list(PARTS))
+    arguments = asked.parse_args()
     # Random starts and penalties are expected here, and both stand in the figures.
     warnings.simplefilter("ignore", UserWarning)
     figures = {part: PARTS[part]() for part in arguments.part}
-    arguments.json.write_text(json.dumps({"machine": machine(), "figures": figures}, indent=1) + "\n")
+    write(arguments.name, figures)
 
 
 if __name__ == "__main__":

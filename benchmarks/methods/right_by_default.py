@@ -8,8 +8,6 @@ without any, the sample parts. What was
 measured before stays in the result.
 """
 
-import argparse
-import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import RESULTS, write
+from benchmarks.measure import kept, parser, sets, write
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan, split
 from inspect_core.images.splitting import learned_from_all
@@ -30,7 +28,6 @@ from inspect_core.study.study import Study
 from inspect_core.verdict import Limits
 from inspect_core.view import with_taps
 
-SAMPLES = Path(__file__).parents[2] / "sample_data"
 DETECTORS = ("mahalanobis", "quadrics", "nearest", "corp", "cop", "kernel_pca", "mahalanobis+quadrics",
              "mahalanobis+corp", "mahalanobis+nearest")  # fmt: skip
 
@@ -94,17 +91,14 @@ def _figures(scored: ScoredPhotos, area: int, limits: Limits) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
-    parser.add_argument("--store", type=Path, required=True, help="folder for the features")
-    parser.add_argument("--detectors", default=",".join(DETECTORS))
-    options = parser.parse_args()
+    asked = parser("right_by_default", __doc__)
+    asked.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
+    asked.add_argument("--store", type=Path, required=True, help="folder for the features")
+    asked.add_argument("--detectors", default=",".join(DETECTORS))
+    options = asked.parse_args()
     warnings.simplefilter("ignore")
-    folders = {name: Path(folder) for name, folder in (text.split("=", 1) for text in options.sets)}
-    folders = folders or {path.name: path for path in sorted(SAMPLES.iterdir()) if path.is_dir()}
-    store, kept = Store(options.store, limit=20 << 30), RESULTS / "right_by_default.json"
-    found = json.loads(kept.read_text())["figures"] if kept.exists() else {}
-    for name, folder in folders.items():
+    store, found = Store(options.store, limit=20 << 30), kept(options.name)
+    for name, folder in sets(options.sets).items():
         measured = figures(folder, store, options.detectors.split(","))
         found[name] = found.get(name, {}) | measured
         for detector, row in measured.items():
@@ -115,7 +109,7 @@ def main() -> None:
                     *(f"{key} {value:.3f}" for key, value in numbers.items()),
                     flush=True,
                 )
-        write("right_by_default", found)
+        write(options.name, found)
 
 
 if __name__ == "__main__":

@@ -5,10 +5,9 @@ no disk; their order, shards and merging are those of `sharding.on_workers`. Rea
 re-lit, read from files. Each run is checked to give the bits of the plain path; in one, workers are killed at random.
 
 With OMP_NUM_THREADS=1 the plain path has one thread too, so that one worker is compared with one core:
-OMP_NUM_THREADS=1 python -m benchmarks.methods.sharding --json FILE [--simulated 100000] [--real 5000] [--workers 1 2]
+OMP_NUM_THREADS=1 python -m benchmarks.methods.sharding [--simulated 100000] [--real 5000] [--workers 1 2]
 """
 
-import argparse
 import hashlib
 import json
 import os
@@ -24,7 +23,7 @@ import torch
 
 from benchmarks.main_job.memory import make_photos
 from benchmarks.main_job.setting import FULL, network, study, taught
-from benchmarks.measure import machine
+from benchmarks.measure import machine, parser, status_of, write
 from benchmarks.methods.sharding_worker import TASK, block
 from inspect_core.features.store import Store
 from inspect_core.images.folders import Split, scan, ungrouped
@@ -208,26 +207,24 @@ def kill_at_random(pool: Processes, stop: threading.Event) -> None:
 def peak_mb(process: int) -> float:
     """Of another process, on Linux; 0 elsewhere and of one that has ended."""
     try:
-        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+        return status_of("VmHWM", process) / 1024
     except OSError:
         return 0.0
-    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", type=Path, required=True)
-    parser.add_argument("--simulated", type=int, default=100_000, help="photos; 0: none")
-    parser.add_argument("--real", type=int, default=5000, help="photos; 0: none")
-    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
-    arguments = parser.parse_args()
-    result: dict = {"machine": machine()}
+    asked = parser("sharding", __doc__)
+    asked.add_argument("--simulated", type=int, default=100_000, help="photos; 0: none")
+    asked.add_argument("--real", type=int, default=5000, help="photos; 0: none")
+    asked.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    arguments = asked.parse_args()
+    on, result = machine(), {}
     if arguments.simulated:
         result["simulated"] = simulated(arguments.simulated, arguments.workers)
-        arguments.json.write_text(json.dumps(result, indent=1) + "\n")
+        write(arguments.name, result, measured_on=on)
     if arguments.real:
         result["real"] = real(arguments.real, arguments.workers)
-    arguments.json.write_text(json.dumps(result, indent=1) + "\n")
+    write(arguments.name, result, measured_on=on)
     print(json.dumps(result, indent=1))
 
 

@@ -6,15 +6,13 @@ would be, and what the suggested limits do to those kept out is compared with wh
 python -m benchmarks.methods.stated_overkill --store DIR [--splits 200] [NAME=FOLDER ...]
 """
 
-import argparse
 import warnings
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import write
-from benchmarks.methods.right_by_default import SAMPLES
+from benchmarks.measure import parser, sets, write
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan, split
 from inspect_core.images.splitting import Split, learned_from_all
@@ -53,20 +51,18 @@ def held(folder: Path, store: Store, method: str, splits: int) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
-    parser.add_argument("--store", type=Path, required=True, help="folder for the features")
-    parser.add_argument("--splits", type=int, default=200)
-    parser.add_argument("--method", default="mahalanobis")
-    options = parser.parse_args()
+    asked = parser("stated_overkill", __doc__)
+    asked.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
+    asked.add_argument("--store", type=Path, required=True, help="folder for the features")
+    asked.add_argument("--splits", type=int, default=200)
+    asked.add_argument("--method", default="mahalanobis")
+    options = asked.parse_args()
     warnings.simplefilter("ignore")
-    folders = {name: Path(folder) for name, folder in (text.split("=", 1) for text in options.sets)}
-    folders = folders or {path.name: path for path in sorted(SAMPLES.iterdir()) if path.is_dir()}
     store, found = Store(options.store, limit=20 << 30), {}
-    for name, folder in folders.items():
+    for name, folder in sets(options.sets).items():
         found[name] = held(folder, store, options.method, options.splits)
         print(name, found[name], flush=True)
-    write("stated_overkill", {"splits": options.splits, "method": options.method, "sets": found})
+    write(options.name, {"splits": options.splits, "method": options.method, "sets": found})
 
 
 if __name__ == "__main__":

@@ -1,20 +1,18 @@
 """Suggested starting values against the defaults and against the best of the same grid, on true defects with masks.
 
-python -m benchmarks.methods.suggestions [FOLDER ...] [--detectors corp cop ...] [--taps outputs] [--width 128]
-    [--name NAME]
+python -m benchmarks.methods.suggestions [NAME=FOLDER ...] [--detectors corp cop ...] [--taps outputs] [--width 128]
 
 The suggestion sees good photos only; "best" is the oracle that picks from the same grid by the true masks. Every row is
-a full fit, measured on the judge photos. Folders are in MVTec AD layout; the bundled sample parts otherwise.
+a full fit, measured on the judge photos, with its seconds on features already extracted. A detector without a live
+parameter has its default alone. Folders are in MVTec AD layout; the bundled sample parts otherwise.
 """
 
-import argparse
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import write
+from benchmarks.measure import parser, sets, write
 from inspect_core.features.backbones import load
 from inspect_core.features.store import Store
 from inspect_core.images.folders import Split, scan, split
@@ -29,7 +27,6 @@ from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
 from inspect_core.tuning.suggest import candidates, suggest
 
-SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
 DETECTORS = ("mahalanobis", "corp", "cop", "kernel_pca")
 SMALL = (64, 64)
 
@@ -66,24 +63,38 @@ def oracle(study: Study, masks: list) -> tuple[dict[str, float], dict[str, int]]
 
 
 def compare(photos: Split, backbone, store: Store, detector: str) -> dict:
-    """Default, suggested and best: parameters, live value and figures of each, and the seconds of the suggestion."""
-    default = Study(photos, backbone, store, method=detector).fit()
+    """Default, suggested and best: parameters, live value, figures and seconds of each, and those of the suggestion."""
+    default = Study(photos, backbone, store, method=detector).extract()
+    fit_seconds = _fit(default)
     masks = truth_masks(default.scored)
+    rows = {"default": _row(default, default.parameters[0], masks) | {"fit_seconds": fit_seconds}}
+    if not METHODS[detector].live:
+        return rows
     began, used = time.perf_counter(), time.process_time()
     suggestion = suggest(default)
-    seconds = {"wall": time.perf_counter() - began, "processor": time.process_time() - used}
-    rows = {"default": _row(default, default.parameters[0], masks)}
+    seconds = _since(began, used)
     for name, (parameters, live) in (
         ("suggested", (suggestion.parameters, suggestion.live)),
         ("best", oracle(default, masks)),
     ):
-        study = default
+        study, fit_seconds = default, rows["default"]["fit_seconds"]
         if parameters:
-            study = default.with_parameters(parameters).fit()
+            study = default.with_parameters(parameters)
+            fit_seconds = _fit(study)
         if "explained_variance" not in parameters:
             study.begin_with(**live)
-        rows[name] = _row(study, dict(parameters), masks)
+        rows[name] = _row(study, dict(parameters), masks) | {"fit_seconds": fit_seconds}
     return rows | {"suggestion_seconds": seconds, "basis": suggestion.basis}
+
+
+def _fit(study: Study) -> dict[str, float]:
+    began, used = time.perf_counter(), time.process_time()
+    study.fit()
+    return _since(began, used)
+
+
+def _since(began: float, used: float) -> dict[str, float]:
+    return {"wall": time.perf_counter() - began, "processor": time.process_time() - used}
 
 
 def _row(study: Study, parameters: dict, masks: list) -> dict:
@@ -91,26 +102,26 @@ def _row(study: Study, parameters: dict, masks: list) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folders", nargs="*", type=Path, default=sorted(SAMPLES.iterdir()))
-    parser.add_argument("--detectors", nargs="+", default=DETECTORS)
-    parser.add_argument("--taps", default="expansions")
-    parser.add_argument("--width", type=int, default=pooled.WIDEST, help="mixed channels of pooled detectors at most")
-    parser.add_argument("--name", default="suggestions", help="of the file of results")
-    options = parser.parse_args()
+    asked = parser("suggestions", __doc__)
+    asked.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
+    asked.add_argument("--detectors", nargs="+", default=DETECTORS, choices=METHODS)
+    asked.add_argument("--taps", default="expansions")
+    asked.add_argument("--width", type=int, default=pooled.WIDEST, help="mixed channels of pooled detectors at most")
+    options = asked.parse_args()
     pooled.WIDEST = options.width
     warnings.simplefilter("ignore", UserWarning)
     backbone = load("efficientnet_lite0", taps=options.taps)
     store = Store(workspace.features_folder(), limit=12 << 30)
     figures = {"taps": options.taps, "width": options.width}
-    for folder in (folder for folder in options.folders if folder.is_dir()):
+    for part, folder in sets(options.sets).items():
         photos = split(scan(folder), seed=0)
         for detector in options.detectors:
-            found = figures.setdefault(folder.name, {})[detector] = compare(photos, backbone, store, detector)
+            found = figures.setdefault(part, {})[detector] = compare(photos, backbone, store, detector)
             for name in ("default", "suggested", "best"):
-                row = found[name]
-                print(f"{folder.name:14} {detector:12} {name:10} {row['image_auroc']:.3f} {row['pixel_auroc']:.3f} "
-                      f"{row['aupro']:.3f} {row['parameters']} {row['live']}", flush=True)  # fmt: skip
+                if row := found.get(name):
+                    print(f"{part:14} {detector:12} {name:10} {row['image_auroc']:.3f} {row['pixel_auroc']:.3f} "
+                          f"{row['aupro']:.3f} {row['fit_seconds']['wall']:6.1f} s {row['parameters']} {row['live']}",
+                          flush=True)  # fmt: skip
             write(options.name, figures)
 
 

@@ -6,8 +6,6 @@ in memory, and from its file, against the sum over its tiles of network, patch g
 the same photo. Memory: peak of the process after learning from few photos, and from all.
 """
 
-import argparse
-import json
 import tempfile
 import time
 import warnings
@@ -16,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import RESULTS, Stopwatch, own_peak_mb, spread, write
+from benchmarks.measure import Stopwatch, kept, own_peak_mb, parser, spread, write
 from inspect_core.features.store import Store
 from inspect_core.images.folders import Split, scan, split
 from inspect_core.images.read import read
@@ -93,12 +91,11 @@ def times(study: Study, paths: list[Path]) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--name", default="tiles", help="of the result")
-    parser.add_argument("--folder", type=Path, help="where the panels are, or are written; else a temporary folder")
-    parser.add_argument("--store", type=Path, help="folder for the features, else a temporary one")
-    parser.add_argument("--only-time", action="store_true", help="measure time again, and keep the other figures")
-    options = parser.parse_args()
+    asked = parser("tiles", __doc__)
+    asked.add_argument("--folder", type=Path, help="where the panels are, or are written; else a temporary folder")
+    asked.add_argument("--store", type=Path, help="folder for the features, else a temporary one")
+    asked.add_argument("--only-time", action="store_true", help="measure time again, and keep the other figures")
+    options = asked.parse_args()
     warnings.simplefilter("ignore", UserWarning)
     with tempfile.TemporaryDirectory(prefix="loupe-tiles-") as temporary:
         folder = options.folder or Path(temporary)
@@ -109,8 +106,7 @@ def main() -> None:
         plan = proposed((panel.HEIGHT, panel.WIDTH), SMALLEST)
         timed = [photo.path for photo in photos.judge[: REPEATS + 1]]
         if options.only_time:
-            result = json.loads((RESULTS / f"{options.name}.json").read_text())["figures"]
-            write(options.name, result | {"time": times(taught(photos, store, tiles=plan), timed)})
+            write(options.name, kept(options.name) | {"time": times(taught(photos, store, tiles=plan), timed)})
             return
         few = replace(photos, fit=photos.fit[:FEW], calibrate=photos.calibrate[:FEW], judge=photos.judge[:FEW])
         taught(few, store, tiles=plan)

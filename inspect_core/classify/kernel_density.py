@@ -218,7 +218,11 @@ def _prior(numbers: np.ndarray, sample: LabelledSample) -> np.ndarray:
 def _choose(
     parent: Parent, sample: LabelledSample, train: Part, calibration: Part, settings: _Settings, powers: Sequence[float]
 ) -> tuple[float, float]:
-    """The power with the least calibration error on the held-out examples, and log(b / log n) calibrated with it."""
+    """The power with the least calibration error on the held-out examples, and log(b / log n) calibrated with it; what
+    is given is not looked for, and log b takes the place of the constant.
+    """
+    if settings.power is not None and settings.log_b is not None:
+        return settings.power, settings.log_b
     if settings.power is not None:
         powers = (settings.power,)
     gaussians, counts = _fit_gaussians(parent, sample, train, settings)

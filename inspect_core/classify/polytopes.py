@@ -12,9 +12,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-LARGEST_KERNEL = 20_000**2
-"""Entries in the largest kernel matrix that is built in one piece: 3.2 GB of float64."""
-
 _TILE = 1 << 18
 _TREES_PER_BYTE = 255
 
@@ -37,15 +34,13 @@ def forest_kernel(leaves_a: np.ndarray, leaves_b: np.ndarray) -> np.ndarray:
 
     leaves_a: (n_a, B), leaves_b: (n_b, B), integer leaf numbers, tree by tree. Returns (n_a, n_b) float64 in 0 to 1.
     The work is n_a n_b B byte comparisons, in tiles that stay in cache: with hundreds of leaves a tree, a product of
-    one-hot codes would spend nearly all its time on zeros. Raises ValueError when the numbers of trees differ or the
-    result would exceed `LARGEST_KERNEL` entries.
+    one-hot codes would spend nearly all its time on zeros. Raises ValueError when the numbers of trees differ.
     """
     leaves_a, leaves_b = np.asarray(leaves_a), np.asarray(leaves_b)
     if leaves_a.ndim != 2 or leaves_b.ndim != 2 or leaves_a.shape[1] != leaves_b.shape[1] or not leaves_a.shape[1]:
         raise ValueError(
             f"leaves_a has shape {leaves_a.shape}, leaves_b {leaves_b.shape}; give (n, trees) twice, from one forest"
         )
-    _require_room(len(leaves_a), len(leaves_b))
     trees_a, trees_b = (
         np.ascontiguousarray(leaves.T, dtype=_leaf_type(leaves_a, leaves_b)) for leaves in (leaves_a, leaves_b)
     )
@@ -66,21 +61,18 @@ def network_kernel(codes_a: Sequence[np.ndarray], codes_b: Sequence[np.ndarray])
     A path takes one unit from every layer, and two samples agree on it when each of its units is on for both or off
     for both; so the share of paths is the product over layers of the share of agreeing units.
 
-    codes_a, codes_b: one (n_a, N_l) and one (n_b, N_l) array of 0 and 1 for each layer l; a lone 2-D array is a net of
-    one layer. Returns (n_a, n_b) float64 in 0 to 1. The counts are matrix products of -1 and 1, exact in float32 for
-    layers of up to 2^24 units. Raises ValueError when the layers do not match or the result would exceed
-    `LARGEST_KERNEL` entries.
+    codes_a, codes_b: one (n_a, N_l) and one (n_b, N_l) array of 0 and 1 for each layer l. Returns (n_a, n_b) float64
+    in 0 to 1. The counts are matrix products of -1 and 1, exact in float32 for layers of up to 2^24 units.
+    Raises ValueError when the layers do not match.
     """
-    layers_a, layers_b = _as_layers(codes_a), _as_layers(codes_b)
-    widths_a, widths_b = [layer.shape[1:] for layer in layers_a], [layer.shape[1:] for layer in layers_b]
+    widths_a, widths_b = [layer.shape[1:] for layer in codes_a], [layer.shape[1:] for layer in codes_b]
     if widths_a != widths_b or not all(len(width) == 1 and width[0] for width in widths_a) or not widths_a:
         raise ValueError(
             f"codes_a has layers {widths_a}, codes_b {widths_b}; give one (n, units) array a layer, from one net"
         )
-    _require_room(len(layers_a[0]), len(layers_b[0]))
-    agreeing = np.ones((len(layers_a[0]), len(layers_b[0])))
+    agreeing = np.ones((len(codes_a[0]), len(codes_b[0])))
     # Whole counts are multiplied before the single division, so that equal shares of paths are exactly equal and tie.
-    for layer_a, layer_b in zip(layers_a, layers_b, strict=True):
+    for layer_a, layer_b in zip(codes_a, codes_b, strict=True):
         width = np.float32(layer_a.shape[1])
         agreeing *= (_signs(layer_a) @ _signs(layer_b).T + width) / 2
     agreeing /= np.prod([float(width) for (width,) in widths_a])
@@ -104,22 +96,8 @@ def _leaf_type(leaves_a: np.ndarray, leaves_b: np.ndarray) -> type:
     return np.uint16 if low >= 0 and high < 1 << 16 else np.int64
 
 
-def _as_layers(codes: Sequence[np.ndarray]) -> list[np.ndarray]:
-    if isinstance(codes, np.ndarray) and codes.ndim == 2:
-        return [codes]
-    return [np.asarray(layer) for layer in codes]
-
-
 def _signs(layer: np.ndarray) -> np.ndarray:
     signs = layer.astype(np.float32)
     signs *= 2
     signs -= 1
     return signs
-
-
-def _require_room(rows: int, columns: int) -> None:
-    if rows * columns > LARGEST_KERNEL:
-        raise ValueError(
-            f"a kernel of {rows} by {columns} samples needs {rows * columns * 8 / 1e9:.1f} GB; "
-            "pass the first samples in blocks"
-        )

@@ -29,14 +29,15 @@ def fixed_constant(log_b: float, n: int) -> float:
     return log_b - np.log(np.log(n)) if n > 2 else log_b
 
 
-def calibrated_constant(log_density: np.ndarray) -> float:
-    """A tenth of the least density of any held-out sample under its likeliest class, as a logarithm.
+def calibrated_constant(log_density: np.ndarray, *, outlying: float = 0.0) -> float:
+    """A tenth of the density that all but a fraction `outlying` of the held-out samples reach under their likeliest
+    class, as a logarithm: of the least density when 0, as in the paper.
 
     log_density: (n, C). Samples whose density is too small for float64 are left out; -inf when none is left.
     """
     likeliest = log_density.max(axis=1)
     likeliest = likeliest[np.isfinite(likeliest)]
-    return float(likeliest.min() - np.log(10)) if likeliest.size else -np.inf
+    return float(np.quantile(likeliest, outlying) - np.log(10)) if likeliest.size else -np.inf
 
 
 def calibration_error(proba: np.ndarray, y: np.ndarray) -> float:

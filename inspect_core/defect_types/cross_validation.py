@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from inspect_core.classify.calibrated_parents import calibrate_isotonic, calibrate_sigmoid
+from inspect_core.classify.calibrated_parents import Method, calibrated
 from inspect_core.classify.kernel_density import KernelDensityClassifier
 from inspect_core.classify.polytope_gaussians import fit_gaussians, log_class_ratios
-from inspect_core.classify.posterior import posterior
+from inspect_core.classify.posterior import calibrated_constant, posterior
 from inspect_core.runtime.progress import Report, tell
 
 POWERS = tuple(0.25 * 2 ** (half / 2) for half in range(15))
@@ -16,7 +16,9 @@ POWERS = tuple(0.25 * 2 ** (half / 2) for half in range(15))
 LAM = 1e-3
 FOLDS = 5
 OUTLYING = 0.02
-"""Fraction of unseen examples that may be less dense than ten times the constant: no single odd crop must set it."""
+"""Fraction of unseen examples that may be less dense than ten times the constant. The paper takes the least density,
+and one odd crop then lets everything through.
+"""
 _SHUFFLES = 100
 
 
@@ -50,7 +52,7 @@ class CrossValidation:
         """
         best, least, chosen = 0, np.inf, -np.inf
         for number, log_density in enumerate(self.log_density[:, rows]):
-            constant = _constant(log_density)
+            constant = calibrated_constant(log_density, outlying=OUTLYING)
             stated = posterior(log_density, constant, self.prior[rows])[np.arange(rows.sum()), self.y[rows]]
             loss = float(-np.log(np.maximum(stated, 1e-12)).mean())
             if loss < least:
@@ -72,20 +74,19 @@ class CrossValidation:
         (n, C) for the examples, each with the curves of the other folds; or, for new posteriors of the parent, (m, C),
         with the curves of all examples.
         """
-        return self._behind(calibrate_isotonic, parent)
+        return self._behind("isotonic", parent)
 
     def sigmoid(self, parent: np.ndarray | None = None) -> np.ndarray:
         """The same with sigmoid curves."""
-        return self._behind(calibrate_sigmoid, parent)
+        return self._behind("sigmoid", parent)
 
-    def _behind(self, calibrate: Callable, parent: np.ndarray | None) -> np.ndarray:
-        stated, labels = _Stated(self.classes), self.classes[self.y]
+    def _behind(self, method: Method, parent: np.ndarray | None) -> np.ndarray:
         if parent is not None:
-            return calibrate(stated, self.parent, labels.tolist()).predict_proba(parent)
+            return calibrated(self.parent, self.y, method=method).predict_proba(parent)
         found = np.empty_like(self.parent)
         for fold in np.unique(self.fold):
             own = self.fold == fold
-            curves = calibrate(stated, self.parent[~own], labels[~own].tolist())
+            curves = calibrated(self.parent[~own], self.y[~own], method=method)
             found[own] = curves.predict_proba(self.parent[own])
         return found
 
@@ -146,23 +147,3 @@ def _at_powers(model: KernelDensityClassifier, x: np.ndarray, y: np.ndarray, new
     ratios = log_class_ratios(model.parent, gaussians.codes, counts, POWERS)
     nearest, log_normal = gaussians.log_density(model.parent, new / model.scale, euclidean=False)
     return ratios[:, nearest] + log_normal[:, None]
-
-
-def _constant(log_density: np.ndarray) -> float:
-    """log(b / log n): a tenth of the density that all but `OUTLYING` of the examples reach under their likeliest type.
-
-    log_density: (n, C). The method takes the least density instead; one odd crop then lets everything through.
-    """
-    likeliest = log_density.max(axis=1)
-    likeliest = likeliest[np.isfinite(likeliest)]
-    return float(np.quantile(likeliest, OUTLYING) - np.log(10)) if likeliest.size else -np.inf
-
-
-@dataclass(frozen=True, eq=False)
-class _Stated:
-    """A classifier with given posteriors, as the calibration curves need it."""
-
-    classes: np.ndarray
-
-    def parent_proba(self, posterior: np.ndarray) -> np.ndarray:
-        return np.asarray(posterior)

@@ -1,4 +1,4 @@
-"""Patches as rows: in blocks that respect images, and as a seeded subsample drawn evenly over the images."""
+"""Patches as rows, in blocks that respect images."""
 
 from collections.abc import Iterator
 

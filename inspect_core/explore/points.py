@@ -11,7 +11,7 @@ from inspect_core.detectors.cop_corp.feature_maps import cosine
 from inspect_core.images.boxes import cell_peaks
 from inspect_core.methods.cop import COSINE_WORDS
 from inspect_core.methods.table import METHODS
-from inspect_core.runtime.progress import Report
+from inspect_core.runtime.progress import Report, tell
 from inspect_core.study.scored_photo import UNKNOWN
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.view import View
@@ -87,8 +87,7 @@ def sample_patches(
         drawn.append(
             Points(rows, np.full(len(chosen), i), place, *(a.ravel()[chosen] for a in (scores[i], peak, truth)))
         )
-        if report is not None:
-            report((i + 1) / photos, f"looking at photo {i + 1} of {photos}")
+        tell(report, None, (i + 1) / photos, f"looking at photo {i + 1} of {photos}")
     return _joined(drawn)
 
 
@@ -99,8 +98,7 @@ def whole_photos(
     photos, rows = len(scored.photos), []
     for i in range(photos):
         rows.append(embed(i).cpu().float().numpy())
-        if report is not None:
-            report((i + 1) / photos, f"looking at photo {i + 1} of {photos}")
+        tell(report, None, (i + 1) / photos, f"looking at photo {i + 1} of {photos}")
     if not rows:
         raise ValueError("there are no photos on the bench; add some first")
     scores = scored.scores(**live)

@@ -1,5 +1,6 @@
 """Where t-SNE puts the points of a scatter."""
 
+import contextlib
 import hashlib
 
 import numpy as np
@@ -7,7 +8,7 @@ from sklearn.manifold import TSNE
 
 from inspect_core.explore.points import Points
 from inspect_core.features.store import Store
-from inspect_core.runtime.progress import Report
+from inspect_core.runtime.progress import Report, tell
 
 LEAST_POINTS = 5
 PERPLEXITY = 30.0
@@ -30,8 +31,7 @@ def tsne(features: np.ndarray, *, seed: int = 0, report: Report | None = None) -
         return np.zeros((len(features), 2), np.float32)
     held: np.ndarray | str = "pca"
     for chunk in range(CHUNKS):
-        if report is not None:
-            report(chunk / CHUNKS, f"arranging {len(features)} points, step {chunk + 1} of {CHUNKS}")
+        tell(report, None, chunk / CHUNKS, f"arranging {len(features)} points, step {chunk + 1} of {CHUNKS}")
         held = TSNE(
             perplexity=perplexity,
             init=held,
@@ -49,5 +49,6 @@ def arrange(points: Points, store: Store, *, seed: int = 0, report: Report | Non
     kept = store.get(key, (len(rows), 2))
     if kept is None:
         kept = tsne(rows, seed=seed, report=report)
-        store.put(key, kept)
+        with contextlib.suppress(OSError):  # with a full disk it is arranged again next time
+            store.put(key, kept)
     return kept

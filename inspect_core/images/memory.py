@@ -66,7 +66,7 @@ def decoding_bytes(image: ImageFile.ImageFile) -> int:
     """Return the memory that an undecoded image takes at the peak of being read to (H, W, 3) uint8.
 
     That is Pillow's image, and then the array, or what the decoder beneath Pillow keeps of the whole image where that
-    is more. Measured by benchmarks/photo_memory.py. Raises whatever a damaged header causes.
+    is more. Measured by benchmarks/main_job/photo_memory.py. Raises whatever a damaged header causes.
     """
     pixels = image.width * image.height
     beside = 0.0

@@ -12,6 +12,7 @@ import numpy as np
 
 from inspect_core.judge.checks import as_finite_number
 from inspect_core.package import manifest
+from inspect_core.package.csv_text import csv_text
 from inspect_core.package.manifest import Package, RecipeError, refusing
 from inspect_core.verdict import NOT_LOCATED, UNKNOWN_TYPE, Limits, Verdict
 
@@ -61,13 +62,10 @@ def difference(score: float | None, other: float | None) -> float:
 
 def table_of(rows: list[Golden]) -> bytes:
     """golden/expected.csv."""
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(["file", "name", "score", "verdict", "reason", "defect_type"])
-    writer.writerows(
+    lines = (
         [r.file, r.name, "" if r.score is None else repr(r.score), r.verdict, r.reason, r.defect_type] for r in rows
     )
-    return table.getvalue().encode()
+    return csv_text([["file", "name", "score", "verdict", "reason", "defect_type"], *lines]).encode()
 
 
 def read_table(package: Package) -> list[Golden]:

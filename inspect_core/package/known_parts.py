@@ -7,6 +7,7 @@ from typing import Self
 
 from inspect_core.judge.checks import as_finite_number
 from inspect_core.package import manifest
+from inspect_core.package.csv_text import csv_text
 from inspect_core.package.manifest import Package, refusing
 from inspect_core.verdict import Limits, Word
 
@@ -46,12 +47,9 @@ class ChallengePart:
 
 def table_of(calibration: tuple[Calibrated, ...], judged: tuple[Calibrated, ...]) -> bytes:
     """calibration.csv."""
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(["name", "digest", "score", "set"])
-    for rows, part in ((calibration, CALIBRATE), (judged, JUDGE)):
-        writer.writerows([row.name, row.digest, repr(row.score), part] for row in rows)
-    return table.getvalue().encode()
+    sets = ((calibration, CALIBRATE), (judged, JUDGE))
+    rows = [[row.name, row.digest, repr(row.score), part] for photos, part in sets for row in photos]
+    return csv_text([["name", "digest", "score", "set"], *rows]).encode()
 
 
 def read_table(package: Package, document: dict) -> tuple[tuple[Calibrated, ...], tuple[Calibrated, ...]]:

@@ -2,8 +2,6 @@
 and written only when no verdict differs.
 """
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -20,6 +18,7 @@ from inspect_core.images.placement import place
 from inspect_core.images.read import ImageError, Picture, read
 from inspect_core.package import golden, manifest
 from inspect_core.package.conversion import converted
+from inspect_core.package.csv_text import csv_text
 from inspect_core.package.golden import Golden
 from inspect_core.recipe import Recipe, inspect, loaded_backbone
 from inspect_core.records import line_network, recipe_file
@@ -185,11 +184,8 @@ def _parity(recipe: Recipe, table: list[Compared]) -> Parity:
 
 
 def _table(rows: Sequence[Compared]) -> bytes:
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow([*(field.name for field in fields(Compared)), "difference"])
-    writer.writerows([*astuple(row), row.difference] for row in rows)
-    return table.getvalue().encode()
+    columns = [*(field.name for field in fields(Compared)), "difference"]
+    return csv_text([columns, *([*astuple(row), row.difference] for row in rows)]).encode()
 
 
 def _golden_files(recipe: Recipe, compared: Sequence[tuple[Compared, Golden]]) -> dict[str, bytes]:

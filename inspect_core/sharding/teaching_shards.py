@@ -100,5 +100,5 @@ def describe_shard(payload: bytes, preparation: bytes, weights: bytes) -> bytes:
 
 
 def _features(preparation: Preparation, samples: list[Sample], *, keep: bool) -> PhotoFeatures:
-    store = Store(workspace.features_folder(), limit=workspace.FEATURE_BYTES)
+    store = Store(workspace.features_folder())
     return PhotoFeatures(preparation, store, () if keep else frozenset(sample.name for sample in samples))

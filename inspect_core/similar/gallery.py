@@ -15,12 +15,11 @@ NEVER_SIMILAR = 0.0
 
 
 def robust_similarity(
-    similarity: np.ndarray, outlier_a: np.ndarray, outlier_b: np.ndarray, *, limit: float, never: float = NEVER_SIMILAR
+    similarity: np.ndarray, outlier_a: np.ndarray, outlier_b: np.ndarray, *, limit: float
 ) -> np.ndarray:
-    """The similarity where max(outlier_a, outlier_b) < limit, strictly, else `never` (eq. 17).
+    """The similarity where max(outlier_a, outlier_b) < limit, strictly, else 0 (eq. 17).
 
     The three arrays broadcast: for all pairs send similarity (p, q), outlier_a (p, 1) and outlier_b (q,).
-    never: 0 in the paper. Where similarities may be negative 0 is not the lowest; -inf then is.
     Raises ValueError for a NaN among the arguments, which cannot be compared with a limit.
     """
     similarity, outlier_a, outlier_b = (np.asarray(a, dtype=np.float64) for a in (similarity, outlier_a, outlier_b))
@@ -28,7 +27,7 @@ def robust_similarity(
     for name, values in named.items():
         if np.isnan(values).any():
             raise ValueError(f"{name} has NaN; score every part before comparing")
-    return np.where(np.maximum(outlier_a, outlier_b) < limit, similarity, never)
+    return np.where(np.maximum(outlier_a, outlier_b) < limit, similarity, NEVER_SIMILAR)
 
 
 def outlier_limit(scores: np.ndarray, *, quantile: float = 0.99) -> float:
@@ -88,11 +87,6 @@ class Gallery:
             wrong = np.argwhere(~np.isfinite(values))
             if len(wrong):
                 raise ValueError(f"{name} is not finite in row {wrong[0, 0]}; remove or repair that part")
-
-    @classmethod
-    def empty(cls, d: int) -> "Gallery":
-        """A gallery of no parts, for embeddings of width d."""
-        return cls(np.empty((0, d), np.float32), np.empty(0), (), (), ())
 
     def add(self, embedding: np.ndarray, outlier_score: float, *, name: str, kind: str, note: str = "") -> "Gallery":
         """A gallery with one more part, at the end; this one stays as it was. embedding: (d,)."""

@@ -86,15 +86,16 @@ class KnownCases:
 
     def without(self, index: int) -> "KnownCases":
         """These without the case in that row. The surface keeps what it learned; a vouch for that part is withdrawn."""
-        keep = np.arange(len(self.gallery.names)) != index
-        gone = to_unit(self.gallery.embeddings[index : index + 1])
+        known = self.gallery
+        keep = np.arange(len(known.names)) != index
+        gone = to_unit(known.embeddings[index : index + 1])
         apart = np.abs(self.surface.vouched - gone).max(axis=1) if len(self.surface.vouched) else np.empty(0)
         return replace(
             self,
             gallery=Gallery(
-                self.gallery.embeddings[keep],
-                self.gallery.outlier_scores[keep],
-                *(tuple(itertools.compress(texts, keep)) for texts in self._texts()),
+                known.embeddings[keep],
+                known.outlier_scores[keep],
+                *(tuple(itertools.compress(texts, keep)) for texts in (known.names, known.defect_types, known.notes)),
             ),
             surface=replace(self.surface, vouched=self.surface.vouched[apart > 0]),
             pictures=self.pictures[keep],
@@ -136,9 +137,6 @@ class KnownCases:
             digests=tuple(params["digests"]),
             by_region=bool(params["by_region"]),
         )
-
-    def _texts(self) -> tuple[tuple[str, ...], ...]:
-        return self.gallery.names, self.gallery.defect_types, self.gallery.notes
 
 
 def learn(cases: Sequence[Case], *, by_region: bool) -> KnownCases:

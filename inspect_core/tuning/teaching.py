@@ -43,7 +43,7 @@ class Taught:
 
 def feature_store() -> Store:
     """The store of extracted features in the workspace, bounded."""
-    return Store(workspace.features_folder(), limit=workspace.FEATURE_BYTES)
+    return Store(workspace.features_folder())
 
 
 def teach(order: Order, store: Store, report: Report, workers: Workers | None = None) -> Taught:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspect_core.classify import net_training, polytope_gaussians
+from inspect_core.classify import kernel_density, net_training, polytope_gaussians
 from inspect_core.classify.kernel_density import (
     FOREST_POWERS,
     NETWORK_POWERS,
@@ -176,6 +176,14 @@ def test_the_power_has_the_least_held_out_calibration_error(fit, powers):
         for power in powers
     ]
     assert fit(x, y, held_out=held_out).power == powers[int(np.argmin(errors))]
+
+
+@FITS
+def test_power_and_constant_that_are_given_are_not_looked_for(fit, monkeypatch):
+    x, y = clouds(60, 1)
+    monkeypatch.setattr(kernel_density, "calibrated_constant", lambda _: pytest.fail("looked for"))
+    model = fit(x, y, power=2, log_b=-np.inf)
+    assert (model.power, model.constant) == (2.0, -np.inf)
 
 
 @FITS

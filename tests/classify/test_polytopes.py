@@ -60,10 +60,9 @@ def test_network_kernel_is_the_share_of_paths(seed, widths):
         assert kernel[i, j] == agree / len(paths)
 
 
-def test_network_kernel_takes_booleans_and_a_single_layer():
+def test_network_kernel_takes_booleans():
     codes = np.array([[True, False, True], [True, True, True]])
-    np.testing.assert_array_equal(network_kernel(codes, codes), [[1, 2 / 3], [2 / 3, 1]])
-    np.testing.assert_array_equal(network_kernel([codes], [codes]), network_kernel(codes, codes))
+    np.testing.assert_array_equal(network_kernel([codes], [codes]), [[1, 2 / 3], [2 / 3, 1]])
 
 
 def test_equal_shares_of_paths_tie_exactly():
@@ -112,10 +111,3 @@ def test_one_differing_unit_makes_another_polytope(units):
 def test_codes_that_do_not_match_are_refused(kernel, a, b, message):
     with pytest.raises(ValueError, match=message):
         kernel(a, b)
-
-
-def test_a_kernel_too_large_for_memory_is_refused():
-    codes = np.zeros((20_001, 1), dtype=np.uint8)
-    for kernel in (forest_kernel, network_kernel):
-        with pytest.raises(ValueError, match=r"20001 by 20001 samples needs 3\.2 GB; pass"):
-            kernel(codes, codes)

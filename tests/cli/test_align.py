@@ -12,7 +12,7 @@ from inspect_core.features.store import Store
 from inspect_core.images.alignment import learn
 from inspect_core.images.folders import scan, split
 from inspect_core.images.read import read
-from inspect_core.recipe import inspect
+from inspect_core.recipe import inspect, loaded_backbone
 from inspect_core.records.recipe_file import load
 from inspect_core.runner import Runner
 from inspect_core.study.study import Study
@@ -57,13 +57,14 @@ def test_from_the_folder_to_the_line(teach, moved, tmp_path, capsys):
     assert (rows["noise.png"]["verdict"], rows["noise.png"]["score"]) == ("not located", "")
     assert rows["noise.png"]["reason"]
     assert rows["half.png"]["verdict"] != "accept"
-    verdict = inspect(read(photo).pixels, recipe, device="cpu")
+    backbone = loaded_backbone(recipe.backbone, "cpu")
+    verdict = inspect(read(photo).pixels, recipe, backbone=backbone)
     assert float(rows[photo.name]["score"]) == pytest.approx(verdict.score, rel=1e-6)
 
     assert main(["export", str(saved), "--out", str(line), "--photos", str(moved)]) == 0
     runner = Runner(line)
     for path in shown:
-        ours, theirs = inspect(read(path).pixels, recipe, device="cpu"), runner.inspect(read(path).pixels)
+        ours, theirs = inspect(read(path).pixels, recipe, backbone=backbone), runner.inspect(read(path).pixels)
         assert (theirs.verdict, theirs.reason) == (ours.verdict, ours.reason)
         assert theirs.score == (None if ours.score is None else pytest.approx(ours.score, rel=1e-3))
         assert np.array_equal(theirs.left_out, ours.left_out)

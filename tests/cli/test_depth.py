@@ -9,7 +9,7 @@ from PIL import Image
 
 from inspect_core.cli.commands import main
 from inspect_core.images.read import read
-from inspect_core.recipe import inspect
+from inspect_core.recipe import inspect, loaded_backbone
 from inspect_core.records.recipe_file import load
 from inspect_core.runner import Runner
 
@@ -42,7 +42,8 @@ def test_from_the_folder_to_the_line(fit, deep, tmp_path, capsys):
     assert 40 < read(photo, recipe.depth).pixels.mean() < 220
     assert main(["inspect", str(saved), str(photo), "--csv", str(table), "--device", "cpu"]) in (0, 1)
     row = next(csv.DictReader(table.open()))
-    verdict = inspect(read(photo, recipe.depth).pixels, recipe, device="cpu")
+    backbone = loaded_backbone(recipe.backbone, "cpu")
+    verdict = inspect(read(photo, recipe.depth).pixels, recipe, backbone=backbone)
     assert float(row["score"]) == pytest.approx(verdict.score, rel=1e-6)
     assert row["digest"] == read(photo, recipe.depth).digest
 

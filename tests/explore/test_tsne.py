@@ -66,3 +66,12 @@ def test_an_arrangement_is_kept_under_what_it_shows(tmp_path, monkeypatch):
         arrange(points, store, seed=1)
     with pytest.raises(pytest.fail.Exception):
         arrange(rows_of(30, seed=5), store)
+
+
+def test_a_full_disk_does_not_lose_an_arrangement(tmp_path, monkeypatch):
+    def full(key: str, array: np.ndarray) -> None:
+        raise OSError("no space left on device")
+
+    store, points = Store(tmp_path), rows_of(30)
+    monkeypatch.setattr(store, "put", full)
+    assert np.array_equal(arrange(points, store), tsne(points.features))

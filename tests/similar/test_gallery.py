@@ -8,9 +8,13 @@ from hypothesis import strategies as st
 from inspect_core.similar.gallery import Gallery, outlier_limit, robust_similarity
 
 
+def empty(d):
+    return Gallery(np.empty((0, d), np.float32), np.empty(0), (), (), ())
+
+
 @pytest.fixture
 def gallery():
-    known = Gallery.empty(3).add(np.array([2.0, 0, 0]), 0.01, name="a.png", kind="good")
+    known = empty(3).add(np.array([2.0, 0, 0]), 0.01, name="a.png", kind="good")
     known = known.add(np.array([1.0, 1, 0]), 0.02, name="b.png", kind="scratch", note="edge of the die")
     known = known.add(np.array([0.0, 1, 0]), 0.02, name="c.png", kind="dent")
     return known.add(np.array([1.0, 0.1, 0]), 0.50, name="d.png", kind="foreign")
@@ -21,8 +25,6 @@ def test_similarity_counts_only_where_both_scores_are_below_the_limit():
     a, b = np.array([0.1, 0.3, 0.1, 0.1]), np.array([0.2, 0.1, 0.5, 0.2])
     np.testing.assert_array_equal(robust_similarity(similarity, a, b, limit=0.4), [0.9, 0.8, 0, -0.6])
     np.testing.assert_array_equal(robust_similarity(similarity, a, b, limit=0.3), [0.9, 0, 0, -0.6])
-    found = robust_similarity(similarity, a, b, limit=0.3, never=-np.inf)
-    np.testing.assert_array_equal(found, [0.9, -np.inf, -np.inf, -0.6])
 
 
 @settings(deadline=None, max_examples=30)
@@ -78,11 +80,11 @@ def test_nothing_in_common_is_no_match(gallery):
     assert gallery.nearest(np.array([0.0, 0, 1]), 0.0, limit=1.0, count=4) == []
     assert gallery.nearest(np.array([-1.0, -1, 0]), 0.0, limit=1.0, count=4) == []
     assert gallery.nearest(np.zeros(3), 0.0, limit=1.0, count=4) == []
-    assert Gallery.empty(3).nearest(np.ones(3), 0.0, limit=1.0, count=4) == []
+    assert empty(3).nearest(np.ones(3), 0.0, limit=1.0, count=4) == []
 
 
 def test_equal_parts_come_in_the_order_they_were_added():
-    known = Gallery.empty(2)
+    known = empty(2)
     for name in "abc":
         known = known.add(np.ones(2), 0.0, name=name, kind="good")
     assert [match.name for match in known.nearest(np.ones(2), 0.0, limit=1.0, count=3)] == ["a", "b", "c"]
@@ -98,8 +100,8 @@ def test_round_trip(gallery):
     again = Gallery.from_arrays(gallery.arrays(), gallery.params())
     query = np.array([1.0, 0.4, 0.2])
     assert again.nearest(query, 0.0, limit=1.0, count=4) == gallery.nearest(query, 0.0, limit=1.0, count=4)
-    empty = Gallery.from_arrays(Gallery.empty(3).arrays(), Gallery.empty(3).params())
-    assert empty.embeddings.shape == (0, 3)
+    none = Gallery.from_arrays(empty(3).arrays(), empty(3).params())
+    assert none.embeddings.shape == (0, 3)
 
 
 def test_wrong_input_is_named(gallery):

@@ -6,7 +6,6 @@ from inspect_core.detectors.cop_corp.feature_maps import (
     cosine_fourier_map,
     cosine_map,
     draw,
-    drawn_map,
     identity_map,
     random_fourier,
 )
@@ -32,7 +31,6 @@ __all__ = [
     "cosine_fourier_map",
     "cosine_map",
     "draw",
-    "drawn_map",
     "energy",
     "fit_cop",
     "fit_corp",

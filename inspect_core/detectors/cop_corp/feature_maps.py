@@ -109,23 +109,12 @@ def cosine_map(m: int) -> FeatureMap:
 def cosine_fourier_map(m: int, *, gamma: float, M: int, seed: int = 0) -> FeatureMap:
     """Φ of CoRP: random Fourier features of the cosine map, drawn from `seed`.
 
-    Raises ValueError when gamma is not positive or M < 2.
-    """
-    return drawn_map(draw(m, M, seed=seed), gamma=gamma, M=M, cosine=True)
-
-
-def drawn_map(drawn: tuple[Tensor, Tensor], *, gamma: float, M: int, cosine: bool) -> FeatureMap:
-    """Random Fourier features from the first M rows of a draw already made, after the cosine map when `cosine`.
-
-    drawn: (w0, u) of `draw` for at least M features; kept as float32 numbers, so that a model read from a file and the
-    one just fitted use the same frequencies. Raises ValueError when gamma is not positive or the draw is too small.
+    The draw is kept as float32 numbers, so that a model read from a file and the one just fitted use the same
+    frequencies. Raises ValueError when gamma is not positive or M < 2.
     """
     require_positive(gamma, name="gamma", cure="give a kernel width parameter above 0, such as 1")
-    w0, u = drawn
-    _require_dimensions(w0.shape[1], M)
-    if len(u) < M or len(w0) != len(u):
-        raise ValueError(f"M is {M}, the draw holds {len(w0)} frequencies and {len(u)} phases; draw at least {M}")
-    return FeatureMap(w0.shape[1], cosine, w0[:M].float(), u[:M].float(), float(gamma))
+    w0, u = draw(m, M, seed=seed)
+    return FeatureMap(m, True, w0.float(), u.float(), float(gamma))
 
 
 def _require_dimensions(m: int, M: int) -> None:

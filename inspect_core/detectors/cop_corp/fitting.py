@@ -12,7 +12,7 @@ import numpy as np
 from torch import Tensor
 
 from inspect_core.detectors.cop_corp import covariance
-from inspect_core.detectors.cop_corp.feature_maps import cosine_map, draw, drawn_map
+from inspect_core.detectors.cop_corp.feature_maps import cosine_fourier_map, cosine_map
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap
 
 
@@ -31,16 +31,12 @@ def fit_corp(
     M: int,
     explained_variance: float = 0.9,
     seed: int = 0,
-    drawn: tuple[Tensor, Tensor] | None = None,
 ) -> KernelPCAMap:
     """CoRP: PCA of M random Fourier features of the features divided by their length.
 
-    x: (..., m) good samples. gamma: of the kernel exp(-γ d²). drawn: the (w0, u) of `draw`, of which the first M are
-    used in place of a new draw from `seed`: one draw serves every γ and M of a study. More patches than fit in memory
-    go through `MappedCovariance(cosine_fourier_map(...))` batch by batch.
-    Raises ValueError for non-finite or empty features, gamma not positive, M < 2 or above the draw, or a fraction
-    outside (0, 1].
+    x: (..., m) good samples. gamma: of the kernel exp(-γ d²). More patches than fit in memory go through
+    `MappedCovariance(cosine_fourier_map(...))` batch by batch.
+    Raises ValueError for non-finite or empty features, gamma not positive, M < 2, or a fraction outside (0, 1].
     """
-    drawn = draw(x.shape[-1], M, seed=seed) if drawn is None else drawn
-    feature_map = drawn_map(drawn, gamma=gamma, M=M, cosine=True)
+    feature_map = cosine_fourier_map(x.shape[-1], gamma=gamma, M=M, seed=seed)
     return covariance.fit(x, feature_map, explained_variance=explained_variance)

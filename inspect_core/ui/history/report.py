@@ -1,8 +1,6 @@
 """The selection on History as a table for a spreadsheet, and as one HTML page that opens without a network."""
 
-import csv
 import html
-import io
 from datetime import datetime
 
 import numpy as np
@@ -12,6 +10,7 @@ from inspect_core.audit.inspections import NOTCH, VERDICTS, Inspection, counts, 
 from inspect_core.images.samples import counted, shown
 from inspect_core.line.html_page import data_url, page
 from inspect_core.line.spreadsheet import cell
+from inspect_core.package.csv_text import csv_text
 from inspect_core.plots import history as plots
 from inspect_core.plots.svg import svg
 from inspect_core.plots.theme import LIGHT
@@ -30,11 +29,7 @@ MOST_ROWS = 2000
 
 def csv_of(selection: Selection) -> str:
     """A line per inspection, the latest first, under COLUMNS; time in UTC; spreadsheets run no formula from it."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([cell(value) for value in _line(one)] for one in selection.inspections)
-    return text.getvalue()
+    return csv_text([COLUMNS, *([cell(value) for value in _line(one)] for one in selection.inspections)])
 
 
 def html_of(selection: Selection) -> str:

@@ -34,7 +34,7 @@ def save_recipe(taught: TaughtPart, limits: Limits, settings: Settings) -> None:
                 "mm_per_pixel": taught.mm_per_pixel,
             }
             if taught.study is None and taught.recipe is not None:
-                recipe = taught.recipe.revised(limits, **said)
+                recipe = taught.recipe.revised(limits=limits, **said)
             else:
                 recipe = taught.own_study.recipe(
                     limits, parent=taught.recipe and taught.recipe.digest, **said, **settings.live

@@ -155,14 +155,9 @@ class Gallery {
     if (item.left < shelf.left || item.right > shelf.right) list.scrollLeft += item.left - shelf.left - shelf.width / 3;
   }
 
-  /** Positions that pass the filter, in the order shown. */
-  visible() {
-    return this.order.filter((i) => !this.items[i].element.hidden);
-  }
-
   /** The part so many places further on among those visible. */
   step(places) {
-    const visible = this.visible();
+    const visible = this.order.filter((i) => !this.items[i].element.hidden);
     if (visible.length === 0) return;
     const here = visible.indexOf(this.selected);
     const next = here < 0 ? 0 : Math.min(visible.length - 1, Math.max(0, here + places));
