@@ -15,7 +15,7 @@ expect.set_options(timeout=60_000)
 
 @pytest.fixture(scope="module")
 def address(serve, sample_workspace) -> str:
-    """A server of its own, as the part taught last is in the hand of the next session; its photos may be read already."""
+    """A server of its own: elsewhere a recipe may be saved already."""
     return serve(ROOT / "app.py", sample_workspace, small=True)
 
 

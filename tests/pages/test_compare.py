@@ -36,6 +36,10 @@ def test_with_nothing_taught_it_says_what_to_do(open_app, no_first_start):
 
 
 def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, photos_in_hand, exported, monkeypatch):
+    forecast = panels.forecast_comparison
+    monkeypatch.setattr(
+        panels, "forecast_comparison", lambda name, _, **order: forecast(name, ["mahalanobis"], **order)
+    )
     app = open_app(PAGE)
     app.multiselect(key="compare_detectors").set_value(TWO).run()
     assert any("Takes about" in caption.value for caption in app.caption)
