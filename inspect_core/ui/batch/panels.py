@@ -11,6 +11,7 @@ import streamlit as st
 from inspect_core.images.samples import ScanError
 from inspect_core.line.batch import photos_of
 from inspect_core.line.maps import ENDINGS
+from inspect_core.line.watch import FOLDERS
 from inspect_core.recipe import Recipe
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Busy
@@ -197,6 +198,6 @@ def _on_the_command_line(path: Path, source: Source | None) -> None:
         )
         st.code(f"python -m inspect_core watch {recipe} INCOMING --out SORTED", language=None, wrap_lines=True)
         st.caption(
-            "Judges photos as they arrive in INCOMING and moves each into a folder in SORTED: accept, review, reject "
-            "or not_judged."
+            "Judges photos as they arrive in INCOMING and moves each into the folder of its verdict in SORTED: "
+            f"{', '.join(FOLDERS.values())}."
         )
