@@ -5,6 +5,7 @@ import shutil
 import signal
 import threading
 from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -245,6 +246,12 @@ def test_more_memory_than_the_machine_has_is_refused(pool):
 def test_no_pool_of_no_processes():
     with pytest.raises(ValueError, match="workers is 0"):
         Processes(0)
+
+
+def test_a_run_that_another_process_is_removing_is_passed_over(monkeypatch):
+    listed = Path.iterdir
+    monkeypatch.setattr(Path, "iterdir", lambda path: [*listed(path), path / "gone"])
+    Kept([b"a test"]).remove()
 
 
 def test_what_is_kept_is_whole_or_not_there(tmp_path):
