@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
@@ -28,6 +27,7 @@ from inspect_core.package.conversion import SCHEMAS
 from inspect_core.package.fields import DIRECTION, RESIZE_RULE
 from inspect_core.package.geometry import geometry_of
 from inspect_core.package.manifest import refusing
+from inspect_core.package.zipped import write_zip
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
 from inspect_core.records.place import check_place
 from inspect_core.records.proof import PARTS, prove
@@ -262,9 +262,7 @@ def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], where: Path
 
 
 def _write_zip(files: dict[str, bytes], path: Path) -> None:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
-        for name, data in files.items():
-            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
+    write_zip(path, files.items())
     _flush(path)
 
 
