@@ -62,7 +62,8 @@ def require_writable() -> None:
 
 
 def allowed_roots() -> tuple[Path, ...]:
-    """Folders that pages may read photos from: LOUPE_ROOTS (separated as PATH is), else home, here and the workspace.
+    """Folders that pages may read photos from: LOUPE_ROOTS (separated as PATH is), else home, the current folder, the
+    workspace, Loupe's own folder and the one around it, without those that are the root of a file system.
 
     The command line reads wherever its user may; this list guards what a browser may ask for.
     """
@@ -70,7 +71,8 @@ def allowed_roots() -> tuple[Path, ...]:
     if named:
         return tuple(Path(os.path.realpath(part)) for part in named.split(os.pathsep) if part)
     project = Path(__file__).resolve().parents[2]
-    return tuple(dict.fromkeys((Path.home().resolve(), Path.cwd().resolve(), project, project.parent, root())))
+    found = (Path.home().resolve(), Path.cwd().resolve(), project, project.parent, root())
+    return tuple(folder for folder in dict.fromkeys(found) if folder != Path(folder.anchor))
 
 
 def ordinary(path: str | os.PathLike[str]) -> os.stat_result | None:
