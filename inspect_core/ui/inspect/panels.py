@@ -48,8 +48,7 @@ def first_start() -> None:
         with contextlib.suppress(Busy):  # another window was faster
             teaching.start_sample()
         st.rerun()
-    job = shell.jobs().current
-    if job is not None and job.active:
+    if shell.active_job() is not None:
         st.info(
             "Nothing has been taught yet, so Loupe is learning the sample part. "
             "This page updates when training finishes.",
@@ -115,8 +114,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
     """The live parameters of the detector in use and the bench; only this reruns on a move."""
     settings = settings_of(taught)
     taught = areas_panel.take(taught, settings)
-    running = shell.jobs().current
-    busy = running is not None and running.active
+    busy = shell.active_job() is not None
     adding, moving = st.columns([1, 4], gap="medium")
     with adding:
         taught = add_photos(taught)

@@ -9,7 +9,6 @@ import streamlit as st
 from inspect_core.images.boxes import Box
 from inspect_core.images.read import ImageError
 from inspect_core.images.samples import counted
-from inspect_core.runtime.jobs import Busy
 from inspect_core.similar.gallery import Match
 from inspect_core.similar.known_cases import Case, KnownCases
 from inspect_core.similar.surface import LEAST
@@ -94,11 +93,8 @@ def _build(
         "highest score. The whole part suits defects that show everywhere.",
     )  # fmt: skip
     if st.button(words, icon=":material/photo_library:", key=f"build_gallery-{taught.id}", disabled=busy):
-        try:
-            gathering.start(taught, Order(defect_types, dict(live), limits, look_at == REGION))
-            st.rerun()
-        except Busy as error:
-            st.warning(shell.plain(error))
+        order = Order(defect_types, dict(live), limits, look_at == REGION)
+        shell.begin(lambda: gathering.start(taught, order))
 
 
 def _looked_at(
