@@ -83,14 +83,6 @@ def test_bad_content_is_refused_by_name_reason_and_remedy(tmp_path, data, reason
         assert remedy in message.partition(";")[2]
 
 
-@pytest.mark.parametrize("name", [name for name in BAD if name not in ("half a PNG", "wrong pixels")])
-def test_probe_refuses_what_the_header_gives_away(tmp_path, name):
-    path = tmp_path / "part.png"
-    path.write_bytes(BAD[name][0])
-    with pytest.raises(read.ImageError, match=BAD[name][1]):
-        read.probe(path)
-
-
 def test_large_claims_are_refused_before_decoding(monkeypatch):
     def decoded(self):
         raise AssertionError("pixels were decoded")
@@ -114,7 +106,7 @@ BLANK = np.zeros((64, 64, 3), np.uint8)
 
 
 def ways_to_open(path):
-    return (lambda: read.read(path), lambda: read.probe(path), lambda: read.thumbnail(path, (16, 17)),
+    return (lambda: read.read(path), lambda: read.thumbnail(path, (16, 17)),
             lambda: read.read_mask(path, (64, 64)), lambda: read.read_bytes(path.read_bytes(), path.name))  # fmt: skip
 
 
