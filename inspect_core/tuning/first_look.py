@@ -188,7 +188,7 @@ def _note_foreign(found: list[list[Finding]], scores: np.ndarray) -> None:
         if distance > STANDS_OUT and score > (median + UNRELATED) / 2:
             own.append(Finding(
                 PRODUCT, f"Looks like another product: product check {score:.2f} (0: the same, 1: nothing in common), "
-                f"median of the photos {median:.2f}.", distance,
+                f"median of the photos {median:.2f}.",
             ))  # fmt: skip
 
 
@@ -226,4 +226,4 @@ def _note_unlike(found: list[list[Finding]], unlike: np.ndarray) -> None:
     for own, ratio, distance in zip(found, unlike.tolist(), apart.tolist(), strict=True):
         if distance > STANDS_OUT:
             sentence = f"Unlike the others: its strangest area scores {ratio:.1f} times their median."
-            own.append(Finding(UNLIKE, sentence, distance))
+            own.append(Finding(UNLIKE, sentence))
