@@ -8,6 +8,7 @@ from pathlib import Path, PureWindowsPath
 
 FEATURE_BYTES = 4 << 30
 NAME_BYTES = 200
+"""Of a file's name: file systems allow 255, including what is added to it."""
 
 
 def root() -> Path:

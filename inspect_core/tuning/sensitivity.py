@@ -11,12 +11,12 @@ from torch import Tensor
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.judge.metrics import aupro, auroc, fpr_at_tpr
 from inspect_core.methods.method import Detector
+from inspect_core.runtime.progress import Report
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import stop_explaining
 from inspect_core.view import View
 
-Report = Callable[[float, str], None]
 STOPS = 10
 
 

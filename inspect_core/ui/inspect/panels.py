@@ -11,7 +11,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from inspect_core.guard.model import OFF, STOP, WARN
 from inspect_core.images import boxes, heatmap
 from inspect_core.images.alignment import NotLocated
-from inspect_core.images.read import EXTENSIONS, ImageError, read_bytes
+from inspect_core.images.read import ImageError, read_bytes
 from inspect_core.judge.masks import mask_at
 from inspect_core.runtime.jobs import Busy, device_lock
 from inspect_core.study.evaluation import promise
@@ -29,6 +29,7 @@ from inspect_core.ui.inspect import (
     views,
 )
 from inspect_core.ui.inspect.views import Drawn
+from inspect_core.ui.photo_source import TYPES
 from inspect_core.ui.session import Settings, settings_of
 from inspect_core.ui.similar import panels
 from inspect_core.ui.taught_part import TaughtPart
@@ -74,10 +75,7 @@ def notes(taught: TaughtPart) -> None:
 def add_photos(taught: TaughtPart) -> TaughtPart:
     """Photos of new parts, dropped here, are added to the bench; returns the part with them."""
     with st.popover("Add photos", icon=":material/add_photo_alternate:", width="stretch"):
-        files = st.file_uploader(
-            "Photos of new parts", sorted(extension.lstrip(".") for extension in EXTENSIONS),
-            accept_multiple_files=True, key=f"added-{taught.id}",
-        )  # fmt: skip
+        files = st.file_uploader("Photos of new parts", TYPES, accept_multiple_files=True, key=f"added-{taught.id}")
     settings = settings_of(taught)
     fresh = [file for file in files or [] if file.file_id not in settings.added]
     if fresh:
