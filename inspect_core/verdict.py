@@ -28,6 +28,18 @@ __all__ = [
 Word = Literal["accept", "review", "reject", "not located"]
 NOT_LOCATED: Literal["not located"] = "not located"
 """The word of a part that was not found in its photo: never accepted, and without a score."""
+NOT_JUDGED: Literal["not judged"] = "not judged"
+"""The word of a photo that could not be read or inspected."""
+SPOKEN = {
+    "accept": "accepted",
+    "review": "to review",
+    "reject": "rejected",
+    NOT_LOCATED: NOT_LOCATED,
+    NOT_JUDGED: NOT_JUDGED,
+}
+"""What can become of a photo, from the best, and how it is said of several."""
+SIGNS = dict(zip(SPOKEN, "✓?✕⌖–", strict=True))
+OUTCOMES = tuple(SPOKEN)
 PARTLY_OUT = "partly out of view"
 """The reason of a part that would have been accepted if the photo had shown all of it."""
 OTHER_PRODUCT = "other product"

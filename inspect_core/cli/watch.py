@@ -12,8 +12,8 @@ from inspect_core.cli import inspectors
 from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, current_user, path_argument, say
 from inspect_core.line.logged import Logged
 from inspect_core.line.record import Facts
-from inspect_core.line.row import OUTCOMES
 from inspect_core.line.watch import FOLDERS, PATIENCE, Watch, watching
+from inspect_core.verdict import OUTCOMES
 
 EVERY = 0.5
 """Seconds between two scans of the folder."""

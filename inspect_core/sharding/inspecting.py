@@ -12,12 +12,13 @@ from inspect_core.line.batch import Drawn, Photo, judge_and_draw
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.maps import Maps
 from inspect_core.line.overlap import ranges
-from inspect_core.line.row import NOT_JUDGED, Row
+from inspect_core.line.row import Row
 from inspect_core.package.zipped import zipped
 from inspect_core.runner import Runner
 from inspect_core.sharding.container import pack, unpack
 from inspect_core.sharding.executor import ATTEMPTS, Executor, Failure
 from inspect_core.sharding.run import results
+from inspect_core.verdict import NOT_JUDGED
 
 PHOTOS = 16
 """Of one task: its maps are on their way together."""

@@ -129,7 +129,7 @@ def test_the_table_and_an_override(open_app, no_first_start, filled):
         assert [(one.facts["original"], one.facts["verdict"], one.facts["reason"]) for one in said] == [
             ("reject", "accept", "dust")
         ]
-        assert log.numbered(number).facts["verdict"] == "reject"
+        assert [*log.entries()][number - 1].facts["verdict"] == "reject"
     assert app.dataframe[0].value["Verdict"][1] == "✓ accepted"
     assert "Choose a row" in words(app), "the next part in the table is not taken for it"
 
