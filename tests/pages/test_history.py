@@ -66,7 +66,7 @@ def figures(app) -> dict[str, str]:
 def chosen(**changed) -> Selection:
     with AuditLog.open() as log:
         found, others = read(log, most=100), [*log.entries(kind=OVERRIDE)]
-        selection = Selection(found, others, None, None, "tile", log.head(), short=False)
+        selection = Selection(found, others, "tile", log.head(), short=False)
     return replace(selection, **changed)
 
 
