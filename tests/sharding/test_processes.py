@@ -17,10 +17,9 @@ from inspect_core.records.recipe_file import save
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.sharding import kept, on_workers, processes, teaching_shards
 from inspect_core.sharding import run as run_module
-from inspect_core.sharding.executor import InProcess
 from inspect_core.sharding.inspecting import JudgedByWorkers
 from inspect_core.sharding.kept import Kept
-from inspect_core.sharding.on_workers import OnWorkers
+from inspect_core.sharding.on_workers import OnWorkers, performed_here
 from inspect_core.sharding.processes import Processes
 from inspect_core.sharding.run import ShardsFailed, kept_results
 from inspect_core.sharding.tasks import Refused
@@ -37,6 +36,22 @@ def pool():
     made = Processes(2)
     yield made
     made.close()
+
+
+class InProcess:
+    """This process as an executor, one task at a time."""
+
+    words, workers = "this process", 1
+
+    def map(self, task, shared, payloads):
+        for number, payload in payloads:
+            yield number, performed_here(task, shared, payload)
+
+    def require(self, memory):
+        """Nothing: this process makes the request itself."""
+
+    def close(self):
+        """Nothing was started."""
 
 
 class Counted(InProcess):
