@@ -23,21 +23,20 @@ import numpy as np
 from inspect_core.runtime import workspace
 from inspect_core.runtime.unfinished import process_folder
 
-GIGABYTE = 10**9
 CHECK_BYTES = 4
 VALUE = np.dtype("<f4")
 PUTS_BETWEEN_SCANS = 64
 
 
 class Store:
-    """float32 arrays by key in `folder`, at most `limit` bytes of them (default 4 GB).
+    """float32 arrays by key in `folder`, at most `limit` bytes of them.
 
     A key is any text that names everything the array depends on: image digest, weight digest, taps, size, grid, ...
     Other processes' files are counted at a scan, every PUTS_BETWEEN_SCANS puts and whenever the limit is reached, so
     several processes together may exceed the limit by what they write in between.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], *, limit: int = 4 * GIGABYTE) -> None:
+    def __init__(self, folder: str | os.PathLike[str], *, limit: int = workspace.FEATURE_BYTES) -> None:
         if limit < 1:
             raise ValueError(f"limit is {limit} bytes; give at least 1")
         self.folder = Path(folder)
@@ -165,6 +164,11 @@ def _decode(content: bytes, shape: tuple[int, ...]) -> np.ndarray | None:
         return None
     array = np.frombuffer(values, VALUE).reshape(shape).copy()
     return array if np.isfinite(array).all() else None
+
+
+def feature_store() -> Store:
+    """The store of extracted features in the workspace."""
+    return Store(workspace.features_folder())
 
 
 def _header(shape: tuple[int, ...]) -> bytes:
