@@ -12,7 +12,6 @@ from inspect_core.guard.model import OFF, STOP, WARN
 from inspect_core.images import boxes, heatmap
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.read import ImageError, read_bytes
-from inspect_core.judge.masks import mask_at
 from inspect_core.runtime.jobs import Busy, device_lock
 from inspect_core.study.evaluation import promise
 from inspect_core.ui import shelf, shell
@@ -220,10 +219,7 @@ def _pixels(taught: TaughtPart, position: int) -> tuple[np.ndarray, bool]:
 
 
 def _draw(taught: TaughtPart, position: int, view: Drawn, pixels: np.ndarray, verdict: Verdict) -> bench.BenchResult:
-    photo, mask = taught.scored.photos[position], None
-    with contextlib.suppress(ImageError):
-        if (known := photo.true_mask()) is not None:
-            mask = mask_at(known, taught.scored.size)
+    mask = taught.scored.photos[position].known_mask(taught.scored.size)
     settings, note, box, kind = settings_of(taught), view.note, None, naming.in_words(verdict)
     guard = settings.guard(taught)
     checks = [taught.product_check(i, guard, ask=False) for i in range(len(taught.scored.photos))]
