@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from inspect_core.judge.limits import upper_bound
+from inspect_core.judge.limits import most_in_percent
 from inspect_core.verdict import Limits
 
 
@@ -157,4 +157,4 @@ def _setting_scores(parts: Sequence[Part]) -> list[float]:
 
 @lru_cache(maxsize=32)
 def _bounds(total: int) -> tuple[str, ...]:
-    return tuple(f"{max(100 * upper_bound(k, total), 0.1):.1f}" for k in range(total + 1))
+    return tuple(most_in_percent(k, total) for k in range(total + 1))
