@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from inspect_core.images import folders, read
+from inspect_core.images.samples import ScanError
 
 RGB = np.random.default_rng(1).integers(0, 256, (40, 48, 3), dtype=np.uint8)
 KINDS = {
@@ -141,7 +142,7 @@ def test_a_setting_that_is_no_number_is_named_for_each_photo(tmp_path, monkeypat
     for attempt in ways_to_open(path):
         with pytest.raises(read.ImageError, match=said):
             attempt()
-    with pytest.raises(folders.ScanError, match=said):
+    with pytest.raises(ScanError, match=said):
         folders.scan(tmp_path)
 
 
@@ -199,7 +200,7 @@ def test_a_folder_of_bad_files_teaches_from_the_rest_and_lists_each(tmp_path):
 
 def test_a_folder_of_nothing_but_bad_files_says_so(tmp_path):
     (tmp_path / "a.png").write_bytes(b"")
-    with pytest.raises(folders.ScanError, match=r"no usable image and 1 other file \(a.png: the file is empty"):
+    with pytest.raises(ScanError, match=r"no usable image and 1 other file \(a.png: the file is empty"):
         folders.scan(tmp_path)
 
 
@@ -207,7 +208,7 @@ def test_a_folder_of_nothing_but_bad_files_says_so(tmp_path):
 def test_unreadable_folders_are_named(tmp_path):
     closed = tmp_path / "closed"
     closed.mkdir(mode=0)
-    with pytest.raises(folders.ScanError, match=r"closed cannot be read \(Permission denied\)"):
+    with pytest.raises(ScanError, match=r"closed cannot be read \(Permission denied\)"):
         folders.scan(closed)
     closed.chmod(0o700)
 
@@ -217,5 +218,5 @@ def test_a_folder_that_the_system_refuses_is_named(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied", str(self))
 
     monkeypatch.setattr("pathlib.Path.iterdir", refuse)
-    with pytest.raises(folders.ScanError, match=r"cannot be read \(Permission denied\); check its permissions"):
+    with pytest.raises(ScanError, match=r"cannot be read \(Permission denied\); check its permissions"):
         folders.scan(tmp_path)
