@@ -49,7 +49,8 @@ class ExportedModel:
         self.limits = Limits(**document["limits"])
         self.area: int = document["live"][AREA]
         found: dict[str, Any] = {
-            name: document[name] and kind.from_arrays(_of(name, parts), document[name]) for name, kind in PARTS.items()
+            name: document[name] and kind.from_arrays(arrays.of_part(name, parts), document[name])
+            for name, kind in PARTS.items()
         }
         self._guard: Guard | None = found["guard"]
         self._types: DefectTypes | None = found["kinds"]
@@ -167,10 +168,6 @@ def _session(
     if taken != given or [output.name for output in session.get_outputs()] != found:
         raise ValueError(f"{name} is not the graph of this recipe")
     return session
-
-
-def _of(part: str, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name.removeprefix(f"{part}."): value for name, value in values.items() if name.startswith(f"{part}.")}
 
 
 def _words(said: tuple[str, str, str]) -> str:

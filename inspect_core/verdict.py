@@ -8,13 +8,25 @@ import numpy as np
 
 from inspect_core.images.areas import Areas
 from inspect_core.images.placement import Placement
-from inspect_core.judge.anomaly_map import Region, area_above, image_score, regions, scale_region
+from inspect_core.judge.anomaly_map import Region, image_score, regions, scale_region
 from inspect_core.judge.checks import as_finite_number
 from inspect_core.judge.limits import carried
 
 Word = Literal["accept", "review", "reject", "not located"]
 NOT_LOCATED: Literal["not located"] = "not located"
 """The word of a part that was not found in its photo: never accepted, and without a score."""
+NOT_JUDGED: Literal["not judged"] = "not judged"
+"""The word of a photo that could not be read or inspected."""
+SPOKEN = {
+    "accept": "accepted",
+    "review": "to review",
+    "reject": "rejected",
+    NOT_LOCATED: NOT_LOCATED,
+    NOT_JUDGED: NOT_JUDGED,
+}
+"""What can become of a photo, from the best, and how it is said of several."""
+SIGNS = dict(zip(SPOKEN, "✓?✕⌖–", strict=True))
+OUTCOMES = tuple(SPOKEN)
 PARTLY_OUT = "partly out of view"
 """The reason of a part that would have been accepted if the photo had shown all of it."""
 OTHER_PRODUCT = "other product"
@@ -83,12 +95,11 @@ class Verdict:
 
     score: the value that `area` pixels of the map reach, None for a part that was not located. verdict: the word.
     anomaly_map: (H, W) float32, over the reference when parts are aligned, 0 where the part was not inspected. regions:
-    above the limit for review, highest peak first, in pixels of the original image. area: the smallest that counts;
-    above: number of pixels above the limit for review; both in pixels of the map. guard: the sentence of the product
-    check, None when it is off. kind: the defect type and its probability, None when none was asked for or none was
-    likely enough (then of_unknown_type is True). reason: OTHER_PRODUCT when the product check stopped the photo,
-    PARTLY_OUT, or why the part was not located. placement: where the part lies in the photo; left_out: (H, W) bool,
-    what was not inspected, None when all of it was.
+    above the limit for review, highest peak first, in pixels of the original image. area: the smallest that counts, in
+    pixels of the map. guard: the sentence of the product check, None when it is off. kind: the defect type and its
+    probability, None when none was asked for or none was likely enough (then of_unknown_type is True). reason:
+    OTHER_PRODUCT when the product check stopped the photo, PARTLY_OUT, or why the part was not located. placement:
+    where the part lies in the photo; left_out: (H, W) bool, what was not inspected, None when all of it was.
     """
 
     score: float | None
@@ -96,7 +107,6 @@ class Verdict:
     anomaly_map: np.ndarray
     regions: tuple[Region, ...] = ()
     area: int = 1
-    above: int = 0
     guard: str | None = None
     kind: tuple[str, float] | None = None
     of_unknown_type: bool = False
@@ -180,7 +190,7 @@ def assemble(
     found = regions(anomaly_map, limits.review, area=area)
     verdict = Verdict(
         score, word, anomaly_map, tuple(_in_photo(region, placement, size) for region in found), area,
-        area_above(anomaly_map, limits.review), guard=check.sentence if check is not None else None, reason=reason,
+        guard=check.sentence if check is not None else None, reason=reason,
         placement=placement, left_out=view.left_out if view.left < view.left_out.size else None,
     )  # fmt: skip
     if check is not None and check.stops:

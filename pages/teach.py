@@ -4,7 +4,6 @@ import hashlib
 
 import streamlit as st
 
-from inspect_core.runtime.jobs import Busy
 from inspect_core.ui import shell
 from inspect_core.ui.teach import depth_panel, first_look_panel, panels, teaching
 
@@ -30,13 +29,8 @@ photos, seed, notes = panels.choose_split(samples)
 order = panels.choose_settings(source.product, photos, seed, notes)
 if order is not None:
     panels.show_forecast(order)
-    running = shell.jobs().current
-    busy = running is not None and running.active
+    busy = shell.active_job() is not None
     if st.button("Teach", type="primary", icon=":material/school:", disabled=busy, key="teach"):
-        try:
-            teaching.start(order)
-            st.rerun()
-        except Busy as error:
-            st.warning(shell.plain(error))
+        shell.begin(lambda: teaching.start(order))
     then = "The part appears on Inspect when training finishes; you can use the other pages meanwhile."
     shell.show_running("The findings will appear above." if first_look_panel.is_running() else then)

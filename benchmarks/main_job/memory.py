@@ -18,7 +18,8 @@ from PIL import Image
 from benchmarks.main_job.setting import QUICK, Setting, sample, study, with_head
 from benchmarks.measure import in_own_process, own_peak_mb, resident_mb
 from inspect_core.features.store import Store
-from inspect_core.images.folders import scan, split, ungrouped
+from inspect_core.images.folders import scan, split
+from inspect_core.images.grouping import ungrouped
 from inspect_core.images.read import read
 from inspect_core.runtime import workspace
 from inspect_core.tuning.guard_training import train_guard

@@ -26,7 +26,8 @@ from benchmarks.main_job.setting import FULL, network, study, taught
 from benchmarks.measure import machine, parser, status_of, write
 from benchmarks.methods.sharding_worker import TASK, block
 from inspect_core.features.store import Store
-from inspect_core.images.folders import Split, scan, ungrouped
+from inspect_core.images.folders import Split, scan
+from inspect_core.images.grouping import ungrouped
 from inspect_core.line.overlap import ranges
 from inspect_core.methods.method import Patches
 from inspect_core.runtime import workspace

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from inspect_core.audit.entry import CHALLENGE, CHALLENGE_OVERRIDE, Entry
+from inspect_core.audit.entry import CHALLENGE, CHALLENGE_OVERRIDE, Entry, given
 from inspect_core.audit.log import AuditLog
 
 
@@ -14,9 +14,7 @@ def record(log: AuditLog, answers: Sequence[Mapping], *, product: str, recipe: s
 
 def override(log: AuditLog, *, product: str, recipe: str, reason: str, user: str) -> Entry:
     """Allow `watch` with a recipe in spite of a missed challenge. Raises ValueError without a reason, LogError."""
-    if not reason.strip():
-        raise ValueError("a reason is missing; say in a few words why")
-    return log.append(CHALLENGE_OVERRIDE, {"reason": reason}, user=user, product=product, recipe=recipe)
+    return log.append(CHALLENGE_OVERRIDE, {"reason": given(reason)}, user=user, product=product, recipe=recipe)
 
 
 def last(log: AuditLog, recipe: str) -> Entry | None:

@@ -1,6 +1,7 @@
 """Recorded changes of limits and of verdicts; and every entry of the log in plain words."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from inspect_core.audit.entry import (
     CHALLENGE,
@@ -11,6 +12,7 @@ from inspect_core.audit.entry import (
     RECIPE_STATE,
     Entry,
     NewEntry,
+    given,
 )
 from inspect_core.audit.inspections import Inspection
 from inspect_core.verdict import Limits, Word
@@ -25,21 +27,19 @@ def limits_changed(
     """
     if old == new:
         return None
-    facts = {"old": old and _pair(old), "new": _pair(new), "reason": reason}
+    facts = {"old": old and asdict(old), "new": asdict(new), "reason": reason}
     return NewEntry(LIMITS_CHANGED, facts, user, product, recipe, key=f"limits/{recipe}")
 
 
 def override(inspection: Inspection, verdict: Word, *, reason: str, user: str) -> NewEntry:
     """The operator's verdict on an inspection, whose entry stays as it is. Raises ValueError without a reason."""
-    if not reason.strip():
-        raise ValueError("a reason is missing; say in a few words why")
     facts = {
         "entry": inspection.number,
         "name": inspection.name,
         "digest": inspection.digest,
         "original": inspection.verdict,
         "verdict": verdict,
-        "reason": reason.strip(),
+        "reason": given(reason),
     }
     return NewEntry(OVERRIDE, facts, user, inspection.product, inspection.recipe)
 
@@ -69,10 +69,6 @@ def in_words(entry: Entry) -> str:
     if entry.kind == CLOCK_SET_BACK:
         return f"from {facts.get('last entry')} to {facts.get('clock')}"
     return ", ".join(f"{name}: {value}" for name, value in facts.items() if name != "reason")
-
-
-def _pair(limits: Limits) -> dict[str, float]:
-    return {"review": limits.review, "reject": limits.reject}
 
 
 def _limits(pair: Mapping | None) -> str:

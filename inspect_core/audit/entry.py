@@ -83,6 +83,13 @@ def digest_of(columns: Mapping) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def given(reason: str) -> str:
+    """A reason without the blanks around it. Raises ValueError for an empty one."""
+    if not reason.strip():
+        raise ValueError("a reason is missing; say in a few words why")
+    return reason.strip()
+
+
 def storable(text: str | None) -> str | None:
     """Text that every database takes: NUL and invalid UTF-8 are written as escapes."""
     return text and text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")

@@ -7,10 +7,9 @@ from datetime import datetime
 
 from inspect_core.audit.entry import INSPECTION, KINDS, OVERRIDE, Entry
 from inspect_core.audit.log import AuditLog
-from inspect_core.verdict import NOT_LOCATED, OTHER_PRODUCT, PARTLY_OUT, Limits
+from inspect_core.verdict import NOT_JUDGED, OTHER_PRODUCT, OUTCOMES, PARTLY_OUT, Limits
 
-ACCEPT, REVIEW, REJECT, NOT_JUDGED = "accept", "review", "reject", "not judged"
-VERDICTS = (ACCEPT, REVIEW, REJECT, NOT_LOCATED, NOT_JUDGED)
+ACCEPT, REVIEW, REJECT = "accept", "review", "reject"
 NOTCH = 0.05
 """Share of the limit for rejection by which both limits are moved, to see what that would have done."""
 
@@ -18,7 +17,7 @@ NOTCH = 0.05
 @dataclass(frozen=True)
 class Inspection:
     """One inspected photo. number: of its entry; time: with its time zone, as recorded; digest: of the pixels; score:
-    None for a photo that could not be judged; verdict: one of VERDICTS, of Loupe; review, reject: limits in force;
+    None for a photo that could not be judged; verdict: one of OUTCOMES, of Loupe; review, reject: limits in force;
     kind: defect type, "" for none; path: where the photo lay, "" when that was not recorded; overridden: the entry of
     the operator's verdict on it, if any.
     """
@@ -46,7 +45,7 @@ class Inspection:
     def final(self) -> str:
         """The operator's verdict when there is one, else that of Loupe."""
         said = None if self.overridden is None else self.overridden.facts.get("verdict")
-        return said if said in VERDICTS else self.verdict
+        return said if said in OUTCOMES else self.verdict
 
     def moved(self, notches: int) -> str:
         """Loupe's verdict if both limits had been so many notches higher; a stop by the product check stays."""
@@ -73,7 +72,7 @@ def of_entry(entry: Entry, overridden: Entry | None = None) -> Inspection:
         name=text("name"),
         digest=text("digest"),
         score=_number(facts.get("score")),
-        verdict=verdict if verdict in VERDICTS else NOT_JUDGED,
+        verdict=verdict if verdict in OUTCOMES else NOT_JUDGED,
         review=_number(facts.get("review")),
         reject=_number(facts.get("reject")),
         area=_number(facts.get("area")),

@@ -4,7 +4,7 @@ A recipe begins as a draft. The version of a product that was approved last is i
 when two people approve at once. A retired version can be approved again: the way back when a new one fails on the line.
 """
 
-from inspect_core.audit.entry import RECIPE_STATE, Entry, NewEntry, storable
+from inspect_core.audit.entry import RECIPE_STATE, Entry, NewEntry, given, storable
 from inspect_core.audit.log import AuditLog
 
 DRAFT, APPROVED, RETIRED = "draft", "approved", "retired"
@@ -30,7 +30,7 @@ def approve(log: AuditLog, digest: str, *, product: str, reason: str, user: str)
 
     Raises ValueError without a reason and for the version in force, LogError when it cannot be recorded.
     """
-    reason = _given(reason)
+    reason = given(reason)
     before = approved(log, product)
     if before == digest:
         raise ValueError("this version is approved already")
@@ -42,7 +42,7 @@ def approve(log: AuditLog, digest: str, *, product: str, reason: str, user: str)
 
 def retire(log: AuditLog, digest: str, *, product: str, reason: str, user: str) -> Entry:
     """Retire a recipe. Raises ValueError without a reason and for one already retired, LogError as `approve`."""
-    reason = _given(reason)
+    reason = given(reason)
     if state_of(log, digest) == RETIRED:
         raise ValueError("this version is retired already")
     return log.append_all([_new(RETIRED, digest, product, reason, user)])[0]
@@ -70,9 +70,3 @@ def _read(log: AuditLog) -> tuple[dict[str, str], dict[str, str]]:
 
 def _new(state: str, digest: str, product: str, reason: str, user: str) -> NewEntry:
     return NewEntry(RECIPE_STATE, {"state": state, "reason": reason}, user, product, digest)
-
-
-def _given(reason: str) -> str:
-    if not reason.strip():
-        raise ValueError("a reason is missing; say in a few words why")
-    return reason.strip()

@@ -105,19 +105,18 @@ class AuditLog:
         self,
         *,
         kind: str | None = None,
-        product: str | None = None,
         recipe: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
         newest: int | None = None,
     ) -> Iterator[Entry]:
-        """Entries of this kind, product and recipe from `since` on and before `until`, read in batches.
+        """Entries of this kind and recipe from `since` on and before `until`, read in batches.
 
         In the order of the log; with `newest`, at most that many, the last one first. Times need a time zone.
         """
         wanted = [
             ENTRIES.c[name] == storable(value)
-            for name, value in (("kind", kind), ("product", product), ("recipe", recipe))
+            for name, value in (("kind", kind), ("recipe", recipe))
             if value is not None
         ]
         wanted += [ENTRIES.c.time >= _in_utc(since)] if since else []
@@ -133,11 +132,6 @@ class AuditLog:
             last = rows[-1]["number"]
             query = query.where(number > last) if newest is None else query.where(number < last)
             left = None if left is None else left - len(rows)
-
-    def numbered(self, number: int) -> Entry | None:
-        """The entry of this number."""
-        rows = self._rows(sa.select(ENTRIES).where(ENTRIES.c.number == number))
-        return _entry(rows[0]) if rows else None
 
     def verify(self, noted: str | None = None) -> list[str]:
         """The problems of the log in plain words, one each; empty when it is sound.

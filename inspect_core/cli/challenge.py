@@ -40,14 +40,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _name(options: argparse.Namespace) -> int:
     # Imported where it is used: parts are named where the app is, and a challenge on the line has no torch.
-    from inspect_core.recipe import LoadedRecipe, loaded_backbone
-    from inspect_core.records.recipe_file import load, save
+    from inspect_core.records.recipe_file import save
 
-    recipe = load(options.recipe)
-    inspector = LoadedRecipe(recipe, loaded_backbone(recipe.backbone, options.device))
+    inspector = inspectors.load_recipe(options.recipe, device=options.device, download=options.download)
     photos = photos_by_part(options.folder).values()
     good = [path for path in photos if path.parent.name == GOOD]
     parts = name_parts(inspector, good, [path for path in photos if path not in good])
-    recipe = save(recipe.with_challenge(parts, author=current_user()), options.name)
+    recipe = save(inspector.recipe.with_challenge(parts, author=current_user()), options.name)
     say(f"{len(recipe.challenge)} challenge parts named. Saved {options.name} (recipe {str(recipe.digest)[:12]}).")
     return ACCEPTED

@@ -23,6 +23,14 @@ def say(line: str, file: TextIO | None = None) -> None:
     tqdm.write(shown(line), file=file or sys.stdout)
 
 
+def tell(name: object, verdict: object, score: object, reason: object) -> None:
+    """One line per photo; photos without a score go to standard error, with the reason."""
+    if score is None:
+        say(f"{str(verdict).capitalize()} {name}: {reason}", sys.stderr)
+    else:
+        say(f"{verdict:7} {score:10.4f}  {name}")
+
+
 def current_user() -> str:
     """The system's name of the user who runs the verb."""
     try:

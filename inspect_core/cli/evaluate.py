@@ -6,6 +6,7 @@ from dataclasses import replace
 from inspect_core.cli import teaching, working
 from inspect_core.cli.console import ACCEPTED, bar, path_argument, say
 from inspect_core.cli.outputs import check_figures, write_figures, write_text
+from inspect_core.features.store import feature_store
 from inspect_core.guard.model import OFF
 from inspect_core.judge.limits import count_parts, in_parts
 from inspect_core.package.place import check_own
@@ -16,7 +17,7 @@ from inspect_core.study.study import Study
 from inspect_core.tuning.compare import compare
 from inspect_core.tuning.comparison import ALL
 from inspect_core.tuning.report import CSV_BEGINS, HTML_BEGINS, csv_of, figures_of, html_of, table_of
-from inspect_core.tuning.teaching import feature_store, teach
+from inspect_core.tuning.teaching import teach
 
 TEACHING = 0.8
 """Fraction of the progress bar; judging takes the rest."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspectors, working
-from inspect_core.cli.console import ACCEPTED, COULD_NOT_RUN, NOT_ACCEPTED, bar, current_user, path_argument, say
+from inspect_core.cli.console import ACCEPTED, COULD_NOT_RUN, NOT_ACCEPTED, bar, current_user, path_argument, say, tell
 from inspect_core.line.batch import Judging, Outputs, photos_of
 from inspect_core.line.batch import run as run_batch
 from inspect_core.line.logged import Logged
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         with AuditLog.open() as log, working.workers(options) as executor, bar() as report:
             record = Logged(log, inspector, current_user())
             judging = None if executor is None else _judging(executor, options.recipe)
-            rows = run_batch(inspector, photos, outputs, record=record, report=report, told=tell, judging=judging)
+            rows = run_batch(inspector, photos, outputs, record=record, report=report, told=_tell, judging=judging)
     except KeyboardInterrupt:
         kept = f"; the same command continues where it stopped, from {options.csv}" if options.csv else ""
         say(f"loupe: stopped{kept}", sys.stderr)
@@ -65,9 +65,5 @@ def _judging(executor: Executor, recipe: Path) -> Judging:
     return JudgedByWorkers(executor, recipe)
 
 
-def tell(row: Row) -> None:
-    """One line per photo; photos without a score go to standard error, with the reason."""
-    if row.score is None:
-        say(f"{row.verdict.capitalize()} {row.name}: {row.reason}", sys.stderr)
-    else:
-        say(f"{row.verdict:7} {row.score:10.4f}  {row.name}")
+def _tell(row: Row) -> None:
+    tell(row.name, row.verdict, row.score, row.reason)

@@ -2,11 +2,15 @@
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from inspect_core.cli.console import path_argument
 from inspect_core.line.inspector import Inspector
 from inspect_core.package import manifest
 from inspect_core.runner import Runner
+
+if TYPE_CHECKING:
+    from inspect_core.recipe import LoadedRecipe
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +26,11 @@ def open_inspector(path: Path, *, device: str = "auto", download: bool = False) 
     """
     if device == "auto" and manifest.is_exported(path):
         return Runner(path, threads=1)  # several photos are judged at a time, each on a core of its own
+    return load_recipe(path, device=device, download=download)
+
+
+def load_recipe(path: Path, *, device: str = "auto", download: bool = False) -> "LoadedRecipe":
+    """The recipe at `path` with its backbone. Raises as `open_inspector`."""
     # Imported where they are used: an exported recipe needs none of them.
     from inspect_core.features.backbone_catalogue import spec_of
     from inspect_core.features.weights import download_weights

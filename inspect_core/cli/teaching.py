@@ -6,13 +6,14 @@ from inspect_core.cli import working
 from inspect_core.cli.console import bar, path_argument, say, size_argument
 from inspect_core.features.backbone_catalogue import spec_of
 from inspect_core.features.backbones import available
+from inspect_core.features.store import feature_store
 from inspect_core.features.weights import download_weights
 from inspect_core.images.depth import DEPTHS
 from inspect_core.images.folders import Samples, scan, split
 from inspect_core.methods.table import JOIN, METHODS, methods_of
 from inspect_core.tuning import tiling
 from inspect_core.tuning.order import ALIGN, Order
-from inspect_core.tuning.teaching import Taught, feature_store, teach
+from inspect_core.tuning.teaching import Taught, teach
 
 FULL, LEARNED = "full", "learned"
 WIDE = 60

@@ -9,11 +9,11 @@ from collections import Counter
 from inspect_core.audit.challenges import why_blocked
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspectors
-from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, current_user, path_argument, say
+from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, current_user, path_argument, say, tell
 from inspect_core.line.logged import Logged
 from inspect_core.line.record import Facts
-from inspect_core.line.row import OUTCOMES
 from inspect_core.line.watch import FOLDERS, PATIENCE, Watch, watching
+from inspect_core.verdict import OUTCOMES
 
 EVERY = 0.5
 """Seconds between two scans of the folder."""
@@ -70,7 +70,4 @@ def _on_and_on(watch: Watch, counts: Counter[str]) -> None:
 
 def _tell(facts: Facts, counts: Counter[str]) -> None:
     counts[str(facts["verdict"])] += 1
-    if facts["score"] is None:
-        say(f"{str(facts['verdict']).capitalize()} {facts['name']}: {facts['reason']}", sys.stderr)
-    else:
-        say(f"{facts['verdict']:7} {facts['score']:10.4f}  {facts['name']}")
+    tell(facts["name"], facts["verdict"], facts["score"], facts["reason"])

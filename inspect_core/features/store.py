@@ -166,6 +166,11 @@ def _decode(content: bytes, shape: tuple[int, ...]) -> np.ndarray | None:
     return array if np.isfinite(array).all() else None
 
 
+def feature_store() -> Store:
+    """The store of extracted features in the workspace."""
+    return Store(workspace.features_folder())
+
+
 def _header(shape: tuple[int, ...]) -> bytes:
     """What `np.save` writes ahead of the values of a float32 array in C order."""
     buffer = io.BytesIO()

@@ -117,8 +117,8 @@ class Depth:
     def learned(self, values: Values) -> Self:
         """The same depth with the window that these good photos fill, and a margin."""
         margin = round(_MARGIN * (values.brightest - values.darkest))
-        black, white = max(values.darkest - margin, 0), min(values.brightest + margin, self.largest)
-        return replace(self, black=black, white=max(white, black + 1))
+        black = min(max(values.darkest - margin, 0), self.largest - 1)  # overexposed photos have no darker value
+        return replace(self, black=black, white=max(min(values.brightest + margin, self.largest), black + 1))
 
     def check_file(self, name: str, *, is_deep: bool) -> None:
         """Raises ImageError when a file stores another number of bits per pixel: 16 when `is_deep`, else 8."""

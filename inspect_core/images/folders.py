@@ -15,32 +15,17 @@ from inspect_core.images import preflight
 from inspect_core.images.archives import unpacked
 from inspect_core.images.depth import Values, depth_of
 from inspect_core.images.duplicates import HASH_GRID, difference_hash
-from inspect_core.images.grouping import Grouping, propose_groups, ungrouped
 from inspect_core.images.header import opened
 from inspect_core.images.layout import Place, arrange, is_defect_word, is_good_word, is_mask_folder, is_side
 from inspect_core.images.listing import MAX_DEPTH, is_clutter, is_image, walk
 from inspect_core.images.manifests.entry import Marks
 from inspect_core.images.manifests.listed import is_list, listed
 from inspect_core.images.read import ImageError, read_mask, thumbnail
-from inspect_core.images.samples import GOOD, Row, Sample, Samples, ScanError, Skipped, counted, examples, shown
+from inspect_core.images.samples import GOOD, Sample, Samples, ScanError, Skipped, counted, examples, shown
 from inspect_core.images.splitting import Split, split
 from inspect_core.runtime import workspace
 
-__all__ = [
-    "GOOD",
-    "Grouping",
-    "Row",
-    "Sample",
-    "Samples",
-    "ScanError",
-    "Skipped",
-    "Split",
-    "inside",
-    "propose_groups",
-    "scan",
-    "split",
-    "ungrouped",
-]
+__all__ = ["Sample", "Samples", "Split", "inside", "scan", "split"]
 
 MAX_FILES = 100_000
 MAX_WORKERS = 4  # images looked at side by side; of large ones, `read` decodes one at a time

@@ -7,7 +7,6 @@ import struct
 import zlib
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import BmpImagePlugin, Image, ImageFile, JpegImagePlugin, PngImagePlugin, TiffImagePlugin, WebPImagePlugin
@@ -76,23 +75,6 @@ class ImageError(ValueError):
 
 class _Mosaic(Exception):
     """A raw image, one colour per pixel."""
-
-
-@dataclass(frozen=True)
-class Header:
-    """Format, (height, width) in pixels as stored (before EXIF rotation), and Pillow's name of the pixel layout."""
-
-    format: str
-    size: tuple[int, int]
-    mode: str
-
-
-def probe(path: str | Path) -> Header:
-    """Check a file's header without decoding its pixels. Raises ImageError for every problem that the header shows."""
-    path = Path(path)
-    with opened(path) as file:
-        image = open_header(file, path.name)
-        return Header(str(_format(file)), (image.height, image.width), image.mode)
 
 
 def open_header(file: SparingFile | SparingBytes, name: str) -> ImageFile.ImageFile:

@@ -143,8 +143,8 @@ def resized(size: tuple[int, int], other: tuple[int, int]) -> np.ndarray:
     return np.array([[across, 0, (across - 1) / 2], [0, down, (down - 1) / 2]])
 
 
-def _bands(height: int, step: int = 32) -> list[tuple[int, int]]:
-    return [(top, min(top + step, height)) for top in range(0, height, step)]
+def _bands(height: int) -> list[tuple[int, int]]:
+    return [(top, min(top + 32, height)) for top in range(0, height, 32)]
 
 
 def _from_row(matrix: np.ndarray, row: int) -> np.ndarray:

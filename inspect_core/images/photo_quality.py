@@ -31,13 +31,10 @@ class Quality:
 
 @dataclass(frozen=True)
 class Finding:
-    """Why a photo deserves a look. topic: one word; sentence: for the user, with a figure; distance: in robust standard
-    deviations from the others, 0 where there is no such figure.
-    """
+    """Why a photo deserves a look. topic: one word; sentence: for the user, with a figure."""
 
     topic: str
     sentence: str
-    distance: float = 0.0
 
 
 def measured(pixels: np.ndarray) -> Quality:
@@ -63,15 +60,15 @@ def findings(qualities: Sequence[Quality]) -> list[list[Finding]]:
     for i, own in enumerate(found):
         if blurred[i] > STANDS_OUT:
             sentence = f"Blurred: sharpness {100 * sharpness[i] / median:.0f} % of the others' median."
-            own.append(Finding(BLUR, sentence, float(blurred[i])))
+            own.append(Finding(BLUR, sentence))
         if abs(shifted[i]) > STANDS_OUT:
             word = "Brighter" if shifted[i] > 0 else "Darker"
             sentence = f"{word} than the others: mean grey level {brightness[i]:.0f} of 255, their median {middle:.0f}."
-            own.append(Finding(EXPOSURE, sentence, float(abs(shifted[i]))))
+            own.append(Finding(EXPOSURE, sentence))
     for word, shares in (("black", black), ("white", white)):
         for i, distance in enumerate(distances(shares, least=_CLIPPED)):
             if distance > STANDS_OUT:
                 others = 100 * np.median(shares)
                 sentence = f"{100 * shares[i]:.1f} % of its pixels are {word}, {others:.1f} % of the others' (median)."
-                found[i].append(Finding(EXPOSURE, sentence, float(distance)))
+                found[i].append(Finding(EXPOSURE, sentence))
     return found

@@ -26,12 +26,10 @@ from inspect_core.images.header import (
     EXTENSIONS,
     MAX_SIDE,
     MIN_SIDE,
-    Header,
     ImageError,
     damaged,
     open_header,
     opened,
-    probe,
 )
 from inspect_core.images.memory import SparingBytes, SparingFile, bands, decoding_bytes
 from inspect_core.runtime.memory import return_memory
@@ -41,12 +39,10 @@ __all__ = [
     "EXTENSIONS",
     "MAX_SIDE",
     "MIN_SIDE",
-    "Header",
     "ImageError",
     "Picture",
     "Thumbnail",
     "digest",
-    "probe",
     "read",
     "read_bytes",
     "read_mask",

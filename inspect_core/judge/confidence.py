@@ -18,12 +18,11 @@ from inspect_core.judge.checks import require_shape
 
 @dataclass(frozen=True, eq=False)
 class ReliabilityCurve:
-    """Accuracy against stated confidence in equal bins (edges[b], edges[b + 1]] of the largest probability.
+    """Accuracy against stated confidence in equal bins of the largest probability, each with its upper edge.
 
-    edges: (bins + 1,). count: (bins,) samples. confidence, accuracy: (bins,) means over the bin, NaN where it is empty.
+    count: (bins,) samples. confidence, accuracy: (bins,) means over the bin, NaN where it is empty.
     """
 
-    edges: np.ndarray
     count: np.ndarray
     confidence: np.ndarray
     accuracy: np.ndarray
@@ -56,7 +55,7 @@ def reliability_curve(proba: ArrayLike, y: ArrayLike, *, bins: int = 20) -> Reli
     with np.errstate(invalid="ignore"):
         confidence = np.bincount(index, weights=largest, minlength=bins) / count
         found = np.bincount(index, weights=proba.argmax(axis=1) == y, minlength=bins) / count
-    return ReliabilityCurve(edges=edges, count=count, confidence=confidence, accuracy=found)
+    return ReliabilityCurve(count=count, confidence=confidence, accuracy=found)
 
 
 def expected_calibration_error(proba: ArrayLike, y: ArrayLike, *, bins: int = 20) -> float:

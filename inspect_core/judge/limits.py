@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
-from inspect_core.judge.checks import as_finite, as_finite_number, as_scores
+from inspect_core.judge.checks import as_finite, as_finite_number
 
 DEFAULT_OVERKILL = 0.01
 DEFAULT_REVIEW = 0.05
@@ -45,11 +45,9 @@ def limits_from_good(
     Raises ValueError as `limit_for_overkill`, and unless 0 < reject <= review < 1.
     """
     if not 0 < reject <= review < 1:
-        raise ValueError(
-            f"review is {review}, reject {reject}; give shares of good parts with 0 < reject <= review < 1"
-        )
+        raise ValueError(f"review is {review}, reject {reject}; give shares of parts with 0 < reject <= review < 1")
     scores = _good(good_scores)
-    location, scale = _gumbel(_endless(scores, ceiling))
+    location, scale = map(float, _gumbel(_endless(scores, ceiling)))
     if scale == 0:
         _warn_equal(scores)
     to_review, to_reject = (
@@ -116,7 +114,7 @@ def overkill_at(
     above, tail = share * parts, (1 - confidence) / 2
     low = 0 if above == 0 else _betabinom_point(tail, of, above, parts - above + 1)
     high = of if above == parts else _betabinom_point(1 - tail, of, above + 1, parts - above)
-    location, scale = _gumbel(_endless(scores, ceiling))
+    location, scale = map(float, _gumbel(_endless(scores, ceiling)))
     if scale > 0:
         limit = float(_endless(np.array(limit), ceiling))
         locations, scales = _refitted(min(parts, MOST_DRAWN))
@@ -146,10 +144,10 @@ def _below(value: float, ceiling: float | None) -> float:
     return value if ceiling is None else -ceiling * math.expm1(-min(value, -math.log(NEAREST)))
 
 
-def _gumbel(scores: np.ndarray) -> tuple[float, float]:
-    """Location and scale of the Gumbel distribution with the mean and the standard deviation of the scores."""
-    scale = float(scores.std(ddof=1)) * math.sqrt(6) / math.pi if scores.size > 1 else 0.0
-    return float(scores.mean()) - np.euler_gamma * scale, scale
+def _gumbel(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Location and scale, (...), of the Gumbel distributions with mean and standard deviation of scores, (..., n)."""
+    scale = scores.std(axis=-1, ddof=min(scores.shape[-1] - 1, 1)) * math.sqrt(6) / math.pi
+    return scores.mean(axis=-1) - np.euler_gamma * scale, scale
 
 
 @lru_cache(maxsize=64)
@@ -158,20 +156,15 @@ def _refitted(count: int) -> tuple[np.ndarray, np.ndarray]:
 
     Fit and limit move with the unit and the origin of the scores, so these samples stand for those of any other.
     """
-    if count == 1:
-        return np.zeros(1), np.ones(1)
     drawn = -np.log(-np.log(np.random.default_rng(0).random((DRAWS, count))))
-    scale = drawn.std(axis=1, ddof=1) * math.sqrt(6) / math.pi
-    return drawn.mean(axis=1) - np.euler_gamma * scale, scale
+    return _gumbel(drawn) if count > 1 else (np.zeros(1), np.ones(1))
 
 
 def _good(good_scores: ArrayLike) -> np.ndarray:
     """(n,) float64, ascending. Raises ValueError for no scores and for scores that are not finite."""
-    scores = np.sort(as_scores(good_scores, name="good_scores").astype(np.float64), axis=None)
+    scores = np.sort(as_finite(good_scores, name="good_scores"), axis=None)
     if scores.size == 0:
         raise ValueError("good_scores is empty; a limit needs the score of at least one good part")
-    if not np.isfinite(scores[[0, -1]]).all():
-        raise ValueError("good_scores is not finite; remove the parts that have no score")
     return scores
 
 
@@ -199,11 +192,10 @@ def limit_for_overkill(good_scores: ArrayLike, *, rate: float) -> float:
     # 0.29 * 100 is 28.999999999999996 in binary: the user meant 29.
     allowed = min(int(rate * scores.size + 1e-9), scores.size - 1)
     accepted = scores[scores.size - 1 - allowed]
-    above = scores[np.searchsorted(scores, accepted, side="right") :]
+    above, below = scores[scores > accepted], scores[scores < accepted]
     if above.size:
         # The midpoint of neighbouring numbers can round up to the upper one, which would then be accepted.
         return float(min(accepted + (above[0] - accepted) / 2, np.nextafter(above[0], accepted)))
-    below = scores[: np.searchsorted(scores, accepted, side="left")]
     if below.size:
         return float(accepted + (accepted - below[-1]) / 2)
     _warn_equal(scores)
@@ -219,7 +211,7 @@ def clopper_pearson(k: int, n: int, *, confidence: float = 0.95) -> tuple[float,
     _require_count(k, n, confidence)
     tail = (1 - confidence) / 2
     low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, tail))
-    return low, _largest_fraction(k, n, tail)
+    return low, 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - tail))
 
 
 def upper_bound(k: int, n: int, *, confidence: float = 0.95) -> float:
@@ -229,12 +221,12 @@ def upper_bound(k: int, n: int, *, confidence: float = 0.95) -> float:
     Raises ValueError unless 0 <= k <= n, both whole, and 0 < confidence < 1.
     """
     _require_count(k, n, confidence)
-    return _largest_fraction(k, n, 1 - confidence)
+    return 1.0 if k == n else float(betaincinv(k + 1, n - k, confidence))
 
 
-def _largest_fraction(k: int, n: int, tail: float) -> float:
-    """The share p at which k or fewer of n have the probability `tail`."""
-    return 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - tail))
+def most_in_percent(k: int, n: int) -> str:
+    """`upper_bound` as a sentence gives it; below 0.1 % it is given as 0.1, which is true, where 0.0 would not be."""
+    return f"{max(100 * upper_bound(k, n), 0.1):.1f}"
 
 
 def _require_count(k: int, n: int, confidence: float) -> None:
@@ -289,14 +281,13 @@ def in_parts(counts: Counts, *, limit_set_on_these: bool = False) -> str:
     >>> in_parts(Counts(good_rejected=3, good_total=120, defects_missed=1, defects_total=18))
     'Rejects 3 of 120 good (at most 6.3 % at 95 %), misses 1 of 18 defects.'
 
-    The bound is one-sided; one below 0.1 % is given as 0.1 %, which is true, where 0.0 % would not be. A set without
-    parts is left out. With two limits the sentence ends ", sends 4 to review." `limit_set_on_these` marks a rate
-    measured on the very parts that set the limit, which flatters it.
+    A set without parts is left out. With two limits the sentence ends ", sends 4 to review." `limit_set_on_these` marks
+    a rate measured on the very parts that set the limit, which flatters it.
     """
     clauses = []
     if counts.good_total:
-        bound = max(100 * upper_bound(counts.good_rejected, counts.good_total), 0.1)
-        clauses.append(f"rejects {counts.good_rejected} of {counts.good_total} good (at most {bound:.1f} % at 95 %)")
+        most = most_in_percent(counts.good_rejected, counts.good_total)
+        clauses.append(f"rejects {counts.good_rejected} of {counts.good_total} good (at most {most} % at 95 %)")
     if counts.defects_total:
         noun = "defect" if counts.defects_total == 1 else "defects"
         clauses.append(f"misses {counts.defects_missed} of {counts.defects_total} {noun}")

@@ -18,13 +18,12 @@ from inspect_core.judge.confidence import (
 )
 from inspect_core.judge.identification import identification_rate, identification_threshold
 from inspect_core.judge.ranking import auroc, fpr95_of_foreign, fpr_at_tpr, roc_curve
-from inspect_core.judge.region_overlap import aupro, aupro_averaged_per_image, pro_curve
+from inspect_core.judge.region_overlap import aupro, pro_curve
 
 __all__ = [
     "ReliabilityCurve",
     "accuracy",
     "aupro",
-    "aupro_averaged_per_image",
     "auroc",
     "expected_calibration_error",
     "fpr95_of_foreign",

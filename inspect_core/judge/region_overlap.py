@@ -36,8 +36,8 @@ def aupro(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> float:
         _warn_undefined(len(regions), normal.size)
         return math.nan
     normal.sort()
-    weights = np.concatenate([np.full(pixels.size, 1 / pixels.size) for _, pixels in regions]) / len(regions)
-    scores = np.concatenate([pixels for _, pixels in regions])
+    weights = np.concatenate([np.full(pixels.size, 1 / pixels.size) for pixels in regions]) / len(regions)
+    scores = np.concatenate(regions)
     above = 1 - np.searchsorted(normal, scores, side="right") / normal.size
     at_least = 1 - np.searchsorted(normal, scores, side="left") / normal.size
     return partial_area(above, at_least, weights, max_fpr)
@@ -55,33 +55,8 @@ def pro_curve(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> tup
     at = np.ceil((1 - np.linspace(0, max_fpr, POINTS)) * normal.size).astype(int) - 1
     thresholds = normal[np.maximum(at, 0)]
     fpr = 1 - np.searchsorted(normal, thresholds, side="right") / normal.size
-    pro = [1 - np.searchsorted(np.sort(own), thresholds, side="right") / own.size for _, own in regions]
+    pro = [1 - np.searchsorted(np.sort(own), thresholds, side="right") / own.size for own in regions]
     return np.concatenate([[0.0], fpr]), np.concatenate([[0.0], np.mean(pro, axis=0)])
-
-
-def aupro_averaged_per_image(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> float:
-    """PRO averaged per image and then over images, FPR averaged over images: to compare with tables made in this way.
-
-    Regions of an image with many of them count less here than in `aupro`. Images without a region do not enter PRO,
-    images without a normal pixel do not enter FPR. Shapes, NaN and errors as in `aupro`.
-    """
-    maps, masks = _checked(maps, masks, max_fpr)
-    regions = _region_pixels(maps, masks)
-    normal = maps[~masks]
-    if not (regions and normal.size):
-        _warn_undefined(len(regions), normal.size)
-        return math.nan
-    per_image = (~masks).sum(axis=(1, 2))
-    fractions = np.repeat(1 / (per_image[per_image > 0] * np.count_nonzero(per_image)), per_image[per_image > 0])
-    order = np.argsort(normal)
-    normal, below = normal[order], np.concatenate([[0.0], np.cumsum(fractions[order])])
-    images, regions_of_image = np.unique([image for image, _ in regions], return_counts=True)
-    regions_in = dict(zip(images, regions_of_image, strict=True))
-    weights = np.concatenate([np.full(p.size, 1 / (p.size * regions_in[i] * len(images))) for i, p in regions])
-    scores = np.concatenate([pixels for _, pixels in regions])
-    above = 1 - below[np.searchsorted(normal, scores, side="right")] / below[-1]
-    at_least = 1 - below[np.searchsorted(normal, scores, side="left")] / below[-1]
-    return partial_area(above, at_least, weights, max_fpr)
 
 
 def _checked(maps: ArrayLike, masks: ArrayLike, max_fpr: float) -> tuple[np.ndarray, np.ndarray]:
@@ -93,15 +68,15 @@ def _checked(maps: ArrayLike, masks: ArrayLike, max_fpr: float) -> tuple[np.ndar
     return maps, masks
 
 
-def _region_pixels(maps: np.ndarray, masks: np.ndarray) -> list[tuple[int, np.ndarray]]:
-    """(index of the image, scores of its pixels) for every region of every image."""
+def _region_pixels(maps: np.ndarray, masks: np.ndarray) -> list[np.ndarray]:
+    """The scores of the pixels of every region of every image."""
     found = []
     for image in np.flatnonzero(masks.any(axis=(1, 2))):
         labels, count = label_regions(masks[image])
         inside = labels > 0
         order = np.argsort(labels[inside], kind="stable")
         ends = np.cumsum(np.bincount(labels[inside], minlength=count + 1)[1:])[:-1]
-        found += [(int(image), pixels) for pixels in np.split(maps[image][inside][order], ends)]
+        found += np.split(maps[image][inside][order], ends)
     return found
 
 

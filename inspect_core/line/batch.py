@@ -83,13 +83,26 @@ def run(
         journal = Journal(outputs.table, inspector.digest) if outputs.table else None
         if journal is not None:
             until_the_end.callback(journal.close)
-        rows = _kept(journal, photos, outputs.maps, report)
-        _judge_rest(inspector, photos, rows, journal, outputs.maps, record, report, told, judging or _side_by_side)
+        batch = journal.run if journal is not None else secrets.token_hex(8)
+        rows, paths = _kept(journal, photos, outputs.maps, report), dict(photos)
+        rest = [photo for photo in photos if photo[0] not in rows]
+        for number, (row, file, files) in enumerate((judging or _side_by_side)(inspector, rest, outputs.maps), 1):
+            if outputs.maps is not None:
+                outputs.maps.write(row.name, files)
+            if record is not None:
+                key = key_of("batch", batch, row.recipe, row.digest, row.name)
+                record.append(key, facts_of(row, path=str(paths[row.name]), source="batch"))
+            if journal is not None:
+                journal.append(file, row)
+            rows[row.name] = row
+            told(row)
+            if report is not None:
+                report(number / len(rest), f"{len(rows):,} of {len(photos):,} photos")
         found = [rows[name] for name, _ in photos]
         if outputs.table:
             write_table(outputs.table, found)
         if outputs.report or outputs.pictures:
-            pictures = pictures_of(inspector, found, dict(photos))
+            pictures = pictures_of(inspector, found, paths)
             if outputs.pictures:
                 _write_pictures(outputs.pictures, found, pictures)
             if outputs.report:
@@ -130,33 +143,6 @@ def _digest_now(path: Path) -> str:
         return file_digest(path)
     except OSError:
         return ""
-
-
-def _judge_rest(
-    inspector: Inspector,
-    photos: Sequence[Photo],
-    rows: dict[str, Row],
-    journal: Journal | None,
-    maps: Maps | None,
-    record: Record | None,
-    report: Report | None,
-    told: Callable[[Row], None],
-    judging: Judging,
-) -> None:
-    run = journal.run if journal is not None else secrets.token_hex(8)
-    rest, paths = [photo for photo in photos if photo[0] not in rows], dict(photos)
-    for number, (row, file, files) in enumerate(judging(inspector, rest, maps), 1):
-        if maps is not None:
-            maps.write(row.name, files)
-        if record is not None:
-            key = key_of("batch", run, row.recipe, row.digest, row.name)
-            record.append(key, facts_of(row, path=str(paths[row.name]), source="batch"))
-        if journal is not None:
-            journal.append(file, row)
-        rows[row.name] = row
-        told(row)
-        if report is not None:
-            report(number / len(rest), f"{len(rows):,} of {len(photos):,} photos")
 
 
 def _side_by_side(inspector: Inspector, photos: Sequence[Photo], maps: Maps | None) -> Iterator[Drawn]:

@@ -3,8 +3,11 @@
 import base64
 import html
 import io
+from collections.abc import Iterable
 
 from PIL import Image
+
+from inspect_core.images.samples import shown
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #1b2524; max-width: 1240px; margin: 2rem auto; padding: 0 1rem }
@@ -24,6 +27,15 @@ def page(begins: str, title: str, body: str) -> str:
     )
 
 
+def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table of text in HTML, each cell on one line."""
+
+    def line(tag: str, cells: Iterable[str]) -> str:
+        return f"<tr>{''.join(f'<{tag}>{html.escape(shown(cell))}</{tag}>' for cell in cells)}</tr>"
+
+    return f"<table>{line('th', heads)}{''.join(line('td', cells) for cells in rows)}</table>"
+
+
 def webp(picture: Image.Image) -> bytes:
     """A picture for display, never for judging."""
     content = io.BytesIO()
@@ -31,6 +43,6 @@ def webp(picture: Image.Image) -> bytes:
     return content.getvalue()
 
 
-def data_url(content: bytes) -> str:
-    """A WebP as the source of an image."""
-    return f"data:image/webp;base64,{base64.b64encode(content).decode()}"
+def data_url(content: bytes, kind: str = "webp") -> str:
+    """A file of a picture as the source of an image."""
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"

@@ -24,7 +24,6 @@ from inspect_core.runtime.unfinished import replacing
 from inspect_core.verdict import Verdict
 
 WRITTEN = ".loupe-written"
-NAME_BYTES = 200  # of an output's name; file systems allow 255, including what is added to it
 _WRITTEN_LINE = re.compile(r"[0-9a-f]{64}  \S.*")
 
 
@@ -154,9 +153,9 @@ def _parts(name: str) -> list[str]:
 
 def _short(part: str) -> str:
     content = os.fsencode(part)
-    if len(content) <= NAME_BYTES:
+    if len(content) <= workspace.NAME_BYTES:
         return part
-    return content[: NAME_BYTES // 2].decode(errors="ignore") + "-" + hashlib.sha256(content).hexdigest()[:16]
+    return content[: workspace.NAME_BYTES // 2].decode(errors="ignore") + "-" + hashlib.sha256(content).hexdigest()[:16]
 
 
 def _key(path: PurePath) -> str:

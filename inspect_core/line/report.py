@@ -9,12 +9,12 @@ from inspect_core.images import heatmap
 from inspect_core.images.boxes import reduced
 from inspect_core.images.samples import shown
 from inspect_core.line.histogram import histogram
-from inspect_core.line.html_page import data_url, page, webp
+from inspect_core.line.html_page import data_url, page, table, webp
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.row import NOT_JUDGED, OUTCOMES, Row, judge
+from inspect_core.line.row import Row, judge
 from inspect_core.package.place import check_own
 from inspect_core.runtime.unfinished import replacing
-from inspect_core.verdict import NOT_LOCATED
+from inspect_core.verdict import OUTCOMES, SPOKEN
 
 BEGINS = "<!doctype html>\n<!-- A batch judged by Loupe -->\n"
 WORST, SIDE = 12, 240
@@ -54,8 +54,7 @@ def html_of(inspector: Inspector, rows: Sequence[Row], pictures: Mapping[str, by
 def in_parts(rows: Sequence[Row]) -> str:
     """The counts in a sentence: "Accepted 95 of 100; 3 to review, 1 rejected, 1 not judged." """
     counts = Counter(row.verdict for row in rows)
-    words = {"review": "to review", "reject": "rejected", NOT_LOCATED: NOT_LOCATED, NOT_JUDGED: NOT_JUDGED}
-    others = ", ".join(f"{counts[outcome]:,} {said}" for outcome, said in words.items() if counts[outcome])
+    others = ", ".join(f"{counts[word]:,} {SPOKEN[word]}" for word in OUTCOMES[1:] if counts[word])
     return f"Accepted {counts['accept']:,} of {len(rows):,}{'; ' + others if others else ''}."
 
 
@@ -104,11 +103,8 @@ def _table(rows: Sequence[Row]) -> str:
          row.defect_type, _number(row.regions, "d"), row.reason)
         for row in first
     )  # fmt: skip
-    lines = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(shown(cell))}</td>" for cell in line) + "</tr>" for line in cells
-    )
     left = f"<p>{len(rows) - len(first)} more are in the table of the batch.</p>" if len(rows) > len(first) else ""
-    return f"<h2>Photos</h2><table><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>{lines}</table>{left}"
+    return f"<h2>Photos</h2>{table(heads, cells)}{left}"
 
 
 def _number(value: float | None, form: str, unit: str = "") -> str:

@@ -11,19 +11,17 @@ import numpy as np
 
 from inspect_core.images.read import ImageError, Picture, read
 from inspect_core.line.inspector import Inspector
-from inspect_core.verdict import NOT_LOCATED, UNKNOWN_TYPE, Verdict
-
-NOT_JUDGED = "not judged"
-OUTCOMES = ("accept", "review", "reject", NOT_LOCATED, NOT_JUDGED)
+from inspect_core.verdict import NOT_JUDGED, UNKNOWN_TYPE, Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """The row of one photo, in the order of the table's columns; None or "" for what does not apply.
 
-    digest: of the pixels; verdict: one of OUTCOMES; percentile_among_good: how many in 100 of the good parts that set
-    the limits score no higher; defect_type: none for an accepted or a stopped part (see `assemble`); review, reject,
-    area: limits and smallest area in force, the area in pixels of the map; recipe: its digest; time: ISO 8601, UTC.
+    digest: of the pixels; verdict: one of `verdict.OUTCOMES`; percentile_among_good: how many in 100 of the good parts
+    that set the limits score no higher; defect_type: none for an accepted or a stopped part (see `assemble`); review,
+    reject, area: limits and smallest area in force, the area in pixels of the map; recipe: its digest; time: ISO 8601,
+    UTC.
     """
 
     name: str

@@ -18,10 +18,11 @@ from inspect_core.line.inspector import Inspector
 from inspect_core.line.overlap import in_order
 from inspect_core.line.placing import free_name, move
 from inspect_core.line.record import Facts, Record, facts_of, key_of
-from inspect_core.line.row import NOT_JUDGED, OUTCOMES, file_digest, judge
+from inspect_core.line.row import file_digest, judge
 from inspect_core.package.place import PlaceError, check_folder
 from inspect_core.runtime import workspace
 from inspect_core.runtime.unfinished import lock
+from inspect_core.verdict import NOT_JUDGED, OUTCOMES
 
 FOLDERS = {outcome: outcome.replace(" ", "_") for outcome in OUTCOMES}
 STEADY, PATIENCE = 1.0, 10.0

@@ -9,6 +9,7 @@ each patch is compared with, which takes memory. tri(k) is k(k+1)/2, a lower tri
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -149,17 +150,16 @@ def expected(document: Mapping, names: Collection[str], detectors: Detectors) ->
         own = dict(detectors[part["name"]]) | (_SCALES if part["scales"] else {})
         if "projection" not in own and f"{view(number)}.columns" in names:
             own |= {"columns": unit("d k")}
-        arrays |= _under(view(number), own)
+        arrays |= under(view(number), own)
     if guard is not None:
-        alone = guard["detector"]["gamma"] is None
-        arrays |= _under("guard", subspace("e", 1.01) if alone else fourier("e"))
+        arrays |= under("guard", subspace("e", 1.01) if guard["detector"]["gamma"] is None else fourier("e"))
     if document["gallery"] is not None:
-        arrays |= _under("gallery", _GALLERY)
+        arrays |= under("gallery", _GALLERY)
     if defect_types is not None:
         forest = defect_types["classifier"]["parent"] == "forest"
-        arrays |= _under("kinds", _KINDS | (_FOREST if forest else _network(names)))
+        arrays |= under("kinds", _KINDS | (_FOREST if forest else _network(names)))
     if document["alignment"] is not None:
-        arrays |= _under("alignment", _ALIGNMENT)
+        arrays |= under("alignment", _ALIGNMENT)
     return arrays
 
 
@@ -171,8 +171,7 @@ def check(document: Mapping, header: Header, detectors: Detectors) -> dict[str, 
     other arrays require, and, with the sum, when reading and using them would take more than LARGEST_RECIPE.
     """
     arrays = expected(document, header, detectors)
-    odd = sorted(set(arrays) ^ set(header))
-    if odd:
+    if odd := sorted(set(arrays) ^ set(header)):
         raise ValueError(f"array {odd[0]} is missing" if odd[0] in arrays else f"array {odd[0]} is unknown")
     lengths = dict(zip(("h", "w"), document["geometry"]["grid"], strict=True))
     lengths |= {f"{view(number)}.s": len(part["scales"]) for number, part in enumerate(document["views"])}
@@ -206,8 +205,7 @@ def check_values(document: Mapping, arrays: Mapping[str, np.ndarray], detectors:
 
 def pack_triangle(lower: np.ndarray) -> np.ndarray:
     """(..., k, k) lower triangular -> (..., k(k+1)/2), row by row: half the bytes on disk."""
-    rows, columns = np.tril_indices(lower.shape[-1])
-    return np.ascontiguousarray(lower[..., rows, columns])
+    return np.ascontiguousarray(lower[..., *np.tril_indices(lower.shape[-1])])
 
 
 def unpack_triangle(packed: np.ndarray) -> np.ndarray:
@@ -216,8 +214,7 @@ def unpack_triangle(packed: np.ndarray) -> np.ndarray:
     if k * (k + 1) // 2 != packed.shape[-1]:
         raise ValueError(f"a packed triangle has {packed.shape[-1]} entries, which fits no square")
     lower = np.zeros((*packed.shape[:-1], k, k), packed.dtype)
-    rows, columns = np.tril_indices(k)
-    lower[..., rows, columns] = packed
+    lower[..., *np.tril_indices(k)] = packed
     return lower
 
 
@@ -240,8 +237,14 @@ def require_memory(needed: int, most: int, what: str) -> None:
         )
 
 
-def _under(part: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+def under(part: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """What a part keeps by name, by its names in the whole: "part.name"."""
     return {f"{part}.{name}": array for name, array in arrays.items()}
+
+
+def of_part(part: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """What the whole keeps of a part, by its names there: the inverse of `under`."""
+    return {name.removeprefix(f"{part}."): array for name, array in arrays.items() if name.startswith(f"{part}.")}
 
 
 def _network(names: Collection[str]) -> dict[str, Array]:
@@ -278,7 +281,7 @@ def _needed(document: Mapping, header: Header, lengths: Mapping[str, int]) -> di
         name: (24 if name.endswith(".A") else 8) * counts[name] if kind in FLOATS else used[name]
         for name, (kind, _) in header.items()
     }
-    widths = [lengths[f"{view(number)}.k"] for number in range(len(document["views"]))]
+    widths = [lengths[f"{view(number)}.k"] for number in range(len(document["views"]))] or [0]
     for number, k in enumerate(widths):
         name = f"{view(number)}.cholesky"
         if name in header:
@@ -286,7 +289,6 @@ def _needed(document: Mapping, header: Header, lengths: Mapping[str, int]) -> di
             used[name], copies[name] = BYTES[header[name][0]] * square, 4 * square
     parts = ["guard", *(view(number) for number in range(len(widths)))]
     widest = max(lengths.get(f"{part}.{word}", 0) for part in parts for word in ("n", "D"))
-    widths = widths or [0]
     geometry = document["geometry"]
     tiles = document["tiles"] and TilePlan.from_params(document["tiles"], geometry["size"])
     return {

@@ -123,13 +123,11 @@ def check(where: Path) -> Package:
             if name not in sizes:
                 raise RecipeError(f"{where.name}: {name} is missing; the recipe is incomplete, get a fresh copy")
         with source.open(SUMS) as file:
-            listing = file.read(sizes[SUMS] + 1)
-        sums = _parse_sums(listing, where)
-        listed, present = set(sums), set(sizes) - {SUMS}
-        if listed != present:
-            odd = sorted(listed ^ present)[0]
-            reason = "is not listed in" if odd in present else "is listed but missing beside"
-            raise RecipeError(f"{where.name}: {odd} {reason} {SUMS}; the recipe was changed, get a fresh copy")
+            sums = _parse_sums(file.read(sizes[SUMS] + 1), where)
+        present = set(sizes) - {SUMS}
+        if odd := sorted(set(sums) ^ present):
+            reason = "is not listed in" if odd[0] in present else "is listed but missing beside"
+            raise RecipeError(f"{where.name}: {odd[0]} {reason} {SUMS}; the recipe was changed, get a fresh copy")
         with source.open(ARRAYS) as file:
             header = _read_array_header(file, sizes[ARRAYS], where)
         for name, expected in sums.items():

@@ -6,11 +6,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from inspect_core.plots.theme import Look, as_text, blank
+from inspect_core.verdict import SPOKEN
 
 MOST_POINTS = 3000
 """Drawn at most; of more, the accepted parts are thinned evenly."""
 SYMBOLS = {"accept": "circle", "review": "diamond", "reject": "x"}
-SPOKEN = {"accept": "accepted", "review": "to review", "reject": "rejected"}
 
 
 def scores_over_time(

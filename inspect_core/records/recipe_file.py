@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
@@ -28,6 +27,7 @@ from inspect_core.package.conversion import SCHEMAS
 from inspect_core.package.fields import DIRECTION, RESIZE_RULE
 from inspect_core.package.geometry import geometry_of
 from inspect_core.package.manifest import refusing
+from inspect_core.package.zipped import write_zip
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
 from inspect_core.records.place import check_place
 from inspect_core.records.proof import PARTS, prove
@@ -158,9 +158,10 @@ def _packed(recipe: Recipe) -> dict[str, np.ndarray]:
         own = {name: _to_numpy(value) for name, value in view.detector.arrays().items()} | _scale_arrays(view)
         if view.look.projection is not None and "projection" not in own:
             own["columns"] = view.look.projection
-        arrays |= {f"{recipe_arrays.view(number)}.{name}": value for name, value in own.items()}
+        arrays |= recipe_arrays.under(recipe_arrays.view(number), own)
     for prefix, part in _extras(recipe).items():
-        arrays |= {f"{prefix}.{name}": _to_numpy(value) for name, value in (part.arrays() if part else {}).items()}
+        own = part.arrays() if part else {}
+        arrays |= recipe_arrays.under(prefix, {name: _to_numpy(value) for name, value in own.items()})
     return {
         name: np.ascontiguousarray(recipe_arrays.pack_triangle(value) if name.endswith(TRIANGLE) else value)
         for name, value in arrays.items()
@@ -181,10 +182,6 @@ def _scale_arrays(view: View) -> dict[str, np.ndarray]:
 
 def _extras(recipe: Recipe) -> dict[str, Guard | KnownCases | DefectTypes | Alignment | None]:
     return {name: getattr(recipe, field) for name, (field, _) in EXTRAS.items()}
-
-
-def _of(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name.removeprefix(f"{prefix}."): value for name, value in arrays.items() if name.startswith(f"{prefix}.")}
 
 
 def _to_numpy(value: Tensor | np.ndarray) -> np.ndarray:
@@ -219,7 +216,7 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
     extras: dict[str, Any] = {}
     for name, (field, kind) in EXTRAS.items():
         with refusing(package.where, f"{PARTS[name]} cannot be used"):
-            extras[field] = document[name] and kind.from_arrays(_of(name, arrays), document[name])
+            extras[field] = document[name] and kind.from_arrays(recipe_arrays.of_part(name, arrays), document[name])
     picture = geometry_of(document, extras["alignment"])
     return Recipe(
         product=document["product"],
@@ -246,7 +243,10 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
 
 
 def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], where: Path) -> View:
-    own = {name: torch.from_numpy(value) for name, value in _of(recipe_arrays.view(number), arrays).items()}
+    own = {
+        name: torch.from_numpy(value)
+        for name, value in recipe_arrays.of_part(recipe_arrays.view(number), arrays).items()
+    }
     projection = own.get("columns", own.get("projection"))
     with refusing(where, f"{PARTS['detector']} cannot be used"):
         detector = METHODS[part["name"]].from_arrays(own, part["params"])
@@ -262,9 +262,7 @@ def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], where: Path
 
 
 def _write_zip(files: dict[str, bytes], path: Path) -> None:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
-        for name, data in files.items():
-            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
+    write_zip(path, files.items())
     _flush(path)
 
 

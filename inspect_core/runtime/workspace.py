@@ -8,6 +8,7 @@ from pathlib import Path, PureWindowsPath
 
 FEATURE_BYTES = 4 << 30
 NAME_BYTES = 200
+"""Of a file's name: file systems allow 255, including what is added to it."""
 
 
 def root() -> Path:
@@ -62,7 +63,8 @@ def require_writable() -> None:
 
 
 def allowed_roots() -> tuple[Path, ...]:
-    """Folders that pages may read photos from: LOUPE_ROOTS (separated as PATH is), else home, here and the workspace.
+    """Folders that pages may read photos from: LOUPE_ROOTS (separated as PATH is), else home, the current folder, the
+    workspace, Loupe's own folder and the one around it, without those that are the root of a file system.
 
     The command line reads wherever its user may; this list guards what a browser may ask for.
     """
@@ -70,7 +72,8 @@ def allowed_roots() -> tuple[Path, ...]:
     if named:
         return tuple(Path(os.path.realpath(part)) for part in named.split(os.pathsep) if part)
     project = Path(__file__).resolve().parents[2]
-    return tuple(dict.fromkeys((Path.home().resolve(), Path.cwd().resolve(), project, project.parent, root())))
+    found = (Path.home().resolve(), Path.cwd().resolve(), project, project.parent, root())
+    return tuple(folder for folder in dict.fromkeys(found) if folder != Path(folder.anchor))
 
 
 def ordinary(path: str | os.PathLike[str]) -> os.stat_result | None:

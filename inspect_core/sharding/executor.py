@@ -1,10 +1,8 @@
-"""What executes the tasks of shards: this process, processes on this machine, or a cluster."""
+"""What executes the tasks of shards: processes on this machine, or a cluster."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
-
-from inspect_core.sharding.tasks import Refused, perform, stamp
 
 ATTEMPTS = 3
 
@@ -49,24 +47,3 @@ class Executor(Protocol):
     def close(self) -> None:
         """Stop what this executor started."""
         ...
-
-
-class InProcess:
-    """This process, one task at a time."""
-
-    words, workers = "this process", 1
-
-    def map(self, task: str, shared: Sequence[bytes], payloads: Iterable[Numbered]) -> Iterator[tuple[int, Result]]:
-        for number, payload in payloads:
-            try:
-                yield number, perform(task, payload, (stamp(), *shared))
-            except Refused:
-                raise
-            except (ValueError, OSError, RuntimeError, MemoryError) as error:
-                yield number, Failure(str(error) or type(error).__name__)
-
-    def require(self, memory: int) -> None:
-        """Nothing: this process makes the request itself."""
-
-    def close(self) -> None:
-        """Nothing was started."""

@@ -1,10 +1,8 @@
 """A batch judged by workers: shards of photos go out, rows and maps come back as they are done."""
 
 import os
-import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,11 +12,13 @@ from inspect_core.line.batch import Drawn, Photo, judge_and_draw
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.maps import Maps
 from inspect_core.line.overlap import ranges
-from inspect_core.line.row import NOT_JUDGED, Row
+from inspect_core.line.row import Row
+from inspect_core.package.zipped import zipped
 from inspect_core.runner import Runner
 from inspect_core.sharding.container import pack, unpack
 from inspect_core.sharding.executor import ATTEMPTS, Executor, Failure
 from inspect_core.sharding.run import results
+from inspect_core.verdict import NOT_JUDGED
 
 PHOTOS = 16
 """Of one task: its maps are on their way together."""
@@ -69,18 +69,9 @@ def _failed(inspector: Inspector, name: str, reason: str) -> Row:
 
 def _packed(path: Path, inspector: Inspector) -> bytes:
     """The recipe's package as a zip, and how it is opened."""
-    content = path.read_bytes() if path.is_file() else _zipped(path)
     exported = isinstance(inspector, Runner)
     device = "cpu" if exported else cast(Any, inspector).backbone.device.type
-    return pack({"exported": exported, "device": device}, {"package": np.frombuffer(content, np.uint8)})
-
-
-def _zipped(folder: Path) -> bytes:
-    content = BytesIO()
-    with zipfile.ZipFile(content, "w") as package:
-        for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-            package.writestr(zipfile.ZipInfo(file.relative_to(folder).as_posix()), file.read_bytes())
-    return content.getvalue()
+    return pack({"exported": exported, "device": device}, {"package": np.frombuffer(zipped(path), np.uint8)})
 
 
 def _weights(inspector: Inspector) -> bytes:

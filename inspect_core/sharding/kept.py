@@ -69,4 +69,8 @@ def folder() -> Path:
 
 
 def _last_use(path: Path) -> int:
-    return path.lstat().st_mtime_ns
+    """When a run was continued last; 0 for one that another process has just removed."""
+    try:
+        return path.lstat().st_mtime_ns
+    except FileNotFoundError:
+        return 0

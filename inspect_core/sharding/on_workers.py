@@ -15,11 +15,11 @@ from inspect_core.line.overlap import ranges
 from inspect_core.runtime.progress import Cancel, Report, tell
 from inspect_core.sharding import plan
 from inspect_core.sharding.container import facts, pack, unpack
-from inspect_core.sharding.executor import Executor, Failure, InProcess, Numbered, Result
+from inspect_core.sharding.executor import Executor, Failure, Numbered, Result
 from inspect_core.sharding.kept import MERGED, Kept
 from inspect_core.sharding.photos import facts_of, has_mask, placement_of, sample_of
 from inspect_core.sharding.run import in_order, kept_results
-from inspect_core.sharding.tasks import stamp
+from inspect_core.sharding.tasks import Refused, perform, stamp
 from inspect_core.study.gathering import BLOCK, SHARD, Fit, Gathered, Merged
 from inspect_core.study.judged import AT_ONCE, Judged, Live
 from inspect_core.study.photo_features import Unusable
@@ -142,7 +142,7 @@ class OnWorkers:
         for number, result in self.executor.map(task, shared, noted()):
             payload = sent.pop(number)
             if not isinstance(result, Failure) and _readable_here(payload, result):
-                [(_, result)] = InProcess().map(task, shared, [(number, payload)])
+                result = performed_here(task, shared, payload)
             yield number, result
 
 
@@ -198,6 +198,16 @@ def merged_states(
             following = number + 1
     kept.remove()
     return merged.total(), unusable
+
+
+def performed_here(task: str, shared: Sequence[bytes], payload: bytes) -> Result:
+    """The result of one task, performed by this process. Raises Refused."""
+    try:
+        return perform(task, payload, (stamp(), *shared))
+    except Refused:
+        raise
+    except (ValueError, OSError, RuntimeError, MemoryError) as error:
+        return Failure(str(error) or type(error).__name__)
 
 
 def _unusable(facts: Mapping[str, Any]) -> Unusable:

@@ -1,7 +1,7 @@
 """How photos become features and what is learned from them, as bytes that are sent to every worker once."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from inspect_core.features.backbone_catalogue import spec_of
 from inspect_core.features.backbones import Backbone, load
@@ -20,6 +21,7 @@ from inspect_core.judge.local_scale import LocalScale
 from inspect_core.judge.overlap_counts import OverlapCounts
 from inspect_core.methods.method import Patches
 from inspect_core.methods.table import METHODS
+from inspect_core.package.arrays import of_part, under
 from inspect_core.sharding.container import pack, unpack
 from inspect_core.sharding.tasks import Refused
 from inspect_core.study.gathering import Fit, Gathered
@@ -42,7 +44,7 @@ def pack_preparation(preparation: Preparation) -> bytes:
             arrays[str(number)] = np.ascontiguousarray(look.projection, np.float32)
     alignment = preparation.alignment
     if alignment is not None:
-        arrays |= {f"alignment.{name}": values for name, values in alignment.arrays().items()}
+        arrays |= under("alignment", alignment.arrays())
     facts = {
         "backbone": backbone.name, "taps": backbone.taps, "size": backbone.size, "device": backbone.device.type,
         "engine": backbone.engine, "weights": backbone.weight_digest, "grid": preparation.grid,
@@ -77,10 +79,7 @@ def unpack_preparation(content: bytes, weights: bytes) -> Preparation:
     looks = tuple(
         Look(tuple(look["taps"]), arrays.get(str(number)), look["pool"]) for number, look in enumerate(facts["looks"])
     )
-    alignment = facts["alignment"] and Alignment.from_arrays(
-        {name.removeprefix("alignment."): own for name, own in arrays.items() if name.startswith("alignment.")},
-        facts["alignment"],
-    )
+    alignment = facts["alignment"] and Alignment.from_arrays(of_part("alignment", arrays), facts["alignment"])
     tiles = facts["tiles"] and TilePlan.from_params(facts["tiles"], backbone.size)
     return Preparation(backbone, tuple(facts["grid"]), looks, facts["nearest"], alignment, tiles)
 
@@ -107,12 +106,7 @@ def pack_views(views: Sequence[View], stops: Sequence[Sequence[int]]) -> bytes:
     """Fitted detectors, each with the values of its live parameter at which errors are wanted."""
     each = list(zip(views, stops, strict=True))
     facts = [{"method": view.method, "params": view.detector.params(), "stops": list(own)} for view, own in each]
-    arrays = {
-        f"{i}.{name}": values.cpu().contiguous().numpy()
-        for i, view in enumerate(views)
-        for name, values in view.detector.arrays().items()
-    }
-    return pack(facts, arrays)
+    return pack(facts, _numbered(view.detector.arrays() for view in views))
 
 
 @lru_cache(maxsize=1)
@@ -122,9 +116,8 @@ def unpack_views(content: bytes, preparation: Preparation) -> tuple[tuple[View, 
     found = []
     for i, (own, look) in enumerate(zip(facts, preparation.looks, strict=True)):
         tensors = {
-            name.removeprefix(f"{i}."): torch.from_numpy(values).to(preparation.backbone.device)
-            for name, values in arrays.items()
-            if name.startswith(f"{i}.")
+            name: torch.from_numpy(values).to(preparation.backbone.device)
+            for name, values in of_part(str(i), arrays).items()
         }
         detector = METHODS[own["method"]].from_arrays(tensors, own["params"])
         found.append((View(own["method"], detector, look), tuple(own["stops"])))
@@ -137,7 +130,7 @@ def pack_moves(views: Sequence[View], moves: Sequence[Live]) -> bytes:
     for i, view in enumerate(views):
         for value, scale in view.scales.items():
             facts.append({"view": i, "value": value, "params": scale.params()})
-            arrays |= {f"{i}.{value}.{name}": own for name, own in scale.arrays().items()}
+            arrays |= under(f"{i}.{value}", scale.arrays())
     return pack({"moves": [dict(move) for move in moves], "scales": facts}, arrays)
 
 
@@ -146,9 +139,8 @@ def unpack_moves(content: bytes, views: Sequence[View]) -> tuple[list[View], lis
     facts, arrays = unpack(content)
     scales: list[dict[int, LocalScale]] = [{} for _ in views]
     for own in facts["scales"]:
-        prefix = f"{own['view']}.{own['value']}."
-        centre, gain = (arrays[prefix + name] for name in ("centre", "gain"))
-        scales[own["view"]][own["value"]] = LocalScale(centre, gain, **own["params"])
+        maps = of_part(f"{own['view']}.{own['value']}", arrays)
+        scales[own["view"]][own["value"]] = LocalScale(**maps, **own["params"])
     return [replace(view, scales=own) for view, own in zip(views, scales, strict=True)], facts["moves"]
 
 
@@ -158,29 +150,20 @@ def pack_judged(judged: Sequence[Judged], unusable: Unusable, unmasked: Sequence
     """
     arrays = {}
     for i, own in enumerate(judged):
-        arrays |= {f"{i}.{name}": values for name, values in own.counts.arrays().items()}
-        arrays |= {f"{i}.scores": own.scores, f"{i}.is_defect": own.defect}
+        arrays |= under(str(i), own.counts.arrays() | {"scores": own.scores, "is_defect": own.defect})
     return pack(unusable._asdict() | {"moves": len(judged), "unmasked": list(unmasked)}, arrays)
 
 
 def unpack_judged(content: bytes) -> tuple[list[Judged], dict[str, Any]]:
     """(judged, facts) from the bytes of `pack_judged`."""
     facts, arrays = unpack(content)
-    each = [
-        {name.removeprefix(f"{i}."): own for name, own in arrays.items() if name.startswith(f"{i}.")}
-        for i in range(facts["moves"])
-    ]
+    each = [of_part(str(i), arrays) for i in range(facts["moves"])]
     return [Judged(own["scores"], own["is_defect"], OverlapCounts.from_arrays(own)) for own in each], facts
 
 
 def pack_states(gathered: Gathered, unusable: Unusable, **facts: int) -> bytes:
     """The statistics of some photos; unusable: photos not included."""
-    arrays = {
-        f"{i}.{name}": values.cpu().contiguous().numpy()
-        for i, own in enumerate(gathered)
-        for name, values in own.state().items()
-    }
-    return pack(unusable._asdict() | facts, arrays)
+    return pack(unusable._asdict() | facts, _numbered(own.state() for own in gathered))
 
 
 def unpack_states(content: bytes, fit: Fit) -> tuple[Gathered, dict[str, Any]]:
@@ -188,10 +171,13 @@ def unpack_states(content: bytes, fit: Fit) -> tuple[Gathered, dict[str, Any]]:
     facts, arrays = unpack(content)
     gathered = fit.begin()
     for i, own in enumerate(gathered):
-        prefix = f"{i}."
-        own.restore({
-            name.removeprefix(prefix): torch.from_numpy(values)
-            for name, values in arrays.items()
-            if name.startswith(prefix)
-        })  # fmt: skip
+        own.restore({name: torch.from_numpy(values) for name, values in of_part(str(i), arrays).items()})
     return gathered, facts
+
+
+def _numbered(each: Iterable[Mapping[str, Tensor]]) -> dict[str, np.ndarray]:
+    """The tensors of several, each under its number."""
+    arrays = {}
+    for i, own in enumerate(each):
+        arrays |= under(str(i), {name: values.cpu().contiguous().numpy() for name, values in own.items()})
+    return arrays

@@ -16,7 +16,7 @@ class ShardsFailed(RuntimeError):
             f"{counted(len(reasons), 'shard')} of photos failed {ATTEMPTS} times ({first}): {examples(list(photos))}. "
             "The rest is kept: mend or remove these photos, or give the workers what they lack, then start it again"
         )
-        self.reasons, self.photos = reasons, tuple(photos)
+        self.photos = tuple(photos)
 
 
 def results(

@@ -7,18 +7,17 @@ from dataclasses import replace
 import numpy as np
 
 from inspect_core.features.extraction import Preparation
-from inspect_core.features.store import Store
+from inspect_core.features.store import feature_store
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.folders import Sample
-from inspect_core.images.read import ImageError, read
+from inspect_core.images.read import ImageError
 from inspect_core.line.overlap import ranges
-from inspect_core.runtime import workspace
 from inspect_core.sharding import plan
 from inspect_core.sharding.container import pack, unpack
 from inspect_core.sharding.photos import has_mask, placement_facts, sample_of
 from inspect_core.study.gathering import SHARD, Merged
 from inspect_core.study.judged import judge
-from inspect_core.study.photo_features import PhotoFeatures, Unusable
+from inspect_core.study.photo_features import PhotoFeatures, Unusable, described
 
 
 def fit_shard(payload: bytes, preparation: bytes, weights: bytes, fit: bytes) -> bytes:
@@ -86,19 +85,14 @@ def describe_shard(payload: bytes, preparation: bytes, weights: bytes) -> bytes:
     rows, unusable = [], Unusable([], [])
     for sample in map(sample_of, facts["photos"]):
         try:
-            pixels = read(sample.path, sample.depth).pixels
-            picture = prepared.whole(pixels)
+            rows.append(described(sample, prepared))
         except ImageError as error:
             unusable.damaged.append((sample.name, str(error)))
         except NotLocated as error:
             unusable.lost.append((sample.name, str(error)))
-        else:
-            _, embedding, logits = prepared.backbone.describe(picture[None])
-            rows.append((embedding[0].cpu().numpy(), logits[0].cpu().numpy()))
     columns = [np.stack(column) for column in zip(*rows, strict=True)]
     return pack(unusable._asdict(), dict(zip(("embeddings", "logits"), columns, strict=False)))
 
 
 def _features(preparation: Preparation, samples: list[Sample], *, keep: bool) -> PhotoFeatures:
-    store = Store(workspace.features_folder())
-    return PhotoFeatures(preparation, store, () if keep else frozenset(sample.name for sample in samples))
+    return PhotoFeatures(preparation, feature_store(), () if keep else frozenset(sample.name for sample in samples))

@@ -6,10 +6,8 @@ from typing import Self
 
 import numpy as np
 
-from inspect_core.images.read import ImageError
 from inspect_core.images.samples import Sample
 from inspect_core.judge.anomaly_map import AREA, image_score
-from inspect_core.judge.masks import mask_at
 from inspect_core.judge.overlap_counts import OverlapCounts
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.scored_photo import ScoredPhoto
@@ -58,17 +56,7 @@ def truth_masks(scored: ScoredPhotos, which: Sequence[int] | None = None) -> lis
     None where it is unknown.
     """
     size, photos = scored.size, scored.photos if which is None else [scored.photos[i] for i in which]
-    masks: list[np.ndarray | None] = []
-    for photo in photos:
-        if photo.kind == "good":
-            masks.append(np.zeros(size, bool))
-            continue
-        try:
-            known = photo.true_mask()
-        except ImageError:
-            known = None
-        masks.append(mask_at(known, size) if known is not None else None)
-    return masks
+    return [np.zeros(size, bool) if photo.kind == "good" else photo.known_mask(size) for photo in photos]
 
 
 def judge(

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,6 +14,14 @@ from inspect_core.images.alignment import NotLocated
 from inspect_core.images.folders import Sample
 from inspect_core.images.placement import Placement
 from inspect_core.images.read import ImageError, read
+
+
+def described(sample: Sample, preparation: Preparation) -> tuple[np.ndarray, np.ndarray]:
+    """Embedding (d,) and logits (c,) of a whole photo, float32. Raises ImageError, and NotLocated."""
+    picture = preparation.whole(read(sample.path, sample.depth).pixels)
+    _, embedding, logits = preparation.backbone.describe(picture[None])
+    # Copies: a view would keep the network's whole output buffer of every photo.
+    return embedding[0].cpu().numpy().copy(), logits[0].cpu().numpy().copy()
 
 
 class Unusable(NamedTuple):

@@ -7,8 +7,9 @@ import numpy as np
 
 from inspect_core.images.depth import Depth
 from inspect_core.images.placement import Placement
-from inspect_core.images.read import read_mask
+from inspect_core.images.read import ImageError, read_mask
 from inspect_core.images.samples import Sample
+from inspect_core.judge.masks import mask_at
 
 UNKNOWN = "unknown"
 
@@ -41,6 +42,14 @@ class ScoredPhoto:
     def true_mask(self) -> np.ndarray | None:
         """(H, W) bool on its picture; None without one. Raises ImageError for one that cannot be read."""
         return None if self.mask is None else self.placed.mask(read_mask(self.mask, self.placed.photo))
+
+    def known_mask(self, size: tuple[int, int]) -> np.ndarray | None:
+        """(height, width) bool, its true mask at the size of a map; None without one that can be read."""
+        try:
+            known = self.true_mask()
+        except ImageError:
+            return None
+        return None if known is None else mask_at(known, size)
 
     @property
     def sample(self) -> Sample:

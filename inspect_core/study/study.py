@@ -190,9 +190,7 @@ class Study:
         return self._fitting.patch_sample(self.split.fit, count, view, cancelled)
 
     def scored_photo(self, sample: Sample, part: str) -> tuple[ScoredPhoto, tuple[Tensor, ...]] | None:
-        """A photo of the study as a ScoredPhoto, and its (1, h, w, k) features for each view; None for a damaged
-        one.
-        """
+        """A photo of the study, and its (1, h, w, k) features for each view; None for a damaged one."""
         features = self._features.of(sample)
         if features is None:
             return None

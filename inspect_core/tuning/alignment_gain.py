@@ -27,11 +27,9 @@ class Gain:
         return self.after < PAYS * self.before
 
     def sentence(self) -> str:
-        """The gain in words, for the user."""
-        less = 1 - self.after / self.before if self.before > 0 else 0.0
-        change = f"{less:.0%} less" if less >= 0 else f"{-less:.0%} more"
-        advice = "teach with alignment" if self.pays else "alignment is not needed"
-        return f"Aligned, {self.photos} good photos differ {change} from each other at each place: {advice}."
+        """A gain that pays in words, for the user."""
+        less = f"{1 - self.after / self.before:.0%} less"
+        return f"Aligned, {self.photos} good photos differ {less} from each other at each place: teach with alignment."
 
 
 def measured(photos: Iterable[np.ndarray], alignment: Alignment, preparation: Preparation) -> Gain:

@@ -16,7 +16,7 @@ from inspect_core.features.backbones import Backbone
 from inspect_core.features.embeddings import stored_embedding
 from inspect_core.features.store import Store
 from inspect_core.images.duplicates import HASH_GRID, alike, difference_hash, near_duplicates
-from inspect_core.images.folders import propose_groups
+from inspect_core.images.grouping import propose_groups
 from inspect_core.images.outliers import FEWEST, STANDS_OUT, distances
 from inspect_core.images.photo_quality import BLUR, EXPOSURE, Finding, Quality, findings, measured
 from inspect_core.images.read import ImageError, read
@@ -188,7 +188,7 @@ def _note_foreign(found: list[list[Finding]], scores: np.ndarray) -> None:
         if distance > STANDS_OUT and score > (median + UNRELATED) / 2:
             own.append(Finding(
                 PRODUCT, f"Looks like another product: product check {score:.2f} (0: the same, 1: nothing in common), "
-                f"median of the photos {median:.2f}.", distance,
+                f"median of the photos {median:.2f}.",
             ))  # fmt: skip
 
 
@@ -226,4 +226,4 @@ def _note_unlike(found: list[list[Finding]], unlike: np.ndarray) -> None:
     for own, ratio, distance in zip(found, unlike.tolist(), apart.tolist(), strict=True):
         if distance > STANDS_OUT:
             sentence = f"Unlike the others: its strangest area scores {ratio:.1f} times their median."
-            own.append(Finding(UNLIKE, sentence, distance))
+            own.append(Finding(UNLIKE, sentence))

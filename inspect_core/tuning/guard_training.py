@@ -1,6 +1,7 @@
 """Training the guard: what the product looks like as a whole, from good photos."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -13,9 +14,9 @@ from inspect_core.guard.model import WARN, Guard
 from inspect_core.guard.subspace import Subspace
 from inspect_core.images.alignment import Alignment, NotLocated
 from inspect_core.images.folders import Sample
-from inspect_core.images.placement import place
-from inspect_core.images.read import ImageError, read
+from inspect_core.images.read import ImageError
 from inspect_core.runtime.progress import Report, stage, tell
+from inspect_core.study.photo_features import described
 from inspect_core.study.workers import Workers
 
 EXPLAINED_VARIANCE = 0.9
@@ -89,18 +90,6 @@ def _tensor(values: np.ndarray) -> torch.Tensor:
     return torch.from_numpy(np.ascontiguousarray(values, np.float32))
 
 
-def _describe(sample: Sample, backbone: Backbone, alignment: Alignment | None) -> tuple[np.ndarray, np.ndarray] | None:
-    """Penultimate features and logits of one photo; None for one that the study has listed as unusable."""
-    try:
-        pixels = read(sample.path, sample.depth).pixels
-        placement = place(pixels, alignment)
-    except (ImageError, NotLocated):
-        return None
-    _, embedding, logits = backbone.describe(placement.at(pixels, backbone.size)[None])
-    # Copies: a view would keep the network's whole output buffer of every photo.
-    return embedding[0].cpu().numpy().copy(), logits[0].cpu().numpy().copy()
-
-
 def _described(
     backbone: Backbone,
     samples: Sequence[Sample],
@@ -109,12 +98,13 @@ def _described(
     report: Report | None,
 ) -> tuple[np.ndarray, ...]:
     """(n, d) features and (n, c) logits of the photos that can be used; (0, 0) without any."""
+    preparation = Preparation(backbone, (1, 1), (), alignment=alignment)
     if workers is not None:
-        return workers.describe(Preparation(backbone, (1, 1), (), alignment=alignment), samples, report)
+        return workers.describe(preparation, samples, report)
     rows = []
     for done, sample in enumerate(samples, start=1):
-        if (row := _describe(sample, backbone, alignment)) is not None:
-            rows.append(row)
+        with suppress(ImageError, NotLocated):  # the study has listed it as unusable
+            rows.append(described(sample, preparation))
         tell(report, None, done / len(samples), "learning the look of the product")
     if not rows:
         return np.zeros((0, 0), np.float32), np.zeros((0, 0), np.float32)

@@ -4,7 +4,7 @@ import csv
 import html
 import io
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from PIL import Image
@@ -15,7 +15,7 @@ from inspect_core.images.read import ImageError, read
 from inspect_core.images.samples import shown
 from inspect_core.judge.limits import in_parts
 from inspect_core.judge.metrics import roc_curve
-from inspect_core.line.html_page import data_url, page, webp
+from inspect_core.line.html_page import data_url, page, table, webp
 from inspect_core.plots import comparison as plots
 from inspect_core.plots.svg import svg
 from inspect_core.plots.theme import LIGHT
@@ -67,7 +67,7 @@ def figures_of(comparison: Comparison) -> list[dict]:
             "pixel_auroc": found and _number(found.pixel_auroc),
             "fpr95": found and _number(found.fpr95),
             "intervals": {name: _interval(getattr(row, name)) for name in FIGURES},
-            "limits": row.limits and {"review": row.limits.review, "reject": row.limits.reject},
+            "limits": row.limits and asdict(row.limits),
             "in_parts": found and in_parts(found.counts),
             "fit_seconds": row.fit_seconds,
             "verdict_ms": _number(row.verdict_ms),
@@ -179,21 +179,16 @@ def in_words(seen: Seen) -> str:
 
 def html_of(comparison: Comparison, order: Order) -> str:
     """The whole comparison as one page: pictures and figures are in it, names from outside only as text."""
-    table = table_of(comparison)
+    columns = table_of(comparison)
     photos = order.photos
     made = (
         f"{len(photos.fit)} good photos to learn from, {len(photos.calibrate)} to set limits, {len(photos.choose)} "
         f"defects to choose by, {len(photos.judge)} photos to judge; {order.backbone}, input {order.size[0]} × "
         f"{order.size[1]} px, grid {order.grid[0]} × {order.grid[1]}, seed {order.seed}. Trial: {comparison.basis}."
     )
-    heads = "".join(f"<th>{html.escape(name)}</th>" for name in table)
-    lines = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
-        for cells in zip(*table.values(), strict=True)
-    )
-    glossary = "".join(f"<dt>{name}</dt><dd>{words}.</dd>" for name, words in GLOSS.items() if name in table)
+    glossary = "".join(f"<dt>{name}</dt><dd>{words}.</dd>" for name, words in GLOSS.items() if name in columns)
     sections = [
-        f"<p>{html.escape(comparison.reason())}</p><table><tr>{heads}</tr>{lines}</table>"
+        f"<p>{html.escape(comparison.reason())}</p>{table(columns, zip(*columns.values(), strict=True))}"
         "<p>Brackets: 95 % intervals. A value ties with the best if it lies in the best one's interval or its own "
         f"holds the best.</p><dl>{glossary}</dl>",
         *_drawn_curves(comparison),

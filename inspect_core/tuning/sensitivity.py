@@ -9,14 +9,15 @@ import numpy as np
 from torch import Tensor
 
 from inspect_core.judge.anomaly_map import AREA
-from inspect_core.judge.metrics import aupro, auroc, fpr_at_tpr
+from inspect_core.judge.metrics import auroc, fpr_at_tpr
 from inspect_core.methods.method import Detector
+from inspect_core.runtime.progress import Report
+from inspect_core.study.judged import Judged
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import stop_explaining
 from inspect_core.view import View
 
-Report = Callable[[float, str], None]
 STOPS = 10
 
 
@@ -106,17 +107,15 @@ def over_refits(
 def read_figures(scored: ScoredPhotos, value: float, masks: list[np.ndarray | None], **live: int) -> Reading:
     """The figures of the photos under these live values; `value`: that of the parameter under study."""
     good, defect = scored.good_and_defect()
-    judge, scores = scored.of_subset("judge"), scored.scores(**live)
-    known = [i for i in np.flatnonzero(judge).tolist() if masks[i] is not None]
-    counted = judge & (good | defect)
+    judge = np.flatnonzero(scored.of_subset("judge") & (good | defect)).tolist()
+    judged = Judged.of(scored, live, judge, masks)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # only good or only defective photos: NaN shows it
-        overlap = aupro(scored.maps(known, **live), np.stack([masks[i] for i in known])) if known else math.nan
         return Reading(
             value,
-            auroc(scores[counted], defect[counted]),
-            overlap,
-            fpr_at_tpr(scores[counted], defect[counted]),
+            auroc(judged.scores, judged.defect),
+            judged.counts.aupro(),
+            fpr_at_tpr(judged.scores, judged.defect),
             spread(scored.calibration_scores(**live)),
         )
 

@@ -69,14 +69,11 @@ def fit_as_suggested(
 def suggest(study: Study, *, fixed: Collection[str] = (), progress: Report | None = None) -> Suggestion:
     """The setting of the study's method that best separates defects, else the default.
 
-    study: fitted when its live parameter is k or m, whose every value comes from the one fit, else extracted. Of the
-    settings within TIE of the best, the one that computes least is taken, and the default stays unless that setting is
-    better on the same photos (`is_better`).
-    Raises ValueError for a method that has nothing to suggest.
+    study: of one method with a live parameter; fitted when that is k or m, whose every value comes from the one fit,
+    else extracted. Of the settings within TIE of the best, the one that computes least is taken, and the default stays
+    unless that setting is better on the same photos (`is_better`).
     """
-    name, live = study.methods[0], METHODS[study.methods[0]].live
-    if not live:
-        raise ValueError(f"{name} has no value to suggest; it is used with its defaults")
+    live = METHODS[study.methods[0]].live
     trial = make_trial(study, stage(progress, 0.0, 0.2))
     tried: list[_Setting] = []
     for fraction, parameters, detector in candidates(study, fixed):
@@ -99,11 +96,9 @@ def suggest(study: Study, *, fixed: Collection[str] = (), progress: Report | Non
 
 def candidates(study: Study, fixed: Collection[str]) -> Iterator[tuple[float, dict[str, float], Detector]]:
     """(share done, parameters of the fit, detector): the study's own, then one for every kernel width worth trying."""
-    name, method = study.methods[0], METHODS[study.methods[0]]
+    method = METHODS[study.methods[0]]
     if method.one_fit:
-        if study.scored is None:
-            raise ValueError(f"{name} is tried as it was fitted, and is not fitted yet; call fit first")
-        yield 0.5, {}, study.scored.views[0].detector
+        yield 0.5, {}, study.results.views[0].detector
         return
     sample = PatchSample.of(study)
     chosen_by_user = set(method.refits) & set(fixed) - {"M"}

@@ -7,7 +7,6 @@ from inspect_core.guard.model import OFF, Guard
 from inspect_core.images.samples import counted
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.methods.table import methods_of
-from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.study import Study
@@ -39,11 +38,6 @@ class Taught:
     suggestion: Suggestion | None
     guard: Guard | None
     notes: tuple[str, ...]
-
-
-def feature_store() -> Store:
-    """The store of extracted features in the workspace, bounded."""
-    return Store(workspace.features_folder())
 
 
 def teach(order: Order, store: Store, report: Report, workers: Workers | None = None) -> Taught:

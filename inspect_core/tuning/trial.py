@@ -128,7 +128,7 @@ def make_trial(study: Study, progress: Report | None = None) -> Trial:
         raise ValueError("none of the good photos can be read any more; check that they are still there")
     for sample in study.split.choose:
         if (found := study.scored_photo(sample, "choose")) is not None:
-            photos.append((*found, _mask(found[0], size)))
+            photos.append((*found, found[0].known_mask(_small(size))))
     return Trial(tuple(photos), preparation.grid, size, preparation.default_area, made, bool(study.split.calibrate))
 
 
@@ -140,14 +140,6 @@ def _window(preparation: Preparation, rng: np.random.Generator) -> tuple[slice, 
     top, left = (int(rng.integers(most + 1)) if most else 0 for most in free)
     height, width = preparation.backbone.size
     return slice(top, top + height), slice(left, left + width)
-
-
-def _mask(photo: ScoredPhoto, size: tuple[int, int]) -> np.ndarray | None:
-    try:
-        known = photo.true_mask()
-    except ImageError:
-        return None
-    return None if known is None else mask_at(known, _small(size))
 
 
 def _small(size: tuple[int, int]) -> tuple[int, int]:

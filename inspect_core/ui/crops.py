@@ -13,7 +13,7 @@ from inspect_core.features.embeddings import stored_embedding
 from inspect_core.features.store import Store
 from inspect_core.images.boxes import Box
 from inspect_core.images.read import ImageError
-from inspect_core.judge.anomaly_map import regions, scale_region
+from inspect_core.judge.anomaly_map import AREA, regions, scale_region
 from inspect_core.similar.known_cases import picture_of
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.ui.taught_part import TaughtPart
@@ -68,7 +68,7 @@ def _found_boxes(
     _taught: TaughtPart, taught_id: str, areas: str, position: int, live: dict[str, int], review: float
 ) -> tuple[Box, ...]:
     photo = _taught.scored.photos[position]
-    found = regions(_taught.scored.map(position, **live), review)
+    found = regions(_taught.scored.map(position, **live), review, area=live[AREA])
     scaled = [scale_region(region, _taught.scored.size, photo.size) for region in found]
     return tuple(region.box for region in sorted(scaled, key=lambda region: -region.area))
 

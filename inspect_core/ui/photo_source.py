@@ -11,6 +11,8 @@ from inspect_core.images.read import EXTENSIONS
 from inspect_core.runtime import workspace
 from inspect_core.ui import shell, uploads
 
+TYPES = sorted(extension.lstrip(".") for extension in EXTENSIONS)
+"""Endings of photos, as an upload takes them."""
 FOLDER, UPLOAD = "Folder on this computer", "Upload"
 
 
@@ -43,14 +45,13 @@ def folder_at(label: str, value: str = "", **options: Any) -> Path | None:
 def choose_upload(*, page: str = "") -> Source | None:
     """Files from the browser, kept in the workspace. page: as in `choose_folder`."""
     whole = st.toggle("Upload a folder", key=f"{page}upload_folder", help="Off: choose photos, or one zip.")
-    types = sorted(extension.lstrip(".") for extension in EXTENSIONS)
     if whole:
         files = st.file_uploader(
-            "A folder of photos", types, accept_multiple_files="directory", key=f"{page}folder_upload"
+            "A folder of photos", TYPES, accept_multiple_files="directory", key=f"{page}folder_upload"
         )
     else:
         files = st.file_uploader(
-            "Photos, or one zip", [*types, "zip"], accept_multiple_files=True, key=f"{page}files_upload"
+            "Photos, or one zip", [*TYPES, "zip"], accept_multiple_files=True, key=f"{page}files_upload"
         )
     if not files:
         return None

@@ -62,6 +62,22 @@ def start(title: str, work: Callable[[Job], Any]) -> Job:
     return job
 
 
+def active_job() -> Job | None:
+    """The job that waits or runs, of whatever session."""
+    job = jobs().current
+    return job if job is not None and job.active else None
+
+
+def begin(work: Callable[[], object]) -> None:
+    """Start work in the background and redraw the page; a warning instead, while another job runs."""
+    try:
+        work()
+    except Busy as error:
+        st.warning(plain(error))
+    else:
+        st.rerun()
+
+
 def sidebar() -> None:
     """Product and recipe in use, device, and the running job with its cancel button."""
     with st.sidebar:
@@ -72,8 +88,7 @@ def sidebar() -> None:
             st.markdown(f"**{plain(taught.product)}**")
             st.caption(plain(taught.describe() + _state(taught)))
             st.caption(f"Runs on {plain(taught.preparation.backbone.engine)}")
-        job = jobs().current
-        if job is not None and job.active:
+        if active_job() is not None:
             _watch()
 
 
@@ -96,8 +111,7 @@ def show_job(job: Job) -> None:
 
 def show_running(then: str) -> None:
     """The running job in the page itself, with what happens after; nothing when none runs."""
-    job = jobs().current
-    if job is not None and job.active:
+    if (job := active_job()) is not None:
         st.info(f"In progress: {plain(job.title)}. {then}", icon=":material/hourglass_top:")
     if problem := st.session_state.get("job_problem"):
         st.error(plain(problem), icon=":material/error:")
@@ -140,8 +154,7 @@ def duration(seconds: float) -> str:
 
 @st.fragment(run_every=POLL_SECONDS)
 def _watch() -> None:
-    job = jobs().current
-    if job is not None and job.active:
+    if (job := active_job()) is not None:
         show_job(job)
     else:
         st.rerun()
@@ -150,24 +163,18 @@ def _watch() -> None:
 @st.fragment(run_every=POLL_SECONDS)
 def watch_in_page() -> None:
     """The running job's progress in the page, without a second cancel button."""
-    job = jobs().current
-    if job is not None and job.active:
+    if (job := active_job()) is not None:
         st.progress(job.fraction, text=plain(job.step or "starting"))
     else:
         st.rerun()
 
 
-def offer(label: str, words: str, begin: Callable[[], object], *, key: str, disabled: bool = False) -> None:
+def offer(label: str, words: str, work: Callable[[], object], *, key: str, disabled: bool = False) -> None:
     """A button that starts work in the background, or its progress."""
-    job = jobs().current
-    busy = job is not None and job.active
+    busy = active_job() is not None
     st.caption(words)
     if st.button(label, type="primary", disabled=busy or disabled, key=key):
-        try:
-            begin()
-            st.rerun()
-        except Busy as error:
-            st.warning(plain(error))
+        begin(work)
     if busy:
         watch_in_page()
     else:

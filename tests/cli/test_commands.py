@@ -38,6 +38,7 @@ def test_weights_are_fetched_by_the_flag_alone(taught, product, tmp_path, monkey
     save(foreign, tmp_path / "r.zip")
     asked = [
         ["inspect", str(tmp_path / "r.zip"), str(product)],
+        ["challenge", str(tmp_path / "r.zip"), str(product), "--name", str(tmp_path / "n.zip")],
         ["fit", str(product), "--out", str(tmp_path / "f.zip"), "--backbone", "resnet18"],
     ]
     for arguments in asked:
@@ -46,4 +47,4 @@ def test_weights_are_fetched_by_the_flag_alone(taught, product, tmp_path, monkey
     assert fetched == []
     for arguments in asked:
         assert main([*arguments, "--download"]) == 2
-    assert fetched == ["https://download.pytorch.org/models/resnet18-f37072fd.pth"] * 2
+    assert fetched == ["https://download.pytorch.org/models/resnet18-f37072fd.pth"] * 3

@@ -15,9 +15,9 @@ from PIL import Image
 from inspect_core.cli import commands, inspectors
 from inspect_core.cli.outputs import write_figures
 from inspect_core.line.maps import output_names
-from inspect_core.line.row import COLUMNS, NOT_JUDGED
+from inspect_core.line.row import COLUMNS
 from inspect_core.records.recipe_file import save
-from inspect_core.verdict import Verdict
+from inspect_core.verdict import NOT_JUDGED, Verdict
 
 NUMBERS = {
     "score", "percentile_among_good", "regions", "largest_region_pixels", "review", "reject", "area", "milliseconds",

@@ -16,8 +16,9 @@ from PIL import Image
 from inspect_core import view
 from inspect_core.cli import commands
 from inspect_core.features.weights import read_weights
-from inspect_core.images.folders import ScanError, inside, scan
+from inspect_core.images.folders import inside, scan
 from inspect_core.images.listing import MAX_DEPTH, photos_in
+from inspect_core.images.samples import ScanError
 from inspect_core.package.manifest import RecipeError
 from inspect_core.records.recipe_file import load, save
 from inspect_core.runtime.workspace import usable

@@ -95,6 +95,13 @@ def test_a_learned_window_spreads_what_the_good_photos_fill_and_a_hot_pixel_does
     assert np.ptp(pixels[:, :, 0]) > 200
 
 
+@pytest.mark.parametrize("bits", [12, 16])
+def test_photos_that_are_white_everywhere_still_give_a_window(bits):
+    white = np.full((16, 16), 2**bits - 1, np.uint16)
+    depth = found(white).learned(Values.of(white))
+    assert (depth.black, depth.white) == (2**bits - 2, 2**bits - 1)
+
+
 def test_another_window_gives_another_photo():
     """Everything that is stored of a photo goes by the digest of its pixels."""
     values, data = Values.of(stored(12)), encoded(stored(12))

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from inspect_core.images.folders import ScanError, inside, propose_groups, scan, split
+from inspect_core.images.folders import inside, scan, split
+from inspect_core.images.grouping import propose_groups
+from inspect_core.images.samples import ScanError
 
 
 def picture(seed, size=(40, 48)):

@@ -37,6 +37,11 @@ def test_names_of_kinds_are_no_lots(name):
     assert not looks_like_lot(name)
 
 
+def test_a_photo_beside_the_good_ones_is_refused_with_both_remedies():
+    refused = arrange([PurePosixPath("good/a.png"), PurePosixPath("b.png")]).refused
+    assert refused[PurePosixPath("b.png")].endswith("move it into that folder, or into one of defects")
+
+
 def test_kinds_in_folders_and_lots_below_them():
     assert places("OK/a.png", "OK/lot1/a.png", "scratch/a.png", "bad/a.png", "bad/dent/a.png", "bad/lot2/a.png") == {
         "OK/a.png": ("good", None, None),

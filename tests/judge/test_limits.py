@@ -86,7 +86,7 @@ def test_equal_scores_warn_and_accept_themselves():
     [
         ([], 0.1, "good_scores is empty"),
         ([1, np.nan], 0.1, r"good_scores is NaN at \(1,\)"),
-        ([1, np.inf], 0.1, "good_scores is not finite"),
+        ([1, np.inf], 0.1, "good_scores is inf"),
         ([1, 2], 1.0, "rate is 1.0"),
         ([1, 2], -0.1, "rate is -0.1"),
         ([1, 2], np.nan, "rate is nan"),
@@ -246,7 +246,7 @@ def test_no_limit_is_nearer_to_a_ceiling_than_scores_are():
     ("scores", "fractions", "message"),
     [
         ([], {}, "good_scores is empty"),
-        ([1, np.inf], {}, "good_scores is not finite"),
+        ([1, np.inf], {}, "good_scores is inf"),
         ([1, 2], {"review": 0.01, "reject": 0.05}, "review is 0.01, reject 0.05"),
         ([1, 2], {"reject": 0.0}, "reject 0.0"),
         ([1, 2], {"review": 1.0}, "review is 1.0"),

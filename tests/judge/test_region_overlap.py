@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import ndimage
 from sklearn.metrics import roc_auc_score
 
-from inspect_core.judge.metrics import aupro, aupro_averaged_per_image, pro_curve
+from inspect_core.judge.metrics import aupro, pro_curve
 
 
 def area_under(fprs, pros, max_fpr):
@@ -36,17 +36,6 @@ def aupro_threshold_by_threshold(maps, masks, max_fpr):
     return area_under(fprs, pros, max_fpr)
 
 
-def per_image_threshold_by_threshold(maps, masks, max_fpr):
-    fprs, pros = [], []
-    for t in np.unique(maps)[::-1]:
-        pairs = list(zip(maps, masks, strict=True))
-        fprs.append(np.mean([(m[~mask] >= t).mean() for m, mask in pairs if not mask.all()]))
-        pros.append(
-            np.mean([np.mean([(m[r] >= t).mean() for r in regions_of(mask)]) for m, mask in pairs if mask.any()])
-        )
-    return area_under(fprs, pros, max_fpr)
-
-
 def case(seed, *, levels, images=3, shape=(6, 7), fraction=0.15):
     """Maps of a few whole-number levels (many ties) that lean towards their masks."""
     rng = np.random.default_rng(seed)
@@ -62,16 +51,6 @@ def test_exact_area_is_the_one_over_all_thresholds(seed, levels, max_fpr):
     maps, masks = case(seed, levels=levels)
     expected = aupro_threshold_by_threshold(maps, masks, max_fpr)
     assert aupro(maps, masks, max_fpr=max_fpr) == pytest.approx(expected, abs=1e-12)
-
-
-@given(st.integers(0, 10_000), st.sampled_from([2, 5, 1000]), st.sampled_from([0.05, 0.3, 1.0]))
-@settings(deadline=None, max_examples=40)
-def test_per_image_area_is_the_one_over_all_thresholds(seed, levels, max_fpr):
-    maps, masks = case(seed, levels=levels)
-    if seed % 3 == 0:
-        masks[1] = True
-    expected = per_image_threshold_by_threshold(maps, masks, max_fpr)
-    assert aupro_averaged_per_image(maps, masks, max_fpr=max_fpr) == pytest.approx(expected, abs=1e-12)
 
 
 @given(st.integers(0, 10_000))
@@ -92,7 +71,6 @@ def test_one_region_and_the_whole_axis_is_the_pixel_auroc(seed):
     masks[1, 2:5, 1:6] = True
     expected = roc_auc_score(masks.ravel(), maps.ravel())
     assert aupro(maps, masks, max_fpr=1.0) == pytest.approx(expected, abs=1e-12)
-    assert aupro_averaged_per_image(maps[1:2], masks[1:2]) == pytest.approx(aupro(maps[1:2], masks[1:2]), abs=1e-12)
 
 
 def test_by_hand():
@@ -128,24 +106,13 @@ def test_a_small_region_counts_as_much_as_a_large_one():
     assert aupro(only_the_large, masks) == pytest.approx(0.5, abs=1e-12)
 
 
-def test_regions_weigh_less_per_image():
-    masks = np.zeros((2, 9, 9), dtype=bool)
-    masks[0, 0, 0] = masks[0, 8, 8] = masks[1, 4, 4] = True
-    maps = masks.astype(float)
-    maps[1, 4, 4] = -1
-    assert aupro(maps, masks) == pytest.approx(2 / 3)
-    assert aupro_averaged_per_image(maps, masks) == pytest.approx(1 / 2)
-
-
-@pytest.mark.parametrize("measure", [aupro, aupro_averaged_per_image])
 @pytest.mark.parametrize(("masks", "message"), [(False, "there are 0 regions and 9"), (True, "1 regions and 0 normal")])
-def test_undefined_is_nan_with_a_warning(measure, masks, message):
+def test_undefined_is_nan_with_a_warning(masks, message):
     with pytest.warns(UserWarning, match=message) as caught:
-        assert math.isnan(measure(np.zeros((1, 3, 3)), np.full((1, 3, 3), masks)))
+        assert math.isnan(aupro(np.zeros((1, 3, 3)), np.full((1, 3, 3), masks)))
     assert caught[0].filename == __file__
 
 
-@pytest.mark.parametrize("measure", [aupro, aupro_averaged_per_image])
 @pytest.mark.parametrize(
     ("maps", "masks", "max_fpr", "message"),
     [
@@ -156,9 +123,9 @@ def test_undefined_is_nan_with_a_warning(measure, masks, message):
         (np.zeros((1, 3, 3)), np.zeros((1, 3, 3)), 1.1, "max_fpr is 1.1"),
     ],
 )
-def test_bad_input_is_named(measure, maps, masks, max_fpr, message):
+def test_bad_input_is_named(maps, masks, max_fpr, message):
     with pytest.raises(ValueError, match=message):
-        measure(maps, masks, max_fpr=max_fpr)
+        aupro(maps, masks, max_fpr=max_fpr)
 
 
 def test_the_pro_curve_rises_to_its_end_and_has_nearly_the_area_of_aupro():

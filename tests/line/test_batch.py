@@ -12,9 +12,10 @@ import pytest
 from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.line.maps import Maps
 from inspect_core.line.overlap import THREADS
-from inspect_core.line.row import COLUMNS, NOT_JUDGED
+from inspect_core.line.row import COLUMNS
 from inspect_core.package.place import PlaceError
 from inspect_core.runtime.progress import Cancelled
+from inspect_core.verdict import NOT_JUDGED
 
 LEVELS = (0, 50, 150, 250, 90, 210)
 

@@ -72,6 +72,7 @@ def test_an_empty_page_says_what_to_do_next(open_app, no_first_start):
 
 def test_a_folder_is_judged_and_shown(batch, workspace):
     app = batch()
+    assert "accept, review, reject, not_located, not_judged" in words(app)
     app.button(key="batch_start").click().run()
     app = finish(app)
     assert [metric.value for metric in app.metric] == ["7", "2", "1", "0", "1"]

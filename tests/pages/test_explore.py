@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from inspect_core.features import backbones
+from inspect_core.images.areas import Area, Areas
 from inspect_core.images.read import read
 from inspect_core.records.recipe_file import save
 from inspect_core.study.scored_photos import ScoredPhotos
@@ -57,6 +58,13 @@ def test_a_map_of_patches_is_drawn_and_kept(open_app, in_the_hand, map_in_hand):
     drawn = jobs.kept().get(key)
     assert drawn.positions.shape == (len(drawn.points), 2)
     assert set(drawn.points.truth) == {"good", "scratch", "dent"}
+
+
+def test_areas_left_out_are_another_map(in_the_hand):
+    ignored = Areas((Area("ignore", ((0.4, 0.4), (0.6, 0.4), (0.6, 0.6))),))
+    other = replace(in_the_hand, scored=in_the_hand.scored.with_areas(ignored))
+    keys = {patch_map.map_key(part, PATCH_MAP, part.scored.live) for part in (in_the_hand, other)}
+    assert len(keys) == 2
 
 
 def test_a_click_leads_to_the_part_the_patch_and_the_bench(open_app, map_in_hand):

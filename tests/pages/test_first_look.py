@@ -21,7 +21,7 @@ def orders(product, monkeypatch):
     def look(samples, order, store, report):
         report(0.5, "looking")
         seen = [
-            Seen(sample, (Finding(BLUR, "Blurred: sharpness 34 % of the others' median.", 5.0),)) if i == 2
+            Seen(sample, (Finding(BLUR, "Blurred: sharpness 34 % of the others' median."),)) if i == 2
             else Seen(sample, (Finding(COPY, "Nearly the same picture as *x*."),)) if i in (5, 6)
             else Seen(sample, (), 1.2, (0.5, 0.5))
             for i, sample in enumerate(samples.good)

@@ -66,7 +66,7 @@ def figures(app) -> dict[str, str]:
 def chosen(**changed) -> Selection:
     with AuditLog.open() as log:
         found, others = read(log, most=100), [*log.entries(kind=OVERRIDE)]
-        selection = Selection(found, others, None, None, "tile", log.head(), short=False)
+        selection = Selection(found, others, "tile", log.head(), short=False)
     return replace(selection, **changed)
 
 
@@ -129,7 +129,7 @@ def test_the_table_and_an_override(open_app, no_first_start, filled):
         assert [(one.facts["original"], one.facts["verdict"], one.facts["reason"]) for one in said] == [
             ("reject", "accept", "dust")
         ]
-        assert log.numbered(number).facts["verdict"] == "reject"
+        assert [*log.entries()][number - 1].facts["verdict"] == "reject"
     assert app.dataframe[0].value["Verdict"][1] == "✓ accepted"
     assert "Choose a row" in words(app), "the next part in the table is not taken for it"
 

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from inspect_core.images.read import Picture, read
+from inspect_core.judge.anomaly_map import AREA
 from inspect_core.records import recipe_file
 from inspect_core.similar.surface import LEAST
-from inspect_core.ui import shelf, shell, taught_part
+from inspect_core.ui import crops, shelf, shell, taught_part
+from inspect_core.ui.similar import gathering
 from inspect_core.ui.similar.panels import WHOLE
+from inspect_core.verdict import Limits
 
 
 @pytest.fixture
@@ -62,6 +65,21 @@ def test_before_there_is_a_gallery_the_page_says_what_it_would_hold(open_app, ta
     app = open_app("pages/inspect.py")
     good, defect = taught.scored.good_and_defect()
     assert f"{good.sum()} good parts and {defect.sum()} labelled defects" in words(app)
+
+
+def test_where_the_gallery_takes_only_some_good_parts_the_page_says_of_how_many(open_app, taught, monkeypatch):
+    monkeypatch.setattr(gathering, "MOST_GOOD", 5)
+    good = int(taught.scored.good_and_defect()[0].sum())
+    assert f"it takes 5 good parts of {good} and" in words(open_app("pages/inspect.py"))
+
+
+def test_what_is_looked_at_is_what_inspection_finds(taught):
+    """Fewer pixels above the limit than count: the part is accepted, and there is no region to look at."""
+    live, position = dict(taught.scored.live), int(taught.scores(taught.scored.live).argmax())
+    highest = np.sort(taught.scored.map(position, **live), axis=None)
+    few, many = (float(highest[-count]) for count in (live[AREA] - 1, 2 * live[AREA]))
+    assert crops.found_boxes(taught, position, live, Limits(few, few)) == ()
+    assert crops.found_boxes(taught, position, live, Limits(many, many))
 
 
 def test_a_known_part_is_shown_with_its_like_and_not_with_itself(app, taught):

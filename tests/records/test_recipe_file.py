@@ -1,4 +1,5 @@
 import json
+import os
 import zipfile
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from inspect_core.features.extraction import Look
 from inspect_core.images.depth import EIGHT, Depth
 from inspect_core.judge.local_scale import GoodMaps
 from inspect_core.package import manifest
+from inspect_core.package.zipped import zipped
 from inspect_core.records.difference import in_words
 from inspect_core.records.recipe_file import files_of, load, save, write
 from inspect_core.view import View, joined_errors
@@ -98,6 +100,16 @@ def test_the_scale_comes_back_and_is_told_in_words(recipe, tmp_path):
     save(replace(recipe, mm_per_pixel=-1.0), tmp_path / "odd")
     with pytest.raises(manifest.RecipeError, match="mm_per_pixel"):
         load(tmp_path / "odd")
+
+
+def test_a_folder_is_zipped_whatever_the_dates_of_its_files(recipe, tmp_path):
+    digest = save(recipe, tmp_path / "a").digest
+    before = zipped(tmp_path / "a")
+    for file in (tmp_path / "a").iterdir():
+        os.utime(file, (0, 0))
+    (tmp_path / "b.zip").write_bytes(zipped(tmp_path / "a"))
+    assert load(tmp_path / "b.zip").digest == digest
+    assert zipped(tmp_path / "b.zip") == before
 
 
 def test_folder_and_zip_hold_the_same_and_have_the_same_digest(recipe, tmp_path):

@@ -5,6 +5,7 @@ import shutil
 import signal
 import threading
 from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,10 +17,9 @@ from inspect_core.records.recipe_file import save
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.sharding import kept, on_workers, processes, teaching_shards
 from inspect_core.sharding import run as run_module
-from inspect_core.sharding.executor import InProcess
 from inspect_core.sharding.inspecting import JudgedByWorkers
 from inspect_core.sharding.kept import Kept
-from inspect_core.sharding.on_workers import OnWorkers
+from inspect_core.sharding.on_workers import OnWorkers, performed_here
 from inspect_core.sharding.processes import Processes
 from inspect_core.sharding.run import ShardsFailed, kept_results
 from inspect_core.sharding.tasks import Refused
@@ -36,6 +36,22 @@ def pool():
     made = Processes(2)
     yield made
     made.close()
+
+
+class InProcess:
+    """This process as an executor, one task at a time."""
+
+    words, workers = "this process", 1
+
+    def map(self, task, shared, payloads):
+        for number, payload in payloads:
+            yield number, performed_here(task, shared, payload)
+
+    def require(self, memory):
+        """Nothing: this process makes the request itself."""
+
+    def close(self):
+        """Nothing was started."""
 
 
 class Counted(InProcess):
@@ -245,6 +261,12 @@ def test_more_memory_than_the_machine_has_is_refused(pool):
 def test_no_pool_of_no_processes():
     with pytest.raises(ValueError, match="workers is 0"):
         Processes(0)
+
+
+def test_a_run_that_another_process_is_removing_is_passed_over(monkeypatch):
+    listed = Path.iterdir
+    monkeypatch.setattr(Path, "iterdir", lambda path: [*listed(path), path / "gone"])
+    Kept([b"a test"]).remove()
 
 
 def test_what_is_kept_is_whole_or_not_there(tmp_path):

@@ -113,7 +113,6 @@ def test_a_defect_across_a_cut_is_one_region_in_pixels_of_the_photo(study, tiled
     assert left < cut - 4
     assert right > cut + 4
     assert top < y < bottom
-    assert verdict.above >= verdict.area
 
 
 def test_the_line_says_the_same(product, quick_backbone, tmp_path, monkeypatch):

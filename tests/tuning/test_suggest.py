@@ -173,10 +173,6 @@ def test_methods_without_a_value_to_suggest(make):
     study, suggestion = fit_as_suggested(make("nearest", patches=100))
     assert suggestion is None
     assert study.scored is not None
-    with pytest.raises(ValueError, match="nearest has no value to suggest"):
-        suggest(study)
-    with pytest.raises(ValueError, match="mahalanobis is tried as it was fitted, and is not fitted yet"):
-        suggest(make("mahalanobis"))
 
 
 def test_other_parameters_need_no_other_features_and_k_does(make):

@@ -29,8 +29,8 @@ SHOWING = {
 }
 # Per package and module, what holds words of ours or a number, though its form does not show it.
 OURS = {
-    "batch/panels": {"MAPS.__getitem__", "list(ways)", "os.cpu_count()"},
-    "batch/results": {"NAMES.__getitem__", "label"},
+    "batch/panels": {"MAPS.__getitem__", "list(ways)", "os.cpu_count()", "FOLDERS.values()"},
+    "batch/results": {"SPOKEN[outcome].capitalize()", "SPOKEN[word].capitalize()", "label"},
     "pages/explore": {"list(VIEWS)"},
     "pages/history": {"list(VIEWS)"},
     "defect_types/panels": {"PARENTS.get"},

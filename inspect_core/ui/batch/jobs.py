@@ -36,8 +36,8 @@ def _unwanted() -> set[str]:
 
 def running() -> str | None:
     """The id of the batch under way, None when there is none."""
-    job = shell.jobs().current
-    return _of_jobs().get(job.id) if job is not None and job.active else None
+    job = shell.active_job()
+    return None if job is None else _of_jobs().get(job.id)
 
 
 def start(batch: Run) -> None:

@@ -11,9 +11,9 @@ import streamlit as st
 from inspect_core.images.samples import ScanError
 from inspect_core.line.batch import photos_of
 from inspect_core.line.maps import ENDINGS
+from inspect_core.line.watch import FOLDERS
 from inspect_core.recipe import Recipe
 from inspect_core.runtime import workspace
-from inspect_core.runtime.jobs import Busy
 from inspect_core.sharding import choosing
 from inspect_core.ui import shell, weights_panel
 from inspect_core.ui.batch import jobs, runs
@@ -39,7 +39,7 @@ def new_batch(saved: list[Path]) -> None:
         key="batch_maps", help="The table, the report and the pictures of the worst parts are always written.",
     )  # fmt: skip
     workers, cluster = _judges()
-    busy = (job := shell.jobs().current) is not None and job.active
+    busy = shell.active_job() is not None
     start = st.button(
         "Start", type="primary", icon=":material/play_arrow:", disabled=source is None or busy, key="batch_start"
     )
@@ -55,8 +55,8 @@ def new_batch(saved: list[Path]) -> None:
 @st.fragment(run_every=shell.POLL_SECONDS)
 def under_way() -> None:
     """The batch that runs now: how far, how long, pause, cancel."""
-    job, batch = shell.jobs().current, runs.find(jobs.running() or "")
-    if job is None or not job.active or batch is None:
+    job, batch = shell.active_job(), runs.find(jobs.running() or "")
+    if job is None or batch is None:
         st.rerun()
     with st.container(border=True):
         st.markdown(f"**{shell.plain(batch.product)}** · {shell.plain(batch.source)}")
@@ -82,7 +82,7 @@ def unfinished(batch: Run) -> None:
         st.markdown(f"**{shell.plain(batch.product)}** · {shell.plain(batch.source)}")
         st.caption(f"Not finished: stopped after {batch.kept:,} of {batch.count:,} photos; started {when(batch)}.")
         row = st.container(horizontal=True)
-        busy = (job := shell.jobs().current) is not None and job.active
+        busy = shell.active_job() is not None
         if row.button(
             "Resume", type="primary", icon=":material/play_arrow:", disabled=busy, key=f"batch_resume-{batch.id}"
         ):
@@ -174,13 +174,11 @@ def _begin(path: Path, recipe: Recipe, source: Source, endings: tuple[str, ...],
 
 
 def _start(batch: Run) -> None:
-    try:
+    def start() -> None:
         jobs.start(batch)
-    except Busy as error:
-        st.warning(shell.plain(error))
-        return
-    st.session_state.pop("batch_shown", None)
-    st.rerun()
+        st.session_state.pop("batch_shown", None)
+
+    shell.begin(start)
 
 
 def _on_the_command_line(path: Path, source: Source | None) -> None:
@@ -197,6 +195,6 @@ def _on_the_command_line(path: Path, source: Source | None) -> None:
         )
         st.code(f"python -m inspect_core watch {recipe} INCOMING --out SORTED", language=None, wrap_lines=True)
         st.caption(
-            "Judges photos as they arrive in INCOMING and moves each into a folder in SORTED: accept, review, reject "
-            "or not_judged."
+            "Judges photos as they arrive in INCOMING and moves each into the folder of its verdict in SORTED: "
+            f"{', '.join(FOLDERS.values())}."
         )

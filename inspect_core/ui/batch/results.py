@@ -7,22 +7,14 @@ import streamlit as st
 
 from inspect_core.line.histogram import histogram
 from inspect_core.line.report import in_parts, in_words, worst
-from inspect_core.line.row import NOT_JUDGED, OUTCOMES, Row
+from inspect_core.line.row import Row
 from inspect_core.line.table import read_table
 from inspect_core.ui import shell
 from inspect_core.ui.batch import panels
 from inspect_core.ui.batch.runs import Run
 from inspect_core.ui.explore.panels import look
-from inspect_core.verdict import NOT_LOCATED
+from inspect_core.verdict import OUTCOMES, SIGNS, SPOKEN
 
-SIGNS = {
-    "accept": "✓ accept", "review": "? review", "reject": "✕ reject", NOT_LOCATED: "⌖ not located",
-    NOT_JUDGED: "– not judged",
-}  # fmt: skip
-NAMES = {
-    "accept": "Accepted", "review": "To review", "reject": "Rejected", NOT_LOCATED: "Not located",
-    NOT_JUDGED: "Not judged",
-}  # fmt: skip
 PICTURE_WIDTH, COUNT_WIDTH = 180, 170
 
 
@@ -57,7 +49,7 @@ def _counts(rows: list[Row]) -> None:
     shelf = st.container(horizontal=True)
     for outcome in OUTCOMES:
         share = f"{100 * counts[outcome] / len(rows):.1f} % of {len(rows):,}"
-        shelf.metric(NAMES[outcome], f"{counts[outcome]:,}", border=True, help=share, width=COUNT_WIDTH)
+        shelf.metric(SPOKEN[outcome].capitalize(), f"{counts[outcome]:,}", border=True, help=share, width=COUNT_WIDTH)
 
 
 def _downloads(batch: Run) -> None:
@@ -83,20 +75,20 @@ def _worst(batch: Run, rows: list[Row]) -> None:
     for row, path in pictures:
         with shelf.container(width=PICTURE_WIDTH):
             st.image(path.read_bytes(), width="stretch", alt=f"{row.name}: {in_words(row)}")
-            st.caption(f"{shell.plain(row.name)}  \n{shell.plain(SIGNS[row.verdict])} · {row.score:.3g}")
+            st.caption(f"{shell.plain(row.name)}  \n{shell.plain(_signed(row.verdict))} · {row.score:.3g}")
 
 
 def _table(rows: list[Row]) -> None:
     st.markdown("**Photos**")
     wanted = st.segmented_control(
-        "Show", OUTCOMES, format_func=NAMES.__getitem__, selection_mode="multi", key="batch_outcomes",
-        label_visibility="collapsed",
+        "Show", OUTCOMES, format_func=lambda word: SPOKEN[word].capitalize(), selection_mode="multi",
+        key="batch_outcomes", label_visibility="collapsed",
     )  # fmt: skip
     shown = [row for row in rows if not wanted or row.verdict in wanted]
     st.dataframe(
         {
             "Photo": [row.name for row in shown],
-            "Verdict": [SIGNS.get(row.verdict, row.verdict) for row in shown],
+            "Verdict": [_signed(row.verdict) for row in shown],
             "Score": [row.score for row in shown],
             "Good parts at or below": [row.percentile_among_good for row in shown],
             "Defect type": [row.defect_type for row in shown],
@@ -115,6 +107,10 @@ def _table(rows: list[Row]) -> None:
         },
         alt="Photos of the batch, one row each.",
     )
+
+
+def _signed(word: str) -> str:
+    return f"{SIGNS.get(word, '')} {word}".lstrip()
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

@@ -98,7 +98,7 @@ def bench(
     )
     data |= {"key": key, "films": pictures | {"thumbs": thumbs}, "photo_size": size, "taken": _taken(key)}
     data["heat"] = np.ascontiguousarray(heat).ravel().tolist()
-    _BENCH(key=key, data=data, on_limits_change=_noted, on_position_change=_noted)
+    _BENCH(key=key, data=data, on_limits_change=noted, on_position_change=noted)
     return result
 
 
@@ -118,8 +118,8 @@ def _taken(key: str) -> dict[str, float]:
     return st.session_state.setdefault(f"{key}-taken", {})
 
 
-def _noted() -> None:
-    """A move needs no callback: the run that follows reads it."""
+def noted() -> None:
+    """For a component's callback: a move needs none, the run that follows reads it."""
 
 
 def _take(name: str, moves: Mapping, taken: dict, in_force, read):

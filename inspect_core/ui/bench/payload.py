@@ -1,12 +1,12 @@
 """The figures from which the bench is drawn, sent to the browser as JSON."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from inspect_core.judge.limits import upper_bound
+from inspect_core.judge.limits import most_in_percent
 from inspect_core.verdict import Limits
 
 
@@ -126,8 +126,8 @@ def payload(
         "note": shown.note,
         "patch": shown.patch,
         "named": shown.kind,
-        "limits": _as_data(limits),
-        "suggested": _as_data(suggested),
+        "limits": asdict(limits),
+        "suggested": asdict(suggested),
         "calm": float(calm),
         "sentence": sentence,
     }
@@ -157,8 +157,4 @@ def _setting_scores(parts: Sequence[Part]) -> list[float]:
 
 @lru_cache(maxsize=32)
 def _bounds(total: int) -> tuple[str, ...]:
-    return tuple(f"{max(100 * upper_bound(k, total), 0.1):.1f}" for k in range(total + 1))
-
-
-def _as_data(limits: Limits) -> dict[str, float]:
-    return {"review": limits.review, "reject": limits.reject}
+    return tuple(most_in_percent(k, total) for k in range(total + 1))

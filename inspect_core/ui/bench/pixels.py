@@ -1,6 +1,5 @@
 """Pixels for the bench: photos, maps and thumbnails as bytes in a fixed format for the browser."""
 
-import base64
 import hashlib
 import io
 import json
@@ -39,11 +38,6 @@ def _photo_file(digest: str, _image: np.ndarray) -> tuple[bytes, list[int]]:
     held = io.BytesIO()
     photo.save(held, "PNG", compress_level=1)
     return held.getvalue(), [photo.height, photo.width]
-
-
-def data_url(png: bytes) -> str:
-    """A PNG as a URL that holds it."""
-    return f"data:image/png;base64,{base64.b64encode(png).decode()}"
 
 
 def planes(anomaly_map: np.ndarray, mask: np.ndarray | None) -> list[bytes]:

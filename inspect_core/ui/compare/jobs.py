@@ -1,6 +1,5 @@
 """Comparisons in the background; only the last one is kept, for every session of this process."""
 
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,33 +12,14 @@ from inspect_core.tuning.compare import compare
 from inspect_core.tuning.comparison import Comparison
 from inspect_core.tuning.order import Order
 from inspect_core.ui import shell
+from inspect_core.ui.kept import Kept
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.ui.teach import teaching
 
 
-class _Last:
-    """The last comparison and its order."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._held: tuple[Order, Comparison] | None = None
-
-    def of(self, order: Order) -> Comparison | None:
-        with self._lock:
-            return self._held[1] if self._held is not None and self._held[0] == order else None
-
-    def hold(self, order: Order, comparison: Comparison) -> None:
-        with self._lock:
-            self._held = order, comparison
-
-    def drop(self) -> None:
-        with self._lock:
-            self._held = None
-
-
 @st.cache_resource(show_spinner=False)
-def _last() -> _Last:
-    return _Last()
+def _last() -> Kept:
+    return Kept(1)
 
 
 def order_of(taught: TaughtPart) -> Order:
@@ -57,15 +37,15 @@ def start(order: Order, detectors: Sequence[str]) -> None:
     last = _last()
 
     def work(job: Job) -> None:
-        last.drop()
-        last.hold(order, compare(order, teaching.feature_store(), job.report, detectors))
+        last.clear()
+        last.put(order, compare(order, teaching.feature_store(), job.report, detectors))
 
     shell.start("Comparing detectors", work)
 
 
 def found(order: Order) -> Comparison | None:
     """The comparison of this order, if it was the last one made."""
-    return _last().of(order)
+    return _last().get(order)
 
 
 def put_on_bench(taught: TaughtPart, detector: str) -> None:

@@ -4,7 +4,6 @@ import streamlit as st
 
 from inspect_core.defect_types.examples import ENOUGH, LEAST, Example, advice, examples_of, groups_of, learnable
 from inspect_core.images.samples import counted
-from inspect_core.runtime.jobs import Busy
 from inspect_core.ui import crops, shell
 from inspect_core.ui.crops import REGION, WHOLE
 from inspect_core.ui.defect_types import labels as kinds_labels
@@ -109,18 +108,13 @@ def _learn_button(taught: TaughtPart, groups: dict[str, str], by_region: bool, p
         )
     elif left_out:
         st.caption(f"Not learned, for lack of examples: {shell.plain(', '.join(left_out))}.")
-    job = shell.jobs().current
-    busy = job is not None and job.active
+    busy = shell.active_job() is not None
     if st.button(
         "Learn the defect types", type="primary", icon=":material/school:", disabled=busy or few, key="learn_kinds"
     ):
         examples = _examples(taught, by_region, labels)
         owners = tuple(groups[taught.scored.photos[example.position].name] for example in examples)
-        try:
-            training.start(taught, Order(examples, owners, parent, by_region, seed))
-            st.rerun()
-        except Busy as error:
-            st.warning(shell.plain(error))
+        shell.begin(lambda: training.start(taught, Order(examples, owners, parent, by_region, seed)))
     shell.show_running("The result appears here when training finishes.")
     if busy:
         shell.watch_in_page()

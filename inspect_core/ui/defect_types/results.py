@@ -19,7 +19,6 @@ KERNEL = {FOREST: "kernel density forest", NETWORK: "kernel density network"}
 PER_BIN = 20
 """Examples for each bin of the reliability diagram, on average; between 5 and 10 bins are drawn."""
 LIMIT_WIDTH, CONFUSION_WIDTH, CURVE_WIDTH = 400, 540, 470
-NO_BAR = {"displayModeBar": False}
 
 
 @shelf.redrawn
@@ -52,7 +51,7 @@ def results(taught: TaughtPart) -> None:
     with row.container(width=CONFUSION_WIDTH):
         st.plotly_chart(
             defect_types.confusion(confusion(learned, known.minimum_confidence), known.names, panels.look()),
-            theme=None, key="confusion", config=NO_BAR,
+            theme=None, key="confusion", config=panels.NO_BAR,
             alt="Counts of true defect types (rows) by the names given (columns).",
         )  # fmt: skip
     _trust(known, learned)
@@ -118,7 +117,7 @@ def _trust(known: DefectTypes, learned: Taught) -> None:
         bins = int(np.clip(len(y) // PER_BIN, 5, 10))
         curves = {name: reliability_curve(proba, y, bins=bins) for name, proba in stated.items()}
         st.plotly_chart(
-            defect_types.reliability(curves, panels.look()), theme=None, key="reliability", config=NO_BAR,
+            defect_types.reliability(curves, panels.look()), theme=None, key="reliability", config=panels.NO_BAR,
             alt="Fraction named correctly against the probability stated; on the diagonal the two agree.",
         )  # fmt: skip
         st.caption(
@@ -131,7 +130,7 @@ def _trust(known: DefectTypes, learned: Taught) -> None:
         prior = float(known.classifier.prior.max())
         st.plotly_chart(
             defect_types.falling(training.AWAY, lines, prior, known.minimum_confidence, panels.look()),
-            theme=None, key="falling", config=NO_BAR,
+            theme=None, key="falling", config=panels.NO_BAR,
             alt="Mean probability against distance from the examples; that of the model in use falls to chance.",
         )  # fmt: skip
         st.caption("Far from every example, the probability of the model in use falls to chance, and nothing is named.")

@@ -1,7 +1,5 @@
 """Results of the Explore page: computed in the background, kept for every session of this process, bounded."""
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +21,7 @@ from inspect_core.tuning import sensitivity
 from inspect_core.tuning.patch_sample import PatchSample, explained
 from inspect_core.tuning.sensitivity import Reading
 from inspect_core.ui import shell
+from inspect_core.ui.kept import Kept
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.ui.teach import teaching
 
@@ -49,28 +48,9 @@ class DrawnMap:
     positions: np.ndarray
 
 
-class Kept:
-    """The latest results by key; the oldest are dropped first."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._items: OrderedDict[Hashable, Any] = OrderedDict()
-
-    def get(self, key: Hashable) -> Any:
-        with self._lock:
-            return self._items.get(key)
-
-    def put(self, key: Hashable, value: Any) -> None:
-        with self._lock:
-            self._items[key] = value
-            self._items.move_to_end(key)
-            while len(self._items) > KEPT:
-                self._items.popitem(last=False)
-
-
 @st.cache_resource
 def kept() -> Kept:
-    return Kept()
+    return Kept(KEPT)
 
 
 def start(title: str, key: Hashable, work: Callable[[Job], Any]) -> None:

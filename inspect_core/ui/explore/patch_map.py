@@ -49,7 +49,8 @@ def patch_map(taught: TaughtPart) -> None:
 
 def map_key(taught: TaughtPart, order: MapOrder, live: dict[str, int]) -> tuple:
     """Key of a drawn map: everything that determines it. The limit in force does not, so moving it redraws nothing."""
-    return "map", taught.id, len(taught.scored.photos), order.whole, order.mapped, order.view, *live.values()
+    areas = repr(taught.scored.areas)
+    return "map", taught.id, len(taught.scored.photos), areas, order.whole, order.mapped, order.view, *live.values()
 
 
 def chart_name(key: tuple) -> str:

@@ -6,7 +6,6 @@ from PIL import Image
 
 from inspect_core.audit.inspections import (
     ACCEPT,
-    NOT_JUDGED,
     NOTCH,
     REJECT,
     REVIEW,
@@ -24,10 +23,11 @@ from inspect_core.plots import history as plots
 from inspect_core.runtime import workspace
 from inspect_core.ui import shell
 from inspect_core.ui.explore.panels import NO_BAR, look
-from inspect_core.ui.history.selection import ICONS, SPOKEN, Selection, local
-from inspect_core.verdict import NOT_LOCATED
+from inspect_core.ui.history.selection import ICONS, Selection, local
+from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, SPOKEN
 
 MOST_TYPES, SIDE = 8, 132
+SCORE = "score"
 TYPES_WIDTH, NOTCHES_WIDTH, FIGURE_WIDTH = 450, 400, 140
 
 
@@ -80,11 +80,9 @@ def _share(count: int, total: int) -> str:
 
 
 def _scores(found: list[Inspection]) -> None:
-    judged = [one for one in reversed(found) if one.score is not None and None not in (one.review, one.reject)]
+    judged, scores, limits, unit = series(found)
     if not judged:
         return
-    one_product = len({one.product for one in judged}) == 1
-    scores, limits, unit = series(judged, one_product=one_product)
     when = np.array([local(one.time).replace(tzinfo=None) for one in judged], "datetime64[ms]")
     words, names = [one.final for one in judged], [one.name for one in judged]
     st.markdown("**Scores over time**")
@@ -93,7 +91,7 @@ def _scores(found: list[Inspection]) -> None:
         drawn, theme=None, key="history_scores", config=NO_BAR, alt=f"Scores of {len(judged)} parts over time."
     )
     notes = ["Scores far above the limit are drawn at the upper edge."]
-    if not one_product:
+    if unit != SCORE:
         notes.append(
             "Scores of different products cannot be compared, so each is shown as a multiple of its reject limit."
         )
@@ -102,14 +100,18 @@ def _scores(found: list[Inspection]) -> None:
     st.caption(" ".join(notes))
 
 
-def series(judged: list[Inspection], *, one_product: bool) -> tuple[np.ndarray, np.ndarray, str]:
-    """Scores (n,), limits (n, 2) and the axis title; for several products as multiples of their limits."""
+def series(found: list[Inspection]) -> tuple[list[Inspection], np.ndarray, np.ndarray, str]:
+    """Those with a score and limits, the first one first; their scores (n,), limits (n, 2) and the axis title.
+
+    Of several products both are multiples of the limit for rejection.
+    """
+    judged = [one for one in reversed(found) if one.score is not None and None not in (one.review, one.reject)]
     scores = np.array([one.score for one in judged], float)
-    limits = np.array([(one.review, one.reject) for one in judged], float)
-    if one_product:
-        return scores, limits, "score"
+    limits = np.array([(one.review, one.reject) for one in judged], float).reshape(-1, 2)
+    if len({one.product for one in judged}) <= 1:
+        return judged, scores, limits, SCORE
     scale = np.where(limits[:, 1] == 0, 1.0, np.abs(limits[:, 1]))
-    return scores / scale, limits / scale[:, None], "score ÷ limit"
+    return judged, scores / scale, limits / scale[:, None], "score ÷ limit"
 
 
 def _types(found: list[Inspection]) -> None:

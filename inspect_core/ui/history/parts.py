@@ -9,12 +9,11 @@ from inspect_core.audit.inspections import ACCEPT, REJECT, REVIEW, Inspection
 from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.ui import shell
 from inspect_core.ui.history.panels import in_words, picture
-from inspect_core.ui.history.selection import SPOKEN, Selection, local
-from inspect_core.verdict import NOT_LOCATED, Word
+from inspect_core.ui.history.selection import Selection, local
+from inspect_core.verdict import SIGNS, SPOKEN, Word
 
 ON_A_PAGE, PICTURE = 50, 420
 _CHOSEN = "history_entry"
-SIGNS = {"accept": "✓", "review": "?", "reject": "✕", NOT_LOCATED: "⌖", "not judged": "–"}
 
 
 def table(selection: Selection) -> None:

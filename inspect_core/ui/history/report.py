@@ -6,16 +6,17 @@ from datetime import datetime
 import numpy as np
 
 from inspect_core.audit.changes import in_words
-from inspect_core.audit.inspections import NOTCH, VERDICTS, Inspection, counts, defect_types, notches
+from inspect_core.audit.inspections import NOTCH, Inspection, counts, defect_types, notches
 from inspect_core.images.samples import counted, shown
-from inspect_core.line.html_page import data_url, page
+from inspect_core.line.html_page import data_url, page, table
 from inspect_core.line.spreadsheet import cell
 from inspect_core.package.csv_text import csv_text
 from inspect_core.plots import history as plots
 from inspect_core.plots.svg import svg
 from inspect_core.plots.theme import LIGHT
 from inspect_core.ui.history.panels import MOST_TYPES, examples, series
-from inspect_core.ui.history.selection import SPOKEN, Selection, local
+from inspect_core.ui.history.selection import Selection, local
+from inspect_core.verdict import OUTCOMES, SPOKEN
 
 COLUMNS = (
     "entry", "time", "product", "recipe", "name", "digest", "score", "verdict", "reason", "review", "reject", "area",
@@ -37,7 +38,7 @@ def html_of(selection: Selection) -> str:
     found = selection.inspections
     number, digest = selection.head
     now = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z")
-    said = ", ".join(f"{count:,} {SPOKEN[word]}" for word in VERDICTS if (count := counts(found)[word]))
+    said = ", ".join(f"{count:,} {SPOKEN[word]}" for word in OUTCOMES if (count := counts(found)[word]))
     intro = [
         f"{selection.words}. Made {now}.",
         f"{counted(len(found), 'part')} inspected: {said}." if found else "No part was inspected.",
@@ -60,12 +61,11 @@ def _line(one: Inspection) -> list[str | float | None]:
 
 
 def _drawn_scores(found: list[Inspection]) -> str:
-    judged = [one for one in reversed(found) if one.score is not None and None not in (one.review, one.reject)]
+    judged, scores, limits, unit = series(found)
     if not judged:
         return ""
     first = judged[0].time
     hours = np.array([(one.time - first).total_seconds() / 3600 for one in judged])
-    scores, limits, unit = series(judged, one_product=len({one.product for one in judged}) == 1)
     figure = plots.scores_over_time(
         hours, scores, [one.final for one in judged], limits, [""] * len(judged), LIGHT, unit=unit
     )
@@ -92,9 +92,9 @@ def _drawn_types(found: list[Inspection]) -> str:
 def _drawn_notches(found: list[Inspection]) -> str:
     by_step = notches(found)
     names = {-1: f"{100 * NOTCH:g} % lower", 0: "as it was", 1: f"{100 * NOTCH:g} % higher"}
-    rows = [[name, *(f"{by_step[step][word]:,}" for word in VERDICTS)] for step, name in names.items()]
-    heads = ["Limit", *(SPOKEN[word].capitalize() for word in VERDICTS)]
-    return f"<h2>What another limit would have done</h2>{_table(heads, rows)}"
+    rows = [[name, *(f"{by_step[step][word]:,}" for word in OUTCOMES)] for step, name in names.items()]
+    heads = ["Limit", *(SPOKEN[word].capitalize() for word in OUTCOMES)]
+    return f"<h2>What another limit would have done</h2>{table(heads, rows)}"
 
 
 def _drawn_changes(selection: Selection) -> str:
@@ -104,7 +104,7 @@ def _drawn_changes(selection: Selection) -> str:
         for entry in selection.changes
     ]  # fmt: skip
     heads = ["Time (UTC)", "Who", "What", "Change", "Reason", "Product", "Recipe"]
-    return "<h2>Who changed what</h2>" + (_table(heads, rows) if rows else "<p>Nothing was changed.</p>")
+    return "<h2>Who changed what</h2>" + (table(heads, rows) if rows else "<p>Nothing was changed.</p>")
 
 
 def _drawn_parts(found: list[Inspection]) -> str:
@@ -117,12 +117,7 @@ def _drawn_parts(found: list[Inspection]) -> str:
         for one in first
     ]  # fmt: skip
     left = f"<p>{len(found) - len(first):,} more are in the CSV.</p>" if len(found) > len(first) else ""
-    return f"<h2>Parts</h2>{_table(heads, rows)}{left}"
-
-
-def _table(heads: list[str], rows: list[list[str]]) -> str:
-    cells = "".join("<tr>" + "".join(f"<td>{html.escape(shown(text))}</td>" for text in row) + "</tr>" for row in rows)
-    return f"<table><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>{cells}</table>"
+    return f"<h2>Parts</h2>{table(heads, rows)}{left}"
 
 
 def _number(value: float | None) -> str:

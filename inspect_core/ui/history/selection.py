@@ -7,10 +7,10 @@ import streamlit as st
 
 from inspect_core.audit import inspections
 from inspect_core.audit.entry import INSPECTION, Entry
-from inspect_core.audit.inspections import VERDICTS, Inspection
+from inspect_core.audit.inspections import Inspection
 from inspect_core.audit.log import AuditLog
 from inspect_core.ui import shell
-from inspect_core.verdict import NOT_LOCATED
+from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, OUTCOMES, SPOKEN
 
 MOST = 20_000
 """Inspections that are read at a time, the latest ones."""
@@ -29,26 +29,20 @@ ICONS = {
     "review": ":material/question_mark:",
     "reject": ":material/close:",
     NOT_LOCATED: ":material/location_off:",
-    "not judged": ":material/broken_image:",
+    NOT_JUDGED: ":material/broken_image:",
 }
-SPOKEN = {
-    "accept": "accepted", "review": "to review", "reject": "rejected", NOT_LOCATED: NOT_LOCATED,
-    "not judged": "not judged",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Selection:
     """The inspections chosen, the latest first; changes: all other entries of that period, the latest first.
 
-    since, until: the chosen period, None for no bound; words: the choice in words; head: number and digest of the last
-    entry of the log; short: whether there are more than were read.
+    words: the choice in words; head: number and digest of the last entry of the log; short: whether there are more than
+    were read.
     """
 
     inspections: list[Inspection]
     changes: list[Entry]
-    since: datetime | None
-    until: datetime | None
     words: str
     head: tuple[int, str]
     short: bool
@@ -74,7 +68,7 @@ def choose(log: AuditLog) -> Selection:
         chosen = [one for one in chosen if one.recipe == recipe]
         changes = [one for one in changes if one.recipe in (recipe, "")]
     words = row.multiselect(
-        "Verdict", VERDICTS, key="history_verdict", width=200, placeholder="all", format_func=lambda word: SPOKEN[word]
+        "Verdict", OUTCOMES, key="history_verdict", width=200, placeholder="all", format_func=lambda word: SPOKEN[word]
     )
     if words:
         chosen = [one for one in chosen if one.final in words]
@@ -85,7 +79,7 @@ def choose(log: AuditLog) -> Selection:
     if types:
         chosen = [one for one in chosen if one.kind in types]
     said = ", ".join([product or ALL_PRODUCTS, recipe[:12], period, *(SPOKEN[word] for word in words), *types])
-    return Selection(chosen, changes, since, until, said, head, len(found) == MOST)
+    return Selection(chosen, changes, said, head, len(found) == MOST)
 
 
 def last_inspection(log: AuditLog) -> Inspection | None:

@@ -35,8 +35,7 @@ def show(taught: TaughtPart, position: int, pixels: np.ndarray) -> None:
         lost = {} if taught.study is None else taught.study.lost
         if lost:
             st.markdown(f"**Not located, and left out: {len(lost)}**")
-            names, reasons = map(shell.plain, lost), map(shell.plain, lost.values())
-            st.dataframe({"Photo": list(names), "Reason": list(reasons)}, hide_index=True)
+            st.dataframe({"Photo": list(lost), "Reason": list(lost.values())}, hide_index=True)
 
 
 def wiped(reference: np.ndarray, picture: np.ndarray, at: float) -> np.ndarray:

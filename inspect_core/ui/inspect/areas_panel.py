@@ -8,8 +8,10 @@ import streamlit as st
 from inspect_core.images.areas import Areas, areas_of
 from inspect_core.images.boxes import reduced
 from inspect_core.judge.anomaly_map import AREA
+from inspect_core.line.html_page import data_url
 from inspect_core.ui import shelf, shell
 from inspect_core.ui.bench import pixels as bytes_of
+from inspect_core.ui.bench.bench import noted
 from inspect_core.ui.session import Settings, settings_of
 from inspect_core.ui.taught_part import TaughtPart
 
@@ -63,18 +65,14 @@ def show(taught: TaughtPart, position: int, pixels: np.ndarray) -> None:
         _DRAWING(
             key=_key(taught),
             data={
-                "photo": bytes_of.data_url(photo),
+                "photo": data_url(photo, "png"),
                 "size": size,
                 "areas": [] if areas is None else areas.params()["areas"],
                 "in_force": settings_of(taught).areas_stamp,
                 "name": taught.scored.photos[position].name,
             },
-            on_areas_change=_noted,
+            on_areas_change=noted,
         )
-
-
-def _noted() -> None:
-    """The run that follows reads it."""
 
 
 def _key(taught: TaughtPart) -> str:

@@ -11,8 +11,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from inspect_core.guard.model import OFF, STOP, WARN
 from inspect_core.images import boxes, heatmap
 from inspect_core.images.alignment import NotLocated
-from inspect_core.images.read import EXTENSIONS, ImageError, read_bytes
-from inspect_core.judge.masks import mask_at
+from inspect_core.images.read import ImageError, read_bytes
 from inspect_core.runtime.jobs import Busy, device_lock
 from inspect_core.study.evaluation import promise
 from inspect_core.ui import shelf, shell
@@ -29,6 +28,7 @@ from inspect_core.ui.inspect import (
     views,
 )
 from inspect_core.ui.inspect.views import Drawn
+from inspect_core.ui.photo_source import TYPES
 from inspect_core.ui.session import Settings, settings_of
 from inspect_core.ui.similar import panels
 from inspect_core.ui.taught_part import TaughtPart
@@ -48,8 +48,7 @@ def first_start() -> None:
         with contextlib.suppress(Busy):  # another window was faster
             teaching.start_sample()
         st.rerun()
-    job = shell.jobs().current
-    if job is not None and job.active:
+    if shell.active_job() is not None:
         st.info(
             "Nothing has been taught yet, so Loupe is learning the sample part. "
             "This page updates when training finishes.",
@@ -75,10 +74,7 @@ def notes(taught: TaughtPart) -> None:
 def add_photos(taught: TaughtPart) -> TaughtPart:
     """Photos of new parts, dropped here, are added to the bench; returns the part with them."""
     with st.popover("Add photos", icon=":material/add_photo_alternate:", width="stretch"):
-        files = st.file_uploader(
-            "Photos of new parts", sorted(extension.lstrip(".") for extension in EXTENSIONS),
-            accept_multiple_files=True, key=f"added-{taught.id}",
-        )  # fmt: skip
+        files = st.file_uploader("Photos of new parts", TYPES, accept_multiple_files=True, key=f"added-{taught.id}")
     settings = settings_of(taught)
     fresh = [file for file in files or [] if file.file_id not in settings.added]
     if fresh:
@@ -115,8 +111,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
     """The live parameters of the detector in use and the bench; only this reruns on a move."""
     settings = settings_of(taught)
     taught = areas_panel.take(taught, settings)
-    running = shell.jobs().current
-    busy = running is not None and running.active
+    busy = shell.active_job() is not None
     adding, moving = st.columns([1, 4], gap="medium")
     with adding:
         taught = add_photos(taught)
@@ -224,10 +219,7 @@ def _pixels(taught: TaughtPart, position: int) -> tuple[np.ndarray, bool]:
 
 
 def _draw(taught: TaughtPart, position: int, view: Drawn, pixels: np.ndarray, verdict: Verdict) -> bench.BenchResult:
-    photo, mask = taught.scored.photos[position], None
-    with contextlib.suppress(ImageError):
-        if (known := photo.true_mask()) is not None:
-            mask = mask_at(known, taught.scored.size)
+    mask = taught.scored.photos[position].known_mask(taught.scored.size)
     settings, note, box, kind = settings_of(taught), view.note, None, naming.in_words(verdict)
     guard = settings.guard(taught)
     checks = [taught.product_check(i, guard, ask=False) for i in range(len(taught.scored.photos))]

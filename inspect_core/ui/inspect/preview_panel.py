@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from inspect_core.runtime.jobs import Busy
 from inspect_core.ui import shell
 from inspect_core.ui.inspect import live_parameters, previews
 from inspect_core.ui.inspect.previews import Run
@@ -25,11 +24,7 @@ def show(taught: TaughtPart, run: Run, position: int) -> None:
         width="stretch", help="Learns from all good photos with these values, in the background. Only then do "
         "they set limits and go into a recipe.",
     ):  # fmt: skip
-        try:
-            shell.start(f"Applying {what}", lambda job: previews.apply(taught, run, job.report))
-            st.rerun()
-        except Busy as error:
-            st.warning(shell.plain(error))
+        shell.begin(lambda: shell.start(f"Applying {what}", lambda job: previews.apply(taught, run, job.report)))
     middle.button(
         "Discard preview", key=f"leave-{taught.id}", width="stretch", icon=":material/close:",
         on_click=live_parameters.set_to, args=(taught.id, live_parameters.fitted(taught)),

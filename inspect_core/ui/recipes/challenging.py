@@ -8,14 +8,12 @@ import streamlit as st
 
 from inspect_core.audit import challenges
 from inspect_core.audit.log import AuditLog, LogError
-from inspect_core.images.read import EXTENSIONS
 from inspect_core.line.challenge import Answer, challenge, facts, name_parts, photos_by_part
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
 from inspect_core.records import recipe_file
 from inspect_core.runtime import workspace
 from inspect_core.ui import shell, uploads
-
-TYPES = sorted(extension.lstrip(".") for extension in EXTENSIONS)
+from inspect_core.ui.photo_source import TYPES
 
 
 def section(recipe: Recipe, key: str) -> None:

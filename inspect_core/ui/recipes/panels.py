@@ -1,13 +1,11 @@
 """The parts of the Recipes page: what is saved, what is in it, opening, downloading, deleting."""
 
 import contextlib
-import io
 import os
 import shutil
 import tempfile
-import zipfile
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -18,6 +16,7 @@ from inspect_core.features.backbone_catalogue import spec_of
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.methods.table import title_of
 from inspect_core.package.manifest import RecipeError
+from inspect_core.package.zipped import zipped
 from inspect_core.recipe import Recipe, loaded_backbone
 from inspect_core.records import recipe_file
 from inspect_core.records.difference import in_words, made
@@ -60,7 +59,7 @@ def card(path: Path, states: dict[str, str] | None) -> None:
                 _open(recipe)
             releasing.change_state(recipe, state, path.name)
             st.download_button(
-                "Download", _zip_of(path), file_name=f"{path.stem}.zip", mime="application/zip",
+                "Download", partial(zipped, path), file_name=f"{path.stem}.zip", mime="application/zip",
                 key=f"download-{path.name}", icon=":material/download:", on_click="ignore",
             )  # fmt: skip
             _delete(path, recipe.digest, in_force=state == APPROVED)
@@ -150,20 +149,6 @@ def _delete(path: Path, digest: str | None = None, *, in_force: bool = False) ->
                 st.error(f"It could not be deleted: {shell.plain(error)}", icon=":material/error:")
                 return
             st.rerun()
-
-
-def _zip_of(path: Path) -> Callable[[], bytes]:
-    def build() -> bytes:
-        if path.is_file():
-            return path.read_bytes()
-        held = io.BytesIO()
-        with zipfile.ZipFile(held, "w") as archive:
-            for file in sorted(path.rglob("*")):
-                if file.is_file():
-                    archive.write(file, file.relative_to(path).as_posix())
-        return held.getvalue()
-
-    return build
 
 
 def _bytes(path: Path) -> int:

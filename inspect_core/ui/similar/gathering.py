@@ -30,10 +30,15 @@ class Order:
 
 def known_types(taught: TaughtPart) -> dict[int, str]:
     """Kind by position of the parts that can be known cases: the labelled defects and at most MOST_GOOD good parts."""
-    labels = kinds_labels.labels_of(taught)
-    good = [int(i) for i in np.flatnonzero(taught.scored.good_and_defect()[0]) if i not in labels]
+    labels, good = kinds_labels.labels_of(taught), good_parts(taught)
     chosen = {good[i] for i in np.unique(np.linspace(0, len(good) - 1, MOST_GOOD).astype(int))} if good else set()
     return dict(sorted({**labels, **dict.fromkeys(chosen, "good")}.items()))
+
+
+def good_parts(taught: TaughtPart) -> list[int]:
+    """Positions of the good parts on the bench that have no label."""
+    labels = kinds_labels.labels_of(taught)
+    return [int(i) for i in np.flatnonzero(taught.scored.good_and_defect()[0]) if i not in labels]
 
 
 def start(taught: TaughtPart, order: Order) -> None:

@@ -9,7 +9,6 @@ import streamlit as st
 from inspect_core.images.boxes import Box
 from inspect_core.images.read import ImageError
 from inspect_core.images.samples import counted
-from inspect_core.runtime.jobs import Busy
 from inspect_core.similar.gallery import Match
 from inspect_core.similar.known_cases import Case, KnownCases
 from inspect_core.similar.surface import LEAST
@@ -62,7 +61,7 @@ def seen_before(taught: TaughtPart, position: int, live: dict[str, int], limits:
 def _offer(taught: TaughtPart, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
     """Without a gallery: what it would be made of, and one button."""
     defect_types = gathering.known_types(taught)
-    good = sum(kind == "good" for kind in defect_types.values())
+    good, there = sum(kind == "good" for kind in defect_types.values()), len(gathering.good_parts(taught))
     if len(defect_types) < LEAST:
         st.caption(
             f"A gallery shows whether a part like this was seen before. It needs {LEAST} parts known to be good or "
@@ -70,8 +69,9 @@ def _offer(taught: TaughtPart, live: dict[str, int], limits: Limits, *, busy: bo
         )
         return
     st.caption(
-        f"A gallery of known parts shows whether one like this was seen before. On the bench are "
-        f"{counted(good, 'good part')} and {counted(len(defect_types) - good, 'labelled defect')}."
+        "A gallery of known parts shows whether one like this was seen before. From the bench it takes "
+        f"{counted(good, 'good part')}{f' of {there}' if there > good else ''} and "
+        f"{counted(len(defect_types) - good, 'labelled defect')}."
     )
     _build(taught, defect_types, live, limits, words="Build the gallery", look_at=REGION, busy=busy)
 
@@ -93,11 +93,8 @@ def _build(
         "highest score. The whole part suits defects that show everywhere.",
     )  # fmt: skip
     if st.button(words, icon=":material/photo_library:", key=f"build_gallery-{taught.id}", disabled=busy):
-        try:
-            gathering.start(taught, Order(defect_types, dict(live), limits, look_at == REGION))
-            st.rerun()
-        except Busy as error:
-            st.warning(shell.plain(error))
+        order = Order(defect_types, dict(live), limits, look_at == REGION)
+        shell.begin(lambda: gathering.start(taught, order))
 
 
 def _looked_at(

@@ -1,8 +1,6 @@
 """Before learning, a look at the good photos: what stands out, as a gallery, and what the user leaves out."""
 
 import io
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,10 +14,11 @@ from inspect_core.images.depth import Depth
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.samples import Samples, counted
 from inspect_core.images.splitting import Split
-from inspect_core.runtime.jobs import Busy, Job
+from inspect_core.runtime.jobs import Job
 from inspect_core.tuning.first_look import TOPICS, FirstLook, Seen, first_look
 from inspect_core.tuning.order import Order
 from inspect_core.ui import shell
+from inspect_core.ui.kept import Kept
 from inspect_core.ui.teach import teaching
 
 ON_A_PAGE, CELL, PICTURE = 20, 205, 240
@@ -28,29 +27,9 @@ STRANGEST = "strangest first"
 _JOB = "first_look_job"
 
 
-class _Looks:
-    """The looks used last, by their photos and order, for every session of this process."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._held: OrderedDict[str, FirstLook] = OrderedDict()
-
-    def get(self, key: str) -> FirstLook | None:
-        with self._lock:
-            if key in self._held:
-                self._held.move_to_end(key)
-            return self._held.get(key)
-
-    def put(self, key: str, look: FirstLook) -> None:
-        with self._lock:
-            self._held[key] = look
-            while len(self._held) > HELD:
-                self._held.popitem(last=False)
-
-
 @st.cache_resource(show_spinner=False)
-def _looks() -> _Looks:
-    return _Looks()
+def _looks() -> Kept:
+    return Kept(HELD)
 
 
 def choose_good(samples: Samples, product: str, key: str) -> Samples | None:
@@ -79,8 +58,8 @@ def choose_good(samples: Samples, product: str, key: str) -> Samples | None:
 
 def is_running() -> bool:
     """Whether the running job is a look that this session began."""
-    job = shell.jobs().current
-    return job is not None and job.active and job.id == st.session_state.get(_JOB)
+    job = shell.active_job()
+    return job is not None and job.id == st.session_state.get(_JOB)
 
 
 def _order(product: str) -> Order:
@@ -98,18 +77,16 @@ def _look_key(key: str, order: Order) -> str:
 
 
 def _offer(samples: Samples, order: Order, key: str) -> None:
-    job = shell.jobs().current
-    busy = job is not None and job.active
+    busy = shell.active_job() is not None
     if st.button("Look at the good photos", icon=":material/search:", disabled=busy, key="first_look"):
 
         def work(job: Job) -> None:
             _looks().put(key, first_look(samples, order, teaching.feature_store(), job.report))
 
-        try:
+        def start() -> None:
             st.session_state[_JOB] = shell.start(f"Looking at the good photos of {order.product}", work).id
-            st.rerun()
-        except Busy as error:
-            st.warning(shell.plain(error))
+
+        shell.begin(start)
     if is_running():
         shell.watch_in_page()
 

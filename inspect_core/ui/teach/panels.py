@@ -13,9 +13,11 @@ from inspect_core.detectors.quadrics.algebraic import monomial_count
 from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import available
 from inspect_core.guard.model import ALONE, FUSED
-from inspect_core.images.folders import MAX_FILES, Samples, ScanError, Split, propose_groups, scan, split, ungrouped
+from inspect_core.images.folders import MAX_FILES, Samples, Split, scan, split
+from inspect_core.images.grouping import propose_groups, ungrouped
 from inspect_core.images.listing import walk
 from inspect_core.images.manifests.listed import folder_of
+from inspect_core.images.samples import ScanError
 from inspect_core.images.splitting import FEW, learned_from_all
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.quadrics import MOST as QUADRICS

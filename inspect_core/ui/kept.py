@@ -1,0 +1,33 @@
+"""The latest results of long work, for every session of this process, bounded."""
+
+import threading
+from typing import Any
+
+
+class Kept:
+    """Results by key, at most `most` of them: those used last. Keys are compared by their value."""
+
+    def __init__(self, most: int) -> None:
+        self._lock = threading.Lock()
+        self._most, self._items = most, []
+
+    def get(self, key: object) -> Any:
+        """The result under this key; None without one."""
+        with self._lock:
+            found = next((item for item in self._items if item[0] == key), None)
+            if found is None:
+                return None
+            self._items.remove(found)
+            self._items.append(found)
+            return found[1]
+
+    def put(self, key: object, value: object) -> None:
+        """Keep a result under this key, in place of an earlier one."""
+        with self._lock:
+            others = [item for item in self._items if item[0] != key]
+            self._items = [*others, (key, value)][-self._most :]
+
+    def clear(self) -> None:
+        """Drop all."""
+        with self._lock:
+            self._items = []
