@@ -126,10 +126,15 @@ class Backbone:
     def copied(self, *, head: bool) -> TappedNetwork:
         """A copy of the network on the CPU, to export: with `head` it goes on to the embedding and the logits.
 
-        An export must neither see the GPU's memory format nor change the network in use.
+        An export must neither see the GPU's memory format nor change the network in use. Activations in place would
+        be taken apart into many small operations first, for the same graph at twice the time.
         Raises ValueError with `head` for a network that does not end in a linear layer.
         """
-        return copy.deepcopy(self._tapped(head)).to("cpu", memory_format=torch.contiguous_format)  # ty: ignore[no-matching-overload]
+        copied = copy.deepcopy(self._tapped(head)).to("cpu", memory_format=torch.contiguous_format)  # ty: ignore[no-matching-overload]
+        for module in copied.modules():
+            if hasattr(module, "inplace"):
+                module.inplace = False
+        return copied
 
     def _tapped(self, head: bool) -> TappedNetwork:
         network = self._network()

@@ -113,7 +113,9 @@ def arrange(paths: Sequence[PurePosixPath]) -> Layout:
         elif side == "test":
             refused[path] = "it is in test/ itself; move it into test/good/ or into the folder of its defect type"
         else:
-            refused[path] = "it lies beside the folder of good parts; move it into that folder, or into one of defects"
+            refused[path] = (
+                "it lies beside the folder of good parts; move it into that folder, or into a folder of defects"
+            )
     matched = _match(masks, images)
     return Layout(images, matched, sorted(masks - set(matched.values())), refused)
 

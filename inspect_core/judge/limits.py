@@ -45,7 +45,7 @@ def limits_from_good(
     Raises ValueError as `limit_for_overkill`, and unless 0 < reject <= review < 1.
     """
     if not 0 < reject <= review < 1:
-        raise ValueError(f"review is {review}, reject {reject}; give shares of parts with 0 < reject <= review < 1")
+        raise ValueError(f"review is {review}, reject {reject}; give shares of good parts, 0 < reject <= review < 1")
     scores = _good(good_scores)
     location, scale = map(float, _gumbel(_endless(scores, ceiling)))
     if scale == 0:

@@ -120,7 +120,7 @@ def _wait_until_up(address: str, server: subprocess.Popen, log: Path, seconds: f
 
 @pytest.fixture
 def open_page(browsing) -> Iterator[Callable]:
-    """open_page(address, width=1440, height=900) gives a fresh session; leaving requests and script errors fail."""
+    """open_page(address, width=1440, height=900) is a session of its own; leaving requests and script errors fail."""
     pages, problems = [], []
 
     def start(address: str, *, width: int = 1440, height: int = 900):

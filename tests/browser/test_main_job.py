@@ -15,8 +15,8 @@ expect.set_options(timeout=60_000)
 
 @pytest.fixture(scope="module")
 def address(serve, sample_workspace) -> str:
-    """A server of its own: elsewhere a recipe may be saved already."""
-    return serve(ROOT / "app.py", sample_workspace, small=True)
+    """A fresh server: the first start as a user gets it, with nothing saved yet."""
+    return serve(ROOT / "app.py", sample_workspace)
 
 
 def idle(page: Page) -> None:

@@ -39,7 +39,7 @@ def test_names_of_kinds_are_no_lots(name):
 
 def test_a_photo_beside_the_good_ones_is_refused_with_both_remedies():
     refused = arrange([PurePosixPath("good/a.png"), PurePosixPath("b.png")]).refused
-    assert refused[PurePosixPath("b.png")].endswith("move it into that folder, or into one of defects")
+    assert refused[PurePosixPath("b.png")].endswith("move it into that folder, or into a folder of defects")
 
 
 def test_kinds_in_folders_and_lots_below_them():

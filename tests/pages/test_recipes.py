@@ -19,7 +19,7 @@ from inspect_core.audit.log import AuditLog
 from inspect_core.package import manifest
 from inspect_core.records import recipe_file
 from inspect_core.records.recipe_file import save
-from inspect_core.ui import server, shelf
+from inspect_core.ui import server, shelf, weights_panel
 from inspect_core.verdict import Limits
 
 
@@ -190,6 +190,17 @@ def test_each_damaged_entry_fails_alone_and_can_be_deleted(
         assert {path.name for path in (workspace / "recipes").iterdir()} == left
     assert not app.error
     assert (tmp_path / "mine/photo.png").read_bytes() == b"mine"
+
+
+def test_what_fails_around_a_sound_file_ends_at_its_card(open_app, no_first_start, saved, monkeypatch):
+    def fail(name, key):
+        raise PermissionError("weights cannot be searched")
+
+    monkeypatch.setattr(weights_panel, "offer_missing", fail)
+    app = open_app("pages/recipes.py")
+    assert [error.value for error in app.error] == ["weights cannot be searched"]
+    assert app.button(key="open-f.zip").disabled
+    assert app.button(key="delete-f.zip")
 
 
 def test_whatever_a_file_causes_ends_at_its_card(open_app, no_first_start, saved, workspace, monkeypatch):

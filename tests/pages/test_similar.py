@@ -70,7 +70,7 @@ def test_before_there_is_a_gallery_the_page_says_what_it_would_hold(open_app, ta
 def test_where_the_gallery_takes_only_some_good_parts_the_page_says_of_how_many(open_app, taught, monkeypatch):
     monkeypatch.setattr(gathering, "MOST_GOOD", 5)
     good = int(taught.scored.good_and_defect()[0].sum())
-    assert f"it takes 5 good parts of {good} and" in words(open_app("pages/inspect.py"))
+    assert f"it takes 5 of {good} good parts and" in words(open_app("pages/inspect.py"))
 
 
 def test_what_is_looked_at_is_what_inspection_finds(taught):

@@ -16,7 +16,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
 def order(photos: Split, **options) -> Order:
-    return Order("flange", photos, size=(128, 128), grid=(8, 8), guard="off", device="cpu", **options)
+    small = {"taps": "expansions", "size": (128, 128), "grid": (8, 8)}
+    return Order("flange", photos, guard="off", device="cpu", **small, **options)
 
 
 def teach(asked: Order, store: Store) -> teaching.Taught:

@@ -1,5 +1,6 @@
 """The map of the Explore page: patches or photos that look alike side by side, and the part behind a point."""
 
+import hashlib
 import math
 
 import numpy as np
@@ -49,13 +50,13 @@ def patch_map(taught: TaughtPart) -> None:
 
 def map_key(taught: TaughtPart, order: MapOrder, live: dict[str, int]) -> tuple:
     """Key of a drawn map: everything that determines it. The limit in force does not, so moving it redraws nothing."""
-    areas = repr(taught.scored.areas)
-    return "map", taught.id, len(taught.scored.photos), areas, order.whole, order.mapped, order.view, *live.values()
+    seen = taught.id, len(taught.scored.photos), taught.scored.areas
+    return "map", *seen, order.whole, order.mapped, order.view, *live.values()
 
 
 def chart_name(key: tuple) -> str:
     """Key of the widget that shows a map: a new map has a new selection."""
-    return "-".join(map(str, key))
+    return f"map-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}"
 
 
 def _choose(taught: TaughtPart) -> tuple[MapOrder, str]:

@@ -46,12 +46,15 @@ def card(path: Path, states: dict[str, str] | None) -> None:
             st.error(shell.plain(reason(path, error)), icon=":material/broken_image:")
             _delete(path)
             return
-        state = releasing.state_of(str(recipe.digest), states)
-        _describe(path, recipe, state)
-        releasing.what_changed(recipe, _at_hand, states, path.name)
-        exporting.section(recipe, path)
-        challenging.section(recipe, path.name)
-        missing = weights_panel.offer_missing(recipe.backbone.name, path.name)
+        state, missing = releasing.state_of(str(recipe.digest), states), True
+        try:
+            _describe(path, recipe, state)
+            releasing.what_changed(recipe, _at_hand, states, path.name)
+            exporting.section(recipe, path)
+            challenging.section(recipe, path.name)
+            missing = weights_panel.offer_missing(recipe.backbone.name, path.name)
+        except Exception as error:  # the file is sound, and the other cards have no part in it
+            st.error(shell.plain(error), icon=":material/error:")
         with st.container(horizontal=True):
             if st.button(
                 "Open", key=f"open-{path.name}", type="primary", icon=":material/folder_open:", disabled=missing
@@ -109,7 +112,7 @@ def _describe(path: Path, recipe: Recipe, state: str) -> None:
 
 def _open(recipe: Recipe) -> None:
     try:
-        with st.spinner("Loading the backbone…"):
+        with st.spinner("Loading the network…"):
             backbone = loaded_backbone(recipe.backbone)
     except (ValueError, OSError) as error:
         st.error(shell.plain(error), icon=":material/error:")
