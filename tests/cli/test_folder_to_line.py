@@ -1,4 +1,4 @@
-"""A part that never lies the same way, from the folder to the line: located, inspected, or said not to be located."""
+"""12-bit photos of a part that never lies the same way, from the folder to the line; no other depth gets through."""
 
 import csv
 
@@ -12,7 +12,7 @@ from inspect_core.features.store import Store
 from inspect_core.images.alignment import learn
 from inspect_core.images.folders import scan, split
 from inspect_core.images.read import read
-from inspect_core.recipe import inspect, loaded_backbone
+from inspect_core.recipe import inspect
 from inspect_core.records.recipe_file import load
 from inspect_core.runner import Runner
 from inspect_core.study.study import Study
@@ -40,16 +40,33 @@ def moved(product, tmp_path_factory):
     return folder
 
 
-def test_from_the_folder_to_the_line(teach, moved, tmp_path, capsys):
-    saved, line, table = tmp_path / "r.zip", tmp_path / "line.zip", tmp_path / "verdicts.csv"
-    assert teach("fit", "--out", saved, "--guard", "off", "--align", "rigid", photos=moved) == 0
-    assert "The part was found on" in capsys.readouterr().out
-    recipe = load(saved)
+@pytest.fixture(scope="module")
+def deep(moved, tmp_path_factory):
+    """The same as a 12-bit mono camera stores it, right-aligned."""
+    folder = tmp_path_factory.mktemp("deep") / "flange"
+    for path in sorted(moved.rglob("*.png")):
+        target = folder / path.relative_to(moved)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(300 + 10 * np.asarray(Image.open(path).convert("L")).astype(np.uint16)).save(target)
+    return folder
 
-    photo = next((moved / "train").rglob("*.png"))
-    Image.fromarray(np.random.default_rng(1).integers(0, 256, (200, 200, 3), np.uint8)).save(tmp_path / "noise.png")
-    half = cv2.warpAffine(read(photo).pixels, np.float32([[1, 0, 120], [0, 1, 0]]), read(photo).pixels.shape[1::-1])
-    Image.fromarray(half).save(tmp_path / "half.png")
+
+def test_from_the_folder_to_the_line(fit, backbone, deep, tmp_path, capsys):
+    saved, line, table = tmp_path / "r.zip", tmp_path / "line.zip", tmp_path / "verdicts.csv"
+    assert fit(saved, "--align", "rigid", "--window", "learned", photos=deep) == 0
+    printed = capsys.readouterr().out
+    assert "The part was found on" in printed
+    assert "The photos have 12 bits, right-aligned in 16" in printed
+    recipe = load(saved)
+    assert (recipe.depth.bits, recipe.depth.is_full) == (12, False)
+
+    photo = next((deep / "train").rglob("*.png"))
+    noise = np.random.default_rng(1).integers(300, 2850, (200, 200), np.uint16)
+    Image.fromarray(noise).save(tmp_path / "noise.png")
+    whole = np.asarray(Image.open(photo)).astype(np.uint16)
+    Image.fromarray(cv2.warpAffine(whole, np.float32([[1, 0, 120], [0, 1, 0]]), whole.shape[::-1])).save(
+        tmp_path / "half.png"
+    )
     shown = [photo, tmp_path / "noise.png", tmp_path / "half.png"]
     assert main(["inspect", str(saved), *map(str, shown), "--csv", str(table), "--device", "cpu"]) == 1
     assert "Not located noise.png" in capsys.readouterr().err
@@ -57,17 +74,30 @@ def test_from_the_folder_to_the_line(teach, moved, tmp_path, capsys):
     assert (rows["noise.png"]["verdict"], rows["noise.png"]["score"]) == ("not located", "")
     assert rows["noise.png"]["reason"]
     assert rows["half.png"]["verdict"] != "accept"
-    backbone = loaded_backbone(recipe.backbone, "cpu")
-    verdict = inspect(read(photo).pixels, recipe, backbone=backbone)
+    seen = {path: read(path, recipe.depth) for path in shown}
+    assert rows[photo.name]["digest"] == seen[photo].digest
+    verdict = inspect(seen[photo].pixels, recipe, backbone=backbone)
     assert float(rows[photo.name]["score"]) == pytest.approx(verdict.score, rel=1e-6)
 
-    assert main(["export", str(saved), "--out", str(line), "--photos", str(moved)]) == 0
+    assert main(["export", str(saved), "--out", str(line), "--photos", str(deep)]) == 0
     runner = Runner(line)
-    for path in shown:
-        ours, theirs = inspect(read(path).pixels, recipe, backbone=backbone), runner.inspect(read(path).pixels)
+    assert runner.depth == recipe.depth
+    for picture in seen.values():
+        ours, theirs = inspect(picture.pixels, recipe, backbone=backbone), runner.inspect(picture.pixels)
         assert (theirs.verdict, theirs.reason) == (ours.verdict, ours.reason)
         assert theirs.score == (None if ours.score is None else pytest.approx(ours.score, rel=1e-3))
         assert np.array_equal(theirs.left_out, ours.left_out)
+
+    capsys.readouterr()
+    for name, other in {"left": whole << 4, "dark": whole >> 2, "eight": (whole >> 4).astype(np.uint8)}.items():
+        Image.fromarray(other).save(tmp_path / f"{name}.png")
+        assert main(["inspect", str(saved), str(tmp_path / f"{name}.png"), "--device", "cpu"]) != 0
+        assert "set the camera as it was for the good photos" in capsys.readouterr().err
+
+
+def test_a_depth_is_chosen_for_photos_of_16_bits_only(fit, tmp_path, capsys):
+    assert fit(tmp_path / "r.zip", "--window", "learned") == 2
+    assert "the photos have 8 bits" in capsys.readouterr().err
 
 
 def test_a_study_and_its_recipe_say_the_same_to_the_bit(moved, small_backbone, tmp_path):
