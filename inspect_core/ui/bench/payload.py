@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from inspect_core.judge.counted_parts import counted_parts
 from inspect_core.judge.limits import most_in_percent
 from inspect_core.verdict import Limits
 
@@ -100,17 +101,18 @@ def payload(
     good parts it counts; setting_scores: the scores on which a requested overkill is met; bounds: for every number of
     good parts rejected, the largest share of overkill in percent, as the sentence prints it.
     """
-    counted, own = counted_parts(parts)
+    truths = np.array([part.truth for part in parts])
+    good, defect, own = counted_parts(truths == "good", truths == "defect", [part.part for part in parts])
     return {
         "names": [part.name for part in parts],
         "kinds": [part.kind for part in parts],
-        "truths": [part.truth for part in parts],
+        "truths": truths.tolist(),
         "groups": [part.group for part in parts],
         "scores": [float(part.score) for part in parts],
-        "counted": counted,
+        "counted": np.where(good, "good", np.where(defect, "defect", "")).tolist(),
         "own": own,
         "setting_scores": [float(score) for score in setting_scores],
-        "bounds": list(_bounds(counted.count("good"))),
+        "bounds": list(_bounds(int(good.sum()))),
         "position": shown.position,
         "image_size": list(shown.image.shape[:2]),
         "map_size": list(shown.anomaly_map.shape),
@@ -128,20 +130,6 @@ def payload(
         "calm": float(calm),
         "sentence": sentence,
     }
-
-
-def counted_parts(parts: Sequence[Part]) -> tuple[list[str], bool]:
-    """Per part "good" or "defect" where the sentence counts it, else "", and whether the good ones set the limit.
-
-    The same parts as `evaluation.in_parts_of` counts.
-    """
-    good = {part: [p.truth == "good" and p.part == part for p in parts] for part in ("judge", "calibrate")}
-    shown = good["judge"] if any(good["judge"]) else good["calibrate"]
-    counted = [
-        ("good" if here else "defect" if part.truth == "defect" and part.part != "choose" else "")
-        for part, here in zip(parts, shown, strict=True)
-    ]
-    return counted, not (any(good["judge"]) and any(good["calibrate"]))
 
 
 @lru_cache(maxsize=32)

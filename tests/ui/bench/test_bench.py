@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill
+from inspect_core.judge.limits import in_parts, limit_for_overkill
 from inspect_core.study.evaluation import in_parts_of
 from inspect_core.ui.bench import bench, pixels
-from inspect_core.ui.bench.payload import Part, Shown, counted_parts, payload
+from inspect_core.ui.bench.payload import Part, Shown, payload
 from inspect_core.verdict import Limits
 
 APP = Path(__file__).parents[2] / "browser" / "bench_app.py"
@@ -55,23 +55,24 @@ def draw(parts: list[Part], drawn: Shown, setting_scores: Sequence[float] = ()) 
                 thumbs="t")  # fmt: skip
 
 
-def as_scored(parts: list[Part]) -> SimpleNamespace:
-    """What `in_parts_of` asks of scored photos."""
-    good = np.array([part.kind == "good" for part in parts])
-    defect = np.array([part.kind not in ("good", "unknown") for part in parts])
-    return SimpleNamespace(
-        good_and_defect=lambda: (good, defect), of_subset=lambda name: np.array([part.part == name for part in parts])
-    )
-
-
-@settings(deadline=None, max_examples=60)
-@given(parts=PARTS)
-def test_the_sentence_counts_the_same_parts_as_the_evaluation(parts: list[Part]) -> None:
-    counted, own = counted_parts(parts)
-    scores = np.array([part.score for part in parts])
-    good, defects = (scores[np.array(counted) == role] for role in ("good", "defect"))
-    counts = count_parts(good, defects, review=LIMITS.review, reject=LIMITS.reject)
-    assert in_parts(counts, limit_set_on_these=own) == in_parts_of(as_scored(parts), scores, LIMITS)
+def test_good_parts_to_judge_count_else_those_that_set_the_limit_and_no_defect_that_settings_were_chosen_by() -> None:
+    parts = [
+        Part("a", "good", "calibrate", None, 1.0), Part("b", "unknown", "added", None, 4.0),
+        Part("c", "dent", "choose", None, 1.0), Part("d", "dent", "added", None, 2.0),
+    ]  # fmt: skip
+    judged = [*parts, Part("e", "good", "judge", None, 4.0), Part("f", "dent", "judge", None, 4.0)]
+    for some, counted, own, misses in (
+        (parts, ["good", "", "", "defect"], True, "misses 1 of 1 defect"),
+        (judged, ["", "", "", "defect", "good", "defect"], False, "misses 1 of 2 defects"),
+        (judged[3:], ["defect", "good", "defect"], True, "misses 1 of 2 defects"),
+    ):
+        data = figures(some)
+        assert (data["counted"], data["own"], len(data["bounds"])) == (counted, own, counted.count("good") + 1)
+        kinds = np.array([part.kind for part in some])
+        scored = SimpleNamespace(photos=some, good_and_defect=lambda kinds=kinds: (kinds == "good", kinds == "dent"))
+        said = in_parts_of(scored, np.array([part.score for part in some]), LIMITS)
+        assert misses in said
+        assert ("The limit was set on these parts." in said) == own
 
 
 @settings(deadline=None, max_examples=50)
