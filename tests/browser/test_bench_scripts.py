@@ -19,9 +19,9 @@ SOURCE = "\n".join((FOLDER / f"{name}.js").read_text(encoding="utf-8") for name 
 
 
 @pytest.fixture(scope="module")
-def run(browser):
+def run(browsing):
     """run(body, cases) applies a JavaScript function body to each case `it` and gives the results."""
-    page = browser.new_page()
+    page = browsing.new_page()
 
     def apply(body: str, cases: list) -> list:
         return page.evaluate(f"(text) => {{ {SOURCE}\n return JSON.parse(text).map((it) => {{ {body} }}); }}",
