@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inspect_core.judge.anomaly_map import area_above, image_score, regions, scale_region, to_pixels
+from inspect_core.judge.anomaly_map import image_score, regions, scale_region, to_pixels
 from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill
 from inspect_core.ui.bench.bench import Part
 from inspect_core.verdict import Limits
@@ -182,7 +182,7 @@ def test_less_than_the_smallest_area_is_dashed_and_no_region(open_page, address,
     expect(page.locator(".card .word")).to_have_text("✓ Accept")
     assert region_rows(page) == []
     scale = app.ORIGINAL[0] * app.ORIGINAL[1] / anomaly_map.size
-    counts = f"{round(scale * area_above(anomaly_map, score))} of {round(scale * area)} px"
+    counts = f"{round(scale * np.count_nonzero(anomaly_map > np.float64(score)))} of {round(scale * area)} px"
     expect(page.locator(".regions-heading")).to_have_text(f"Below the smallest area: {counts}")
     expect(page.get_by_role("img", name=f"Below the smallest area: {counts}")).to_be_visible()
 

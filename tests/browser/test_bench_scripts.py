@@ -9,7 +9,7 @@ import pytest
 
 from inspect_core.images import heatmap
 from inspect_core.images.placement import Placement
-from inspect_core.judge.anomaly_map import area_above, regions, scale_region
+from inspect_core.judge.anomaly_map import regions, scale_region
 from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill, upper_bound
 from inspect_core.ui.bench import bench
 from inspect_core.verdict import Limits, ProductCheck, assemble
@@ -55,7 +55,8 @@ def test_regions_on_the_original(run) -> None:
     cases = [
         (values, limit, area, (7 * i % 40 + 1, 11 * i % 50 + 1))
         for i, (values, limit) in enumerate(random_maps())
-        for area in {1, max(1, area_above(values, limit)), min(values.size, area_above(values, limit) + 1)}
+        for above in [int((values > np.float64(limit)).sum())]
+        for area in {1, max(1, above), min(values.size, above + 1)}
     ]
     found = run(
         READ_MAP + "return regionsAbove(map, it.limit, it.area).map((region) => scaleRegion(region, map, it.size));",
