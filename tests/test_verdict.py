@@ -91,9 +91,11 @@ def test_a_verdict_is_assembled_by_one_set_of_rules(peak, limits, said, types):
         return ("dent", 0.9) if types == "named" else None
 
     limits = Limits(*limits)
+    placement = Placement((8, 16))
     found = assemble(
-        anomaly_map, limits, Placement((8, 16)), check=check, name_type=None if types is None else name_type
-    )
+        anomaly_map, limits, placement, view=InView.of(placement, (4, 8), None), check=check,
+        name_type=None if types is None else name_type,
+    )  # fmt: skip
     stopped, accepted = said == (True, True), limits.verdict(peak) == "accept"
     assert found.verdict == ("reject" if stopped else limits.verdict(peak))
     assert found.reason == (OTHER_PRODUCT if stopped else None)

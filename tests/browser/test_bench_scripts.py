@@ -12,7 +12,7 @@ from inspect_core.images.placement import Placement
 from inspect_core.judge.anomaly_map import regions, scale_region
 from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill, upper_bound
 from inspect_core.ui.bench import bench
-from inspect_core.verdict import Limits, ProductCheck, assemble
+from inspect_core.verdict import InView, Limits, ProductCheck, assemble
 
 FOLDER = bench.FRONTEND
 SOURCE = "\n".join((FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in ("judging", "map", "scale"))
@@ -153,9 +153,11 @@ def test_a_verdict_is_that_of_python_stopped_photos_included(run) -> None:
         "return verdictOf(it.score, it.limits, it.stopped);",
         [{"score": score, "limits": asdict(limits), "stopped": stopped} for score, limits, stopped in cases],
     )
+    placement = Placement((2, 2))
+    view = InView.of(placement, (2, 2), None)
     assert said == [
         assemble(
-            np.full((2, 2), score, np.float32), limits, Placement((2, 2)), check=ProductCheck(stopped, stopped, "")
+            np.full((2, 2), score, np.float32), limits, placement, view=view, check=ProductCheck(stopped, stopped, "")
         ).verdict
         for score, limits, stopped in cases
     ]
