@@ -47,12 +47,6 @@ def test_verdicts_one_by_one_add_up_to_the_counts(good, defects, data):
     assert counts.defects_reviewed == said_of_defects.count("review")
 
 
-@pytest.mark.parametrize("score", [np.nan, np.inf, -np.inf])
-def test_a_part_without_a_score_has_no_verdict(score):
-    with pytest.raises(ValueError, match="score is"):
-        Limits(1, 2).verdict(score)
-
-
 @pytest.mark.parametrize(
     ("review", "reject", "message"),
     [(3, 2, "review is 3.0, above reject 2.0"), (np.nan, 2, "review is nan"), (1, np.inf, "reject is inf")],
