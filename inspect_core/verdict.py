@@ -169,20 +169,19 @@ def assemble(
     limits: Limits,
     placement: Placement,
     *,
+    view: InView,
     area: int = 1,
-    view: InView | None = None,
     check: ProductCheck | None = None,
     name_type: Callable[[tuple[Region, ...]], tuple[str, float] | None] | None = None,
 ) -> Verdict:
     """The one place where findings become a verdict, for the page, the command line and the recipe.
 
-    anomaly_map: (H, W) float32, of the photo as placed, returned by `inspected`; area: the smallest that counts, in
-    pixels of the map; view: which pixels are judged, None without areas. name_type: from the regions found, in pixels
-    of the picture, to (type, probability) or None; called only for a part that is neither accepted nor stopped.
+    anomaly_map: (H, W) float32, of the photo as placed, returned by `inspected`; view: which of its pixels are judged;
+    area: the smallest that counts, in pixels of the map. name_type: from the regions found, in pixels of the picture,
+    to (type, probability) or None; called only for a part that is neither accepted nor stopped.
     Raises ValueError when the score is not finite.
     """
     size = anomaly_map.shape
-    view = view or InView.of(placement, size, None)
     score = float(image_score(anomaly_map, area=area))
     word, reason = limits.verdict(score), None
     if word == "accept" and is_partly_out(view.missing, view.left, area):

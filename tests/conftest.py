@@ -163,8 +163,7 @@ def small_network(size: tuple[int, int], graphs: Path):
 
     torch.manual_seed(4)
     return exported_once(Backbone(
-        name="small", taps=("first", "second"), tap_channels=(10, 14), strides=(4, 16), size=size,
-        tap_cells=tuple((size[0] // stride, size[1] // stride) for stride in (4, 16)), mean=(0.5, 0.5, 0.5),
+        name="small", taps=("first", "second"), tap_channels=(10, 14), size=size, mean=(0.5, 0.5, 0.5),
         sd=(0.25, 0.25, 0.25), device=torch.device("cpu"), engine="ONNX Runtime", weight_digest="0" * 64,
         classifier="fc", cache=graphs, _network=SmallNetwork().eval,
     ))  # fmt: skip

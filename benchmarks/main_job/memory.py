@@ -92,7 +92,7 @@ def teach(folder: Path, setting: Setting) -> dict:
         done("suggest")
         with_head(setting)
         done("network with head")
-        train_guard(taught.preparation.backbone, taught.split.fit, taught.split.calibrate, seed=taught.seed)
+        train_guard(taught.preparation.backbone, taught.split.fit, taught.split.calibrate)
         done("guard")
     counts = {"fit": len(photos.fit), "shown": len(photos.calibrate) + len(photos.judge)}
     return counts | {"fit_peak_mb": fit_peak, "app_peak_mb": own_peak_mb(), "steps": steps}

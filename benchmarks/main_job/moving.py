@@ -109,7 +109,7 @@ def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
     scored._rankings.clear()
     limits = part.suggested_limits(scored.live)
     settings = Settings(scored.live, limits if by_hand else None, 0, OFF)
-    heat, passes, largest_values = np.zeros((512, 4), np.uint8), [], scored_photos.largest_values
+    passes, largest_values = [], scored_photos.largest_values
 
     def counted(maps: np.ndarray, count: int) -> np.ndarray:
         passes.append(len(maps))
@@ -124,7 +124,7 @@ def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
             for photo, score in zip(scored.photos, view.scores, strict=True)
         ]
         shown = payload.Shown(0, part.pixels(0), view.pixel_map, guard=verdict.guard)
-        payload.check(parts, shown, heat)
+        payload.check(parts, shown, view.setting_scores)
         payload.payload(
             parts, shown, view.limits, calm=view.calm, suggested=view.suggested, sentence=view.sentence,
             setting_scores=view.setting_scores,

@@ -78,7 +78,7 @@ def sample_part(setting: Setting) -> dict:
             watch.lap("fit")
             suggest(one)
             watch.lap("suggest")
-            train_guard(one.preparation.backbone, one.split.fit, one.split.calibrate, seed=one.seed)
+            train_guard(one.preparation.backbone, one.split.fit, one.split.calibrate)
             watch.lap("guard")
     took = watch.took
     totals = np.sum(list(took.values()), axis=0) / 1000

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from inspect_core.features.backbone_catalogue import CATALOGUE, Spec, spec_of, timm_stages
 from inspect_core.features.onnx_graph import OnnxGraph, kept, load_or_export
-from inspect_core.features.tapped_network import TappedNetwork, check_taps, levels_from, levels_of
+from inspect_core.features.tapped_network import TappedNetwork, channels_of, check_taps
 from inspect_core.features.torch_network import TorchNetwork
 from inspect_core.features.weights import WeightsFile, find_weights, needed_weights, read_weights
 from inspect_core.runtime import workspace
@@ -45,7 +45,7 @@ def weights_found() -> dict[str, Path | None]:
 class Backbone:
     """A network with its weights, its taps and its device.
 
-    taps, tap_channels, tap_cells, strides: module name, d_l, (h_l, w_l) and pixels per cell, one for each tap.
+    taps, tap_channels: module name and d_l, one for each tap.
     size: (H, W) in pixels. mean, sd: a colour enters the network as (x / 255 - mean) / sd.
     engine: what runs it, in words. weight_digest: SHA-256 of the weights file. _network: returns the network itself,
     which is needed only for an export and on a GPU.
@@ -55,8 +55,6 @@ class Backbone:
     name: str
     taps: tuple[str, ...]
     tap_channels: tuple[int, ...]
-    tap_cells: tuple[tuple[int, int], ...]
-    strides: tuple[int, ...]
     size: tuple[int, int]
     mean: tuple[float, float, float]
     sd: tuple[float, float, float]
@@ -208,16 +206,14 @@ def load(
     graph = None if on_gpu else kept((*identity, False), size=size, outputs=len(taps), cache=cache)
     if graph is None:
         check_taps(network.hollow(), taps)
-        levels = levels_of(network.hollow(), taps, size)
+        channels = channels_of(network.hollow(), taps, size)
         network()
     else:
-        levels = levels_from(graph.shapes, size)
+        channels = tuple(shape[1] for shape in graph.shapes)
     return Backbone(
         name=spec.name,
         taps=taps,
-        tap_channels=levels.channels,
-        tap_cells=levels.cells,
-        strides=levels.strides,
+        tap_channels=channels,
         size=tuple(size),
         mean=spec.mean,
         sd=spec.sd,

@@ -1,20 +1,9 @@
 """A network that takes raw pixels and returns the maps at chosen modules, for torch and for export alike."""
 
 import difflib
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-
-
-@dataclass(frozen=True)
-class Levels:
-    """Output of the taps for one image size: channels, cells (h, w) and pixels per cell, a tuple over the taps."""
-
-    channels: tuple[int, ...]
-    cells: tuple[tuple[int, int], ...]
-    strides: tuple[int, ...]
 
 
 class _EveryTapSeen(Exception):
@@ -90,8 +79,8 @@ def check_taps(network: nn.Module, taps: tuple[str, ...]) -> None:
             raise ValueError(f"taps names {tap!r}, which this network does not have; near it are {', '.join(near)}")
 
 
-def levels_of(network: nn.Module, taps: tuple[str, ...], size: tuple[int, int]) -> Levels:
-    """Channels, cells and strides of the taps, from the shapes alone: the network is on the meta device.
+def channels_of(network: nn.Module, taps: tuple[str, ...], size: tuple[int, int]) -> tuple[int, ...]:
+    """Channels of the taps, from the shapes alone: the network is on the meta device.
 
     size: (H, W) pixels. Raises ValueError for a tap that does not give an (n, channels, h, w) map of that size.
     """
@@ -104,13 +93,4 @@ def levels_of(network: nn.Module, taps: tuple[str, ...], size: tuple[int, int]) 
                 f"taps names {tap!r}, which gives {shape[1:]} for {size[0]} x {size[1]} pixels and no map that divides "
                 "them evenly; tap a convolutional module before the pooling"
             )
-    return levels_from([tuple(values.shape) for values in maps], size)
-
-
-def levels_from(shapes: Sequence[tuple[int, ...]], size: tuple[int, int]) -> Levels:
-    """Of maps (n, d_l, h_l, w_l) that taps gave for images of `size` (H, W) pixels."""
-    return Levels(
-        channels=tuple(shape[1] for shape in shapes),
-        cells=tuple((shape[2], shape[3]) for shape in shapes),
-        strides=tuple(size[0] // shape[2] for shape in shapes),
-    )
+    return tuple(values.shape[1] for values in maps)

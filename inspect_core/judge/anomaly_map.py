@@ -149,11 +149,6 @@ def largest_area(size: tuple[int, int]) -> int:
     return max(1, int(LARGEST_AREA_SHARE * size[0] * size[1]))
 
 
-def area_above(pixel_map: np.ndarray, limit: float) -> int:
-    """How many pixels of a map (H, W) lie above the limit, compared in float64 as a verdict compares its score."""
-    return int(np.count_nonzero(_above(pixel_map, limit)))
-
-
 def regions(pixel_map: np.ndarray, limit: float, *, area: int = 1) -> list[Region]:
     """Connected regions of pixels strictly above the limit, the highest peak first, then the largest.
 
@@ -168,7 +163,9 @@ def regions(pixel_map: np.ndarray, limit: float, *, area: int = 1) -> list[Regio
         raise ValueError("pixel_map is not finite; a map with NaN or infinity has no regions")
     if not np.isfinite(limit):
         raise ValueError(f"limit is {limit}; give a finite score")
-    above = _above(pixel_map, limit)
+    # In float64: NumPy would otherwise round the limit to the map's float32, and an image rejected by its score
+    # could be left without a region.
+    above: np.ndarray = pixel_map > np.float64(limit)
     if np.count_nonzero(above) < _whole_area(area, pixel_map.size):
         return []
     count, labels, boxes, _ = cv2.connectedComponentsWithStats(above.view(np.uint8), connectivity=8)
@@ -179,12 +176,6 @@ def regions(pixel_map: np.ndarray, limit: float, *, area: int = 1) -> list[Regio
         for (x, y, width, height, area), peak in zip(boxes[1:], peaks[1:], strict=True)
     ]
     return sorted(found, key=lambda region: (-region.peak, -region.area, *region.box))
-
-
-def _above(pixel_map: np.ndarray, limit: float) -> np.ndarray:
-    # In float64: NumPy would otherwise round the limit to the map's float32, and an image rejected by its score
-    # could be left without a region.
-    return np.asarray(pixel_map) > np.float64(limit)
 
 
 def _whole_area(area: int, pixels: int) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from inspect_core.images.folders import Sample
+from inspect_core.judge.counted_parts import counted_parts
 from inspect_core.judge.limits import Counts, count_parts, in_parts, least_promise, overkill_at
 from inspect_core.judge.metrics import auroc, fpr_at_tpr
 from inspect_core.runtime.progress import Cancel, Report
@@ -116,15 +117,7 @@ def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *,
 
 
 def in_parts_of(scored: ScoredPhotos, scores: np.ndarray, limits: Limits) -> str:
-    """What the limits do to the photos, in parts.
-
-    Good parts are those of `judge`; when there are none, those of `calibrate`, and the sentence says that the limit was
-    set on them. Photos whose truth is unknown do not count, nor do defects used to choose settings.
-    """
-    good, defect = scored.good_and_defect()
-    judge, calibrate = scored.of_subset("judge"), scored.of_subset("calibrate")
-    own = not (good & judge).any() or not (good & calibrate).any()
-    shown = good & (judge if (good & judge).any() else calibrate)
-    found = scores[defect & ~scored.of_subset("choose")]
-    counts = count_parts(scores[shown], found, review=limits.review, reject=limits.reject)
+    """What the limits do to the photos, in parts, those that `counted_parts` counts."""
+    good, defect, own = counted_parts(*scored.good_and_defect(), [photo.part for photo in scored.photos])
+    counts = count_parts(scores[good], scores[defect], review=limits.review, reject=limits.reject)
     return in_parts(counts, limit_set_on_these=own)

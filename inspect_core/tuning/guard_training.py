@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from inspect_core.detectors.cop_corp import energy, fit_cop, fit_corp
+from inspect_core.detectors.cop_corp import energy, fit_cop
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import Preparation
 from inspect_core.guard.model import WARN, Guard
@@ -28,7 +28,6 @@ def train_guard(
     held_out: Sequence[Sample],
     *,
     fused: bool = False,
-    seed: int = 0,
     mode: str = WARN,
     alignment: Alignment | None = None,
     report: Report | None = None,
@@ -49,7 +48,6 @@ def train_guard(
         unseen[0],
         good_logits=known[1] if fused else None,
         held_out_logits=unseen[1] if fused else None,
-        seed=seed,
         mode=mode,
     )
 
@@ -60,24 +58,17 @@ def fit(
     *,
     good_logits: np.ndarray | None = None,
     held_out_logits: np.ndarray | None = None,
-    gamma: float | None = None,
-    M: int = 2048,
-    seed: int = 0,
     mode: str = WARN,
 ) -> Guard:
     """Learn the product from good photos; set the limit on held-out good ones.
 
     good: (n, d) penultimate features; held_out: (c, d) of good photos not in `good` (if there are none, `good` is
-    used); logits of both make the guard fused; gamma: CoRP with this kernel, None for CoP.
+    used); logits of both make the guard fused.
     The limit lies halfway between the strangest held-out photo and an unrelated one. The value of the latter is known
     beforehand: its mapped features are at right angles to the product's, so its error is about 1, or its fused score 0.
     A limit close to the good photos would take every ordinary defect for another product.
     """
-    features = _tensor(good)
-    if gamma is None:
-        detector = fit_cop(features, explained_variance=EXPLAINED_VARIANCE)
-    else:
-        detector = fit_corp(features, gamma=gamma, M=M, explained_variance=EXPLAINED_VARIANCE, seed=seed)
+    detector = fit_cop(_tensor(good), explained_variance=EXPLAINED_VARIANCE)
     smallest = 0.0 if good_logits is None else min(0.0, float(energy(_tensor(good_logits)).min()))
     arrays = {name: value.cpu().numpy() for name, value in detector.arrays().items()}
     guard = Guard(Subspace.from_arrays(arrays, detector.params()), good_logits is not None, smallest, 0.0, mode)

@@ -85,7 +85,6 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
                 backbone,
                 order.photos.fit,
                 order.photos.calibrate,
-                seed=order.seed,
                 fused=order.fused_guard,
                 mode=order.guard,
                 alignment=order.alignment,

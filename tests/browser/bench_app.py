@@ -1,8 +1,7 @@
 """A bench on made-up parts, for the browser tests: no network, no fit, every number from one seed.
 
-Query: parts (how many), band=1 (two limits), area (the smallest that counts, in pixels of the map), crossed=1 (limits
-are set on other scores than those shown). A button stands for a live parameter: it sends other maps and scores of the
-same parts.
+Query: parts (how many), band=1 (two limits), area (the smallest that counts, in pixels of the map). A button stands for
+a live parameter: it sends other maps and scores of the same parts.
 """
 
 import numpy as np
@@ -78,9 +77,8 @@ def page() -> None:
         calm=float(np.median(grids)),
         suggested=suggested,
         sentence=in_parts(counts),
+        setting_scores=crossed(parts),
         thumbs=f"made-up-{len(parts)}",
-        heat=heatmap.heat_colours(),
-        setting_scores=crossed(parts) if st.query_params.get("crossed") else None,
     )
     st.button("Move k", on_click=lambda: state.update(moves=state["moves"] + 1))
     st.text(f"In force: {limits.review!r} {limits.reject!r} at {position}")

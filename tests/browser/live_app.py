@@ -30,7 +30,7 @@ def teach(method: str) -> taught_part.TaughtPart:
     part = taught_part.of_study(
         "flange",
         study.fit(),
-        guard=train_guard(study.preparation.backbone, study.split.fit, study.split.calibrate, seed=study.seed),
+        guard=train_guard(study.preparation.backbone, study.split.fit, study.split.calibrate),
     )
     suggestion = Suggestion(live_parameters.fitted(part), dict(part.scored.live), "Suggested for this test.")
     return replace(part, suggestion=suggestion)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inspect_core.judge.anomaly_map import area_above, image_score, regions, scale_region, to_pixels
+from inspect_core.judge.anomaly_map import image_score, regions, scale_region, to_pixels
 from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill
 from inspect_core.ui.bench.bench import Part
 from inspect_core.verdict import Limits
@@ -157,7 +157,7 @@ def test_less_than_the_smallest_area_is_dashed_and_no_region(open_page, address,
     from playwright.sync_api import expect
 
     area = 49
-    page = open_page(f"{address}/?area={area}&crossed=1")
+    page = open_page(f"{address}/?area={area}")
     on_bench(page)
     parts, grids = app.made_up(40, area)
     position = in_force(page)[1]
@@ -182,7 +182,7 @@ def test_less_than_the_smallest_area_is_dashed_and_no_region(open_page, address,
     expect(page.locator(".card .word")).to_have_text("✓ Accept")
     assert region_rows(page) == []
     scale = app.ORIGINAL[0] * app.ORIGINAL[1] / anomaly_map.size
-    counts = f"{round(scale * area_above(anomaly_map, score))} of {round(scale * area)} px"
+    counts = f"{round(scale * np.count_nonzero(anomaly_map > np.float64(score)))} of {round(scale * area)} px"
     expect(page.locator(".regions-heading")).to_have_text(f"Below the smallest area: {counts}")
     expect(page.get_by_role("img", name=f"Below the smallest area: {counts}")).to_be_visible()
 
@@ -197,11 +197,6 @@ def test_less_than_the_smallest_area_is_dashed_and_no_region(open_page, address,
     fit = min(stage["width"] / app.ORIGINAL[1], stage["height"] / app.ORIGINAL[0])
     for zoom, box in zooms.items():
         assert [box["width"], box["height"]] == pytest.approx([14 * fit * zoom / 100, 10.5 * fit * zoom / 100], abs=0.1)
-
-    wanted = limit_for_overkill(app.crossed(parts), rate=0.25)
-    page.get_by_label("or overkill of").fill("25")
-    page.keyboard.press("Enter")
-    expect(page.get_by_text(f"In force: {wanted!r} {wanted!r}")).to_be_visible()
 
 
 def test_two_suggested_limits_are_shown_and_their_tags_stay_apart(open_page, address):
@@ -242,9 +237,8 @@ def test_keys_and_boxes_set_the_limit(open_page, address, app):
     page.keyboard.press("End")
     assert held_limit(page) == high
 
-    setters = [part.score for part in parts if part.truth == "good" and part.part == "calibrate"]
     for percent in ("25", "7,5", "0"):
-        wanted = limit_for_overkill(setters, rate=float(percent.replace(",", ".")) / 100)
+        wanted = limit_for_overkill(app.crossed(parts), rate=float(percent.replace(",", ".")) / 100)
         page.get_by_label("or overkill of").fill(percent)
         page.keyboard.press("Enter")
         expect(page.get_by_text(f"In force: {wanted!r} {wanted!r}")).to_be_visible()

@@ -9,19 +9,19 @@ import pytest
 
 from inspect_core.images import heatmap
 from inspect_core.images.placement import Placement
-from inspect_core.judge.anomaly_map import area_above, regions, scale_region
+from inspect_core.judge.anomaly_map import regions, scale_region
 from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill, upper_bound
 from inspect_core.ui.bench import bench
-from inspect_core.verdict import Limits, ProductCheck, assemble
+from inspect_core.verdict import InView, Limits, ProductCheck, assemble
 
 FOLDER = bench.FRONTEND
 SOURCE = "\n".join((FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in ("judging", "map", "scale"))
 
 
 @pytest.fixture(scope="module")
-def run(browser):
+def run(browsing):
     """run(body, cases) applies a JavaScript function body to each case `it` and gives the results."""
-    page = browser.new_page()
+    page = browsing.new_page()
 
     def apply(body: str, cases: list) -> list:
         return page.evaluate(f"(text) => {{ {SOURCE}\n return JSON.parse(text).map((it) => {{ {body} }}); }}",
@@ -55,7 +55,8 @@ def test_regions_on_the_original(run) -> None:
     cases = [
         (values, limit, area, (7 * i % 40 + 1, 11 * i % 50 + 1))
         for i, (values, limit) in enumerate(random_maps())
-        for area in {1, max(1, area_above(values, limit)), min(values.size, area_above(values, limit) + 1)}
+        for above in [int((values > np.float64(limit)).sum())]
+        for area in {1, max(1, above), min(values.size, above + 1)}
     ]
     found = run(
         READ_MAP + "return regionsAbove(map, it.limit, it.area).map((region) => scaleRegion(region, map, it.size));",
@@ -152,9 +153,11 @@ def test_a_verdict_is_that_of_python_stopped_photos_included(run) -> None:
         "return verdictOf(it.score, it.limits, it.stopped);",
         [{"score": score, "limits": asdict(limits), "stopped": stopped} for score, limits, stopped in cases],
     )
+    placement = Placement((2, 2))
+    view = InView.of(placement, (2, 2), None)
     assert said == [
         assemble(
-            np.full((2, 2), score, np.float32), limits, Placement((2, 2)), check=ProductCheck(stopped, stopped, "")
+            np.full((2, 2), score, np.float32), limits, placement, view=view, check=ProductCheck(stopped, stopped, "")
         ).verdict
         for score, limits, stopped in cases
     ]

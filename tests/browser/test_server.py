@@ -74,8 +74,8 @@ def test_no_page_may_frame_it(address, path):
     assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
 
 
-def test_the_browser_loads_nothing_from_elsewhere(address, browser):
-    page = browser.new_page()  # the requests that it blocks would fail the test of `open_page`
+def test_the_browser_loads_nothing_from_elsewhere(address, browsing):
+    page = browsing.new_page()  # the requests that it blocks would fail the test of `open_page`
     page.goto(address + "/_stcore/health")
     for kind in ("img", "iframe", "script", "video"):
         assert page.evaluate(LOAD, kind).startswith("http://192.0.2.1")

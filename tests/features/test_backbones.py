@@ -13,7 +13,7 @@ from torch import nn
 from inspect_core.features import backbones
 from inspect_core.features.backbone_catalogue import CATALOGUE, spec_of
 from inspect_core.features.backbones import Backbone, available, load, weights_found
-from inspect_core.features.tapped_network import levels_of
+from inspect_core.features.tapped_network import TappedNetwork, channels_of
 from inspect_core.features.weights import find_weights
 
 SIZE = (64, 96)
@@ -97,23 +97,22 @@ def test_the_built_in_backbones_bring_their_weights():
 def test_presets_stand_at_strides_4_8_and_16(name, preset, channels):
     with torch.device("meta"):
         network = CATALOGUE[name].build()
-    levels = levels_of(network, CATALOGUE[name].presets[preset], (96, 64))
-    assert levels.channels == channels
-    assert levels.strides == (4, 8, 16)
-    assert levels.cells == ((24, 16), (12, 8), (6, 4))
+    taps = CATALOGUE[name].presets[preset]
+    assert channels_of(network, taps, (96, 64)) == channels
+    tapped = TappedNetwork(network.eval(), taps, mean=(0.0, 0.0, 0.0), sd=(1.0, 1.0, 1.0)).to("meta")
+    maps = tapped(torch.empty((1, 96, 64, 3), dtype=torch.uint8, device="meta"))
+    assert [tuple(values.shape[2:]) for values in maps] == [(24, 16), (12, 8), (6, 4)]
     assert isinstance(network.get_submodule(CATALOGUE[name].classifier), nn.Linear)
 
 
-def test_levels_travel_with_the_backbone(lite, images):
+def test_the_taps_travel_with_the_backbone(lite, images):
     assert lite.name == "efficientnet_lite0"
     assert lite.taps == ("blocks.2.0.bn1", "blocks.3.0.bn1", "blocks.5.0.bn1")
     assert lite.tap_channels == (144, 240, 672)
-    assert lite.strides == (4, 8, 16)
-    assert lite.tap_cells == ((16, 24), (8, 12), (4, 6))
     assert lite.engine == "ONNX Runtime on the CPU"
     assert lite.weight_digest == CATALOGUE["efficientnet_lite0"].sha256
     shapes = [tuple(values.shape) for values in lite.tap_maps(images)]
-    assert shapes == [(3, *cells, d) for cells, d in zip(lite.tap_cells, lite.tap_channels, strict=True)]
+    assert shapes == [(3, 16, 24, 144), (3, 8, 12, 240), (3, 4, 6, 672)]
 
 
 def test_expansions_are_the_relu6_of_the_1x1_expansion(lite, images):
@@ -197,7 +196,7 @@ def test_a_backbone_whose_graph_is_kept_runs_without_its_network(lite, images, g
     monkeypatch.setattr("inspect_core.features.torch_network.TorchNetwork.hollow", None)
     again = load("efficientnet_lite0", size=SIZE, device="cpu", cache=graphs)
     assert again.describe(images)[1].equal(lite.embed(images))
-    assert (again.tap_channels, again.tap_cells, again.strides) == (lite.tap_channels, lite.tap_cells, lite.strides)
+    assert again.tap_channels == lite.tap_channels
     assert again.embedding_width == 1280
 
 
@@ -243,7 +242,6 @@ def test_timm_network_is_tapped_where_its_strides_end(tiny_weights, images, grap
 
     backbone = load(TINY, weights=tiny_weights, size=SIZE, device="cpu", cache=graphs)
     assert backbone.name == f"timm:{TINY}"
-    assert backbone.strides == (4, 8, 16)
     network = timm.create_model(TINY, features_only=True, out_indices=(1, 2, 3)).eval()
     whole = timm.create_model(TINY)
     whole.load_state_dict(load_file(tiny_weights))
@@ -295,7 +293,7 @@ def test_tokens_are_no_map():
     with torch.device("meta"):
         network = timm.create_model("vit_tiny_patch16_224")
     with pytest.raises(ValueError, match=r"taps names 'blocks\.0', which gives \(197, 192\)"):
-        levels_of(network, ("blocks.0",), (224, 224))
+        channels_of(network, ("blocks.0",), (224, 224))
 
 
 def test_missing_weights_name_the_file_to_place(monkeypatch, tmp_path):

@@ -37,9 +37,8 @@ def sized(network, tmp_path_factory):
     cache = tmp_path_factory.mktemp("graphs")
 
     def of(size: tuple[int, int]) -> Backbone:
-        cells = tuple((size[0] // stride, size[1] // stride) for stride in (4, 8))
         return Backbone(
-            name="local", taps=("first", "second"), tap_channels=(10, 14), tap_cells=cells, strides=(4, 8), size=size,
+            name="local", taps=("first", "second"), tap_channels=(10, 14), size=size,
             mean=(0.5, 0.5, 0.5), sd=(0.25, 0.25, 0.25), device=torch.device("cpu"), engine="ONNX Runtime",
             weight_digest="0" * 64, classifier="fc", cache=cache, _network=network.eval,
         )  # fmt: skip

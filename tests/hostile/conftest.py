@@ -48,8 +48,11 @@ def recipes(recipe, network) -> dict:
     forest and net."""
     from inspect_core.classify.kernel_density import fit_kdf, fit_kdn
     from inspect_core.defect_types.classifier import DefectTypes
+    from inspect_core.detectors.cop_corp import fit_corp
     from inspect_core.detectors.mahalanobis.projections import semi_orthogonal
     from inspect_core.features.extraction import Look
+    from inspect_core.guard.model import Guard
+    from inspect_core.guard.subspace import Subspace
     from inspect_core.judge.local_scale import GoodMaps
     from inspect_core.methods.method import Patches
     from inspect_core.methods.table import METHODS, parameters_of
@@ -84,7 +87,6 @@ def recipes(recipe, network) -> dict:
         return replace(recipe, views=views, live={view.live: view.start for view in views if view.live} | {"area": 12})
 
     embeddings, labels = rng.normal(2, 1, (18, EMBEDDING)).astype(np.float32), ["dent", "good", "hole"] * 6
-    logits = rng.normal(5, 1, (18, CLASSES)).astype(np.float32)
     cases = [
         Case(vector, rng.integers(0, 255, (64, 64, 3), np.uint8), f"{i:064x}", f"{i}.png", label)
         for i, (vector, label) in enumerate(zip(embeddings, labels, strict=True))
@@ -98,10 +100,9 @@ def recipes(recipe, network) -> dict:
             for fit, options in ((fit_kdf, {"trees": 4}), (fit_kdn, {"hidden": (5, 6), "include_output": True}))
         )
         cop = guard_training.fit(embeddings[:12], embeddings[12:], mode="stop")
-        corp = guard_training.fit(
-            embeddings[:12], embeddings[12:], good_logits=logits[:12], held_out_logits=logits[12:], gamma=1.0, M=16,
-            mode="stop",
-        )  # fmt: skip
+        random = fit_corp(embeddings[:12], gamma=1.0, M=16)
+        known = {name: values.numpy() for name, values in random.arrays().items()}
+        corp = Guard(Subspace.from_arrays(known, random.params()), True, 0.0, 0.0, "stop")
         found["mahalanobis"] = replace(found["mahalanobis"], guard=cop, gallery=learn(cases, by_region=True))
         found["kernel_pca"] = replace(found["kernel_pca"], guard=corp, defect_types=forest)
         found["quadrics"] = replace(found["quadrics"], defect_types=net)

@@ -204,15 +204,6 @@ def test_a_folder_of_nothing_but_bad_files_says_so(tmp_path):
         folders.scan(tmp_path)
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser can read everything")
-def test_unreadable_folders_are_named(tmp_path):
-    closed = tmp_path / "closed"
-    closed.mkdir(mode=0)
-    with pytest.raises(ScanError, match=r"closed cannot be read \(Permission denied\)"):
-        folders.scan(closed)
-    closed.chmod(0o700)
-
-
 def test_a_folder_that_the_system_refuses_is_named(tmp_path, monkeypatch):
     def refuse(self):
         raise PermissionError(13, "Permission denied", str(self))

@@ -82,7 +82,7 @@ def taught(product, backbone, tmp_path_factory):
     return taught_part.of_study(
         "flange",
         study,
-        guard=train_guard(study.preparation.backbone, study.split.fit, study.split.calibrate, seed=study.seed),
+        guard=train_guard(study.preparation.backbone, study.split.fit, study.split.calibrate),
     )
 
 

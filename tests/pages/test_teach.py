@@ -141,11 +141,12 @@ def test_paths_that_lead_nowhere_or_to_no_file_say_so_at_once(open_app, no_first
     for path, words in (
         ("~nosuchuser/x", "cannot be used"),
         ("n" * 5000, "cannot be used"),
+        ("a\0b", "cannot be used"),
         (tmp_path / "loop", "does not exist"),
         (tmp_path / "pipe.zip", "neither a folder, a zip archive nor a list"),
     ):
         choose_folder(app, path)
-        assert any(words in error.value for error in app.error), [error.value for error in app.error]
+        assert [words in error.value for error in app.error] == [True], [error.value for error in app.error]
 
 
 def test_uploaded_photos_and_zips_are_kept_under_safe_names(open_app, no_first_start, product, workspace):
@@ -214,12 +215,6 @@ def test_a_zip_among_photos_and_a_full_disk_are_said(open_app, no_first_start, p
     app.file_uploader(key="files_upload").set_value([("b.jpg", photo, "image/jpeg")]).run()
     assert not app.exception
     assert "No space left on device" in app.error[0].value
-
-
-@pytest.mark.parametrize("path", ["~nosuchuser/x", "a\0b", "x" * 300, "/".join(["x" * 200] * 30)])
-def test_a_path_that_is_none_says_why(open_app, no_first_start, path):
-    app = choose_folder(open_app("pages/teach.py"), path)
-    assert len(app.error) == 1
 
 
 def test_weights_are_fetched_by_a_click_alone(open_app, no_first_start, product, tmp_path, monkeypatch):

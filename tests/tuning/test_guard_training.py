@@ -22,7 +22,6 @@ def test_a_photo_of_another_product_is_stopped_and_the_taught_one_is_not(product
         study.preparation.backbone,
         study.split.fit,
         study.split.calibrate,
-        seed=study.seed,
         fused=fused,
         mode=STOP,
         report=lambda fraction, step: steps.append(fraction),
@@ -43,9 +42,7 @@ def test_a_guard_does_not_change_the_score(product, backbone, tmp_path):
     plain = inspect(pixels, study.recipe(), backbone=backbone)
     guarded = inspect(
         pixels,
-        study.recipe(
-            guard=train_guard(study.preparation.backbone, study.split.fit, study.split.calibrate, seed=study.seed)
-        ),
+        study.recipe(guard=train_guard(study.preparation.backbone, study.split.fit, study.split.calibrate)),
         backbone=backbone,
     )
     assert plain.score == guarded.score == study.scores()[0]

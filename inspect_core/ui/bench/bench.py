@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
+from inspect_core.images.heatmap import heat_colours
 from inspect_core.ui.bench import pixels
 from inspect_core.ui.bench.payload import Part, Shown, check, payload
 from inspect_core.verdict import Limits
@@ -67,21 +68,19 @@ def bench(
     calm: float,
     suggested: Limits,
     sentence: str,
+    setting_scores: Sequence[float] | np.ndarray,
     thumbs: str,
-    heat: np.ndarray,
-    setting_scores: np.ndarray | None = None,
 ) -> BenchResult:
     """Draw the bench with `limits` and `shown` in force, and return what the engineer has set since.
 
-    calm: the score at which colour begins. sentence: the limits in parts, from `judge.limits.in_parts`. thumbs: the
-    token given to `film`. heat: (512, 4) uint8 from `images.heatmap.heat_colours`. setting_scores: the scores on which
-    a requested overkill is met, if limits are set on other scores than those shown.
+    calm: the score at which colour begins. sentence: the limits in parts, from `judge.limits.in_parts`.
+    setting_scores: the scores on which a requested overkill is met. thumbs: the token given to `film`.
 
     A caller that called `latest` first has nothing more to do. Any other puts the result in force and reruns; the
     result stays until it is in force, so that no move is lost when a rerun is cut short. Raises ValueError for arrays
     of another shape, a map or score that is not finite, a position outside the gallery, or an area outside the map.
     """
-    check(parts, shown, heat, setting_scores)
+    check(parts, shown, setting_scores)
     result = latest(key, limits, shown.position)
     if not 0 <= result.position < len(parts):
         result = BenchResult(result.limits, shown.position)
@@ -97,7 +96,7 @@ def bench(
         parts, shown, limits, calm=calm, suggested=suggested, sentence=sentence, setting_scores=setting_scores
     )
     data |= {"key": key, "films": pictures | {"thumbs": thumbs}, "photo_size": size, "taken": _taken(key)}
-    data["heat"] = np.ascontiguousarray(heat).ravel().tolist()
+    data["heat"] = heat_colours().ravel().tolist()
     _BENCH(key=key, data=data, on_limits_change=noted, on_position_change=noted)
     return result
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from inspect_core.judge.counted_parts import counted_parts
 from inspect_core.judge.limits import most_in_percent
 from inspect_core.verdict import Limits
 
@@ -58,7 +59,7 @@ class Shown:
     mm_per_pixel: float | None = None
 
 
-def check(parts: Sequence[Part], shown: Shown, heat: np.ndarray, setting_scores: np.ndarray | None = None) -> None:
+def check(parts: Sequence[Part], shown: Shown, setting_scores: Sequence[float] | np.ndarray) -> None:
     """Raise ValueError when these cannot be drawn.
 
     That is: a score or map that is not finite, another shape, no such part, an area outside the map.
@@ -66,8 +67,8 @@ def check(parts: Sequence[Part], shown: Shown, heat: np.ndarray, setting_scores:
     for part in parts:
         if not np.isfinite(part.score):
             raise ValueError(f"{part.name} has the score {part.score}; leave parts without a score off the bench")
-    if setting_scores is not None and not np.isfinite(setting_scores).all():
-        raise ValueError("setting_scores are not all finite; give the scores that set the limits, or None")
+    if not np.isfinite(setting_scores).all():
+        raise ValueError("setting_scores are not all finite; give the scores that set the limits")
     if not 0 <= shown.position < len(parts):
         raise ValueError(f"position is {shown.position}, outside a gallery of {len(parts)} parts")
     if shown.image.ndim != 3 or shown.image.shape[2] != 3 or shown.image.dtype != np.uint8:
@@ -82,8 +83,6 @@ def check(parts: Sequence[Part], shown: Shown, heat: np.ndarray, setting_scores:
         raise ValueError(
             f"left_out is {shown.left_out.shape}, the map {shown.anomaly_map.shape}; give one of its shape"
         )
-    if heat.shape != (512, 4) or heat.dtype != np.uint8:
-        raise ValueError(f"heat is {heat.shape} {heat.dtype}; give (512, 4) uint8 from images.heatmap.heat_colours")
 
 
 def payload(
@@ -94,26 +93,26 @@ def payload(
     calm: float,
     suggested: Limits,
     sentence: str,
-    setting_scores: np.ndarray | None = None,
+    setting_scores: Sequence[float] | np.ndarray,
 ) -> dict:
     """The figures of the bench as JSON-able data; scores keep every bit.
 
     counted: per part "good" or "defect" where the sentence counts it, else ""; own: whether the limit was set on the
-    good parts it counts; setting_scores: the scores on which a requested overkill is met, None: those of the good parts
-    that set the limit; bounds: for every number of good parts rejected, the largest share of overkill in percent, as
-    the sentence prints it.
+    good parts it counts; setting_scores: the scores on which a requested overkill is met; bounds: for every number of
+    good parts rejected, the largest share of overkill in percent, as the sentence prints it.
     """
-    counted, own = counted_parts(parts)
+    truths = np.array([part.truth for part in parts])
+    good, defect, own = counted_parts(truths == "good", truths == "defect", [part.part for part in parts])
     return {
         "names": [part.name for part in parts],
         "kinds": [part.kind for part in parts],
-        "truths": [part.truth for part in parts],
+        "truths": truths.tolist(),
         "groups": [part.group for part in parts],
         "scores": [float(part.score) for part in parts],
-        "counted": counted,
+        "counted": np.where(good, "good", np.where(defect, "defect", "")).tolist(),
         "own": own,
-        "setting_scores": _setting_scores(parts) if setting_scores is None else [float(s) for s in setting_scores],
-        "bounds": list(_bounds(counted.count("good"))),
+        "setting_scores": [float(score) for score in setting_scores],
+        "bounds": list(_bounds(int(good.sum()))),
         "position": shown.position,
         "image_size": list(shown.image.shape[:2]),
         "map_size": list(shown.anomaly_map.shape),
@@ -131,28 +130,6 @@ def payload(
         "calm": float(calm),
         "sentence": sentence,
     }
-
-
-def counted_parts(parts: Sequence[Part]) -> tuple[list[str], bool]:
-    """Per part "good" or "defect" where the sentence counts it, else "", and whether the good ones set the limit.
-
-    The same parts as `evaluation.in_parts_of` counts.
-    """
-    good = {part: [p.truth == "good" and p.part == part for p in parts] for part in ("judge", "calibrate")}
-    shown = good["judge"] if any(good["judge"]) else good["calibrate"]
-    counted = [
-        ("good" if here else "defect" if part.truth == "defect" and part.part != "choose" else "")
-        for part, here in zip(parts, shown, strict=True)
-    ]
-    return counted, not (any(good["judge"]) and any(good["calibrate"]))
-
-
-def _setting_scores(parts: Sequence[Part]) -> list[float]:
-    """Scores of the good parts that set a limit: those kept to calibrate, else those to judge."""
-    for part in ("calibrate", "judge"):
-        if found := [float(p.score) for p in parts if p.truth == "good" and p.part == part]:
-            return found
-    return []
 
 
 @lru_cache(maxsize=32)

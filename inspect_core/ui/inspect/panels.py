@@ -263,7 +263,6 @@ def _draw(taught: TaughtPart, position: int, view: Drawn, pixels: np.ndarray, ve
         sentence=view.sentence,
         setting_scores=view.setting_scores,
         thumbs=_token(taught),
-        heat=heatmap.heat_colours(),
     )
 
 

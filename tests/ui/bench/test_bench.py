@@ -3,6 +3,7 @@
 import io
 import json
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,11 +14,10 @@ from hypothesis import strategies as st
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from inspect_core.images import heatmap
-from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill
+from inspect_core.judge.limits import in_parts, limit_for_overkill
 from inspect_core.study.evaluation import in_parts_of
 from inspect_core.ui.bench import bench, pixels
-from inspect_core.ui.bench.payload import Part, Shown, check, counted_parts, payload
+from inspect_core.ui.bench.payload import Part, Shown, payload
 from inspect_core.verdict import Limits
 
 APP = Path(__file__).parents[2] / "browser" / "bench_app.py"
@@ -42,27 +42,37 @@ def shown(position: int = 0, **changes) -> Shown:
     return Shown(position, **{"image": image, "anomaly_map": rng.random((8, 8), dtype=np.float32), **changes})
 
 
-def figures(parts: list[Part], limits: Limits = LIMITS) -> dict:
-    return payload(parts, shown(), limits, calm=1.0, suggested=limits, sentence="")
+def figures(parts: list[Part]) -> dict:
+    return sent(parts, shown())
 
 
-def as_scored(parts: list[Part]) -> SimpleNamespace:
-    """What `in_parts_of` asks of scored photos."""
-    good = np.array([part.kind == "good" for part in parts])
-    defect = np.array([part.kind not in ("good", "unknown") for part in parts])
-    return SimpleNamespace(
-        good_and_defect=lambda: (good, defect), of_subset=lambda name: np.array([part.part == name for part in parts])
-    )
+def sent(parts: list[Part], drawn: Shown, setting_scores: Sequence[float] = ()) -> dict:
+    return payload(parts, drawn, LIMITS, calm=1.0, suggested=LIMITS, sentence="", setting_scores=setting_scores)
 
 
-@settings(deadline=None, max_examples=60)
-@given(parts=PARTS)
-def test_the_sentence_counts_the_same_parts_as_the_evaluation(parts: list[Part]) -> None:
-    counted, own = counted_parts(parts)
-    scores = np.array([part.score for part in parts])
-    good, defects = (scores[np.array(counted) == role] for role in ("good", "defect"))
-    counts = count_parts(good, defects, review=LIMITS.review, reject=LIMITS.reject)
-    assert in_parts(counts, limit_set_on_these=own) == in_parts_of(as_scored(parts), scores, LIMITS)
+def draw(parts: list[Part], drawn: Shown, setting_scores: Sequence[float] = ()) -> None:
+    bench.bench("key", parts, drawn, LIMITS, calm=0.0, suggested=LIMITS, sentence="", setting_scores=setting_scores,
+                thumbs="t")  # fmt: skip
+
+
+def test_good_parts_to_judge_count_else_those_that_set_the_limit_and_no_defect_that_settings_were_chosen_by() -> None:
+    parts = [
+        Part("a", "good", "calibrate", None, 1.0), Part("b", "unknown", "added", None, 4.0),
+        Part("c", "dent", "choose", None, 1.0), Part("d", "dent", "added", None, 2.0),
+    ]  # fmt: skip
+    judged = [*parts, Part("e", "good", "judge", None, 4.0), Part("f", "dent", "judge", None, 4.0)]
+    for some, counted, own, misses in (
+        (parts, ["good", "", "", "defect"], True, "misses 1 of 1 defect"),
+        (judged, ["", "", "", "defect", "good", "defect"], False, "misses 1 of 2 defects"),
+        (judged[3:], ["defect", "good", "defect"], True, "misses 1 of 2 defects"),
+    ):
+        data = figures(some)
+        assert (data["counted"], data["own"], len(data["bounds"])) == (counted, own, counted.count("good") + 1)
+        kinds = np.array([part.kind for part in some])
+        scored = SimpleNamespace(photos=some, good_and_defect=lambda kinds=kinds: (kinds == "good", kinds == "dent"))
+        said = in_parts_of(scored, np.array([part.score for part in some]), LIMITS)
+        assert misses in said
+        assert ("The limit was set on these parts." in said) == own
 
 
 @settings(deadline=None, max_examples=50)
@@ -80,41 +90,30 @@ def test_figures_survive_json_to_the_bit(parts: list[Part]) -> None:
 def test_another_product_and_the_patch_to_frame_reach_the_browser() -> None:
     parts = [Part("a", "unknown", "added", None, 1.0, stopped=True), Part("b", "good", "judge", None, 2.0)]
     drawn = shown(guard="This is another product.", foreign=True, patch=(2, 0, 4, 3))
-    data = json.loads(json.dumps(payload(parts, drawn, LIMITS, calm=1.0, suggested=LIMITS, sentence="")))
+    data = json.loads(json.dumps(sent(parts, drawn)))
     assert data["stopped"] == [True, False]
     assert (data["foreign"], data["guard"]) == (True, "This is another product.")
     assert data["patch"] == [2, 0, 4, 3]
     assert figures(parts)["foreign"] is False
 
 
-def test_overkill_is_met_on_the_parts_that_set_the_limit() -> None:
-    defect_types = ["good", "good", "unknown", "dent", "good"]
-    parts = [Part(str(i), kind, "calibrate" if i else "judge", None, float(i)) for i, kind in enumerate(defect_types)]
-    assert figures(parts)["setting_scores"] == [1.0, 4.0]
-    assert figures([parts[0], parts[3]])["setting_scores"] == [0.0]
-    assert figures([parts[3]])["setting_scores"] == []
-
-
 def test_scores_that_set_the_limit_may_differ_from_those_shown() -> None:
     parts = [Part("a", "good", "calibrate", None, 1.0)]
     crossed = np.array([0.1, 0.7], np.float32)
-    sent = payload(parts, shown(), LIMITS, calm=1.0, suggested=LIMITS, sentence="", setting_scores=crossed)
-    data = json.loads(json.dumps(sent))
+    data = json.loads(json.dumps(sent(parts, shown(), setting_scores=crossed)))
     assert data["setting_scores"] == crossed.tolist()
     assert data["scores"] == [1.0]
     with pytest.raises(ValueError, match="setting_scores"):
-        check(parts, shown(), heatmap.heat_colours(), [1.0, float("nan")])
+        draw(parts, shown(), [1.0, float("nan")])
 
 
 def test_the_smallest_area_reaches_the_browser_in_pixels_of_the_map() -> None:
     parts = [Part("a", "good", "judge", None, 1.0)]
-    sent = payload(parts, shown(area=np.int64(64)), LIMITS, calm=1.0, suggested=LIMITS, sentence="")
-    data = json.loads(json.dumps(sent))
+    data = json.loads(json.dumps(sent(parts, shown(area=np.int64(64)))))
     assert (data["area"], data["map_size"]) == (64, [8, 8])
     assert figures(parts)["area"] == 1
     assert figures(parts)["mm_per_pixel"] is None
-    scaled = payload(parts, shown(mm_per_pixel=0.05), LIMITS, calm=1.0, suggested=LIMITS, sentence="")
-    assert scaled["mm_per_pixel"] == 0.05
+    assert sent(parts, shown(mm_per_pixel=0.05))["mm_per_pixel"] == 0.05
 
 
 def test_a_film_holds_its_header_and_every_byte() -> None:
@@ -153,25 +152,13 @@ def test_the_photo_is_sent_pixel_for_pixel_and_a_very_large_one_reduced() -> Non
 def test_what_cannot_be_shown_is_refused(changes: dict, message: str) -> None:
     parts = [Part("a", "good", "judge", None, 1.0)]
     with pytest.raises(ValueError, match=message):
-        bench.bench("key", parts, shown(**changes), LIMITS, calm=0.0, suggested=LIMITS, sentence="", thumbs="t",
-                    heat=heatmap.heat_colours())  # fmt: skip
+        draw(parts, shown(**changes))
 
 
 def test_a_part_without_a_score_is_refused() -> None:
     parts = [Part("a", "good", "judge", None, 1.0), Part("b", "good", "judge", None, float("nan"))]
     with pytest.raises(ValueError, match="b has the score nan"):
-        bench.bench("key", parts, shown(), LIMITS, calm=0.0, suggested=LIMITS, sentence="", thumbs="t",
-                    heat=heatmap.heat_colours())  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "heat",
-    [np.zeros((256, 4), np.uint8), np.zeros((512, 4))],
-)
-def test_colours_of_another_shape_are_refused(heat) -> None:
-    parts = [Part("a", "good", "judge", None, 1.0)]
-    with pytest.raises(ValueError, match="heat is"):
-        bench.bench("key", parts, shown(), LIMITS, calm=0.0, suggested=LIMITS, sentence="", thumbs="t", heat=heat)
+        draw(parts, shown())
 
 
 def test_a_move_holds_until_it_is_in_force_and_never_comes_back() -> None:
@@ -224,15 +211,14 @@ def a_page_that_asks_afterwards() -> None:
     import numpy as np
     import streamlit as st
 
-    from inspect_core.images import heatmap
     from inspect_core.ui.bench import bench
     from inspect_core.verdict import Limits
 
     limits = Limits(*st.session_state.get("limits", (2.0, 2.0)))
     parts = [bench.Part("a", "good", "judge", None, 1.0)]
     shown = bench.Shown(0, np.zeros((6, 6, 3), np.uint8), np.eye(4, dtype=np.float32))
-    result = bench.bench("bench", parts, shown, limits, calm=0.0, suggested=limits, sentence="", thumbs="none",
-                         heat=heatmap.heat_colours())  # fmt: skip
+    result = bench.bench("bench", parts, shown, limits, calm=0.0, suggested=limits, sentence="",
+                         setting_scores=[1.0], thumbs="none")  # fmt: skip
     st.text(f"{result.limits} {result.position}")
 
 
