@@ -206,9 +206,9 @@ def exported_graphs():
         needs = (recipe.views, recipe.live, recipe.guard, recipe.defect_types, recipe.tiles, backbone)
         for given, graphs in known:
             if all(own is other for own, other in zip(given, needs, strict=True)):
-                return graphs
+                return dict(graphs)
         known.append((needs, exported(recipe, backbone)))
-        return known[-1][1]
+        return dict(known[-1][1])
 
     return remembered
 
