@@ -1,6 +1,6 @@
 """Streamlit, in which the sample part of the first start is small and has one detector: it is taught in seconds.
 
-Defect types are learned by small forests, and no photos of other parts are asked about.
+Defect types are learned by small forests, no photos of other parts are asked about, and maps have few points.
 """
 
 import sys
@@ -10,9 +10,11 @@ from streamlit.web.cli import main
 
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.defect_types import training
+from inspect_core.ui.explore import jobs
 from inspect_core.ui.teach import teaching
 
 teaching.Order = partial(teaching.Order, size=(128, 128), grid=(16, 16), method="mahalanobis")
+jobs.PATCHES = 500
 teaching.samples = lambda: (teaching.FIRST_SAMPLE,)
 training.FITS[training.FOREST] = partial(fit_kdf, trees=50)
 

@@ -20,7 +20,7 @@ def test_from_a_point_to_the_bench(sample_app, open_page):
     points = page.locator(".js-plotly-plot .scatterlayer path.point")
     expect(points.first).to_be_visible(timeout=WORK)
     idle(page)
-    assert points.count() == 2000
+    assert points.count() == 500
 
     dent = page.locator(".js-plotly-plot .scatterlayer .trace").nth(2).locator("path.point").last
     box = dent.bounding_box()

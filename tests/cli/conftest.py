@@ -33,5 +33,5 @@ def taught(teach: Callable[..., int], shared_workspace: Path, tmp_path_factory: 
     saved = tmp_path_factory.mktemp("cli") / "flange.zip"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOUPE_WORKSPACE", str(shared_workspace))
-        assert teach("fit", "--out", saved) == 0
+        assert teach("fit", "--detector", "mahalanobis", "--out", saved) == 0
     return saved

@@ -130,7 +130,7 @@ def test_a_part_of_little_texture_is_found_by_phase_correlation():
     cv2.circle(shape, (160, 90), 26, (150, 150, 150), -1)
     shape = cv2.GaussianBlur(shape, (0, 0), 7)
     even = np.full((SIDE, SIDE, 3), 60, np.uint8)
-    photos = [lying(shape, rng, **drawn(rng), size=0.9, ground=even) for _ in range(12)]
+    photos = [lying(shape, rng, **drawn(rng), size=0.9, ground=even) for _ in range(8)]
     learned = learn(photo for photo, _ in photos)
     assert learned.ranges["share"].low <= 0
     places = [learned.locate(photo).to_reference(pose @ (120, 110, 1)) for photo, pose in photos]

@@ -83,19 +83,15 @@ def test_a_folder_is_taught_and_lies_in_hand(open_app, no_first_start, exported,
     assert next(iter(taught.values())).guard is not None
 
 
-@pytest.mark.parametrize(
-    ("chosen", "detector"),
-    [("compared", None), ("joined", "mahalanobis+quadrics")],
-)
 def test_the_command_line_teaches_the_same_recipe(
-    open_app, no_first_start, no_forecast, exported, product, tmp_path, chosen, detector, monkeypatch
+    open_app, no_first_start, no_forecast, exported, product, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(tuning, "quick", lambda *_: (["mahalanobis", "cop"], []))
     app = choose_folder(open_app("pages/teach.py"), product)
     app.select_slider(key="size").set_value(128)
     app.select_slider(key="grid").set_value(16)
     app.number_input(key="split_seed").set_value(7)
-    app.radio(key="method").set_value(chosen).run()
+    app.radio(key="method").set_value("compared").run()
     finish_job(app.button(key="teach").click().run())
     assert shell.jobs().current.error == ""
     taught = shelf.find(shell.jobs().current.result)
@@ -103,8 +99,8 @@ def test_the_command_line_teaches_the_same_recipe(
     recipe = taught.study.recipe(taught.suggested_limits(live), product=taught.product, guard=taught.guard, **live)
     save(recipe, tmp_path / "page")
     command = ["fit", str(product), "--out", str(tmp_path / "line"), "--size", "128", "--grid", "16"]
-    assert main([*command, "--seed", "7", *(["--detector", detector] if detector else [])]) == 0
-    assert (taught.choice is None) == (detector is not None)
+    assert main([*command, "--seed", "7"]) == 0
+    assert taught.choice
     page, line = (files_of(tmp_path / name) for name in ("page", "line"))
     assert page == line
 

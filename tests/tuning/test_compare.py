@@ -94,7 +94,7 @@ def test_a_row_is_what_a_study_of_that_detector_alone_gives(compared, backbone, 
 
 
 @pytest.mark.slow
-def test_the_same_photos_give_the_same_figures_to_the_bit(run, compared, exported):
+def test_the_same_photos_give_the_same_figures_to_the_bit(run, compared, exported, kept_graphs):
     again = run(NEAREST, JOINED)[1]
     _, first = compared
     for one, other in ((first.rows[2], again.rows[0]), (first.rows[0], again.rows[1])):

@@ -15,7 +15,7 @@ from inspect_core.tuning.first_look import COPY, PRODUCT, first_look
 from inspect_core.tuning.order import Order
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
-ORDER = Order("flange", Split((), (), ()), size=(128, 128), grid=(16, 16), device="cpu")
+ORDER = Order("flange", Split((), (), ()), taps="expansions", size=(128, 128), grid=(16, 16), device="cpu")
 
 pytestmark = pytest.mark.slow
 

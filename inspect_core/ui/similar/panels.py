@@ -61,7 +61,7 @@ def seen_before(taught: TaughtPart, position: int, live: dict[str, int], limits:
 def _offer(taught: TaughtPart, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
     """Without a gallery: what it would be made of, and one button."""
     defect_types = gathering.known_types(taught)
-    good, there = sum(kind == "good" for kind in defect_types.values()), gathering.good_parts(taught)
+    good, there = [i for i, kind in defect_types.items() if kind == "good"], gathering.good_parts(taught)
     if len(defect_types) < LEAST:
         st.caption(
             f"A gallery shows whether a part like this was seen before. It needs {LEAST} parts known to be good or "
@@ -70,8 +70,8 @@ def _offer(taught: TaughtPart, live: dict[str, int], limits: Limits, *, busy: bo
         return
     st.caption(
         "A gallery of known parts shows whether one like this was seen before. From the bench it takes "
-        f"{f'{good} of ' if len(there) > good else ''}{counted(len(there), 'good part')} and "
-        f"{counted(len(defect_types) - good, 'labelled defect')}."
+        f"{f'{len(good)} of ' if len(there) > len(good) else ''}{counted(len(there), 'good part')} and "
+        f"{counted(len(defect_types) - len(good), 'labelled defect')}."
     )
     _build(taught, defect_types, live, limits, words="Build the gallery", look_at=REGION, busy=busy)
 
