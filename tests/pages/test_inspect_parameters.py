@@ -12,7 +12,7 @@ from inspect_core.study import scored_photos
 from inspect_core.study.study import Study
 from inspect_core.tuning.suggest import fit_as_suggested
 from inspect_core.ui import shelf, taught_part
-from inspect_core.ui.inspect import previews
+from inspect_core.ui.inspect import panels, previews
 from inspect_core.ui.session import Settings
 from inspect_core.verdict import Limits
 from tests.pages.waiting import wait_for_job
@@ -77,6 +77,26 @@ def test_a_scale_tells_the_smallest_area_in_square_millimetres_and_is_saved(open
     app.button(key=f"save-{in_the_hand.id}").click().run()
     assert not app.exception
     assert shelf.find(in_the_hand.id).recipe.mm_per_pixel == 0.05
+
+
+def test_a_preview_that_ends_while_the_page_is_drawn_is_shown_all_the_same(open_app, corp_in_hand, monkeypatch):
+    app, notes, begun = open_app("pages/inspect.py"), [], threading.Event()
+    of_preview, work = panels.views.of_preview, previews.Run.work
+
+    def drawn(taught, position, run, model):
+        view = of_preview(taught, position, run, model)
+        notes.append(view.note)
+        begun.set()
+        assert run.ended.wait(60)
+        return view
+
+    monkeypatch.setattr(panels.views, "of_preview", drawn)
+    monkeypatch.setattr(previews.Run, "work", lambda run, *rest: begun.wait(60) and work(run, *rest))
+    slider(app, "gamma", corp_in_hand).set_value(previews_options(corp_in_hand)[-1]).run()
+    assert not app.exception
+    assert "is being computed" in notes[0]
+    assert "not applied" in notes[-1]
+    assert "will follow" not in notes[-1]
 
 
 def test_m_of_quadrics_moves_at_once(open_app, product, backbone, store, fresh_process_state):

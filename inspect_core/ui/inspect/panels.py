@@ -127,6 +127,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
         pixels, gone = _pixels(taught, position)
         try:
             view = views.of_model(taught, position, settings.live, settings.limits)
+            drawn = None if run is None else run.state(position)  # before drawing: it goes on meanwhile
             if run is not None:
                 view = views.of_preview(taught, position, run, view)
             guard = settings.guard(taught)
@@ -136,7 +137,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
             st.error(shell.plain(error), icon=":material/error:")
             return
     with below:
-        if run is None:
+        if run is None or drawn is None:
             st.caption(promise(taught.scored, view.limits, view.setting_scores, ceiling=view.ceiling))
             limit_advice.from_known_defects(taught, view)
             parameter_buttons(taught, busy=busy)
@@ -151,7 +152,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
             if not gone:
                 panels.seen_before(taught, position, settings.live, view.limits, busy=busy)
         else:
-            preview_panel.show(taught, run, position)
+            preview_panel.show(taught, run, position, drawn)
     if result.position != position or result.limits != view.limits:
         settings.position = result.position
         (settings if run is None else run).limits = None if result.limits == view.suggested else result.limits

@@ -11,12 +11,15 @@ from inspect_core.ui.taught_part import TaughtPart
 POLL_SECONDS = 0.4
 
 
-def show(taught: TaughtPart, run: Run, position: int) -> None:
-    """Below the bench. A preview sets limits and can be saved only after a full pass has applied it."""
+def show(taught: TaughtPart, run: Run, position: int, drawn: tuple[bool, bool]) -> None:
+    """Below the bench. A preview sets limits and can be saved only after a full pass has applied it.
+
+    drawn: the state of the run that the bench shows.
+    """
     if run.error:
         st.error(shell.plain(run.error), icon=":material/error:")
-    elif not run.ended.is_set():
-        _follow(taught.id, position, run.ready(position))
+    elif not drawn[1]:
+        _follow(taught.id, position, drawn)
     left, middle, right, _ = st.columns([2, 2, 2, 3])
     what = live_parameters.describe(run.parameters)
     if left.button(
@@ -37,10 +40,10 @@ def show(taught: TaughtPart, run: Run, position: int) -> None:
 
 
 @st.fragment(run_every=POLL_SECONDS)
-def _follow(taught_id: str, position: int, drawn: bool) -> None:
+def _follow(taught_id: str, position: int, drawn: tuple[bool, bool]) -> None:
     """Progress of a preview; the page is redrawn when the shown photo is ready and when all are."""
     settings = settings_at(taught_id)
     run = None if settings is None else settings.preview
-    if run is None or run.ended.is_set() or run.ready(position) != drawn:
+    if run is None or run.state(position) != drawn:
         st.rerun()
     st.progress(run.done / max(len(run.photos), 1), text=f"Preview: {run.done} of {len(run.photos)} photos")

@@ -76,6 +76,11 @@ class Run:
         """Whether the photo at this place of the gallery has its map, and enough good ones theirs to scale it."""
         return position in self._order and self._lead <= set(self._order)
 
+    def state(self, position: int) -> tuple[bool, bool]:
+        """What a page drawn now shows of it: whether the photo at this place is ready, and whether all has ended."""
+        ended = self.ended.is_set()
+        return self.ready(position), ended
+
     def want(self, position: int) -> None:
         """Have this photo scored next."""
         if position not in self._order:
