@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-SLOW_FIXTURES = {"backbone", "small_backbone", "chromium", "open_app"}
+SLOW_FIXTURES = {"backbone", "small_backbone", "quick_backbone", "chromium", "open_app"}
 """A network, a browser, the whole app: what `make check` does without."""
 
 
