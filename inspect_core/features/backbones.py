@@ -125,7 +125,7 @@ class Backbone:
         """A copy of the network on the CPU, to export: with `head` it goes on to the embedding and the logits.
 
         An export must neither see the GPU's memory format nor change the network in use. Activations in place would
-        be taken apart into many small operations first, for the same graph at twice the time.
+        be taken apart into many small operations first, which takes longer and gives the same graph.
         Raises ValueError with `head` for a network that does not end in a linear layer.
         """
         copied = copy.deepcopy(self._tapped(head)).to("cpu", memory_format=torch.contiguous_format)  # ty: ignore[no-matching-overload]

@@ -41,11 +41,15 @@ def fresh_process_state(workspace, kept_graphs):
 
 @pytest.fixture(autouse=True)
 def forecast_of_an_exported_graph(monkeypatch):
-    """Whatever is chosen, the forecast times a network that is exported already."""
-    forecast = panels.forecast
-    monkeypatch.setattr(
-        panels, "forecast", lambda name, **order: forecast(name, **order | {"size": (128, 128), "taps": "expansions"})
-    )
+    """Whatever is chosen, the forecast times a network that is exported already; the list of what was asked for."""
+    forecast, asked = panels.forecast, []
+
+    def quick(name, **order):
+        asked.append(order)
+        return forecast(name, **order | {"size": (128, 128), "taps": "expansions"})
+
+    monkeypatch.setattr(panels, "forecast", quick)
+    return asked
 
 
 @pytest.fixture

@@ -236,7 +236,9 @@ def test_weights_are_fetched_by_a_click_alone(open_app, no_first_start, product,
     assert "no way out" in app.error[-1].value
 
 
-def test_settings_reach_the_order(open_app, no_first_start, product, monkeypatch):
+def test_settings_reach_the_order_and_its_forecast(
+    open_app, no_first_start, product, monkeypatch, forecast_of_an_exported_graph
+):
     orders = []
     monkeypatch.setattr(teaching, "start", orders.append)
     app = choose_folder(open_app("pages/teach.py"), product)
@@ -249,6 +251,9 @@ def test_settings_reach_the_order(open_app, no_first_start, product, monkeypatch
     assert not app.exception
     (order,) = orders
     assert (order.size, order.grid, order.method) == ((128, 128), (16, 16), "cop")
+    asked = [(given["size"], given["grid"], given["method"]) for given in forecast_of_an_exported_graph]
+    assert asked[0] == ((256, 256), (32, 32), None)
+    assert asked[-1] == ((128, 128), (16, 16), "cop")
     assert order.photos.calibrate == ()
     assert order.fused_guard
 

@@ -16,9 +16,10 @@ def show(taught: TaughtPart, run: Run, position: int, drawn: tuple[bool, bool]) 
 
     drawn: the state of the run that the bench shows.
     """
+    _, ended = drawn
     if run.error:
         st.error(shell.plain(run.error), icon=":material/error:")
-    elif not drawn[1]:
+    elif not ended:
         _follow(taught.id, position, drawn)
     left, middle, right, _ = st.columns([2, 2, 2, 3])
     what = live_parameters.describe(run.parameters)
