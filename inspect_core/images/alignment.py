@@ -18,6 +18,7 @@ from inspect_core.images import registration
 from inspect_core.images.located import Located, resized
 from inspect_core.images.memory import max_megapixels
 from inspect_core.images.reference import FEWEST_PHOTOS, Reference, most_alike
+from inspect_core.images.registration import Small
 
 SIDE = 256
 """Pixels of the longer side of the photo in which a part is searched."""
@@ -89,8 +90,8 @@ class Alignment:
         ratio = (height / width) / (self.photo[0] / self.photo[1])
         if abs(np.log(ratio)) > _OTHER_SHAPE:
             raise NotLocated(f"the photo is {width} × {height} px, and the reference {self.photo[1]} × {self.photo[0]}")
-        small = registration.grey_of(_small(pixels, self.mask.shape))
-        if small.std() < _FLAT:
+        small = _small(pixels, self.mask.shape)
+        if small.grey.std() < _FLAT:
             raise NotLocated("the photo shows nothing but one even tone")
         found = self._reference.pose(small)
         if found is None:
@@ -205,7 +206,7 @@ def learn(photos: Iterable[np.ndarray], *, scale: bool = False) -> Alignment:
     if len(smalls) < FEWEST_PHOTOS:
         raise ValueError(f"there are {len(smalls)} photos; alignment is learned from {FEWEST_PHOTOS} or more")
     photo = sizes.pop()
-    if np.median([small.std() for small in smalls]) < _FLAT:
+    if np.median([small.picture.std() for small in smalls]) < _FLAT:
         raise ValueError("the photos show nothing but one even tone; there is nothing to align by")
     reference = most_alike(_evenly(smalls, _CANDIDATES), scale=scale)
     for _ in range(2):
@@ -213,7 +214,7 @@ def learn(photos: Iterable[np.ndarray], *, scale: bool = False) -> Alignment:
             raise _unfit(0, len(smalls))
         reference = averaged
     seen = _evenly(smalls, _SEEN)
-    found = [found for small in seen if (found := reference.pose(registration.grey_of(small))) is not None]
+    found = [found for small in seen if (found := reference.pose(small)) is not None]
     agreeing = np.median([agreement for _, _, agreement in found]) - _APART if found else 0.0
     found = [one for one in found if one[2] >= agreeing]
     lost = len(seen) - len(found)
@@ -235,12 +236,11 @@ def _working(size: tuple[int, int]) -> tuple[int, int]:
     return height, width
 
 
-def _small(pixels: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """(h, w, 3) uint8: a photo at working size."""
-    return cv2.resize(pixels, shape[::-1], interpolation=cv2.INTER_AREA)
+def _small(pixels: np.ndarray, shape: tuple[int, int]) -> Small:
+    return Small(cv2.resize(pixels, shape[::-1], interpolation=cv2.INTER_AREA))
 
 
-def _evenly(photos: Sequence[np.ndarray], most: int) -> list[np.ndarray]:
+def _evenly(photos: Sequence[Small], most: int) -> list[Small]:
     return [photos[i] for i in np.unique(np.linspace(0, len(photos) - 1, most).astype(int))]
 
 

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 
 from inspect_core.images import registration
-from inspect_core.images.registration import Coarse, Features
+from inspect_core.images.registration import Coarse, Features, Small
 
 FEWEST_PHOTOS = 3
 _TURNS = (90, 180, 270)  # degrees
@@ -30,7 +30,7 @@ class Reference:
     @cached_property
     def grey(self) -> np.ndarray:
         """(h, w) uint8."""
-        return registration.grey_of(self.picture)
+        return Small(self.picture).grey
 
     def turns(self, lowest: float) -> tuple[int, ...]:
         """Degrees by which it can be turned and still correlate with itself at least `lowest`, as good photos must."""
@@ -53,18 +53,18 @@ class Reference:
         alike[near] = -1
         return bool(alike.max() >= lowest)
 
-    def averaged(self, smalls: Sequence[np.ndarray]) -> "Reference | None":
+    def averaged(self, smalls: Sequence[Small]) -> "Reference | None":
         """The median of these photos, in their median pose; None when the part is found on too few of them.
 
-        smalls: (h, w, 3) uint8 each. The mask is what most of them cover.
+        The mask is what most of them cover.
         """
-        found = [(small, pose[1]) for small in smalls if (pose := self.pose(registration.grey_of(small))) is not None]
+        found = [(small, pose[1]) for small in smalls if (pose := self.pose(small)) is not None]
         if len(found) < FEWEST_PHOTOS:
             return None
         back = cv2.invertAffineTransform(_median_pose([pose for _, pose in found], self.grey.shape))
         over, covers = [], []
         for small, pose in found:
-            moved, inside = registration.laid_over(small, registration.chained(pose, back), self.grey.shape)
+            moved, inside = registration.laid_over(small.picture, registration.chained(pose, back), self.grey.shape)
             over.append(moved)
             covers.append(inside)
         covered = np.mean(covers, axis=0)
@@ -77,42 +77,41 @@ class Reference:
     def _features(self) -> Features:
         return Features.of(self.grey, self.mask)
 
-    def pose(self, small: np.ndarray) -> tuple[Coarse, np.ndarray, float] | None:
+    def pose(self, small: Small) -> tuple[Coarse, np.ndarray, float] | None:
         """The coarse pose, the fine one and its correlation; by phase correlation when features do not lead there."""
-        by_features = registration.by_features(self._features, Features.of(small), scale=self.scale)
-        found = self._refined(small, [by_features] if by_features is not None else [])
-        return found or self._refined(small, registration.by_phase(self.grey, small))
+        by_features = registration.by_features(self._features, small.features, scale=self.scale)
+        found = self._refined(small.grey, [by_features] if by_features is not None else [])
+        return found or self._refined(small.grey, registration.by_phase(self.grey, small.grey))
 
-    def _refined(self, small: np.ndarray, starts: Sequence[Coarse]) -> tuple[Coarse, np.ndarray, float] | None:
+    def _refined(self, grey: np.ndarray, starts: Sequence[Coarse]) -> tuple[Coarse, np.ndarray, float] | None:
         """Of the poses near these, the one that agrees best."""
         found = []
         for coarse in starts:
-            if (fine := registration.refined(self.grey, self.mask, small, coarse.pose)) is not None:
+            if (fine := registration.refined(self.grey, self.mask, grey, coarse.pose)) is not None:
                 found.append((coarse, *fine))
         return max(found, key=lambda one: one[2], default=None)
 
 
-def most_alike(smalls: Sequence[np.ndarray], *, scale: bool) -> Reference:
-    """The one of these photos, (h, w, 3) uint8 each, that agrees best with the others, in the median."""
-    everywhere = np.ones(smalls[0].shape[:2], bool)
-    candidates = [Reference(small, everywhere, everywhere, scale) for small in smalls]
+def most_alike(smalls: Sequence[Small], *, scale: bool) -> Reference:
+    """The one of these photos that agrees best with the others, in the median."""
+    everywhere = np.ones(smalls[0].grey.shape, bool)
+    candidates = [Reference(small.picture, everywhere, everywhere, scale) for small in smalls]
 
-    def agreement(one: Reference) -> float:
-        found = [one.pose(other.grey) for other in candidates if other is not one]
+    def agreement(number: int) -> float:
+        found = [candidates[number].pose(small) for other, small in enumerate(smalls) if other != number]
         return float(np.median([pose[2] if pose is not None else 0.0 for pose in found]))
 
-    return max(candidates, key=agreement)
+    return candidates[max(range(len(smalls)), key=agreement)]
 
 
 def _median_where(photos: Sequence[np.ndarray], covers: Sequence[np.ndarray]) -> np.ndarray:
     """(h, w, 3) uint8: the median at each place of the photos that cover it, of all where none does."""
     stack, inside = np.stack(photos), np.stack(covers)
     inside[:, ~inside.any(axis=0)] = True
-    found = np.empty(stack.shape[1:], np.uint8)
-    for row in range(len(found)):  # row by row: in float, all at once would take four times the photos
-        seen = np.where(inside[:, row, :, None], stack[:, row], np.nan)
-        found[row] = np.nanmedian(seen, axis=0).round()
-    return found
+    ordered = np.sort(np.where(inside[..., None], stack, np.uint16(256)), axis=0)  # what does not count comes last
+    count = inside.sum(axis=0)[None, :, :, None]
+    lower, upper = (np.take_along_axis(ordered, middle, axis=0)[0] for middle in ((count - 1) // 2, count // 2))
+    return ((lower + upper) / 2).round().astype(np.uint8)
 
 
 def _median_pose(poses: Sequence[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:

@@ -5,6 +5,7 @@ Poses are `(2, 3)` float64 matrices from pixels of the reference to pixels of th
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import cv2
 import numpy as np
@@ -33,6 +34,23 @@ class Features:
         found, codes = orb.detectAndCompute(grey, None if mask is None else mask.astype(np.uint8))
         points = np.array([key.pt for key in found], np.float32).reshape(-1, 2)
         return cls(points, np.zeros((0, 32), np.uint8) if codes is None else codes)
+
+
+@dataclass(frozen=True, eq=False)
+class Small:
+    """picture: (h, w, 3) uint8, a photo at working size; its features are found once, however often it is compared."""
+
+    picture: np.ndarray
+
+    @cached_property
+    def grey(self) -> np.ndarray:
+        """(h, w) uint8 brightness."""
+        return cv2.cvtColor(self.picture, cv2.COLOR_RGB2GRAY)
+
+    @cached_property
+    def features(self) -> Features:
+        """All over the picture."""
+        return Features.of(self.grey)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,11 +155,6 @@ def _fitted(here: np.ndarray, there: np.ndarray, *, scale: bool) -> np.ndarray:
     turn = turn if scale else turn / abs(turn)
     matrix = np.array([[turn.real, -turn.imag], [turn.imag, turn.real]])
     return np.column_stack([matrix, middle_there - matrix @ middle])
-
-
-def grey_of(picture: np.ndarray) -> np.ndarray:
-    """(h, w) uint8 brightness of (h, w, 3) uint8 RGB."""
-    return cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
 
 
 def turned(shape: tuple[int, ...], degrees: float) -> np.ndarray:
