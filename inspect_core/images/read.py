@@ -249,4 +249,7 @@ def _brightness(image: Image.Image) -> np.ndarray:
 
 def _marked(image: Image.Image) -> np.ndarray:
     """(H, W) bool of a decoded mask; 16-bit mono as stored: a defect marked by the value 1 would round to 0."""
-    return (np.asarray(image) if image.mode in DEEP_MODES else _rgb(image).max(axis=-1)) > 0
+    if image.mode in DEEP_MODES:
+        return np.asarray(image) > 0
+    red, green, blue = np.moveaxis(_rgb(image), -1, 0)
+    return (red | green | blue) > 0

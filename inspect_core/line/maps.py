@@ -17,6 +17,7 @@ import numpy as np
 
 from inspect_core.images import heatmap
 from inspect_core.images.listing import is_image
+from inspect_core.images.png import png_of
 from inspect_core.images.samples import shown
 from inspect_core.package.place import PlaceError, check_folder
 from inspect_core.runtime import workspace
@@ -28,9 +29,7 @@ _WRITTEN_LINE = re.compile(r"[0-9a-f]{64}  \S.*")
 
 
 def _overlay(pixels: np.ndarray, verdict: Verdict, limit: float) -> bytes:
-    content = io.BytesIO()
-    heatmap.overlay(pixels, verdict.photo_map, limit, left_out=verdict.photo_left_out).save(content, "PNG")
-    return content.getvalue()
+    return png_of(heatmap.overlay(pixels, verdict.photo_map, limit, left_out=verdict.photo_left_out))
 
 
 def _raw(pixels: np.ndarray, verdict: Verdict, limit: float) -> bytes:

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from PIL import Image
 
+from inspect_core.images.png import png_of
 from inspect_core.images.read import Picture
 from inspect_core.runtime.unfinished import replacing
 from inspect_core.runtime.workspace import NAME_BYTES
@@ -44,7 +45,7 @@ def keep_picture(picture: Picture, below: Path) -> Path:
     path = below / f"{picture.digest[:32]}.png"
     if not path.exists():
         with replacing(path) as new:
-            Image.fromarray(picture.pixels).save(new, "PNG")
+            new.write_bytes(png_of(Image.fromarray(picture.pixels)))
     return path
 
 

@@ -1,7 +1,6 @@
 """Pixels for the bench: photos, maps and thumbnails as bytes in a fixed format for the browser."""
 
 import hashlib
-import io
 import json
 import struct
 from collections.abc import Sequence
@@ -9,6 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 from PIL import Image
+
+from inspect_core.images.png import png_of
 
 PHOTO_SIDE = 2048
 
@@ -35,9 +36,7 @@ def _photo_file(digest: str, _image: np.ndarray) -> tuple[bytes, list[int]]:
     if max(photo.size) > PHOTO_SIDE:
         fraction = PHOTO_SIDE / max(photo.size)
         photo = photo.resize([max(1, round(side * fraction)) for side in photo.size], Image.Resampling.BOX)
-    held = io.BytesIO()
-    photo.save(held, "PNG", compress_level=1)
-    return held.getvalue(), [photo.height, photo.width]
+    return png_of(photo), [photo.height, photo.width]
 
 
 def planes(anomaly_map: np.ndarray, mask: np.ndarray | None) -> list[bytes]:

@@ -7,6 +7,7 @@ import streamlit as st
 from PIL import Image
 
 from inspect_core.images.boxes import Box, cropped
+from inspect_core.images.png import png_of
 from inspect_core.images.read import ImageError
 from inspect_core.images.samples import counted
 from inspect_core.ui import crops, shelf, shell
@@ -135,14 +136,13 @@ def _keep(taught_id: str, positions: list[int], kind: str) -> None:
 @st.cache_data(max_entries=512, show_spinner=False)
 def _picture(_taught: TaughtPart, taught_id: str, position: int, box: Box | None) -> bytes:
     """A square picture to find a part by, never to judge it by: what is learned from, or the whole part in a square."""
-    pixels, held = _taught.pixels(position), io.BytesIO()
+    pixels = _taught.pixels(position)
     if box is not None:
-        crop = Image.fromarray(cropped(pixels, box))
+        held, crop = io.BytesIO(), Image.fromarray(cropped(pixels, box))
         crop.resize((PICTURE, PICTURE), Image.Resampling.BICUBIC).save(held, "JPEG", quality=88)
         return held.getvalue()
     whole = Image.fromarray(pixels)
     whole.thumbnail((PICTURE, PICTURE), Image.Resampling.BICUBIC)
     square = Image.new("RGBA", (PICTURE, PICTURE), (0, 0, 0, 0))
     square.paste(whole, ((PICTURE - whole.width) // 2, (PICTURE - whole.height) // 2))
-    square.save(held, "PNG")
-    return held.getvalue()
+    return png_of(square)

@@ -1,6 +1,5 @@
 """Before learning, a look at the good photos: what stands out, as a gallery, and what the user leaves out."""
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from PIL import Image
 
 from inspect_core.images import heatmap
 from inspect_core.images.depth import Depth
+from inspect_core.images.png import png_of
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.samples import Samples, counted
 from inspect_core.images.splitting import Split
@@ -167,6 +167,4 @@ def _picture(key: str, name: str, _path: Path, _depth: Depth | None, place: tupl
         centre = (left + round(place[0] * width), top + round(place[1] * height))
         for colour, thickness in (((0, 0, 0, 255), 4), ((255, 255, 255, 255), 2)):
             cv2.circle(square, centre, PICTURE // 8, colour, thickness, cv2.LINE_AA)
-    held = io.BytesIO()
-    Image.fromarray(square).save(held, "PNG")
-    return held.getvalue()
+    return png_of(Image.fromarray(square))
