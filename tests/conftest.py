@@ -1,6 +1,7 @@
 """Shared by all tests: a recipe without a network, a workspace of its own for every test, and which tests are slow."""
 
 import functools
+import gc
 import itertools
 import os
 import shutil
@@ -14,6 +15,9 @@ import pytest
 
 SLOW_FIXTURES = {"backbone", "small_backbone", "quick_backbone", "chromium", "open_app"}
 """A network, a browser, the whole app: what `make check` does without."""
+
+gc.set_threshold(20_000, 20, 20)
+"""A twentieth of the time of all tests went into looking for cycles among what the imports hold."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -171,7 +175,10 @@ def small_network(size: tuple[int, int], graphs: Path):
 
 @pytest.fixture(scope="session")
 def learned(product: Path, small_backbone, tmp_path_factory: pytest.TempPathFactory):
-    """learned(method, nearest, fused) is a recipe of the small product, with a product check, on the small network."""
+    """learned(method) is a recipe of the small product, with a product check, on the small network.
+
+    That of "pca" takes the nearest cell, and the product check of that of "corp" is fused with the class scores.
+    """
     from inspect_core.features.store import Store
     from inspect_core.images.folders import scan
     from inspect_core.methods.table import known_parameters
@@ -182,14 +189,14 @@ def learned(product: Path, small_backbone, tmp_path_factory: pytest.TempPathFact
     given = {"k": 8, "M": 32, "patches": 300, "components": 6, "m": 6}
 
     @functools.cache
-    def recipe(method: str, nearest: bool = False, fused: bool = False):
+    def recipe(method: str):
         own = {name: value for name, value in given.items() if name in known_parameters(method)}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             study = Study(
-                photos, small_backbone, store, method=method, grid=(8, 12), nearest=nearest, parameters=own
+                photos, small_backbone, store, method=method, grid=(8, 12), nearest=method == "pca", parameters=own
             ).fit()
-            guard = train_guard(small_backbone, study.split.fit, study.split.calibrate, fused=fused)
+            guard = train_guard(small_backbone, study.split.fit, study.split.calibrate, fused=method == "corp")
             return study.recipe(product="flange", guard=guard)
 
     return recipe
@@ -203,7 +210,8 @@ def exported_graphs():
     exported, known = line_network.exported, []
 
     def remembered(recipe, backbone):
-        needs = (recipe.views, recipe.live, recipe.guard, recipe.defect_types, recipe.tiles, backbone)
+        headless = recipe.guard is None and recipe.defect_types is None
+        needs = (recipe.views, recipe.live, headless, recipe.tiles, backbone)
         for given, graphs in known:
             if all(own is other for own, other in zip(given, needs, strict=True)):
                 return dict(graphs)

@@ -18,7 +18,7 @@ from inspect_core.images.read import read
 from inspect_core.package import golden, manifest
 from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import inspect
-from inspect_core.records import onnx_export
+from inspect_core.records import line_network, onnx_export
 from inspect_core.records.check_photos import find_photos
 from inspect_core.records.onnx_export import export
 from inspect_core.records.recipe_file import save
@@ -43,11 +43,12 @@ STAYS_OUT = (
 
 
 @pytest.fixture(scope="module")
-def exported_once(learned, small_backbone, tmp_path_factory) -> Path:
+def exported_once(learned, small_backbone, exported_graphs, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("exported") / "line"
     recipe = learned("cop")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(onnx_export, "loaded_backbone", lambda choice, device: small_backbone)
+        patch.setattr(line_network, "exported", exported_graphs)
         export(recipe, folder, check_images=find_photos(recipe).paths)
     return folder
 

@@ -17,6 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = [
     "--no-sandbox",
+    "--process-per-site",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
@@ -45,12 +46,16 @@ def chromium() -> str:
 
 @pytest.fixture(scope="session")
 def browsing(chromium: str):
-    """One context for all pages: Streamlit's scripts are fetched and compiled once."""
+    """One context and one process for all pages: Streamlit's scripts are fetched and compiled once."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
         opened = play.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield opened.new_context(accept_downloads=True)
+        context = opened.new_context(accept_downloads=True)
+        keeps_the_process = context.new_page()
+        keeps_the_process.route("**", lambda route: route.fulfill(body=""))
+        keeps_the_process.goto("http://127.0.0.1/")
+        yield context
         opened.close()
 
 

@@ -1,10 +1,12 @@
 """Pages driven by AppTest: fresh caches, a workspace of their own, the whole app from its front door."""
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
@@ -25,6 +27,15 @@ def every_run_passes_app_py(monkeypatch):
         PagesManager.uses_pages_directory = False
 
     monkeypatch.setattr(PagesManager, "__init__", remember)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def packages_read_once():
+    """Every new AppTest reads what each installed package says of itself, as a server does once at its start."""
+    with pytest.MonkeyPatch.context() as patch:
+        read_once = functools.cache(manifest_scanner.scan_component_manifests)
+        patch.setattr(manifest_scanner, "scan_component_manifests", read_once)
+        yield
 
 
 @pytest.fixture(autouse=True)

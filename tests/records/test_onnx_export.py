@@ -34,7 +34,7 @@ def exported(recipe, path):
 
 @pytest.mark.parametrize("method", [*METHODS, JOINED])
 def test_the_line_says_what_the_app_says(small_recipe, small_backbone, product, tmp_path, method):
-    recipe = save(small_recipe(method, method == "pca", method == "corp"), tmp_path / "recipe")
+    recipe = save(small_recipe(method), tmp_path / "recipe")
     parity = exported(recipe, tmp_path / "line.zip")
     assert (parity.flips, parity.left_out) == (0, ())
     assert parity.largest_difference <= parity.allowed
