@@ -80,9 +80,9 @@ def address(serve) -> str:
 
 
 @pytest.fixture
-def bench(address, open_page) -> Callable[[str], Page]:
-    def start(method: str) -> Page:
-        page = open_page(f"{address}/?method={method}")
+def bench(address, open_page) -> Callable[..., Page]:
+    def start(method: str, **size: int) -> Page:
+        page = open_page(f"{address}/?method={method}", **size)
         expect(slider(page, "q")).to_be_visible(timeout=120_000)
         look(page)
         return page
@@ -154,8 +154,7 @@ def test_a_photo_of_another_product_is_told_of_above_the_verdict_and_stopped(ben
 
 
 def test_areas_are_drawn_by_mouse_and_by_keys_and_what_cannot_be_is_said(bench):
-    page = bench("kernel_pca")
-    page.set_viewport_size({"width": 1280, "height": 2400})
+    page = bench("kernel_pca", width=1280, height=2400)
     start = look(page)
     page.get_by_text("Areas", exact=True).click()
     picture = page.locator(".areas svg")
