@@ -15,8 +15,8 @@ expect.set_options(timeout=60_000)
 
 @pytest.fixture(scope="module")
 def address(serve, sample_workspace) -> str:
-    """A fresh server: the first start as a user gets it, with nothing saved yet."""
-    return serve(ROOT / "app.py", sample_workspace)
+    """A fresh server on its first start, with nothing saved yet."""
+    return serve(ROOT / "app.py", sample_workspace, small=True)
 
 
 def idle(page: Page) -> None:

@@ -262,7 +262,7 @@ def test_limits_from_good_refuse_what_they_cannot_answer(scores, fractions, mess
 def test_the_stated_interval_holds_as_often_as_it_says(population, count):
     rng = np.random.default_rng(5)
     held = []
-    for _ in range(200):
+    for _ in range(100):
         scores = population.rvs(count, random_state=rng)
         coming = population.rvs(100, random_state=rng)
         for limit in limits_from_good(scores):
