@@ -9,7 +9,6 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -97,14 +96,17 @@ class Backbone:
     def embedding_width(self) -> int:
         """Features of one embedding, d. Raises ValueError for a network that does not end in a linear layer."""
         if self.device.type == "cuda":
-            return self._head(self._network()).in_features
+            return self._required_head().in_features
         return self._graph(True).shapes[-2][-1]
 
-    def _head(self, network: nn.Module) -> nn.Linear:
-        layer = network.get_submodule(self.classifier) if self.classifier else None
-        if not isinstance(layer, nn.Linear):
+    def _head(self) -> nn.Linear | None:
+        layer = self._network().get_submodule(self.classifier) if self.classifier else None
+        return layer if isinstance(layer, nn.Linear) else None
+
+    def _required_head(self) -> nn.Linear:
+        if (head := self._head()) is None:
             raise ValueError(f"{self.name} does not end in a linear layer, so it has no embedding or logits to give")
-        return layer
+        return head
 
     def _run(self, images: np.ndarray, *, head: bool) -> tuple[Tensor, ...]:
         images = self._checked(images)
@@ -135,11 +137,10 @@ class Backbone:
         return copied
 
     def _tapped(self, head: bool) -> TappedNetwork:
-        network = self._network()
         if head:
-            self._head(network)
+            self._required_head()
         return TappedNetwork(
-            network, self.taps, mean=self.mean, sd=self.sd, classifier=self.classifier if head else ""
+            self._network(), self.taps, mean=self.mean, sd=self.sd, classifier=self.classifier if head else ""
         ).eval()
 
     def _with_torch(self, images: np.ndarray, head: bool) -> tuple[Tensor, ...]:
@@ -168,8 +169,9 @@ class Backbone:
         with self._lock:
             if head not in self._graphs:
                 self._graphs[head] = load_or_export(
-                    (self.name, self.weight_digest, self.taps, self.size, self.mean, self.sd, head),
-                    partial(self.copied, head=head),
+                    (self.name, self.weight_digest, self.taps, self.size, self.mean, self.sd),
+                    lambda: self.copied(head=head or self._head() is not None),
+                    head=head,
                     size=self.size,
                     outputs=len(self.taps) + (2 if head else 0),
                     cache=self.cache,

@@ -15,7 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+import onnx
 import torch
+from onnx.utils import Extractor
 
 from inspect_core.features.tapped_network import TappedNetwork
 from inspect_core.runtime import workspace
@@ -67,24 +69,30 @@ def load_or_export(
     identity: tuple[object, ...],
     network: Callable[[], TappedNetwork],
     *,
+    head: bool,
     size: tuple[int, int],
     outputs: int,
     cache: Path,
 ) -> OnnxGraph:
-    """As `kept`; if there is none, `network` is called and its result exported into the cache folder.
+    """As `kept` of (*identity, head); if there is none, `network` is called and exported into the cache folder.
 
-    If the folder cannot be written, it warns and goes on: the graph is exported again next time.
+    A network with its head gives both graphs: that without it needs no export of its own. If the folder cannot be
+    written, it warns and goes on: the graphs are exported again next time.
     """
     with _exporting:
-        if (graph := kept(identity, size=size, outputs=outputs, cache=cache)) is not None:
+        if (graph := kept((*identity, head), size=size, outputs=outputs, cache=cache)) is not None:
             return graph
-        content = export(network(), size)
+        tapped = network()
+        found = {bool(tapped.classifier): export(tapped, size)}
+        if tapped.classifier:
+            found[False] = _first_outputs(found[True], len(tapped.taps))
         try:
-            _write(cache, _key(identity), content)
+            for with_head, content in found.items():
+                _write(cache, _key((*identity, with_head)), content)
         except OSError as error:
             message = f"the exported backbone could not be kept in {cache} ({error})"
             warnings.warn(message, UserWarning, stacklevel=2)
-    return OnnxGraph(content)
+    return OnnxGraph(found[head])
 
 
 def export(network: TappedNetwork, size: tuple[int, int]) -> bytes:
@@ -99,6 +107,13 @@ def export(network: TappedNetwork, size: tuple[int, int]) -> bytes:
     buffer = io.BytesIO()
     program.save(buffer)  # ty: ignore[missing-union-attribute, invalid-argument-type]
     return buffer.getvalue()
+
+
+def _first_outputs(content: bytes, count: int) -> bytes:
+    """The graph up to its first outputs, with nothing that they do not need."""
+    model = onnx.load_from_string(content)
+    names = [output.name for output in model.graph.output[:count]]
+    return Extractor(model).extract_model(["images"], names).SerializeToString()
 
 
 def _key(identity: tuple[object, ...]) -> str:

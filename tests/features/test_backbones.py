@@ -10,9 +10,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from inspect_core.features import backbones
+from inspect_core.features import backbones, onnx_graph
 from inspect_core.features.backbone_catalogue import CATALOGUE, spec_of
 from inspect_core.features.backbones import Backbone, available, load, weights_found
+from inspect_core.features.onnx_graph import OnnxGraph
 from inspect_core.features.tapped_network import TappedNetwork, channels_of
 from inspect_core.features.weights import find_weights
 
@@ -169,12 +170,21 @@ def test_two_threads_get_what_one_gets(lite, images):
             assert all(torch.equal(a, b) for a, b in zip(maps, expected, strict=True))
 
 
-def test_threads_that_start_together_export_once(tiny_weights, images, tmp_path):
+def test_threads_that_start_together_export_once_for_both_graphs(tiny_weights, images, tmp_path, monkeypatch):
+    """The graph without the head is cut from that with it, and is the one that an export of its own would give."""
+    export, exports = onnx_graph.export, []
+    monkeypatch.setattr(onnx_graph, "export", lambda *given: exports.append(given) or export(*given))
     backbone = load(TINY, weights=tiny_weights, size=SIZE, device="cpu", cache=tmp_path)
     with ThreadPoolExecutor(3) as pool:
         first, *others = pool.map(backbone.tap_maps, [images] * 3)
     assert all(torch.equal(a, b) for maps in others for a, b in zip(maps, first, strict=True))
-    assert len(list(tmp_path.iterdir())) == 1
+    again = load(TINY, weights=tiny_weights, size=SIZE, device="cpu", cache=tmp_path)
+    assert again.embed(images).shape == (3, again.embedding_width)
+    assert (len(exports), len(list(tmp_path.iterdir()))) == (1, 2)
+    alone = OnnxGraph(export(backbone.copied(head=False), SIZE))
+    for image, *maps in zip(images, *first, strict=True):
+        for one, other in zip(alone.run(image), maps, strict=True):
+            assert np.array_equal(one[0].transpose(1, 2, 0), other.numpy())
 
 
 def test_no_images_give_no_rows(lite):

@@ -45,7 +45,7 @@ def image() -> np.ndarray:
 
 
 def open_graph(network, cache, identity=("weights", ("0", "2"))):
-    return load_or_export(identity, lambda: network, size=SIZE, outputs=2, cache=cache)
+    return load_or_export(identity, lambda: network, head=False, size=SIZE, outputs=2, cache=cache)
 
 
 def test_the_graph_gives_torchs_values(network, exported, image):
@@ -179,7 +179,10 @@ def test_two_graphs_are_exported_at_the_same_time(network, tmp_path):
     sizes = [SIZE, (64, 64), (64, 32), (96, 32)]
     with ThreadPoolExecutor(len(sizes)) as pool:
         graphs = list(
-            pool.map(lambda size: load_or_export((size,), lambda: network, size=size, outputs=2, cache=tmp_path), sizes)
+            pool.map(
+                lambda size: load_or_export((size,), lambda: network, head=False, size=size, outputs=2, cache=tmp_path),
+                sizes,
+            )
         )
     for size, graph in zip(sizes, graphs, strict=True):
         assert graph.run(np.zeros((*size, 3), np.uint8))[0].shape[2:] == (size[0] // 2, size[1] // 2)
