@@ -15,9 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-import onnx
 import torch
-from onnx.utils import Extractor
 
 from inspect_core.features.tapped_network import TappedNetwork
 from inspect_core.runtime import workspace
@@ -111,6 +109,10 @@ def export(network: TappedNetwork, size: tuple[int, int]) -> bytes:
 
 def _first_outputs(content: bytes, count: int) -> bytes:
     """The graph up to its first outputs, with nothing that they do not need."""
+    # Imported here only: a process whose graphs are kept does without.
+    import onnx
+    from onnx.utils import Extractor
+
     model = onnx.load_from_string(content)
     names = [output.name for output in model.graph.output[:count]]
     return Extractor(model).extract_model(["images"], names).SerializeToString()
