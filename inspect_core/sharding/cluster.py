@@ -93,8 +93,9 @@ class Cluster:
                     for number, (payload, _) in waiting.items():
                         waiting[number] = payload, self._submit(done, task, (number, payload), contents)
         finally:
-            with suppress(Exception):  # in whatever state the connection is, nobody waits for these
-                self._client.cancel([future for _, future in waiting.values()], force=True)
+            if waiting:  # every client is told of what is cancelled
+                with suppress(Exception):  # in whatever state the connection is, nobody waits for these
+                    self._client.cancel([future for _, future in waiting.values()], force=True)
 
     def require(self, memory: int) -> None:
         """As `Executor.require`, compared with the memory limit that each worker was started with."""
@@ -123,13 +124,21 @@ class Cluster:
                 tls_ca_file=str(own.ca), tls_client_cert=str(own.cert), tls_client_key=str(own.key),
                 require_encryption=True,
             )  # fmt: skip
-        try:
-            return Client(self.address, security=security, timeout=ANSWER, set_as_default=False)
-        except (OSError, TimeoutError) as error:
-            raise OSError(
-                f"no scheduler answers at {self.address} ({error}); start one with dask scheduler, and check address "
-                "and certificates"
-            ) from error
+        until = time.monotonic() + ANSWER
+        while True:
+            client = Client.__new__(Client)
+            try:
+                Client.__init__(client, self.address, security=security, timeout=ANSWER, set_as_default=False)
+                return client
+            except AssertionError:  # Dask's own: what another client cancelled came with the scheduler's greeting
+                client.close(timeout=ANSWER)
+                if time.monotonic() > until:
+                    raise
+            except (OSError, TimeoutError) as error:
+                raise OSError(
+                    f"no scheduler answers at {self.address} ({error}); start one with dask scheduler, and check "
+                    "address and certificates"
+                ) from error
 
     def _workers(self) -> dict[str, dict[str, Any]]:
         return self._client.scheduler_info(n_workers=-1)["workers"]

@@ -92,6 +92,25 @@ def test_another_version_or_too_little_memory_is_refused(started, monkeypatch):
 
 
 @with_dask
+def test_a_run_that_ends_elsewhere_keeps_nobody_from_connecting(started, monkeypatch):
+    """Dask asserts that the scheduler's greeting comes alone; what another client cancels may come with it."""
+    from distributed import Client
+
+    connect, refused = Client._ensure_connected, []
+
+    async def once_refused(client, timeout=None):
+        if not refused:
+            refused.append(client)
+            raise AssertionError
+        await connect(client, timeout)
+
+    monkeypatch.setattr(Client, "_ensure_connected", once_refused)
+    cluster = Cluster(started.address)
+    cluster.close()
+    assert refused
+
+
+@with_dask
 def test_where_no_scheduler_is_the_address_is_named(monkeypatch):
     monkeypatch.setattr(cluster, "ANSWER", 0.5)
     with pytest.raises(OSError, match=r"no scheduler answers at tcp://127\.0\.0\.1:9"):
