@@ -3,6 +3,7 @@
 import json
 import warnings
 from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +13,11 @@ from inspect_core.images.placement import Placement
 from inspect_core.judge.anomaly_map import regions, scale_region
 from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill, upper_bound
 from inspect_core.ui.bench import bench
+from inspect_core.ui.inspect import areas_panel
 from inspect_core.verdict import InView, Limits, ProductCheck, assemble
 
 FOLDER = bench.FRONTEND
+AREAS = Path(areas_panel.__file__).with_name("areas")
 SOURCE = "\n".join((FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in ("judging", "map", "scale"))
 
 
@@ -210,3 +213,37 @@ def test_the_limit_for_an_overkill(run) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         assert found == [limit_for_overkill(scores, rate=rate) for scores, rate in cases]
+
+
+def test_data_overtaken_by_newer_ones_end_no_component(browsing) -> None:
+    """Streamlit calls the clean-up of the first at once, and then hands over the second to the same element."""
+    page = browsing.new_page()
+
+    def answer(scripts: list[Path], before: str, after: str, html: str = ""):
+        page.set_content(f'<div id="host">{html}</div>')
+        source = "\n".join(path.read_text(encoding="utf-8") for path in scripts).replace("export default ", "")
+        return page.evaluate(f"() => {{ {source}\n const host = document.getElementById('host'); {before}\n {after} }}")
+
+    def page_of(folder: Path, name: str) -> str:
+        return (folder / name).read_text(encoding="utf-8")
+
+    twice = "for (let i = 0; i < 2; i += 1) mount({ data: { key: 'one' }, parentElement: host })(); "
+    scripts = [FOLDER / f"{name}.js" for name in bench.SCRIPTS]
+    stubs = "let steps = 0; Bench.prototype.receive = () => {}; Gallery.prototype.step = () => (steps += 1);"
+    next_part = "host.querySelector('.next').click(); return steps;"
+    assert answer(scripts, stubs, twice + next_part, page_of(FOLDER, "bench.html")) == 1
+
+    stubs = "const known = []; Drawing.prototype.receive = function () { known.push(this); };"
+    same = "return known[0] === known[1];"
+    assert answer([AREAS / "areas.js"], stubs, twice + same, page_of(AREAS, "areas.html"))
+
+    stubs = """host.attachShadow({ mode: "open" });
+    const bytes = new TextEncoder().encode("    " + JSON.stringify({ token: "thumbs", lengths: [] }));
+    new DataView(bytes.buffer).setUint32(0, bytes.length - 4, true);"""
+    still = "film({ data: bytes, parentElement: host.shadowRoot })(); return filmShelf.films.has('thumbs');"
+    gone = """const end = film({ data: bytes, parentElement: host.shadowRoot });
+    host.remove(); end(); return filmShelf.films.has('thumbs');"""
+    scripts = [FOLDER / "film_shelf.js", FOLDER / "film.js"]
+    assert answer(scripts, stubs, still)
+    assert not answer(scripts, stubs, gone)
+    page.close()

@@ -7,6 +7,7 @@ import os
 import shutil
 import zipfile
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,7 +42,8 @@ def test_a_start_clears_what_a_killed_server_left(workspace, monkeypatch):
     (left / "new.zip").write_bytes(b"half done")
     (workspace / "unfinished").mkdir()
     (workspace / "unfinished" / token).write_bytes(os.fsencode(left))
-    asyncio.run(start())
+    with ThreadPoolExecutor() as another:  # in this thread runs the loop of a browser that another test opened
+        another.submit(asyncio.run, start()).result()
     assert [path.name for path in (workspace / "recipes").iterdir()] == ["f.zip"]
     assert not list((workspace / "unfinished").iterdir())
 

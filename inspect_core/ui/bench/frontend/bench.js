@@ -213,6 +213,7 @@ function isDark(element) {
   return 0.299 * red + 0.587 * green + 0.114 * blue < 128;
 }
 
+/** What it returns is called when the element is gone, and also when newer data overtook these: then the bench stays. */
 export default function mount({ data, parentElement, setStateValue }) {
   let bench = benches.get(parentElement);
   if (!bench) {
@@ -222,6 +223,7 @@ export default function mount({ data, parentElement, setStateValue }) {
   }
   bench.receive(data, setStateValue);
   return () => {
+    if (parentElement.isConnected) return;
     bench.close();
     benches.delete(parentElement);
   };

@@ -11,6 +11,7 @@ function unpack(bytes) {
   return { token: header.token, blobs };
 }
 
+/** What it returns is called when the element is gone, and also when newer data overtook these: then the film stays. */
 export default function film({ data, parentElement }) {
   const { token, blobs } = unpack(data);
   const before = tokens.get(parentElement);
@@ -20,5 +21,7 @@ export default function film({ data, parentElement }) {
   // Out of the flow, or an element without height would still take a gap of the page.
   const element = parentElement.host.closest('[data-testid="stElementContainer"]');
   if (element) element.style.position = "absolute";
-  return () => filmShelf.drop(tokens.get(parentElement));
+  return () => {
+    if (!parentElement.isConnected) filmShelf.drop(tokens.get(parentElement));
+  };
 }

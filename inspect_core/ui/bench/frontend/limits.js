@@ -12,13 +12,12 @@ class LimitBoxes {
     this.overkillField = find(".field.overkill");
     this.suggest = find(".suggest");
     this.band = find('input[name="band"]');
-    for (const [role, box] of Object.entries(this.boxes)) {
-      box.addEventListener("change", () => this.onScore(role, box));
-    }
     for (const box of [...Object.values(this.boxes), this.overkill]) {
       box.addEventListener("input", () => (this.typedIn = box));
-      box.addEventListener("blur", () => (this.typedIn = null));
-      box.addEventListener("keydown", (event) => event.key === "Enter" && (this.typedIn = null));
+      for (const ended of ["change", "blur"]) box.addEventListener(ended, () => (this.typedIn = null));
+    }
+    for (const [role, box] of Object.entries(this.boxes)) {
+      box.addEventListener("change", () => this.onScore(role, box));
     }
     this.overkill.addEventListener("change", () => this.onOverkill());
     this.suggest.addEventListener("click", () => this.set({ ...this.suggested }));

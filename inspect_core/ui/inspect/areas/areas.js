@@ -274,6 +274,7 @@ class Drawing {
   }
 }
 
+/** What it returns is called when the element is gone, and also when newer data overtook these: then the drawing stays. */
 export default function mount({ data, parentElement, setStateValue }) {
   let drawing = drawings.get(parentElement);
   if (!drawing) {
@@ -281,5 +282,7 @@ export default function mount({ data, parentElement, setStateValue }) {
     drawings.set(parentElement, drawing);
   }
   drawing.receive(data, setStateValue);
-  return () => drawings.delete(parentElement);
+  return () => {
+    if (!parentElement.isConnected) drawings.delete(parentElement);
+  };
 }
