@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 import cv2
 import numpy as np
@@ -96,12 +97,11 @@ def most_alike(smalls: Sequence[Small], *, scale: bool) -> Reference:
     """The one of these photos that agrees best with the others, in the median."""
     everywhere = np.ones(smalls[0].grey.shape, bool)
     candidates = [Reference(small.picture, everywhere, everywhere, scale) for small in smalls]
-
-    def agreement(number: int) -> float:
-        found = [candidates[number].pose(small) for other, small in enumerate(smalls) if other != number]
-        return float(np.median([pose[2] if pose is not None else 0.0 for pose in found]))
-
-    return candidates[max(range(len(smalls)), key=agreement)]
+    agreement = np.full((len(smalls), len(smalls)), np.nan)
+    for one, other in combinations(range(len(smalls)), 2):
+        pose = candidates[one].pose(smalls[other])
+        agreement[one, other] = agreement[other, one] = pose[2] if pose is not None else 0.0
+    return candidates[int(np.nanmedian(agreement, axis=1).argmax())]
 
 
 def _median_where(photos: Sequence[np.ndarray], covers: Sequence[np.ndarray]) -> np.ndarray:

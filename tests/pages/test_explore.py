@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from inspect_core.explore import tsne
 from inspect_core.features import backbones
 from inspect_core.images.areas import Area, Areas
 from inspect_core.images.read import read
@@ -23,8 +24,9 @@ PATCH_MAP = MapOrder(whole=False, mapped=False)
 
 
 @pytest.fixture(autouse=True)
-def few_patches(monkeypatch):
+def quick_maps(monkeypatch):
     monkeypatch.setattr(jobs, "PATCHES", 200)
+    monkeypatch.setattr(tsne, "CHUNKS", 1)
 
 
 def words(app) -> str:

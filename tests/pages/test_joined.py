@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pytest
 
+from inspect_core.explore import tsne
 from inspect_core.images.read import read
 from inspect_core.judge.anomaly_map import image_score
 from inspect_core.recipe import inspect
@@ -222,6 +223,7 @@ def test_an_opened_recipe_judges_and_shows_what_inspect_does(
 
 def test_each_view_has_its_variance_and_its_own_map(open_app, flexible, monkeypatch):
     monkeypatch.setattr(jobs, "PATCHES", 200)
+    monkeypatch.setattr(tsne, "CHUNKS", 1)
     app = open_app("pages/explore.py")
     choice = f"explored-{flexible.id}"
     for view in (0, 1):
