@@ -41,6 +41,16 @@ def workspace(workspaces: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Pa
     return folder
 
 
+@pytest.fixture(scope="session", autouse=True)
+def alignment_tried_on_few() -> Iterator[None]:
+    """Whatever is taught as taken, an alignment is tried too: a second each time, to say whether it would help."""
+    from inspect_core.tuning import aligning
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(aligning, "MOST_TRIED", 4)
+        yield
+
+
 @pytest.fixture
 def tree():
     """tree(folder) is all that stands below it: kind and content by path. Equal trees mean that nothing was changed."""
