@@ -227,11 +227,13 @@ def test_data_overtaken_by_newer_ones_end_no_component(browsing) -> None:
     def page_of(folder: Path, name: str) -> str:
         return (folder / name).read_text(encoding="utf-8")
 
-    twice = "for (let i = 0; i < 2; i += 1) mount({ data: { key: 'one' }, parentElement: host })(); "
+    twice = "for (let i = 0; i < 2; i += 1) mount({ data: { key: 'one' }, parentElement: host })?.(); "
     scripts = [FOLDER / f"{name}.js" for name in bench.SCRIPTS]
     stubs = "let steps = 0; Bench.prototype.receive = () => {}; Gallery.prototype.step = () => (steps += 1);"
     next_part = "host.querySelector('.next').click(); return steps;"
     assert answer(scripts, stubs, twice + next_part, page_of(FOLDER, "bench.html")) == 1
+    anew = "host.innerHTML = host.innerHTML; mount({ data: { key: 'one' }, parentElement: host }); "
+    assert answer(scripts, stubs, twice + anew + next_part, page_of(FOLDER, "bench.html")) == 1
 
     stubs = "const known = []; Drawing.prototype.receive = function () { known.push(this); };"
     same = "return known[0] === known[1];"

@@ -215,16 +215,15 @@ function isDark(element) {
 
 /** What it returns is called when the element is gone, and also when newer data overtook these: then the bench stays. */
 export default function mount({ data, parentElement, setStateValue }) {
-  let bench = benches.get(parentElement);
+  const root = parentElement.querySelector(".bench"); // the parent may be given a new one
+  let bench = benches.get(root);
   if (!bench) {
     if (!memories.has(data.key)) memories.set(data.key, {});
     bench = new Bench(parentElement, memories.get(data.key));
-    benches.set(parentElement, bench);
+    benches.set(root, bench);
   }
   bench.receive(data, setStateValue);
   return () => {
-    if (parentElement.isConnected) return;
-    bench.close();
-    benches.delete(parentElement);
+    if (!root.isConnected) bench.close();
   };
 }

@@ -274,15 +274,12 @@ class Drawing {
   }
 }
 
-/** What it returns is called when the element is gone, and also when newer data overtook these: then the drawing stays. */
 export default function mount({ data, parentElement, setStateValue }) {
-  let drawing = drawings.get(parentElement);
+  const root = parentElement.querySelector(".areas"); // the parent may be given a new one
+  let drawing = drawings.get(root);
   if (!drawing) {
     drawing = new Drawing(parentElement);
-    drawings.set(parentElement, drawing);
+    drawings.set(root, drawing);
   }
   drawing.receive(data, setStateValue);
-  return () => {
-    if (!parentElement.isConnected) drawings.delete(parentElement);
-  };
 }
