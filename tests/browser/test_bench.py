@@ -317,6 +317,35 @@ def test_zoom_stays_when_a_parameter_moves_and_goes_with_the_part(open_page, add
     expect(page.locator(".zoom-value")).not_to_have_text("100 %")
 
 
+def test_a_photo_is_sent_once_and_again_only_when_the_browser_lost_it(open_page, address):
+    from playwright.sync_api import expect
+
+    page, received = open_page("about:blank"), []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda message: received.append(message)))
+
+    def photos_sent() -> int:
+        return sum(message.count(b"\x89PNG") for message in received if isinstance(message, bytes))
+
+    def press(name: str) -> None:
+        score = page.locator(".card .score").inner_text()
+        page.get_by_role("button", name=name).click()
+        expect(page.locator(".card .score")).not_to_have_text(score)
+
+    page.goto(address)
+    on_bench(page)
+    assert photos_sent() == 1
+    press("Move k")
+    press("Move k")
+    assert photos_sent() == 1
+    press("Next part")
+    press("Previous part")
+    assert photos_sent() == 2
+    press("Next part")
+    page.evaluate("window.loupeFilms.films.clear()")
+    press("Previous part")
+    assert photos_sent() == 3
+
+
 def test_five_hundred_parts_follow_a_drag(open_page, address, app):
     from playwright.sync_api import expect
 

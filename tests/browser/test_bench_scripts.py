@@ -238,14 +238,4 @@ def test_data_overtaken_by_newer_ones_end_no_component(browsing) -> None:
     stubs = "const known = []; Drawing.prototype.receive = function () { known.push(this); };"
     same = "return known[0] === known[1];"
     assert answer([AREAS / "areas.js"], stubs, twice + same, page_of(AREAS, "areas.html"))
-
-    stubs = """host.attachShadow({ mode: "open" });
-    const bytes = new TextEncoder().encode("    " + JSON.stringify({ token: "thumbs", lengths: [] }));
-    new DataView(bytes.buffer).setUint32(0, bytes.length - 4, true);"""
-    still = "film({ data: bytes, parentElement: host.shadowRoot })(); return filmShelf.films.has('thumbs');"
-    gone = """const end = film({ data: bytes, parentElement: host.shadowRoot });
-    host.remove(); end(); return filmShelf.films.has('thumbs');"""
-    scripts = [FOLDER / "film_shelf.js", FOLDER / "film.js"]
-    assert answer(scripts, stubs, still)
-    assert not answer(scripts, stubs, gone)
     page.close()

@@ -5,8 +5,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from playwright.sync_api import WebSocketRoute, expect
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
+TEXTS = Path(__file__).with_name("long_text_app.py")
 UPGRADE = {
     "Connection": "Upgrade",
     "Upgrade": "websocket",
@@ -79,4 +81,35 @@ def test_the_browser_loads_nothing_from_elsewhere(address, browsing):
     page.goto(address + "/_stcore/health")
     for kind in ("img", "iframe", "script", "video"):
         assert page.evaluate(LOAD, kind).startswith("http://192.0.2.1")
+    page.close()
+
+
+def test_a_slow_connection_loses_nothing_that_was_shown_before(serve, browsing):
+    """Back to the text before while the answer to the last click is on its way.
+
+    The browser may then have dropped what it said it had kept: Streamlit's own page ends there in "Connection error".
+    """
+    page, waiting, slow = browsing.new_page(), [], False
+
+    def connect(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        server.on_message(lambda message: waiting.append(message) if slow else socket.send(message))
+        waiting.append(socket)
+
+    page.route_web_socket("**/_stcore/stream", connect)
+    page.goto(serve(TEXTS))
+    for count in range(2, 6):
+        page.get_by_role("button", name="Again").click()
+        expect(page.get_by_text(f"{count} runs")).to_be_visible()
+    slow = True
+    for letter in "ba":
+        page.get_by_text(letter, exact=True).click()
+        page.wait_for_timeout(500)
+    slow = False
+    socket, *messages = waiting
+    for message in messages:
+        socket.send(message)
+    expect(page.get_by_test_id("stCode")).to_have_text("a" * 20_000)
+    page.wait_for_timeout(500)
+    assert page.get_by_text("Connection error").count() == 0
     page.close()

@@ -99,6 +99,21 @@ def test_a_preview_that_ends_while_the_page_is_drawn_is_shown_all_the_same(open_
     assert "will follow" not in notes[-1]
 
 
+def test_a_slider_of_a_preview_before_moves_nothing(open_app, corp_in_hand, monkeypatch):
+    app, goes_on, work = open_app("pages/inspect.py"), threading.Event(), previews.Run.work
+    first, second = previews_options(corp_in_hand)[-2:]
+    slider(app, "gamma", corp_in_hand).set_value(first).run()
+    shown = preview_done(app, corp_in_hand)
+    app.run()
+    monkeypatch.setattr(previews.Run, "work", lambda run, *rest: goes_on.wait(60) and work(run, *rest))
+    moved = app.select_slider(key=f"q-{corp_in_hand.id}-{shown.number}")
+    settings(app, corp_in_hand).preview = follower = previews.Run({"gamma": second, "M": 128}, shown.photos, 0, {})
+    moved.set_value(shown.scored.stops("q")[0]).run()
+    assert not app.exception
+    assert follower.live == {}
+    goes_on.set()
+
+
 def test_m_of_quadrics_moves_at_once(open_app, product, backbone, store, fresh_process_state):
     taught = teach(product, backbone, store, "quadrics", m=20, components=8, patches=600)
     shelf.put(taught)

@@ -4,8 +4,8 @@ What changes during a drag (contours, verdicts, the sentence in parts) is comput
 on release the numbers come back and Python counts again. The scripts beside this file are used as they are: no build,
 nothing from outside.
 
-Pixels are sent separately from the figures, each under a token of its content, so that a move of the limit sends no
-picture and a move of a live parameter sends no photo.
+Pixels are sent separately from the figures, each film under a token of its content, so that a move of the limit sends
+no picture and a move of a live parameter sends no photo. What the browser lacks after all it asks for.
 """
 
 import hashlib
@@ -28,6 +28,8 @@ SCRIPTS = ("film_shelf", "judging", "map", "scale", "viewport", "stage", "galler
 STYLES = ("bench", "gallery", "stage", "card", "histogram", "narrow")
 
 FRONTEND = Path(__file__).with_name("frontend")
+KEPT = 8
+"""Films that the browser is taken to have: the last ones sent to it, fewer than its shelf holds."""
 
 
 def _text(*names: str) -> str:
@@ -56,7 +58,13 @@ def film(key: str, token: str, thumbnails: Sequence[bytes]) -> None:
 
     thumbnails: WebP, JPEG or PNG files; the bench finds them by `token`, which changes when they do. Draws nothing.
     """
-    _FILM(key=key, data=pixels.pack(token, thumbnails))
+    sent = st.session_state.setdefault("films-sent", {})
+    missing = (st.session_state.get(key) or {}).get("missing")
+    kept = sent.pop(token, False) and missing != token
+    sent[token] = True
+    if len(sent) > KEPT:
+        del sent[next(iter(sent))]
+    _FILM(key=key, data=pixels.pack(token, None if kept else thumbnails), on_missing_change=noted)
 
 
 def bench(

@@ -1,6 +1,7 @@
 """Pixels for the bench: photos, maps and thumbnails as bytes in a fixed format for the browser."""
 
 import hashlib
+import itertools
 import json
 import struct
 from collections.abc import Sequence
@@ -12,12 +13,17 @@ from PIL import Image
 from inspect_core.images.png import png_of
 
 PHOTO_SIDE = 2048
+_numbers = itertools.count()
 
 
-def pack(token: str, blobs: Sequence[bytes]) -> bytes:
-    """Bytes of a film: length of the header (little-endian uint32), the header (token, lengths) as JSON, the blobs."""
-    head = json.dumps({"token": token, "lengths": [len(blob) for blob in blobs]}).encode()
-    return b"".join([struct.pack("<I", len(head)), head, *blobs])
+def pack(token: str, blobs: Sequence[bytes] | None) -> bytes:
+    """Bytes of a film: length of the header (little-endian uint32), the header (token, lengths) as JSON, the blobs.
+
+    blobs: None names a film that the browser should still have; no two such are equal, so each makes it look again.
+    """
+    content = {"number": next(_numbers)} if blobs is None else {"lengths": [len(blob) for blob in blobs]}
+    head = json.dumps({"token": token} | content).encode()
+    return b"".join([struct.pack("<I", len(head)), head, *(blobs or ())])
 
 
 def photo_file(image: np.ndarray) -> tuple[bytes, list[int]]:

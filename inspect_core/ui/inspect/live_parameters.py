@@ -116,10 +116,11 @@ def describe(values: Mapping[str, float]) -> str:
 
 def _refit_control(taught: TaughtPart, name: str, *, disabled: bool) -> float:
     control, in_force = CONTROLS[name], fitted(taught)[name]
+    key = f"{name}-{taught.id}"
+    st.session_state.setdefault(key, in_force)
     value = st.select_slider(
-        control.label, _stops(taught, name), in_force, key=f"{name}-{taught.id}", help=control.story,
-        format_func=_figure, disabled=disabled,
-    )  # fmt: skip
+        control.label, _stops(taught, name), key=key, help=control.story, format_func=_figure, disabled=disabled
+    )
     _explain(taught, name, _figure(in_force))
     return value
 
@@ -134,7 +135,7 @@ def _live_control(
     disabled: bool = False,
 ) -> None:
     """The slider of a live value, of the model in force or of a preview; a move is written to where it is stored."""
-    key, stops = _key_of(taught, settings, name), scored.stops(name)
+    key, stops = _key_of(taught, settings, name, waiting=disabled), scored.stops(name)
     control, fractions = CONTROLS[name], {}
     if name == "q":
         detector = next(view.detector for view in scored.views if view.live == name)
@@ -143,14 +144,14 @@ def _live_control(
     st.select_slider(
         control.label, stops, key=key, help=control.story, disabled=disabled,
         format_func=lambda stop: f"{stop} · {_percent(fractions[stop])}" if fractions else f"{stop}",
-        on_change=_move, args=(taught.id, name, key),
+        on_change=None if disabled else _move, args=(taught.id, name, key),
     )  # fmt: skip
     _explain(taught, name, f"{settings.live[name]}")
 
 
 def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int], *, disabled: bool) -> None:
     """The slider of the smallest area that counts, in pixels of the map, with its size in pixels of the photo shown."""
-    key, size = _key_of(taught, settings, AREA), taught.scored.size
+    key, size = _key_of(taught, settings, AREA, waiting=disabled), taught.scored.size
     photo = taught.scored.photos[settings.position].size if taught.scored.photos else size
     down, across = (pixels / cells for pixels, cells in zip(photo, size, strict=True))
     square_mm = across * down * taught.mm_per_pixel**2 if taught.mm_per_pixel else None
@@ -163,7 +164,7 @@ def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int
         "marks; 1 judges by the single highest pixel. The square on the picture shows the area at true size.",
         format_func=lambda area: f"{area:d} · {across * math.sqrt(area):.0f} × {down * math.sqrt(area):.0f} px"
         + (f" · {area * square_mm:.3g} mm²" if square_mm else ""),
-        on_change=_move, args=(taught.id, AREA, key),
+        on_change=None if disabled else _move, args=(taught.id, AREA, key),
     )  # fmt: skip
     smaller, known = int((taught.defect_areas() < live[AREA]).sum()), len(taught.defect_areas())
     if smaller:
@@ -178,14 +179,16 @@ def _areas(size: tuple[int, int]) -> list[int]:
     return sorted({*np.round(steps).astype(int).tolist(), default_area(size)})
 
 
-def _key_of(taught: TaughtPart, settings: Settings, name: str) -> str:
-    return f"{name}-{taught.id}" + (f"-{settings.preview.number}" if settings.preview is not None else "")
+def _key_of(taught: TaughtPart, settings: Settings, name: str, *, waiting: bool = False) -> str:
+    """Of the slider of a live value: another for each preview, and another while that has no values of its own."""
+    preview = "" if settings.preview is None else f"-{settings.preview.number}"
+    return f"{name}-{taught.id}{preview}{'-waiting' if waiting else ''}"
 
 
 def _move(taught_id: str, name: str, key: str) -> None:
     taught, settings = shelf.find(taught_id), settings_at(taught_id)
-    if taught is None or settings is None:
-        return
+    if taught is None or settings is None or key != _key_of(taught, settings, name):
+        return  # the move is of a preview that another one followed
     if settings.preview is None:
         settings.move_live(taught, {name: st.session_state[key]})
     else:

@@ -123,6 +123,7 @@ def test_a_film_holds_its_header_and_every_byte() -> None:
     header = json.loads(film[4 : 4 + length])
     assert header == {"token": "a ü", "lengths": [0, 18, 2]}
     assert film[4 + length :] == b"".join(blobs)
+    assert pixels.pack("a", None) != pixels.pack("a", None), "the browser would not look whether it has it"
 
 
 def test_the_photo_is_sent_pixel_for_pixel_and_a_very_large_one_reduced() -> None:

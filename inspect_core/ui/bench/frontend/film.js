@@ -1,27 +1,21 @@
 /** A film: an invisible component that lays bytes from Python on the shelf for the bench to pick up. */
-const tokens = new WeakMap();
 
-/** {token, blobs} of the bytes that `pack` in bench.py writes. */
+/** {token, blobs} of the bytes that `pack` in pixels.py writes; no blobs for a film that should be on the shelf. */
 function unpack(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const start = 4 + view.getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, start)));
   let at = start;
-  const blobs = header.lengths.map((length) => bytes.slice(at, (at += length)));
+  const blobs = header.lengths?.map((length) => bytes.slice(at, (at += length)));
   return { token: header.token, blobs };
 }
 
-/** What it returns is called when the element is gone, and also when newer data overtook these: then the film stays. */
-export default function film({ data, parentElement }) {
+/** A film that was overtaken by its own repetition, or pushed off the shelf, is asked for once more. */
+export default function film({ data, parentElement, setTriggerValue }) {
   const { token, blobs } = unpack(data);
-  const before = tokens.get(parentElement);
-  tokens.set(parentElement, token);
-  filmShelf.put(token, blobs);
-  if (before !== undefined && before !== token) filmShelf.drop(before);
+  if (blobs) filmShelf.put(token, blobs);
+  else if (!filmShelf.has(token)) setTriggerValue("missing", token);
   // Out of the flow, or an element without height would still take a gap of the page.
   const element = parentElement.host.closest('[data-testid="stElementContainer"]');
   if (element) element.style.position = "absolute";
-  return () => {
-    if (!parentElement.isConnected) filmShelf.drop(tokens.get(parentElement));
-  };
 }
