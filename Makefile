@@ -3,7 +3,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 APP := $(VENV)/.ready
 DEV := $(VENV)/.ready-dev
-PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
+# Two processes share the cores, so each has one.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 # ESLint needs Node.js, the app does not.
 NODE := $(shell command -v npm >/dev/null && node --print 'parseInt(process.versions.node) >= 20 || ""' 2>/dev/null)
 ESLINT := $(if $(NODE),node_modules/.bin/eslint .,@echo 'No Node.js 20 or newer here: the browser scripts were not linted.')

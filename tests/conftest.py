@@ -24,6 +24,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if SLOW_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
+        if item.get_closest_marker("forks") and not hasattr(os, "fork"):
+            item.add_marker(pytest.mark.skip(reason="needs a system that can fork"))
+    # A fork takes the longer the more its process holds, and that grows with every test.
+    items.sort(key=lambda item: item.get_closest_marker("forks") is None)
 
 
 @pytest.fixture(scope="session")

@@ -107,7 +107,7 @@ def untouched(page: Page) -> None:
 
 def test_no_page_is_led_astray(serve, open_page, hostile):
     workspace, photos = hostile
-    page = open_page(serve(ROOT / "app.py", workspace) + "/recipes")
+    page = open_page(serve(ROOT / "app.py", workspace, small=True) + "/recipes")
     expect(page.get_by_role("heading", name="![x](http")).to_be_visible()
     expect(page.get_by_text("not a complete recipe zip")).to_be_visible()
     page.get_by_text("What is in it").click()

@@ -210,7 +210,7 @@ def killed_at(step: int, work) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
+@pytest.mark.forks
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("replaced", [False, True])
 def test_killed_at_any_touch_of_a_file_the_old_or_the_new_is_there(recipe, tmp_path, workspace, name, replaced):
@@ -240,7 +240,7 @@ def _remove(place: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
+@pytest.mark.forks
 def test_killed_while_unpacking_the_copy_goes_at_the_next_start(tmp_path, workspace, tree):
     packed, step = zip_of(photos_of(tmp_path / "photos"), tmp_path / "x.zip"), 0
     before = tree(tmp_path)
@@ -260,7 +260,7 @@ def started(code: str) -> subprocess.Popen:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
+@pytest.mark.forks
 def test_killed_while_storing_features_no_rest_stays_after_the_next_start(tmp_path):
     store, array, step = Store(tmp_path / "store"), np.ones(8, np.float32), 0
     while killed_at(step, lambda: store.put("a", array)):

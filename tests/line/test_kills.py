@@ -14,10 +14,7 @@ from inspect_core.line.watch import FOLDERS, Watch, watching
 from inspect_core.runtime import unfinished
 
 KILLS = int(os.environ.get("LOUPE_KILLS", "6"))
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.forks]
 
 
 def killed(work: Callable[[], object], within: float) -> bool:

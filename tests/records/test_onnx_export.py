@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 from inspect_core.images.read import read
-from inspect_core.methods.table import METHODS
+from inspect_core.methods.table import METHODS, methods_of
 from inspect_core.package import golden, manifest
 from inspect_core.recipe import inspect
 from inspect_core.records import line_network, onnx_export
@@ -21,6 +21,8 @@ from inspect_core.runtime.graph import session_of
 from inspect_core.verdict import Limits
 
 JOINED = "mahalanobis+quadrics"
+DETECTORS = (JOINED, "corp", "pca", "sampled+kernel_pca", "cop+nearest")
+"""Every method once, two in a graph where that is no less to prove."""
 pytestmark = pytest.mark.slow
 
 
@@ -32,7 +34,11 @@ def exported(recipe, path):
     return export(recipe, path, check_images=find_photos(recipe).paths)
 
 
-@pytest.mark.parametrize("method", [*METHODS, JOINED])
+def test_every_method_is_compared():
+    assert {name for detector in DETECTORS for name in methods_of(detector)} == set(METHODS)
+
+
+@pytest.mark.parametrize("method", DETECTORS)
 def test_the_line_says_what_the_app_says(small_recipe, small_backbone, product, tmp_path, method):
     recipe = save(small_recipe(method), tmp_path / "recipe")
     parity = exported(recipe, tmp_path / "line.zip")
