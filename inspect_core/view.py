@@ -104,7 +104,9 @@ def with_taps(
     presets = spec_of(backbone, has_weights="weights" in chosen).presets
     if taps is None:
         wanted = [presets.get(METHODS[name].taps, next(iter(presets.values()), None)) for name in methods]
-        taps = None if None in wanted else tuple(dict.fromkeys(tap for own in wanted for tap in own or ()))
+        if None not in wanted:  # in one order whatever that of the methods: it is one network
+            seen = {tap for own in wanted for tap in own or ()}
+            taps = tuple(dict.fromkeys(tap for own in presets.values() for tap in own if tap in seen))
         network = load_it(backbone, taps=taps, **chosen)
         return network, [own or network.taps for own in wanted]
     network = load_it(backbone, taps=taps, **chosen)
