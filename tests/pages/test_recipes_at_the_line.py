@@ -1,5 +1,7 @@
 """Recipes: the export with its proof, and challenge parts."""
 
+from dataclasses import replace
+
 import pytest
 
 from inspect_core.audit import challenges
@@ -22,9 +24,10 @@ def opened(app, key: str):
     return app.run()
 
 
-def test_a_recipe_is_exported_with_its_proof(
-    open_app, no_first_start, exported, saved, workspace, monkeypatch, product
-):
+def test_a_recipe_is_exported_with_its_proof(open_app, no_first_start, small_recipe, workspace, monkeypatch, product):
+    recipe = small_recipe("mahalanobis")
+    named = replace(recipe, backbone=replace(recipe.backbone, name="efficientnet_lite0"))  # the page refuses others
+    saved = save(named, workspace / "recipes/f.zip")
     monkeypatch.setenv("LOUPE_ROOTS", str(product.parent))
     app = opened(open_app("pages/recipes.py"), "line-f.zip")
     assert app.text_input(key="photos-f.zip").value == str(product)
