@@ -1,7 +1,7 @@
 """Streamlit, in which the sample part of the first start is small and has one detector: it is taught in seconds.
 
-Defect types are learned by small forests, no photos of other parts are asked about, maps have few points, and what is
-to be taught is forecast for the network of the sample part.
+Defect types are learned by small forests, no photos of other parts are asked about, maps have few points, an
+alignment is tried on few photos, and what is to be taught is forecast for the network of the sample part.
 """
 
 import sys
@@ -11,6 +11,7 @@ from streamlit.web.cli import main
 
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.defect_types import training
+from inspect_core.tuning import aligning
 from inspect_core.ui.explore import jobs
 from inspect_core.ui.teach import panels, teaching
 
@@ -18,6 +19,7 @@ forecast = panels.forecast
 
 teaching.Order = partial(teaching.Order, size=(128, 128), grid=(16, 16), method="mahalanobis")
 jobs.PATCHES = 500
+aligning.MOST_TRIED = 4
 panels.forecast = lambda name, **order: forecast(name, **order | {"size": (128, 128)})
 teaching.samples = lambda: (teaching.FIRST_SAMPLE,)
 training.FITS[training.FOREST] = partial(fit_kdf, trees=50)
