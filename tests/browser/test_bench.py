@@ -326,24 +326,23 @@ def test_a_photo_is_sent_once_and_again_only_when_the_browser_lost_it(open_page,
     def photos_sent() -> int:
         return sum(message.count(b"\x89PNG") for message in received if isinstance(message, bytes))
 
-    def press(name: str) -> None:
-        score = page.locator(".card .score").inner_text()
+    def press(name: str) -> int:
+        """Photos sent until all is drawn."""
+        before, score = photos_sent(), page.locator(".card .score").inner_text()
         page.get_by_role("button", name=name).click()
         expect(page.locator(".card .score")).not_to_have_text(score)
+        page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
+        on_bench(page)
+        return photos_sent() - before
 
     page.goto(address)
     on_bench(page)
-    assert photos_sent() == 1
-    press("Move k")
-    press("Move k")
-    assert photos_sent() == 1
-    press("Next part")
-    press("Previous part")
-    assert photos_sent() == 2
-    press("Next part")
+    assert photos_sent() > 0
+    assert [press("Move k") for _ in range(2)] == [0, 0]
+    assert press("Next part") > 0
+    assert press("Previous part") == 0
     page.evaluate("window.loupeFilms.films.clear()")
-    press("Previous part")
-    assert photos_sent() > 2
+    assert press("Next part") > 0
 
 
 def test_five_hundred_parts_follow_a_drag(open_page, address, app):

@@ -57,6 +57,7 @@ def film(key: str, token: str, thumbnails: Sequence[bytes]) -> None:
     """Send the gallery's pictures, one for each part in order, outside the fragment that reruns with a slider.
 
     thumbnails: WebP, JPEG or PNG files; the bench finds them by `token`, which changes when they do. Draws nothing.
+    One sent shortly before is only named: the browser has it, or asks for it.
     """
     sent = st.session_state.setdefault("films-sent", {})
     missing = (st.session_state.get(key) or {}).get("missing")

@@ -68,9 +68,9 @@ def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> Run | None:
     drawn, live = (scored, settings.live) if run is None or waiting else (run.scored, run.live)
     for name in names:
         with columns[name]:
-            _live_control(taught, settings, drawn, live, name, disabled=waiting)
+            _live_control(taught, settings, drawn, live, name, waiting=waiting)
     with columns[AREA]:
-        _area_control(taught, settings, live, disabled=waiting)
+        _area_control(taught, settings, live, waiting=waiting)
     return run
 
 
@@ -132,26 +132,29 @@ def _live_control(
     live: Mapping[str, int],
     name: str,
     *,
-    disabled: bool = False,
+    waiting: bool,
 ) -> None:
-    """The slider of a live value, of the model in force or of a preview; a move is written to where it is stored."""
-    key, stops = _key_of(taught, settings, name, waiting=disabled), scored.stops(name)
+    """The slider of a live value, of the model in force or of a preview; a move is written to where it is stored.
+
+    waiting: the preview has no values of its own yet, so nothing can be moved.
+    """
+    key, stops = _key_of(taught, settings, name, waiting=waiting), scored.stops(name)
     control, fractions = CONTROLS[name], {}
     if name == "q":
         detector = next(view.detector for view in scored.views if view.live == name)
         fractions = dict(zip(stops, explained(detector, stops), strict=True))
     st.session_state[key] = scored.stop_of(name, live[name])
     st.select_slider(
-        control.label, stops, key=key, help=control.story, disabled=disabled,
+        control.label, stops, key=key, help=control.story, disabled=waiting,
         format_func=lambda stop: f"{stop} · {_percent(fractions[stop])}" if fractions else f"{stop}",
-        on_change=None if disabled else _move, args=(taught.id, name, key),
+        on_change=None if waiting else _move, args=(taught.id, name, key),
     )  # fmt: skip
     _explain(taught, name, f"{settings.live[name]}")
 
 
-def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int], *, disabled: bool) -> None:
+def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int], *, waiting: bool) -> None:
     """The slider of the smallest area that counts, in pixels of the map, with its size in pixels of the photo shown."""
-    key, size = _key_of(taught, settings, AREA, waiting=disabled), taught.scored.size
+    key, size = _key_of(taught, settings, AREA, waiting=waiting), taught.scored.size
     photo = taught.scored.photos[settings.position].size if taught.scored.photos else size
     down, across = (pixels / cells for pixels, cells in zip(photo, size, strict=True))
     square_mm = across * down * taught.mm_per_pixel**2 if taught.mm_per_pixel else None
@@ -159,12 +162,12 @@ def _area_control(taught: TaughtPart, settings: Settings, live: Mapping[str, int
     most = inspected_pixels(size, taught.scored.areas, taught.preparation.alignment)
     st.select_slider(
         "N: smallest area", sorted({*(area for area in _areas(size) if area <= most), live[AREA]}), key=key,
-        disabled=disabled,
+        disabled=waiting,
         help="A part is rejected when at least N pixels of its heatmap lie above the limit. Higher ignores small "
         "marks; 1 judges by the single highest pixel. The square on the picture shows the area at true size.",
         format_func=lambda area: f"{area:d} · {across * math.sqrt(area):.0f} × {down * math.sqrt(area):.0f} px"
         + (f" · {area * square_mm:.3g} mm²" if square_mm else ""),
-        on_change=None if disabled else _move, args=(taught.id, AREA, key),
+        on_change=None if waiting else _move, args=(taught.id, AREA, key),
     )  # fmt: skip
     smaller, known = int((taught.defect_areas() < live[AREA]).sum()), len(taught.defect_areas())
     if smaller:
