@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
 def _evaluate(options: argparse.Namespace) -> int:
     order = teaching.order_of(options, guard=OFF)
     shown, photos = order.photos.judge, order.photos
-    if photos.calibrate or photos.sets_limits_crosswise:  # else the judged ones set the limit
+    if photos.setters(order.seed):  # else the judged ones set the limit
         order = replace(order, photos=replace(photos, judge=()))
     with working.study_workers(options) as workers, bar() as report:
         found = teach(order, feature_store(), stage(report, 0.0, TEACHING), workers)

@@ -10,6 +10,7 @@ from inspect_core.features.store import feature_store
 from inspect_core.features.weights import download_weights
 from inspect_core.images.depth import DEPTHS
 from inspect_core.images.folders import Samples, scan, split
+from inspect_core.images.splitting import learned_from_all
 from inspect_core.methods.table import JOIN, METHODS, methods_of
 from inspect_core.tuning import tiling
 from inspect_core.tuning.order import ALIGN, Order
@@ -74,7 +75,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--smallest-defect", type=float, metavar="PX", help="the smallest defect that matters, in pixels of the photos"
     )
     parser.add_argument("--seed", type=int, default=Order.seed)
-    parser.add_argument("--calibrate", type=float, default=0.2, help="fraction of the good photos that sets limits")
+    parser.add_argument(
+        "--calibrate", type=float,
+        help="fraction of the good photos to keep apart for the limits (default: all are learned from, and set the "
+        "limits in folds, each scored by a detector that has learned from the others)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--budget", type=float, default=Order.budget, metavar="MS",
+        help=f"most time a photo that a detector chosen for the photos may take, in milliseconds on two cores without "
+        f"the network (default: {Order.budget:.0f})",
+    )  # fmt: skip
     working.add_options(parser)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--download", action="store_true", help="download the backbone's weights if they are missing")
@@ -99,7 +109,9 @@ def order_of(
 ) -> Order:
     """The order that the options describe; samples: of `samples_of`; guard, fused_guard: fields of the order."""
     samples = samples_of(options) if samples is None else samples
-    parts = split(samples, seed=options.seed, calibrate=options.calibrate, blind=options.blind)
+    kept = {} if options.calibrate is None else {"calibrate": options.calibrate}
+    parts = split(samples, seed=options.seed, blind=options.blind, **kept)
+    parts = parts if kept else learned_from_all(parts)
     for note in parts.notes:
         say(f"Note: {note}")
     if options.download and options.weights is None:
@@ -117,6 +129,7 @@ def order_of(
         size=options.size,
         grid=options.grid,
         method=options.detector,
+        budget=options.budget,
         parameters=given,
         fixed=given,
         area=options.area,

@@ -131,7 +131,7 @@ class Preparation:
     def keys(self) -> tuple[str, ...]:
         """For each look a digest of everything that determines its features: the key of stored ones."""
         backbone = self.backbone
-        run = (backbone.name, backbone.taps, backbone.weight_digest, backbone.size, backbone.engine)
+        run = (backbone.name, backbone.weight_digest, backbone.size, backbone.engine)
         shared = repr((run, self.grid, POOLING, self.nearest, self.alignment and self.alignment.digest, self.tiles))
         return tuple(hashlib.sha256(f"{shared} {look.digest}".encode()).hexdigest() for look in self.looks)
 

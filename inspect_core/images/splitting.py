@@ -11,10 +11,11 @@ from inspect_core.images.samples import Sample, Samples, counted, examples
 
 JUDGE_FRACTION = 0.2
 KNOWN = 10
-CROSSED = 3
+FOLDS = 10
+LEAST_FOLDS = 3
+"""Folds of good photos, each scored by a detector fitted to the others; fewer where there are fewer groups."""
 MOST_CROSSED = 200
-FEW = 20
-"""Photos kept to set limits below which all good photos are learned from, and set limits by cross-fitting."""
+"""Good photos that set limits by folds; of more, they are chosen evenly."""
 NAMED = 50
 """Most photos left out that a note names; the rest are counted."""
 
@@ -25,8 +26,7 @@ class Split:
 
     Unpacks as `fit, calibrate, judge`. choose: defects used to choose settings, for which no figures are reported;
     notes: sentences on what the numbers did not allow; groups: image name -> group, of good images not alone in theirs;
-    left_out: names of good images that the user left out of all sets; among_fit: photos of `fit` that would have set
-    limits, had they been enough (`learned_from_all`).
+    left_out: names of good images that the user left out of all sets.
     """
 
     fit: tuple[Sample, ...]
@@ -36,15 +36,22 @@ class Split:
     groups: Mapping[str, str] = field(default_factory=dict)
     choose: tuple[Sample, ...] = ()
     left_out: tuple[str, ...] = ()
-    among_fit: tuple[Sample, ...] = ()
 
     def __iter__(self) -> Iterator[tuple[Sample, ...]]:
         return iter((self.fit, self.calibrate, self.judge))
 
-    @property
-    def sets_limits_crosswise(self) -> bool:
-        """Whether photos to fit set the limits, in folds: none was kept for them, and there are enough groups."""
-        return not self.calibrate and bool(crossed(self.fit, self.groups, seed=0))
+    def folds(self, seed: int) -> list[list[Sample]]:
+        """The photos to fit in the folds by which they set limits; none where photos are kept for that, or too few."""
+        return [] if self.calibrate else folds(self.fit, self.groups, seed=seed)
+
+    def setters(self, seed: int) -> list[list[Sample]]:
+        """The good photos that set limits: those kept for that, else of each fold all, or of more than MOST_CROSSED
+        photos every second, third, ...
+        """
+        if self.calibrate:
+            return [list(self.calibrate)]
+        step = max(1, -(-len(self.fit) // MOST_CROSSED))
+        return [fold[::step] for fold in self.folds(seed)]
 
     def note(self) -> str:
         """What was learned from, and what was left out, for the recipe."""
@@ -123,43 +130,28 @@ def _to_choose_by(defects: Sequence[Sample], seed: int) -> list[Sample]:
 
 
 def learned_from_all(photos: Split) -> Split:
-    """The same, but with the photos that were to set limits among those to fit, where they are fewer than FEW.
+    """The same with the photos that were to set limits among those to fit, which then set them by folds.
 
-    Limits set on so few are rough; `crossed` folds give as many scores as there are good photos. The split itself when
-    enough were kept, none was, or there are too few groups for folds.
+    Limits set so hold as well as those of photos kept apart, and the detector has more to learn from (METHODS section
+    11). The split itself where there are too few groups for folds.
     """
     fit = tuple(sorted((*photos.fit, *photos.calibrate), key=lambda sample: sample.name))
-    all_fitted = replace(photos, fit=fit, calibrate=(), among_fit=photos.calibrate)
-    return all_fitted if 0 < len(photos.calibrate) < FEW and all_fitted.sets_limits_crosswise else photos
+    return replace(photos, fit=fit, calibrate=()) if folds(fit, photos.groups, seed=0) else photos
 
 
-def kept_apart(photos: Split) -> Split:
-    """The split before `learned_from_all`: detectors are compared on photos that they have not learned from."""
-    fit = tuple(sample for sample in photos.fit if sample not in photos.among_fit)
-    return replace(photos, fit=fit, calibrate=photos.calibrate or photos.among_fit, among_fit=())
-
-
-def crossed(
-    samples: Sequence[Sample], groups: Mapping[str, str], *, seed: int, most: int | None = MOST_CROSSED
-) -> list[tuple[list[Sample], list[Sample]]]:
-    """(fold, all but the fold) for each of CROSSED folds that split no group; none with fewer groups than folds.
-
-    Of many samples only every second, third, ... is put in its fold, so that all folds hold about `most`; None: all.
-    """
+def folds(samples: Sequence[Sample], groups: Mapping[str, str], *, seed: int, count: int = FOLDS) -> list[list[Sample]]:
+    """The samples in `count` folds that split no group, fewer where groups are fewer; none below LEAST_FOLDS groups."""
     labels = [groups.get(sample.name, sample.name) for sample in samples]
     names = sorted(set(labels))
-    if len(names) < CROSSED:
+    if len(names) < LEAST_FOLDS:
         return []
-    fold_of = {
-        names[row]: place % CROSSED for place, row in enumerate(np.random.default_rng(seed).permutation(len(names)))
-    }
-    sides = [fold_of[label] for label in labels]
-    pairs = []
-    for fold in range(CROSSED):
-        inside = [sample for sample, side in zip(samples, sides, strict=True) if side == fold]
-        others = [sample for sample, side in zip(samples, sides, strict=True) if side != fold]
-        pairs.append((inside[:: 1 if most is None else max(1, -(-len(samples) // most))], others))
-    return pairs
+    count = min(count, len(names))
+    order = np.random.default_rng(seed).permutation(len(names))
+    fold_of = {names[row]: place % count for place, row in enumerate(order)}
+    found: list[list[Sample]] = [[] for _ in range(count)]
+    for sample, label in zip(samples, labels, strict=True):
+        found[fold_of[label]].append(sample)
+    return found
 
 
 def _labels(good: Sequence[Sample], groups: Mapping[str, str]) -> dict[str, str]:

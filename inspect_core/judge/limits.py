@@ -22,6 +22,9 @@ NEAREST = 1e-6
 """How near a score can come to its ceiling, as a share of it."""
 FEW_SCORES = 20
 """With fewer good scores than this the limit for rejection is not below the largest of them."""
+QUANTILES = (0.25, 0.5, 0.85)
+"""Of the scores of good parts, through which their tail is fitted."""
+FEWEST = 8
 DRAWS = 2000
 MOST_DRAWN = 500
 """Samples, and the most scores in one, drawn to find the rejects to expect from a limit set by few scores."""
@@ -36,10 +39,12 @@ def limits_from_good(
 ) -> tuple[float, float]:
     """Limits (review, reject) that the shares `review` and `reject` of good parts exceed, from a fitted upper tail.
 
-    good_scores: (n,) finite, of parts that the detector was not fitted to. The tail is Gumbel's, fitted by moments:
-    scale b = sd sqrt(6) / pi, location a = mean - 0.5772 b, limit a - b ln(-ln(1 - share)). ceiling: c > 0, which no
-    score s exceeds; the tail is then that of -ln(1 - s / c), since a limit from a tail without an end would lie above
-    every possible score. `overkill_at` says what to expect from the limits.
+    good_scores: (n,) finite, of parts that the detector was not fitted to. The tail is Gumbel's, through three quantiles
+    of the scores, so that a few odd parts among the good ones do not move it: with g(u) = -ln(-ln u), scale b = (x(.85)
+    - x(.25)) / (g(.85) - g(.25)), location a = x(.5) - b g(.5). The limit is a + b p; p is a little more than
+    g(1 - share), such that over all tails that so few scores allow the expected share of good parts above it is
+    `share`. ceiling: c > 0, which no score s exceeds; the tail is then that of -ln(1 - s / c), since a limit from a
+    tail without an end would lie above every possible score. `overkill_at` says what to expect from the limits.
     With fewer than FEW_SCORES the limit for rejection is at least the largest score. When all scores are equal, or
     there is only one, both limits are that score, with a warning.
     Raises ValueError as `limit_for_overkill`, and unless 0 < reject <= review < 1.
@@ -51,7 +56,8 @@ def limits_from_good(
     if scale == 0:
         _warn_equal(scores)
     to_review, to_reject = (
-        _below(location - scale * math.log(-math.log1p(-fraction)), ceiling) for fraction in (review, reject)
+        _below(location + scale * _point(min(scores.size, MOST_DRAWN), fraction), ceiling)
+        for fraction in (review, reject)
     )
     return to_review, max(to_reject, float(scores.max())) if scores.size < FEW_SCORES else to_reject
 
@@ -145,9 +151,20 @@ def _below(value: float, ceiling: float | None) -> float:
 
 
 def _gumbel(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Location and scale, (...), of the Gumbel distributions with mean and standard deviation of scores, (..., n)."""
-    scale = scores.std(axis=-1, ddof=min(scores.shape[-1] - 1, 1)) * math.sqrt(6) / math.pi
-    return scores.mean(axis=-1) - np.euler_gamma * scale, scale
+    """Location and scale, (...), of the Gumbel distributions through QUANTILES of scores, (..., n).
+
+    Where these are equal, the scale of their standard deviation.
+    """
+    low, middle, high = np.quantile(scores, QUANTILES, axis=-1)
+    below, centre, above = map(_reduced, QUANTILES)
+    scale = (high - low) / (above - below)
+    scale = np.where(scale > 0, scale, scores.std(axis=-1) * math.sqrt(6) / math.pi)
+    return middle - scale * centre, scale
+
+
+def _reduced(share: float) -> float:
+    """The standard Gumbel score that this share stays below."""
+    return -math.log(-math.log(share))
 
 
 @lru_cache(maxsize=64)
@@ -158,6 +175,21 @@ def _refitted(count: int) -> tuple[np.ndarray, np.ndarray]:
     """
     drawn = -np.log(-np.log(np.random.default_rng(0).random((DRAWS, count))))
     return _gumbel(drawn) if count > 1 else (np.zeros(1), np.ones(1))
+
+
+@lru_cache(maxsize=64)
+def _point(count: int, share: float) -> float:
+    """Where a limit lies, in scales above the location fitted to `count` scores, that the share of good parts exceeds.
+
+    The mean over the tails of `_refitted`; below FEWEST scores, which tell too little of a tail, as for FEWEST.
+    """
+    locations, scales = _refitted(max(count, FEWEST))
+    low, high = _reduced(1 - share) - 2, 100.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        above = float(-np.expm1(-np.exp(-(locations + scales * middle))).mean())
+        low, high = (middle, high) if above > share else (low, middle)
+    return high
 
 
 def _good(good_scores: ArrayLike) -> np.ndarray:

@@ -1,6 +1,7 @@
 """A seeded sample of the good patches, drawn photo by photo: the draw from one does not depend on the others."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Self
 
 import numpy as np
@@ -17,31 +18,44 @@ class DrawnPatches:
 
     def __init__(self, count: int, photos: int, seed: int) -> None:
         self.count, self.each, self.seed = count, -(-count // photos), seed
-        self._rows: list[Tensor] = []
+        self._rows: dict[int, Tensor] = {}
 
     def draw(self, patches: Tensor, photos: Sequence[int]) -> Self:
         """Take from patches (n, ..., k) of the n photos of these numbers, which come in ascending order."""
         for number, own in zip(photos, patches.reshape(len(photos), -1, patches.shape[-1]), strict=True):
             chosen = np.sort(np.random.default_rng([self.seed, number]).permutation(len(own))[: self.each])
-            self._rows.append(own[torch.from_numpy(chosen).to(own.device)])
+            self._rows[number] = own[torch.from_numpy(chosen).to(own.device)]
         return self
 
     def merge(self, other: Self) -> Self:
-        """Append what another sample drew from the photos that come next."""
-        self._rows += other._rows
+        """Add what another sample drew from other photos."""
+        self._rows |= other._rows
         return self
+
+    def without(self, other: Self) -> Self:
+        """What is left without the photos of another sample; both stay as they are."""
+        left = copy(self)
+        left._rows = {number: rows for number, rows in self._rows.items() if number not in other._rows}
+        return left
 
     def rows(self) -> Tensor:
         """(n, k) patches in the order of the photos. Raises ValueError when there was no photo."""
         if not self._rows:
             raise ValueError("no photo has been seen; give at least one good photo to draw patches from")
-        return torch.cat(self._rows)[: self.count]
+        return torch.cat([self._rows[number] for number in sorted(self._rows)])[: self.count]
 
     def state(self) -> dict[str, Tensor]:
-        """rows (n, k) of all photos seen; nothing before the first."""
-        return {"rows": torch.cat(self._rows)} if self._rows else {}
+        """rows (n, k), photos (n,) int64 the number of the photo of each row; nothing before the first photo."""
+        if not self._rows:
+            return {}
+        numbers = [torch.full((len(rows),), number) for number, rows in self._rows.items()]
+        return {"rows": torch.cat(list(self._rows.values())), "photos": torch.cat(numbers)}
 
     def restore(self, state: Mapping[str, Tensor]) -> Self:
         """Replace its patches by those in the `state` of another sample."""
-        self._rows = list(state.values())
+        self._rows = {}
+        if state:
+            numbers, counts = torch.unique_consecutive(state["photos"], return_counts=True)
+            each = state["rows"].split(counts.tolist())
+            self._rows = dict(zip(numbers.tolist(), each, strict=True))
         return self

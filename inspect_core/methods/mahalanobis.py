@@ -69,6 +69,7 @@ METHOD = Method(
     fields={"ridge": fields.ANY, "images": fields.whole(1), "storage": fields.one_of("float32", "float16")},
     taps="expansions",
     pool=1,
+    place=lambda detector: detector.explained_by_place(),
     live="k",
     score=lambda detector, patches, k: detector.score_projected(patches, k=k),
     sweep=lambda detector, patches, stops: detector.sweep_projected(patches, stops),

@@ -109,7 +109,8 @@ class Method:
     taps: the preset of taps it works best on, where a backbone has several; project(d, seed, parameters): the columns
     applied to the joined channels; pool: side of the neighbourhood averaged before scoring; ceiling(detector, value):
     the largest score that strange patches reach at a live value (the local scale is then the same at every place), None
-    for a method without one; costs: of a fit, without the backbone; graph(detector, columns, value): what an exported
+    for a method without one; place(detector): the share of the variance of patch features that the mean of their place
+    explains, where the method learns it; costs: of a fit, without the backbone; graph(detector, columns, value): what an exported
     graph applies to the joined channels, and to the result, at one live value (`methods.graphs`).
     A fit is begin(patches, columns, seed, parameters), which returns empty statistics; see(statistics, features (n, h,
     w, k), photos), for photos in the order of their numbers; finish(statistics, seed, parameters, report) -> detector,
@@ -144,6 +145,7 @@ class Method:
     taps: str = "outputs"
     pool: int = 3
     ceiling: Callable[[Any, int], float] | None = None
+    place: Callable[[Any], float] | None = None
     offered: bool = True
     live: str = ""
     score: Callable[[Any, Tensor, int | None], Tensor] = lambda detector, patches, value: detector.score(patches)

@@ -57,10 +57,10 @@ def covariance_costs(work: Workload, parameters: Parameters) -> Costs:
 
 
 def sample_costs(work: Workload, parameters: Parameters) -> Costs:
-    """Eigenvectors of the kernel matrix of a sample, and kernel values or distances of every patch shown."""
+    """Eigenvectors of the kernel matrix of a sample, and kernel values of every patch shown."""
     n = int(parameters["patches"])
     memory = 48 * n * n + 48 * n * work.width + 64 * work.width**2 + 2 * ROW_BYTES * max(n, work.width)
-    return Costs(3e-10 * n**3 + 2.5e-8 * work.places * work.shown * n, memory)
+    return Costs(3e-10 * n**3 + 5e-8 * work.places * work.shown * n, memory)
 
 
 def variance_stops(detector: Any, parameters: Parameters, fixed: Collection[str]) -> dict[int, dict[str, float]]:

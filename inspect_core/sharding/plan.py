@@ -99,7 +99,7 @@ def unpack_fit(content: bytes, device: torch.device) -> tuple[Fit, bool]:
     columns = [arrays.get(str(i)) for i in range(len(patches))]
     on_device = tuple(None if own is None else torch.tensor(own, device=device) for own in columns)
     return Fit(tuple(fit["methods"]), tuple(fit["views"]), patches, on_device, tuple(fit["parameters"]),
-               fit["seed"]), facts["keep"]  # fmt: skip
+               fit["seed"], fit["first"]), facts["keep"]  # fmt: skip
 
 
 def pack_views(views: Sequence[View], stops: Sequence[Sequence[int]]) -> bytes:

@@ -8,7 +8,7 @@ from torch import Tensor
 from inspect_core.images.folders import Sample
 from inspect_core.methods.method import Parameters, Patches
 from inspect_core.runtime.progress import Cancel, Report, stage
-from inspect_core.study.gathering import Fit
+from inspect_core.study.gathering import Fit, Gathered
 from inspect_core.study.passes import Passes
 from inspect_core.view import View
 
@@ -37,12 +37,16 @@ class Fitting:
 
         Raises Cancelled when `cancelled` returns True.
         """
-        numbers, preparation = (
-            range(len(self.methods)) if numbers is None else numbers,
-            self.passes.features.preparation,
-        )
+        fit = self.fit_of(samples, numbers)
+        gathered = self.passes.gather(fit, samples, stage(progress, 0.0, GATHERING), cancelled)
+        return self.finished(fit, gathered, stage(progress, GATHERING, 1.0), cancelled)
+
+    def fit_of(self, samples: Sequence[Sample], numbers: Sequence[int] | None = None) -> Fit:
+        """What the methods, or those at some positions, learn from these photos."""
+        numbers = range(len(self.methods)) if numbers is None else numbers
+        preparation = self.passes.features.preparation
         looks, device = preparation.looks, preparation.backbone.device
-        fit = Fit(
+        return Fit(
             tuple(self.methods[i] for i in numbers),
             tuple(numbers),
             tuple(self._patches(samples, i) for i in numbers),
@@ -50,10 +54,15 @@ class Fitting:
             tuple(self.parameters[i] for i in numbers),
             self.seed,
         )
-        gathered = self.passes.gather(fit, samples, stage(progress, 0.0, GATHERING), cancelled)
-        detectors = fit.finish(gathered, stage(progress, GATHERING, 1.0), cancelled)
+
+    def finished(
+        self, fit: Fit, gathered: Gathered, progress: Report | None, cancelled: Cancel | None
+    ) -> tuple[View, ...]:
+        """The methods of a fit made from what was gathered. Raises Cancelled when `cancelled` returns True."""
+        looks = self.passes.features.preparation.looks
+        detectors = fit.finish(gathered, progress, cancelled)
         return tuple(
-            View(name, detector, looks[i]) for name, detector, i in zip(fit.methods, detectors, numbers, strict=True)
+            View(name, detector, looks[i]) for name, detector, i in zip(fit.methods, detectors, fit.views, strict=True)
         )
 
     def patch_sample(self, samples: Sequence[Sample], count: int, view: int, cancelled: Cancel | None) -> Tensor:

@@ -32,7 +32,7 @@ class Fit:
     """Methods that learn from the same photos.
 
     methods: names; views: the position of each among the features of a photo; patches, columns, parameters: of each, as
-    `Method.begin` takes them.
+    `Method.begin` takes them; first: number of the first of the photos among those that `patches` counts.
     """
 
     methods: tuple[str, ...]
@@ -41,6 +41,7 @@ class Fit:
     columns: tuple[Tensor | None, ...]
     parameters: tuple[Parameters, ...]
     seed: int
+    first: int = 0
 
     @classmethod
     def of_sample(cls, view: int, patches: Patches, count: int, seed: int) -> Self:
@@ -80,7 +81,9 @@ class Fit:
     def _see(self, gathered: Gathered, batch: Sequence[tuple[int, tuple[Tensor, ...]]]) -> None:
         numbers, features = zip(*batch, strict=True)
         for name, view, own in zip(self.methods, self.views, gathered, strict=True):
-            METHODS[name].see(own, torch.cat([photo[view] for photo in features]), numbers)
+            METHODS[name].see(
+                own, torch.cat([photo[view] for photo in features]), [self.first + number for number in numbers]
+            )
 
 
 class Merged:

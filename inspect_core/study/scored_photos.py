@@ -7,7 +7,7 @@ file; a move of the parameter only reads one slice and smooths it.
 import copy
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from torch import Tensor
@@ -24,8 +24,8 @@ from inspect_core.view import View
 
 BLOCK_PIXELS = 1 << 21
 """Pixels of the maps that are ranked at once."""
-RANKINGS = 6
-"""How many of the latest rankings are kept: a move needs all scores and those that set the limit, before and after."""
+RANKINGS = 3
+"""How many of the latest rankings are kept: a move compares what was before and after."""
 Which = int | slice | np.ndarray | list[int]
 
 
@@ -52,25 +52,35 @@ class ScoredPhotos:
         self._first = np.cumsum([0, *(len(view.stops) for view in self.views)])
         self._blocks, self._rows = Blocks((int(self._first[-1]), *grid)), np.zeros(0, int)
         self._scales: dict[tuple[int, int], LocalScale | None] = {}
-        self._rankings: OrderedDict[tuple, np.ndarray] = OrderedDict()
+        self._rankings: OrderedDict[tuple[int, ...], np.ndarray] = OrderedDict()
 
-    def with_photo(
-        self, photo: ScoredPhoto, features: Sequence[Tensor], views: Sequence[View | None] = ()
-    ) -> "ScoredPhotos":
+    def with_photo(self, photo: ScoredPhoto, features: Sequence[Tensor]) -> "ScoredPhotos":
         """These with one more photo at the end, given its (1, h, w, k) features for each view.
 
-        views: fitted without this photo, to score it instead. Raises ValueError naming the photo when an error is not
-        finite.
+        Raises ValueError naming the photo when an error is not finite.
         """
-        return self.with_errors(photo, [
-            view.sweep(own, stops) for (view, stops), own in zip(self.seen_by(views), features, strict=True)
-        ])  # fmt: skip
+        errors = [view.sweep(own, stops) for (view, stops), own in zip(self.seen_by(), features, strict=True)]
+        return self.with_errors(photo, errors)
 
-    def seen_by(self, views: Sequence[View | None] = ()) -> list[tuple[View, tuple[int, ...]]]:
+    def of_views(self, which: Sequence[int]) -> "ScoredPhotos":
+        """These photos under some of the views, by position."""
+        other = ScoredPhotos([self.views[i] for i in which], self.grid, self.size, areas=self.areas)
+        other.live[AREA] = self.live[AREA]
+        other.photos, other._empty = self.photos, self._empty
+        other._blocks, other._rows, other._first = self._blocks, self._rows, self._first[list(which)]
+        return other
+
+    def errors(self, position: int) -> list[np.ndarray]:
+        """(stops, h, w) float32 grid errors of one photo under each view."""
+        block = self._blocks.read()[self._rows[position]]
+        starts = zip(self._first, self.views, strict=False)  # after the last start stands the end
+        return [np.array(block[first : first + len(view.stops)]) for first, view in starts]
+
+    def seen_by(self, views: Sequence[View] = ()) -> list[tuple[View, tuple[int, ...]]]:
         """(view, values of its live parameter) for the errors of a photo; views: to use instead, fitted without it."""
         return [
-            (other, tuple(min(stop, other.stops[-1]) for stop in view.stops)) if other else (view, view.stops)
-            for view, other in zip(self.views, views or [None] * len(self.views), strict=True)
+            (other, tuple(min(stop, other.stops[-1]) for stop in view.stops))
+            for view, other in zip(self.views, views or self.views, strict=True)
         ]
 
     def with_errors(self, photo: ScoredPhoto, errors: Sequence[np.ndarray]) -> "ScoredPhotos":
@@ -140,21 +150,14 @@ class ScoredPhotos:
         of the limit computes no map.
         """
         stops, area = self._chosen(live)
-        ranked = self._ranked(("all", *stops), np.arange(len(self.photos)), lambda: self._joined(slice(None), stops))
-        return ranked[:, area - 1]
+        return self._ranked(stops)[:, area - 1]
 
     def calibration_scores(self, **live: int) -> np.ndarray:
-        """(n,) float32 scores of the good photos that set limits, in their order, each scored like a future photo.
+        """(n,) float32 scores of the good photos that set limits, in their order: those that the bench draws.
 
-        These are the calibrate photos, each under a scale learned without its group; if there are none, the judge
-        photos.
+        These are the calibrate photos, none scored by a detector that has seen it; if there are none, the judge photos.
         """
-        setters = np.flatnonzero(self.setters())
-        stops, area = self._chosen(live)
-        if not self._learns_scales():
-            return self.scores(**live)[setters]
-        ranked = self._ranked(("left out", *stops), setters, lambda: self._left_out(setters, stops))
-        return ranked[:, area - 1]
+        return self.scores(**live)[self.setters()]
 
     def default_limits(self, **live: int) -> Limits:
         """Limits from good photos alone: about 5 in 100 of the next good parts to review or beyond, 1 to rejection.
@@ -224,24 +227,6 @@ class ScoredPhotos:
         chosen = range(len(self.views)) if view is None else (view,)
         return joined([self._errors(which, i, stops[i]) for i in chosen], [self.scale(i, stops[i]) for i in chosen])
 
-    def _left_out(self, setters: np.ndarray, stops: Sequence[int]) -> np.ndarray:
-        """(n, h, w) calibrated errors of the photos that set limits, each under scales learned without its group."""
-        groups = self._groups(setters)
-        errors = [self._errors(setters, view, stop) for view, stop in enumerate(stops)]
-        if len(set(groups)) == 1:
-            return self._joined(setters, stops)
-        good = [GoodMaps.of(own) for own in errors]
-        manners = [self._manner(view, own, groups) for view, own in enumerate(errors)]
-        found = np.empty_like(errors[0])
-        for group in dict.fromkeys(groups):
-            here = groups == group
-            scales = [
-                maps.without(own[here]).finish(self.size, **manner)
-                for manner, maps, own in zip(manners, good, errors, strict=True)
-            ]
-            found[here] = joined([own[here] for own in errors], scales)
-        return found
-
     def _groups(self, which: np.ndarray) -> np.ndarray:
         """(n,) the group of each of these photos."""
         return np.array([self.photos[i].split_group or f"alone {i}" for i in which])
@@ -263,21 +248,18 @@ class ScoredPhotos:
                 own[:] = inspected(own, bits.reshape(own.shape).astype(bool), self.areas)
         return maps
 
-    def _ranked(self, key: tuple, which: np.ndarray, errors_of: Callable[[], np.ndarray]) -> np.ndarray:
-        """The (n, m) largest values of each map of the photos at these positions, largest first; computed once per key.
-
-        errors_of: returns their (n, h, w) grid errors.
-        """
-        ranked = self._rankings.pop(key, None)
+    def _ranked(self, stops: tuple[int, ...]) -> np.ndarray:
+        """(photos, m) the largest values of each map at these stops, largest first; computed once per stops."""
+        ranked = self._rankings.pop(stops, None)
         if ranked is None:
-            count, errors = largest_area(self.size), errors_of()
+            count, errors = largest_area(self.size), self._joined(slice(None), stops)
             rows = [np.zeros((0, count), np.float32)]
             block = max(1, BLOCK_PIXELS // math.prod(self.size))
             for i in range(0, len(errors), block):
-                rows.append(largest_values(self._in_pixels(errors[i : i + block], which[i : i + block]), count))
+                rows.append(largest_values(self._in_pixels(errors[i : i + block], slice(i, i + block)), count))
             ranked = np.concatenate(rows)
             ranked.flags.writeable = False
-        self._rankings[key] = ranked
+        self._rankings[stops] = ranked
         while len(self._rankings) > RANKINGS:
             self._rankings.popitem(last=False)
         return ranked

@@ -1,8 +1,7 @@
 """A study: photos, their stored features and one fit, from which parameters and limits are moved live."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,12 @@ from inspect_core.images.alignment import Alignment
 from inspect_core.images.depth import Depth
 from inspect_core.images.folders import Sample, Samples, Split, split
 from inspect_core.images.read import read
-from inspect_core.images.splitting import crossed
 from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA, largest_area
-from inspect_core.methods.table import methods_of, parameters_of
+from inspect_core.methods.table import known_parameters, methods_of, parameters_of
 from inspect_core.recipe import Recipe
 from inspect_core.runtime.progress import Cancel, Report, stage, tell
+from inspect_core.study.crossing import Crossing
 from inspect_core.study.fitting import Fitting
 from inspect_core.study.freezing import frozen
 from inspect_core.study.passes import Passes
@@ -30,6 +29,11 @@ from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.workers import Workers
 from inspect_core.verdict import Limits
 from inspect_core.view import View, costs_of, looks_of
+
+Tried = tuple[ScoredPhoto, list[np.ndarray]]
+"""A photo with its (stops, h, w) float32 errors under each view."""
+Trying = Callable[[Sequence[Sample]], Iterable[tuple[ScoredPhoto, tuple[Tensor, ...]]]]
+"""Further photos made from some good ones, each with its (1, h, w, k) features for each view."""
 
 
 class Study:
@@ -82,7 +86,7 @@ class Study:
         costs = costs_of(self.methods, self.parameters, self.preparation, fit=len(self.split.fit), shown=shown)
         self.scored: ScoredPhotos | None = None
         self._exact: tuple[dict[str, int], ScoredPhotos] | None = None
-        self._left_out: dict[str, tuple[View, ...]] = {}
+        self.tried: list[Tried] = []
         self._keep_all = store.would_fit(self.preparation.bytes_per_photo * (len(self.split.fit) + shown))
         streamed = frozenset() if self._keep_all else frozenset(sample.name for sample in self.split.fit)
         self._features = PhotoFeatures(self.preparation, store, streamed)
@@ -105,78 +109,110 @@ class Study:
             tell(progress, cancelled, done / len(to_do), f"reading photo {done} of {len(to_do)}")
         return self
 
-    def fit(self, progress: Report | None = None, cancelled: Cancel | None = None) -> "Study":
-        """Fit the detector on the good photos and score the calibrate and judge photos.
+    def fit(
+        self, progress: Report | None = None, cancelled: Cancel | None = None, *, trying: Trying | None = None
+    ) -> "Study":
+        """Fit the detector on the good photos and score all others.
 
-        Extracts first what was not extracted. Without calibrate photos, photos of the fit take their place, each scored
-        by a detector fitted without the third of the photos that it belongs to.
+        Extracts first what was not extracted. Without calibrate photos, those of the fit take their place, in folds,
+        each scored by a detector fitted to the other folds. trying: asked for more photos made from those that set
+        limits, which are scored like these and kept in `tried`.
         Same seed, same machine: the same model to the bit.
         """
         if not self._features.found:
             self.extract(stage(progress, 0.0, 0.7), cancelled)
-        learning = stage(progress, 0.7, 0.85)
-        stand_ins = () if self.split.calibrate else crossed(self.split.fit, self.split.groups, seed=self.seed)
-        fits = 1 + len(stand_ins)
-        views = self._fitting.views(self.split.fit, stage(learning, 0, 1 / fits), cancelled)
-        for number, (fold, others) in enumerate(stand_ins, start=1):
-            left_out = self._fitting.views(others, stage(learning, number / fits, (number + 1) / fits), cancelled)
-            self._left_out |= {sample.name: left_out for sample in fold}
-        shown = [("calibrate", s) for s in self.split.calibrate or [s for fold, _ in stand_ins for s in fold]]
-        shown += [("choose", s) for s in self.split.choose] + [("judge", s) for s in self.split.judge]
-        scored = ScoredPhotos(views, self.preparation.grid, self.preparation.map_size, area=self.area)
-        for photo, errors in self.looked(scored, shown, stage(progress, 0.85, 1.0), cancelled):
-            scored = scored.with_errors(photo, errors)
-        if scored.photos:
-            scored.scores()  # photos that cannot be judged raise here, not on the bench
-        self.scored, self._exact = scored, None
+        crossing, learning = self._crossing(), stage(progress, 0.7, 0.8)
+        if crossing is None:
+            views = self._fitting.views(self.split.fit, learning, cancelled)
+        else:
+            views = crossing.gather(learning, cancelled).views(None, cancelled)
+        self.tried, self._exact = [], None
+        self.scored = self._scored(views, crossing, stage(progress, 0.8, 1.0), cancelled, trying)
+        if self.scored.photos and isinstance(self.method, str):
+            self.scored.scores()  # photos that cannot be judged raise here, not on the bench
         return self
 
-    def looked(
-        self,
-        scored: ScoredPhotos,
-        shown: Sequence[tuple[str, Sample]],
-        progress: Report | None = None,
-        cancelled: Cancel | None = None,
-    ) -> Iterator[tuple[ScoredPhoto, list[np.ndarray]]]:
-        """Each (part, sample) as a ScoredPhoto, with its errors under each view of `scored`, (stops, h, w).
+    def of_detector(self, method: str, backbone: Backbone, taps: Sequence[tuple[str, ...]]) -> "Study":
+        """The fitted study of one detector, of methods that were fitted one by one here; nothing is computed again.
 
-        Damaged ones are left out. Raises Cancelled when `cancelled` returns True.
+        backbone, taps: as `view.with_taps` gives them for this detector. Equal to the bit to a study of that detector
+        alone. Raises ValueError for a method that was not fitted here on such features.
         """
-        parts, done = {sample.name: part for part, sample in shown}, 0
-        for left_out, some in groupby((s for _, s in shown), lambda sample: self._left_out.get(sample.name, ())):
-            samples = list(some)
-            step = stage(progress, done / len(shown), (done + len(samples)) / len(shown))
-            for sample, errors in self.passes.score(scored.seen_by(left_out), samples, step, cancelled):
-                yield self._photo(sample, parts[sample.name]), errors
-            done += len(samples)
+        names, now, known = methods_of(method), self.preparation, known_parameters(method)
+        which = [self.methods.index(name) for name in names]
+        given = {name: value for name, value in self.given.items() if name in known}
+        other = self._like(backbone, method, given, taps)
+        if other.preparation.keys != tuple(now.keys[i] for i in which):
+            raise ValueError(f"{method} was not fitted on the features of {backbone.name}; make a study of its own")
+        other.scored = self.results.of_views(which)
+        other.tried = [(photo, [errors[i] for i in which]) for photo, errors in self.tried]
+        return other
 
-    def left_out(self, photo: ScoredPhoto, *, but: int | None = None) -> tuple[View | None, ...]:
-        """The views that were fitted without this photo, where it stands in for a calibrate photo; () otherwise.
+    def _crossing(self) -> Crossing | None:
+        """The photos to fit in folds, where they set the limits."""
+        folds = self.split.folds(self.seed)
+        return Crossing(self._fitting, folds, self.split.setters(self.seed)) if folds else None
 
-        but: the position of a view that is fitted anew, None in its place.
-        """
-        return tuple(None if i == but else view for i, view in enumerate(self._left_out.get(photo.name, ())))
+    def _scored(
+        self, views: Sequence[View], crossing: Crossing | None, progress: Report | None, cancelled: Cancel | None,
+        trying: Trying | None = None,
+    ) -> ScoredPhotos:  # fmt: skip
+        """All photos of the study under fitted views, those in folds each under what was fitted to the other folds."""
+        scored = ScoredPhotos(views, self.preparation.grid, self.preparation.map_size, area=self.area)
+        apart = [(list(self.split.calibrate), ())] if crossing is None else crossing.left_out(cancelled)
+        folds = 1 if crossing is None else len(crossing.folds)
+        for number, (samples, left_out) in enumerate(apart):
+            seen = scored.seen_by(left_out)
+            step = stage(progress, 0.6 * number / folds, 0.6 * (number + 1) / folds)
+            for sample, errors in self.passes.score(seen, samples, step, cancelled):
+                scored = scored.with_errors(self._photo(sample, "calibrate"), errors)
+            for photo, features in () if trying is None else trying(samples):
+                tell(step, cancelled, 1.0, "trying synthetic defects")
+                errors = [view.sweep(own, stops) for (view, stops), own in zip(seen, features, strict=True)]
+                self.tried.append((photo, errors))
+        seen = scored.seen_by()
+        parts = {sample.name: "choose" for sample in self.split.choose} | {s.name: "judge" for s in self.split.judge}
+        rest, step = [*self.split.choose, *self.split.judge], stage(progress, 0.6, 1.0)
+        for sample, errors in self.passes.score(seen, rest, step, cancelled) if rest else ():
+            scored = scored.with_errors(self._photo(sample, parts[sample.name]), errors)
+        return scored
+
+    def errors(self, photo: ScoredPhoto) -> list[np.ndarray]:
+        """(stops, h, w) float32 errors of a photo under each view, as scored; computed for one added on the bench."""
+        for position, own in enumerate(self.photos):
+            if (own.name, own.digest) == (photo.name, photo.digest):
+                return self.results.errors(position)
+        seen = self.results.seen_by()
+        return [view.sweep(own, stops) for (view, stops), own in zip(seen, self.features(photo), strict=True)]
 
     def fit_view(self, number: int, progress: Report | None = None, *, samples: Sequence[Sample] | None = None) -> View:
         """The method at this position alone, fitted on these photos, by default those to fit."""
         samples = self.split.fit if samples is None else samples
         return self._fitting.views(samples, progress, None, numbers=[number])[0]
 
-    def with_parameters(self, parameters: Mapping[str, float | None], photos: Split | None = None) -> "Study":
+    def with_parameters(self, parameters: Mapping[str, float | None]) -> "Study":
         """An unfitted study of the same photos and features with other parameters of the fit; nothing is read again.
 
-        photos: the same ones, split otherwise. Raises ValueError for a parameter that determines the features (k), or
-        one that the methods do not know.
+        Raises ValueError for a parameter that determines the features (k), or one that the methods do not know.
         """
         now = self.preparation
-        other = Study(
-            photos or self.split, now.backbone, self.store, method=self.method,
-            parameters=self.given | dict(parameters), grid=now.grid, taps=[look.taps for look in now.looks],
-            nearest=now.nearest, area=self.area,
-            alignment=now.alignment, tiles=now.tiles, seed=self.seed, workers=self.passes.workers,
-        )  # fmt: skip
+        taps = [look.taps for look in now.looks]
+        other = self._like(now.backbone, self.method, self.given | dict(parameters), taps)
         if other.preparation.keys != now.keys:
             raise ValueError(f"parameters {dict(parameters)} need other features; make a new study of the photos")
+        return other
+
+    def _like(
+        self, backbone: Backbone, method: str | tuple[str, ...], parameters: Mapping[str, float | None],
+        taps: Sequence[tuple[str, ...]],
+    ) -> "Study":  # fmt: skip
+        """An unfitted study of the same photos, with what is known of each."""
+        now = self.preparation
+        other = Study(
+            self.split, backbone, self.store, method=method, parameters=parameters, grid=now.grid, taps=taps,
+            nearest=now.nearest, area=self.area, alignment=now.alignment, tiles=now.tiles, seed=self.seed,
+            workers=self.passes.workers,
+        )  # fmt: skip
         other._features.found.update(self._features.found)
         other._features.skipped.extend(self._features.skipped)
         other._features.lost.update(self._features.lost)
@@ -257,18 +293,13 @@ class Study:
         if scored.has(live):
             return scored
         wanted = {name: value for name, value in (scored.live | dict(live)).items() if name != AREA}
-        exact = self._exact
-        if exact is None or exact[0] != wanted:
-
-            def chosen(views: Sequence[View]) -> list[View]:
-                return [replace(view, only=(view.value(wanted),)) for view in views]
-
-            anew = ScoredPhotos(chosen(scored.views), scored.grid, scored.size, areas=scored.areas)
-            anew.live = scored.live | wanted
-            for photo in scored.photos:
-                anew = anew.with_photo(photo, self.features(photo), self.left_out(photo))
-            self._exact = exact = wanted, anew
-        return exact[1]
+        if self._exact is None or self._exact[0] != wanted:
+            views = [replace(view, only=(view.value(wanted),)) for view in scored.views]
+            crossing = self._crossing()
+            anew = self._scored(views, None if crossing is None else crossing.gather(None, None), None, None)
+            anew.live |= scored.live | wanted
+            self._exact = wanted, anew.with_areas(scored.areas)
+        return self._exact[1]
 
     def calibration_scores(self, **live: int) -> np.ndarray:
         """Scores of the good photos that set limits, as `ScoredPhotos.calibration_scores`."""

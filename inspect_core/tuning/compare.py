@@ -2,17 +2,18 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from inspect_core.features.store import Store
-from inspect_core.images.areas import Areas
+from inspect_core.images.alignment import NotLocated
 from inspect_core.images.read import ImageError, read
 from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc, pro_curve
-from inspect_core.methods.table import methods_in, methods_of, title_of
+from inspect_core.methods.method import Workload
+from inspect_core.methods.table import METHODS, methods_in, methods_of, title_of
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.evaluation import evaluate_photos
@@ -24,108 +25,82 @@ from inspect_core.study.workers import Workers
 from inspect_core.tuning.aligning import aligned
 from inspect_core.tuning.comparison import ALL, Comparison, Estimate, Row
 from inspect_core.tuning.order import Order
-from inspect_core.tuning.trial import SHRINK, Trial, make_trial
+from inspect_core.tuning.trial import PASTED, SHRINK, Pasting, Trial, crossed_trial
 from inspect_core.view import View, with_taps
 
-Looked = Iterator[tuple[ScoredPhoto, list[np.ndarray]]]
-"""Photos, each with its (stops, h, w) errors under every method."""
 DRAWS = 500
 AUPRO_DRAWS = 30
 RUNS = 5
 
 
 def compare(
-    order: Order,
-    store: Store,
-    report: Report,
-    detectors: Sequence[str] = ALL,
-    *,
+    order: Order, store: Store, report: Report, detectors: Sequence[str] = ALL, *, workers: Workers | None = None,
     judged: bool = True,
-    workers: Workers | None = None,
-) -> Comparison:
+) -> Comparison:  # fmt: skip
     """All detectors on one extraction; each of their methods is fitted once and scores a photo once.
 
-    The methods begin at their defaults, except for the order's parameters. judged: whether the judge photos are scored;
-    workers: as `Study` takes them. Holds the device all the while. Raises ValueError as Study does, and whatever
-    `report` raises to stop.
+    The methods begin at their defaults, except for the order's parameters. What is found of a detector is, to the bit,
+    what teaching it alone finds. workers: as `Study` takes them; judged: whether figures of the judge photos are worked
+    out. Holds the device all the while. Raises ValueError as Study does, and where too few good photos are there to set
+    limits, and whatever `report` raises to stop.
     """
-    if judged and not order.photos.calibrate:
-        raise ValueError("no good photo is kept to set limits; on Teach, keep some, then compare")
     order, methods = aligned(order, report), methods_in(detectors)
     backbone, taps = with_taps(
         methods, order.backbone, taps=order.taps, size=order.size, device=order.device, weights=order.weights
     )
+    known = {name for method in methods for name in METHODS[method].defaults}
     with device_lock(backbone.device):
         study = Study(
-            order.photos, backbone, store, method=methods, parameters=order.parameters, grid=order.grid, taps=taps,
-            area=order.area, alignment=order.alignment, tiles=order.tiles, seed=order.seed, workers=workers,
+            order.photos, backbone, store, method=methods,
+            parameters={name: value for name, value in order.parameters.items() if name in known}, grid=order.grid,
+            taps=taps, area=order.area, alignment=order.alignment, tiles=order.tiles, seed=order.seed, workers=workers,
         )  # fmt: skip
-        read, tried_on, fitted = (0.2, 0.25, 0.4) if judged else (0.5, 0.6, 0.9)
-        study.extract(stage(report, 0.0, read))
-        trial = make_trial(study, stage(report, read, tried_on))
-        views, seconds = _fitted(study, stage(report, tried_on, fitted))
-        tried = _scored(study, detectors, views, _tried(trial, views))
-        scored, masks = tried, None
-        if judged:
-            scored = _scored(study, detectors, views, _judged(study, views, stage(report, fitted, 0.85)), order.areas)
-            masks = truth_masks(scored[detectors[0]])
-        photo = trial.photos[0][0]
+        setters = [sample for fold in study.split.setters(study.seed) for sample in fold]
+        if not setters:
+            raise ValueError("too few good photos to set limits; add good parts or lots, then compare")
+        pasting = Pasting(study, setters, PASTED)
+        study.fit(stage(report, 0.0, 0.8), trying=pasting.made_of)
+        trial, tried = crossed_trial(study, pasting)
+        masks = truth_masks(study.results) if judged else None
+        timed = next((study.results.photos[i] for i in np.flatnonzero(study.results.setters())[:1]), None)
         rows = []
         for number, detector in enumerate(detectors):
-            report(0.85 + 0.15 * number / len(detectors), f"comparing: {title_of(detector)}")
-            own = {name: views[name] for name in methods_of(detector)}
+            report(0.8 + 0.2 * number / len(detectors), f"comparing: {title_of(detector)}")
+            which = [methods.index(name) for name in methods_of(detector)]
+            scored = study.results.of_views(which).with_areas(order.areas)
             rows.append(
                 Row(
                     detector,
-                    **_of_trial(trial, tried[detector]),
-                    **_of_judged(scored[detector], masks),
-                    fit_seconds=sum(seconds[name] for name in own),
-                    verdict_ms=_verdict_ms(study, photo, own) if judged else math.nan,
-                    arrays_mb=sum(map(_megabytes, own.values())),
-                    scored=scored[detector],
+                    **_of_trial(trial, tried.of_views(which)),
+                    **_of_judged(scored, masks),
+                    fit_seconds=_fit_seconds(study, which),
+                    verdict_ms=_verdict_ms(study, timed, scored.views) if judged and timed else math.nan,
+                    arrays_mb=sum(map(_megabytes, scored.views)),
+                    scored=scored,
                 )
             )
-    return Comparison(tuple(rows), trial.basis, bool(order.photos.choose))
+    place = next((view.row.place(view.detector) for view in study.results.views if view.row.place), None)
+    return Comparison(tuple(rows), trial.basis, bool(order.photos.choose), place, study)
 
 
-def _fitted(study: Study, report: Report) -> tuple[dict[str, View], dict[str, float]]:
-    """Each method fitted, at the live value it begins with, and the seconds that took."""
-    views, seconds = {}, {}
-    for number, name in enumerate(study.methods):
-        began = time.perf_counter()
-        share = (number / len(study.methods), (number + 1) / len(study.methods))
-        view = study.fit_view(number, stage(report, *share))
-        views[name], seconds[name] = replace(view, only=(view.start,)), time.perf_counter() - began
-    return views, seconds
+def fitted(comparison: Comparison, detector: str, order: Order) -> Study:
+    """The study of one of the detectors compared, as it was fitted; order: the one that was compared."""
+    backbone, taps = with_taps(
+        methods_of(detector), order.backbone, taps=order.taps, size=order.size, device=order.device,
+        weights=order.weights,
+    )  # fmt: skip
+    return comparison.study.of_detector(detector, backbone, taps)
 
 
-def _tried(trial: Trial, views: Mapping[str, View]) -> Looked:
-    """The photos of the trial with their errors under every method."""
-    for photo, features, _ in trial.photos:
-        yield photo, [view.sweep(own, view.stops) for view, own in zip(views.values(), features, strict=True)]
-
-
-def _judged(study: Study, views: Mapping[str, View], report: Report) -> Looked:
-    """The calibrate and judge photos with their errors under every method."""
-    shown = [("calibrate", s) for s in study.split.calibrate] + [("judge", s) for s in study.split.judge]
-    seen = ScoredPhotos(list(views.values()), study.preparation.grid, study.preparation.map_size)
-    return study.looked(seen, shown, report)
-
-
-def _scored(
-    study: Study, detectors: Sequence[str], views: Mapping[str, View], looked: Looked, areas: Areas | None = None
-) -> dict[str, ScoredPhotos]:
-    """The photos under every detector; a method that is part of several looks at each photo once."""
-    grid, size = study.preparation.grid, study.preparation.map_size
-    found = {
-        detector: ScoredPhotos([views[name] for name in methods_of(detector)], grid, size, area=study.area, areas=areas)
-        for detector in detectors
-    }
-    for photo, each in looked:
-        errors = dict(zip(views, each, strict=True))
-        for detector in detectors:
-            found[detector] = found[detector].with_errors(photo, [errors[name] for name in methods_of(detector)])
-    return found
+def _fit_seconds(study: Study, which: Sequence[int]) -> float:
+    """Seconds that fitting these methods of a study is expected to take, without the network."""
+    places = math.prod(study.preparation.grid)
+    return sum(
+        METHODS[study.methods[i]]
+        .costs(Workload(len(study.split.fit), 0, places, study.preparation.shapes[i][-1]), study.parameters[i])
+        .seconds
+        for i in which
+    )
 
 
 def _of_trial(trial: Trial, tried: ScoredPhotos) -> dict:
@@ -185,17 +160,17 @@ def _megabytes(view: View) -> float:
     return sum(value.nelement() * value.element_size() for value in view.detector.arrays().values()) / 1e6
 
 
-def _verdict_ms(study: Study, photo: ScoredPhoto, views: Mapping[str, View]) -> float:
+def _verdict_ms(study: Study, photo: ScoredPhoto, views: Sequence[View]) -> float:
     """Milliseconds from a photo's file to its grid errors; features that other detectors need are not counted."""
-    look_at = replace(study.preparation, looks=tuple(view.look for view in views.values()))
+    look_at = replace(study.preparation, looks=tuple(view.look for view in views))
 
     def verdict() -> None:
-        for view, own in zip(views.values(), look_at.features(read(photo.path, photo.depth).pixels), strict=True):
+        for view, own in zip(views, look_at.features(read(photo.path, photo.depth).pixels), strict=True):
             view.errors(own, view.start)
 
     try:
         return _median_ms(verdict)
-    except ImageError:
+    except (ImageError, NotLocated):
         return math.inf
 
 

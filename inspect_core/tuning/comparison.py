@@ -1,7 +1,7 @@
 """The result of a comparison: a row per detector, which of them tie, and the one to begin with on a new folder."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,36 +11,60 @@ from inspect_core.methods.pooled import WIDEST
 from inspect_core.methods.table import JOIN, METHODS, known_parameters, methods_of, title_of
 from inspect_core.study.evaluation import Evaluation
 from inspect_core.study.scored_photos import ScoredPhotos
+from inspect_core.study.study import Study
 from inspect_core.tuning.trial import is_better
 from inspect_core.verdict import Limits
 
 ALONE = "mahalanobis"
 """The detector taught without a comparison: for few photos, and for large photos in tiles."""
-DEFAULT = f"{ALONE}{JOIN}quadrics"
-CHEAP = (DEFAULT, ALONE, f"mahalanobis{JOIN}corp", f"mahalanobis{JOIN}nearest")
-"""Candidates for a new folder, the preferred one first."""
-ALL = (*CHEAP, f"mahalanobis{JOIN}kernel_pca", "corp", "cop", "kernel_pca", "quadrics", "nearest")
-SLOWEST = 0.02
-"""Seconds per photo that the methods of a candidate for a new folder may take, by their forecast: a verdict then takes
-about 3.5 times the smallest backbone alone. A forecast, so that the same photos always choose the same detector.
+FIXED, LOOSE = f"mahalanobis{JOIN}nearest", f"mahalanobis{JOIN}corp{JOIN}nearest"
+"""Preferred for parts that show the same at each place of every photo, and for all others (METHODS section 11)."""
+CANDIDATES = (
+    FIXED, LOOSE, "mahalanobis", "quadrics", "corp", "nearest", f"mahalanobis{JOIN}quadrics", f"mahalanobis{JOIN}corp",
+    f"corp{JOIN}nearest", f"mahalanobis{JOIN}quadrics{JOIN}corp{JOIN}nearest",
+)  # fmt: skip
+"""For a new folder."""
+ALL = (*CANDIDATES, f"mahalanobis{JOIN}kernel_pca", "cop", "kernel_pca")
+PLACED = 0.65
+"""Share of the variance of patch features that the mean of their place explains from which on places are preferred."""
+BUDGET = 80.0
+"""Milliseconds on two cores that the methods of a candidate may take for a photo, by their forecast, without the
+network. A forecast, never a stopwatch, so that the same photos choose the same detector.
 """
 MARGIN = 0.05
 """Of quality, from 0 to 1: a smaller lead on made-up defects did not carry over to true ones (magnetic tile: +.02
 there, -.02 in image AUROC)."""
 
 
-def quick(grid: tuple[int, int], given: Collection[str] = ()) -> tuple[list[str], list[str]]:
-    """(candidates for a new folder, those left out as too slow), among those that have all the given parameters."""
-    fitting = [name for name in CHEAP if known_parameters(name).issuperset(given)]
-    fast = [name for name in fitting if name == DEFAULT or _seconds(name, grid) <= SLOWEST]
-    return fast, [name for name in fitting if name not in fast]
+@dataclass(frozen=True)
+class Shortlist:
+    """Candidates for a new folder, and those left out as slower than allowed, each with its forecast in ms a photo."""
+
+    candidates: Mapping[str, float]
+    left_out: Mapping[str, float]
+    budget: float
+
+    @classmethod
+    def of(cls, grid: tuple[int, int], given: Collection[str] = (), *, budget: float = BUDGET) -> "Shortlist":
+        """Those that have all the given parameters; the cheapest one takes part whatever it costs."""
+        fitting = {name: forecast_ms(name, grid) for name in CANDIDATES if known_parameters(name).issuperset(given)}
+        least = min(fitting.values(), default=0.0)
+        fast = {name: ms for name, ms in fitting.items() if ms <= max(budget, least)}
+        return cls(fast, {name: ms for name, ms in fitting.items() if name not in fast}, budget)
+
+    def sentence(self) -> str:
+        """What was left out, "" where nothing was."""
+        if not self.left_out:
+            return ""
+        slow = ", ".join(f"{title_of(name)} ({ms:.0f} ms)" for name, ms in self.left_out.items())
+        return f"Left out, at more than {self.budget:.0f} ms a photo: {slow}."
 
 
-def _seconds(detector: str, grid: tuple[int, int]) -> float:
-    """Forecast of the seconds that the detector's methods take to score one more photo."""
+def forecast_ms(detector: str, grid: tuple[int, int]) -> float:
+    """Milliseconds on two cores that the detector's methods are expected to take to score one more photo."""
     one, two = (Workload(0, shown, grid[0] * grid[1], WIDEST) for shown in (1, 2))
     rows = [METHODS[name] for name in methods_of(detector)]
-    return sum(row.costs(two, row.defaults).seconds - row.costs(one, row.defaults).seconds for row in rows)
+    return 1000 * sum(row.costs(two, row.defaults).seconds - row.costs(one, row.defaults).seconds for row in rows)
 
 
 @dataclass(frozen=True)
@@ -69,8 +93,8 @@ class Row:
     qualities: on the trial, photo by photo, 0 to 1; quality: their mean, synthetic and known that of either kind;
     image_auroc, aupro: on the judge photos; limits: the suggested ones, None without a good photo to set them;
     evaluation: of the judge photos under them, None when these were not scored; pro: (FPR, PRO) of its curve, or None;
-    fit_seconds: of teaching without extraction; verdict_ms: from file to grid errors; arrays_mb: of the detector's
-    arrays; scored: the photos at the values to begin with.
+    fit_seconds: forecast of the fit without extraction; verdict_ms: from file to grid errors; arrays_mb: of the
+    detector's arrays; scored: the photos at the values to begin with.
     """
 
     detector: str
@@ -96,37 +120,53 @@ class Row:
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """rows: one per detector, in the order requested; basis: of the trial, in words; known: whether the trial holds
-    known defects too.
+    known defects too; place: the share of the variance of patch features that the mean of their place explains, None
+    where it was not learned; study: the methods of all detectors, fitted one by one.
     """
 
     rows: tuple[Row, ...]
     basis: str
-    known: bool = False
+    known: bool
+    place: float | None
+    study: Study
+
+    def preferred(self) -> Row:
+        """The row to begin with before any trial: by how fixed places are, the first where neither was compared."""
+        wanted = (FIXED, LOOSE) if self.place is not None and self.place >= PLACED else (LOOSE, FIXED)
+        named = {row.detector: row for row in self.rows}
+        return next((named[name] for name in wanted if name in named), self.rows[0])
 
     def chosen(self) -> Row:
-        """The first row, unless another is better beyond chance on the same photos (on made-up defects alone: also by
-        MARGIN); then the best one.
+        """The preferred row, unless another is better beyond chance on the same photos (on made-up defects alone: also
+        by MARGIN); then the best one.
         """
-        first, margin, tried = self.rows[0], 0.0 if self.known else MARGIN, max(len(self.rows) - 1, 1)
+        first, margin, tried = self.preferred(), 0.0 if self.known else MARGIN, max(len(self.rows) - 1, 1)
         better = [
-            row for row in self.rows[1:]
-            if row.quality.value >= first.quality.value + margin
+            row for row in self.rows
+            if row is not first
+            and row.quality.value >= first.quality.value + margin
             and is_better(row.qualities, first.qualities, tried=tried)
         ]  # fmt: skip
         return max(better, key=lambda row: row.quality.value, default=first)
 
-    def reason(self, left_out: Sequence[str] = ()) -> str:
-        """Why the chosen one was chosen, in a sentence or two; left_out: detectors that were too slow to take part."""
-        chosen, first = self.chosen(), self.rows[0]
-        slow = ", ".join(map(title_of, left_out))
-        words = f" Left out, at more than {1000 * SLOWEST:.0f} ms a photo: {slow}." if slow else ""
-        if chosen is first:
-            default = ", the default" if first.detector == DEFAULT else ""
-            return f"{first.title}{default}: on {self.basis}, no other did clearly better.{words}"
-        return (
-            f"{chosen.title}: on {self.basis} it separates the defects best, {100 * chosen.quality.value:.0f} of 100 "
-            f"against {100 * first.quality.value:.0f} for {first.title}.{words}"
-        )
+    def reason(self) -> str:
+        """Why the chosen one was chosen, in a sentence or two."""
+        chosen, first = self.chosen(), self.preferred()
+        if chosen is not first:
+            return (
+                f"{chosen.title}: on {self.basis} it separates the defects best, {100 * chosen.quality.value:.0f} of "
+                f"100 against {100 * first.quality.value:.0f} for {first.title}."
+            )
+        return f"{first.title}: {self._place()}on {self.basis}, no other did clearly better."
+
+    def _place(self) -> str:
+        """What the photos say about places."""
+        if self.place is None:
+            return ""
+        share = f"(a place's usual look explains {100 * max(self.place, 0):.0f} % of what patches look like)"
+        if self.place >= PLACED:
+            return f"your part shows the same at each place of every photo {share}; "
+        return f"your part lies differently from photo to photo {share}, so patches are compared wherever they lie; "
 
     def standing(self, figure: str) -> tuple[str, ...]:
         """For each row "best", "tie" for one within the interval of the best, or "", by a figure with an interval."""

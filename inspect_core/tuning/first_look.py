@@ -21,14 +21,12 @@ from inspect_core.images.outliers import FEWEST, STANDS_OUT, distances
 from inspect_core.images.photo_quality import BLUR, EXPOSURE, Finding, Quality, findings, measured
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.samples import Sample, Samples, counted
-from inspect_core.images.splitting import Split, crossed
-from inspect_core.methods.table import methods_in
+from inspect_core.images.splitting import LEAST_FOLDS, Split, folds
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.aligning import aligned
-from inspect_core.tuning.comparison import DEFAULT, quick
 from inspect_core.tuning.guard_training import fit
 from inspect_core.tuning.order import Order
 from inspect_core.view import with_taps
@@ -47,7 +45,7 @@ UNRELATED = 1.0
 _SCORE, _PRODUCT = 0.05, 0.02
 """Least deviations of the logarithm of a detector's score, and of the product check's score."""
 
-Folds = Sequence[tuple[Sequence[Sample], Sequence[Sample]]]
+Pairs = Sequence[tuple[Sequence[Sample], Sequence[Sample]]]
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,7 @@ def first_look(samples: Samples, order: Order, store: Store, report: Report) -> 
     it. Raises ValueError for photos that no alignment can be learned from, and whatever `report` raises to stop.
     """
     report(0.0, "loading the network, which can take a minute the first time")
-    methods = methods_in(quick(order.grid)[0] or [DEFAULT])
+    methods = VIEWS
     backbone, taps = with_taps(
         methods, order.backbone, taps=order.taps, size=order.size, device=order.device, weights=order.weights
     )
@@ -108,16 +106,16 @@ def first_look(samples: Samples, order: Order, store: Store, report: Report) -> 
                 found[i].append(Finding(COPY, sentence))
         unlike, places = np.ones(len(photos)), [None] * len(photos)
         groups = _together(samples, copies)
-        folds = crossed(samples.good, groups, seed=order.seed, most=None)
-        if folds and len(photos) >= FEWEST:
+        pairs = _pairs(samples.good, groups, order.seed)
+        if pairs and len(photos) >= FEWEST:
             embeddings = {photo.sample.name: photo.embedding for photo in photos}
-            _note_foreign(found, _foreign(embeddings, folds))
+            _note_foreign(found, _foreign(embeddings, pairs))
             order = aligned(replace(order, photos=Split(samples.good, (), (), groups=groups)), report)
             study = Study(
                 order.photos, backbone, store, method=methods, grid=order.grid, taps=taps, seed=order.seed,
                 alignment=order.alignment,
             ).extract(stage(report, 0.4, 0.8))  # fmt: skip
-            scores, places = _scores(study, folds, stage(report, 0.8, 1.0))
+            scores, places = _scores(study, pairs, stage(report, 0.8, 1.0))
             for own, sample in zip(found, samples.good, strict=True):
                 if sample.name in study.lost:
                     own.append(Finding(LOST, f"The part was not located: {study.lost[sample.name]}."))
@@ -168,10 +166,19 @@ def _together(samples: Samples, copies: Sequence[Sequence[int]]) -> dict[str, st
     return groups
 
 
-def _foreign(embeddings: dict[str, np.ndarray], folds: Folds) -> np.ndarray:
+def _pairs(good: Sequence[Sample], groups: dict[str, str], seed: int) -> Pairs:
+    """(fold, all others) of each fold; none with too few groups."""
+    found = []
+    for fold in folds(good, groups, seed=seed, count=LEAST_FOLDS):
+        inside = {sample.name for sample in fold}
+        found.append((fold, [sample for sample in good if sample.name not in inside]))
+    return found
+
+
+def _foreign(embeddings: dict[str, np.ndarray], pairs: Pairs) -> np.ndarray:
     """(n,) product check score of each photo, in the order of `embeddings`, learned from the other folds."""
     scores: dict[str, float] = {}
-    for fold, others in folds:
+    for fold, others in pairs:
         rows = np.stack([embeddings[sample.name] for sample in others])
         directions = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         apart = np.linalg.norm(directions - np.median(directions, axis=0), axis=1)
@@ -192,13 +199,13 @@ def _note_foreign(found: list[list[Finding]], scores: np.ndarray) -> None:
             ))  # fmt: skip
 
 
-def _scores(study: Study, folds: Folds, report: Report) -> tuple[np.ndarray, list[tuple[float, float] | None]]:
+def _scores(study: Study, pairs: Pairs, report: Report) -> tuple[np.ndarray, list[tuple[float, float] | None]]:
     """(n,) score of each photo to fit by a detector that learned the photos of the other folds, and its strangest
     place; NaN and None for a photo that cannot be scored because its part is not located.
     """
-    positions = [number for number, name in enumerate(study.methods) if name in VIEWS] or [0]
+    positions = range(len(study.methods))
     scored, count = None, len(study.split.fit)
-    for fold, others in folds:
+    for fold, others in pairs:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # few photos: all are scored alike
             views = [study.fit_view(number, samples=others) for number in positions]

@@ -3,27 +3,29 @@
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import Look, Preparation
 from inspect_core.features.store import Store
-from inspect_core.images.splitting import CROSSED, MOST_CROSSED
+from inspect_core.images.splitting import MOST_CROSSED
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.method import Costs
-from inspect_core.methods.table import METHODS, methods_in, methods_of, parameters_of
-from inspect_core.tuning.comparison import ALONE, DEFAULT, quick
-from inspect_core.tuning.trial import MOST_GOOD, PASTED
+from inspect_core.methods.table import METHODS, methods_in, parameters_of
+from inspect_core.tuning.comparison import ALONE, Shortlist
+from inspect_core.tuning.order import Order
+from inspect_core.tuning.trial import PASTED
 from inspect_core.view import costs_of, looks_of, with_taps
 
 READING, READING_PIXEL = 0.006, 1.2e-8
 """Seconds to read and squash a photo, and for each pixel of the working size when it has tiles."""
 SUGGESTING = 10.0
 RUNNING_APP = 700 << 20
-JUDGING, JUDGING_PHOTO = 2.0, 0.01
-"""Seconds per detector in a comparison, and per photo it is judged on: figures, intervals, timing of verdicts."""
+JUDGING, JUDGING_PHOTO = 1.0, 0.01
+"""Seconds per detector in a comparison, and per photo it is judged on: figures and intervals."""
 
 
 @dataclass(frozen=True)
@@ -43,57 +45,51 @@ def forecast(
     taps: str | tuple[str, ...] | None,
     size: tuple[int, int],
     grid: tuple[int, int],
-    method: str | None,
+    methods: Sequence[str],
     parameters: Mapping[str, float | None],
     fit: int,
     shown: int,
     store: Store,
     tiles: TilePlan | None = None,
-    crossed: bool = False,
+    folds: int = 0,
+    compared: int = 0,
+    settings: bool = False,
 ) -> Forecast:
     """The cost of teaching `fit` photos and scoring `shown` ones, from timing one grey photo on this machine.
 
-    The photos to fit go through the network twice: for their patches, and as a whole for the product check. method
-    None: a comparison of the quick detectors comes first, except with large photos in tiles. crossed: whether limits
-    are set by detectors fitted without a part of the photos.
+    The photos to fit go through the network twice: for their patches, and as a whole for the product check. folds: in
+    how many the photos set limits, 0: others are kept for that; compared: how many detectors of these methods are
+    compared; settings: whether settings of a single detector are tried.
 
     Raises ValueError when the backbone cannot be loaded, a parameter is unknown, or teaching would take more memory
     than LARGEST_FIT.
     """
-    if method is None and tiles is None:
-        first = forecast_comparison(
-            backbone, quick(grid, parameters)[0], size=size, grid=grid, fit=fit, shown=0, store=store
-        )
-        then = forecast(
-            backbone, taps=taps, size=size, grid=grid, method=DEFAULT, parameters=parameters, fit=fit, shown=shown,
-            store=store, crossed=crossed,
-        )  # fmt: skip
-        return replace(then, seconds=first.seconds + then.seconds, memory=max(first.memory, then.memory))
-    method = method or ALONE
-    methods, chosen = methods_of(method), parameters_of(methods_of(method), parameters, tiles)
+    known = {name: value for name, value in parameters.items() if any(name in METHODS[one].defaults for one in methods)}
+    chosen = parameters_of(methods, known, tiles)
     loaded, seen = with_taps(methods, backbone, taps=taps, size=size)
     preparation = _prepared(loaded, grid, looks_of(methods, chosen, loaded, seen, 0), tiles)
-    scored = shown + (min(fit, MOST_CROSSED) if crossed else 0)
+    pasted = PASTED if compared else 0
+    scored = shown + pasted + (min(fit, MOST_CROSSED) if folds else 0)
     costs = costs_of(methods, chosen, preparation, fit=fit, shown=scored)
-    if crossed:  # one detector of all photos, and for each fold one of all others
-        costs = replace(costs, seconds=costs.seconds * CROSSED)
-    suggesting = SUGGESTING if len(methods) == 1 and METHODS[method].live == "q" else 0.0
-    return _forecast(preparation, costs, suggesting, photos=fit + shown, wholes=fit, store=store)
+    again = costs_of(methods, chosen, preparation, fit=0, shown=0).seconds
+    seconds = folds * again + compared * (JUDGING + JUDGING_PHOTO * shown)
+    seconds += SUGGESTING if settings and METHODS[methods[0]].live == "q" else 0.0
+    return _forecast(preparation, costs, seconds, photos=fit + shown, pasted=pasted, wholes=fit, store=store)
 
 
-def forecast_comparison(
-    backbone: str, detectors: Sequence[str], *, size: tuple[int, int], grid: tuple[int, int], fit: int, shown: int,
-    store: Store, tiles: TilePlan | None = None,
-) -> Forecast:  # fmt: skip
-    """The cost of comparing detectors on `fit` photos and `shown` others; otherwise as `forecast`."""
-    methods = methods_in(detectors)
-    chosen = parameters_of(methods, {}, tiles)
-    loaded, seen = with_taps(methods, backbone, size=size)
-    preparation = _prepared(loaded, grid, looks_of(methods, chosen, loaded, seen, 0), tiles)
-    tried = min(fit, MOST_GOOD) + PASTED
-    costs = costs_of(methods, chosen, preparation, fit=fit, shown=shown + tried)
-    judging = len(detectors) * (JUDGING + JUDGING_PHOTO * shown)
-    return _forecast(preparation, costs, judging, photos=fit + shown, wholes=0, store=store)
+def of_order(order: Order, detectors: Sequence[str] = ()) -> dict[str, Any]:
+    """The arguments of `forecast` for teaching an order, or for comparing detectors on its photos, without a store."""
+    photos, setters, compared = order.photos, order.photos.setters(order.seed), tuple(detectors)
+    if not compared and order.method is None and order.tiles is None and setters:
+        compared = tuple(Shortlist.of(order.grid, order.parameters, budget=order.budget).candidates)
+    methods = methods_in(compared or (order.method or ALONE,))
+    return {
+        "backbone": order.backbone, "taps": order.taps, "size": order.size, "grid": order.grid, "methods": methods,
+        "parameters": order.parameters, "fit": len(photos.fit),
+        "shown": len(photos.calibrate) + len(photos.choose) + len(photos.judge), "tiles": order.tiles,
+        "folds": 0 if photos.calibrate else len(setters), "compared": len(compared),
+        "settings": order.method is not None and len(methods) == 1 and not compared,
+    }  # fmt: skip
 
 
 def _prepared(
@@ -103,11 +99,10 @@ def _prepared(
 
 
 def _forecast(
-    preparation: Preparation, costs: Costs, seconds: float, *, photos: int, wholes: int, store: Store
+    preparation: Preparation, costs: Costs, seconds: float, *, photos: int, pasted: int, wholes: int, store: Store
 ) -> Forecast:
-    """photos: whose features are stored; wholes: photos that the product check sees again; seconds: to be added.
-
-    One run of the network is timed; a photo takes one run per tile, and the photos of the trial come on top.
+    """photos: whose features are stored; pasted: made for a trial; wholes: photos that the product check sees again;
+    seconds: to be added. One run of the network is timed; a photo takes one run per tile.
     """
     one = preparation.untiled
     grey = np.full((*one.size, 3), 128, np.uint8)
@@ -116,7 +111,7 @@ def _forecast(
     one.features(grey)
     run, tiles = time.perf_counter() - began, preparation.tiles
     reading = READING if tiles is None else READING + READING_PIXEL * math.prod(tiles.size)
-    seconds += costs.seconds + (photos + PASTED) * (reading + run * (1 if tiles is None else len(tiles.tiles)))
+    seconds += costs.seconds + (photos + pasted) * (reading + run * (1 if tiles is None else len(tiles.tiles)))
     seconds += wholes * (reading + run)
     disk = preparation.bytes_per_photo * photos
     engine = preparation.backbone.engine

@@ -9,6 +9,7 @@ from inspect_core.images.alignment import Alignment
 from inspect_core.images.areas import Areas
 from inspect_core.images.folders import Split
 from inspect_core.images.tiles import TilePlan
+from inspect_core.tuning.comparison import BUDGET
 
 NO_ALIGNMENT, RIGID, SIMILARITY = "none", "rigid", "similarity"
 ALIGN = {NO_ALIGNMENT: "As taken", RIGID: "Shifted and turned", SIMILARITY: "Shifted, turned, nearer or farther"}
@@ -19,7 +20,8 @@ ALIGN = {NO_ALIGNMENT: "As taken", RIGID: "Shifted and turned", SIMILARITY: "Shi
 class Order:
     """What to teach: the photos as split, and every choice; the defaults are those of the page and the command line.
 
-    method: a detector, None: the one that a comparison of the quick ones chooses. parameters: of the fit; for a live
+    method: a detector, None: the one that a comparison of the candidates chooses, of those whose methods take at most
+    `budget` milliseconds a photo. parameters: of the fit; for a live
     parameter, the largest value that can be tried. fixed: names of parameters that the user has chosen and no
     suggestion changes, also live ones. taps: for all methods, None: those each works best on. area: the smallest that
     counts, in pixels of the map, None: .2 % of it. align: one of ALIGN; alignment: what was learned for it (`aligned`);
@@ -35,6 +37,7 @@ class Order:
     size: tuple[int, int] = (256, 256)
     grid: tuple[int, int] = (32, 32)
     method: str | None = None
+    budget: float = BUDGET
     parameters: Mapping[str, float] = field(default_factory=dict)
     fixed: Collection[str] = ()
     area: int | None = None

@@ -13,10 +13,8 @@ from inspect_core.judge.metrics import auroc, fpr_at_tpr
 from inspect_core.methods.method import Detector
 from inspect_core.runtime.progress import Report
 from inspect_core.study.judged import Judged
-from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import stop_explaining
-from inspect_core.view import View
 
 STOPS = 10
 
@@ -71,14 +69,13 @@ def over_refits(
     *,
     view: int,
     fraction: float,
-    left_out: Callable[[ScoredPhoto], Sequence[View | None]] = lambda photo: (),
     report: Report | None = None,
 ) -> list[Reading]:
     """Figures at values of a parameter that needs a fit each, such as γ, M or σ.
 
     fit_at(value) -> a detector for the view at that position; features_of(position) -> (1, h, w, k) for each view;
-    live: values of the other live parameters; fraction: of the variance, which decides q of every detector; left_out:
-    the other views as `Study.left_out`. A value whose fit raises ValueError reads NaN.
+    live: values of the other live parameters; fraction: of the variance, which decides q of every detector. The other
+    views keep the errors they have. A value whose fit raises ValueError reads NaN.
     """
     readings, photos = [], len(scored.photos)
     for done, value in enumerate(values):
@@ -98,7 +95,11 @@ def over_refits(
         only = [replace(own, only=(own.value(chosen),)) for own in views]
         other = ScoredPhotos(only, scored.grid, scored.size, area=scored.live[AREA], areas=scored.areas)
         for i, photo in enumerate(scored.photos):
-            other = other.with_photo(photo, features_of(i), left_out(photo))
+            errors = [
+                after.sweep(features_of(i)[n], after.stops) if n == view else own[[before.stops.index(after.stops[0])]]
+                for n, (own, before, after) in enumerate(zip(scored.errors(i), scored.views, only, strict=True))
+            ]
+            other = other.with_errors(photo, errors)
             tell((i + 1) / photos)
         readings.append(read_figures(other, value, masks, **chosen))
     return readings

@@ -2,11 +2,12 @@
 chance.
 
 Each method says which settings are worth trying (`settings`, `trial_stops`). Only one that is better than the default
-photo by photo replaces it.
+photo by photo is suggested; what is taught begins at its defaults, as in a comparison.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from inspect_core.methods.table import METHODS
 from inspect_core.runtime.progress import Report, stage, tell
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample
-from inspect_core.tuning.trial import Trial, is_better, make_trial
+from inspect_core.tuning.trial import FeatureTrial, is_better, make_trial
 from inspect_core.view import View
 
 TIE = 0.0025
@@ -41,39 +42,17 @@ class _Setting:
         return float(self.qualities.mean())
 
 
-def fit_as_suggested(
-    study: Study, *, fixed: Collection[str] = (), progress: Report | None = None
-) -> tuple[Study, Suggestion | None]:
-    """Extract, suggest, fit: the fitted study, beginning with the suggested values, and the suggestion.
+def suggest(study: Study, *, fixed: Collection[str] = (), progress: Report | None = None) -> Suggestion | None:
+    """The setting of a fitted study's method that best separates defects, else the default.
 
-    fixed: parameters that the user has chosen; they are kept. The suggestion is None for a method that has nothing to
-    suggest, for joined methods, which begin at their defaults, and when the user has chosen everything.
+    fixed: parameters that the user has chosen; they are kept. None for joined methods, for a method that has nothing to
+    suggest, and when the user has chosen everything. Of the settings within TIE of the best, the one that computes
+    least is taken, and the default stays unless that setting is better on the same photos (`is_better`).
     """
-    if len(study.methods) > 1:
-        return study.fit(progress), None
     method = METHODS[study.methods[0]]
-    if not method.live or (method.one_fit and method.live in fixed):
-        return study.fit(progress), None
-    if method.one_fit:
-        study.fit(stage(progress, 0.0, 0.9))
-        suggestion = suggest(study, progress=stage(progress, 0.9, 1.0))
-    else:
-        study.extract(stage(progress, 0.0, 0.5))
-        suggestion = suggest(study, fixed=fixed, progress=stage(progress, 0.5, 0.75))
-        study = study.with_parameters(suggestion.parameters).fit(stage(progress, 0.75, 1.0))
-    study.begin_with(**suggestion.live)
-    started = {name: study.parameters[0][name] for name in method.refits}
-    return study, replace(suggestion, parameters=started | dict(suggestion.parameters), live=study.live)
-
-
-def suggest(study: Study, *, fixed: Collection[str] = (), progress: Report | None = None) -> Suggestion:
-    """The setting of the study's method that best separates defects, else the default.
-
-    study: of one method with a live parameter; fitted when that is k or m, whose every value comes from the one fit,
-    else extracted. Of the settings within TIE of the best, the one that computes least is taken, and the default stays
-    unless that setting is better on the same photos (`is_better`).
-    """
-    live = METHODS[study.methods[0]].live
+    live = method.live
+    if len(study.methods) > 1 or not live or (method.one_fit and live in fixed):
+        return None
     trial = make_trial(study, stage(progress, 0.0, 0.2))
     tried: list[_Setting] = []
     for fraction, parameters, detector in candidates(study, fixed):
@@ -83,15 +62,16 @@ def suggest(study: Study, *, fixed: Collection[str] = (), progress: Report | Non
     default, *tried = tried
     best = max((setting.quality for setting in tried), default=0.0)
     chosen = min((s for s in tried if s.quality >= best - TIE), key=lambda setting: setting.live, default=default)
+    started: dict[str, Any] = {name: study.parameters[0][name] for name in method.refits}
     if not is_better(chosen.qualities, default.qualities, tried=max(len(tried), 1)):
         basis = f"The default: on {trial.basis}, none of {len(tried)} other settings did better beyond chance."
-        return Suggestion(default.parameters, {live: default.live}, basis)
+        return Suggestion(started | dict(default.parameters), {live: default.live}, basis)
     seen = "" if trial.held_out else " (its good photos were also learned from, since none was kept aside)"
     basis = (
-        f"Chosen on {trial.basis}{seen}: of {len(tried)} settings this one separates the defects best, "
-        f"{100 * chosen.quality:.0f} of 100 against {100 * default.quality:.0f} for the default."
+        f"Suggested, and not set: on {trial.basis}{seen}, of {len(tried)} settings {live} = {chosen.live} separates "
+        f"the defects best, {100 * chosen.quality:.0f} of 100 against {100 * default.quality:.0f} for the default."
     )
-    return Suggestion(chosen.parameters, {live: chosen.live}, basis)
+    return Suggestion(started | dict(chosen.parameters), {live: chosen.live}, basis)
 
 
 def candidates(study: Study, fixed: Collection[str]) -> Iterator[tuple[float, dict[str, float], Detector]]:
@@ -109,7 +89,7 @@ def candidates(study: Study, fixed: Collection[str]) -> Iterator[tuple[float, di
 
 
 def _measure(
-    study: Study, trial: Trial, parameters: dict[str, float], detector: Detector, fixed: Collection[str]
+    study: Study, trial: FeatureTrial, parameters: dict[str, float], detector: Detector, fixed: Collection[str]
 ) -> list[_Setting]:
     """The setting that the detector begins with, then every live value worth trying."""
     name, method = study.methods[0], METHODS[study.methods[0]]

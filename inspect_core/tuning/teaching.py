@@ -1,11 +1,12 @@
 """Teaching, the same for the page and the command line: photos and choices in, a fitted study and a guard out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from inspect_core.features.store import Store
 from inspect_core.guard.model import OFF, Guard
-from inspect_core.images.samples import counted
-from inspect_core.images.splitting import learned_from_all
+from inspect_core.images.samples import Sample
+from inspect_core.images.splitting import Split, folds
 from inspect_core.methods.table import methods_of
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
@@ -13,16 +14,16 @@ from inspect_core.study.study import Study
 from inspect_core.study.workers import Workers
 from inspect_core.tuning.aligning import aligned, on_alignment
 from inspect_core.tuning.compare import compare
-from inspect_core.tuning.comparison import ALONE, DEFAULT, quick
+from inspect_core.tuning.comparison import ALONE, Comparison, Shortlist
 from inspect_core.tuning.guard_training import train_guard
 from inspect_core.tuning.order import Order
-from inspect_core.tuning.suggest import Suggestion, fit_as_suggested
+from inspect_core.tuning.suggest import Suggestion, suggest
 from inspect_core.view import with_taps
 
-COMPARING = 0.6
-"""Share of the progress for a comparison before teaching, in which the photos are read and their features stored."""
 MOST_COMPARED = 300
-"""Photos that the candidates for a new folder are fitted on."""
+"""Good photos that the candidates for a new folder are fitted on."""
+FITTED = 0.8
+"""Share of the progress for the fit; the product check takes the rest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,42 +50,27 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
     """
     order = aligned(order, report)
     report(0.0, "loading the network, which can take a minute the first time")
-    method, choice = _detector(order, store, stage(report, 0.0, COMPARING), workers)
-    report = report if choice is None else stage(report, COMPARING, 1.0)
+    comparison, choice = _compared(order, store, stage(report, 0.0, FITTED), workers)
+    method = order.method or (ALONE if comparison is None else comparison.chosen().detector)
     backbone, seen = with_taps(
         methods_of(method), order.backbone,
         taps=order.taps, size=order.size, device=order.device, weights=order.weights,
     )  # fmt: skip
-    photos, joined = learned_from_all(order.photos), len(methods_of(method)) > 1
-    study = Study(
-        photos if joined else order.photos,
-        backbone,
-        store,
-        method=method,
-        parameters=order.parameters,
-        grid=order.grid,
-        taps=seen,
-        area=order.area,
-        alignment=order.alignment,
-        tiles=order.tiles,
-        seed=order.seed,
-        workers=workers,
-    )
+    suggestion = None
     with device_lock(backbone.device):
-        fitted = 0.8 if study.split is photos else 0.6
-        study, suggestion = fit_as_suggested(study, fixed=order.fixed, progress=stage(report, 0.0, fitted))
-        if study.split is not photos:  # settings were tried on the photos kept for the limit
-            view, live = study.results.views[0], study.live
-            study = study.with_parameters({}, photos).fit(stage(report, fitted, 0.8))
-            if view.live and live[view.live] != view.start:  # else it begins at its own default, which may be another
-                study.begin_with(**{view.live: live[view.live]})
-            suggestion = suggestion and replace(suggestion, live=study.live)
+        if comparison is not None and comparison.study.split is order.photos:
+            study = comparison.study.of_detector(method, backbone, seen)
+        else:
+            study = Study(
+                order.photos, backbone, store, method=method, parameters=order.parameters, grid=order.grid, taps=seen,
+                area=order.area, alignment=order.alignment, tiles=order.tiles, seed=order.seed, workers=workers,
+            ).fit(stage(report, 0.0, FITTED))  # fmt: skip
+            suggestion = suggest(study, fixed=order.fixed) if order.method is not None else None
         guard = None
         if order.guard != OFF:
             guard = train_guard(
                 backbone,
-                order.photos.fit,
-                order.photos.calibrate,
+                *_for_product_check(order.photos),
                 fused=order.fused_guard,
                 mode=order.guard,
                 alignment=order.alignment,
@@ -93,33 +79,32 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
             )
         on_lying = on_alignment(study, report)
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
-    notes = order.notes + skipped + on_lying + _on_limits(study, kept=len(order.photos.calibrate))
+    notes = order.notes + skipped + on_lying
     return Taught(study, choice, suggestion, guard, notes)
 
 
-def _on_limits(study: Study, *, kept: int) -> tuple[str, ...]:
-    """A note on limits set by photos that were learned from; kept: how many could have been kept for them instead."""
-    setters = sum(photo.part == "calibrate" for photo in study.photos)
-    if study.split.calibrate or not setters:
-        return ()
-    few = f"{counted(kept, 'good photo')} {'is' if kept == 1 else 'are'} too few to set a limit"
-    why = few if kept else "No good photo was kept to set the limit"
-    return (f"{why}: it is set on {setters} of those learned from, each scored by a detector that had not seen it.",)
+def _for_product_check(photos: Split) -> tuple[Sequence[Sample], Sequence[Sample]]:
+    """Good photos to learn the product from, and others to set its limit: those kept apart, else every fifth group."""
+    if photos.calibrate or not (apart := folds(photos.fit, photos.groups, seed=0, count=5)):
+        return photos.fit, photos.calibrate
+    held_out = {sample.name for sample in apart[0]}
+    return [sample for sample in photos.fit if sample.name not in held_out], apart[0]
 
 
-def _detector(order: Order, store: Store, report: Report, workers: Workers | None) -> tuple[str, str | None]:
-    """The detector of the order, and why it is that one; None when the order names it."""
+def _compared(
+    order: Order, store: Store, report: Report, workers: Workers | None
+) -> tuple[Comparison | None, str | None]:
+    """The candidates for a new folder compared, and why the chosen one is; None when the order names the detector."""
     if order.method is not None:
-        return order.method, None
+        return None, None
     if order.tiles is not None:
-        return ALONE, "Large photos in tiles are learned position by position."
+        return None, "Large photos in tiles are learned position by position."
     photos = order.photos
-    if not photos.calibrate and not photos.sets_limits_crosswise:
-        return ALONE, "Too few photos to compare detectors; Position by position needs the fewest."
-    candidates, slow = quick(order.grid, order.parameters)
-    if len(candidates) < 2:
-        return (candidates or slow or [DEFAULT])[0], None
+    if not photos.setters(order.seed):
+        return None, "Too few photos to compare detectors; Position by position needs the fewest."
+    shortlist = Shortlist.of(order.grid, order.parameters, budget=order.budget)
     step = -(-len(photos.fit) // MOST_COMPARED)
-    fewer = replace(order, photos=replace(photos, fit=photos.fit[::step]), parameters={})
-    comparison = compare(fewer, store, report, candidates, judged=False, workers=workers)
-    return comparison.chosen().detector, comparison.reason(slow)
+    some = photos if step == 1 else replace(photos, fit=photos.fit[::step], judge=())
+    detectors = tuple(shortlist.candidates)
+    comparison = compare(replace(order, photos=some), store, report, detectors, workers=workers, judged=False)
+    return comparison, " ".join(filter(None, (comparison.reason(), shortlist.sentence())))

@@ -4,8 +4,8 @@ The defects are made up and pasted into good photos; when enough real ones are k
 for which no figures are reported, is added. Qualities are per photo, so that two settings are compared in pairs.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import stats
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from inspect_core.features.extraction import Preparation
 from inspect_core.images.alignment import NotLocated
+from inspect_core.images.folders import Sample
 from inspect_core.images.pasted_defects import KINDS
 from inspect_core.images.placement import Placement
 from inspect_core.images.read import ImageError, read
@@ -24,7 +25,8 @@ from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.view import View
 
-PASTED = 24
+PASTED, PASTED_FEW = 120, 24
+"""Synthetic defects that detectors are compared on, and that settings of one detector are tried on."""
 MOST_GOOD = 60
 HELD_BYTES = 10**9
 """Most bytes of features of the good photos, which are held in memory: fewer photos if they are large."""
@@ -33,48 +35,78 @@ SHRINK = 4
 """Maps are read at every fourth pixel: they are smooth, and hundreds of them are compared."""
 
 
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """Photos to try settings on.
+class Pasting:
+    """Synthetic defects pasted into good photos of a study, `count` in all, evenly over them.
 
-    photos: good ones first, then defects, with their features for each view and the mask of a defect, (h, w) bool,
-    where it is known; pasted: how many of the defects are made up; held_out: whether the good photos were kept out of
-    the fit.
+    masks: (h, w) bool of each photo made so far, by name, at every SHRINK-th pixel of the map.
     """
 
-    photos: tuple[tuple[ScoredPhoto, tuple[Tensor, ...], np.ndarray | None], ...]
-    grid: tuple[int, int]
-    size: tuple[int, int]
-    area: int
+    def __init__(self, study: Study, good: Sequence[Sample], count: int) -> None:
+        self.masks: dict[str, np.ndarray] = {}
+        self._study, self._good = study, good
+        self._numbers: dict[str, list[int]] = {}
+        for number in range(count):
+            i = number % len(good) if count > len(good) else number * len(good) // count
+            self._numbers.setdefault(good[i].name, []).append(number)
+        self._donors = {sample.name: good[(i + len(good) // 2) % len(good)] for i, sample in enumerate(good)}
+
+    def made_of(self, samples: Sequence[Sample]) -> Iterator[tuple[ScoredPhoto, tuple[Tensor, ...]]]:
+        """The photos made from some of the good ones, with features; those that cannot be read give none."""
+        for sample in samples:
+            for number in self._numbers.get(sample.name, ()):
+                try:
+                    yield self._made(sample, number)
+                except (ImageError, NotLocated):
+                    break
+
+    def _made(self, sample: Sample, number: int) -> tuple[ScoredPhoto, tuple[Tensor, ...]]:
+        preparation, donor = self._study.preparation, self._donors[sample.name]
+        photo, donated = (read(one.path, one.depth).pixels for one in (sample, donor))
+        placement = preparation.place(photo)
+        pixels, other = preparation.picture(photo, placement), preparation.picture(donated)
+        rng = np.random.default_rng([self._study.seed, number])
+        here, mask = _window(preparation, rng), np.zeros(preparation.size, bool)
+        pixels[here], mask[here] = KINDS[number % len(KINDS)](pixels[here], rng, other[here])
+        mask &= ~placement.empty(preparation.size)
+        name = f"pasted {number}"
+        self.masks[name] = mask_at(mask, small(preparation.map_size))
+        made = ScoredPhoto(name, name, placement.size, "pasted", "choose", sample.path, placement=placement)
+        return made, preparation.features(pixels, Placement(preparation.size))
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """Photos to try detectors or settings on.
+
+    photos: good ones, which set the limits, and defects; masks: of a defect, (h, w) bool, by name, where it is known;
+    pasted: how many of the defects are made up; held_out: whether no good photo is scored by what has learned from it.
+    """
+
+    photos: tuple[ScoredPhoto, ...]
+    masks: Mapping[str, np.ndarray]
     pasted: int
     held_out: bool
 
     @property
     def basis(self) -> str:
         """What the trial is based on, in words: "36 synthetic defects in good photos and 20 known ones"."""
-        known = sum(photo.is_defect for photo, _, _ in self.photos) - self.pasted
+        known = sum(photo.is_defect for photo in self.photos) - self.pasted
         made = f"{self.pasted} good photos with synthetic defects pasted in"
         return made if not known else f"{made} and {known} known defects"
-
-    def scored(self, views: Sequence[View]) -> ScoredPhotos:
-        """The photos of the trial under a detector."""
-        scored = ScoredPhotos(views, self.grid, self.size, area=self.area)
-        for photo, features, _ in self.photos:
-            scored = scored.with_photo(photo, features)
-        return scored
 
     def qualities(self, scored: ScoredPhotos, **live: int) -> np.ndarray:
         """(defects,) from 0 to 1: the mean of up to three shares for each photo with a defect.
 
         The share of good photos it scores above; how often a pixel of the defect scores above one outside it; AUPRO.
+        scored: these photos under a detector.
         """
         good = np.sort(scored.calibration_scores(**live))
         scores, found = scored.scores(**live), []
-        for i, (photo, _, mask) in enumerate(self.photos):
+        for i, photo in enumerate(self.photos):
             if not photo.is_defect:
                 continue
             sides = [np.searchsorted(good, scores[i], side=side) / len(good) for side in ("left", "right")]
-            shares = [float(np.mean(sides))]
+            shares, mask = [float(np.mean(sides))], self.masks.get(photo.name)
             if mask is not None and mask.any():
                 pixels = scored.map(i, **live)[SHRINK // 2 :: SHRINK, SHRINK // 2 :: SHRINK][None]
                 shares += [auroc(pixels, mask[None]), aupro(pixels, mask[None])]
@@ -94,42 +126,66 @@ def is_better(qualities: np.ndarray, than: np.ndarray, *, tried: int = 1) -> boo
     return bool(difference.mean() > stats.t.ppf(1 - (1 - CONFIDENCE) / tried, len(difference) - 1) * error)
 
 
-def make_trial(study: Study, progress: Report | None = None) -> Trial:
-    """The trial of an extracted study. Raises ValueError when none of the good photos can be read any more."""
+@dataclass(frozen=True, eq=False)
+class FeatureTrial(Trial):
+    """A trial whose photos can be scored by any detector. features: of each photo, (1, h, w, k) for each view."""
+
+    features: tuple[tuple[Tensor, ...], ...]
+    preparation: Preparation
+
+    def scored(self, views: Sequence[View]) -> ScoredPhotos:
+        """The photos of the trial under a detector."""
+        scored = ScoredPhotos(views, self.preparation.grid, self.preparation.map_size)
+        for photo, features in zip(self.photos, self.features, strict=True):
+            scored = scored.with_photo(photo, features)
+        return scored
+
+
+def make_trial(study: Study, progress: Report | None = None) -> FeatureTrial:
+    """The trial of an extracted study, for settings that need fits of their own.
+
+    Raises ValueError when none of the good photos can be read any more.
+    """
     pool = study.split.calibrate or study.split.fit
-    preparation = study.preparation
-    held = max(PASTED // 2, HELD_BYTES // preparation.bytes_per_photo)
+    held = max(PASTED_FEW // 2, HELD_BYTES // study.preparation.bytes_per_photo)
     good = [pool[i] for i in np.unique(np.linspace(0, len(pool) - 1, min(MOST_GOOD, held)).astype(int))]
-    size, photos, made = preparation.map_size, [], 0
-    for sample in good:
-        if (found := study.scored_photo(sample, "calibrate")) is not None:
-            photos.append((*found, None))
-    for number in range(PASTED):
-        tell(progress, None, number / PASTED, "making synthetic defects")
-        sample = good[number * len(good) // PASTED if len(good) >= PASTED else number % len(good)]
-        donor = good[(number + len(good) // 2) % len(good)]
-        try:
-            photo, donated = (read(one.path, one.depth).pixels for one in (sample, donor))
-            placement = preparation.place(photo)
-            pixels, other = preparation.picture(photo, placement), preparation.picture(donated)
-        except (ImageError, NotLocated):
-            continue
-        rng = np.random.default_rng([study.seed, number])
-        here, mask = _window(preparation, rng), np.zeros(preparation.size, bool)
-        pixels[here], mask[here] = KINDS[number % len(KINDS)](pixels[here], rng, other[here])
-        mask &= ~placement.empty(preparation.size)
-        made_up = ScoredPhoto(
-            f"pasted {number}", f"pasted {number}", placement.size, "pasted", "choose", sample.path, placement=placement
-        )
-        features = preparation.features(pixels, Placement(preparation.size))
-        photos.append((made_up, features, mask_at(mask, _small(size))))
-        made += 1
-    if not made:
+    found = [study.scored_photo(sample, "calibrate") for sample in good]
+    pasting = Pasting(study, good, PASTED_FEW)
+    for made in pasting.made_of(good):
+        tell(progress, None, len(pasting.masks) / PASTED_FEW, "making synthetic defects")
+        found.append(made)
+    if not pasting.masks:
         raise ValueError("none of the good photos can be read any more; check that they are still there")
-    for sample in study.split.choose:
-        if (found := study.scored_photo(sample, "choose")) is not None:
-            photos.append((*found, found[0].known_mask(_small(size))))
-    return Trial(tuple(photos), preparation.grid, size, preparation.default_area, made, bool(study.split.calibrate))
+    known = [study.scored_photo(sample, "choose") for sample in study.split.choose]
+    usable = [each for each in (*found, *known) if each is not None]
+    masks = pasting.masks | masks_of([photo for photo, _ in usable], study.preparation.map_size)
+    photos, features = zip(*usable, strict=True)
+    return FeatureTrial(photos, masks, len(pasting.masks), bool(study.split.calibrate), features, study.preparation)
+
+
+def crossed_trial(study: Study, pasting: Pasting) -> tuple[Trial, ScoredPhotos]:
+    """The trial of a study fitted with `trying=pasting.made_of`, and its photos under all views at their start.
+
+    Raises ValueError as `make_trial`.
+    """
+    if not study.tried:
+        raise ValueError("none of the good photos can be read any more; check that they are still there")
+    results = study.results
+    views = [replace(view, only=(view.start,)) for view in results.views]
+    first = [view.stops.index(view.start) for view in results.views]
+    scored = ScoredPhotos(views, results.grid, results.size, area=study.area)
+    chosen = results.setters() | results.of_subset("choose")
+    each = [(results.photos[i], results.errors(i)) for i in np.flatnonzero(chosen).tolist()]
+    for photo, errors in (*each, *study.tried):
+        scored = scored.with_errors(photo, [own[[stop]] for own, stop in zip(errors, first, strict=True)])
+    masks = pasting.masks | masks_of(scored.photos, results.size)
+    return Trial(scored.photos, masks, len(study.tried), True), scored
+
+
+def masks_of(photos: Sequence[ScoredPhoto], size: tuple[int, int]) -> dict[str, np.ndarray]:
+    """By name, the known masks of the defects that were kept to choose by, at every SHRINK-th pixel of the map."""
+    masks = {photo.name: photo.known_mask(small(size)) for photo in photos if photo.is_defect and photo.mask}
+    return {name: mask for name, mask in masks.items() if mask is not None}
 
 
 def _window(preparation: Preparation, rng: np.random.Generator) -> tuple[slice, slice]:
@@ -142,5 +198,6 @@ def _window(preparation: Preparation, rng: np.random.Generator) -> tuple[slice, 
     return slice(top, top + height), slice(left, left + width)
 
 
-def _small(size: tuple[int, int]) -> tuple[int, int]:
+def small(size: tuple[int, int]) -> tuple[int, int]:
+    """The size of a map read at every SHRINK-th pixel."""
     return (-(-(size[0] - SHRINK // 2) // SHRINK), -(-(size[1] - SHRINK // 2) // SHRINK))

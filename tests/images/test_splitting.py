@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from inspect_core.images.grouping import ungrouped
 from inspect_core.images.samples import Sample, Samples
-from inspect_core.images.splitting import FEW, crossed, kept_apart, learned_from_all, split
+from inspect_core.images.splitting import folds, learned_from_all, split
 
 
 def samples_of(good=0, defects=0, train=0, test=0):
@@ -90,17 +90,20 @@ def test_calibrate_out_of_range(fraction):
         split(samples_of(10), seed=0, calibrate=fraction)
 
 
-def test_photos_too_few_to_set_a_limit_are_learned_from():
-    parts = split(samples_of(train=60, test=4, defects=3), seed=0)
-    few = learned_from_all(parts)
-    assert sizes((few.fit, few.calibrate)) == [60, 0]
-    assert set(few.fit) == {*parts.fit, *parts.calibrate}
-    assert few.judge == parts.judge
-    assert learned_from_all(few) is few
-    assert kept_apart(few) == kept_apart(parts) == parts
-    enough = split(samples_of(train=5 * FEW), seed=0)
-    assert len(enough.calibrate) == FEW
-    assert learned_from_all(enough) is enough
+@pytest.mark.parametrize("count", [12, 60, 400])
+def test_photos_that_would_set_limits_are_learned_from_too_and_set_them_by_folds(count):
+    parts = split(samples_of(train=count, test=4, defects=3), seed=0)
+    assert parts.calibrate
+    assert parts.folds(0) == []
+    from_all = learned_from_all(parts)
+    assert sizes((from_all.fit, from_all.calibrate)) == [count, 0]
+    assert set(from_all.fit) == {*parts.fit, *parts.calibrate}
+    assert from_all.judge == parts.judge
+    assert len(from_all.folds(0)) == 10
+    assert learned_from_all(from_all) == from_all
+
+
+def test_two_photos_make_no_folds():
     two = split(samples_of(train=2), seed=0)
     assert learned_from_all(two) is two
 
@@ -145,20 +148,17 @@ def test_disjoint_complete_whole_groups_near_the_shares(group_sizes, seed, calib
 
 @given(st.lists(st.integers(1, 5), max_size=300), st.integers(0, 2**32))
 @settings(deadline=None, max_examples=50)
-def test_folds_that_no_group_crosses_hold_all_of_few_photos_and_about_200_of_many(group_sizes, seed):
+def test_folds_hold_every_photo_once_and_split_no_group(group_sizes, seed):
     samples = samples_of(sum(group_sizes)).good if group_sizes else ()
     labels = np.repeat(np.arange(len(group_sizes)), group_sizes)
     groups = {sample.name: f"g{label}" for sample, label in zip(samples, labels, strict=True) if label % 2}
-    folds = crossed(samples, groups, seed=seed)
-    if len({groups.get(sample.name, sample.name) for sample in samples}) < 3:
-        assert folds == []
-        return
-    for fold, others in folds:
-        assert fold
-        assert not {groups.get(s.name, s.name) for s in fold} & {groups.get(s.name, s.name) for s in others}
-    held = [sample for fold, _ in folds for sample in fold]
-    assert len(held) == len(set(held))
-    assert len(held) == len(samples) if len(samples) <= 200 else 60 < len(held) <= 200 + 3
+    found = folds(samples, groups, seed=seed)
+    names = [{groups.get(sample.name, sample.name) for sample in fold} for fold in found]
+    count = len({groups.get(sample.name, sample.name) for sample in samples})
+    assert len(found) == (0 if count < 3 else min(count, 10))
+    assert sum(map(len, names)) == (count if found else 0)
+    assert Counter(itertools.chain(*found)) == Counter(samples if found else ())
+    assert all(names)
 
 
 @given(st.integers(0, 40), st.integers(0, 99))

@@ -178,12 +178,28 @@ def test_sentence_in_parts(counts, sentence):
         assert in_parts(counts, limit_set_on_these=True) == sentence + " The limit was set on these parts."
 
 
-def test_limits_from_good_are_points_of_the_gumbel_tail_with_their_moments():
-    scores = np.random.default_rng(0).gamma(20.0, 1.0, 60)
-    scale = scores.std(ddof=1) * np.sqrt(6) / np.pi
-    tail = stats.gumbel_r(scores.mean() - np.euler_gamma * scale, scale)
-    assert limits_from_good(scores) == pytest.approx((tail.ppf(0.95), tail.ppf(0.99)))
-    assert limits_from_good(scores, review=0.2, reject=0.1) == pytest.approx((tail.ppf(0.8), tail.ppf(0.9)))
+def test_limits_from_many_scores_are_points_of_the_gumbel_tail_through_their_quantiles():
+    scores = np.random.default_rng(0).gamma(20.0, 1.0, 100_000)
+    low, middle, high = np.quantile(scores, (0.25, 0.5, 0.85))
+    scale = (high - low) / (stats.gumbel_r.ppf(0.85) - stats.gumbel_r.ppf(0.25))
+    tail = stats.gumbel_r(middle - scale * stats.gumbel_r.ppf(0.5), scale)
+    assert limits_from_good(scores) == pytest.approx((tail.ppf(0.95), tail.ppf(0.99)), rel=0.005)
+    assert limits_from_good(scores, review=0.2, reject=0.1) == pytest.approx((tail.ppf(0.8), tail.ppf(0.9)), rel=0.005)
+
+
+@pytest.mark.parametrize("count", [8, 12, 30, 100])
+def test_limits_stop_as_many_of_the_next_good_parts_as_they_state(count):
+    rng, above = np.random.default_rng(3), []
+    for _ in range(1500):
+        limits = limits_from_good(rng.gumbel(size=count))
+        above.append([100 * stats.gumbel_r.sf(limit) for limit in limits])
+    assert np.mean(above, axis=0) == pytest.approx((5, 1), rel=0.2)
+
+
+def test_odd_parts_among_the_good_ones_do_not_move_the_limits():
+    scores = np.sort(np.random.default_rng(1).gumbel(10, 1, size=60))
+    odd = np.concatenate([scores[:-6], scores[-6:] + 40])
+    assert limits_from_good(odd) == limits_from_good(scores)
 
 
 @pytest.mark.parametrize("ceiling", [1.0, 0.3])
@@ -271,16 +287,20 @@ def test_the_stated_interval_holds_as_often_as_it_says(population, count):
     assert np.mean(held) >= 0.95
 
 
-@pytest.mark.parametrize(("count", "expected"), [(12, 8), (200, 5.2)])
-def test_the_expected_overkill_counts_what_few_scores_do_not_tell(count, expected):
-    rng = np.random.default_rng(2)
-    true = []
+@pytest.mark.parametrize(("count", "limit"), [(12, 3.0), (60, 3.0)])
+def test_the_expected_overkill_counts_what_few_scores_do_not_tell(count, limit):
+    """The rate above a limit whose place in the fitted tail is `limit` scales above its location."""
+    rng, true, stated = np.random.default_rng(2), [], []
     for _ in range(400):
         scores = rng.gumbel(size=count)
-        review, _ = limits_from_good(scores)
-        true.append(100 * stats.gumbel_r.sf(review))
-    assert overkill_at(review, scores).expected == pytest.approx(np.mean(true), abs=1)
-    assert overkill_at(review, scores).expected == pytest.approx(expected, abs=1)
+        low, middle, high = np.quantile(scores, (0.25, 0.5, 0.85))
+        below, centre, above = stats.gumbel_r.ppf([0.25, 0.5, 0.85])
+        scale = (high - low) / (above - below)
+        placed = middle - scale * centre + scale * limit
+        true.append(100 * stats.gumbel_r.sf(placed))
+        stated.append(overkill_at(placed, scores).expected)
+    assert np.mean(stated) == pytest.approx(np.mean(true), abs=1)
+    assert np.mean(stated) > 100 * stats.gumbel_r.sf(limit)
 
 
 def test_the_interval_is_that_of_a_share_when_many_parts_are_to_come():

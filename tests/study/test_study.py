@@ -9,7 +9,7 @@ from inspect_core.features.store import Store
 from inspect_core.images import splitting
 from inspect_core.images.folders import scan, split
 from inspect_core.images.read import read
-from inspect_core.images.splitting import crossed
+from inspect_core.images.splitting import FOLDS
 from inspect_core.judge.anomaly_map import image_score, to_pixels
 from inspect_core.judge.limits import limits_from_good
 from inspect_core.judge.local_scale import GoodMaps, joined
@@ -23,6 +23,7 @@ from inspect_core.study.study import Study
 from inspect_core.verdict import Limits
 
 GRID = (16, 16)
+SMALL = {"mahalanobis": {"k": 8}, "corp": {"M": 64}, "nearest": {"patches": 200}}
 
 
 @pytest.fixture(scope="module")
@@ -166,22 +167,63 @@ def test_two_views_score_alike_in_app_and_reloaded_recipe_to_the_bit(product, ba
     assert np.array_equal(again.scores(), study.scores())
 
 
-def test_with_no_photo_kept_for_limits_those_of_the_fit_stand_in_each_left_out(product, backbone, store):
+@pytest.mark.parametrize("method", ["mahalanobis", "corp", "nearest"])
+def test_with_no_photo_kept_for_limits_each_of_the_fit_is_scored_by_what_the_other_folds_taught(
+    product, backbone, store, method
+):
     photos = split(scan(product), seed=0, calibrate=0)
-    study = Study(photos, backbone, store, parameters={"k": 8}, grid=GRID).fit()
-    folds = crossed(photos.fit, photos.groups, seed=0)
-    fold, others = folds[1]
-    view = study.fit_view(0, samples=others)
+    study = Study(photos, backbone, store, method=method, parameters=SMALL[method], grid=GRID).fit()
+    folds = photos.folds(0)
+    assert len(folds) == min(FOLDS, len(photos.fit))
+    assert sorted(sample.name for fold in folds for sample in fold) == [sample.name for sample in photos.fit]
+    start, errors = study.scored.views[0].start, {photo.name: study.errors(photo)[0] for photo in study.photos}
+    for fold in folds[:2]:
+        inside = {sample.name for sample in fold}
+        apart = study.fit_view(0, samples=[sample for sample in photos.fit if sample.name not in inside])
+        for sample in fold:
+            photo = study.photos[study.scored.index(sample.name)]
+            kept = errors[sample.name][apart.stops.index(start)]
+            if method == "nearest":  # learned from nine tenths of the same sample, not from another of the same size
+                full = study.scored.views[0].errors(*study.features(photo), start)
+                assert (kept >= full).all()
+                assert (kept > full).any()
+            else:
+                np.testing.assert_allclose(kept, apart.errors(*study.features(photo), start), rtol=2e-5)
     setters = study.scored.setters()
-    stand_ins = [photo.name for photo, sets in zip(study.photos, setters, strict=True) if sets]
-    assert sorted(stand_ins) == sorted(sample.name for fold, _ in folds for sample in fold)
-    errors = {photo.name: view.errors(*study.features(photo), 8) for photo in study.photos}
-    kept = study.scored._errors(slice(None), 0, 8)
-    for sample in fold:
-        assert np.array_equal(kept[study.scored.index(sample.name)], errors[sample.name])
+    assert {photo.name for photo, sets in zip(study.photos, setters, strict=True) if sets} == {s.name for s in photos.fit}
+    assert np.array_equal(study.calibration_scores(), study.scores()[setters])
     limits = study.default_limits()
     assert (limits.review, limits.reject) == limits_from_good(study.calibration_scores())
     assert len(study.recipe().calibration) == len(photos.fit)
+
+
+def test_a_value_that_was_not_kept_is_crossed_anew(product, backbone, store):
+    photos = split(scan(product), seed=0, calibrate=0)
+    study = Study(photos, backbone, store, parameters={"k": 8}, grid=GRID).fit()
+    every = study.calibration_scores(k=5)
+    views = [replace(view, only=(4, 8)) for view in study.scored.views]
+    crossing = study._crossing()
+    study.scored = study._scored(views, crossing.gather(None, None), None, None)
+    assert not study.scored.has({"k": 5})
+    assert np.array_equal(study.calibration_scores(k=5), every)
+
+
+def test_one_detector_of_several_fitted_together_is_the_one_fitted_alone(product, backbone, store):
+    photos = split(scan(product), seed=0, calibrate=0)
+    chosen = {"k": 8, "M": 64, "patches": 200}
+    together = Study(
+        photos, backbone, store, method=("mahalanobis", "corp", "nearest"), parameters=chosen, grid=GRID
+    ).fit()
+    known = {"k": 8, "patches": 200}
+    alone = Study(photos, backbone, store, method="mahalanobis+nearest", parameters=known, grid=GRID).fit()
+    own = together.of_detector("mahalanobis+nearest", backbone, [backbone.taps] * 2)
+    assert np.array_equal(own.scores(), alone.scores())
+    assert own.default_limits() == alone.default_limits()
+    assert own.live == alone.live
+    assert np.array_equal(own.map(1), alone.map(1))
+    for one, other in zip(own.recipe().views, alone.recipe().views, strict=True):
+        for name, values in one.detector.arrays().items():
+            assert torch.equal(values, other.detector.arrays()[name])
 
 
 def test_defects_to_choose_by_are_never_judged(product, backbone, store, monkeypatch):

@@ -46,13 +46,19 @@ class MappedCovariance:
             return self
         if self.count == 0:
             self._start(other._shift)
-        step = other._shift.double() - self._shift.double()
-        self._products += other._products
-        for one, two, count in ((other._sum, step, 1), (step, other._sum, 1), (step, step, other.count)):
-            self._products.addr_(one, two, alpha=count)
-        self._sum += other._sum + other.count * step
-        self.count += other.count
+        self._add_sums(other, sign=1)
         return self
+
+    def without(self, other: "MappedCovariance") -> "MappedCovariance":
+        """The statistics without those of `other`, which were merged into them; both stay as they are.
+
+        Exact but for the rounding of float64.
+        """
+        left = MappedCovariance(self.feature_map, dtype=self.dtype)
+        left._start(self._shift)
+        for own, sign in ((self, 1), (other, -1)):
+            left._add_sums(own, sign=sign)
+        return left
 
     def state(self) -> dict[str, Tensor]:
         """count () int64, shift (D,), and about that shift sum (D,) and products (D, D), float64; no copies."""
@@ -97,6 +103,15 @@ class MappedCovariance:
             explained_variance=explained_variance,
             resolution=torch.finfo(self.dtype).eps,
         )
+
+    def _add_sums(self, other: "MappedCovariance", *, sign: int) -> None:
+        """Add or subtract the sums of `other`, brought to the own shift."""
+        step = other._shift.double() - self._shift.double()
+        self._products.add_(other._products, alpha=sign)
+        for one, two, count in ((other._sum, step, 1), (step, other._sum, 1), (step, step, other.count)):
+            self._products.addr_(one, two, alpha=sign * count)
+        self._sum += sign * (other._sum + other.count * step)
+        self.count += sign * other.count
 
     def _start(self, shift: Tensor) -> None:
         """Empty sums about a shift: the mean of what comes first, on its device."""

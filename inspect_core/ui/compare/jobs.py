@@ -1,19 +1,18 @@
 """Comparisons in the background; only the last one is kept, for every session of this process."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import streamlit as st
 
 from inspect_core.guard.model import OFF
-from inspect_core.images.splitting import kept_apart
+from inspect_core.methods.table import title_of
 from inspect_core.runtime.jobs import Job
-from inspect_core.tuning.compare import compare
+from inspect_core.tuning.compare import compare, fitted
 from inspect_core.tuning.comparison import Comparison
 from inspect_core.tuning.order import Order
-from inspect_core.ui import shell
+from inspect_core.ui import shelf, shell
 from inspect_core.ui.kept import Kept
-from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui.taught_part import TaughtPart, of_study
 from inspect_core.ui.teach import teaching
 
 
@@ -26,7 +25,7 @@ def order_of(taught: TaughtPart) -> Order:
     """The order a part was taught with, without the detector: the same for every fit of these photos."""
     study, backbone = taught.own_study, taught.preparation.backbone
     return Order(
-        taught.product, kept_apart(study.split), backbone.name, size=backbone.size, grid=taught.preparation.grid,
+        taught.product, study.split, backbone.name, size=backbone.size, grid=taught.preparation.grid,
         area=study.area, alignment=taught.preparation.alignment, areas=taught.scored.areas,
         tiles=taught.preparation.tiles, seed=study.seed, guard=OFF,
     )  # fmt: skip
@@ -48,7 +47,15 @@ def found(order: Order) -> Comparison | None:
     return _last().get(order)
 
 
-def put_on_bench(taught: TaughtPart, detector: str) -> None:
-    """Teach the part's photos with this detector in the background. Raises Busy while another job runs."""
-    guard = {} if taught.guard is None else {"guard": taught.guard.mode, "fused_guard": taught.guard.fused}
-    teaching.start(replace(order_of(taught), method=detector, **guard))
+def put_on_bench(taught: TaughtPart, comparison: Comparison, detector: str) -> None:
+    """Put the part's photos under this detector on the bench, as the comparison fitted it, with the product check that
+    the part has. Raises Busy while another job runs.
+    """
+    order = order_of(taught)
+
+    def work(job: Job) -> str:
+        job.report(0.0, "loading the network")
+        study = fitted(comparison, detector, order)
+        return shelf.put(of_study(taught.product, study, taught.notes, taught.guard))
+
+    shell.start(f"Putting {title_of(detector)} on the bench", work)

@@ -7,13 +7,12 @@ from typing import Any
 import streamlit as st
 
 from inspect_core.images.read import ImageError
-from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.table import title_of
 from inspect_core.plots import comparison as plots
 from inspect_core.runtime.jobs import Busy
 from inspect_core.tuning import report
 from inspect_core.tuning.comparison import ALL, Comparison
-from inspect_core.tuning.forecast import forecast_comparison
+from inspect_core.tuning.forecast import forecast, of_order
 from inspect_core.tuning.order import Order
 from inspect_core.ui import shell
 from inspect_core.ui.compare import jobs
@@ -32,16 +31,15 @@ def start(order: Order) -> None:
     detectors = st.multiselect("Detectors", ALL, default=ALL, format_func=title_of, key="compare_detectors")
     words = "Choose at least one detector."
     if detectors:
-        shown = len(order.photos.calibrate) + len(order.photos.choose) + len(order.photos.judge)
-        fit = len(order.photos.fit)
+        asked = of_order(order, detectors)
         try:
-            seconds = _forecast(order.backbone, order.size, order.grid, order.tiles, tuple(detectors), fit, shown)
+            seconds = _forecast(**asked)
         except ValueError as error:
             st.error(f"{shell.plain(error)}; or compare fewer detectors.", icon=":material/error:")
             return
         words = (
             f"Takes about {shell.duration(seconds)} on this machine: every detector is fitted once to "
-            f"{len(order.photos.fit)} good photos and scores {shown} others. You can keep working meanwhile."
+            f"{asked['fit']} good photos and scores {asked['shown']} others. You can keep working meanwhile."
         )
     begin = partial(jobs.start, order, detectors)
     shell.offer("Compare", words, begin, key="start-comparison", disabled=not detectors)
@@ -67,7 +65,9 @@ def _table(taught: TaughtPart, comparison: Comparison) -> None:
         for name, words in report.GLOSS.items()
     }
     columns["Detector"] = st.column_config.TextColumn(width=250, pinned=True)
-    columns["Bench"] = st.column_config.ButtonColumn(key=BENCH, help="Teach these photos with this detector.")
+    columns["Bench"] = st.column_config.ButtonColumn(
+        key=BENCH, help="Take these photos and this detector, as fitted here, to the bench."
+    )
     st.dataframe(
         table | {"Bench": ["Put on the bench"] * len(comparison.rows)}, hide_index=True, column_config=columns,
         column_order=("Detector", "Bench", *list(table)[1:]), height="content", key="compare_table",
@@ -79,7 +79,7 @@ def _table(taught: TaughtPart, comparison: Comparison) -> None:
     )
     if (clicked := st.session_state.get(BENCH)) is not None:
         try:
-            jobs.put_on_bench(taught, comparison.rows[clicked.row].detector)
+            jobs.put_on_bench(taught, comparison, comparison.rows[clicked.row].detector)
         except Busy as error:
             st.warning(shell.plain(error))
         else:
@@ -159,10 +159,5 @@ def _scores(comparison: Comparison) -> None:
 
 
 @st.cache_data(max_entries=32, show_spinner="Timing one photo…")
-def _forecast(
-    backbone: str, size: tuple[int, int], grid: tuple[int, int], tiles: TilePlan | None, detectors: tuple[str, ...],
-    fit: int, shown: int,
-) -> float:  # fmt: skip
-    return forecast_comparison(
-        backbone, detectors, size=size, grid=grid, tiles=tiles, fit=fit, shown=shown, store=teaching.feature_store()
-    ).seconds
+def _forecast(**asked: Any) -> float:
+    return forecast(**asked, store=teaching.feature_store()).seconds

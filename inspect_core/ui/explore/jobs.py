@@ -101,8 +101,7 @@ def follow_refits(taught: TaughtPart, name: str, in_force: float, live: dict[str
         return sensitivity.over_refits(
             taught.scored, truth_masks(taught.scored), values_about(name, in_force), fit_at,
             lambda i: features(taught, i), live, view=position,
-            fraction=float(explained(view.detector, [live[view.live]])[0]),
-            left_out=lambda photo: taught.own_study.left_out(photo, but=position), report=job.report,
+            fraction=float(explained(view.detector, [live[view.live]])[0]), report=job.report,
         )  # fmt: skip
 
 

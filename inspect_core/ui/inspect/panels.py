@@ -160,14 +160,14 @@ def bench_with_parameters(taught: TaughtPart) -> None:
 
 
 def parameter_buttons(taught: TaughtPart, *, busy: bool) -> None:
-    """The way back to the suggested values, their basis, and why this detector."""
+    """The way to the suggested values, their basis, and why this detector."""
     if taught.choice is not None:
         st.caption(taught.choice)
     start, suggestion = live_parameters.suggested(taught), taught.suggestion
     if suggestion is None or not start:
         return
     st.button(
-        "Back to suggested", key=f"suggested-{taught.id}", icon=":material/undo:", disabled=busy,
+        "Set to suggested", key=f"suggested-{taught.id}", icon=":material/undo:", disabled=busy,
         on_click=live_parameters.set_to, args=(taught.id, start),
     )  # fmt: skip
     st.caption(suggestion.basis)

@@ -116,8 +116,9 @@ class Run:
                 if position not in self._order:
                     with lock:
                         photo = self.photos[position]
-                        others = study.left_out(photo, but=view)
-                        self.scored = self.scored.with_photo(photo, study.features(photo), others)
+                        errors = study.errors(photo)
+                        errors[view] = refit.sweep(study.features(photo)[view], refit.stops)
+                        self.scored = self.scored.with_errors(photo, errors)
                     self._order.append(position)
         except Cancelled:
             self.cancel()

@@ -6,6 +6,7 @@ import os
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -18,11 +19,11 @@ from inspect_core.images.grouping import propose_groups, ungrouped
 from inspect_core.images.listing import walk
 from inspect_core.images.manifests.listed import folder_of
 from inspect_core.images.samples import ScanError
-from inspect_core.images.splitting import FEW, learned_from_all
+from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.quadrics import MOST as QUADRICS
 from inspect_core.methods.table import JOIN, METHODS, OFFERED, methods_of
-from inspect_core.tuning.forecast import Forecast, forecast
+from inspect_core.tuning.forecast import Forecast, forecast, of_order
 from inspect_core.tuning.order import ALIGN, Order
 from inspect_core.ui import shell, weights_panel
 from inspect_core.ui.photo_source import FOLDER, UPLOAD, Source, choose_folder, choose_upload
@@ -37,7 +38,7 @@ LAYOUTS = (
 MAX_LISTED = 12
 COMPARED, JOINED = "compared", "joined"
 DETECTORS = {
-    COMPARED: ("Chosen for these photos", "Compares the quick detectors on your photos and teaches the best."),
+    COMPARED: ("Chosen for these photos", "Compares ten detectors on your photos and teaches the best."),
     JOINED: ("Position and surface", "Adds the maps of Position by position and of a surface detector."),
 } | {name: (METHODS[name].title, METHODS[name].when) for name in OFFERED}
 SECOND_VIEWS = ("quadrics", "corp", "kernel_pca", "nearest")
@@ -108,25 +109,22 @@ def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]]:
         if found and not st.toggle("Keep photos of one group together", value=True, key="use_groups"):
             st.warning("The same part may now be both learned from and judged: results can look better than they are.")
             grouping = ungrouped(samples)
-        fraction = st.slider(
-            "Good photos kept to set the limit", 0, 50, 20, step=5, format="%d %%", key="calibrate_share",
-            help="The limit is set on good parts that were not learned from. With none kept, or too few "
-            f"(below {FEW}), all good photos are learned from and set it, each scored by a detector that had not seen "
-            "it.",
-        )  # fmt: skip
         seed = st.number_input("Random seed", 0, 9999, 0, key="split_seed", help="For the split and the fit.")
         blind = not st.toggle(
             "Use known defects to choose settings", value=True, key="choose_by_defects",
             help="With ten or more known defects, half of them help to choose the detector and its settings. All "
             "figures then come from the other half.",
         )  # fmt: skip
-        parts = split(samples, seed=int(seed), groups=grouping, calibrate=fraction / 100, blind=blind)
+        parts = learned_from_all(split(samples, seed=int(seed), groups=grouping, blind=blind))
         chosen_by = f", {len(parts.choose)} defects to choose settings" if parts.choose else ""
-        used = learned_from_all(parts)
-        to_fit = f"{len(used.fit)} to learn from, {len(used.calibrate)} to set the limit"
-        if used.sets_limits_crosswise:
-            to_fit = f"{len(used.fit)} to learn from and to set the limit"
-        st.caption(f"{to_fit}{chosen_by}, {len(parts.judge)} to judge it.")
+        to_fit = f"{len(parts.fit)} to learn from and to set the limit"
+        if not (count := len(parts.folds(int(seed)))):
+            to_fit = f"{len(parts.fit)} to learn from, {len(parts.calibrate)} to set the limit"
+        st.caption(
+            f"{to_fit}{chosen_by}, {len(parts.judge)} to judge it.",
+            help="To set the limit, each good photo is scored by a detector that has learned from the others, in "
+            f"{count} rounds." if count else None,
+        )  # fmt: skip
         for note in parts.notes:
             st.caption(shell.plain(note))
     return parts, int(seed), (*samples.warnings, *parts.notes)
@@ -189,7 +187,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         st.error("The part has no name; type one above.", icon=":material/error:")
         return None
     return Order(
-        name.strip(), photos, backbone, taps, (size, size), (grid, grid), method, parameters,
+        name.strip(), photos, backbone, taps, (size, size), (grid, grid), method, parameters=parameters,
         align=align, tiles=tiles, seed=seed, notes=notes, fused_guard=guard_scores == FUSED,
     )  # fmt: skip
 
@@ -197,11 +195,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
 def show_forecast(order: Order) -> None:
     """How long teaching will take and what it will need, before it starts."""
     try:
-        photos = learned_from_all(order.photos)
-        expected = _forecast(order.backbone, order.taps, order.size, order.grid, order.method,
-                             tuple(sorted(order.parameters.items())), len(photos.fit),
-                             len(photos.calibrate) + len(photos.choose) + len(photos.judge), order.tiles,
-                             photos.sets_limits_crosswise)  # fmt: skip
+        expected = _forecast(**of_order(order))
     except (ValueError, OSError) as error:
         st.error(shell.plain(error), icon=":material/error:")
         st.stop()
@@ -274,15 +268,8 @@ def _scan(path: str, fingerprint: str) -> Samples:
 
 
 @st.cache_data(max_entries=32, show_spinner="Timing one photo…")
-def _forecast(
-    backbone: str, taps: str | tuple[str, ...] | None, size: tuple[int, int], grid: tuple[int, int],
-    method: str | None, parameters: tuple, fit: int, shown: int, tiles: TilePlan | None,
-    crossed: bool,
-) -> Forecast:  # fmt: skip
-    return forecast(
-        backbone, taps=taps, size=size, grid=grid, method=method, parameters=dict(parameters), fit=fit, shown=shown,
-        tiles=tiles, store=teaching.feature_store(), crossed=crossed,
-    )  # fmt: skip
+def _forecast(**asked: Any) -> Forecast:
+    return forecast(**asked, store=teaching.feature_store())
 
 
 def _pixels(side: int) -> str:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from inspect_core.features.store import feature_store
 from inspect_core.images.folders import scan, split
+from inspect_core.images.splitting import learned_from_all
 from inspect_core.runtime.jobs import Job
 from inspect_core.runtime.progress import Report
 from inspect_core.tuning import teaching
@@ -24,7 +25,7 @@ def start_sample() -> None:
 
     def work(job: Job) -> str:
         job.report(0.0, "looking at the sample photos")
-        photos = split(scan(SAMPLES / FIRST_SAMPLE), seed=0, blind=False)
+        photos = learned_from_all(split(scan(SAMPLES / FIRST_SAMPLE), seed=0, blind=False))
         return shelf.put(teach(Order(FIRST_SAMPLE, photos), job.report))
 
     shell.start("Teaching the sample part", work)
