@@ -19,7 +19,7 @@ if taught.study is None:
     if st.button("Teach a part", type="primary", icon=":material/school:", key="to_teach"):
         st.switch_page("pages/teach.py")
     st.stop()
-order = jobs.order_of(taught)
+order = taught.order()
 comparison = jobs.found(order)
 if comparison is None:
     panels.start(order)

@@ -1,7 +1,7 @@
 """A seeded split of the good images into fit, calibrate and judge that never divides a group."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -52,6 +52,17 @@ class Split:
             return [list(self.calibrate)]
         step = max(1, -(-len(self.fit) // MOST_CROSSED))
         return [fold[::step] for fold in self.folds(seed)]
+
+    def without(self, names: Collection[str]) -> "Split":
+        """The same without some good photos, which the user leaves out. Raises ValueError when none is left to fit."""
+        parts = {
+            part: tuple(sample for sample in getattr(self, part) if sample.name not in names)
+            for part in ("fit", "calibrate")
+        }
+        if not parts["fit"]:
+            raise ValueError("no good photo would be left to learn from; leave out fewer")
+        groups = {name: group for name, group in self.groups.items() if name not in names}
+        return replace(self, **parts, groups=groups, left_out=(*self.left_out, *sorted(names)))
 
     def note(self) -> str:
         """What was learned from, and what was left out, for the recipe."""

@@ -7,9 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inspect_core.judge.checks import as_scores
-from inspect_core.judge.limits import Counts, count_parts
+from inspect_core.judge.limits import Counts, count_parts, limits_from_good, overkill_at
 
 FOLDS = 5
+ESCAPE_COST = 10.0
+MOST_REVIEWED = 0.10
+"""Where known defects help to suggest the limits: false reviews that one escape costs, and the largest share of good
+parts above the review limit, by the fitted tail.
+"""
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,31 @@ def limit_for_cost(
     # The midpoint of neighbouring numbers can round up to the upper one, which would then be accepted.
     limit = edges[best] + gaps[best] / 2
     return float(limit if gaps[best] == 0 else min(limit, np.nextafter(edges[best + 1], edges[best])))
+
+
+def limits_with_defects(
+    good_scores: ArrayLike, defect_scores: ArrayLike, *, ceiling: float | None = None
+) -> tuple[float, float]:
+    """Limits (review, reject) as `limits_from_good`, with the review limit lowered where that finds known defects.
+
+    good_scores (n,), of parts the detector was not fitted to; defect_scores (m,), at least one; both finite. Of the
+    limits between those that the shares MOST_REVIEWED and DEFAULT_REVIEW of good parts exceed, the one at which good
+    parts above it (by the fitted tail) and ESCAPE_COST times the known defects accepted cost least, each in proportion
+    to their number here. Never above the limit from good parts alone: known defects need not be the faintest to come.
+    Raises ValueError as `limits_from_good`.
+    """
+    good, defects = _finite(good_scores, "good_scores"), _finite(defect_scores, "defect_scores")
+    lowest, _ = limits_from_good(good, review=MOST_REVIEWED, ceiling=ceiling)
+    highest, reject = limits_from_good(good, ceiling=ceiling)
+    between = defects[(defects > lowest) & (defects <= highest)]
+    levels = [highest, lowest, *np.nextafter(between, -np.inf).tolist()]
+    fraction = defects.size / (good.size + defects.size)
+    costs = [
+        (1 - fraction) * overkill_at(level, good, ceiling=ceiling).expected / 100
+        + fraction * ESCAPE_COST * float((defects <= level).mean())
+        for level in levels
+    ]
+    return levels[int(np.argmin(costs))], reject
 
 
 def cost_limit(

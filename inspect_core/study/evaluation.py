@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from inspect_core.images.folders import Sample
+from inspect_core.images.samples import counted
 from inspect_core.judge.counted_parts import counted_parts
 from inspect_core.judge.limits import Counts, count_parts, in_parts, least_promise, overkill_at
 from inspect_core.judge.metrics import auroc, fpr_at_tpr
@@ -102,8 +103,12 @@ def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *,
         del chosen["above the review limit"]
     found = {word: overkill_at(limit, setting_scores, groups=groups, ceiling=ceiling) for word, limit in chosen.items()}
     words = ", ".join(f"{one.expected:.0f} {word} ({one.low} to {one.high})" for word, one in found.items())
-    sentence = f"Of the next 100 good parts, expect {words}; intervals at 95 %."
-    if (count := len(set(groups))) >= STEADY:
+    count, known = len(set(groups)), int(scored.chosen_defects().sum())
+    on = f"Limits suggested on {counted(count, 'good part')}" + (
+        f" and {counted(known, 'known defect')}." if known else "."
+    )
+    sentence = f"{on} Of the next 100 good parts, expect {words}; intervals at 95 %."
+    if count >= STEADY:
         return sentence
     least = least_promise(count)
     more = next((number for number in MORE if least_promise(number) <= least / 2), MORE[-1])

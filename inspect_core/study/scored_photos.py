@@ -14,6 +14,7 @@ from torch import Tensor
 
 from inspect_core.images.areas import Areas
 from inspect_core.judge.anomaly_map import AREA, SIGMA, default_area, largest_area, largest_values, to_pixels
+from inspect_core.judge.cost_limit import limits_with_defects
 from inspect_core.judge.limits import limits_from_good
 from inspect_core.judge.local_scale import GoodMaps, LocalScale, joined
 from inspect_core.package.fields import LARGEST
@@ -160,14 +161,18 @@ class ScoredPhotos:
         return self.scores(**live)[self.setters()]
 
     def default_limits(self, **live: int) -> Limits:
-        """Limits from good photos alone: about 5 in 100 of the next good parts to review or beyond, 1 to rejection.
+        """The suggested limits: about 5 in 100 of the next good parts to review or beyond, 1 to rejection.
 
-        Raises ValueError when there is no good photo to set them.
+        Where known defects were kept to choose by, they may lower the review limit (`limits_with_defects`). Raises
+        ValueError when there is no good photo to set them.
         """
         good = self.calibration_scores(**live)
         if not len(good):
             raise ValueError("no good photo was kept to set the limit; keep some when teaching, then teach again")
-        return Limits(*limits_from_good(good, ceiling=self.ceiling(**live)))
+        ceiling, known = self.ceiling(**live), self.chosen_defects()
+        if not known.any():
+            return Limits(*limits_from_good(good, ceiling=ceiling))
+        return Limits(*limits_with_defects(good, self.scores(**live)[known], ceiling=ceiling))
 
     def ceiling(self, **live: int) -> float | None:
         """Upper end of the scores, for a single method that has a ceiling and without areas, which would change it."""
@@ -180,6 +185,10 @@ class ScoredPhotos:
         good, _ = self.good_and_defect()
         kept = good & self.of_subset("calibrate")
         return kept if kept.any() else good & self.of_subset("judge")
+
+    def chosen_defects(self) -> np.ndarray:
+        """(photos,) bool: the known defects kept to choose settings and limits by, which no figure counts."""
+        return self.of_subset("choose") & self.good_and_defect()[1]
 
     def scale(self, view: int, stop: int) -> LocalScale | None:
         """The local scale of a view at a kept value of its live parameter; None for a raw map."""

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.extraction import Preparation
-from inspect_core.guard.model import Guard
+from inspect_core.guard.model import OFF, Guard
 from inspect_core.images import heatmap
 from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
@@ -23,6 +23,7 @@ from inspect_core.study.judged import truth_masks
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
+from inspect_core.tuning.order import Order
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.tuning.suggest import Suggestion
 from inspect_core.verdict import Limits, ProductCheck
@@ -84,6 +85,15 @@ class TaughtPart:
         if self.study is None:
             raise ValueError(f"{self.product} was opened from a recipe, without the photos it was taught with")
         return self.study
+
+    def order(self) -> Order:
+        """The order it was taught with, without detector and product check: the same for every fit of these photos."""
+        study, backbone = self.own_study, self.preparation.backbone
+        return Order(
+            self.product, study.split, backbone.name, size=backbone.size, grid=self.preparation.grid, area=study.area,
+            alignment=self.preparation.alignment, areas=self.scored.areas, tiles=self.preparation.tiles, seed=study.seed,
+            guard=OFF, fused_guard=self.guard is not None and self.guard.fused,
+        )  # fmt: skip
 
     def describe(self) -> str:
         """One line: the recipe in use with its short digest, or that nothing was saved yet."""

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from inspect_core.guard.model import OFF
 from inspect_core.methods.table import title_of
 from inspect_core.runtime.jobs import Job
 from inspect_core.tuning.compare import compare, fitted
@@ -19,16 +18,6 @@ from inspect_core.ui.teach import teaching
 @st.cache_resource(show_spinner=False)
 def _last() -> Kept:
     return Kept(1)
-
-
-def order_of(taught: TaughtPart) -> Order:
-    """The order a part was taught with, without the detector: the same for every fit of these photos."""
-    study, backbone = taught.own_study, taught.preparation.backbone
-    return Order(
-        taught.product, study.split, backbone.name, size=backbone.size, grid=taught.preparation.grid,
-        area=study.area, alignment=taught.preparation.alignment, areas=taught.scored.areas,
-        tiles=taught.preparation.tiles, seed=study.seed, guard=OFF,
-    )  # fmt: skip
 
 
 def start(order: Order, detectors: Sequence[str]) -> None:
@@ -51,7 +40,7 @@ def put_on_bench(taught: TaughtPart, comparison: Comparison, detector: str) -> N
     """Put the part's photos under this detector on the bench, as the comparison fitted it, with the product check that
     the part has. Raises Busy while another job runs.
     """
-    order = order_of(taught)
+    order = taught.order()
 
     def work(job: Job) -> str:
         job.report(0.0, "loading the network")

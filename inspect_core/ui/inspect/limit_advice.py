@@ -1,16 +1,15 @@
 """The limit that known defects suggest once an escape has a price."""
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from inspect_core.judge.cost_limit import CostLimit, cost_limit
+from inspect_core.judge.cost_limit import ESCAPE_COST, CostLimit, cost_limit
 from inspect_core.judge.limits import in_parts
 from inspect_core.ui import shelf, shell
 from inspect_core.ui.inspect.views import Drawn
 from inspect_core.ui.session import settings_at
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
-
-ESCAPE_COST = 20.0
 
 
 def from_known_defects(taught: TaughtPart, drawn: Drawn) -> None:
@@ -39,6 +38,21 @@ def from_known_defects(taught: TaughtPart, drawn: Drawn) -> None:
         st.button(
             "Use this limit", key=f"use_cost-{taught.id}", on_click=_use, args=(taught.id, found.limit)
         )  # fmt: skip
+
+
+def offer(row: DeltaGenerator, taught: TaughtPart, drawn: Drawn) -> None:
+    """A button in this row that takes the limit known defects suggest, with what it does to them; none without it."""
+    try:
+        found = _suggest(taught, drawn, ESCAPE_COST)
+    except ValueError:
+        return
+    counts = found.counts
+    row.button(
+        f"Limit from known defects: {counts.defects_missed} missed, {counts.good_rejected} stopped",
+        icon=":material/balance:", key=f"offer_cost-{taught.id}", on_click=_use, args=(taught.id, found.limit),
+        help=f"{found.limit:.4g} costs least where one escape costs as much as {ESCAPE_COST:.0f} false rejects; counted "
+        f"on {counts.defects_total} defects and {counts.good_total} good parts, each by a limit set without it.",
+    )  # fmt: skip
 
 
 def _suggest(taught: TaughtPart, drawn: Drawn, cost: float) -> CostLimit:

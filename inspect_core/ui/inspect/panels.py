@@ -22,6 +22,7 @@ from inspect_core.ui.inspect import (
     areas_panel,
     limit_advice,
     live_parameters,
+    missed_defects,
     preview_panel,
     saving,
     scale_panel,
@@ -139,6 +140,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
     with below:
         if run is None or drawn is None:
             st.caption(promise(taught.scored, view.limits, view.setting_scores, ceiling=view.ceiling))
+            missed_defects.strip(taught, view, busy=busy)
             limit_advice.from_known_defects(taught, view)
             parameter_buttons(taught, busy=busy)
             each_view(taught, position, settings.live, pixels)

@@ -1,0 +1,66 @@
+"""When the suggested limit accepts many known defects: which good photos hold it up, and the ways on."""
+
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from inspect_core.guard.model import OFF
+from inspect_core.images.samples import counted
+from inspect_core.runtime.jobs import Busy
+from inspect_core.ui import shell
+from inspect_core.ui.inspect import limit_advice
+from inspect_core.ui.inspect.views import Drawn
+from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.ui.teach import teaching
+
+MISSED = 0.2
+"""Share of the known defects at or below the review limit from which on the strip is shown."""
+SHOWN = 6
+"""Good photos that hold the limit up: those of the largest scores."""
+WIDTH = 112
+
+
+def strip(taught: TaughtPart, drawn: Drawn, *, busy: bool) -> None:
+    """Shown for the suggested limits alone; a limit set by hand is the engineer's own."""
+    scored = taught.scored
+    known, setters = scored.good_and_defect()[1], np.flatnonzero(scored.setters())
+    if taught.study is None or not known.any() or not len(setters) or drawn.limits != drawn.suggested:
+        return
+    missed = int((drawn.scores[known] <= drawn.limits.review).sum())
+    if missed <= MISSED * known.sum():
+        return
+    highest = setters[np.argsort(-drawn.scores[setters], kind="stable")][:SHOWN]
+    with st.container(border=True):
+        st.markdown(
+            f":material/warning: **{missed} of {counted(int(known.sum()), 'known defect')} lie below the suggested "
+            "limit.** These good photos hold it up. Is one of them defective, blurred or of another kind?"
+        )
+        columns = st.columns(len(highest))
+        for column, position in zip(columns, highest.tolist(), strict=True):
+            with column:
+                st.image(taught.thumbnails[position], width=WIDTH)
+                st.checkbox(
+                    shell.plain(scored.photos[position].name.rsplit("/", 1)[-1]), key=_key(taught, position),
+                    help=shell.plain(f"{scored.photos[position].name}, score {drawn.scores[position]:.4g}"),
+                )  # fmt: skip
+        left_out = [scored.photos[i].name for i in highest.tolist() if st.session_state.get(_key(taught, i))]
+        row = st.container(horizontal=True)
+        if row.button(
+            "Leave out and teach again", icon=":material/restart_alt:", disabled=busy or not left_out,
+            key=f"leave_out-{taught.id}", help="Teaches the other photos with the same detector.",
+        ):  # fmt: skip
+            try:
+                study = taught.own_study
+                again = replace(taught.order(), photos=study.split.without(left_out), method=str(study.method))
+                teaching.start(replace(again, parameters=study.given, guard=taught.guard.mode if taught.guard else OFF))
+            except (Busy, ValueError) as error:
+                st.warning(shell.plain(error))
+            else:
+                st.rerun()
+        limit_advice.offer(row, taught, drawn)
+        row.page_link("pages/compare.py", label="Compare detectors", icon=":material/compare:")
+
+
+def _key(taught: TaughtPart, position: int) -> str:
+    return f"leave_out-{taught.id}-{position}"
