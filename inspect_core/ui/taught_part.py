@@ -91,8 +91,8 @@ class TaughtPart:
         study, backbone = self.own_study, self.preparation.backbone
         return Order(
             self.product, study.split, backbone.name, size=backbone.size, grid=self.preparation.grid, area=study.area,
-            alignment=self.preparation.alignment, areas=self.scored.areas, tiles=self.preparation.tiles, seed=study.seed,
-            guard=OFF, fused_guard=self.guard is not None and self.guard.fused,
+            alignment=self.preparation.alignment, areas=self.scored.areas, tiles=self.preparation.tiles,
+            seed=study.seed, guard=OFF, fused_guard=self.guard is not None and self.guard.fused,
         )  # fmt: skip
 
     def describe(self) -> str:

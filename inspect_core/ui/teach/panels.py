@@ -112,8 +112,8 @@ def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]]:
         seed = st.number_input("Random seed", 0, 9999, 0, key="split_seed", help="For the split and the fit.")
         blind = not st.toggle(
             "Use known defects to choose detector and limits", value=True, key="choose_by_defects",
-            help="With ten or more known defects, half of them help to choose the detector and to set the review limit. "
-            "All figures then come from the other half.",
+            help="With ten or more known defects, half of them help to choose the detector and to set the review "
+            "limit. All figures then come from the other half.",
         )  # fmt: skip
         parts = learned_from_all(split(samples, seed=int(seed), groups=grouping, blind=blind))
         chosen_by = f", {len(parts.choose)} defects to choose settings" if parts.choose else ""
