@@ -51,7 +51,8 @@ def offer(row: DeltaGenerator, taught: TaughtPart, drawn: Drawn) -> None:
         f"Limit from known defects: {counts.defects_missed} missed, {counts.good_rejected} stopped",
         icon=":material/balance:", key=f"offer_cost-{taught.id}", on_click=_use, args=(taught.id, found.limit),
         help=f"{found.limit:.4g} costs least where one escape costs as much as {ESCAPE_COST:.0f} false rejects; "
-        f"counted on {counts.defects_total} defects and {counts.good_total} good parts, each by a limit set without it.",
+        f"counted on {counts.defects_total} defects and {counts.good_total} good parts, each by a limit set without "
+        "it.",
     )  # fmt: skip
 
 
