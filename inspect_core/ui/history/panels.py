@@ -83,7 +83,7 @@ def _share(count: int, total: int) -> str:
 def _scores(found: list[Inspection]) -> None:
     judged, scores, limits, unit, left_out = series(found)
     if not judged:
-        st.caption(left_out)
+        st.caption(shell.plain(left_out))
         return
     when = np.array([local(one.time).replace(tzinfo=None) for one in judged], "datetime64[ms]")
     words, names = [one.final for one in judged], [one.name for one in judged]
@@ -92,7 +92,7 @@ def _scores(found: list[Inspection]) -> None:
     st.plotly_chart(
         drawn, theme=None, key="history_scores", config=NO_BAR, alt=f"Scores of {len(judged)} parts over time."
     )
-    notes = [left_out, "Scores far above the limit are drawn at the upper edge."]
+    notes = [shell.plain(left_out), "Scores far above the limit are drawn at the upper edge."]
     if unit != SCORE:
         notes.append(
             "Scores of different products cannot be compared, so each is shown as a multiple of its reject limit."
