@@ -28,3 +28,9 @@ def test_limits_that_cannot_be_drawn_leave_a_report_without_bars(inspector, limi
     assert "Not drawn: 2 parts" in page
     assert "<rect" not in page
     assert "part</td>" in page
+
+
+def test_a_report_lets_a_browser_load_nothing(inspector):
+    assert '<meta http-equiv="Content-Security-Policy" content="default-src \'none\';' in html_of(
+        inspector(), [row()], {}
+    )
