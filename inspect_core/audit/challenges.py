@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from inspect_core.audit.changes import in_words
 from inspect_core.audit.entry import CHALLENGE, CHALLENGE_OVERRIDE, Entry, given
 from inspect_core.audit.log import AuditLog
 
@@ -31,7 +32,7 @@ def why_blocked(log: AuditLog, recipe: str) -> str | None:
     entry = last(log, recipe)
     if entry is None:
         return "its challenge parts have never been photographed here; run the challenge first"
-    if entry.kind == CHALLENGE and not entry.facts["passed"]:
-        missed = ", ".join(str(part["name"]) for part in entry.facts["parts"] if not part["passed"])
+    if entry.kind == CHALLENGE and entry.facts.get("passed") is not True:
+        missed = in_words(entry).removeprefix("failed: ")
         return f"its last challenge failed ({missed}); correct lamp, lens or fixture and repeat it, or override it"
     return None

@@ -53,7 +53,13 @@ def limits_in_words(limits: Limits) -> str:
 
 def in_words(entry: Entry) -> str:
     """An entry in one line of words, without its reason."""
-    facts = entry.facts
+    try:
+        return _in_words(entry, entry.facts)
+    except (ArithmeticError, AttributeError, TypeError, ValueError):
+        return "cannot be read"
+
+
+def _in_words(entry: Entry, facts: Mapping) -> str:
     if entry.kind == LIMITS_CHANGED:
         new = _limits(facts.get("new"))
         return f"{_limits(facts['old'])} → {new}" if facts.get("old") else f"first set to {new}"

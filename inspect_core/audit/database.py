@@ -1,4 +1,4 @@
-"""The database of the audit log: its tables, its triggers against changes, and errors that say what to do.
+"""The database of the audit log: its tables, and errors that say what to do.
 
 SQLite in the workspace by default, any server by its SQLAlchemy URL. In SQLite and PostgreSQL triggers refuse to change
 or delete an entry; on other servers only the chain of digests shows it.
@@ -8,12 +8,14 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Generator
+from functools import partial
 from pathlib import Path
 
 import sqlalchemy as sa
 from sqlalchemy.event import listen
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, NoSuchModuleError, SQLAlchemyError
 
+from inspect_core.audit import triggers
 from inspect_core.audit.entry import KEY_LENGTH
 from inspect_core.runtime import workspace
 
@@ -49,25 +51,6 @@ HEAD = sa.Table(
 removed from the end.
 """
 
-_TRIGGERS = {
-    "sqlite": [
-        *(
-            f"CREATE TRIGGER IF NOT EXISTS audit_entries_no_{what.lower()} BEFORE {what} ON audit_entries "
-            "BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END"
-            for what in ("UPDATE", "DELETE")
-        ),
-        # REPLACE deletes without firing the trigger above
-        "CREATE TRIGGER IF NOT EXISTS audit_entries_no_replace BEFORE INSERT ON audit_entries "
-        "WHEN EXISTS (SELECT 1 FROM audit_entries WHERE number = NEW.number OR key = NEW.key) "
-        "BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END",
-    ],
-    "postgresql": [
-        "CREATE OR REPLACE FUNCTION audit_refuse() RETURNS trigger LANGUAGE plpgsql AS "
-        "$$ BEGIN RAISE EXCEPTION 'the audit log is append-only'; END $$",
-        "CREATE OR REPLACE TRIGGER audit_entries_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_entries "
-        "FOR EACH STATEMENT EXECUTE FUNCTION audit_refuse()",
-    ],
-}
 _REMEDIES = (
     ("database is locked", "another program keeps it locked; close that program and try again"),
     ("lock timeout", "another program keeps it locked; close that program and try again"),
@@ -82,6 +65,7 @@ _REMEDIES = (
     ("not a database", "it is not an SQLite file; set LOUPE_DATABASE to another place, or restore a backup"),
     ("append-only", "its last entries do not fit together; run: python -m inspect_core verify"),
     ("unique", "its last entries do not fit together; run: python -m inspect_core verify"),
+    ("multiple rows", "it has more than one head; run: python -m inspect_core verify"),
     ("no row was found", "its head was removed; keep the damaged database for the auditor, and restore a backup"),
     (
         "no such",
@@ -91,6 +75,9 @@ _REMEDIES = (
     ("password", "correct the user and password in LOUPE_DATABASE"),
 )
 _OTHERWISE = "check that LOUPE_DATABASE names a database that runs and can be reached"
+
+
+_NO_FILE = "LOUPE_DATABASE names no file; write it as sqlite:////folder/loupe.sqlite"
 
 
 class LogError(OSError):
@@ -115,6 +102,7 @@ class Database:
         self.name = str(address.database) if self.is_sqlite else address.render_as_string(hide_password=True)
         if self.is_sqlite:
             self._prepare_place(address.database)
+        self._mended: list[str] = []
         try:
             self._engine = _engine(address, self.is_sqlite)
         except (ImportError, NoSuchModuleError) as error:
@@ -125,7 +113,7 @@ class Database:
         except (ArgumentError, TypeError, ValueError) as error:
             raise LogError(f"the audit log {self.name} cannot be used ({error}); {_OTHERWISE}") from error
         try:
-            self._create_tables()
+            self._set_up()
         except LogError:
             self.close()
             raise
@@ -144,23 +132,42 @@ class Database:
         with self._named_errors(), self._engine.execution_options(writing=True).begin() as connection:
             yield connection
 
-    def _create_tables(self) -> None:
+    def unprotected(self) -> list[str]:
+        """What is wrong with the triggers now, or was when the log was opened, in plain words, one each."""
         with self.reading() as connection:
-            if sa.inspect(connection).has_table(HEAD.name):
+            now = triggers.problems(connection)
+        return list(dict.fromkeys([*(f"{problem} when the log was opened" for problem in self._mended), *now]))
+
+    def _set_up(self) -> None:
+        """Create the tables and triggers that are missing; altered triggers are replaced."""
+        with self.reading() as connection:
+            if self.is_sqlite:
+                self._require_file(connection)
+            new = not sa.inspect(connection).has_table(HEAD.name)
+            problems = [] if new else triggers.problems(connection)
+            if not new and triggers.complete(connection):
                 return
-        with self.writing() as connection:
+        # A user of the database who may not create triggers can still write entries; `unprotected` tells.
+        with contextlib.nullcontext() if new else contextlib.suppress(LogError), self.writing() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SETUP_LOCK)))
+            new = not sa.inspect(connection).has_table(HEAD.name)
             _TABLES.create_all(connection)
-            for statement in _TRIGGERS.get(connection.dialect.name, ()):
-                connection.exec_driver_sql(statement)
-            if connection.execute(sa.select(HEAD)).first() is None:
+            triggers.put_in_place(connection)
+            if new:
                 connection.execute(HEAD.insert().values(id=1, number=0, time="", digest=""))
+            self._mended = problems
+
+    def _require_file(self, connection: sa.Connection) -> None:
+        """Refuse a database in memory, which is lost when Loupe ends, whatever its address looks like."""
+        (_, _, file), *_ = connection.exec_driver_sql("PRAGMA database_list").all()
+        if not file or connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "memory":
+            raise LogError(_NO_FILE)
 
     def _prepare_place(self, file: str | None) -> None:
-        """Refuses a pipe or a device, which would block, and a database in memory, which is lost when Loupe ends."""
+        """Refuse a pipe or a device, which would block."""
         if file in (None, "", ":memory:"):
-            raise LogError("LOUPE_DATABASE names no file; write it as sqlite:////folder/loupe.sqlite")
+            raise LogError(_NO_FILE)
         path = Path(file)
         if path.exists() and not path.is_file():
             raise LogError(
@@ -195,6 +202,8 @@ def _engine(address: sa.URL, is_sqlite: bool) -> sa.Engine:
 
 def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # the driver begins no transaction of its own
+    # Loupe writes no bytes that are not UTF-8; an entry that holds them was changed, and is read to say so.
+    connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
     if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
         # Another writer may be doing the same, and SQLite does not wait here; the next connection tries again.
         with contextlib.suppress(sqlite3.OperationalError):

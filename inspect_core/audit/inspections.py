@@ -1,5 +1,6 @@
 """Inspections from the log, with the operators' overrides; counted, and judged again under other limits."""
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -52,13 +53,21 @@ class Inspection:
         if self.score is None or self.review is None or self.reject is None or self.reason == OTHER_PRODUCT:
             return self.verdict
         by = notches * NOTCH * abs(self.reject)
-        word = Limits(self.review + by, self.reject + by).verdict(self.score)
+        try:
+            word = Limits(self.review + by, self.reject + by).verdict(self.score)
+        except ValueError:  # limits that are not in order, or too large to be moved
+            return self.verdict
         return REVIEW if word == ACCEPT and self.reason == PARTLY_OUT else word
 
 
 def of_entry(entry: Entry, overridden: Entry | None = None) -> Inspection:
-    """The inspection of an entry, with its override; values missing in its facts are empty or None."""
+    """The inspection of an entry, with its override; values missing in its facts are empty or None.
+
+    The reason names what is there and is no number.
+    """
     facts, verdict = entry.facts, entry.facts.get("verdict")
+    numbers = {name: _number(facts.get(name)) for name in ("score", "review", "reject")}
+    unread = [name for name, value in numbers.items() if value is None and facts.get(name) is not None]
 
     def text(name: str) -> str:
         return str(facts.get(name) or "")
@@ -71,12 +80,12 @@ def of_entry(entry: Entry, overridden: Entry | None = None) -> Inspection:
         user=entry.user,
         name=text("name"),
         digest=text("digest"),
-        score=_number(facts.get("score")),
+        score=numbers["score"],
         verdict=verdict if verdict in OUTCOMES else NOT_JUDGED,
-        review=_number(facts.get("review")),
-        reject=_number(facts.get("reject")),
+        review=numbers["review"],
+        reject=numbers["reject"],
         area=_number(facts.get("area")),
-        reason=text("reason"),
+        reason="; ".join([text("reason")] * bool(text("reason")) + [f"its {name} is not a number" for name in unread]),
         kind=text("kind"),
         product_check=text("product_check"),
         source=text("source"),
@@ -87,9 +96,9 @@ def of_entry(entry: Entry, overridden: Entry | None = None) -> Inspection:
 
 def read(log: AuditLog, *, since: datetime | None = None, until: datetime | None = None, most: int) -> list[Inspection]:
     """The inspections of a period, the latest first, at most `most`, each with its last override. Raises LogError."""
-    overrides = {entry.facts.get("entry"): entry for entry in log.entries(kind=OVERRIDE, since=since)}
+    overrides = {str(entry.facts.get("entry")): entry for entry in log.entries(kind=OVERRIDE, since=since)}
     found = log.entries(kind=INSPECTION, since=since, until=until, newest=most)
-    return [of_entry(entry, overrides.get(entry.number)) for entry in found]
+    return [of_entry(entry, overrides.get(str(entry.number))) for entry in found]
 
 
 def other_entries(
@@ -124,4 +133,6 @@ def defect_types(inspections: Iterable[Inspection]) -> dict[str, list[Inspection
 
 
 def _number(value: object) -> float | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    """The value if it is a number that a float can hold."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_number and abs(value) <= sys.float_info.max else None

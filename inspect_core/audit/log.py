@@ -21,6 +21,12 @@ __all__ = ["AuditLog", "Entry", "LogError", "NewEntry"]
 
 Row = dict[str, Any]
 BATCH = 1000
+_LAST = sa.select(sa.func.max(HEAD.c.number)).scalar_subquery()
+_COUNTED = ENTRIES.c.number.between(1, _LAST)
+"""Entries 1, 2, 3 … up to the head: Loupe wrote no others, so they are neither shown nor believed."""
+_COUNT = sa.select(sa.func.count().label("count"), sa.func.min(ENTRIES.c.number).label("lowest")).where(
+    sa.not_(sa.func.coalesce(ENTRIES.c.number > _LAST, sa.false()))
+)
 TOLERATED_SECONDS = 2
 """Seconds by which the clocks of two machines that write one log may differ; an entry then has the time of the one
 before.
@@ -72,7 +78,7 @@ class AuditLog:
         if not wanted:
             return []
         with self._database.writing() as connection:
-            head = connection.execute(sa.select(HEAD).with_for_update()).mappings().one()
+            head = _head(connection, sa.select(HEAD).with_for_update())
             known = _rows_by_key(connection, [columns["key"] for columns in wanted])
             rows, recorded = [], []
             for columns in wanted:
@@ -98,8 +104,8 @@ class AuditLog:
     def head(self) -> tuple[int, str]:
         """Number and digest of the last entry; (0, "") for an empty log."""
         with self._database.reading() as connection:
-            number, digest = connection.execute(sa.select(HEAD.c.number, HEAD.c.digest)).one()
-        return number, digest
+            head = _head(connection, sa.select(HEAD))
+        return head["number"], head["digest"]
 
     def entries(
         self,
@@ -114,7 +120,8 @@ class AuditLog:
 
         In the order of the log; with `newest`, at most that many, the last one first. Times need a time zone.
         """
-        wanted = [
+        wanted: list[sa.ColumnElement[bool]] = [_COUNTED]
+        wanted += [
             ENTRIES.c[name] == storable(value)
             for name, value in (("kind", kind), ("recipe", recipe))
             if value is not None
@@ -138,24 +145,32 @@ class AuditLog:
 
         noted: a digest that was noted elsewhere, which must still be in the log. Writers need not stop meanwhile.
         """
-        number, digest = self.head()
-        problems, met = [], number == 0
-        last: Row = {"number": 0, "time": "", "digest": ""}
-        while rows := self._rows(
-            sa.select(ENTRIES).where(ENTRIES.c.number > last["number"]).order_by(ENTRIES.c.number).limit(BATCH)
-        ):
+        heads, number = self._rows(sa.select(HEAD)), ENTRIES.c.number
+        if not heads:
+            self.head()
+        head, last, after = heads[0], {"id": 1, "number": 0, "time": "", "digest": ""}, 0
+        problems = self._database.unprotected()
+        problems += [f"the log has {len(heads)} heads, of which Loupe wrote one"] if len(heads) > 1 else []
+        ((count, lowest),) = map(dict.values, self._rows(_COUNT))
+        if lowest is not None and not _positive(lowest):
+            problems.append(f"entries were put in by something other than Loupe below number 1, the lowest is {lowest}")
+        elif count != head["number"]:
+            problems.append(f"the log holds {count} entries, not {head['number']!s:.20} as its head says")
+        met = head == last
+        while rows := self._rows(sa.select(ENTRIES).where(number > after).order_by(number).limit(BATCH)):
             for row in rows:
                 problems += _broken(last, row)
-                met = met or (row["number"], row["digest"]) == (number, digest)
                 noted = None if row["digest"] == noted else noted
-                last = row
+                last = {name: row.get(name, 1) for name in last}
+                met = met or head == last
+            after = last["number"]
         if not met:
             problems.append(
-                f"the log ended with entry {number}, digest {digest}, which is not there: entries were removed from "
-                "the end, or the last one was changed"
+                f"the log ended with entry {head['number']!s:.20}, digest {head['digest']!s:.64}, which is not there: "
+                "entries were removed from the end, or the last one or the head was changed"
             )
-        if last["number"] > self.head()[0]:
-            problems.append(f"entry {last['number']} was put at the end by something other than Loupe")
+        elif all(after > now["number"] for now in self._rows(sa.select(HEAD))):
+            problems.append(f"entry {after} was put at the end by something other than Loupe")
         if noted:
             problems.append(f"the noted digest {noted} is not in the log: it was cut short or rewritten")
         return problems
@@ -169,7 +184,7 @@ def _rows_by_key(connection: sa.Connection, keys: list[str | None]) -> dict[str 
     found: dict[str | None, Row] = {}
     given = [key for key in keys if key is not None]
     for start in range(0, len(given), BATCH):
-        query = sa.select(ENTRIES).where(ENTRIES.c.key.in_(given[start : start + BATCH]))
+        query = sa.select(ENTRIES).where(_COUNTED, ENTRIES.c.key.in_(given[start : start + BATCH]))
         found |= {row["key"]: dict(row) for row in connection.execute(query).mappings()}
     return found
 
@@ -194,9 +209,12 @@ def _chained(columns: Row, last: Mapping) -> list[Row]:
 
 def _broken(last: Mapping, row: Mapping) -> list[str]:
     """The problem of a row that follows `last`."""
-    number, expected = row["number"], last["number"] + 1
+    number = row["number"]
+    if not _positive(number):
+        return [f"the number of entry {number!s:.20} was changed"]
+    expected = last["number"] + 1 if isinstance(last["number"], int) else number
     if number != expected:
-        missing = f"entry {expected} is" if number == expected + 1 else f"entries {expected} to {number - 1} are"
+        missing = f"entry {expected} is" if number - 1 == expected else f"entries {expected} to {number - 1} are"
         return [f"{missing} missing", *_changed(row)]
     problems = _changed(row)
     if row["previous"] != last["digest"]:
@@ -207,16 +225,44 @@ def _broken(last: Mapping, row: Mapping) -> list[str]:
 
 
 def _changed(row: Mapping) -> list[str]:
-    return [] if digest_of(row) == row["digest"] else [f"entry {row['number']} was changed after it was recorded"]
+    try:
+        _entry(row)
+    except LogError:
+        return [f"entry {row['number']} was changed after it was recorded"]
+    return []
 
 
 def _entry(row: Mapping) -> Entry:
     try:
-        return Entry(**{**row, "facts": json.loads(row["facts"])})
-    except (TypeError, ValueError) as error:
-        raise LogError(
-            f"entry {row['number']} of the audit log was changed and cannot be read; run: python -m inspect_core verify"
-        ) from error
+        facts = json.loads(row["facts"]) if digest_of(row) == row["digest"] else None
+        if isinstance(facts, dict) and _is_time(row["time"]):
+            return Entry(**{**row, "facts": facts})
+    except (RecursionError, TypeError, ValueError):
+        pass
+    raise LogError(
+        f"entry {row['number']!s:.20} of the audit log was changed and cannot be believed; "
+        "run: python -m inspect_core verify"
+    )
+
+
+def _head(connection: sa.Connection, query: sa.Select) -> Mapping:
+    head = connection.execute(query).mappings().one()
+    number, time, digest = (head[name] for name in ("number", "time", "digest"))
+    if (number == 0 or _positive(number)) and isinstance(digest, str) and (_is_time(time) or (number, time) == (0, "")):
+        return head
+    raise LogError("the head of the audit log was changed and cannot be believed; run: python -m inspect_core verify")
+
+
+def _positive(number: object) -> bool:
+    return type(number) is int and 0 < number < 2**31
+
+
+def _is_time(text: object) -> bool:
+    """Whether it is a time as the log writes it."""
+    try:
+        return isinstance(text, str) and datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
 
 
 def _now() -> datetime:

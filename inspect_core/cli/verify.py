@@ -16,10 +16,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     with AuditLog.open() as log:
         problems = log.verify(options.noted)
+        for problem in problems:
+            say(problem, sys.stderr)
+        if problems:
+            say(f"{log.name} is NOT sound; keep it as it is, and ask who had access to it.")
+            return COULD_NOT_RUN
         number, digest = log.head()
         say(f"{log.name}: {number} entries")
         say(f"last digest {digest or '(none yet)'}; note it elsewhere, and give it to verify --noted on a later day")
-    for problem in problems:
-        say(problem, sys.stderr)
-    say("The log is NOT sound; keep it as it is, and ask who had access to it." if problems else "The log is sound.")
-    return COULD_NOT_RUN if problems else ACCEPTED
+    say("The log is sound.")
+    return ACCEPTED

@@ -13,8 +13,8 @@ _CLUTTER = frozenset({"thumbs.db", "desktop.ini", "__macosx"})
 
 
 def is_clutter(name: str) -> bool:
-    """Whether a file or folder is skipped silently: hidden, or put there by the system."""
-    return name.startswith(".") or name.casefold() in _CLUTTER
+    """Whether a file or folder is skipped silently: hidden by one dot, or put there by the system."""
+    return (name.startswith(".") and not name.startswith("..")) or name.casefold() in _CLUTTER
 
 
 def is_image(name: str) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from inspect_core.line.drawable import drawable, not_drawn
 from inspect_core.line.row import Row
 
 COLOURS = {"accept": "#15803d", "review": "#b45309", "reject": "#c2410c"}
@@ -14,9 +15,11 @@ WORDS = 130
 
 def histogram(rows: Sequence[Row], *, ink: str = "currentColor") -> str:
     """An SVG of how many photos have which score, stacked by verdict; "" when none has a score. ink: of its words."""
-    judged = [row for row in rows if row.score is not None]
+    scored = [row for row in rows if row.score is not None]
+    judged = [row for row in scored if drawable(row.score or 0.0, row.review, row.reject)]
+    note = _text(WIDTH - 12, HEIGHT - 6, not_drawn(len(scored) - len(judged)), "end")
     if not judged:
-        return ""
+        return _svg(note, 0, ink) if scored else ""
     scores, words = np.array([row.score for row in judged], float), np.array([row.verdict for row in judged])
     review, reject = judged[0].review, judged[0].reject
     # One part far off would squeeze all others into one bar, so the last bar holds everything beyond.
@@ -40,15 +43,22 @@ def histogram(rows: Sequence[Row], *, ink: str = "currentColor") -> str:
                 f'fill="{colour}"><title>{counts[word][i]} {word}</title></rect>'
             )
         base += counts[word]
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="100%" '
-        f'style="max-width:{WIDTH}px" role="img" aria-label="Scores of {len(judged)} photos" fill="{ink}" '
-        f'font-family="system-ui, sans-serif" font-size="12">{"".join(bars)}'
-        f'<path d="M{LEFT} {TOP}V{floor}H{LEFT + wide}" fill="none" stroke="#8a9a98"/>'
+    return _svg(
+        f'{"".join(bars)}<path d="M{LEFT} {TOP}V{floor}H{LEFT + wide}" fill="none" stroke="#8a9a98"/>'
         f"{_text(LEFT - 6, TOP + 4, str(most), 'end')}{_text(LEFT - 6, floor + 4, '0', 'end')}"
         f"{_limits(x, review, reject, floor)}{_text(LEFT, floor + 16, f'{low:.3g}', 'start')}"
         f"{_text(LEFT + wide, floor + 16, f'{high:.3g}', 'end')}"
-        f"{_text(LEFT + wide / 2, HEIGHT - 6, 'score', 'middle')}</svg>"
+        f"{_text(LEFT + wide / 2, HEIGHT - 6, 'score', 'middle')}{note}",
+        len(judged),
+        ink,
+    )
+
+
+def _svg(drawn: str, count: int, ink: str) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="100%" '
+        f'style="max-width:{WIDTH}px" role="img" aria-label="Scores of {count} photos" fill="{ink}" '
+        f'font-family="system-ui, sans-serif" font-size="12">{drawn}</svg>'
     )
 
 

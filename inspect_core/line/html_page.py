@@ -16,13 +16,16 @@ th, td { border-bottom: 1px solid #d9e0df; vertical-align: top }
 .row { display: flex; flex-wrap: wrap; gap: 16px } figure { margin: 0 } figcaption { font-size: 13px; max-width: 240px }
 dt { font-weight: 600 } dd { margin: 0 0 4px }
 """
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+"""What a browser may load for the page: nothing but the pictures and styles that are in it; it has no script."""
 
 
 def page(begins: str, title: str, body: str) -> str:
     """The whole file. begins: doctype and a comment that identifies Loupe's file; title: text; body: HTML."""
     title = html.escape(title)
     return (
-        f'{begins}<html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
+        f'{begins}<html lang="en"><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}"><title>{title}</title><style>{_STYLE}</style>'
         f"<h1>{title}</h1>{body}</html>\n"
     )
 

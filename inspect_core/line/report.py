@@ -1,6 +1,7 @@
 """A batch as one HTML file: counts in parts, the scores, the worst parts with their heatmaps, the table."""
 
 import html
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -80,7 +81,7 @@ def _picture(inspector: Inspector, name: str, path: Path) -> bytes | None:
 
 def in_words(row: Row) -> str:
     """A row under its picture: the verdict, the score, the defect type or the reason."""
-    score = "" if row.score is None else f", score {row.score:.3g}"
+    score = "" if row.score is None else f", score {_number(row.score, '.3g')}"
     more = row.defect_type or row.reason
     return f"{row.verdict}{score}{', ' + more if more else ''}"
 
@@ -108,4 +109,6 @@ def _table(rows: Sequence[Row]) -> str:
 
 
 def _number(value: float | None, form: str, unit: str = "") -> str:
-    return "" if value is None else f"{value:{form}}{unit}"
+    if value is None:
+        return ""
+    return f"{value:{form}}{unit}" if abs(value) <= sys.float_info.max else f"beyond ±{sys.float_info.max:.0e}"

@@ -24,7 +24,8 @@ def scores_over_time(
     """
     figure = blank(look, height=340)
     said = np.asarray(words)
-    top = max(2.0 * limits[:, 1].max(), 1.05 * float(np.quantile(scores, 0.98)))
+    limit, most = limits[:, 1].max(), float(np.quantile(scores, 0.98))
+    top = max(limit + abs(limit), most + 0.05 * abs(most))
     for word, colour in zip(SYMBOLS, (look.good, look.defect_types[2], look.defect), strict=True):
         own = _thinned(np.flatnonzero(said == word), room=MOST_POINTS if word == "accept" else len(said))
         figure.add_scatter(
@@ -43,8 +44,8 @@ def scores_over_time(
                 x=x, y=y, mode="lines", name=name, line={"color": look.ink, "width": 1.5, "dash": dash},
                 hovertemplate=f"{name} %{{y:.4g}}<extra></extra>",
             )  # fmt: skip
-    low = min(float(scores.min()), 0.0)
-    figure.update_yaxes(title=unit, range=[1.05 * low, 1.04 * top])
+    low = min(float(scores.min()), float(limits.min()), 0.0)
+    figure.update_yaxes(title=unit, range=[1.05 * low, top + 0.04 * abs(top) or 1.0])
     figure.update_layout(showlegend=True)
     return figure
 

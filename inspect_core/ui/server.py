@@ -3,11 +3,14 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
 
+from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit import cli_util, config
+from streamlit import cli_util, config, url_util
 from streamlit.web.server import server_util
 
 from inspect_core.runtime import unfinished
@@ -18,7 +21,11 @@ POLICY = (
     "default-src 'self' 'unsafe-inline' data: blob:; connect-src 'self' data: blob: ws: wss:; "
     "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
 )
-HEADERS = ((b"content-security-policy", POLICY.encode()), (b"x-frame-options", b"DENY"))
+HEADERS = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-frame-options", b"DENY"),
+    (b"x-content-type-options", b"nosniff"),
+)
 
 
 class PolicyHeaders:
@@ -36,10 +43,52 @@ class PolicyHeaders:
         await self._app(scope, receive, send_with_policy)
 
 
+class OwnOrigin:
+    """ASGI middleware that refuses what another page sends: Streamlit takes any port of this machine for its own.
+
+    Own is what the request is addressed to, host and port; and, behind a proxy, what the settings name:
+    `server.corsAllowedOrigins`, the host of `browser.serverAddress`, everything without `server.enableCORS`.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or _is_own(Headers(scope=scope)):
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008, "reason": "another origin"})
+        else:
+            await PlainTextResponse("This request comes from a page of another origin.", 403)(scope, receive, send)
+
+
+def _is_own(headers: Headers) -> bool:
+    origin = headers.get("origin")
+    if origin is None or not config.get_option("server.enableCORS"):
+        return True  # a browser always names the origin of a websocket, and of what changes something
+    if origin in server_util.allowlisted_origins():
+        return True
+    named = config.is_manually_set("browser.serverAddress") and config.get_option("browser.serverAddress")
+    try:
+        page = urlsplit(origin)
+        return bool(page.netloc) and (
+            page.netloc.lower() == headers.get("host", "").lower()
+            or (bool(named) and page.hostname == url_util.get_hostname(named))
+        )
+    except ValueError:  # no address at all
+        return False
+
+
 def guards() -> list[Middleware]:
-    """Checks of every request: the names in `server.allowedHosts`, which Streamlit checks for the websocket only."""
+    """Checks of every request: the names in `server.allowedHosts`, which Streamlit checks for the websocket only, and
+    the origin.
+    """
     hosts = config.get_option("server.allowedHosts") or ["*"]
-    return [Middleware(PolicyHeaders), Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)]
+    return [
+        Middleware(PolicyHeaders),
+        Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False),
+        Middleware(OwnOrigin),
+    ]
 
 
 @asynccontextmanager

@@ -90,6 +90,7 @@ def sidebar() -> None:
             st.caption(f"Runs on {plain(taught.preparation.backbone.engine)}")
         if active_job() is not None:
             _watch()
+        _ask_again()
 
 
 def show_job(job: Job) -> None:
@@ -150,6 +151,13 @@ def duration(seconds: float) -> str:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+@st.fragment(run_every=3600)
+def _ask_again() -> None:
+    """Nothing, but a page that has a timer asks for a run when its connection comes back (Streamlit 1.67). Without one
+    it would stay as it was on a server that was started again, which knows none of its fragments.
+    """
 
 
 @st.fragment(run_every=POLL_SECONDS)

@@ -11,13 +11,14 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from PIL import Image
 
+from inspect_core.images.listing import is_clutter
 from inspect_core.images.png import png_of
 from inspect_core.images.read import Picture
 from inspect_core.runtime.unfinished import replacing
 from inspect_core.runtime.workspace import NAME_BYTES
 
 WINDOWS = os.name == "nt"
-_NAMING = b"2\0"  # part of the digest: folders stored under other rules for names are not reused
+_NAMING = b"3\0"  # part of the digest: folders stored under other rules for names are not reused
 
 
 def keep(files: Sequence[tuple[str, bytes | memoryview]], below: Path) -> Path:
@@ -52,8 +53,9 @@ def keep_picture(picture: Picture, below: Path) -> Path:
 def paths_of(names: Sequence[str], *, windows: bool = WINDOWS) -> list[str]:
     """A relative POSIX path for each uploaded name, in their order; none leads elsewhere and no two are the same.
 
-    Names are unchanged except for names reserved by the system, unprintable characters, a leading dot, and what exceeds
-    NAME_BYTES bytes. Of two that differ by case or by how accents are written, the second gets a number.
+    Names are unchanged except for those that a scan passes over or the system reserves, unprintable characters, a
+    leading dot, and what exceeds NAME_BYTES bytes. Of two that differ by case or by how accents are written, the second
+    gets a number.
     """
     split = [_parts(name, windows) for name in names]
     taken = {_key(folder) for *folders, _ in split for folder in accumulate(folders, "{}/{}".format)}
@@ -70,8 +72,8 @@ def paths_of(names: Sequence[str], *, windows: bool = WINDOWS) -> list[str]:
 
 def _parts(name: str, windows: bool) -> list[str]:
     *folders, file = [part for part in PurePosixPath(name).parts if part not in ("/", "//", "..")] or [""]
-    hidden = file.startswith(".") or not file  # skipped by a scan, like files of the system
-    return [_fitted(_allowed(part, windows)) for part in (*folders, f"_{file}" if hidden else file)]
+    seen = (f"_{part}" if not part or part.startswith(".") or is_clutter(part) else part for part in (*folders, file))
+    return [_fitted(_allowed(part, windows)) for part in seen]
 
 
 def _allowed(part: str, windows: bool) -> str:

@@ -64,18 +64,21 @@ def log(url: str) -> Iterator[AuditLog]:
 
 @pytest.fixture
 def tamper(url: str, log: AuditLog) -> Iterator[Callable]:
-    """tamper(statement, **values) runs SQL on the log's tables, as someone who has switched the triggers off."""
+    """tamper(statement, **values) runs SQL on the log's tables, as someone who switches the triggers off meanwhile."""
     engine = sa.create_engine(url)
-    with engine.begin() as connection:
-        if engine.dialect.name == "sqlite":
-            for (name,) in connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'trigger'").all():
-                connection.exec_driver_sql(f"DROP TRIGGER {name}")
-        else:
-            connection.exec_driver_sql("ALTER TABLE audit_entries DISABLE TRIGGER ALL")
 
     def run(statement: str, **values: object) -> None:
         with engine.begin() as connection:
+            if engine.dialect.name == "postgresql":
+                connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
+                connection.execute(sa.text(statement), values)
+                return
+            found = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").all()
+            for name, _ in found:
+                connection.exec_driver_sql(f"DROP TRIGGER {name}")
             connection.execute(sa.text(statement), values)
+            for _, sql in found:
+                connection.exec_driver_sql(sql)
 
     yield run
     engine.dispose()

@@ -61,9 +61,9 @@ def browsing(chromium: str):
 
 @pytest.fixture(scope="module")
 def serve(tmp_path_factory: pytest.TempPathFactory, graphs: Path) -> Iterator[Callable[..., str]]:
-    """serve(app, workspace=None, small=False) starts a fresh server for a script and gives its address.
+    """serve(app, workspace=None, small=False, port=0) starts a fresh server for a script and gives its address.
 
-    small: its sample part is taught in seconds.
+    small: its sample part is taught in seconds. port: of a server that is killed first, whose place it takes.
     """
     with _serving(tmp_path_factory, graphs) as start:
         yield start
@@ -83,12 +83,15 @@ def sample_app(tmp_path_factory: pytest.TempPathFactory, graphs: Path) -> Iterat
 
 @contextmanager
 def _serving(tmp_path_factory: pytest.TempPathFactory, graphs: Path) -> Iterator[Callable[..., str]]:
-    servers: list[subprocess.Popen] = []
+    servers: dict[int, subprocess.Popen] = {}
 
-    def start(app: Path, workspace: Path | None = None, *, small: bool = False) -> str:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+    def start(app: Path, workspace: Path | None = None, *, small: bool = False, port: int = 0) -> str:
+        if port:
+            end(servers[port])
+        else:
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                port = free.getsockname()[1]
         folder = workspace or tmp_path_factory.mktemp("served")
         if not (folder / "onnx").is_symlink():
             (folder / "onnx").symlink_to(graphs, target_is_directory=True)
@@ -96,19 +99,22 @@ def _serving(tmp_path_factory: pytest.TempPathFactory, graphs: Path) -> Iterator
         command = [sys.executable, *(SMALL if small else STREAMLIT), "run", str(app), "--server.port", str(port)]
         command += ["--server.headless", "true", "--server.address", "127.0.0.1", "--browser.gatherUsageStats", "false"]
         environment = os.environ | {"LOUPE_WORKSPACE": str(folder), "PYTHONPATH": str(ROOT)}
-        servers.append(
-            subprocess.Popen(command, cwd=ROOT, stdout=log.open("wb"), stderr=subprocess.STDOUT, env=environment)
+        servers[port] = subprocess.Popen(
+            command, cwd=ROOT, stdout=log.open("ab"), stderr=subprocess.STDOUT, env=environment
         )
         address = f"http://127.0.0.1:{port}"
-        _wait_until_up(address, servers[-1], log)
+        _wait_until_up(address, servers[port], log)
         return address
+
+    def end(server: subprocess.Popen) -> None:
+        server.kill()  # asked to end, it would wait for its jobs and its open pages
+        server.wait()
 
     try:
         yield start
     finally:
-        for server in servers:
-            server.kill()  # asked to end, it would wait for its jobs and its open pages
-            server.wait()
+        for server in servers.values():
+            end(server)
 
 
 def _wait_until_up(address: str, server: subprocess.Popen, log: Path, seconds: float = 60) -> None:

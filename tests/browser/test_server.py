@@ -57,11 +57,15 @@ def test_it_answers_to_this_machine(address, name):
         ("localhost.evil.example", "null"),
         ("", "http://evil.example"),
         ("127.0.0.1", "null"),
+        ("127.0.0.1", "http://127.0.0.1:9"),
+        ("127.0.0.1", "http://localhost:9"),
+        ("localhost", "http://127.0.0.1"),
     ],
 )
 def test_it_is_deaf_to_other_pages_and_other_names(address, host, origin):
     given = UPGRADE | {"Host": f"{host}:{urlsplit(address).port}" if host else "", "Origin": origin}
     assert ask(address, "/_stcore/stream", given).status in (400, 403)
+    assert ask(address, "/_stcore/host-config", {name: given[name] for name in ("Host", "Origin")}).status in (400, 403)
 
 
 @pytest.mark.parametrize("path", ["/", "/recipes", "/_stcore/health", "/_stcore/host-config", "/media/x.png"])
@@ -73,6 +77,7 @@ def test_pages_and_pictures_are_refused_under_other_names(address, path):
 def test_no_page_may_frame_it(address, path):
     answer = ask(address, path, {"Host": urlsplit(address).netloc})
     assert answer.headers["X-Frame-Options"] == "DENY"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
 
 

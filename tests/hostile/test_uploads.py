@@ -47,6 +47,7 @@ ALIKE = {
     ],
     "a file and a folder": ["a.jpg", "A.jpg/b.jpg", "a.jpg/B.jpg", "a.jpg"],
     "hidden": [".jpg", ".a.jpg", "._a.jpg", "..jpg", "...jpg", " .jpg"],
+    "in hidden folders": [".git/a.jpg", "x/.cam 1/b.jpg", "__MACOSX/c.jpg", "Thumbs.db/d.jpg", "..%2f..%2fe.jpg"],
     "not printable": ["a\nb.jpg", "a\tb.jpg", "a\0b.jpg", "a\x1b[2J.jpg", "a\u202eb.jpg", "a\u202fb.jpg", "\ud800.jpg"],
     "Markdown": [
         "![x](https:192.0.2.1).jpg",

@@ -11,6 +11,7 @@ from PIL import Image
 
 from inspect_core.images.folders import inside, scan, split
 from inspect_core.images.grouping import propose_groups
+from inspect_core.images.listing import photos_in
 from inspect_core.images.samples import ScanError
 
 
@@ -201,6 +202,19 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path):
         ("link.png", "it is a link out of the folder"),
         ("folder", "it is a link to a folder"),
     }
+
+
+def test_a_name_that_begins_like_the_folder_above_does_not_vanish(tmp_path):
+    names = {"..%2f..%2fx.png", "..x.png", "a.png"}
+    folder, archive = tmp_path / "folder", tmp_path / "photos.zip"
+    save(folder, *names)
+    with zipfile.ZipFile(archive, "w") as new:
+        for name in names:
+            new.write(folder / name, name)
+    for place in (folder, archive):
+        samples = scan(place)
+        assert {sample.name for sample in samples.good} | {one.name for one in samples.skipped} == names
+    assert {name for name, _ in photos_in([folder])} == names
 
 
 def test_hidden_files_are_not_mentioned_and_others_are(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from inspect_core.audit import log as log_module
 from inspect_core.audit.changes import limits_changed
-from inspect_core.audit.entry import INSPECTION, OVERRIDE, NewEntry
+from inspect_core.audit.entry import CHALLENGE, INSPECTION, OVERRIDE, NewEntry
 from inspect_core.audit.inspections import read
 from inspect_core.audit.log import AuditLog
 from inspect_core.ui.history import report
@@ -174,3 +174,24 @@ def test_the_report_is_one_page_without_a_network(filled):
     assert "<svg" in page
     assert "http://" not in page.replace("http://www.w3.org/2000/svg", "").replace("http://192.0.2.1", "")
     assert report.html_of(chosen(inspections=[])).endswith("</html>\n")
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{"score": 10**400}, {"score": 1e308}, {"review": 1e308, "reject": 1e308}, {"reject": -1e308}, {"reject": 1e-320},
+     {"score": [1]}, {"score": "high", "kind": {"a": 1}, "name": None}, {"review": True}],
+)  # fmt: skip
+def test_facts_of_any_size_leave_a_history_that_says_what_is_missing(open_app, no_first_start, filled, facts):
+    strange = inspection(20, 1.0)
+    with AuditLog.open() as log:
+        log.append_all([replace(strange, facts=strange.facts | facts)])
+        log.append_all([NewEntry(OVERRIDE, {"entry": [1], "verdict": {}}, "Ana")])
+        log.append_all([NewEntry(CHALLENGE, {"parts": [3]}, "Ana"), NewEntry(CHALLENGE, {"parts": 3}, "Ana")])
+    page, table = report.html_of(chosen()), report.csv_of(chosen())
+    said = ("Not drawn: 1 part", "is not a number")
+    assert any(words in page for words in said) or facts == {"reject": 1e-320}
+    assert "</html>" in page
+    assert len(table.splitlines()) == 14
+    app = open_app("pages/history.py")
+    assert not app.exception
+    assert not app.error

@@ -58,3 +58,15 @@ def test_names_stay_text():
     figure = history.frequencies([("<img src=x>", 2), ("dent", 1)], LIGHT)
     assert figure.data[0].y[0] == "&lt;img src=x&gt;"
     assert figure.data[0].text[0] == "2 · 67% cumulative"
+
+
+@pytest.mark.parametrize(("score", "limit"), [(0.0, 0.0), (-5.0, -7.0), (1e-200, 1e100), (-1e100, 1e100)])
+def test_any_scores_and_limits_lie_in_the_picture(score, limit):
+    figure = history.scores_over_time(
+        np.arange(2.0), np.full(2, score), ["accept"] * 2, np.full((2, 2), limit), ["a", "b"], LIGHT
+    )
+    low, high = figure.layout.yaxis.range
+    assert low <= min(score, limit) <= max(score, limit) <= high
+    assert low < high
+    figure.update_xaxes(title="hours", range=[-0.1, 1.1])
+    assert "nan" not in svg(figure, LIGHT, width=300, height=300)

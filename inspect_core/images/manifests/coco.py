@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
+from PIL import Image, ImageDraw
 
 from inspect_core.images.header import MAX_SIDE, ImageError
 from inspect_core.images.manifests.entry import (
@@ -30,8 +30,8 @@ from inspect_core.images.manifests.run_lengths import decoded
 from inspect_core.images.samples import GOOD
 
 UNNAMED = "defect"
-_SHIFT = 4
-"""Bits of a pixel that OpenCV is given of a coordinate."""
+MOST_CORNERS = 20_000
+"""Most corners of all polygons of one photo: filling takes as long as there are corners and rows of pixels."""
 
 
 def entries(path: Path) -> list[Entry]:
@@ -66,8 +66,8 @@ def entries(path: Path) -> list[Entry]:
 def painted(shape: Mapping, size: tuple[int, int]) -> np.ndarray:
     """(H, W) bool: the pixels of an annotation's `segmentation`, else of its `bbox`.
 
-    Polygons are filled including their outline: pixels up to about one beyond it may count. Raises ValueError for
-    shapes that cannot be drawn.
+    Polygons are filled by the even-odd rule, each corner at the pixel it lies in, and their outline included: pixels up
+    to about one beyond it may count. Raises ValueError for shapes that cannot be drawn.
     """
     segmentation = shape.get("segmentation")
     if isinstance(segmentation, dict):
@@ -79,17 +79,20 @@ def painted(shape: Mapping, size: tuple[int, int]) -> np.ndarray:
         return decoded(counts, size)
     if not isinstance(segmentation, list | None):
         raise ValueError("its segmentation is neither polygons nor runs")
-    mask = np.zeros(size, np.uint8)
+    mask = np.zeros(size, bool)
+    drawn = Image.new("L", size[::-1])
     for polygon in segmentation or ():
-        corners = _numbers(polygon).reshape(-1, 2) - 0.5
-        if len(corners) < 3:
+        corners = np.floor(_numbers(polygon))
+        if len(corners) < 6:
             raise ValueError("a polygon has fewer than three corners")
-        cv2.fillPoly(mask, [np.round(corners * (1 << _SHIFT)).astype(np.int32)], 1, shift=_SHIFT)
-    if not segmentation and shape.get("bbox"):
+        ImageDraw.Draw(drawn).polygon(corners.tolist(), fill=1, outline=1)
+    if segmentation:
+        return np.asarray(drawn) > 0
+    if shape.get("bbox"):
         x, y, width, height = _numbers(shape["bbox"], count=4)
         left, top, right, bottom = (max(0, math.ceil(edge - 0.5)) for edge in (x, y, x + width, y + height))
-        mask[top:bottom, left:right] = 1
-    return mask.astype(bool)
+        mask[top:bottom, left:right] = True
+    return mask
 
 
 def _entry(path: Path, where: str, row: Mapping, own: Sequence[tuple[str, Mapping]]) -> Entry:
@@ -100,6 +103,10 @@ def _entry(path: Path, where: str, row: Mapping, own: Sequence[tuple[str, Mappin
     if len(types) > MOST_TYPES or len(own) > MOST_SHAPES:
         reason = f"it has {len(own):,} annotations of {len(types)} defect types"
         raise ManifestError(path, where, reason, f"give it at most {MOST_SHAPES:,} of {MOST_TYPES}")
+    corners = sum(map(_corners, own))
+    if corners > MOST_CORNERS:
+        reason = f"its polygons have {corners:,} corners"
+        raise ManifestError(path, where, reason, f"simplify them to at most {MOST_CORNERS:,} in all")
     drawn = [(types.index(kind) + 1, shape) for kind, shape in own if shape.get("segmentation") or shape.get("bbox")]
     stated = (row.get("height"), row.get("width"))
 
@@ -116,6 +123,11 @@ def _entry(path: Path, where: str, row: Mapping, own: Sequence[tuple[str, Mappin
         return found
 
     return Entry(photo, types[0], where, Marks(f"{named(photo)} ({where})", types, paint) if drawn else None)
+
+
+def _corners(marked: tuple[str, Mapping]) -> int:
+    polygons = marked[1].get("segmentation")
+    return sum(len(one) // 2 for one in polygons if isinstance(one, list)) if isinstance(polygons, list) else 0
 
 
 def _rows(path: Path, document: Any, name: str) -> list[dict]:

@@ -18,6 +18,7 @@ from inspect_core.images.boxes import reduced
 from inspect_core.images.folders import inside
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.samples import counted
+from inspect_core.line.drawable import MOST, drawable, not_drawn
 from inspect_core.line.html_page import webp
 from inspect_core.plots import history as plots
 from inspect_core.runtime import workspace
@@ -80,8 +81,9 @@ def _share(count: int, total: int) -> str:
 
 
 def _scores(found: list[Inspection]) -> None:
-    judged, scores, limits, unit = series(found)
+    judged, scores, limits, unit, left_out = series(found)
     if not judged:
+        st.caption(shell.plain(left_out))
         return
     when = np.array([local(one.time).replace(tzinfo=None) for one in judged], "datetime64[ms]")
     words, names = [one.final for one in judged], [one.name for one in judged]
@@ -90,7 +92,7 @@ def _scores(found: list[Inspection]) -> None:
     st.plotly_chart(
         drawn, theme=None, key="history_scores", config=NO_BAR, alt=f"Scores of {len(judged)} parts over time."
     )
-    notes = ["Scores far above the limit are drawn at the upper edge."]
+    notes = [shell.plain(left_out), "Scores far above the limit are drawn at the upper edge."]
     if unit != SCORE:
         notes.append(
             "Scores of different products cannot be compared, so each is shown as a multiple of its reject limit."
@@ -100,18 +102,21 @@ def _scores(found: list[Inspection]) -> None:
     st.caption(" ".join(notes))
 
 
-def series(found: list[Inspection]) -> tuple[list[Inspection], np.ndarray, np.ndarray, str]:
-    """Those with a score and limits, the first one first; their scores (n,), limits (n, 2) and the axis title.
+def series(found: list[Inspection]) -> tuple[list[Inspection], np.ndarray, np.ndarray, str, str]:
+    """Those with a score and limits, the first one first; their scores (n,), limits (n, 2), the axis title, and a
+    sentence on those that cannot be drawn.
 
     Of several products both are multiples of the limit for rejection.
     """
-    judged = [one for one in reversed(found) if one.score is not None and None not in (one.review, one.reject)]
+    complete = [one for one in reversed(found) if one.score is not None and None not in (one.review, one.reject)]
+    judged = [one for one in complete if drawable(one.score or 0.0, one.review or 0.0, one.reject or 0.0)]
+    left_out = not_drawn(len(complete) - len(judged))
     scores = np.array([one.score for one in judged], float)
     limits = np.array([(one.review, one.reject) for one in judged], float).reshape(-1, 2)
     if len({one.product for one in judged}) <= 1:
-        return judged, scores, limits, SCORE
-    scale = np.where(limits[:, 1] == 0, 1.0, np.abs(limits[:, 1]))
-    return judged, scores / scale, limits / scale[:, None], "score ÷ limit"
+        return judged, scores, limits, SCORE, left_out
+    scale = np.where(np.abs(limits[:, 1]) < 1 / MOST, 1.0, np.abs(limits[:, 1]))
+    return judged, scores / scale, limits / scale[:, None], "score ÷ limit", left_out
 
 
 def _types(found: list[Inspection]) -> None:

@@ -61,9 +61,10 @@ def _line(one: Inspection) -> list[str | float | None]:
 
 
 def _drawn_scores(found: list[Inspection]) -> str:
-    judged, scores, limits, unit = series(found)
+    judged, scores, limits, unit, left_out = series(found)
+    note = f"<p>{html.escape(left_out)}</p>" if left_out else ""
     if not judged:
-        return ""
+        return note
     first = judged[0].time
     hours = np.array([(one.time - first).total_seconds() / 3600 for one in judged])
     figure = plots.scores_over_time(
@@ -72,7 +73,7 @@ def _drawn_scores(found: list[Inspection]) -> str:
     last = max(float(hours.max()), 0.01)
     begin = local(first).strftime("%Y-%m-%d %H:%M")
     figure.update_xaxes(title=f"hours since {begin}", range=[-0.01 * last, 1.01 * last])
-    return f"<h2>Scores over time</h2>{svg(figure, LIGHT, width=1100, height=340, legend=140)}"
+    return f"<h2>Scores over time</h2>{svg(figure, LIGHT, width=1100, height=340, legend=140)}{note}"
 
 
 def _drawn_types(found: list[Inspection]) -> str:

@@ -1,4 +1,5 @@
 import json
+import time
 
 import numpy as np
 import pytest
@@ -61,6 +62,24 @@ def test_a_box_covers_the_centres_inside(x, y, width, height):
     assume((np.abs(edges - 0.5) > 1e-6).all())
     inside = (x < columns) & (columns < x + width) & (y < rows) & (rows < y + height)
     assert (painted({"bbox": [x, y, width, height]}, SIZE) == inside).all()
+
+
+def test_a_polygon_that_crosses_itself_ten_thousand_times_is_filled_by_the_even_odd_rule_in_a_moment():
+    star = [10, 1, 25, 22, 1, 8, 28, 8, 4, 22]
+    mask = painted({"segmentation": [star]}, SIZE)
+    assert not mask[12, 14]
+    assert mask[4, 10]
+    corners = np.random.default_rng(5).random((10_000, 2)) * (1000, 800)
+    began = time.process_time()
+    painted({"segmentation": [corners.ravel().tolist()]}, (800, 1000))
+    assert time.process_time() - began < 1
+
+
+def test_a_photo_with_too_many_corners_is_refused(photos):
+    ring = np.stack([np.cos(angles := np.linspace(0, 6.2, 101)), np.sin(angles)], axis=1) * 5 + 6
+    shapes = [annotation(1, segmentation=[ring.ravel().tolist()] * 100) for _ in range(2)]
+    with pytest.raises(ScanError, match=r"image 0: its polygons have 20,200 corners; simplify them to at most 20,000"):
+        scan(written(photos, [image(1, "lot 1/a.png")], shapes))
 
 
 def test_an_annotation_of_several_polygons_is_their_union():
