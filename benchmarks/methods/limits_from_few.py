@@ -1,0 +1,156 @@
+"""Whether the limits suggested from few good photos hold on new parts, and what they give away.
+
+From the good photos of a folder, wherever they lie in it, COUNT are drawn by group with a seed and taught as a new folder
+would be, in ten folds; at most SHOWN other good ones and DEFECTS defects are judged. For every detector, and for the one
+preferred on these photos: good parts above the limit stated as 5 and as 1 in 100, and regret (balanced accuracy given
+away against the best limit there could be; review counts as found). Other rules are applied to the same scores:
+moments (Gumbel by mean and standard deviation), quartiles (Gumbel through .25, .5, .75 without regard for their number),
+empirical (the 95 % point).
+
+python -m benchmarks.methods.limits_from_few --store DIR [--counts 25 50 100] [--seeds 2] [NAME=FOLDER ...]
+"""
+
+import math
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.measure import kept, parser, sets, write
+from inspect_core.features.store import Store
+from inspect_core.images.folders import scan
+from inspect_core.images.grouping import propose_groups
+from inspect_core.images.samples import Samples
+from inspect_core.images.splitting import Split
+from inspect_core.judge.limits import limits_from_good
+from inspect_core.judge.metrics import auroc
+from inspect_core.methods.table import methods_in, methods_of
+from inspect_core.study.study import Study
+from inspect_core.tuning.comparison import FIXED, LOOSE, PLACED
+from inspect_core.view import with_taps
+
+DETECTORS = ("mahalanobis", "corp", "nearest", FIXED, "mahalanobis+corp", "corp+nearest", LOOSE)
+LEFT, SHOWN, DEFECTS = 20, 100, 60
+"""Good parts that a case must leave to judge, and the most good and defective ones that it judges."""
+
+
+def _reduced(share: float) -> float:
+    return -math.log(-math.log(share))
+
+
+def _moments(scores: np.ndarray, share: float) -> float:
+    scale = scores.std(ddof=1) * math.sqrt(6) / math.pi
+    return float(scores.mean() + scale * (_reduced(1 - share) - np.euler_gamma))
+
+
+def _quartiles(scores: np.ndarray, share: float) -> float:
+    low, middle, high = np.quantile(scores, (0.25, 0.5, 0.75))
+    scale = (high - low) / (_reduced(0.75) - _reduced(0.25))
+    return float(middle + scale * (_reduced(1 - share) - _reduced(0.5)))
+
+
+RULES: dict[str, Callable[[np.ndarray, float], float]] = {
+    "suggested": lambda scores, share: limits_from_good(scores, review=share, reject=min(share, 0.01))[0],
+    "moments": _moments,
+    "quartiles": _quartiles,
+    "empirical": lambda scores, share: float(np.quantile(scores, 1 - share)),
+}
+
+
+def case(samples: Samples, store: Store, count: int, seed: int) -> dict | None:
+    """The figures of one draw by detector; None when it leaves fewer than LEFT good parts to judge."""
+    good = sorted(samples.good, key=lambda sample: sample.name)
+    everywhere = replace(samples, good=tuple(replace(sample, part_of="train") for sample in good))
+    groups, rng = dict(propose_groups(everywhere)), np.random.default_rng([seed, count])
+    members = defaultdict(list)
+    for sample in good:
+        members[groups[sample.name]].append(sample)
+    drawn = [members[name] for name in rng.permutation(sorted(members))]
+    taught, rest = [], []
+    for group in drawn:
+        (taught if len(taught) + len(group) <= count else rest).extend(group)
+    if len(rest) < LEFT:
+        return None
+    defects = sorted(samples.defects, key=lambda sample: sample.name)
+    judged = [
+        [own[i] for i in sorted(rng.permutation(len(own))[:most])] for own, most in ((rest, SHOWN), (defects, DEFECTS))
+    ]
+    together = {name: group for name, group in groups.items() if len(members[group]) > 1}
+    fit = tuple(sorted(taught, key=lambda sample: sample.name))
+    photos = Split(fit, (), (*judged[0], *judged[1]), groups=together)
+    methods = methods_in(DETECTORS)
+    backbone, taps = with_taps(methods, "efficientnet_lite0")
+    study = Study(photos, backbone, store, method=methods, taps=taps, seed=seed).fit()
+    place = study.results.views[methods.index("mahalanobis")].detector.explained_by_place()
+    found = {name: _figures(study, methods, name) for name in DETECTORS}
+    return {"place": place, "default": FIXED if place >= PLACED else LOOSE, "detectors": found}
+
+
+def _figures(study: Study, methods: Sequence[str], detector: str) -> dict:
+    scored = study.results.of_views([methods.index(name) for name in methods_of(detector)])
+    scores, setting = scored.scores().astype(float), scored.calibration_scores().astype(float)
+    good, defect = scored.good_and_defect()
+    judge = scored.of_subset("judge")
+    fine, bad = scores[judge & good], scores[judge & defect]
+
+    def balanced(limit: float) -> float:
+        return float((fine <= limit).mean() + (bad > limit).mean()) / 2
+
+    best = max(balanced(limit) for limit in [-np.inf, *fine, *bad])
+    found = {"image_auroc": auroc(np.concatenate([fine, bad]), np.repeat([False, True], [len(fine), len(bad)]))}
+    for name, rule in RULES.items():
+        review = rule(setting, 0.05)
+        found[name] = {
+            "regret": best - balanced(review),
+            "above_5_percent": 100 * float((fine > review).mean()),
+            "above_1_percent": 100 * float((fine > rule(setting, 0.01)).mean()),
+            "missed_percent": 100 * float((bad <= review).mean()),
+        }
+    return found
+
+
+def summary(cases: dict[str, dict]) -> dict:
+    """By rule, over all cases and detectors, and over the default of each: means and the worst."""
+    found = {}
+    for rule in RULES:
+        for which in ("all", "default"):
+            rows = [
+                figures[rule] for one in cases.values() for name, figures in one["detectors"].items()
+                if which == "all" or name == one["default"]
+            ]  # fmt: skip
+            found[f"{rule}, {which}"] = {"rows": len(rows)} | {
+                f"{word}_{figure}": float(reduce([row[figure] for row in rows]))
+                for word, reduce in (("mean", np.mean), ("worst", np.max))
+                for figure in ("regret", "above_5_percent", "above_1_percent", "missed_percent")
+            }
+    return found
+
+
+def main() -> None:
+    asked = parser("limits_from_few", __doc__)
+    asked.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
+    asked.add_argument("--store", type=Path, required=True, help="folder for the features")
+    asked.add_argument("--counts", type=int, nargs="+", default=[25, 40, 60])
+    asked.add_argument("--seeds", type=int, default=2)
+    options = asked.parse_args()
+    warnings.simplefilter("ignore")
+    store, cases = Store(options.store, limit=40 << 30), kept(options.name).get("cases", {})
+    for seed in range(options.seeds):
+        for count in options.counts:
+            for name, folder in sets(options.sets).items():
+                if (found := case(scan(folder), store, count, seed)) is None:
+                    continue
+                cases[f"{name}, {count} photos, seed {seed}"] = found
+                own = found["detectors"][found["default"]]
+                print(f"{name:8} {count:4} seed {seed} place {found['place']:.2f} {found['default']:24}",
+                      *(f"{key} {value:.3f}" for key, value in own["suggested"].items()), flush=True)  # fmt: skip
+                write(options.name, {"summary": summary(cases), "cases": cases})
+    for row, figures in summary(cases).items():
+        print(f"{row:20}", *(f"{key} {value:.3f}" for key, value in figures.items()))
+
+
+if __name__ == "__main__":
+    main()
