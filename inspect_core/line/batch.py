@@ -47,13 +47,13 @@ class Outputs:
             check_report(self.report)
 
 
-def photos_of(paths: Sequence[Path], maps: Maps | None = None) -> list[Photo]:
-    """(name, path) of every photo at the paths, zip archives unpacked, without what `maps` holds already.
+def photos_of(paths: Sequence[Path]) -> list[Photo]:
+    """(name, path) of every photo at the paths, zip archives unpacked.
 
     Raises ValueError when there is none, ScanError, FileNotFoundError and OSError as `unpacked` and `photos_in` do.
     """
     places = [unpacked(path) if path.suffix.lower() == ".zip" and path.is_file() else path for path in paths]
-    photos = [(name, path) for name, path in photos_in(places) if maps is None or not maps.holds(path)]
+    photos = photos_in(places)
     if not photos:
         raise ValueError("no photo was found at the given paths; name PNG, JPEG, BMP, TIFF or WebP files or folders")
     return photos
