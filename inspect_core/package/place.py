@@ -24,15 +24,19 @@ def check_folder(place: Path) -> None:
             )
 
 
-def check_own(path: Path, begins: bytes, what: str) -> None:
-    """Raise PlaceError, naming it, when there is a file at `path` that does not begin like Loupe's own `what`."""
+def check_own(path: Path, begins: bytes, what: str, *, begun: bool = False) -> None:
+    """Raise PlaceError, naming it, when there is a file at `path` that does not begin like Loupe's own `what`.
+
+    begun: whether it may have been cut short, or be empty, since a process was stopped when it had just begun.
+    """
     check_folder(path)
     if not os.path.lexists(path):
         return
     if workspace.ordinary(path):
         with path.open("rb") as file:
-            if file.read(len(begins)) == begins:
-                return
+            first = file.read(len(begins))
+        if first == begins or (begun and begins.startswith(first)):
+            return
     raise PlaceError(
         f"{path} is already there and is not {what} that Loupe wrote, so it is not replaced; choose another name, or "
         "remove it yourself"
