@@ -42,8 +42,7 @@ def run(options: argparse.Namespace) -> int:
     outputs = Outputs(options.csv, Maps(options.maps) if options.maps else None, options.report)
     outputs.check()
     photos = photos_of(options.paths)
-    if outputs.maps is not None:
-        outputs.maps.expect([name for name, _ in photos])
+    outputs.check([name for name, _ in photos])
     inspector = inspectors.open_inspector(options.recipe, device=options.device, download=options.download)
     try:
         with AuditLog.open() as log, working.workers(options) as executor, bar() as report:

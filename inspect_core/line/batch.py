@@ -9,13 +9,14 @@ from pathlib import Path
 from inspect_core.images.archives import unpacked
 from inspect_core.images.listing import photos_in
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.journal import Journal
+from inspect_core.line.journal import Journal, journal_of
 from inspect_core.line.maps import Maps, drawn
 from inspect_core.line.overlap import in_order
 from inspect_core.line.record import Record, as_recorded, facts_of, is_recorded, key_of
 from inspect_core.line.report import check_report, pictures_of, worst, write_report
 from inspect_core.line.row import Row, file_digest, judge
 from inspect_core.line.table import check_table, write_table
+from inspect_core.package.place import check_apart
 from inspect_core.runtime.progress import Report
 from inspect_core.runtime.unfinished import replacing
 
@@ -39,12 +40,19 @@ class Outputs:
     report: Path | None = None
     pictures: Path | None = None
 
-    def check(self) -> None:
-        """Raise PlaceError, naming it, for a file in the way, before a photo is read."""
+    def check(self, names: Sequence[str] = ()) -> None:
+        """Raise PlaceError, naming it, for a file in the way and for two outputs at one place, before a photo is read.
+
+        names: of the photos, whose maps then have their places.
+        """
         if self.table:
             check_table(self.table)
         if self.report:
             check_report(self.report)
+        if self.maps:
+            self.maps.expect(names)
+        journal = self.table and journal_of(self.table)
+        check_apart([*(self.maps.files() if self.maps else ()), self.table, journal, self.report, self.pictures])
 
 
 def photos_of(paths: Sequence[Path]) -> list[Photo]:
@@ -77,9 +85,7 @@ def run(
     kill or Cancelled, raised by `report`, the same call goes on where it was. Raises PlaceError for a file in the way;
     OSError, naming the remedy, when the disk is full or the folder is missing.
     """
-    outputs.check()
-    if outputs.maps is not None:
-        outputs.maps.expect([name for name, _ in photos])
+    outputs.check([name for name, _ in photos])
     with _remedy(), ExitStack() as until_the_end:
         journal = Journal(outputs.table, inspector.digest) if outputs.table else None
         if journal is not None:

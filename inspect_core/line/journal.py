@@ -15,15 +15,18 @@ from inspect_core.line.row import Row
 from inspect_core.package.place import PlaceError, check_own
 from inspect_core.runtime.unfinished import lock
 
-ENDING = ".unfinished"
 _DAMAGE = (ValueError, KeyError, TypeError, RecursionError)
 _BEGINS = b'{"unfinished batch of Loupe": '
+
+
+def journal_of(table: Path) -> Path:
+    return table.with_name(f"{table.name}.unfinished")
 
 
 def rows_kept(table: Path) -> int:
     """How many rows of an unfinished batch lie beside its table."""
     try:
-        with table.with_name(table.name + ENDING).open("rb") as file:
+        with journal_of(table).open("rb") as file:
             return max(0, sum(1 for _ in file) - 1)
     except OSError:
         return 0
@@ -37,7 +40,7 @@ class Journal:
     """
 
     def __init__(self, table: Path, recipe: str) -> None:
-        self.path = table.with_name(table.name + ENDING)
+        self.path = journal_of(table)
         check_own(self.path, _BEGINS, "an unfinished batch", begun=True)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.touch()

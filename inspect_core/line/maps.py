@@ -68,6 +68,11 @@ class Maps:
             for ending in self.endings:
                 self._check(f"{stem}{ending}")
 
+    def files(self) -> list[Path]:
+        """Where the list and the files of the expected photos lie."""
+        names = (f"{stem}{ending}" for stem in self._stems.values() for ending in self.endings)
+        return [self.folder / LIST, *(self.folder / name for name in names)]
+
     def has(self, name: str) -> bool:
         """Whether the files of an expected photo are there; `expect` has refused files that are not Loupe's."""
         return all((self.folder / f"{self._stems[name]}{ending}").exists() for ending in self.endings)

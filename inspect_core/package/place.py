@@ -1,6 +1,7 @@
 """Where files may be written: not among the files of a recipe, and over nothing but Loupe's own files."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from inspect_core.package import manifest
@@ -22,6 +23,23 @@ def check_folder(place: Path) -> None:
             raise PlaceError(
                 f"{place} lies in the recipe {parent}, which holds its own files only; choose another folder"
             )
+
+
+def check_apart(files: Iterable[Path | None]) -> None:
+    """Raise PlaceError when two of the files that are to be written have one place, or one lies below another.
+
+    However they are spelled: links in their folders are resolved, and letter case tells no two apart. None is no file.
+    """
+    taken: set[Path] = set()
+    folders: set[Path] = set()
+    for file in files:
+        if file is None:
+            continue
+        place = Path(os.path.realpath(file).casefold())
+        if place in taken or place in folders or not taken.isdisjoint(place.parents):
+            raise PlaceError(f"two outputs are to be written to {file}; choose another name for one of them")
+        taken.add(place)
+        folders.update(place.parents)
 
 
 def check_own(path: Path, begins: bytes, what: str, *, begun: bool = False) -> None:
