@@ -1,7 +1,8 @@
 """A photo is claimed before it is read: renamed into a hidden folder of Loupe's own beside it.
 
 What is then judged and moved is one file, whatever a camera writes under the photo's name meanwhile. The hidden folder
-holds photos only while they are judged, and after a kill; the name of the photo stays the same in it.
+holds a photo, under the same name, from its claim until it is moved, also over a kill. One that must wait is put back,
+unless it is recorded.
 """
 
 import contextlib
@@ -37,22 +38,30 @@ def claim(path: Path) -> Path | None:
     return claimed
 
 
-def give_back(claimed: Path) -> Path:
-    """Put a claimed photo back under its name, replacing nothing, and return where it lies now.
+def give_back(claimed: Path) -> None:
+    """Put a claimed photo back under its name, replacing nothing.
 
     It stays claimed while another photo has the name, and where the file system has no hard links.
     """
-    path = claimed.parent.parent / claimed.name
     with contextlib.suppress(OSError):
-        os.link(claimed, path)
+        os.link(claimed, _own(claimed))
+    is_back(claimed)
+
+
+def is_back(claimed: Path) -> bool:
+    """Whether the photo lies under its name again; it is then claimed no more."""
     with contextlib.suppress(OSError):
-        if os.path.samestat(os.lstat(claimed), os.lstat(path)):
+        if os.path.samestat(os.lstat(claimed), os.lstat(_own(claimed))):
             claimed.unlink()
-            return path
-    return claimed
+            return True
+    return False
 
 
 def tidy(folder: Path) -> None:
     """Remove a folder of claims that is empty."""
     with contextlib.suppress(OSError):
         folder.rmdir()
+
+
+def _own(claimed: Path) -> Path:
+    return claimed.parent.parent / claimed.name

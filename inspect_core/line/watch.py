@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from inspect_core.images.listing import is_clutter, is_image, walk
-from inspect_core.line.claims import CLAIMED, claim, give_back, is_claim, name_of, tidy
+from inspect_core.line.claims import CLAIMED, claim, give_back, is_back, is_claim, name_of, tidy
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.overlap import in_order
 from inspect_core.line.placing import free_name, move
@@ -74,7 +74,7 @@ class Watch:
         self.steady, self.patience = steady, patience
         self.waiting = 0
         self._seen: dict[str, _Seen] = {}
-        self._claims: set[Path] = set()
+        self._claims: dict[Path, bool] = {}
         self._problems: dict[str, str] = {}
 
     def poll(self, told: Callable[[Facts], None] = lambda facts: None) -> int:
@@ -111,11 +111,10 @@ class Watch:
                 self._problems[path] = f"{self.folder / path}: {problem}"
                 continue
             lies = self.folder / path
-            if is_claim(lies):
-                self._claims.add(lies)
-                lies = give_back(lies)
-            if is_image(path) and (facts := workspace.ordinary(lies)) is not None:
-                yield lies.relative_to(self.folder).as_posix(), facts
+            if not is_image(path) or (is_claim(lies) and is_back(lies)):
+                continue
+            if (facts := workspace.ordinary(lies)) is not None:
+                yield path, facts
 
     def _since(self, path: str, found: os.stat_result, now: float) -> _Seen:
         before = self._seen.get(path)
@@ -140,7 +139,7 @@ class Watch:
             return None
         if claimed is None:
             return None
-        self._claims.add(claimed)
+        self._claims[claimed] = False
         if not _is_as(seen, claimed):
             return None
         with suppress(OSError):  # `judge` gives the reason why it cannot be read
@@ -148,6 +147,7 @@ class Watch:
         key = key_of("watch", self.inspector.digest, file, str(seen.written), name)
         known = self.record.find(key)
         if known is not None:
+            self._claims[claimed] = True
             return _Arrival(claimed, name, file, key, known)
         row = judge(self.inspector, name, claimed, file=file).row
         if row.verdict == NOT_JUDGED and time.monotonic() - seen.since < self.patience:
@@ -160,7 +160,7 @@ class Watch:
         self._require_out()
         if not _is_as(self._seen[path], arrival.claimed):
             return None
-        facts = arrival.facts
+        facts, self._claims[arrival.claimed] = arrival.facts, True
         if not facts["path"]:
             facts = self.record.append(arrival.key, {**facts, "path": str(self._target(arrival))})
         target = Path(str(facts["path"]))
@@ -174,8 +174,8 @@ class Watch:
                 raise
             reason = error.strerror or error
             self._problems[path] = (
-                f"{arrival.name} cannot be moved to {target} ({reason}); make its folder writable, and move away what "
-                "is in its way"
+                f"{arrival.claimed} cannot be moved to {target} ({reason}); make its folder writable, and move "
+                "away what is in its way"
             )
             return None
         return facts
@@ -185,8 +185,9 @@ class Watch:
         return below / free_name(below, arrival.name, arrival.file)
 
     def _give_back(self) -> None:
-        for claimed in self._claims:
-            give_back(claimed)
+        for claimed, recorded in self._claims.items():
+            if not recorded:
+                give_back(claimed)
             tidy(claimed.parent)
         self._claims.clear()
 

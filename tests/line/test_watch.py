@@ -167,14 +167,13 @@ def test_one_photo_that_cannot_be_taken_keeps_no_other_waiting(begin, photo, ins
         photo(tmp_path / "in" / name, 10)
     (tmp_path / "out" / "accept" / "lot 7").write_text("in the way")
     (tmp_path / "in" / ".loupe-claimed").symlink_to(tmp_path)
-    with pytest.raises(PhotosLeft, match=r"b\.png cannot be taken .*is a link\).* 2 more"):
+    with pytest.raises(PhotosLeft, match=r"[bc]\.png cannot be taken .*is a link\).* 2 more"):
         watch.poll()
     (tmp_path / "in" / ".loupe-claimed").unlink()
     for _ in range(2):
-        with pytest.raises(PhotosLeft, match=r"lot 7/a\.png cannot be moved to .*lot 7/a\.png .*; "):
+        with pytest.raises(PhotosLeft, match=r"lot 7/\.loupe-claimed/a\.png cannot be moved to .*lot 7/a\.png .*; "):
             watch.poll()
     assert placed(tmp_path / "out")["accept"] == ["b.png", "c.png"]
-    assert (tmp_path / "in" / "lot 7" / "a.png").is_file()
     (tmp_path / "out" / "accept" / "lot 7").unlink()
     assert watch.poll() == 1
     assert len(inspections()) == 3
@@ -298,7 +297,7 @@ def test_an_output_folder_that_has_gone_is_named_and_nothing_is_lost(begin, phot
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES])
-def test_a_disk_that_takes_no_photos_keeps_them_where_they_are(begin, photo, inspections, tmp_path, monkeypatch, code):
+def test_a_disk_that_takes_no_photos_keeps_them_claimed(begin, photo, inspections, tmp_path, monkeypatch, code):
     watch = begin()
     link = os.link
     photo(tmp_path / "in" / "a.png", 10)
@@ -313,10 +312,14 @@ def test_a_disk_that_takes_no_photos_keeps_them_where_they_are(begin, photo, ins
         patch.setattr(placing.shutil, "copy2", refuse)
         with pytest.raises(OSError, match=os.strerror(code)):
             watch.poll()
-        assert (tmp_path / "in" / "a.png").is_file()
-    assert watch.poll() == 1
-    assert placed(tmp_path / "out")["accept"] == ["a.png"]
-    assert len(inspections()) == 1
+        assert list((tmp_path / "in").iterdir()) == [tmp_path / "in" / ".loupe-claimed"]
+        assert (tmp_path / "in" / ".loupe-claimed" / "a.png").is_file()
+        photo(tmp_path / "in" / "a.png", 250)
+    while watch.poll():
+        pass
+    assert list((tmp_path / "in").iterdir()) == []
+    assert placed(tmp_path / "out")["accept"] == placed(tmp_path / "out")["reject"] == ["a.png"]
+    assert [facts["score"] for facts in inspections()] == [10, 250]
 
 
 def test_hostile_names_are_moved_as_they_are(begin, photo, inspections, tmp_path):
