@@ -45,6 +45,7 @@ METHODS: dict[str, tuple[str, str]] = {
         "main_job",
         "peak memory of a 64-megapixel photo by kind of file, beside its bound",
     ),
+    "kills": ("main_job", "batch, watch and saving killed 200 times each: what is lost, doubled or misplaced"),
     "kernel_pca_figures": ("methods", "published figures of Hoffmann (2007) and Fang et al. (2024), reproduced"),
     "quadrics": ("methods", "toy curve and contaminated training sets of Pavutnitskiy et al. (2022), cost of fits"),
     "defects_among_good": (

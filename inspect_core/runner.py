@@ -134,7 +134,8 @@ class Runner(ExportedModel):
         calibration, _ = known_parts.read_table(package, document)
         self.digest = package.digest
         self.good_scores = np.sort(np.array([part.score for part in calibration], np.float64))
-        self.challenge = tuple(known_parts.ChallengePart(**part) for part in document["challenge"])
+        with refusing(self.path, "a challenge part cannot be used"):
+            self.challenge = known_parts.read_challenge(document)
         self.depth = document["depth"] and Depth(**document["depth"])
         self.engine = "ONNX Runtime on the CPU"
         self._prove(package, images)

@@ -9,7 +9,7 @@ from inspect_core.cli.outputs import check_figures, write_figures, write_text
 from inspect_core.features.store import feature_store
 from inspect_core.guard.model import OFF
 from inspect_core.judge.limits import count_parts, in_parts
-from inspect_core.package.place import check_own
+from inspect_core.package.place import check_apart, check_own
 from inspect_core.runtime.progress import stage
 from inspect_core.study.evaluation import figures, judge_photos
 from inspect_core.study.judged import Judged
@@ -96,6 +96,7 @@ def _moves(study: Study, values: list[int] | None) -> tuple[list[dict[str, int]]
 
 
 def _compare(options: argparse.Namespace) -> int:
+    check_apart([options.json, options.csv, options.report])
     if options.csv:
         check_own(options.csv, CSV_BEGINS.encode(), "a table of detectors")
     if options.report:

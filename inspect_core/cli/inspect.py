@@ -41,9 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     outputs = Outputs(options.csv, Maps(options.maps) if options.maps else None, options.report)
     outputs.check()
-    photos = photos_of(options.paths, outputs.maps)
-    if outputs.maps is not None:
-        outputs.maps.expect([name for name, _ in photos])
+    photos = photos_of(options.paths)
+    outputs.check([name for name, _ in photos])
     inspector = inspectors.open_inspector(options.recipe, device=options.device, download=options.download)
     try:
         with AuditLog.open() as log, working.workers(options) as executor, bar() as report:

@@ -12,7 +12,7 @@ from inspect_core.cli import inspectors
 from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, current_user, path_argument, say, tell
 from inspect_core.line.logged import Logged
 from inspect_core.line.record import Facts
-from inspect_core.line.watch import FOLDERS, PATIENCE, Watch, watching
+from inspect_core.line.watch import FOLDERS, PATIENCE, PhotosLeft, Watch, watching
 from inspect_core.verdict import OUTCOMES
 
 EVERY = 0.5
@@ -46,13 +46,20 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _once(watch: Watch, counts: Counter[str]) -> None:
-    until = time.monotonic() + watch.steady + PATIENCE + 2 * EVERY
-    watch.poll(lambda facts: _tell(facts, counts))
-    while watch.waiting and time.monotonic() < until:
+    until, left = time.monotonic() + watch.steady + PATIENCE + 2 * EVERY, None
+    while True:
+        try:
+            watch.poll(lambda facts: _tell(facts, counts))
+            left = None
+        except PhotosLeft as error:
+            left = error
+        if not watch.waiting or time.monotonic() >= until:
+            break
         time.sleep(EVERY)
-        watch.poll(lambda facts: _tell(facts, counts))
     if watch.waiting:
         say(f"{watch.waiting} photos are still arriving or changing; run it again for them", sys.stderr)
+    if left is not None:
+        raise left
 
 
 def _on_and_on(watch: Watch, counts: Counter[str]) -> None:

@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -181,10 +182,11 @@ def _descend(root: Path, *, archive: bool) -> Path:
 
 
 def _content(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Return the folders and the images directly in a folder."""
+    """Return the folders that are not empty and the images directly in a folder."""
+    files = takewhile(lambda found: "/" not in found[0], walk(folder))
+    images = [folder / name for name, problem in files if not problem and is_image(name)]
     visible = [child for child in folder.iterdir() if not is_clutter(child.name)]
-    folders = [child for child in visible if child.is_dir() and not child.is_symlink()]
-    return folders, [child for child in visible if is_image(child.name)]
+    return [child for child in visible if child.is_dir() and not child.is_symlink() and any(walk(child))], images
 
 
 def _walk(root: Path) -> tuple[list[PurePosixPath], list[Skipped]]:

@@ -1,5 +1,8 @@
-"""What lies below a folder, and the photos that paths name. No link is followed, however deep folders stand."""
+"""What lies below a folder, and the photos that paths name. No link is followed, however deep folders stand. What Loupe
+itself wrote among photos (`images.written`) is passed over.
+"""
 
+import functools
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -7,6 +10,7 @@ from pathlib import Path
 
 from inspect_core.images.layout import is_mask_folder
 from inspect_core.images.read import EXTENSIONS
+from inspect_core.images.written import lists_around, lists_of
 
 MAX_DEPTH = 50  # folders in one another; the system's own limit is the length of a path
 _CLUTTER = frozenset({"thumbs.db", "desktop.ini", "__macosx"})
@@ -24,13 +28,15 @@ def is_image(name: str) -> bool:
 
 def walk(root: Path, *, passed_over: Callable[[str], bool] = is_clutter) -> Iterator[tuple[str, str | None]]:
     """Give (POSIX path below `root`, None) for all but folders, sorted within a folder: files, links, pipes, devices.
+    Files that Loupe wrote are left out.
 
     A folder that is not entered, unreadable or more than `MAX_DEPTH` deep, comes with the reason and the remedy
     instead of None. Raises OSError when `root` itself cannot be read.
     """
-    waiting = [""]
+    real = Path(os.path.realpath(root))
+    waiting = [("", lists_around(real.parent))]
     while waiting:
-        folder = waiting.pop()
+        folder, lists = waiting.pop()
         if folder.count("/") >= MAX_DEPTH:
             yield folder, f"the folder lies more than {MAX_DEPTH} folders deep; move it up"
             continue
@@ -42,13 +48,14 @@ def walk(root: Path, *, passed_over: Callable[[str], bool] = is_clutter) -> Iter
                 raise
             yield folder, f"the folder cannot be read ({error.strerror}); check its permissions"
             continue
+        lists += lists_of(real / folder)
         for name, is_folder in found:
             if passed_over(name):
                 continue
             path = f"{folder}/{name}" if folder else name
             if is_folder:
-                waiting.append(path)
-            else:
+                waiting.append((path, lists))
+            elif not any(written.holds(real / path) for written in lists):
                 yield path, None
 
 
@@ -57,16 +64,19 @@ def photos_in(paths: Iterable[str | Path]) -> list[tuple[str, Path]]:
 
     The name is the POSIX path below the folder given, or the file's own name; names met twice become the whole path,
     as given. A photo named twice is taken once. `ground_truth/`, hidden files and clutter are passed over, and links
-    to folders are not followed. A path given as a file is taken whatever its name.
+    to folders are not followed. A path given as a file is taken whatever its name, unless Loupe wrote the file.
     Raises FileNotFoundError for a path that does not exist, OSError for a folder below it that cannot be entered.
     """
     names: dict[Path, str] = {}
+    around = functools.cache(lists_around)
     for given in map(Path, paths):
         if given.is_dir():
             for name in sorted(_images_below(given)):
                 names.setdefault(given / name, name)
         elif given.exists():
-            names.setdefault(given, given.name)
+            real = Path(os.path.realpath(given))
+            if not any(written.holds(real) for written in around(real.parent)):
+                names.setdefault(given, given.name)
         else:
             raise FileNotFoundError(f"there is nothing at {given}; check the path")
     while twice := {name for name, times in Counter(names.values()).items() if times > 1}:

@@ -9,13 +9,14 @@ from pathlib import Path
 from inspect_core.images.archives import unpacked
 from inspect_core.images.listing import photos_in
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.journal import Journal
+from inspect_core.line.journal import Journal, journal_of
 from inspect_core.line.maps import Maps, drawn
 from inspect_core.line.overlap import in_order
-from inspect_core.line.record import Record, facts_of, key_of
+from inspect_core.line.record import Record, as_recorded, facts_of, is_recorded, key_of
 from inspect_core.line.report import check_report, pictures_of, worst, write_report
 from inspect_core.line.row import Row, file_digest, judge
 from inspect_core.line.table import check_table, write_table
+from inspect_core.package.place import check_apart
 from inspect_core.runtime.progress import Report
 from inspect_core.runtime.unfinished import replacing
 
@@ -39,21 +40,28 @@ class Outputs:
     report: Path | None = None
     pictures: Path | None = None
 
-    def check(self) -> None:
-        """Raise PlaceError, naming it, for a file in the way, before a photo is read."""
+    def check(self, names: Sequence[str] = ()) -> None:
+        """Raise PlaceError, naming it, for a file in the way and for two outputs at one place, before a photo is read.
+
+        names: of the photos, whose maps then have their places.
+        """
         if self.table:
             check_table(self.table)
         if self.report:
             check_report(self.report)
+        if self.maps:
+            self.maps.expect(names)
+        journal = self.table and journal_of(self.table)
+        check_apart([*(self.maps.files() if self.maps else ()), self.table, journal, self.report, self.pictures])
 
 
-def photos_of(paths: Sequence[Path], maps: Maps | None = None) -> list[Photo]:
-    """(name, path) of every photo at the paths, zip archives unpacked, without what `maps` holds already.
+def photos_of(paths: Sequence[Path]) -> list[Photo]:
+    """(name, path) of every photo at the paths, zip archives unpacked.
 
     Raises ValueError when there is none, ScanError, FileNotFoundError and OSError as `unpacked` and `photos_in` do.
     """
     places = [unpacked(path) if path.suffix.lower() == ".zip" and path.is_file() else path for path in paths]
-    photos = [(name, path) for name, path in photos_in(places) if maps is None or not maps.holds(path)]
+    photos = photos_in(places)
     if not photos:
         raise ValueError("no photo was found at the given paths; name PNG, JPEG, BMP, TIFF or WebP files or folders")
     return photos
@@ -72,26 +80,25 @@ def run(
     """Judge the photos and write the outputs; the rows in the order of the photos, whose names are unique.
 
     Rows of an unfinished earlier run with this recipe and table are checked and kept, the rest is judged; `told` is
-    called with every new row. Every row is in the record, then on disk, before the next is taken. After an error, a
+    called with every new row. Every row is in the record, then on disk, before the next is taken, and has the verdict
+    of the record. After an error, a
     kill or Cancelled, raised by `report`, the same call goes on where it was. Raises PlaceError for a file in the way;
     OSError, naming the remedy, when the disk is full or the folder is missing.
     """
-    outputs.check()
-    if outputs.maps is not None:
-        outputs.maps.expect([name for name, _ in photos])
+    outputs.check([name for name, _ in photos])
     with _remedy(), ExitStack() as until_the_end:
         journal = Journal(outputs.table, inspector.digest) if outputs.table else None
         if journal is not None:
             until_the_end.callback(journal.close)
         batch = journal.run if journal is not None else secrets.token_hex(8)
-        rows, paths = _kept(journal, photos, outputs.maps, report), dict(photos)
+        rows, paths = _kept(journal, photos, outputs.maps, record, report), dict(photos)
         rest = [photo for photo in photos if photo[0] not in rows]
         for number, (row, file, files) in enumerate((judging or _side_by_side)(inspector, rest, outputs.maps), 1):
             if outputs.maps is not None:
                 outputs.maps.write(row.name, files)
             if record is not None:
-                key = key_of("batch", batch, row.recipe, row.digest, row.name)
-                record.append(key, facts_of(row, path=str(paths[row.name]), source="batch"))
+                facts = facts_of(row, path=str(paths[row.name]), source="batch")
+                row = as_recorded(row, record.append(_key(batch, row), facts))
             if journal is not None:
                 journal.append(file, row)
             rows[row.name] = row
@@ -120,8 +127,14 @@ def _write_pictures(folder: Path, rows: Sequence[Row], pictures: Mapping[str, by
                 (new / f"{rank:02d}.webp").write_bytes(pictures[row.name])
 
 
-def _kept(journal: Journal | None, photos: Sequence[Photo], maps: Maps | None, report: Report | None) -> dict[str, Row]:
-    """The rows that are still valid: the photo is the one that was judged, and its maps are there."""
+def _key(batch: str, row: Row) -> str:
+    return key_of("batch", batch, row.recipe, row.digest, row.name)
+
+
+def _kept(
+    journal: Journal | None, photos: Sequence[Photo], maps: Maps | None, record: Record | None, report: Report | None
+) -> dict[str, Row]:
+    """The rows that are still valid: the photo is the one that was judged, its maps are there, and so is its record."""
     rows: dict[str, Row] = {}
     if journal is None or not journal.rows:
         return rows
@@ -129,7 +142,9 @@ def _kept(journal: Journal | None, photos: Sequence[Photo], maps: Maps | None, r
         if report is not None:
             report(0.0, f"checking what is there, {number + 1} of {len(photos)}")
         file, row = journal.rows.get(name, ("", None))
-        if row is not None and file and file == _digest_now(path) and (maps is None or _complete(maps, row)):
+        if row is None or not file or file != _digest_now(path) or not (maps is None or _complete(maps, row)):
+            continue
+        if record is None or is_recorded(row, record.find(_key(journal.run, row))):
             rows[name] = row
     return rows
 

@@ -1,7 +1,7 @@
 """Challenge parts: real parts kept beside the line. Golden images prove the software; these prove lamp, lens, fixture.
 
-A part passes when it gets the same verdict as before, with at least MARGIN_KEPT of its former distance from the limit:
-a lamp that grows dim reduces the margin before a verdict changes.
+A part passes when it gets the same verdict as before, for the same reason, with at least MARGIN_KEPT of its former
+distance from the limit: a lamp that grows dim reduces the margin before a verdict changes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,9 +10,9 @@ from pathlib import Path
 
 from inspect_core.images.listing import photos_in
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.row import judge
-from inspect_core.package.known_parts import ChallengePart
-from inspect_core.verdict import PARTLY_OUT, Limits
+from inspect_core.line.row import Row, judge
+from inspect_core.package.known_parts import ChallengePart, margin
+from inspect_core.verdict import PARTLY_OUT
 
 MARGIN_KEPT = 0.5
 NO_PHOTO = "no photo"
@@ -23,14 +23,14 @@ class Answer:
     """The result for one challenge part.
 
     verdict: of its photo now, or NO_PHOTO; margin_had, margin: distance, before and now, from the nearest limit that
-    would change the verdict, in the unit of the score, None without one; words: why it passed or did not.
+    would change the verdict, in the unit of the score, None where no score decides; words: why it passed or did not.
     """
 
     part: ChallengePart
     verdict: str
     score: float | None
     digest: str
-    margin_had: float
+    margin_had: float | None
     margin: float | None
     passed: bool
     words: str
@@ -49,8 +49,8 @@ def challenge(inspector: Inspector, photos: Mapping[str, Path]) -> list[Answer]:
 def name_parts(inspector: Inspector, good: Sequence[Path], defects: Sequence[Path]) -> tuple[ChallengePart, ...]:
     """Challenge parts from photos of them, named as their files without the extension.
 
-    Raises ValueError for two of one name, a photo that cannot be judged, a good part that is not accepted and a defect
-    that is accepted: such parts would only prove that the recipe is wrong.
+    Raises ValueError for two of one name, a photo that cannot be judged, a good part that is not accepted, a defect
+    that is accepted, and a score right at a limit: such parts would only prove that the recipe is wrong.
     """
     found: dict[str, ChallengePart] = {}
     for path, is_good in [*((path, True) for path in good), *((path, False) for path in defects)]:
@@ -65,7 +65,10 @@ def name_parts(inspector: Inspector, good: Sequence[Path], defects: Sequence[Pat
             raise ValueError(f"{path.name}: a {sort} challenge part must not get {word}; choose another")
         if path.stem in found:
             raise ValueError(f"{path.name}: two challenge parts are called {path.stem}; rename one")
-        found[path.stem] = ChallengePart(path.stem, is_good, word, score)
+        part = ChallengePart(path.stem, is_good, word, score, judged.row.reason)
+        if part.under(inspector.limits) is None:
+            raise ValueError(f"{path.name}: its score lies right at a limit, so any change is a miss; choose another")
+        found[path.stem] = part
     if not found:
         raise ValueError("there is no photo of a challenge part; put good ones into good/, others beside it")
     return tuple(found.values())
@@ -91,27 +94,24 @@ def facts(answer: Answer) -> dict:
     return {"name": part["name"], "good": part["good"], "expected": part["verdict"], "had": part["score"]} | row
 
 
-def margin(limits: Limits, verdict: str, score: float) -> float:
-    """How far a score may move before the verdict changes, in the unit of the score."""
-    if verdict == "accept":
-        return limits.review - score
-    return score - limits.reject if verdict == "reject" else min(score - limits.review, limits.reject - score)
-
-
 def _answer(inspector: Inspector, part: ChallengePart, path: Path | None) -> Answer:
-    had = margin(inspector.limits, part.verdict, part.score)
+    had = part.margin(inspector.limits)
     if path is None:
         return Answer(part, NO_PHOTO, None, "", had, None, False, "there is no photo of it; photograph it now")
     row = judge(inspector, path.name, path).row
     if row.score is None:
         return Answer(part, row.verdict, None, row.digest, had, None, False, row.reason)
-    if row.verdict != part.verdict:
-        words = f"{row.verdict} instead of {part.verdict}"
+    if (row.verdict, row.reason) != (part.verdict, part.reason):
+        words = f"{_with_reason(row)} instead of {_with_reason(part)}"
         return Answer(part, row.verdict, row.score, row.digest, had, None, False, words)
+    if had is None:
+        return Answer(part, row.verdict, row.score, row.digest, None, None, True, _with_reason(row))
     now = margin(inspector.limits, row.verdict, row.score)
     kept = now >= MARGIN_KEPT * had
-    share = f"{100 * now / had:.0f} % of its margin" if had > 0 else "its margin"
-    words = f"{row.verdict} with {share}" + (
-        "" if kept else f", less than the {100 * MARGIN_KEPT:.0f} % it has to keep"
-    )
+    least = "" if kept else f", less than the {100 * MARGIN_KEPT:.0f} % it has to keep"
+    words = f"{row.verdict} with {100 * now / had:.0f} % of its margin{least}"
     return Answer(part, row.verdict, row.score, row.digest, had, now, kept, words)
+
+
+def _with_reason(found: Row | ChallengePart) -> str:
+    return f"{found.verdict} ({found.reason})" if found.reason else found.verdict

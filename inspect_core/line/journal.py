@@ -1,7 +1,8 @@
 """The rows of an unfinished batch, written to disk one by one, so that a batch goes on where it was stopped.
 
 The journal lies beside the table as `<table>.unfinished`: a line that identifies recipe and run, then a JSON line per
-photo, passed to the system before the next photo is taken. An incomplete last line of a killed process is cut off.
+photo, passed to the system before the next photo is taken. A line is believed if its check sum over run, file and row
+fits. An incomplete last line of a killed process is cut off.
 """
 
 import json
@@ -9,18 +10,23 @@ import secrets
 from dataclasses import asdict
 from pathlib import Path
 
+from inspect_core.line.record import key_of
 from inspect_core.line.row import Row
 from inspect_core.package.place import PlaceError, check_own
 from inspect_core.runtime.unfinished import lock
 
-ENDING = ".unfinished"
+_DAMAGE = (ValueError, KeyError, TypeError, RecursionError)
 _BEGINS = b'{"unfinished batch of Loupe": '
+
+
+def journal_of(table: Path) -> Path:
+    return table.with_name(f"{table.name}.unfinished")
 
 
 def rows_kept(table: Path) -> int:
     """How many rows of an unfinished batch lie beside its table."""
     try:
-        with table.with_name(table.name + ENDING).open("rb") as file:
+        with journal_of(table).open("rb") as file:
             return max(0, sum(1 for _ in file) - 1)
     except OSError:
         return 0
@@ -34,8 +40,8 @@ class Journal:
     """
 
     def __init__(self, table: Path, recipe: str) -> None:
-        self.path = table.with_name(table.name + ENDING)
-        check_own(self.path, _BEGINS, "an unfinished batch")
+        self.path = journal_of(table)
+        check_own(self.path, _BEGINS, "an unfinished batch", begun=True)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.touch()
         self._file = self.path.open("r+b")
@@ -47,7 +53,9 @@ class Journal:
             raise
 
     def append(self, file: str, row: Row) -> None:
-        self._file.write(json.dumps({"file": file, "row": asdict(row)}).encode() + b"\n")
+        fields = asdict(row)
+        entry = {"file": file, "row": fields, "sum": key_of(self.run, file, json.dumps(fields))}
+        self._file.write(json.dumps(entry).encode() + b"\n")
         self._file.flush()
 
     def remove(self) -> None:
@@ -67,8 +75,8 @@ class Journal:
         head, rows = self._file.readline(), {}
         try:
             stated = json.loads(head)["unfinished batch of Loupe"]
-            run, whose = stated["run"], stated["recipe"]
-        except (ValueError, KeyError, TypeError):  # nothing yet, or killed while creating it
+            run, whose = str(stated["run"]), stated["recipe"]
+        except _DAMAGE:  # nothing yet, or killed while creating it
             return self._begin(recipe), rows
         if whose != recipe:
             raise PlaceError(
@@ -77,13 +85,14 @@ class Journal:
             )
         whole = self._file.tell()
         for line in self._file:
+            whole += len(line) if line.endswith(b"\n") else 0
             try:
                 entry = json.loads(line)
-                row = Row(**entry["row"])
-                rows[row.name] = str(entry["file"]), row
-            except (ValueError, KeyError, TypeError):
-                break
-            whole += len(line)
+                if entry["sum"] == key_of(run, entry["file"], json.dumps(entry["row"])):
+                    row = Row(**entry["row"])
+                    rows[row.name] = entry["file"], row
+            except _DAMAGE:
+                continue
         self._file.seek(whole)
         self._file.truncate()
         return run, rows

@@ -1,13 +1,8 @@
-"""The folder of heatmaps and raw maps.
-
-It keeps a list, `.loupe-written`, of the SHA-256 and the name of every file that Loupe put there; a file that is not
-on it, or was changed since, stays.
-"""
+"""The folder of heatmaps and raw maps. A file not on its list (`images.written`), or changed since, stays."""
 
 import hashlib
 import io
 import os
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -18,14 +13,11 @@ import numpy as np
 from inspect_core.images import heatmap
 from inspect_core.images.listing import is_image
 from inspect_core.images.png import png_of
-from inspect_core.images.samples import shown
+from inspect_core.images.written import LIST, Written
 from inspect_core.package.place import PlaceError, check_folder
 from inspect_core.runtime import workspace
 from inspect_core.runtime.unfinished import replacing
 from inspect_core.verdict import Verdict
-
-WRITTEN = ".loupe-written"
-_WRITTEN_LINE = re.compile(r"[0-9a-f]{64}  \S.*")
 
 
 def _overlay(pixels: np.ndarray, verdict: Verdict, limit: float) -> bytes:
@@ -59,14 +51,12 @@ class Maps:
     def __init__(self, folder: Path, endings: Sequence[str] = ENDINGS) -> None:
         self.endings = tuple(endings)
         self.folder = Path(os.path.realpath(folder))
-        check_folder(self.folder / WRITTEN)
-        self._written = self._read_list()
+        check_folder(self.folder / LIST)
+        try:
+            self._written = Written(self.folder)
+        except ValueError as error:
+            raise PlaceError(f"{error}; choose another folder for the maps") from error
         self._stems: dict[str, str] = {}
-
-    def holds(self, path: Path) -> bool:
-        """Whether `path` is a file that Loupe wrote into this folder, so not a photo of a part."""
-        real = Path(os.path.realpath(path))
-        return real.is_relative_to(self.folder) and self._is_own(real.relative_to(self.folder).as_posix())
 
     def expect(self, names: Sequence[str]) -> None:
         """Assign every photo, by its unique name from `photos_in`, its own files, and check that all can be written.
@@ -77,6 +67,11 @@ class Maps:
         for stem in self._stems.values():
             for ending in self.endings:
                 self._check(f"{stem}{ending}")
+
+    def files(self) -> list[Path]:
+        """Where the list and the files of the expected photos lie."""
+        names = (f"{stem}{ending}" for stem in self._stems.values() for ending in self.endings)
+        return [self.folder / LIST, *(self.folder / name for name in names)]
 
     def has(self, name: str) -> bool:
         """Whether the files of an expected photo are there; `expect` has refused files that are not Loupe's."""
@@ -89,12 +84,7 @@ class Maps:
 
     def _put(self, name: str, content: bytes) -> None:
         self._check(name)
-        line = _line(name, content)
-        if line not in self._written:  # before the file, so that a kill in between leaves no unlisted file
-            self._written.add(line)
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with (self.folder / WRITTEN).open("a", encoding="utf-8") as file:
-                file.write(f"{line}\n")
+        self._written.add(name, content)  # before the file, so that a kill in between leaves no unlisted file
         with replacing(self.folder / name) as new:
             new.write_bytes(content)
 
@@ -103,24 +93,11 @@ class Maps:
         if Path(os.path.realpath(path.parent)) != path.parent:
             raise PlaceError(f"{path} leads through a link; remove the link, or choose another folder for the maps")
         check_folder(path)
-        if os.path.lexists(path) and not self._is_own(name):
+        if os.path.lexists(path) and not self._written.holds(path):
             raise PlaceError(
                 f"{path} is already there and is not as Loupe wrote it, so it is not replaced; choose another folder "
                 "for the maps, or remove it yourself"
             )
-
-    def _is_own(self, name: str) -> bool:
-        path = self.folder / name
-        return bool(workspace.ordinary(path)) and _line(name, path.read_bytes()) in self._written
-
-    def _read_list(self) -> set[str]:
-        path = self.folder / WRITTEN
-        if not os.path.lexists(path):
-            return set()
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if workspace.ordinary(path) else [""]
-        if lines and not _WRITTEN_LINE.fullmatch(lines[0]):
-            raise PlaceError(f"{path} is not a list that Loupe wrote; choose another folder for the maps")
-        return set(lines)
 
 
 def output_names(names: Sequence[str]) -> list[str]:
@@ -159,7 +136,3 @@ def _short(part: str) -> str:
 
 def _key(path: PurePath) -> str:
     return "/".join(unicodedata.normalize("NFKC", part).casefold().rstrip(". ") for part in path.parts)
-
-
-def _line(name: str, content: bytes) -> str:
-    return f"{hashlib.sha256(content).hexdigest()}  {shown(name)}"

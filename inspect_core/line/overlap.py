@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 THREADS = max(2, min(4, os.cpu_count() or 1))
 
 
-def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Generator[Result]:
     """Yield work(item) in the order of the items, THREADS of them under way at a time and as many finished.
 
     While one is decoded, the network runs on another and the caller writes a third. What `work` raises is raised here;

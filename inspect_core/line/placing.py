@@ -11,6 +11,8 @@ from pathlib import Path, PurePosixPath
 from inspect_core.line.row import file_digest
 from inspect_core.runtime.unfinished import replacing
 
+LONGEST = 255
+"""Bytes of a file's name that file systems take."""
 _NO_LINKS = (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES)
 
 
@@ -20,10 +22,11 @@ def free_name(folder: Path, name: str, digest: str) -> str:
 
 
 def move(source: Path, target: Path, digest: str) -> Path:
-    """Move a photo to `target`, or beside it under a name with its digest when another file stands there.
+    """Move a claimed photo to `target`, or beside it under a name with its digest when another file stands there.
 
     digest: SHA-256 of the file. The folder of `target` must exist. A second call after a stop completes the first.
-    Raises OSError when the disk is full or either folder is read-only; the photo is then still at `source`.
+    Raises OSError when the disk is full, either folder is read-only or another program still writes the photo, which is
+    then still at `source`.
     """
     folder = target.parent
     for name in _names(target.name, digest):
@@ -31,7 +34,7 @@ def move(source: Path, target: Path, digest: str) -> Path:
         if os.path.lexists(place):
             if _stopped_before(source, place, digest):
                 break
-        elif _put(source, place):
+        elif _put(source, place, digest):
             break
     source.unlink()
     return place
@@ -44,7 +47,7 @@ def _stopped_before(source: Path, place: Path, digest: str) -> bool:
     return os.path.samefile(source, place) or file_digest(place) == digest
 
 
-def _put(source: Path, place: Path) -> bool:
+def _put(source: Path, place: Path, digest: str) -> bool:
     """Put the photo at a free place; False if the place was taken meanwhile."""
     try:
         try:
@@ -52,18 +55,20 @@ def _put(source: Path, place: Path) -> bool:
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            _copy(source, place)
+            _copy(source, place, digest)
     except FileExistsError:
         return False
     return True
 
 
-def _copy(source: Path, place: Path) -> None:
+def _copy(source: Path, place: Path, digest: str) -> None:
     """For folders on two file systems, or on one without hard links."""
     with replacing(place) as new:
         shutil.copy2(source, new)
         with new.open("rb+") as file:
             os.fsync(file.fileno())
+        if file_digest(new) != digest:
+            raise OSError(f"{source.name} changed while it was copied; close it in the program that writes it")
         if os.path.lexists(place):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place))
 
@@ -73,5 +78,13 @@ def _names(name: str, digest: str) -> Iterator[str]:
     yield name
     while True:
         more = digest[:8] if number == 1 else f"{digest[:8]}-{number}"
-        yield path.with_name(f"{path.stem}-{more}{path.suffix}").as_posix()
+        ending = f"-{more}{path.suffix}"
+        yield path.with_name(_cut(path.stem, LONGEST - len(os.fsencode(ending))) + ending).as_posix()
         number += 1
+
+
+def _cut(text: str, length: int) -> str:
+    """The text without as many characters at its end as exceed `length` bytes."""
+    while len(os.fsencode(text)) > length:
+        text = text[:-1]
+    return text

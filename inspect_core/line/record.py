@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from inspect_core.line.row import Row
@@ -45,3 +46,16 @@ def facts_of(row: Row, *, path: str, source: str) -> Facts:
         "product_check": row.product_check,
         "source": source,
     }
+
+
+def is_recorded(row: Row, facts: Facts | None) -> bool:
+    """Whether the facts in the log are those of this row, wherever its photo lies."""
+    if facts is None:
+        return False
+    own = facts_of(row, path="", source="batch")
+    return all(facts.get(name) == value for name, value in own.items() if name not in ("path", "source"))
+
+
+def as_recorded(row: Row, facts: Facts) -> Row:
+    """The row with the verdict that the log has of it, recorded before a stop and perhaps on another machine."""
+    return replace(row, **{name: facts[name] for name in ("score", "verdict", "reason")})

@@ -1,19 +1,21 @@
 """A watched folder: photos are judged as they come and moved into the folder of their verdict.
 
-The order keeps log and folders consistent, whenever the process is killed: a photo is judged, recorded once under its
-own key, then moved to the place named in the record. At the next start, a photo that was recorded but not moved is
-moved by its record; one that was not recorded is judged.
+The order keeps log and folders consistent, whenever the process is killed: a photo is claimed (`line.claims`), judged,
+recorded once under its own key, then moved to the place named in the record. At the next start, a photo that was
+recorded but not moved is moved by its record; one that was not recorded is judged.
 """
 
+import errno
 import hashlib
 import os
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from inspect_core.images.listing import is_image, walk
+from inspect_core.images.listing import is_clutter, is_image, walk
+from inspect_core.line.claims import CLAIMED, claim, give_back, is_back, is_claim, name_of, tidy
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.overlap import in_order
 from inspect_core.line.placing import free_name, move
@@ -31,15 +33,27 @@ judged.
 """
 
 
+_FOR_ALL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+"""Errors of one photo that all others would meet as well."""
+
+
+class PhotosLeft(OSError):
+    """Photos that cannot be taken; all others were."""
+
+
 class _Seen(NamedTuple):
+    """unread: whether the photo could not be read, as it is."""
+
     size: int
     written: int
     since: float
+    unread: bool = False
 
 
 class _Arrival(NamedTuple):
-    """A photo ready to be moved; file: SHA-256 of its file; facts: as recorded, or about to be under the key."""
+    """A claimed photo ready to be moved; file: SHA-256 of its file; facts: as recorded, or about to be."""
 
+    claimed: Path
     name: str
     file: str
     key: str
@@ -60,79 +74,132 @@ class Watch:
         self.steady, self.patience = steady, patience
         self.waiting = 0
         self._seen: dict[str, _Seen] = {}
+        self._claims: dict[Path, bool] = {}
+        self._problems: dict[str, str] = {}
 
     def poll(self, told: Callable[[Facts], None] = lambda facts: None) -> int:
         """Take every photo that no longer changes; return how many were moved. `told` is called after each move.
 
-        Raises OSError, naming folder and remedy, when a folder is missing or read-only, the disk is full or the log
-        cannot be written. Nothing is lost then, and the next call goes on.
+        Raises OSError, naming folder and remedy, when a folder is missing, the disk is full or the log cannot be
+        written; PhotosLeft, once all others are moved, for photos that cannot be. Nothing is lost then, and the next
+        call goes on.
         """
-        now = time.monotonic()
-        self._seen = {name: self._since(name, found, now) for name, found in self._found()}
-        ready = [name for name, seen in self._seen.items() if now - seen.since >= self.steady]
-        self.waiting, taken = len(self._seen), 0
-        for arrival in in_order(self._judge, ready):
-            if arrival is not None:
-                told(self._settle(arrival))
-                del self._seen[arrival.name]
-                self.waiting, taken = self.waiting - 1, taken + 1
+        now, taken = time.monotonic(), 0
+        self._problems = {}
+        self._seen = {path: self._since(path, found, now) for path, found in self._found()}
+        ready = [path for path, seen in self._seen.items() if now - seen.since >= self._wait(seen)]
+        if ready:
+            self._require_out()
+        try:
+            with closing(in_order(self._judge, ready)) as arrivals:
+                for path, arrival in zip(ready, arrivals, strict=True):
+                    if arrival is not None and (facts := self._settle(path, arrival)) is not None:
+                        del self._seen[path]
+                        taken += 1
+                        told(facts)
+        finally:
+            self.waiting = len(self._seen.keys() - self._problems.keys())
+            self._give_back()
+        if self._problems:
+            first, *others = self._problems.values()
+            raise PhotosLeft(f"{first} (and {len(others):,} more photos)" if others else first)
         return taken
 
     def _found(self) -> Iterator[tuple[str, os.stat_result]]:
-        for name, problem in walk(self.folder):
+        for path, problem in walk(self.folder, passed_over=lambda name: is_clutter(name) and name != CLAIMED):
             if problem:
-                raise OSError(f"{self.folder / name}: {problem}")
-            if is_image(name) and (facts := workspace.ordinary(self.folder / name)) is not None:
-                yield name, facts
+                self._problems[path] = f"{self.folder / path}: {problem}"
+                continue
+            lies = self.folder / path
+            if not is_image(path) or (is_claim(lies) and is_back(lies)):
+                continue
+            if (facts := workspace.ordinary(lies)) is not None:
+                yield path, facts
 
-    def _since(self, name: str, found: os.stat_result, now: float) -> _Seen:
-        before = self._seen.get(name)
-        same = before is not None and (before.size, before.written) == (found.st_size, found.st_mtime_ns)
-        return before if before is not None and same else _Seen(found.st_size, found.st_mtime_ns, now)
+    def _since(self, path: str, found: os.stat_result, now: float) -> _Seen:
+        before = self._seen.get(path)
+        now_seen = _Seen(found.st_size, found.st_mtime_ns, now)
+        return before if before is not None and before[:2] == now_seen[:2] else now_seen
 
-    def _judge(self, name: str) -> _Arrival | None:
-        """The photo with its record in the log, else the inspector's result; None when it must wait or has gone."""
-        path, seen, file = self.folder / name, self._seen[name], ""
+    def _wait(self, seen: _Seen) -> float:
+        return self.patience if seen.unread else self.steady
+
+    def _judge(self, path: str) -> _Arrival | None:
+        """The photo with its record in the log, else the inspector's result; None when it must wait, has gone or cannot
+        be claimed.
+        """
+        seen, name, file = self._seen[path], name_of(path), ""
         try:
-            file = file_digest(path)
+            claimed = claim(self.folder / path)
         except FileNotFoundError:
             return None
-        except OSError:
-            pass  # `judge` gives the reason why it cannot be read
+        except OSError as error:
+            reason = error.strerror or error
+            self._problems[path] = f"{self.folder / path} cannot be taken ({reason}); check its folder and permissions"
+            return None
+        if claimed is None:
+            return None
+        self._claims[claimed] = False
+        if not _is_as(seen, claimed):
+            return None
+        with suppress(OSError):  # `judge` gives the reason why it cannot be read
+            file = file_digest(claimed)
         key = key_of("watch", self.inspector.digest, file, str(seen.written), name)
         known = self.record.find(key)
         if known is not None:
-            return _Arrival(name, file, key, known)
-        row = judge(self.inspector, name, path, file=file).row
-        now = workspace.ordinary(path)
-        if now is None or (now.st_size, now.st_mtime_ns) != (seen.size, seen.written):
-            return None
+            self._claims[claimed] = True
+            return _Arrival(claimed, name, file, key, known)
+        row = judge(self.inspector, name, claimed, file=file).row
         if row.verdict == NOT_JUDGED and time.monotonic() - seen.since < self.patience:
+            self._seen[path] = seen._replace(unread=True)
             return None
-        return _Arrival(name, file, key, facts_of(row, path="", source="watch"))
+        return _Arrival(claimed, name, file, key, facts_of(row, path="", source="watch"))
 
-    def _settle(self, arrival: _Arrival) -> Facts:
-        """Record the photo, then move it to where the record says."""
+    def _settle(self, path: str, arrival: _Arrival) -> Facts | None:
+        """Record the photo, then move it to where the record says; None when it must wait or cannot be moved."""
         self._require_out()
-        facts = arrival.facts
+        if not _is_as(self._seen[path], arrival.claimed):
+            return None
+        facts, self._claims[arrival.claimed] = arrival.facts, True
         if not facts["path"]:
-            target = self._target(arrival)
-            facts = self.record.append(arrival.key, {**facts, "path": str(target)})
+            facts = self.record.append(arrival.key, {**facts, "path": str(self._target(arrival))})
         target = Path(str(facts["path"]))
         if not target.is_relative_to(self.out):  # recorded when photos went elsewhere
             target = self._target(arrival)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        move(self.folder / arrival.name, target, arrival.file)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            move(arrival.claimed, target, arrival.file)
+        except OSError as error:
+            if error.errno in _FOR_ALL:
+                raise
+            reason = error.strerror or error
+            self._problems[path] = (
+                f"{arrival.claimed} cannot be moved to {target} ({reason}); make its folder writable, and move "
+                "away what is in its way"
+            )
+            return None
         return facts
 
     def _target(self, arrival: _Arrival) -> Path:
         below = self.out / FOLDERS[str(arrival.facts["verdict"])]
         return below / free_name(below, arrival.name, arrival.file)
 
+    def _give_back(self) -> None:
+        for claimed, recorded in self._claims.items():
+            if not recorded:
+                give_back(claimed)
+            tidy(claimed.parent)
+        self._claims.clear()
+
     def _require_out(self) -> None:
         """A missing folder may be a drive that was removed: anything written in its place would be lost."""
         if not self.out.is_dir():
             raise OSError(f"the output folder {self.out} is gone; put it back, and photos are moved again")
+
+
+def _is_as(seen: _Seen, path: Path) -> bool:
+    now = workspace.ordinary(path)
+    return now is not None and (now.st_size, now.st_mtime_ns) == (seen.size, seen.written)
 
 
 @contextmanager
@@ -151,6 +218,8 @@ def watching(folder: Path, out: Path) -> Generator[None]:
     with _held(folder), _held(out):
         for name in FOLDERS.values():
             (out / name).mkdir(parents=True, exist_ok=True)
+        for left in folder.rglob(CLAIMED):
+            tidy(left)
         yield
 
 

@@ -21,7 +21,14 @@ def converted(document: dict) -> dict:
     if document["schema"] < 4:
         document = document | {"photos": None, "challenge": []}
     added = dict.fromkeys(("depth", "alignment", "areas", "tiles", "mm_per_pixel"))
-    return added | document
+    return added | document | {"challenge": _with_reasons(document.get("challenge"))}
+
+
+def _with_reasons(parts: object) -> object:
+    """Challenge parts that were named before their reasons were kept were to be judged by their scores."""
+    if not isinstance(parts, list):
+        return parts
+    return [{"reason": ""} | part if isinstance(part, dict) else part for part in parts]
 
 
 def _with_views(document: dict) -> dict:

@@ -9,6 +9,7 @@ from typing import Any
 from inspect_core.images.areas import KINDS, STRICTEST
 from inspect_core.images.depth import DEEPEST, DEPTHS
 from inspect_core.images.tiles import CELLS
+from inspect_core.verdict import OTHER_PRODUCT
 
 RESIZE_RULE = "squash, Pillow BILINEAR"
 DIRECTION = "higher is more anomalous"
@@ -160,7 +161,13 @@ AREA = {
     "times": number(1, STRICTEST),
 }
 
-CHALLENGE = {"name": _TEXT, "good": FLAG, "verdict": one_of("accept", "review", "reject"), "score": _FINITE}
+CHALLENGE = {
+    "name": _TEXT,
+    "good": FLAG,
+    "verdict": one_of("accept", "review", "reject"),
+    "score": _FINITE,
+    "reason": one_of("", OTHER_PRODUCT),
+}
 """A challenge part."""
 
 # Of detectors that several parts of a recipe share: subspaces after a cosine map, with or without Fourier features.

@@ -9,7 +9,7 @@ from inspect_core.judge.checks import as_finite_number
 from inspect_core.package import manifest
 from inspect_core.package.csv_text import csv_text
 from inspect_core.package.manifest import Package, refusing
-from inspect_core.verdict import Limits, Word
+from inspect_core.verdict import OTHER_PRODUCT, Limits, Word
 
 CALIBRATE, JUDGE = "calibrate", "judge"
 
@@ -26,23 +26,53 @@ class Calibrated:
     score: float
 
 
+def margin(limits: Limits, verdict: str, score: float) -> float:
+    """How far a score may move before the verdict changes, in the unit of the score."""
+    if verdict == "accept":
+        return limits.review - score
+    return score - limits.reject if verdict == "reject" else min(score - limits.review, limits.reject - score)
+
+
 @dataclass(frozen=True)
 class ChallengePart:
     """A part that is kept beside the line, to prove lamp, lens and fixture: its name, whether it is good, and the
-    verdict and score that it had when it was named.
+    verdict, score and reason that it had when it was named.
+
+    reason: OTHER_PRODUCT when the product check stopped it, whatever its score; "" when its score decided.
     """
 
     name: str
     good: bool
     verdict: Word
     score: float
+    reason: str = ""
+
+    def margin(self, limits: Limits) -> float | None:
+        """Its distance from the nearest limit; None when its score does not decide."""
+        return None if self.reason == OTHER_PRODUCT else margin(limits, self.verdict, self.score)
 
     def under(self, limits: Limits) -> Self | None:
-        """The same part under other limits; None when it would prove nothing: good and not accepted, or defective and
-        accepted.
+        """The same part under other limits; None when it would prove nothing: good and not accepted, defective and
+        accepted, or right at a limit.
         """
+        if self.reason == OTHER_PRODUCT:
+            return self if self.verdict == "reject" and not self.good else None
         verdict = limits.verdict(self.score)
-        return replace(self, verdict=verdict) if (verdict == "accept") == self.good else None
+        proves = (verdict == "accept") == self.good and margin(limits, verdict, self.score) > 0
+        return replace(self, verdict=verdict) if proves else None
+
+
+def read_challenge(document: dict) -> tuple[ChallengePart, ...]:
+    """The challenge parts of recipe.json. Raises ValueError for a name twice and for one that its limits contradict or
+    that lies right at a limit.
+    """
+    parts = tuple(ChallengePart(**part) for part in document["challenge"])
+    for part in parts:
+        if sum(other.name == part.name for other in parts) > 1:
+            raise ValueError(f"two challenge parts are called {part.name!r:.80}")
+        if part.under(Limits(**document["limits"])) != part:
+            raise ValueError(f"challenge part {part.name!r:.80} proves nothing: its score is not clear of the limits")
+    return parts
 
 
 def table_of(calibration: tuple[Calibrated, ...], judged: tuple[Calibrated, ...]) -> bytes:

@@ -228,7 +228,7 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
         limits=Limits(**document["limits"]),
         calibration=calibration,
         judged=judged,
-        challenge=tuple(known_parts.ChallengePart(**part) for part in document["challenge"]),
+        challenge=known_parts.read_challenge(document),
         provenance=Provenance(
             **{part.name: document[part.name] for part in fields(Provenance) if part.name in document},
             calibration_note=document["calibration"]["note"],

@@ -58,6 +58,13 @@ def test_detectors_are_compared_and_nothing_else_is_replaced(teach, tmp_path, ca
         path.unlink()
 
 
+def test_two_files_of_a_comparison_at_one_place_are_refused_before_it(teach, tmp_path, capsys):
+    for one, other in (("--csv", "--report"), ("--json", "--csv")):
+        assert teach("evaluate", "--compare", one, tmp_path / "x", other, tmp_path / "y" / ".." / "x") == 2
+        assert "; choose another name" in capsys.readouterr().err
+    assert list(tmp_path.glob("x*")) == []
+
+
 def test_options_of_a_comparison_need_it(teach, tmp_path, capsys):
     assert teach("evaluate", "--csv", tmp_path / "table.csv") == 2
     assert "--compare" in capsys.readouterr().err

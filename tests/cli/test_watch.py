@@ -2,14 +2,17 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections import Counter
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import watch
 from inspect_core.cli.commands import main
+from inspect_core.line.watch import PhotosLeft
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,6 +20,20 @@ ROOT = Path(__file__).parents[2]
 def test_the_verbs_of_the_line_need_no_torch():
     code = "import sys; sys.modules['torch'] = None; import inspect_core.cli.inspect, inspect_core.cli.watch"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_once_goes_on_for_the_others_when_one_cannot_be_taken(monkeypatch):
+    monkeypatch.setattr(watch, "EVERY", 0.0)
+    looks = SimpleNamespace(steady=1.0, waiting=3)
+
+    def poll(told):
+        looks.waiting -= 1
+        raise PhotosLeft("a.png cannot be moved")
+
+    looks.poll = poll
+    with pytest.raises(PhotosLeft, match=r"a\.png"):
+        watch._once(looks, Counter())
+    assert looks.waiting == 0
 
 
 @pytest.mark.slow

@@ -255,6 +255,47 @@ def test_a_table_replaces_nothing_but_a_table(line, recipe, tmp_path, tree, caps
     assert tree(tmp_path) == before
 
 
+AT_ONE_PLACE = {
+    "one name": ("--csv", "x", "--report", "x"),
+    "another spelling": ("--csv", "x", "--report", "photos/../x"),
+    "another letter case": ("--csv", "new/x", "--report", "new/X"),
+    "through a link": ("--csv", "new/x", "--report", "link/x"),
+    "a hard link": ("--csv", "table", "--report", "the same table"),
+    "the journal": ("--csv", "x", "--report", "x.unfinished"),
+    "one below the other": ("--csv", "x", "--report", "x/r.html"),
+    "the folder of maps": ("--csv", "x", "--maps", "x"),
+    "around the folder of maps": ("--csv", "x", "--maps", "x/maps"),
+    "a heatmap": ("--report", "link/maps/sub/part.png", "--maps", "new/maps"),
+    "a folder of heatmaps": ("--report", "new/maps/sub", "--maps", "new/maps"),
+    "below a raw map": ("--csv", "new/maps/sub/part.npy/x", "--maps", "new/maps"),
+    "the list of maps": ("--csv", "new/maps/.loupe-written", "--maps", "new/maps"),
+}
+
+
+@pytest.mark.parametrize("what", AT_ONE_PLACE)
+def test_two_outputs_at_one_place_are_refused_before_a_photo_is_read(line, tmp_path, tree, capsys, what):
+    photo(tmp_path / "photos" / "sub" / "part.png")
+    (tmp_path / "new").mkdir()
+    (tmp_path / "link").symlink_to("new")
+    (tmp_path / "table").write_text("name,digest,score,verdict\n")
+    (tmp_path / "the same table").hardlink_to(tmp_path / "table")
+    before = tree(tmp_path)
+    assert line(tmp_path / "photos", *AT_ONE_PLACE[what]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "; choose another " in said.err
+    assert tree(tmp_path) == before
+
+
+def test_outputs_beside_each_other_and_among_the_maps_are_fine(line, tmp_path):
+    photo(tmp_path / "photos" / "part.png")
+    for _ in range(2):
+        assert line(tmp_path / "photos", "--csv", "o/v.csv", "--report", "o/r.html", "--maps", "o") == 0
+    assert sorted(path.name for path in (tmp_path / "o").iterdir()) == [
+        ".loupe-written", "part.npy", "part.png", "r.html", "v.csv",
+    ]  # fmt: skip
+
+
 def test_a_table_and_figures_replace_their_own(line, tmp_path):
     photo(tmp_path / "photos" / "part.png")
     for _ in range(2):

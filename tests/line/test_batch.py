@@ -3,6 +3,7 @@ import json
 import shutil
 import weakref
 import zipfile
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.line.maps import Maps
 from inspect_core.line.overlap import THREADS
+from inspect_core.line.record import key_of
 from inspect_core.line.row import COLUMNS
 from inspect_core.package.place import PlaceError
 from inspect_core.runtime.progress import Cancelled
@@ -108,6 +110,79 @@ def test_a_damaged_journal_costs_time_and_nothing_else(photos, inspector, tmp_pa
     rows = run(inspector(), photos, Outputs(tmp_path / "v.csv"))
     assert [row.score for row in rows] == [0, 50, 150, 250, None, 210]
     assert not journal.exists()
+
+
+def edited(journal: Path, change, *, sealed: bool) -> None:
+    """Change the row of the journal's second photo; sealed: with a check sum that fits."""
+    head, *lines = journal.read_bytes().splitlines()
+    entry = json.loads(lines[1])
+    entry["row"] |= change
+    if sealed:
+        run_of = json.loads(head)["unfinished batch of Loupe"]["run"]
+        entry["sum"] = key_of(run_of, entry["file"], json.dumps(entry["row"]))
+    lines[1] = json.dumps(entry).encode()
+    journal.write_bytes(b"\n".join([head, *lines, b""]))
+
+
+@pytest.mark.parametrize("sealed", [False, True], ids=["as it is", "with a check sum that fits"])
+@pytest.mark.parametrize(
+    "change", [{"verdict": "reject"}, {"score": 3.0}, {"reason": "other product"}, {"digest": "0" * 64}, {"limit": 3}]
+)
+def test_an_edited_row_is_not_believed_and_not_recorded_again(
+    photos, inspector, logged, inspections, tmp_path, change, sealed
+):
+    outputs, told = Outputs(tmp_path / "v.csv"), []
+    with pytest.raises(Cancelled):
+        run(inspector(), photos, outputs, record=logged(inspector()), report=stopping_after(4))
+    edited(tmp_path / "v.csv.unfinished", change, sealed=sealed)
+    rows = run(inspector(), photos, outputs, record=logged(inspector()), told=told.append)
+    assert [row.name for row in told] == ["1.png", "4.png", "5.png"]
+    assert [(row.score, row.verdict, row.reason) for row in rows[:2]] == [(0, "accept", ""), (50, "accept", "")]
+    assert [facts["name"] for facts in inspections()] == [name for name, _ in photos]
+
+
+def test_without_a_log_the_check_sum_tells(photos, inspector, tmp_path):
+    with pytest.raises(Cancelled):
+        run(inspector(), photos, Outputs(tmp_path / "v.csv"), report=stopping_after(4))
+    edited(tmp_path / "v.csv.unfinished", {"verdict": "reject"}, sealed=False)
+    assert run(inspector(), photos, Outputs(tmp_path / "v.csv"))[1].verdict == "accept"
+
+
+def test_what_the_log_holds_under_the_key_is_the_verdict(photos, inspector, logged, tmp_path):
+    """A row recorded and not yet in the journal is judged again, perhaps on another machine."""
+    with pytest.raises(Cancelled):
+        run(inspector(), photos, Outputs(tmp_path / "v.csv"), record=logged(inspector()), report=stopping_after(4))
+    journal, elsewhere = tmp_path / "v.csv.unfinished", inspector()
+    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:2]))
+    elsewhere.inspect = lambda image: replace(inspector().inspect(image), score=float(image.mean()) + 1e-9)
+    rows = run(elsewhere, photos, Outputs(tmp_path / "v.csv"), record=logged(inspector()))
+    assert [row.score for row in rows] == [0, 50, 150, 250, None, 210 + 1e-9]
+
+
+@pytest.mark.parametrize("length", [0, 1, 29, 60])
+def test_a_journal_that_never_began_stands_in_no_ones_way(photos, inspector, tmp_path, length):
+    journal = tmp_path / "v.csv.unfinished"
+    with pytest.raises(Cancelled):
+        run(inspector(), photos, Outputs(tmp_path / "v.csv"), report=stopping_after(1))
+    journal.write_bytes(journal.read_bytes()[:length])
+    assert len(run(inspector(), photos, Outputs(tmp_path / "v.csv"))) == 6
+    assert not journal.exists()
+
+
+@pytest.mark.parametrize("where", ["head", "row"])
+def test_a_journal_nested_beyond_reason_is_not_believed(photos, inspector, tmp_path, where):
+    journal, told = tmp_path / "v.csv.unfinished", []
+    with pytest.raises(Cancelled):
+        run(inspector(), photos, Outputs(tmp_path / "v.csv"), report=stopping_after(4))
+    head, *lines = journal.read_bytes().splitlines(keepends=True)
+    deep = b"[" * 100_000 + b"]" * 100_000
+    if where == "head":
+        head = b'{"unfinished batch of Loupe": ' + deep + b"}\n"
+    else:
+        lines.insert(1, b'{"file": ' + deep + b"}\n")
+    journal.write_bytes(b"".join([head, *lines]))
+    run(inspector(), photos, Outputs(tmp_path / "v.csv"), told=told.append)
+    assert len(told) == (6 if where == "head" else 2)
 
 
 def test_another_recipe_and_another_batch_leave_an_unfinished_one_alone(photos, inspector, tmp_path, tree):

@@ -1,4 +1,4 @@
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 from hypothesis import given
@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from inspect_core.audit import challenges
 from inspect_core.audit.log import AuditLog
 from inspect_core.line.challenge import MARGIN_KEPT, NO_PHOTO, challenge, facts, margin, name_parts, photos_by_part
-from inspect_core.package.known_parts import ChallengePart
-from inspect_core.verdict import NOT_JUDGED, Limits
+from inspect_core.package.conversion import converted
+from inspect_core.package.known_parts import ChallengePart, read_challenge
+from inspect_core.verdict import NOT_JUDGED, OTHER_PRODUCT, Limits
 
 GOOD, DENT = ChallengePart("good one", True, "accept", 40.0), ChallengePart("dent", False, "reject", 240.0)
 
@@ -52,6 +53,55 @@ def test_a_part_without_a_photo_or_without_a_verdict_is_missed(inspector, photo,
     assert not any(answer.passed for answer in by_name.values())
 
 
+def test_a_photo_of_another_product_is_no_answer_to_a_part_that_its_score_rejects(inspector, photo, tmp_path):
+    parts, path = inspector(challenge=(DENT,)), photo(tmp_path / "dent.png", 250)
+    assert challenge(parts, {"dent": path})[0].passed
+    inspect = parts.inspect
+    parts.inspect = lambda image: replace(inspect(image), verdict="reject", reason=OTHER_PRODUCT)
+    (answer,) = challenge(parts, {"dent": path})
+    assert (answer.passed, answer.words) == (False, "reject (other product) instead of reject")
+    (named,) = name_parts(parts, [], [path])
+    assert (named.reason, named.under(Limits(0.0, 300.0))) == (OTHER_PRODUCT, named)
+    parts.challenge = (named,)
+    (answer,) = challenge(parts, {"dent": photo(tmp_path / "other.png", 3)})
+    assert (answer.passed, answer.margin_had, answer.words) == (True, None, "reject (other product)")
+    (answer,) = challenge(inspector(challenge=(named,)), {"dent": path})
+    assert (answer.passed, answer.words) == (False, "reject instead of reject (other product)")
+
+
+@pytest.mark.parametrize(("level", "good"), [(100, True), (200, False)])
+def test_a_part_right_at_a_limit_is_not_named(inspector, photo, tmp_path, level, good):
+    path = photo(tmp_path / "dent.png", level)
+    with pytest.raises(ValueError, match=r"dent.png: its score lies right at a limit, .*; choose another"):
+        name_parts(inspector(), [path] if good else [], [] if good else [path])
+
+
+def document(*parts: ChallengePart) -> dict:
+    return {"limits": {"review": 100.0, "reject": 200.0}, "challenge": [asdict(part) for part in parts]}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (GOOD, DENT, replace(GOOD, name="dent")),
+        (replace(DENT, score=200.0),),
+        (replace(GOOD, score=100.0),),
+        (replace(DENT, score=150.0),),
+        (replace(GOOD, verdict="reject", reason=OTHER_PRODUCT),),
+    ],
+    ids=["a name twice", "at the limit", "good at the limit", "another verdict", "a good part of another product"],
+)
+def test_parts_of_a_recipe_that_prove_nothing_are_refused(parts):
+    assert read_challenge(document(GOOD, DENT)) == (GOOD, DENT)
+    with pytest.raises(ValueError, match="challenge part"):
+        read_challenge(document(*parts))
+
+
+def test_parts_named_before_their_reasons_were_kept_are_read():
+    old = converted({"schema": 5, "challenge": [{"name": "dent", "good": False, "verdict": "reject", "score": 240.0}]})
+    assert read_challenge(document() | {"challenge": old["challenge"]}) == (DENT,)
+
+
 def test_a_recipe_without_challenge_parts(inspector):
     with pytest.raises(ValueError, match="tile has no challenge parts"):
         challenge(inspector(), {})
@@ -85,7 +135,8 @@ def test_a_score_that_moves_by_less_than_the_margin_keeps_its_verdict(score, mov
 def test_other_limits_keep_only_parts_that_prove_something(score, review, band, good):
     limits = Limits(review, review + band)
     kept = ChallengePart("a", good, "accept" if good else "reject", score).under(limits)
-    assert (kept is not None) == ((limits.verdict(score) == "accept") == good)
+    clear = score not in (limits.review, limits.reject)
+    assert (kept is not None) == ((limits.verdict(score) == "accept") == good and clear)
     assert kept is None or kept == replace(kept, verdict=limits.verdict(score))
 
 

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from inspect_core.line import placing
-from inspect_core.line.watch import FOLDERS, Watch, watching
+from inspect_core.line import watch as watching_module
+from inspect_core.line.watch import FOLDERS, PhotosLeft, Watch, watching
 from inspect_core.package.place import PlaceError
 
 NAMES = (
@@ -79,21 +80,120 @@ def test_a_photo_that_is_still_written_waits(begin, photo, inspections, tmp_path
     assert [facts["verdict"] for facts in inspections()] == ["accept"]
 
 
-def test_a_photo_that_changes_while_it_is_judged_waits(begin, photo, inspector, inspections, tmp_path):
-    judging = inspector()
-    watch, judge = begin(judging), judging.inspect
+@pytest.mark.parametrize("when", ["judged", "recorded", "moved", "copied"])
+def test_a_photo_put_under_the_same_name_meanwhile_is_the_next_one(
+    begin, photo, inspector, inspections, tmp_path, monkeypatch, when
+):
+    judging, camera = inspector(), tmp_path / "in" / "a.png"
+    watch = begin(judging)
 
-    def meanwhile(image):
-        photo(tmp_path / "in" / "a.png", 250)
-        os.utime(tmp_path / "in" / "a.png", ns=(1, 1))
-        judging.inspect = judge
-        return judge(image)
+    def meanwhile(work, *, first=False):
+        """`work`, and before or after it the camera's next photo, by the renaming of a whole file."""
+        cameras = iter([photo(tmp_path / "next.png", 250)])
 
-    judging.inspect = meanwhile
+        def done(*arguments, **options):
+            result = None if first else work(*arguments, **options)
+            for path in cameras:
+                os.replace(path, camera)
+            return work(*arguments, **options) if first else result
+
+        return done
+
+    photo(camera, 10)
+    with monkeypatch.context() as patch:
+        if when == "judged":
+            patch.setattr(judging, "inspect", meanwhile(judging.inspect))
+        elif when == "recorded":
+            patch.setattr("inspect_core.line.watch.move", meanwhile(placing.move, first=True))
+        elif when == "moved":
+            patch.setattr(placing.os, "link", meanwhile(os.link))
+        else:
+            patch.setattr(placing.os, "link", _no_links)
+            patch.setattr(placing.shutil, "copy2", meanwhile(shutil.copy2))
+        assert watch.poll() == 1
+    assert watch.poll() == 1
+    assert list((tmp_path / "in").iterdir()) == []
+    assert [(facts["verdict"], facts["score"]) for facts in inspections()] == [("accept", 10), ("reject", 250)]
+    for level, facts in zip((10, 250), inspections(), strict=True):
+        assert Path(facts["path"]).read_bytes() == photo(tmp_path / "again.png", level).read_bytes()
+
+
+def test_a_photo_put_there_before_it_is_claimed_waits(begin, photo, inspections, tmp_path, monkeypatch):
+    watch, claim = begin(), watching_module.claim
+
+    def late(path):
+        os.replace(photo(tmp_path / "next.png", 250), path)
+        monkeypatch.setattr(watching_module, "claim", claim)
+        return claim(path)
+
+    monkeypatch.setattr(watching_module, "claim", late)
     photo(tmp_path / "in" / "a.png", 10)
-    assert watch.poll() == 0
+    assert (watch.poll(), watch.waiting) == (0, 1)
+    assert [path.name for path in (tmp_path / "in").iterdir()] == ["a.png"]
     assert watch.poll() == 1
     assert [facts["verdict"] for facts in inspections()] == ["reject"]
+
+
+@pytest.mark.parametrize("linked", [True, False], ids=["with hard links", "without"])
+def test_a_photo_written_through_an_open_file_while_it_is_judged_waits(
+    begin, photo, inspector, inspections, tmp_path, monkeypatch, linked
+):
+    judging = inspector()
+    watch, judge = begin(judging), judging.inspect
+    if not linked:
+        monkeypatch.setattr(placing.os, "link", _no_links)
+    other = photo(tmp_path / "other.png", 250).read_bytes()
+    with photo(tmp_path / "in" / "a.png", 10).open("rb+") as camera:
+
+        def meanwhile(image):
+            camera.write(other)
+            camera.truncate()
+            camera.flush()
+            judging.inspect = judge
+            return judge(image)
+
+        judging.inspect = meanwhile
+        assert (watch.poll(), watch.waiting) == (0, 1)
+    photo(tmp_path / "in" / "a.png", 150) if not linked else None
+    while watch.waiting:
+        watch.poll()
+    assert sorted(facts["score"] for facts in inspections()) == ([250] if linked else [150, 250])
+    assert list((tmp_path / "in").iterdir()) == []
+
+
+def test_one_photo_that_cannot_be_taken_keeps_no_other_waiting(begin, photo, inspections, tmp_path):
+    watch = begin()
+    for name in ("lot 7/a.png", "b.png", "c.png"):
+        photo(tmp_path / "in" / name, 10)
+    (tmp_path / "out" / "accept" / "lot 7").write_text("in the way")
+    (tmp_path / "in" / ".loupe-claimed").symlink_to(tmp_path)
+    with pytest.raises(PhotosLeft, match=r"[bc]\.png cannot be taken .*is a link\).* 2 more"):
+        watch.poll()
+    (tmp_path / "in" / ".loupe-claimed").unlink()
+    for _ in range(2):
+        with pytest.raises(PhotosLeft, match=r"lot 7/\.loupe-claimed/a\.png cannot be moved to .*lot 7/a\.png .*; "):
+            watch.poll()
+    assert placed(tmp_path / "out")["accept"] == ["b.png", "c.png"]
+    (tmp_path / "out" / "accept" / "lot 7").unlink()
+    assert watch.poll() == 1
+    assert len(inspections()) == 3
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["n" * 251 + ".png", "ü" * 125 + "n.png", "n" + "\udcff" * 250 + ".png"],
+    ids=["letters", "two bytes each", "no UTF-8"],
+)
+def test_a_name_as_long_as_can_be_is_shortened_when_it_is_taken(begin, photo, inspections, tmp_path, name):
+    watch = begin()
+    for level in (10, 20, 30):
+        photo(tmp_path / "in" / name, level)
+        photo(tmp_path / "in" / "z.png", level)
+        assert watch.poll() == 2
+    names = [found for found in placed(tmp_path / "out")["accept"] if not found.startswith("z")]
+    assert len(names) == 3
+    assert all(len(os.fsencode(found)) <= 255 and found[:100] == name[:100] for found in names)
+    assert len(inspections()) == 6
 
 
 def test_names_met_again_replace_nothing(begin, photo, inspections, tmp_path):
@@ -130,6 +230,31 @@ def test_killed_anywhere_the_log_and_the_folders_agree(
     (facts,) = inspections()
     assert placed(tmp_path / "out")["review"] == sorted(["a.png", Path(facts["path"]).name])
     assert not (tmp_path / "in" / "a.png").exists()
+
+
+@pytest.mark.parametrize("linked", [True, False], ids=["with hard links", "without"])
+def test_what_a_killed_watch_had_claimed_is_judged_beside_a_newer_photo_of_that_name(
+    begin, photo, inspections, tmp_path, monkeypatch, linked
+):
+    photo(tmp_path / "in" / "lot 7" / "a.png", 10)
+    photo(tmp_path / "in" / "lot 7" / "b.png", 20)
+    with monkeypatch.context() as patch:
+        patch.setattr(Watch, "_give_back", lambda watch: None)
+        patch.setattr("inspect_core.line.watch.judge", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            begin().poll()
+    assert [path.name for path in (tmp_path / "in").rglob("a.png")] == ["a.png"]
+    assert not (tmp_path / "in" / "lot 7" / "a.png").exists()
+    if not linked:
+        monkeypatch.setattr(placing.os, "link", _no_links)
+    photo(tmp_path / "in" / "lot 7" / "a.png", 250)
+    watch = begin()
+    while watch.poll():
+        pass
+    assert sorted((facts["name"], facts["score"]) for facts in inspections()) == [
+        ("lot 7/a.png", 10), ("lot 7/a.png", 250), ("lot 7/b.png", 20),
+    ]  # fmt: skip
+    assert list((tmp_path / "in" / "lot 7").iterdir()) == []
 
 
 def _killed(*_, **__):
@@ -172,22 +297,29 @@ def test_an_output_folder_that_has_gone_is_named_and_nothing_is_lost(begin, phot
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES])
-def test_a_disk_that_takes_no_photos_keeps_them_where_they_are(begin, photo, inspections, tmp_path, monkeypatch, code):
+def test_a_disk_that_takes_no_photos_keeps_them_claimed(begin, photo, inspections, tmp_path, monkeypatch, code):
     watch = begin()
+    link = os.link
     photo(tmp_path / "in" / "a.png", 10)
     with monkeypatch.context() as patch:
 
-        def refuse(*_, **__):
-            raise OSError(code, os.strerror(code))
+        def refuse(source, target):
+            if Path(target).is_relative_to(tmp_path / "out"):
+                raise OSError(code, os.strerror(code))
+            link(source, target)
 
         patch.setattr(placing.os, "link", refuse)
         patch.setattr(placing.shutil, "copy2", refuse)
         with pytest.raises(OSError, match=os.strerror(code)):
             watch.poll()
-        assert (tmp_path / "in" / "a.png").is_file()
-    assert watch.poll() == 1
-    assert placed(tmp_path / "out")["accept"] == ["a.png"]
-    assert len(inspections()) == 1
+        assert list((tmp_path / "in").iterdir()) == [tmp_path / "in" / ".loupe-claimed"]
+        assert (tmp_path / "in" / ".loupe-claimed" / "a.png").is_file()
+        photo(tmp_path / "in" / "a.png", 250)
+    while watch.poll():
+        pass
+    assert list((tmp_path / "in").iterdir()) == []
+    assert placed(tmp_path / "out")["accept"] == placed(tmp_path / "out")["reject"] == ["a.png"]
+    assert [facts["score"] for facts in inspections()] == [10, 250]
 
 
 def test_hostile_names_are_moved_as_they_are(begin, photo, inspections, tmp_path):

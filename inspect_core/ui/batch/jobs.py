@@ -82,7 +82,7 @@ def _judge(batch: Run, job: Job, user: str) -> None:
         )
     job.report(0.0, "looking at the photos")
     outputs = batch.outputs()
-    photos = photos_of([Path(batch.source)], outputs.maps)
+    photos = photos_of([Path(batch.source)])
     if batch.cluster:
         address, certificates = choosing.configured()
         if address is None:
