@@ -8,7 +8,7 @@ from inspect_core.cli.console import ACCEPTED, bar, path_argument, say
 from inspect_core.cli.outputs import check_figures, write_figures, write_text
 from inspect_core.features.store import feature_store
 from inspect_core.guard.model import OFF
-from inspect_core.judge.limits import count_parts, in_parts
+from inspect_core.judge.counts import count_parts, in_parts
 from inspect_core.package.place import check_own
 from inspect_core.runtime.progress import stage
 from inspect_core.study.evaluation import figures, judge_photos

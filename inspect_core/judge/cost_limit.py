@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inspect_core.judge.checks import as_scores
-from inspect_core.judge.limits import Counts, count_parts
+from inspect_core.judge.counts import Counts, count_parts
 
 FOLDS = 5
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from inspect_core.images.folders import Sample
-from inspect_core.judge.counted_parts import counted_parts
-from inspect_core.judge.limits import Counts, count_parts, in_parts, least_promise, overkill_at
+from inspect_core.judge.counts import Counts, count_parts, counted_parts, in_parts
+from inspect_core.judge.limits import least_promise, overkill_at
 from inspect_core.judge.metrics import auroc, fpr_at_tpr
 from inspect_core.runtime.progress import Cancel, Report
 from inspect_core.study.judged import Judged, Live

@@ -13,7 +13,7 @@ from inspect_core.images import heatmap
 from inspect_core.images.boxes import reduced
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.samples import shown
-from inspect_core.judge.limits import in_parts
+from inspect_core.judge.counts import in_parts
 from inspect_core.judge.metrics import roc_curve
 from inspect_core.line.html_page import data_url, page, table, webp
 from inspect_core.plots import comparison as plots

@@ -9,7 +9,8 @@ import streamlit as st
 
 from inspect_core.images import heatmap
 from inspect_core.judge.anomaly_map import image_score, to_pixels
-from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill
+from inspect_core.judge.counts import count_parts, in_parts
+from inspect_core.judge.limits import limit_for_overkill
 from inspect_core.ui.bench import bench
 from inspect_core.verdict import Limits
 

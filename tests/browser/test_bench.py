@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from inspect_core.judge.anomaly_map import image_score, regions, scale_region, to_pixels
-from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill
+from inspect_core.judge.counts import count_parts, in_parts
+from inspect_core.judge.limits import limit_for_overkill
 from inspect_core.ui.bench.bench import Part
 from inspect_core.verdict import Limits
 

@@ -11,7 +11,8 @@ import pytest
 from inspect_core.images import heatmap
 from inspect_core.images.placement import Placement
 from inspect_core.judge.anomaly_map import regions, scale_region
-from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill, upper_bound
+from inspect_core.judge.counts import count_parts, in_parts
+from inspect_core.judge.limits import limit_for_overkill, upper_bound
 from inspect_core.ui.bench import bench
 from inspect_core.ui.inspect import areas_panel
 from inspect_core.verdict import InView, Limits, ProductCheck, assemble

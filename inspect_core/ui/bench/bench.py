@@ -82,7 +82,7 @@ def bench(
 ) -> BenchResult:
     """Draw the bench with `limits` and `shown` in force, and return what the engineer has set since.
 
-    calm: the score at which colour begins. sentence: the limits in parts, from `judge.limits.in_parts`.
+    calm: the score at which colour begins. sentence: the limits in parts, from `judge.counts.in_parts`.
     setting_scores: the scores on which a requested overkill is met. thumbs: the token given to `film`.
 
     A caller that called `latest` first has nothing more to do. Any other puts the result in force and reruns; the

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from inspect_core.judge.counted_parts import counted_parts
+from inspect_core.judge.counts import counted_parts
 from inspect_core.judge.limits import most_in_percent
 from inspect_core.verdict import Limits
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from inspect_core.judge.cost_limit import CostLimit, cost_limit
-from inspect_core.judge.limits import in_parts
+from inspect_core.judge.counts import in_parts
 from inspect_core.ui import shelf, shell
 from inspect_core.ui.inspect.views import Drawn
 from inspect_core.ui.session import settings_at

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from inspect_core.judge.limits import in_parts, limit_for_overkill
+from inspect_core.judge.counts import in_parts
+from inspect_core.judge.limits import limit_for_overkill
 from inspect_core.study.evaluation import in_parts_of
 from inspect_core.ui.bench import bench, pixels
 from inspect_core.ui.bench.payload import Part, Shown, payload

@@ -1,5 +1,5 @@
 /**
- * The arithmetic of limits, the same as in judge/limits.py and verdict.py to the bit and to the word.
+ * The arithmetic of limits, the same as in judge/counts.py, judge/limits.py and verdict.py to the bit and to the word.
  * Scores are float32 from Python; JavaScript's numbers are float64, in which Python compares too.
  */
 const VERDICTS = {
