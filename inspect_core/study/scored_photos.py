@@ -6,7 +6,6 @@ file; a move of the parameter only reads one slice and smooths it.
 
 import copy
 import math
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -18,14 +17,13 @@ from inspect_core.judge.limits import limits_from_good
 from inspect_core.judge.local_scale import GoodMaps, LocalScale, joined
 from inspect_core.package.fields import LARGEST
 from inspect_core.study.blocks import Blocks
-from inspect_core.study.scored_photo import ScoredPhoto
+from inspect_core.study.latest import Latest
+from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
 from inspect_core.verdict import InView, Limits, inspected, is_partly_out
 from inspect_core.view import View
 
 BLOCK_PIXELS = 1 << 21
 """Pixels of the maps that are ranked at once."""
-RANKINGS = 6
-"""How many of the latest rankings are kept: a move needs all scores and those that set the limit, before and after."""
 Which = int | slice | np.ndarray | list[int]
 
 
@@ -33,7 +31,7 @@ class ScoredPhotos:
     """Photos with their grid errors under a detector of one or more views.
 
     size: (H, W) of the anomaly maps; areas: by which they are judged; live: by name, the values of the live parameters
-    to begin with, `area` among them.
+    to begin with, `area` among them; unscored: photos that have no score; latest: figures of the last moves.
     A view without scales of its own learns them from the good calibrate photos; with none of these its map stays raw.
     Adding a photo returns a new value of this class, with the photo at its end: a reader never sees the photos change.
     """
@@ -46,13 +44,14 @@ class ScoredPhotos:
         self.live = {view.live: view.start for view in self.views if view.live}
         self.live[AREA] = default_area(size) if area is None else area
         self.photos: tuple[ScoredPhoto, ...] = ()
+        self.unscored: tuple[UnscoredPhoto, ...] = ()
         self.areas = areas
         self._in_view: np.ndarray | None = None
         self._empty = np.zeros(0, object)
         self._first = np.cumsum([0, *(len(view.stops) for view in self.views)])
         self._blocks, self._rows = Blocks((int(self._first[-1]), *grid)), np.zeros(0, int)
         self._scales: dict[tuple[int, int], LocalScale | None] = {}
-        self._rankings: OrderedDict[tuple, np.ndarray] = OrderedDict()
+        self.latest = Latest()
 
     def with_photo(
         self, photo: ScoredPhoto, features: Sequence[Tensor], views: Sequence[View | None] = ()
@@ -62,9 +61,8 @@ class ScoredPhotos:
         views: fitted without this photo, to score it instead. Raises ValueError naming the photo when an error is not
         finite.
         """
-        return self.with_errors(photo, [
-            view.sweep(own, stops) for (view, stops), own in zip(self.seen_by(views), features, strict=True)
-        ])  # fmt: skip
+        errors = [view.sweep(own, stops) for (view, stops), own in zip(self.seen_by(views), features, strict=True)]
+        return self.with_errors(photo, errors)
 
     def seen_by(self, views: Sequence[View | None] = ()) -> list[tuple[View, tuple[int, ...]]]:
         """(view, values of its live parameter) for the errors of a photo; views: to use instead, fitted without it."""
@@ -79,7 +77,7 @@ class ScoredPhotos:
         if not (np.abs(block) <= LARGEST).all():
             raise ValueError(f"{photo.name} has no finite score; look at the photo, or teach again")
         more = copy.copy(self)
-        more._scales, more._rankings, more._in_view = {}, OrderedDict(), None
+        more._scales, more.latest, more._in_view = {}, Latest(), None
         more.photos, more._rows = (*self.photos, photo), np.append(self._rows, self._blocks.append(block))
         empty = photo.placed.empty(self.size)
         more._empty = np.append(self._empty, [None])
@@ -89,7 +87,7 @@ class ScoredPhotos:
     def with_areas(self, areas: Areas | None) -> "ScoredPhotos":
         """These photos, judged by areas."""
         other = copy.copy(self)
-        other.areas, other._rankings, other._in_view = areas, OrderedDict(), None
+        other.areas, other.latest, other._in_view = areas, Latest(), None
         return other
 
     def partly_out(self, area: int) -> np.ndarray:
@@ -268,19 +266,16 @@ class ScoredPhotos:
 
         errors_of: returns their (n, h, w) grid errors.
         """
-        ranked = self._rankings.pop(key, None)
-        if ranked is None:
+
+        def rank() -> np.ndarray:
             count, errors = largest_area(self.size), errors_of()
             rows = [np.zeros((0, count), np.float32)]
             block = max(1, BLOCK_PIXELS // math.prod(self.size))
             for i in range(0, len(errors), block):
                 rows.append(largest_values(self._in_pixels(errors[i : i + block], which[i : i + block]), count))
-            ranked = np.concatenate(rows)
-            ranked.flags.writeable = False
-        self._rankings[key] = ranked
-        while len(self._rankings) > RANKINGS:
-            self._rankings.popitem(last=False)
-        return ranked
+            return np.concatenate(rows)
+
+        return self.latest.of(key, rank)
 
     def _chosen(self, live: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
         """(stop of each view, area) at these values, by default at those to begin with."""

@@ -128,7 +128,8 @@ class Study:
             scored = scored.with_errors(photo, errors)
         if scored.photos:
             scored.scores()  # photos that cannot be judged raise here, not on the bench
-        self.scored, self._exact = scored, None
+        every = [*shown, *(("fit", sample) for sample in self.split.fit)]
+        self.scored, self._exact, scored.unscored = scored, None, self._features.unscored(every)
         return self
 
     def looked(
@@ -264,7 +265,7 @@ class Study:
                 return [replace(view, only=(view.value(wanted),)) for view in views]
 
             anew = ScoredPhotos(chosen(scored.views), scored.grid, scored.size, areas=scored.areas)
-            anew.live = scored.live | wanted
+            anew.live, anew.unscored = scored.live | wanted, scored.unscored
             for photo in scored.photos:
                 anew = anew.with_photo(photo, self.features(photo), self.left_out(photo))
             self._exact = exact = wanted, anew

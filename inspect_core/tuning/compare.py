@@ -69,6 +69,8 @@ def compare(
         if judged:
             scored = _scored(study, detectors, views, _judged(study, views, stage(report, fitted, 0.85)), order.areas)
             masks = truth_masks(scored[detectors[0]])
+            for own in scored.values():
+                own.unscored = study.passes.features.unscored(("judge", s) for s in study.split.judge)
         photo = trial.photos[0][0]
         rows = []
         for number, detector in enumerate(detectors):

@@ -180,8 +180,9 @@ class Bench {
 
   /** Ours while it moves; Python's once it has counted the same limits. */
   followSentence() {
-    const { scores, counted, bounds, own, sentence } = this.data;
-    const ours = inParts(countParts(scores, counted, this.limits), bounds, hasReviewBand(this.limits), own);
+    const { scores, counted, found_up_to: found, without_score: without, bounds, own, sentence } = this.data;
+    const counts = countParts(scores, counted, this.limits, found, without);
+    const ours = inParts(counts, bounds, hasReviewBand(this.limits), own);
     const answered = !this.held && this.isTaken("limits") && sameLimits(this.limits, this.data.limits);
     this.words = answered ? sentence : ours;
     if (this.sentence.textContent !== this.words) this.sentence.textContent = this.words;
