@@ -7,7 +7,14 @@ const VERDICTS = {
   review: { icon: "?", word: "Review" },
   accept: { icon: "✓", word: "Accept" },
   unjudged: { icon: "!", word: "Not judged" },
+  lost: { icon: "⌖", word: "Not located" },
+  unread: { icon: "–", word: "Not judged" },
 };
+
+/** Verdict on a photo without a score, by Python's word. */
+const WITHOUT_SCORE = { "not located": "lost", "not judged": "unread" };
+
+const ELSEWHERE = "↗ Caught elsewhere";
 
 /** Whether numbers can be compared with one another; what is not finite decides nothing, and nothing is accepted on it. */
 const canJudge = (...numbers) => numbers.every(Number.isFinite);
