@@ -64,7 +64,7 @@ def unscored() -> list[UnscoredPhoto]:
     return [
         of("away.png", "good", "not located", "nothing in the photo fits the reference"),
         of("armless.png", "dent", "not located", "it is turned by 12°; good photos: −5° to 4°"),
-        of("torn.png", "dent", "not judged", "the file ends early"),
+        of("<i>torn</i>_*.png", "dent", "not judged", "the file ends early: <too_dark>"),
     ]
 
 

@@ -156,6 +156,8 @@ def test_a_photo_without_a_score_is_shown_beside_the_reference_with_its_reason(o
     page.locator('.more-filters button[value="unread"]').click()
     page.locator(".part:visible").click()
     expect(page.locator(".without-score .taken")).to_be_hidden()
+    expect(page.locator(".card .note")).to_have_text("The file ends early: <too_dark>.")
+    expect(page.locator(".title")).to_have_text("<i>torn</i>_*.png")
     page.locator('.verdict-filter button[value="all"]').click()
     page.locator(f"#part-{before[1]}").click()
     expect(page.locator(".stage")).to_be_visible()
