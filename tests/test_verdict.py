@@ -9,7 +9,7 @@ from inspect_core.images.alignment import Alignment
 from inspect_core.images.areas import Area, Areas
 from inspect_core.images.located import Located
 from inspect_core.images.placement import Placement
-from inspect_core.judge.limits import count_parts
+from inspect_core.judge.counts import count_parts
 from inspect_core.verdict import OTHER_PRODUCT, PARTLY_OUT, InView, Limits, ProductCheck, Verdict, assemble, inspected
 
 

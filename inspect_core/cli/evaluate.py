@@ -1,6 +1,7 @@
 """`evaluate`: teach a folder and measure how well one detector, or each of several, separates good from defect."""
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 
 from inspect_core.cli import teaching, working
@@ -8,11 +9,12 @@ from inspect_core.cli.console import ACCEPTED, bar, path_argument, say
 from inspect_core.cli.outputs import check_figures, write_figures, write_text
 from inspect_core.features.store import feature_store
 from inspect_core.guard.model import OFF
-from inspect_core.judge.limits import count_parts, in_parts
+from inspect_core.judge.counts import count_parts, in_parts
 from inspect_core.package.place import check_apart, check_own
 from inspect_core.runtime.progress import stage
-from inspect_core.study.evaluation import figures, judge_photos
+from inspect_core.study.evaluation import figures, judge_photos, outcomes, unscored_counts
 from inspect_core.study.judged import Judged
+from inspect_core.study.scored_photo import UnscoredPhoto
 from inspect_core.study.study import Study
 from inspect_core.tuning.compare import compare
 from inspect_core.tuning.comparison import ALL
@@ -60,6 +62,7 @@ def _evaluate(options: argparse.Namespace) -> int:
         lives += () if study.live in lives else (study.live,)
         known = {*dict(study.skipped), *study.lost}
         judged = judge_photos(study, shown, lives, stage(report, TEACHING, 1.0))
+    unscored = study.passes.features.unscored(("judge", sample) for sample in shown)
     teaching.say_taught(found)
     for photo, reason in [*study.skipped, *study.lost.items()]:
         if photo not in known:
@@ -67,23 +70,29 @@ def _evaluate(options: argparse.Namespace) -> int:
     print(f"{name:>6} {'image AUROC':>12} {'pixel AUROC':>12} {'AUPRO':>12} {'FPR95':>12}")
     rows = []
     for move, live, own in zip(moves, lives, judged, strict=False):
-        row = figures(own, study.default_limits(**live))
+        row = figures(own, study.default_limits(**live), unscored)
         fractions = (row.image_auroc, row.pixel_auroc, row.aupro, row.fpr95)
         print(f"{move.get(name, ''):>6}", *(f"{fraction:12.4f}" for fraction in fractions))
         rows.append({"live": live, "image_auroc": row.image_auroc, "pixel_auroc": row.pixel_auroc,
-                     "aupro": row.aupro, "fpr95": row.fpr95, "in_parts": in_parts(row.counts)})  # fmt: skip
-    say(_sentence(study, judged[lives.index(study.live)]))
+                     "aupro": row.aupro, "fpr95": row.fpr95, "in_parts": in_parts(row.counts),
+                     **outcomes(row.counts)})  # fmt: skip
+    say(_sentence(study, judged[lives.index(study.live)], unscored))
     if options.json:
         write_figures(options.json, rows)
     return ACCEPTED
 
 
-def _sentence(study: Study, judged: Judged) -> str:
+def _sentence(study: Study, judged: Judged, unscored: Sequence[UnscoredPhoto]) -> str:
     """What the suggested limits do at the current live values, in parts; without other good photos, to their own."""
     limits, good = study.default_limits(), judged.scores[~judged.defect]
-    defects, own = judged.scores[judged.defect], not len(good)
-    good = study.calibration_scores() if own else good
-    counts = count_parts(good, defects, review=limits.review, reject=limits.reject)
+    own = not (len(good) or any(photo.kind == "good" for photo in unscored))
+    if own:
+        good = study.calibration_scores()
+        unscored = [*unscored, *(photo for photo in study.results.unscored if photo.part == "calibrate")]
+    counts = count_parts(
+        good, judged.scores[judged.defect], review=limits.review, reject=limits.reject,
+        found_up_to=judged.found[judged.defect], **unscored_counts(unscored),
+    )  # fmt: skip
     return in_parts(counts, limit_set_on_these=own)
 
 

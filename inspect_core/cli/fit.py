@@ -12,6 +12,7 @@ from inspect_core.judge.limits import limit_for_overkill
 from inspect_core.records.place import check_place
 from inspect_core.records.recipe_file import save
 from inspect_core.study.evaluation import in_parts_of, promise
+from inspect_core.study.found import found_up_to
 from inspect_core.study.study import Study
 from inspect_core.tuning.order import Order
 from inspect_core.verdict import Limits
@@ -56,7 +57,8 @@ def run(options: argparse.Namespace) -> int:
         entry = limits_changed(None, limits, product=product, recipe=recipe.digest or "", reason="fitted", user=who)
         log.append_all([] if entry is None else [entry])
     band = "" if limits.review == limits.reject else f", review from {limits.review:.4g}"
-    say(f"Limit {limits.reject:.4g}{band}. {in_parts_of(study.results, study.scores(), limits)}")
+    sentence = in_parts_of(study.results, study.scores(), limits, found_up_to(study.results))
+    say(f"Limit {limits.reject:.4g}{band}. {sentence}")
     say(promise(study.results, limits, study.calibration_scores(), ceiling=study.results.ceiling()))
     say(f"Saved {options.out} (recipe {recipe.digest:.12}).")
     return ACCEPTED

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inspect_core.judge.checks import as_scores
-from inspect_core.judge.limits import Counts, count_parts, limits_from_good, overkill_at
+from inspect_core.judge.counts import Counts, count_parts
+from inspect_core.judge.limits import limits_from_good, overkill_at
 
 FOLDS = 5
 ESCAPE_COST = 10.0

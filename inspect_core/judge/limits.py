@@ -1,7 +1,6 @@
-"""Limits set by good parts alone, and the effect of a limit in numbers of parts.
+"""Limits set by good parts alone, and bounds on the shares that a limit stops.
 
-A part is accepted when its score is at most the limit. Counts come before percentages, and a percentage comes with a
-bound, because 0 of 20 and 0 of 2,000 are different findings.
+A part is accepted when its score is at most the limit.
 """
 
 import math
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
-from inspect_core.judge.checks import as_finite, as_finite_number
+from inspect_core.judge.checks import as_finite
 
 DEFAULT_OVERKILL = 0.01
 DEFAULT_REVIEW = 0.05
@@ -266,67 +265,3 @@ def _require_count(k: int, n: int, confidence: float) -> None:
         raise ValueError(f"k is {k} of n = {n}; give whole numbers with 0 <= k <= n")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence is {confidence}, outside (0, 1); 0.95 is usual")
-
-
-@dataclass(frozen=True)
-class Counts:
-    """What limits do to parts whose truth is known.
-
-    good_rejected: overkill; defects_missed: escapes, that is defects accepted. The reviewed are neither; with one limit
-    (`two_limits` False) there are none.
-    """
-
-    good_rejected: int
-    good_total: int
-    defects_missed: int
-    defects_total: int
-    good_reviewed: int = 0
-    defects_reviewed: int = 0
-    two_limits: bool = False
-
-
-def count_parts(good_scores: ArrayLike, defect_scores: ArrayLike, *, review: float, reject: float) -> Counts:
-    """Counts of accepted (score <= review), reviewed (<= reject) and rejected parts; one limit: review == reject.
-
-    good_scores: (n,), defect_scores: (m,), either may be empty. Compares in float64, as a single verdict does.
-    Raises ValueError for a score or limit that is not finite and for review > reject.
-    """
-    review, reject = as_finite_number(review, name="review"), as_finite_number(reject, name="reject")
-    if review > reject:
-        raise ValueError(f"review is {review:g}, reject {reject:g}; the review limit may not exceed the reject limit")
-    good = as_finite(good_scores, name="good_scores")
-    defects = as_finite(defect_scores, name="defect_scores")
-    return Counts(
-        good_rejected=int((good > reject).sum()),
-        good_total=good.size,
-        defects_missed=int((defects <= review).sum()),
-        defects_total=defects.size,
-        good_reviewed=int(((good > review) & (good <= reject)).sum()),
-        defects_reviewed=int(((defects > review) & (defects <= reject)).sum()),
-        two_limits=review < reject,
-    )
-
-
-def in_parts(counts: Counts, *, limit_set_on_these: bool = False) -> str:
-    """The sentence in parts, word for word as the bench says it while a limit is dragged.
-
-    >>> in_parts(Counts(good_rejected=3, good_total=120, defects_missed=1, defects_total=18))
-    'Rejects 3 of 120 good (at most 6.3 % at 95 %), misses 1 of 18 defects.'
-
-    A set without parts is left out. With two limits the sentence ends ", sends 4 to review." `limit_set_on_these` marks
-    a rate measured on the very parts that set the limit, which flatters it.
-    """
-    clauses = []
-    if counts.good_total:
-        most = most_in_percent(counts.good_rejected, counts.good_total)
-        clauses.append(f"rejects {counts.good_rejected} of {counts.good_total} good (at most {most} % at 95 %)")
-    if counts.defects_total:
-        noun = "defect" if counts.defects_total == 1 else "defects"
-        clauses.append(f"misses {counts.defects_missed} of {counts.defects_total} {noun}")
-    if not clauses:
-        return "No parts to count."
-    if counts.two_limits:
-        clauses.append(f"sends {counts.good_reviewed + counts.defects_reviewed} to review")
-    sentence = ", ".join(clauses)
-    note = " The limit was set on these parts." if limit_set_on_these else ""
-    return f"{sentence[0].upper()}{sentence[1:]}.{note}"

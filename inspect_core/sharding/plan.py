@@ -150,7 +150,8 @@ def pack_judged(judged: Sequence[Judged], unusable: Unusable, unmasked: Sequence
     """
     arrays = {}
     for i, own in enumerate(judged):
-        arrays |= under(str(i), own.counts.arrays() | {"scores": own.scores, "is_defect": own.defect})
+        of_photos = {"scores": own.scores, "is_defect": own.defect, "found": own.found}
+        arrays |= under(str(i), own.counts.arrays() | of_photos)
     return pack(unusable._asdict() | {"moves": len(judged), "unmasked": list(unmasked)}, arrays)
 
 
@@ -158,7 +159,8 @@ def unpack_judged(content: bytes) -> tuple[list[Judged], dict[str, Any]]:
     """(judged, facts) from the bytes of `pack_judged`."""
     facts, arrays = unpack(content)
     each = [of_part(str(i), arrays) for i in range(facts["moves"])]
-    return [Judged(own["scores"], own["is_defect"], OverlapCounts.from_arrays(own)) for own in each], facts
+    judged = [Judged(own["scores"], own["is_defect"], own["found"], OverlapCounts.from_arrays(own)) for own in each]
+    return judged, facts
 
 
 def pack_states(gathered: Gathered, unusable: Unusable, **facts: int) -> bytes:

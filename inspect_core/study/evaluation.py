@@ -3,19 +3,21 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from inspect_core.images.folders import Sample
-from inspect_core.images.samples import counted
-from inspect_core.judge.counted_parts import counted_parts
-from inspect_core.judge.limits import Counts, count_parts, in_parts, least_promise, overkill_at
+from inspect_core.images.samples import counted as number_of
+from inspect_core.judge.counts import Counts, Unscored, count_parts, counted_parts, in_parts
+from inspect_core.judge.limits import least_promise, overkill_at
 from inspect_core.judge.metrics import auroc, fpr_at_tpr
 from inspect_core.runtime.progress import Cancel, Report
 from inspect_core.study.judged import Judged, Live
+from inspect_core.study.scored_photo import UNKNOWN, UnscoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
-from inspect_core.verdict import Limits
+from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, Limits
 
 STEADY = 60
 MORE = (20, 30, 60, 100, 200, 400)
@@ -72,11 +74,12 @@ def evaluate(study: Study, limits: Limits, masks: list[np.ndarray | None], **liv
 
 def evaluate_photos(scored: ScoredPhotos, limits: Limits, masks: list[np.ndarray | None], **live: int) -> Evaluation:
     """As `evaluate`, at a stored value."""
-    return figures(Judged.of(scored, live, np.flatnonzero(scored.of_subset("judge")).tolist(), masks), limits)
+    judged = Judged.of(scored, live, np.flatnonzero(scored.of_subset("judge")).tolist(), masks)
+    return figures(judged, limits, [photo for photo in scored.unscored if photo.part == "judge"])
 
 
-def figures(judged: Judged, limits: Limits) -> Evaluation:
-    """Figures of judged photos under limits."""
+def figures(judged: Judged, limits: Limits, unscored: Sequence[UnscoredPhoto] = ()) -> Evaluation:
+    """Figures of judged photos under limits; unscored: those to judge that have no score."""
     scores, defect, counts = judged.scores, judged.defect, judged.counts
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -85,8 +88,32 @@ def figures(judged: Judged, limits: Limits) -> Evaluation:
             pixel_auroc=counts.pixel_auroc,
             aupro=counts.aupro(),
             fpr95=fpr_at_tpr(scores, defect),
-            counts=count_parts(scores[~defect], scores[defect], review=limits.review, reject=limits.reject),
-        )
+            counts=count_parts(
+                scores[~defect], scores[defect], review=limits.review, reject=limits.reject,
+                found_up_to=judged.found[defect], **unscored_counts(unscored),
+            ),
+        )  # fmt: skip
+
+
+def unscored_counts(photos: Sequence[UnscoredPhoto]) -> dict[str, Unscored]:
+    """The arguments of `count_parts` for parts that have no score."""
+
+    def of(good: bool) -> Unscored:
+        words = [photo.word for photo in photos if photo.kind != UNKNOWN and (photo.kind == "good") == good]
+        return Unscored(words.count(NOT_LOCATED), words.count(NOT_JUDGED))
+
+    return {"good_unscored": of(True), "defects_unscored": of(False)}
+
+
+def outcomes(counts: Counts) -> dict[str, int | None]:
+    """Where defects were caught, None without a true mask, and how many parts have no score."""
+    known, unscored = counts.with_mask > 0, (counts.good_unscored, counts.defects_unscored)
+    return {
+        "caught_at_defect": counts.caught_there if known else None,
+        "caught_elsewhere": counts.caught_elsewhere if known else None,
+        "not_located": sum(own.not_located for own in unscored),
+        "not_judged": sum(own.not_judged for own in unscored),
+    }
 
 
 def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *, ceiling: float | None = None) -> str:
@@ -104,8 +131,8 @@ def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *,
     found = {word: overkill_at(limit, setting_scores, groups=groups, ceiling=ceiling) for word, limit in chosen.items()}
     words = ", ".join(f"{one.expected:.0f} {word} ({one.low} to {one.high})" for word, one in found.items())
     count, known = len(set(groups)), int(scored.chosen_defects().sum())
-    on = f"Limits suggested on {counted(count, 'good part')}" + (
-        f" and {counted(known, 'known defect')}." if known else "."
+    on = f"Limits suggested on {number_of(count, 'good part')}" + (
+        f" and {number_of(known, 'known defect')}." if known else "."
     )
     sentence = f"{on} Of the next 100 good parts, expect {words}; intervals at 95 %."
     if count >= STEADY:
@@ -121,8 +148,34 @@ def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *,
     )
 
 
-def in_parts_of(scored: ScoredPhotos, scores: np.ndarray, limits: Limits) -> str:
-    """What the limits do to the photos, in parts, those that `counted_parts` counts."""
-    good, defect, own = counted_parts(*scored.good_and_defect(), [photo.part for photo in scored.photos])
-    counts = count_parts(scores[good], scores[defect], review=limits.review, reject=limits.reject)
+class Counted(NamedTuple):
+    """What the sentence in parts counts: good, defect: (n,) bool, of the scored; unscored: those without a score; own:
+    whether the limit was set on these good parts.
+    """
+
+    good: np.ndarray
+    defect: np.ndarray
+    unscored: list[UnscoredPhoto]
+    own: bool
+
+
+def counted(photos: Sequence[Any], unscored: Sequence[UnscoredPhoto]) -> Counted:
+    """Of all photos on the bench, those that `counted_parts` counts; photos: anything with a kind and a part."""
+    known = [*photos, *unscored]
+    good = np.array([photo.kind == "good" for photo in known], bool)
+    defect = np.array([photo.kind not in ("good", UNKNOWN) for photo in known], bool)
+    good, defect, own = counted_parts(good, defect, [photo.part for photo in known])
+    first = len(photos)
+    here = (good | defect)[first:]
+    without = [photo for photo, counts in zip(unscored, here, strict=True) if counts]
+    return Counted(good[:first], defect[:first], without, own)
+
+
+def in_parts_of(scored: ScoredPhotos, scores: np.ndarray, limits: Limits, found: np.ndarray | None = None) -> str:
+    """What the limits do to the photos, in parts; found: (photos,) up to which limit each defect is found."""
+    good, defect, unscored, own = counted(scored.photos, scored.unscored)
+    counts = count_parts(
+        scores[good], scores[defect], review=limits.review, reject=limits.reject,
+        found_up_to=None if found is None else found[defect], **unscored_counts(unscored),
+    )  # fmt: skip
     return in_parts(counts, limit_set_on_these=own)

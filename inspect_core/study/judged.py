@@ -8,6 +8,7 @@ import numpy as np
 
 from inspect_core.images.samples import Sample
 from inspect_core.judge.anomaly_map import AREA, image_score
+from inspect_core.judge.found import found_up_to, grown
 from inspect_core.judge.overlap_counts import OverlapCounts
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.scored_photo import ScoredPhoto
@@ -21,16 +22,19 @@ Live = Mapping[str, int]
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """scores: (n,) float32 image scores; defect: (n,) bool; counts: of the photos whose true mask is known."""
+    """scores: (n,) float32 image scores; defect: (n,) bool; found: (n,) float64, up to which limit each defect is
+    found, NaN where no true mask is known; counts: of the photos whose true mask is known.
+    """
 
     scores: np.ndarray
     defect: np.ndarray
+    found: np.ndarray
     counts: OverlapCounts
 
     @classmethod
     def of(cls, scored: ScoredPhotos, live: Live, which: Sequence[int], masks: Sequence[np.ndarray | None]) -> Self:
         """Of the photos at these positions, at stored live values; masks: of all photos, as `truth_masks`."""
-        area, scores, counts = live.get(AREA, scored.live[AREA]), [np.zeros(0, np.float32)], []
+        area, scores, found, counts = live.get(AREA, scored.live[AREA]), [np.zeros(0, np.float32)], [], []
         for first in range(0, len(which), AT_ONCE):
             some = list(which[first : first + AT_ONCE])
             maps = scored.maps(some, **live)
@@ -38,8 +42,11 @@ class Judged:
             counts += [OverlapCounts.merged(
                 OverlapCounts.of(own, mask) for own, i in zip(maps, some, strict=True) if (mask := masks[i]) is not None
             )]  # fmt: skip
+            for own, i in zip(maps, some, strict=True):
+                mask = masks[i]
+                found.append(np.nan if mask is None or not mask.any() else found_up_to(own, grown(mask), area=area))
         defect = scored.good_and_defect()[1]
-        return cls(np.concatenate(scores), defect[list(which)], OverlapCounts.merged(counts))
+        return cls(np.concatenate(scores), defect[list(which)], np.array(found, float), OverlapCounts.merged(counts))
 
     @classmethod
     def merged(cls, parts: Sequence[Self]) -> Self:
@@ -47,6 +54,7 @@ class Judged:
         return cls(
             np.concatenate([np.zeros(0, np.float32), *(part.scores for part in parts)]),
             np.concatenate([np.zeros(0, bool), *(part.defect for part in parts)]),
+            np.concatenate([np.zeros(0), *(part.found for part in parts)]),
             OverlapCounts.merged(part.counts for part in parts),
         )
 

@@ -1,6 +1,6 @@
 """The patch features of photos: from the store if they are there, else from the network."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,6 +14,8 @@ from inspect_core.images.alignment import NotLocated
 from inspect_core.images.folders import Sample
 from inspect_core.images.placement import Placement
 from inspect_core.images.read import ImageError, read
+from inspect_core.study.scored_photo import UnscoredPhoto
+from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED
 
 
 def described(sample: Sample, preparation: Preparation) -> tuple[np.ndarray, np.ndarray]:
@@ -89,6 +91,16 @@ class PhotoFeatures:
     def unusable(self) -> Unusable:
         """The photos that have no features."""
         return Unusable(self.skipped, list(self.lost.items()))
+
+    def unscored(self, photos: Iterable[tuple[str, Sample]]) -> tuple[UnscoredPhoto, ...]:
+        """Those of these photos, (part, sample), that have no features, each under its first part."""
+        why = dict(self.skipped) | self.lost
+        found: dict[str, UnscoredPhoto] = {}
+        for part, sample in photos:
+            if (name := sample.name) in why:
+                word = NOT_LOCATED if name in self.lost else NOT_JUDGED
+                found.setdefault(name, UnscoredPhoto(sample, part, word, why[name]))
+        return tuple(found.values())
 
     def stored(self, digest: str) -> tuple[Tensor, ...] | None:
         """The features of a photo of this content for each view; None when one of them is not in the store."""

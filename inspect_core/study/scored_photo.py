@@ -1,6 +1,7 @@
-"""One photo on the bench: what is known of it, and how it is looked at."""
+"""One photo on the bench: what is known of it, and how it is looked at; and one that has no score."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from inspect_core.images.depth import Depth
 from inspect_core.images.placement import Placement
 from inspect_core.images.read import ImageError, read_mask
 from inspect_core.images.samples import Sample
+from inspect_core.judge.found import grown
 from inspect_core.judge.masks import mask_at
 
 UNKNOWN = "unknown"
@@ -51,6 +53,18 @@ class ScoredPhoto:
             return None
         return None if known is None else mask_at(known, size)
 
+    def near(self, size: tuple[int, int]) -> np.ndarray | None:
+        """(height, width) bool, the true mask of a defect as `found.grown`, made once; None where it is not known."""
+        if size not in self._near:
+            known = self.known_mask(size) if self.is_defect else None
+            self._near[size] = np.packbits(grown(known)) if known is not None and known.any() else None
+        packed = self._near[size]
+        return None if packed is None else np.unpackbits(packed, count=size[0] * size[1]).reshape(size).astype(bool)
+
+    @cached_property
+    def _near(self) -> dict[tuple[int, int], np.ndarray | None]:
+        return {}
+
     @property
     def sample(self) -> Sample:
         """The photo as it was found."""
@@ -59,3 +73,20 @@ class ScoredPhoto:
     @property
     def is_defect(self) -> bool:
         return self.kind not in ("good", UNKNOWN)
+
+
+@dataclass(frozen=True)
+class UnscoredPhoto:
+    """A photo of the study without a score; word: "not located" or "not judged", and reason: why.
+
+    part: as of a ScoredPhoto, or "fit" for one that only could not be learned from; sample: as it was found.
+    """
+
+    sample: Sample
+    part: str
+    word: str
+    reason: str
+
+    @property
+    def kind(self) -> str:
+        return self.sample.kind

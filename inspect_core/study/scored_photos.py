@@ -6,7 +6,6 @@ file; a move of the parameter only reads one slice and smooths it.
 
 import copy
 import math
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -19,14 +18,13 @@ from inspect_core.judge.limits import limits_from_good
 from inspect_core.judge.local_scale import GoodMaps, LocalScale, joined
 from inspect_core.package.fields import LARGEST
 from inspect_core.study.blocks import Blocks
-from inspect_core.study.scored_photo import ScoredPhoto
+from inspect_core.study.latest import Latest
+from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
 from inspect_core.verdict import InView, Limits, inspected, is_partly_out
 from inspect_core.view import View
 
 BLOCK_PIXELS = 1 << 21
 """Pixels of the maps that are ranked at once."""
-RANKINGS = 3
-"""How many of the latest rankings are kept: a move compares what was before and after."""
 Which = int | slice | np.ndarray | list[int]
 
 
@@ -34,7 +32,7 @@ class ScoredPhotos:
     """Photos with their grid errors under a detector of one or more views.
 
     size: (H, W) of the anomaly maps; areas: by which they are judged; live: by name, the values of the live parameters
-    to begin with, `area` among them.
+    to begin with, `area` among them; unscored: photos that have no score; latest: figures of the last moves.
     A view without scales of its own learns them from the good calibrate photos; with none of these its map stays raw.
     Adding a photo returns a new value of this class, with the photo at its end: a reader never sees the photos change.
     """
@@ -47,13 +45,14 @@ class ScoredPhotos:
         self.live = {view.live: view.start for view in self.views if view.live}
         self.live[AREA] = default_area(size) if area is None else area
         self.photos: tuple[ScoredPhoto, ...] = ()
+        self.unscored: tuple[UnscoredPhoto, ...] = ()
         self.areas = areas
         self._in_view: np.ndarray | None = None
         self._empty = np.zeros(0, object)
         self._first = np.cumsum([0, *(len(view.stops) for view in self.views)])
         self._blocks, self._rows = Blocks((int(self._first[-1]), *grid)), np.zeros(0, int)
         self._scales: dict[tuple[int, int], LocalScale | None] = {}
-        self._rankings: OrderedDict[tuple[int, ...], np.ndarray] = OrderedDict()
+        self.latest = Latest()
 
     def with_photo(self, photo: ScoredPhoto, features: Sequence[Tensor]) -> "ScoredPhotos":
         """These with one more photo at the end, given its (1, h, w, k) features for each view.
@@ -67,7 +66,7 @@ class ScoredPhotos:
         """These photos under some of the views, by position."""
         other = ScoredPhotos([self.views[i] for i in which], self.grid, self.size, areas=self.areas)
         other.live[AREA] = self.live[AREA]
-        other.photos, other._empty = self.photos, self._empty
+        other.photos, other.unscored, other._empty = self.photos, self.unscored, self._empty
         other._blocks, other._rows, other._first = self._blocks, self._rows, self._first[list(which)]
         return other
 
@@ -90,7 +89,7 @@ class ScoredPhotos:
         if not (np.abs(block) <= LARGEST).all():
             raise ValueError(f"{photo.name} has no finite score; look at the photo, or teach again")
         more = copy.copy(self)
-        more._scales, more._rankings, more._in_view = {}, OrderedDict(), None
+        more._scales, more.latest, more._in_view = {}, Latest(), None
         more.photos, more._rows = (*self.photos, photo), np.append(self._rows, self._blocks.append(block))
         empty = photo.placed.empty(self.size)
         more._empty = np.append(self._empty, [None])
@@ -100,7 +99,7 @@ class ScoredPhotos:
     def with_areas(self, areas: Areas | None) -> "ScoredPhotos":
         """These photos, judged by areas."""
         other = copy.copy(self)
-        other.areas, other._rankings, other._in_view = areas, OrderedDict(), None
+        other.areas, other.latest, other._in_view = areas, Latest(), None
         return other
 
     def partly_out(self, area: int) -> np.ndarray:
@@ -259,19 +258,16 @@ class ScoredPhotos:
 
     def _ranked(self, stops: tuple[int, ...]) -> np.ndarray:
         """(photos, m) the largest values of each map at these stops, largest first; computed once per stops."""
-        ranked = self._rankings.pop(stops, None)
-        if ranked is None:
+
+        def rank() -> np.ndarray:
             count, errors = largest_area(self.size), self._joined(slice(None), stops)
             rows = [np.zeros((0, count), np.float32)]
             block = max(1, BLOCK_PIXELS // math.prod(self.size))
             for i in range(0, len(errors), block):
                 rows.append(largest_values(self._in_pixels(errors[i : i + block], slice(i, i + block)), count))
-            ranked = np.concatenate(rows)
-            ranked.flags.writeable = False
-        self._rankings[stops] = ranked
-        while len(self._rankings) > RANKINGS:
-            self._rankings.popitem(last=False)
-        return ranked
+            return np.concatenate(rows)
+
+        return self.latest.of(("ranked", *stops), rank)
 
     def _chosen(self, live: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
         """(stop of each view, area) at these values, by default at those to begin with."""

@@ -175,6 +175,9 @@ class Study:
         rest, step = [*self.split.choose, *self.split.judge], stage(progress, 0.6, 1.0)
         for sample, errors in self.passes.score(seen, rest, step, cancelled) if rest else ():
             scored = scored.with_errors(self._photo(sample, parts[sample.name]), errors)
+        setters = [sample for fold in self.split.setters(self.seed) for sample in fold]
+        every = [*(("calibrate", s) for s in setters), *((parts[s.name], s) for s in rest)]
+        scored.unscored = self._features.unscored([*every, *(("fit", sample) for sample in self.split.fit)])
         return scored
 
     def errors(self, photo: ScoredPhoto) -> list[np.ndarray]:

@@ -13,12 +13,13 @@ from inspect_core.images import heatmap
 from inspect_core.images.boxes import reduced
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.samples import shown
-from inspect_core.judge.limits import in_parts
+from inspect_core.judge.counts import Unscored, in_parts
 from inspect_core.judge.metrics import roc_curve
 from inspect_core.line.html_page import data_url, page, table, webp
 from inspect_core.plots import comparison as plots
 from inspect_core.plots.svg import svg
 from inspect_core.plots.theme import LIGHT
+from inspect_core.study.evaluation import outcomes
 from inspect_core.tuning.comparison import Comparison, Estimate, Row
 from inspect_core.tuning.order import Order
 from inspect_core.verdict import InView, Limits, Verdict, assemble
@@ -34,6 +35,7 @@ GLOSS = {
     "AUPRO": "how much of the true defect areas the heatmap covers, to 30 % false alarms per pixel",
     "Overkill": "good parts rejected at the suggested limits",
     "Escapes": "defective parts accepted at the suggested limits",
+    "Caught": "defective parts not accepted, by whether a region above the limit for review touches the true defect",
     "Fit": "time to learn, once the features of the photos are there",
     "Verdict": "time from reading a photo file to its errors",
     "Size": "size of the learned model in the recipe",
@@ -69,6 +71,7 @@ def figures_of(comparison: Comparison) -> list[dict]:
             "intervals": {name: _interval(getattr(row, name)) for name in FIGURES},
             "limits": row.limits and asdict(row.limits),
             "in_parts": found and in_parts(found.counts),
+            **(outcomes(found.counts) if found else {}),
             "fit_seconds": row.fit_seconds,
             "verdict_ms": _number(row.verdict_ms),
             "arrays_mb": row.arrays_mb,
@@ -107,13 +110,19 @@ def table_of(comparison: Comparison) -> dict[str, list[str]]:
     counts = [row.evaluation.counts for row in rows if row.evaluation is not None]
     if counts and counts[0].good_total:
         table["Overkill"] = [
-            f"{count.good_rejected} of {count.good_total} good{_review(count.good_reviewed)}" for count in counts
+            f"{count.good_rejected} of {count.good_total} good{_aside(count.good_reviewed, count.good_unscored)}"
+            for count in counts
         ]
     if counts and counts[0].defects_total:
         table["Escapes"] = [
-            f"{count.defects_missed} of {count.defects_total} defects{_review(count.defects_reviewed)}"
+            f"{count.defects_missed} of {count.defects_total} defects"
+            f"{_aside(count.defects_reviewed, count.defects_unscored)}"
             for count in counts
         ]
+        if counts[0].with_mask:
+            table["Caught"] = [
+                f"{count.caught_there} at the defect, {count.caught_elsewhere} elsewhere" for count in counts
+            ]
     table["Fit"] = [f"{row.fit_seconds:.1f} s" for row in rows]
     table["Verdict"] = [f"{row.verdict_ms:.0f} ms" if math.isfinite(row.verdict_ms) else "" for row in rows]
     table["Size"] = [f"{row.arrays_mb:.1f} MB" for row in rows]
@@ -247,8 +256,8 @@ def _cell(estimate: Estimate, standing: str) -> str:
     return f"{interval} {standing}".rstrip()
 
 
-def _review(count: int) -> str:
-    return f", {count} to review" if count else ""
+def _aside(reviewed: int, unscored: Unscored) -> str:
+    return "".join(f", {words}" for words in ([f"{reviewed} to review"] if reviewed else []) + unscored.clauses())
 
 
 def _interval(estimate: Estimate) -> list[float | None]:

@@ -16,7 +16,7 @@ from inspect_core.images import heatmap
 from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
 from inspect_core.images.placement import Placement
-from inspect_core.images.read import read
+from inspect_core.images.read import ImageError, read
 from inspect_core.recipe import Recipe
 from inspect_core.similar.known_cases import KnownCases
 from inspect_core.study.judged import truth_masks
@@ -29,6 +29,8 @@ from inspect_core.tuning.suggest import Suggestion
 from inspect_core.verdict import Limits, ProductCheck
 
 ADDED = "added"
+BESIDE = 480
+"""Pixels of the longer side of a photo without a score, and of the reference beside it."""
 
 
 class _Memo:
@@ -50,7 +52,8 @@ class TaughtPart:
     Sessions and jobs share it, so it never changes: `shelf.change` replaces it by a changed copy of the same id, and a
     run or job that began with one copy uses that copy to its end.
 
-    thumbnails: small WebP pictures in the order of the gallery; notes: sentences the engineer should see; suggestion:
+    thumbnails: small WebP pictures in the order of the gallery; without_score: WebP pictures of the unscored photos in
+    their order, then of the reference, empty where there is none; notes: sentences the engineer should see; suggestion:
     where the parameters began; choice: why this detector, in a sentence; follows: id of the part of which this one is a
     refit; mm_per_pixel: of the photos, None when not known.
     """
@@ -69,6 +72,7 @@ class TaughtPart:
     follows: str | None = None
     mm_per_pixel: float | None = None
     thumbnails: tuple[bytes, ...] = ()
+    without_score: tuple[bytes, ...] = ()
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     _memo: _Memo = field(default_factory=_Memo, repr=False)
 
@@ -224,10 +228,24 @@ def of_study(
         guard=guard,
         suggestion=suggestion,
         choice=choice,
+        without_score=_without_score(study),
     )
     return replace(
         taught, thumbnails=tuple(heatmap.thumbnail(taught.pixels(i)) for i in range(len(study.results.photos)))
     )
+
+
+def _without_score(study: Study) -> tuple[bytes, ...]:
+    if not study.results.unscored:
+        return ()
+    pictures = []
+    for photo in study.results.unscored:
+        try:
+            pictures.append(heatmap.thumbnail(read(photo.sample.path, photo.sample.depth).pixels, side=BESIDE))
+        except ImageError:
+            pictures.append(b"")
+    alignment = study.preparation.alignment
+    return (*pictures, b"" if alignment is None else heatmap.thumbnail(alignment.reference, side=BESIDE))
 
 
 def refitted(taught: TaughtPart, study: Study) -> TaughtPart:
@@ -242,5 +260,5 @@ def refitted(taught: TaughtPart, study: Study) -> TaughtPart:
         taught.product, scored.with_areas(taught.scored.areas), study.preparation, study=study, notes=taught.notes,
         guard=taught.guard, defect_types=taught.defect_types, cases=taught.cases,
         suggestion=taught.suggestion, choice=taught.choice, follows=taught.id, mm_per_pixel=taught.mm_per_pixel,
-        thumbnails=taught.thumbnails, _memo=memo,
+        thumbnails=taught.thumbnails, without_score=_without_score(study), _memo=memo,
     )  # fmt: skip

@@ -1,15 +1,23 @@
 """A bench on made-up parts, for the browser tests: no network, no fit, every number from one seed.
 
-Query: parts (how many), band=1 (two limits), area (the smallest that counts, in pixels of the map). A button stands for
-a live parameter: it sends other maps and scores of the same parts.
+Query: parts (how many), band=1 (two limits), area (the smallest that counts, in pixels of the map), told=1 (where the
+defects are found, and three photos without a score). A button stands for a live parameter: it sends other maps and
+scores of the same parts.
 """
+
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import streamlit as st
 
 from inspect_core.images import heatmap
+from inspect_core.images.samples import Sample
 from inspect_core.judge.anomaly_map import image_score, to_pixels
-from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill
+from inspect_core.judge.counts import count_parts, in_parts
+from inspect_core.judge.limits import limit_for_overkill
+from inspect_core.study.evaluation import unscored_counts
+from inspect_core.study.scored_photo import UnscoredPhoto
 from inspect_core.ui.bench import bench
 from inspect_core.verdict import Limits
 
@@ -37,6 +45,27 @@ def made_up(parts: int, area: int = 1) -> tuple[list[bench.Part], np.ndarray]:
 def crossed(parts: list[bench.Part]) -> list[float]:
     """Scores of the parts that set the limit, as detectors that were not taught with them might give them."""
     return [1.03 * part.score + 0.1 for part in parts if part.truth == "good" and part.part == "calibrate"]
+
+
+def told(parts: list[bench.Part]) -> list[bench.Part]:
+    """The parts; of every second defect it is known up to which limit it is found, of every fourth to far below."""
+    return [
+        replace(part, found_up_to=part.score * (0.4, 1)[i // 8 % 2]) if part.truth == "defect" and i % 8 else part
+        for i, part in enumerate(parts)
+    ]
+
+
+def unscored() -> list[UnscoredPhoto]:
+    """Photos of a good part and a defect that were not located, and one that is damaged."""
+
+    def of(name: str, kind: str, word: str, reason: str) -> UnscoredPhoto:
+        return UnscoredPhoto(Sample(Path(name), name, kind, ORIGINAL), "judge", word, reason)
+
+    return [
+        of("away.png", "good", "not located", "nothing in the photo fits the reference"),
+        of("armless.png", "dent", "not located", "it is turned by 12°; good photos: −5° to 4°"),
+        of("<i>torn</i>_*.png", "dent", "not judged", "the file ends early: <too_dark>"),
+    ]
 
 
 def photo(position: int) -> np.ndarray:
@@ -68,7 +97,13 @@ def page() -> None:
     position = state["position"] = min(moved.position, len(parts) - 1)
     anomaly_map = to_pixels(grids[position], SIZE)
     mask = None if good[position] else anomaly_map > 0.8 * anomaly_map.max()
-    counts = count_parts(scores[good & judged], scores[~good], review=limits.review, reject=limits.reject)
+    without = unscored() if st.query_params.get("told") else ()
+    if without:
+        parts = told(parts)
+    counts = count_parts(
+        scores[good & judged], scores[~good], review=limits.review, reject=limits.reject,
+        found_up_to=[part.found_up_to for part in parts if part.truth == "defect"], **unscored_counts(without),
+    )  # fmt: skip
     bench.bench(
         "bench",
         parts,
@@ -79,6 +114,7 @@ def page() -> None:
         sentence=in_parts(counts),
         setting_scores=crossed(parts),
         thumbs=f"made-up-{len(parts)}",
+        unscored=without,
     )
     st.button("Move k", on_click=lambda: state.update(moves=state["moves"] + 1))
     st.text(f"In force: {limits.review!r} {limits.reject!r} at {position}")
@@ -88,5 +124,6 @@ if __name__ == "__main__":
     st.set_page_config(layout="wide")
     count = int(st.query_params.get("parts", 40))
     some = [heatmap.thumbnail(photo(i)) for i in range(20)]
-    bench.film("film", f"made-up-{count}", [some[i % len(some)] for i in range(count)])
+    shown = [some[i % len(some)] for i in range(count)]
+    bench.film("film", f"made-up-{count}", [*shown, some[1], some[2], b"", some[0]])
     page()

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from inspect_core.judge.anomaly_map import image_score, regions, scale_region, to_pixels
-from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill
+from inspect_core.judge.counts import count_parts, in_parts
+from inspect_core.judge.limits import limit_for_overkill
+from inspect_core.study.evaluation import unscored_counts
 from inspect_core.ui.bench.bench import Part
 from inspect_core.verdict import Limits
 
@@ -103,6 +105,64 @@ def test_everything_follows_a_drag_without_the_server_and_python_agrees(open_pag
     expect(page.locator(".sentence .check.on")).to_be_visible()
     assert page.locator(".words").inner_text() == sentence_of(parts, Limits(limit, limit))
     assert held_limit(page) == limit
+
+
+def test_a_defect_caught_elsewhere_says_so_while_the_limit_moves(open_page, address, app):
+    page = open_page(f"{address}?told=1")
+    on_bench(page)
+    parts = app.told(app.made_up(40)[0])
+    without = unscored_counts(app.unscored())
+    defects = [part for part in parts if part.truth == "defect"]
+    good = [part.score for part in parts if part.truth == "good" and part.part == "judge"]
+    x, y = take_hold(page)
+    for shift in (0, -150, -60, 90):
+        page.mouse.move(x + shift, y, steps=4)
+        next_frame(page)
+        limit = held_limit(page)
+        counts = count_parts(
+            good, [part.score for part in defects], review=limit, reject=limit,
+            found_up_to=[part.found_up_to for part in defects], **without,
+        )  # fmt: skip
+        assert page.locator(".words").inner_text() == in_parts(counts)
+        assert page.locator(".part .tag:visible").count() == counts.caught_elsewhere
+    assert "1 not located, 1 not judged, catches " in in_parts(counts)
+    page.mouse.up()
+    on_bench(page)
+    page.locator('.more-filters button[value="elsewhere"]').click()
+    assert page.locator(".part:visible").count() == counts.caught_elsewhere > 0
+    page.locator(".part:visible").first.click()
+    page.get_by_text("Caught elsewhere: no region that counts touches the true defect.").wait_for()
+
+
+def test_a_photo_without_a_score_is_shown_beside_the_reference_with_its_reason(open_page, address):
+    from playwright.sync_api import expect
+
+    page = open_page(f"{address}?told=1")
+    on_bench(page)
+    before = in_force(page)
+    page.locator('.verdict-filter button[value="accept"]').click()
+    expect(page.locator('.more-filters button[value="lost"] b')).to_have_text("2")
+    page.locator('.more-filters button[value="lost"]').click()
+    assert page.locator(".part:visible .badge").all_inner_texts() == ["⌖ Not located"] * 2
+    page.locator(".part:visible").last.click()
+    expect(page.locator(".title")).to_have_text("armless.png")
+    expect(page.locator(".card .note")).to_have_text("It is turned by 12°; good photos: −5° to 4°.")
+    for figure in ("taken", "reference"):
+        expect(page.locator(f".without-score .{figure} img")).to_have_js_property("complete", True)
+    assert not page.locator(".stage").is_visible()
+    page.get_by_role("button", name="Move k").click()
+    expect(page.get_by_text("In force")).to_be_visible()
+    expect(page.locator(".card .word")).to_have_text("⌖ Not located")
+    page.locator('.more-filters button[value="unread"]').click()
+    page.locator(".part:visible").click()
+    expect(page.locator(".without-score .taken")).to_be_hidden()
+    expect(page.locator(".card .note")).to_have_text("The file ends early: <too_dark>.")
+    expect(page.locator(".title")).to_have_text("<i>torn</i>_*.png")
+    page.locator('.verdict-filter button[value="all"]').click()
+    page.locator(f"#part-{before[1]}").click()
+    expect(page.locator(".stage")).to_be_visible()
+    expect(page.locator(".card .word")).to_contain_text(re.compile("Accept|Reject"))
+    assert in_force(page)[1] == before[1]
 
 
 def test_regions_and_contour_are_those_of_python(open_page, address, app):

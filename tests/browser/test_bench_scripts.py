@@ -11,7 +11,8 @@ import pytest
 from inspect_core.images import heatmap
 from inspect_core.images.placement import Placement
 from inspect_core.judge.anomaly_map import regions, scale_region
-from inspect_core.judge.limits import count_parts, in_parts, limit_for_overkill, upper_bound
+from inspect_core.judge.counts import Unscored, count_parts, in_parts
+from inspect_core.judge.limits import limit_for_overkill, upper_bound
 from inspect_core.ui.bench import bench
 from inspect_core.ui.inspect import areas_panel
 from inspect_core.verdict import InView, Limits, ProductCheck, assemble
@@ -172,28 +173,36 @@ def test_verdicts_counts_and_the_sentence(run) -> None:
     for i in range(80):
         scores = np.round(rng.normal(5, 2, rng.integers(0, 30)) * 2) / 2
         counted = rng.choice(["good", "defect", ""], scores.size).tolist()
-        review = float(np.round(rng.normal(5, 1) * 2) / 2)
-        cases.append((scores, counted, Limits(review, review + (i % 3))))
+        review = float(np.round(rng.normal(5 if i % 4 else -5, 1) * 2) / 2)
+        found = np.where(rng.random(scores.size) < 0.3 * (i % 4), np.nan, scores - rng.integers(0, 5, scores.size))
+        without = [Unscored(*rng.integers(0, 3, 2).tolist()) if i % 2 else Unscored() for _ in range(2)]
+        cases.append((scores, counted, Limits(review, review + (i % 3)), found, without))
     said = run(
-        """const counts = countParts(it.scores, it.counted, it.limits);
+        """const counts = countParts(it.scores, it.counted, it.limits, it.found, it.without);
         return inParts(counts, it.bounds, hasReviewBand(it.limits), it.own);""",
         [
             {
                 "scores": scores.tolist(),
                 "counted": counted,
                 "limits": {"review": limits.review, "reject": limits.reject},
+                "found": [None if np.isnan(each) else each for each in found.tolist()],
+                "without": {"good": asdict(without[0]), "defect": asdict(without[1])},
                 "own": i % 2 == 0,
                 "bounds": [
-                    f"{max(100 * upper_bound(k, counted.count('good')), 0.1):.1f}"
-                    for k in range(counted.count("good") + 1)
+                    f"{max(100 * upper_bound(k, counted.count('good') + without[0].total), 0.1):.1f}"
+                    for k in range(counted.count("good") + without[0].total + 1)
                 ],
             }
-            for i, (scores, counted, limits) in enumerate(cases)
+            for i, (scores, counted, limits, found, without) in enumerate(cases)
         ],
     )
-    for i, ((scores, counted, limits), sentence) in enumerate(zip(cases, said, strict=True)):
-        good, defects = (scores[[each == role for each in counted]] for role in ("good", "defect"))
-        counts = count_parts(good, defects, review=limits.review, reject=limits.reject)
+    assert any("elsewhere, " in sentence for sentence in said)
+    for i, ((scores, counted, limits, found, without), sentence) in enumerate(zip(cases, said, strict=True)):
+        good, defects = (np.array([each == role for each in counted], bool) for role in ("good", "defect"))
+        counts = count_parts(
+            scores[good], scores[defects], review=limits.review, reject=limits.reject, found_up_to=found[defects],
+            good_unscored=without[0], defects_unscored=without[1],
+        )  # fmt: skip
         assert sentence == in_parts(counts, limit_set_on_these=i % 2 == 0)
 
 

@@ -13,6 +13,10 @@ def test_evaluate_measures_every_value_asked_for(teach, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "image AUROC" in printed
     assert '"k": 2' in out.read_text()
+    for row in json.loads(out.read_text()):
+        caught = row["caught_at_defect"] + row["caught_elsewhere"]
+        assert f"catches {caught} of 3" in row["in_parts"]
+        assert (row["not_located"], row["not_judged"]) == (0, 0)
 
 
 def test_a_detector_without_a_live_parameter_is_evaluated_too(product, kept_graphs, tmp_path, capsys):
@@ -45,6 +49,7 @@ def test_detectors_are_compared_and_nothing_else_is_replaced(teach, tmp_path, ca
     rows = json.loads(out.read_text())
     contract = {"image_auroc", "pixel_auroc", "aupro", "fpr95", "live", "in_parts"}
     ours = {"detector", "intervals", "fit_seconds", "verdict_ms", "arrays_mb"}
+    ours |= {"caught_at_defect", "caught_elsewhere", "not_located", "not_judged"}
     assert [row["detector"] for row in rows] == ["mahalanobis", "nearest"]
     assert all(contract | ours <= set(row) for row in rows)
     assert rows[0]["live"]["k"] == 8

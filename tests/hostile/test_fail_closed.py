@@ -12,7 +12,7 @@ import torch
 from inspect_core.classify.posterior import posterior
 from inspect_core.guard import model
 from inspect_core.guard.model import Guard
-from inspect_core.judge.limits import count_parts
+from inspect_core.judge.counts import count_parts
 from inspect_core.recipe import inspect
 from inspect_core.similar import known_cases
 from inspect_core.verdict import Limits

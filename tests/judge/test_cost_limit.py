@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.judge.cost_limit import cost_limit, limit_for_cost
-from inspect_core.judge.limits import count_parts
+from inspect_core.judge.counts import count_parts
 
 
 def cost(good, defects, limit, escape_cost):

@@ -8,11 +8,8 @@ from scipy import stats
 
 from inspect_core.judge.limits import (
     DEFAULT_OVERKILL,
-    Counts,
     carried,
     clopper_pearson,
-    count_parts,
-    in_parts,
     limit_for_overkill,
     limits_from_good,
     overkill_at,
@@ -133,49 +130,6 @@ def test_bad_counts_are_named(k, n, confidence, message):
         clopper_pearson(k, n, confidence=confidence)
     with pytest.raises(ValueError, match=message):
         upper_bound(k, n, confidence=confidence)
-
-
-def test_counts_with_one_limit_and_with_two():
-    good, defects = [1, 2, 3, 4, 5], [2, 4, 6, 8]
-    assert count_parts(good, defects, review=4, reject=4) == Counts(1, 5, 2, 4)
-    assert count_parts(good, defects, review=2, reject=4) == Counts(1, 5, 1, 4, 2, 1, two_limits=True)
-    assert count_parts(good, [], review=4, reject=4) == Counts(1, 5, 0, 0)
-
-
-def test_counts_compare_as_a_verdict_does():
-    score = np.array([0.1], dtype=np.float32)
-    assert count_parts(score, score, review=0.1, reject=0.1) == Counts(1, 1, 0, 1)
-
-
-def test_counts_refuse_swapped_limits():
-    with pytest.raises(ValueError, match="review is 4, reject 2"):
-        count_parts([1], [1], review=4, reject=2)
-
-
-@pytest.mark.parametrize(
-    ("counts", "sentence"),
-    [
-        (Counts(3, 120, 1, 18), "Rejects 3 of 120 good (at most 6.3 % at 95 %), misses 1 of 18 defects."),
-        (Counts(0, 20, 0, 1), "Rejects 0 of 20 good (at most 13.9 % at 95 %), misses 0 of 1 defect."),
-        (Counts(0, 20, 0, 0), "Rejects 0 of 20 good (at most 13.9 % at 95 %)."),
-        (Counts(0, 0, 1, 2), "Misses 1 of 2 defects."),
-        (Counts(0, 0, 0, 0), "No parts to count."),
-        (Counts(2, 2, 0, 1), "Rejects 2 of 2 good (at most 100.0 % at 95 %), misses 0 of 1 defect."),
-        (Counts(0, 10_000, 0, 0), "Rejects 0 of 10000 good (at most 0.1 % at 95 %)."),
-        (
-            Counts(3, 120, 1, 18, 4, 3, two_limits=True),
-            "Rejects 3 of 120 good (at most 6.3 % at 95 %), misses 1 of 18 defects, sends 7 to review.",
-        ),
-        (
-            Counts(0, 20, 0, 0, two_limits=True),
-            "Rejects 0 of 20 good (at most 13.9 % at 95 %), sends 0 to review.",
-        ),
-    ],
-)
-def test_sentence_in_parts(counts, sentence):
-    assert in_parts(counts) == sentence
-    if sentence != "No parts to count.":
-        assert in_parts(counts, limit_set_on_these=True) == sentence + " The limit was set on these parts."
 
 
 def test_limits_from_many_scores_are_points_of_the_gumbel_tail_through_their_quantiles():

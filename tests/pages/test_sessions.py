@@ -146,9 +146,9 @@ def test_each_session_has_its_own_mode_of_the_product_check(open_app, taught, in
 def test_a_photo_added_while_another_session_draws(open_app, in_the_hand, monkeypatch):
     app, in_parts_of, numbers = open_app("pages/inspect.py"), views.in_parts_of, iter(range(9))
 
-    def meanwhile(scored, scores, limits):
+    def meanwhile(*counted):
         shelf.add(shelf.find(in_the_hand.id), picture(next(numbers)))
-        return in_parts_of(scored, scores, limits)
+        return in_parts_of(*counted)
 
     monkeypatch.setattr(views, "in_parts_of", meanwhile)
     app.run()

@@ -121,6 +121,9 @@ def test_what_is_written_says_the_same_everywhere(compared):
     assert [float(line["pixel_auroc"]) for line in lines] == [each["pixel_auroc"] for each in rows]
     table = report.table_of(comparison)
     assert table["Overkill"][0].startswith(f"{comparison.rows[0].evaluation.counts.good_rejected} of 4 good")
+    counts = comparison.rows[0].evaluation.counts
+    assert table["Caught"][0] == f"{counts.caught_there} at the defect, {counts.caught_elsewhere} elsewhere"
+    assert counts.caught_there + counts.caught_elsewhere == counts.defects_caught
     assert sum("best" in cell for cell in table["AUPRO"]) == 1
     assert "Known defects" not in table, "none was kept to choose by"
 

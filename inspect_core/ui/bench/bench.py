@@ -17,6 +17,7 @@ import numpy as np
 import streamlit as st
 
 from inspect_core.images.heatmap import heat_colours
+from inspect_core.study.scored_photo import UnscoredPhoto
 from inspect_core.ui.bench import pixels
 from inspect_core.ui.bench.payload import Part, Shown, check, payload
 from inspect_core.verdict import Limits
@@ -79,11 +80,13 @@ def bench(
     sentence: str,
     setting_scores: Sequence[float] | np.ndarray,
     thumbs: str,
+    unscored: Sequence[UnscoredPhoto] = (),
 ) -> BenchResult:
     """Draw the bench with `limits` and `shown` in force, and return what the engineer has set since.
 
-    calm: the score at which colour begins. sentence: the limits in parts, from `judge.limits.in_parts`.
-    setting_scores: the scores on which a requested overkill is met. thumbs: the token given to `film`.
+    calm: the score at which colour begins. sentence: the limits in parts, from `judge.counts.in_parts`.
+    setting_scores: the scores on which a requested overkill is met. thumbs: the token given to `film`;
+    unscored: photos without a score, whose pictures follow in that film, and after them that of the reference.
 
     A caller that called `latest` first has nothing more to do. Any other puts the result in force and reruns; the
     result stays until it is in force, so that no move is lost when a rerun is cut short. Raises ValueError for arrays
@@ -102,8 +105,9 @@ def bench(
         left_out = np.ascontiguousarray(shown.left_out, np.uint8).tobytes()
         pictures["left_out"] = _hand_over(f"{key}-left-out", [left_out])
     data = payload(
-        parts, shown, limits, calm=calm, suggested=suggested, sentence=sentence, setting_scores=setting_scores
-    )
+        parts, shown, limits, calm=calm, suggested=suggested, sentence=sentence, setting_scores=setting_scores,
+        unscored=unscored,
+    )  # fmt: skip
     data |= {"key": key, "films": pictures | {"thumbs": thumbs}, "photo_size": size, "taken": _taken(key)}
     data["heat"] = heat_colours().ravel().tolist()
     _BENCH(key=key, data=data, on_limits_change=noted, on_position_change=noted)

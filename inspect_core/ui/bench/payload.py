@@ -1,13 +1,15 @@
 """The figures from which the bench is drawn, sent to the browser as JSON."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from inspect_core.judge.counted_parts import counted_parts
 from inspect_core.judge.limits import most_in_percent
+from inspect_core.study.evaluation import counted, unscored_counts
+from inspect_core.study.scored_photo import UnscoredPhoto
 from inspect_core.verdict import Limits
 
 
@@ -17,7 +19,8 @@ class Part:
 
     kind: "good", a defect type, or "unknown"; part: "calibrate", "choose", "judge" or "added"; group: its lot, if
     known; score: finite, in the detector's unit; stopped: rejected whatever its score, as it shows another product;
-    partly_out: never accepted, as the photo does not show all of it.
+    partly_out: never accepted, as the photo does not show all of it; found_up_to: of `judge.found`, NaN where the place
+    of a defect is not known.
     """
 
     name: str
@@ -27,6 +30,7 @@ class Part:
     score: float
     stopped: bool = False
     partly_out: bool = False
+    found_up_to: float = math.nan
 
     @property
     def truth(self) -> str:
@@ -94,25 +98,33 @@ def payload(
     suggested: Limits,
     sentence: str,
     setting_scores: Sequence[float] | np.ndarray,
+    unscored: Sequence[UnscoredPhoto] = (),
 ) -> dict:
     """The figures of the bench as JSON-able data; scores keep every bit.
 
-    counted: per part "good" or "defect" where the sentence counts it, else ""; own: whether the limit was set on the
+    counted: per part "good" or "defect" where the sentence counts it, else ""; without_score: for either, how many
+    counted parts have no score, by word; own: whether the limit was set on the
     good parts it counts; setting_scores: the scores on which a requested overkill is met; bounds: for every number of
     good parts rejected, the largest share of overkill in percent, as the sentence prints it.
     """
-    truths = np.array([part.truth for part in parts])
-    good, defect, own = counted_parts(truths == "good", truths == "defect", [part.part for part in parts])
+    good, defect, without, own = counted(parts, unscored)
+    of_good, of_defects = unscored_counts(without).values()
     return {
         "names": [part.name for part in parts],
         "kinds": [part.kind for part in parts],
-        "truths": truths.tolist(),
+        "truths": [part.truth for part in parts],
         "groups": [part.group for part in parts],
         "scores": [float(part.score) for part in parts],
         "counted": np.where(good, "good", np.where(defect, "defect", "")).tolist(),
+        "without_score": {"good": asdict(of_good), "defect": asdict(of_defects)},
+        "found_up_to": [None if math.isnan(part.found_up_to) else float(part.found_up_to) for part in parts],
+        "unscored": [
+            {"name": p.sample.name, "kind": p.kind, "group": p.sample.group, "word": p.word, "reason": p.reason}
+            for p in unscored
+        ],
         "own": own,
         "setting_scores": [float(score) for score in setting_scores],
-        "bounds": list(_bounds(int(good.sum()))),
+        "bounds": list(_bounds(int(good.sum()) + of_good.total)),
         "position": shown.position,
         "image_size": list(shown.image.shape[:2]),
         "map_size": list(shown.anomaly_map.shape),

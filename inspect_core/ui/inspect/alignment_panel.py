@@ -32,10 +32,6 @@ def show(taught: TaughtPart, position: int, pixels: np.ndarray) -> None:
             help="Move it to see whether the part lies exactly over the reference: edges must not jump.",
         )  # fmt: skip
         st.image(wiped(alignment.reference, pixels, part / 100), width="content")
-        lost = {} if taught.study is None else taught.study.lost
-        if lost:
-            st.markdown(f"**Not located, and left out: {len(lost)}**")
-            st.dataframe({"Photo": list(lost), "Reason": list(lost.values())}, hide_index=True)
 
 
 def wiped(reference: np.ndarray, picture: np.ndarray, at: float) -> np.ndarray:

@@ -4,7 +4,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from inspect_core.judge.cost_limit import ESCAPE_COST, CostLimit, cost_limit
-from inspect_core.judge.limits import in_parts
+from inspect_core.judge.counts import in_parts
 from inspect_core.ui import shelf, shell
 from inspect_core.ui.inspect.views import Drawn
 from inspect_core.ui.session import settings_at

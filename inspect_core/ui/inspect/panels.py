@@ -104,7 +104,7 @@ def add_photos(taught: TaughtPart) -> TaughtPart:
 def hand_over_thumbnails(taught: TaughtPart) -> None:
     """The gallery's pictures, sent once and not again when a parameter moves."""
     settings_of(taught).film = _token(taught)
-    bench.film(f"film-{taught.id}", _token(taught), taught.thumbnails)
+    bench.film(f"film-{taught.id}", _token(taught), [*taught.thumbnails, *taught.without_score])
 
 
 @shelf.redrawn
@@ -241,9 +241,10 @@ def _draw(taught: TaughtPart, position: int, view: Drawn, pixels: np.ndarray, ve
                 float(score),
                 check is not None and check.stops,
                 bool(out),
+                float(found),
             )
-            for photo, score, check, out in zip(
-                taught.scored.photos, view.scores, checks, taught.scored.partly_out(view.area), strict=True
+            for photo, score, check, out, found in zip(
+                taught.scored.photos, view.scores, checks, taught.scored.partly_out(view.area), view.found, strict=True
             )
         ],
         bench.Shown(
@@ -266,6 +267,7 @@ def _draw(taught: TaughtPart, position: int, view: Drawn, pixels: np.ndarray, ve
         sentence=view.sentence,
         setting_scores=view.setting_scores,
         thumbs=_token(taught),
+        unscored=taught.scored.unscored,
     )
 
 

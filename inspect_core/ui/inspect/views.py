@@ -8,6 +8,7 @@ import numpy as np
 from inspect_core.guard.model import Guard
 from inspect_core.judge.anomaly_map import AREA, image_score
 from inspect_core.study.evaluation import in_parts_of
+from inspect_core.study.found import found_up_to
 from inspect_core.ui.defect_types import naming
 from inspect_core.ui.inspect.live_parameters import describe
 from inspect_core.ui.inspect.previews import Run
@@ -21,8 +22,8 @@ class Drawn:
 
     limits: in force on the bench; suggested: the default ones; setting_scores: of the good photos that set limits;
     calm: where colour begins; sentence: the limits in parts; area: the smallest that counts, in pixels of the map;
-    ceiling: of the scores, None where they do not end; note: what the engineer must know of this view, or
-    None.
+    found: (photos,) up to which limit each defect is found, NaN where that is not known; ceiling: of the scores, None
+    where they do not end; note: what the engineer must know of this view, or None.
     """
 
     scores: np.ndarray
@@ -33,6 +34,7 @@ class Drawn:
     sentence: str
     setting_scores: np.ndarray
     area: int
+    found: np.ndarray
     ceiling: float | None = None
     note: str | None = None
 
@@ -42,7 +44,8 @@ def of_model(taught: TaughtPart, position: int, live: dict[str, int], limits: Li
     scores, suggested = taught.scores(live), taught.suggested_limits(live)
     limits = limits or suggested
     pixel_map = taught.scored.map(position, **live)
-    sentence = in_parts_of(taught.scored, scores, limits)
+    found = found_up_to(taught.scored, **live)
+    sentence = in_parts_of(taught.scored, scores, limits, found)
     setting = taught.scored.calibration_scores(**live)
     return Drawn(
         scores,
@@ -53,6 +56,7 @@ def of_model(taught: TaughtPart, position: int, live: dict[str, int], limits: Li
         sentence,
         setting,
         live[AREA],
+        found,
         taught.scored.ceiling(**live),
     )
 
@@ -76,7 +80,7 @@ def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Dra
         scores[position] = image_score(pixel_map, area=model.area)
         scaled = Drawn(
             scores, pixel_map, _scaled(model.limits, fraction), _scaled(model.suggested, fraction),
-            model.calm * fraction, model.sentence, model.setting_scores * fraction, model.area,
+            model.calm * fraction, model.sentence, model.setting_scores * fraction, model.area, model.found * fraction,
         )  # fmt: skip
         return replace(scaled, note=f"Preview of {what}, not applied. Gallery and counts will follow.")
     scores = run.scores(run.live)
@@ -99,6 +103,7 @@ def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Dra
         sentence,
         setting,
         run.live[AREA],
+        np.full(len(scores), np.nan),
         note=note,
     )
 

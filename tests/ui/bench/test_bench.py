@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from inspect_core.judge.limits import in_parts, limit_for_overkill
+from inspect_core.judge.counts import Counts, in_parts
+from inspect_core.judge.limits import limit_for_overkill
 from inspect_core.study.evaluation import in_parts_of
 from inspect_core.ui.bench import bench, pixels
 from inspect_core.ui.bench.payload import Part, Shown, payload
@@ -68,8 +69,7 @@ def test_good_parts_to_judge_count_else_those_that_set_the_limit_and_no_defect_t
     ):
         data = figures(some)
         assert (data["counted"], data["own"], len(data["bounds"])) == (counted, own, counted.count("good") + 1)
-        kinds = np.array([part.kind for part in some])
-        scored = SimpleNamespace(photos=some, good_and_defect=lambda kinds=kinds: (kinds == "good", kinds == "dent"))
+        scored = SimpleNamespace(photos=some, unscored=())
         said = in_parts_of(scored, np.array([part.score for part in some]), LIMITS)
         assert misses in said
         assert ("The limit was set on these parts." in said) == own
@@ -82,8 +82,7 @@ def test_figures_survive_json_to_the_bit(parts: list[Part]) -> None:
     assert data["scores"] == [part.score for part in parts]
     assert data["limits"] == {"review": LIMITS.review, "reject": LIMITS.reject}
     for rejected, bound in enumerate(data["bounds"][:-1]):
-        counts = SimpleNamespace(good_rejected=rejected, good_total=len(data["bounds"]) - 1, defects_total=0,
-                                 two_limits=False)  # fmt: skip
+        counts = Counts(rejected, len(data["bounds"]) - 1, 0, 0)
         assert f"(at most {bound} % at 95 %)" in in_parts(counts)
 
 

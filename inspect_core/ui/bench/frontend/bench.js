@@ -23,6 +23,9 @@ class Bench {
     this.title = find(".title bdi");
     this.truth = find(".truth");
     this.place = find(".place");
+    this.aside = find(".without-score");
+    this.pictures = { taken: find(".taken"), reference: find(".reference") };
+    this.unscored = null;
     find(".previous").addEventListener("click", () => this.gallery.step(-1));
     find(".next").addEventListener("click", () => this.gallery.step(1));
     this.sent = {};
@@ -54,7 +57,9 @@ class Bench {
     const { suggested, setting_scores: setScores, calm } = data;
     this.boxes.fill({ suggested, setScores, calm, decimals: this.decimals });
     this.gallery.judge(this.limits);
-    this.gallery.select(this.chosen);
+    if (this.unscored >= data.unscored.length) this.unscored = null;
+    this.setAside(this.unscored !== null);
+    this.gallery.select(this.unscored === null ? this.chosen : scores.length + this.unscored);
     this.followFigures();
     const delivery = (this.delivery += 1);
     filmShelf.get(data.films.thumbs).then((blobs) => delivery === this.delivery && this.gallery.showPictures(blobs));
@@ -103,6 +108,7 @@ class Bench {
       foreign: data.foreign,
       stopped: data.stopped[i],
       partlyOut: data.partly_out[i],
+      foundUpTo: data.found_up_to[i],
       named: data.named,
       note: [data.note, reducedNote(data)].filter(Boolean).join(" "),
     };
@@ -113,14 +119,44 @@ class Bench {
     this.part = part;
     this.stage.show(part);
     this.root.classList.remove("waiting", "empty");
-    this.title.textContent = part.name;
-    this.title.title = part.name;
-    this.truth.textContent = part.truth === "unknown" ? "truth unknown" : kindInWords(part.kind);
-    this.truth.dataset.truth = part.truth;
-    this.place.textContent = `${this.gallery.order.indexOf(part.position) + 1} of ${this.data.names.length}`;
     this.histogram.mark(part.position);
+    if (this.unscored === null) this.head(part, part.position);
     this.followPart();
-    if (another) this.announcer.textContent = this.description;
+    if (another && this.unscored === null) this.announcer.textContent = this.description;
+  }
+
+  /** What is written above the picture. */
+  head({ name, kind, truth }, position) {
+    this.title.textContent = this.title.title = name;
+    this.truth.textContent = truth === "unknown" ? "truth unknown" : kindInWords(kind);
+    this.truth.dataset.truth = truth;
+    this.place.textContent = `${this.gallery.order.indexOf(position) + 1} of ${this.gallery.order.length}`;
+  }
+
+  /** A photo without a score, beside the reference; Python need not hear of it. */
+  async showUnscored(position) {
+    this.unscored = position - this.data.scores.length;
+    this.gallery.select(position);
+    this.setAside(true);
+    const photo = this.data.unscored[this.unscored];
+    const truth = ["good", "unknown"].includes(photo.kind) ? photo.kind : "defect";
+    this.head({ ...photo, truth }, position);
+    this.card.tell(photo);
+    this.announcer.textContent = `${photo.name}: ${photo.word}. ${photo.reason}.`;
+    const blobs = await filmShelf.get(this.data.films.thumbs);
+    if (this.unscored === null) return;
+    for (const [role, blob] of [["taken", blobs[position]], ["reference", blobs.at(-1)]]) {
+      const figure = this.pictures[role];
+      const image = figure.querySelector("img");
+      figure.hidden = !blob?.length;
+      if (image.src) URL.revokeObjectURL(image.src);
+      image.src = figure.hidden ? "" : URL.createObjectURL(new Blob([blob]));
+    }
+  }
+
+  setAside(aside) {
+    this.root.classList.toggle("without", aside);
+    this.aside.hidden = !aside;
   }
 
   /** A limit under a moving hand: all views follow in the next frame, Python hears nothing yet. */
@@ -149,9 +185,19 @@ class Bench {
   }
 
   choose(position) {
-    if (position === this.chosen) return;
-    this.chosen = position;
+    if (position >= this.data.scores.length) {
+      this.showUnscored(position);
+      return;
+    }
+    const back = this.unscored !== null;
+    this.unscored = null;
+    this.setAside(false);
     this.gallery.select(position);
+    if (position === this.chosen) {
+      if (back && this.part) this.show(this.part);
+      return;
+    }
+    this.chosen = position;
     this.root.classList.add("waiting");
     // A held arrow key runs through the gallery; only where it rests is asked for.
     clearTimeout(this.sending);
@@ -180,8 +226,9 @@ class Bench {
 
   /** Ours while it moves; Python's once it has counted the same limits. */
   followSentence() {
-    const { scores, counted, bounds, own, sentence } = this.data;
-    const ours = inParts(countParts(scores, counted, this.limits), bounds, hasReviewBand(this.limits), own);
+    const { scores, counted, found_up_to: found, without_score: without, bounds, own, sentence } = this.data;
+    const counts = countParts(scores, counted, this.limits, found, without);
+    const ours = inParts(counts, bounds, hasReviewBand(this.limits), own);
     const answered = !this.held && this.isTaken("limits") && sameLimits(this.limits, this.data.limits);
     this.words = answered ? sentence : ours;
     if (this.sentence.textContent !== this.words) this.sentence.textContent = this.words;
@@ -192,6 +239,7 @@ class Bench {
   followPart() {
     const { part, limits, decimals } = this;
     this.stage.judge({ limits, calm: this.data.calm, colours: this.colours, decimals });
+    if (this.unscored !== null) return;
     const { verdict, finding } = this.card.judge(part, limits, decimals);
     this.description = `${part.name}: ${VERDICTS[verdict].word}, score ${part.score.toFixed(decimals)}. ${finding}.`;
     this.stage.describe(this.description);

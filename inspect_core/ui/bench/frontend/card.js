@@ -8,6 +8,7 @@ class VerdictCard {
     this.card = find(".card");
     this.alarm = find(".card .alarm");
     this.word = find(".card .word");
+    this.figures = find(".card dl");
     this.kind = find(".card .kind");
     this.score = find(".card .score");
     this.limit = find(".card .limit");
@@ -38,6 +39,18 @@ class VerdictCard {
     return row;
   }
 
+  /** A photo without a score: its verdict and the reason are all there is. */
+  tell({ word, reason }) {
+    const verdict = WITHOUT_SCORE[word];
+    this.card.dataset.verdict = verdict;
+    this.word.textContent = `${VERDICTS[verdict].icon} ${VERDICTS[verdict].word}`;
+    for (const element of [this.kind, this.figures, this.remark, this.alarm, this.guard, this.heading, this.more]) {
+      element.hidden = true;
+    }
+    this.list.hidden = true;
+    setOrHide(this.note, `${reason[0].toUpperCase()}${reason.slice(1)}.`);
+  }
+
   /**
    * part: {score, kind, truth, named, guard, foreign, stopped, note, map, size, area}; returns the verdict and, in
    * words, what lies above the limit for review. What is said of another product stands above the verdict.
@@ -54,7 +67,8 @@ class VerdictCard {
     this.score.textContent = score;
     this.limitName.textContent = two ? "limits" : "limit";
     this.limit.textContent = two ? `${limits.review.toFixed(decimals)} – ${limits.reject.toFixed(decimals)}` : limit;
-    setOrHide(this.remark, remarkOn(part, verdict));
+    this.figures.hidden = this.heading.hidden = false;
+    setOrHide(this.remark, remarkOn(part, verdict, limits));
     setOrHide(this.alarm, part.foreign ? part.guard : null);
     setOrHide(this.guard, part.foreign ? null : part.guard);
     setOrHide(this.note, part.note);
@@ -94,8 +108,11 @@ function findingOn({ map, size, area, mmPerPixel }, regions, limit) {
 }
 
 /** Where verdict and truth disagree, in the words of the shop floor. */
-function remarkOn(part, verdict) {
+function remarkOn(part, verdict, limits) {
   if (part.truth === "good" && verdict === "reject") return "Overkill: this part is good.";
+  if (isElsewhere(part.score, part.foundUpTo, limits)) {
+    return `${ELSEWHERE}: no region that counts touches the true defect.`;
+  }
   const escaped = part.truth === "defect" && verdict === "accept";
   return escaped ? `Escape: this part has a defect (${kindInWords(part.kind)}).` : null;
 }

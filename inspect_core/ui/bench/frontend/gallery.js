@@ -5,7 +5,7 @@ class Gallery {
     this.choose = choose;
     this.list = find(".parts");
     this.nothing = find(".nothing");
-    this.verdictButtons = [...find(".verdict-filter").querySelectorAll("button")];
+    this.verdictButtons = [...find(".filters").querySelectorAll("button")];
     this.selects = { kind: find('select[name="kind"]'), group: find('select[name="group"]') };
     this.filter = { verdict: "all", kind: "", group: "" };
     this.items = [];
@@ -24,8 +24,13 @@ class Gallery {
     this.list.addEventListener("keydown", (event) => this.onKey(event));
   }
 
-  /** Take over names, kinds, groups and scores; items are kept where the parts are the same. */
-  fill(parts) {
+  /**
+   * Take over names, kinds, groups and scores; items are kept where the parts are the same. Photos without a score
+   * come after the others.
+   */
+  fill(data) {
+    const all = (many, one) => [...data[many], ...data.unscored.map((photo) => photo[one])];
+    const parts = { ...data, names: all("names", "name"), kinds: all("kinds", "kind"), groups: all("groups", "group") };
     const same =
       parts.names.length === this.items.length && parts.names.every((name, i) => name === this.parts.names[i]);
     if (!same) {
@@ -33,8 +38,9 @@ class Gallery {
       this.pictures = undefined;
     }
     this.parts = parts;
-    this.items.forEach((item, i) => (item.score.textContent = parts.scores[i].toFixed(parts.decimals)));
-    const order = parts.names.map((_, i) => i).sort((a, b) => parts.scores[b] - parts.scores[a] || a - b);
+    this.items.forEach((item, i) => (item.score.textContent = parts.scores[i]?.toFixed(parts.decimals) ?? ""));
+    const rank = (i) => parts.scores[i] ?? -Infinity;
+    const order = parts.names.map((_, i) => i).sort((a, b) => (rank(a) === rank(b) ? a - b : rank(b) - rank(a)));
     if (!same || order.some((position, i) => position !== this.order[i])) {
       this.order = order;
       this.list.replaceChildren(...order.map((i) => this.items[i].element));
@@ -59,7 +65,7 @@ class Gallery {
     picture.append(image);
     const texts = document.createElement("span");
     texts.className = "texts";
-    const [badge, score, label] = ["badge", "score", "name"].map((role) => {
+    const [badge, score, tag, label] = ["badge", "score", "tag", "name"].map((role) => {
       const span = document.createElement("span");
       span.className = role;
       return span;
@@ -68,9 +74,11 @@ class Gallery {
     words.textContent = name.split("/").slice(-2).join("/");
     label.append(words);
     label.title = `${name} · ${kindInWords(kind)}`;
-    texts.append(badge, score, label);
+    tag.textContent = ELSEWHERE;
+    tag.hidden = true;
+    texts.append(badge, score, tag, label);
     element.append(picture, texts);
-    return { element, image, badge, score };
+    return { element, image, badge, score, tag };
   }
 
   fillSelect(name, all, values) {
@@ -101,21 +109,27 @@ class Gallery {
 
   /** Verdicts under these limits; only what changes is touched. */
   judge(limits) {
-    const counts = { all: this.items.length, reject: 0, review: 0, accept: 0, unjudged: 0 };
+    const counts = { all: this.items.length, elsewhere: 0 };
+    for (const verdict of Object.keys(VERDICTS)) counts[verdict] = 0;
+    const { scores, stopped, partly_out: partlyOut, found_up_to: found, unscored } = this.parts;
     let changed = false;
     this.items.forEach((item, i) => {
-      const verdict = verdictOf(this.parts.scores[i], limits, this.parts.stopped[i], this.parts.partly_out[i]);
+      const photo = unscored[i - scores.length];
+      const verdict = photo ? WITHOUT_SCORE[photo.word] : verdictOf(scores[i], limits, stopped[i], partlyOut[i]);
+      const elsewhere = !photo && isElsewhere(scores[i], found[i], limits);
       counts[verdict] += 1;
-      if (item.verdict === verdict) return;
+      counts.elsewhere += elsewhere;
+      if (item.verdict === verdict && item.tag.hidden === !elsewhere) return;
       item.verdict = verdict;
+      item.tag.hidden = !elsewhere;
       item.element.dataset.verdict = verdict;
       item.badge.textContent = `${VERDICTS[verdict].icon} ${VERDICTS[verdict].word}`;
       changed = true;
     });
     for (const button of this.verdictButtons) {
       button.querySelector("b").textContent = counts[button.value];
-      button.hidden =
-        button.value === "review" && counts.review === 0 && !hasReviewBand(limits) && this.filter.verdict !== "review";
+      const always = button.value === "review" ? hasReviewBand(limits) : !button.closest(".more-filters");
+      button.hidden = counts[button.value] === 0 && !always && this.filter.verdict !== button.value;
     }
     if (changed) this.applyFilter();
   }
@@ -131,7 +145,7 @@ class Gallery {
     let count = 0;
     this.items.forEach((item, i) => {
       const fits =
-        (verdict === "all" || item.verdict === verdict) &&
+        (verdict === "all" || (verdict === "elsewhere" ? !item.tag.hidden : item.verdict === verdict)) &&
         (kind === "" || this.parts.kinds[i] === kind) &&
         (group === "" || this.parts.groups[i] === group);
       item.element.hidden = !fits;

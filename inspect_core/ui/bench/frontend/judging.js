@@ -1,5 +1,5 @@
 /**
- * The arithmetic of limits, the same as in judge/limits.py and verdict.py to the bit and to the word.
+ * The arithmetic of limits, the same as in judge/counts.py, judge/limits.py and verdict.py to the bit and to the word.
  * Scores are float32 from Python; JavaScript's numbers are float64, in which Python compares too.
  */
 const VERDICTS = {
@@ -7,7 +7,14 @@ const VERDICTS = {
   review: { icon: "?", word: "Review" },
   accept: { icon: "✓", word: "Accept" },
   unjudged: { icon: "!", word: "Not judged" },
+  lost: { icon: "⌖", word: "Not located" },
+  unread: { icon: "–", word: "Not judged" },
 };
+
+/** Verdict on a photo without a score, by Python's word. */
+const WITHOUT_SCORE = { "not located": "lost", "not judged": "unread" };
+
+const ELSEWHERE = "↗ Caught elsewhere";
 
 /** Whether numbers can be compared with one another; what is not finite decides nothing, and nothing is accepted on it. */
 const canJudge = (...numbers) => numbers.every(Number.isFinite);
@@ -28,9 +35,20 @@ const hasReviewBand = (limits) => limits.review < limits.reject;
 
 const sameLimits = (a, b) => a.review === b.review && a.reject === b.reject;
 
-/** What the limits do to the parts that count; counted: per part "good", "defect" or "". */
-function countParts(scores, counted, limits) {
-  const counts = { goodRejected: 0, goodTotal: 0, missed: 0, defectsTotal: 0, reviewed: 0 };
+/** Whether a defect is caught, but not where it is; foundUpTo: of judge/found.py, null where its place is not known. */
+const isElsewhere = (score, foundUpTo, limits) =>
+  foundUpTo !== null && score > limits.review && foundUpTo <= limits.review;
+
+const NO_SCORE = { not_located: 0, not_judged: 0 };
+
+/**
+ * What the limits do to the parts that count; counted: per part "good", "defect" or ""; foundUpTo: per part;
+ * withoutScore: for good parts and defects, how many have no score, by word.
+ */
+function countParts(scores, counted, limits, foundUpTo = [], withoutScore = { good: NO_SCORE, defect: NO_SCORE }) {
+  const [good, defect] = [withoutScore.good, withoutScore.defect].map((own) => own.not_located + own.not_judged);
+  const counts = { goodRejected: 0, goodTotal: good, missed: 0, defectsTotal: defect, reviewed: 0, withoutScore };
+  Object.assign(counts, { withMask: 0, there: 0, elsewhere: 0 });
   scores.forEach((score, i) => {
     if (counted[i] === "") return;
     const verdict = verdictOf(score, limits);
@@ -41,8 +59,14 @@ function countParts(scores, counted, limits) {
     } else {
       counts.defectsTotal += 1;
       if (verdict === "accept") counts.missed += 1;
+      const found = foundUpTo[i] ?? null;
+      if (found === null) return;
+      counts.withMask += 1;
+      if (found > limits.review) counts.there += 1;
+      if (isElsewhere(score, found, limits)) counts.elsewhere += 1;
     }
   });
+  counts.caught = counts.defectsTotal - counts.missed - defect;
   return counts;
 }
 
@@ -52,16 +76,29 @@ function inParts(counts, bounds, twoLimits, limitSetOnThese) {
   if (counts.goodTotal) {
     const bound = bounds[counts.goodRejected];
     clauses.push(`rejects ${counts.goodRejected} of ${counts.goodTotal} good (at most ${bound} % at 95 %)`);
+    clauses.push(...clausesWithoutScore(counts.withoutScore.good));
   }
   if (counts.defectsTotal) {
     const noun = counts.defectsTotal === 1 ? "defect" : "defects";
     clauses.push(`misses ${counts.missed} of ${counts.defectsTotal} ${noun}`);
+    clauses.push(...clausesWithoutScore(counts.withoutScore.defect));
+    if (counts.withMask) clauses.push(`catches ${counts.caught} of ${counts.defectsTotal}${whereCaught(counts)}`);
   }
   if (clauses.length === 0) return "No parts to count.";
   if (twoLimits) clauses.push(`sends ${counts.reviewed} to review`);
   const sentence = clauses.join(", ");
   const note = limitSetOnThese ? " The limit was set on these parts." : "";
   return `${sentence[0].toUpperCase()}${sentence.slice(1)}.${note}`;
+}
+
+function clausesWithoutScore({ not_located: lost, not_judged: unjudged }) {
+  return [lost && `${lost} not located`, unjudged && `${unjudged} not judged`].filter(Boolean);
+}
+
+function whereCaught({ caught, there, elsewhere }) {
+  if (caught === 0) return "";
+  const unknown = caught - there - elsewhere;
+  return ` (${there} at the defect, ${elsewhere} elsewhere${unknown ? `, ${unknown} without a mask` : ""})`;
 }
 
 /** The limit that rejects at most the share `rate` of the given good scores: limit_for_overkill of judge/limits.py. */

@@ -1,0 +1,151 @@
+"""The effect of limits in numbers of parts, and which parts are counted, for the page and the command line alike.
+
+Counts come before percentages, and a percentage comes with a bound, because 0 of 20 and 0 of 2,000 are different
+findings.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from inspect_core.judge.checks import as_finite, as_finite_number
+from inspect_core.judge.limits import most_in_percent
+
+
+def counted_parts(good: np.ndarray, defect: np.ndarray, subsets: Sequence[str]) -> tuple[np.ndarray, np.ndarray, bool]:
+    """(good parts, defects, whether the limit was set on these good parts), the first two (n,) bool.
+
+    good, defect: (n,) bool; a part whose truth is unknown is neither. subsets: (n,) "calibrate", "choose", "judge" or
+    "added". Good parts are those of `judge`; when there are none, those of `calibrate`. Defects used to choose settings
+    do not count.
+    """
+    own = np.array(subsets, dtype=str)
+    judge, calibrate = good & (own == "judge"), good & (own == "calibrate")
+    shown = judge if judge.any() else calibrate
+    return shown, defect & (own != "choose"), not (judge.any() and calibrate.any())
+
+
+@dataclass(frozen=True)
+class Unscored:
+    """Parts that have a verdict but no score: neither rejected nor missed, and never accepted."""
+
+    not_located: int = 0
+    not_judged: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.not_located + self.not_judged
+
+    def clauses(self) -> list[str]:
+        """ "2 not located", "1 not judged", those there are."""
+        words = {"not located": self.not_located, "not judged": self.not_judged}
+        return [f"{count} {word}" for word, count in words.items() if count]
+
+
+NONE_UNSCORED = Unscored()
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What limits do to parts whose truth is known.
+
+    good_rejected: overkill; defects_missed: escapes, that is defects accepted. The reviewed are neither; with one limit
+    (`two_limits` False) there are none. The totals hold the unscored. with_mask: defects whose place is known;
+    caught_there, caught_elsewhere: those of them that are not accepted, by the rule of `judge.found`.
+    """
+
+    good_rejected: int
+    good_total: int
+    defects_missed: int
+    defects_total: int
+    good_reviewed: int = 0
+    defects_reviewed: int = 0
+    two_limits: bool = False
+    with_mask: int = 0
+    caught_there: int = 0
+    caught_elsewhere: int = 0
+    good_unscored: Unscored = NONE_UNSCORED
+    defects_unscored: Unscored = NONE_UNSCORED
+
+    @property
+    def defects_caught(self) -> int:
+        return self.defects_total - self.defects_missed - self.defects_unscored.total
+
+
+def count_parts(
+    good_scores: ArrayLike,
+    defect_scores: ArrayLike,
+    *,
+    review: float,
+    reject: float,
+    found_up_to: ArrayLike | None = None,
+    good_unscored: Unscored = NONE_UNSCORED,
+    defects_unscored: Unscored = NONE_UNSCORED,
+) -> Counts:
+    """Counts of accepted (score <= review), reviewed (<= reject) and rejected parts; one limit: review == reject.
+
+    good_scores: (n,), defect_scores: (m,), either may be empty; found_up_to: (m,) of `judge.found`, NaN where the place
+    of a defect is not known, as everywhere by default. Compares in float64, as a single verdict does.
+    Raises ValueError for a score or limit that is not finite and for review > reject.
+    """
+    review, reject = as_finite_number(review, name="review"), as_finite_number(reject, name="reject")
+    if review > reject:
+        raise ValueError(f"review is {review:g}, reject {reject:g}; the review limit may not exceed the reject limit")
+    good = as_finite(good_scores, name="good_scores")
+    defects = as_finite(defect_scores, name="defect_scores")
+    found = np.full(defects.shape, np.nan) if found_up_to is None else np.asarray(found_up_to, np.float64)
+    caught, known = defects > review, ~np.isnan(found)
+    return Counts(
+        good_rejected=int((good > reject).sum()),
+        good_total=good.size + good_unscored.total,
+        defects_missed=int((~caught).sum()),
+        defects_total=defects.size + defects_unscored.total,
+        good_reviewed=int(((good > review) & (good <= reject)).sum()),
+        defects_reviewed=int((caught & (defects <= reject)).sum()),
+        two_limits=review < reject,
+        with_mask=int(known.sum()),
+        caught_there=int((found > review).sum()),
+        caught_elsewhere=int((caught & known & ~(found > review)).sum()),
+        good_unscored=good_unscored,
+        defects_unscored=defects_unscored,
+    )
+
+
+def in_parts(counts: Counts, *, limit_set_on_these: bool = False) -> str:
+    """The sentence in parts, word for word as the bench says it while a limit is dragged.
+
+    >>> in_parts(Counts(good_rejected=3, good_total=120, defects_missed=1, defects_total=18))
+    'Rejects 3 of 120 good (at most 6.3 % at 95 %), misses 1 of 18 defects.'
+
+    A set without parts is left out. With masks, ", catches 17 of 18 (15 at the defect, 2 elsewhere)" follows; with
+    parts that have no score, ", 2 not located"; with two limits, ", sends 4 to review". `limit_set_on_these` marks a
+    rate measured on the very parts that set the limit, which flatters it.
+    """
+    clauses = []
+    if counts.good_total:
+        most = most_in_percent(counts.good_rejected, counts.good_total)
+        clauses.append(f"rejects {counts.good_rejected} of {counts.good_total} good (at most {most} % at 95 %)")
+        clauses += counts.good_unscored.clauses()
+    if counts.defects_total:
+        noun = "defect" if counts.defects_total == 1 else "defects"
+        clauses.append(f"misses {counts.defects_missed} of {counts.defects_total} {noun}")
+        clauses += counts.defects_unscored.clauses()
+        if counts.with_mask:
+            clauses.append(f"catches {counts.defects_caught} of {counts.defects_total}{_where_caught(counts)}")
+    if not clauses:
+        return "No parts to count."
+    if counts.two_limits:
+        clauses.append(f"sends {counts.good_reviewed + counts.defects_reviewed} to review")
+    sentence = ", ".join(clauses)
+    note = " The limit was set on these parts." if limit_set_on_these else ""
+    return f"{sentence[0].upper()}{sentence[1:]}.{note}"
+
+
+def _where_caught(counts: Counts) -> str:
+    if not counts.defects_caught:
+        return ""
+    unknown = counts.defects_caught - counts.caught_there - counts.caught_elsewhere
+    without = f", {unknown} without a mask" if unknown else ""
+    return f" ({counts.caught_there} at the defect, {counts.caught_elsewhere} elsewhere{without})"
