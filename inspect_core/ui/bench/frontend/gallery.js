@@ -131,7 +131,7 @@ class Gallery {
     let count = 0;
     this.items.forEach((item, i) => {
       const fits =
-        (verdict === "all" || item.verdict === verdict) &&
+        (verdict === "all" || item.verdict === verdict || item.verdict === "preview") &&
         (kind === "" || this.parts.kinds[i] === kind) &&
         (group === "" || this.parts.groups[i] === group);
       item.element.hidden = !fits;

@@ -7,6 +7,7 @@ const VERDICTS = {
   review: { icon: "?", word: "Review" },
   accept: { icon: "✓", word: "Accept" },
   unjudged: { icon: "!", word: "Not judged" },
+  preview: { icon: "", word: "Preview" },
 };
 
 /** Whether numbers can be compared with one another; what is not finite decides nothing, and nothing is accepted on it. */
@@ -15,9 +16,10 @@ const canJudge = (...numbers) => numbers.every(Number.isFinite);
 /**
  * "accept" for score <= review, "review" for score <= reject, else "reject"; "unjudged" where a number is not finite.
  * stopped: Python's product check rejects the photo, whatever its score; partlyOut: it does not show all of the part,
- * which is never accepted.
+ * which is never accepted. "preview" under the limits of a preview, which only set its colours.
  */
 function verdictOf(score, limits, stopped = false, partlyOut = false) {
+  if (limits.preview) return "preview";
   if (stopped) return "reject";
   if (!canJudge(score, limits.review, limits.reject)) return "unjudged";
   if (score <= limits.review) return partlyOut ? "review" : "accept";
