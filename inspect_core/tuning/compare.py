@@ -25,7 +25,7 @@ from inspect_core.tuning.aligning import aligned
 from inspect_core.tuning.comparison import ALL, Comparison, Estimate, Row
 from inspect_core.tuning.order import Order
 from inspect_core.tuning.trial import SHRINK, Trial, make_trial
-from inspect_core.view import View, with_taps
+from inspect_core.view import View, remarks, with_taps
 
 Looked = Iterator[tuple[ScoredPhoto, list[np.ndarray]]]
 """Photos, each with its (stops, h, w) errors under every method."""
@@ -85,7 +85,8 @@ def compare(
                     scored=scored[detector],
                 )
             )
-    return Comparison(tuple(rows), trial.basis, bool(order.photos.choose))
+    notes = remarks(list(views.values()), study.preparation, study.parameters, {}, photos=len(order.photos.fit))
+    return Comparison(tuple(rows), trial.basis, bool(order.photos.choose), notes)
 
 
 def _fitted(study: Study, report: Report) -> tuple[dict[str, View], dict[str, float]]:

@@ -96,12 +96,13 @@ class Row:
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """rows: one per detector, in the order requested; basis: of the trial, in words; known: whether the trial holds
-    known defects too.
+    known defects too; notes: sentences on the fits.
     """
 
     rows: tuple[Row, ...]
     basis: str
     known: bool = False
+    notes: tuple[str, ...] = ()
 
     def chosen(self) -> Row:
         """The first row, unless another is better beyond chance on the same photos (on made-up defects alone: also by

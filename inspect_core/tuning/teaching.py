@@ -17,7 +17,7 @@ from inspect_core.tuning.comparison import ALONE, DEFAULT, quick
 from inspect_core.tuning.guard_training import train_guard
 from inspect_core.tuning.order import Order
 from inspect_core.tuning.suggest import Suggestion, fit_as_suggested
-from inspect_core.view import with_taps
+from inspect_core.view import remarks, with_taps
 
 COMPARING = 0.6
 """Share of the progress for a comparison before teaching, in which the photos are read and their features stored."""
@@ -30,7 +30,7 @@ class Taught:
     """The result of teaching.
 
     choice: why this detector, None when the order named it; suggestion: None where there was nothing to suggest; notes:
-    those of the order, then a sentence per skipped photo.
+    those of the order, then sentences on skipped photos, the fit and the limits.
     """
 
     study: Study
@@ -93,7 +93,8 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
             )
         on_lying = on_alignment(study, report)
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
-    notes = order.notes + skipped + on_lying + _on_limits(study, kept=len(order.photos.calibrate))
+    on_fit = remarks(study.results.views, study.preparation, study.parameters, study.live, photos=len(study.split.fit))
+    notes = order.notes + skipped + on_lying + on_fit + _on_limits(study, kept=len(order.photos.calibrate))
     return Taught(study, choice, suggestion, guard, notes)
 
 
