@@ -19,6 +19,7 @@ from inspect_core.methods.method import (
     Detector,
     Method,
     Parameters,
+    Patches,
     Workload,
     stops_up_to,
 )
@@ -88,6 +89,22 @@ def joined_errors(views: Sequence[View], features: Sequence[Tensor], live: Mappi
         raise ValueError("a view has no local scale at its live value; take a value it was learned at")
     errors = [view.errors(own, value) for view, own, value in zip(views, features, values, strict=True)]
     return joined(errors, [view.scales.get(value) for view, value in zip(views, values, strict=True)])
+
+
+def remarks(
+    views: Sequence[View],
+    preparation: Preparation,
+    parameters: Sequence[Parameters],
+    live: Mapping[str, int],
+    *,
+    photos: int,
+) -> tuple[str, ...]:
+    """What an engineer should know of views fitted on this many photos, each sentence once."""
+    said = [
+        view.row.remark(view.detector, Patches(photos, shape[1:3], shape[3]), own, view.value(live))
+        for view, shape, own in zip(views, preparation.shapes, parameters, strict=True)
+    ]
+    return tuple(dict.fromkeys(sentence for sentence in said if sentence))
 
 
 def with_taps(

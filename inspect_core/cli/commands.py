@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from inspect_core.cli.console import COULD_NOT_RUN, say
+from inspect_core.detectors.warned import FitWarning
 from inspect_core.images.samples import shown
 from inspect_core.runtime import unfinished, workspace
 
@@ -35,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb; the exit code. Errors that the user can fix are one line on standard error."""
     options = _parser().parse_args(arguments)
     warnings.formatwarning = lambda message, *_: f"Note: {shown(str(message))}\n"  # ty: ignore[invalid-assignment]
+    warnings.simplefilter("ignore", FitWarning)
     try:
         if options.verb not in KEEP_NOTHING:
             workspace.require_writable()

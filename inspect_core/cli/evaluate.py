@@ -119,6 +119,8 @@ def _compare(options: argparse.Namespace) -> int:
         say("  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
     if len(comparison.rows) > 1:
         say(f"Start with: {comparison.reason()}")
+    for note in comparison.notes:
+        say(f"Note: {note}")
     if options.json:
         write_figures(options.json, figures_of(comparison))
     if options.csv:

@@ -20,6 +20,7 @@ from inspect_core.detectors.checks import as_features, full_precision, require_s
 from inspect_core.detectors.cop_corp.feature_maps import precision_of
 from inspect_core.detectors.kernels import GaussianKernel, Kernel, PolynomialKernel
 from inspect_core.detectors.patch_rows import blocks
+from inspect_core.detectors.warned import FitWarning
 
 LARGEST_TRAINING_SET = 20_000
 _ROWS = 1024
@@ -104,7 +105,7 @@ class KernelPCA:
             warnings.warn(
                 f"q = {q} exceeds the rank {self.rank} of the {len(self.x)} training samples; {self.rank} components "
                 "are used",
-                UserWarning,
+                FitWarning,
                 stacklevel=3,
             )
         return min(int(q), self.rank)
@@ -206,14 +207,14 @@ def _fit(x: Tensor | np.ndarray, kernel: Kernel, *, q: int | None) -> KernelPCA:
     if rank == 0:
         warnings.warn(
             f"the {len(x)} training samples coincide (rank 0): the score is the squared distance to their one image",
-            UserWarning,
+            FitWarning,
             stacklevel=3,
         )
     wanted = suggest_q(eigenvalues) if q is None else int(q)
     if wanted > rank > 0:
         warnings.warn(
             f"q = {wanted} exceeds the rank {rank} of the {len(x)} training samples; {rank} components are used",
-            UserWarning,
+            FitWarning,
             stacklevel=3,
         )
     return KernelPCA(kernel, x, alpha, row_mean, eigenvalues, min(wanted, rank))
@@ -233,6 +234,6 @@ def _warn_of_ties(scores: Tensor) -> None:
         warnings.warn(
             f"{tied} of {scores.numel()} scores tie at the maximum, so their order is lost: these samples are far from "
             "all training samples; if that is not so, sigma is too small",
-            UserWarning,
+            FitWarning,
             stacklevel=3,
         )

@@ -15,6 +15,7 @@ from inspect_core.methods.pooled import (
     covariance_costs,
     finish_covariance,
     median_square,
+    on_alike,
     variance_stops,
 )
 from inspect_core.package import arrays, fields
@@ -76,4 +77,5 @@ METHOD = Method(
     space=Space("Cosine map, then random Fourier features: the curved space that CoRP fits a plane to.", explicit),
     settings=_gammas,
     trial_stops=variance_stops,
+    remark=lambda detector, patches, parameters, q: on_alike(detector.components.shape[1], patches),
 )

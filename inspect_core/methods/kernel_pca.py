@@ -8,8 +8,16 @@ from torch import Tensor
 from inspect_core.detectors import kernel_pca
 from inspect_core.methods import graphs
 from inspect_core.methods.drawn_patches import DrawnPatches
-from inspect_core.methods.method import Control, Method, Parameters, Space
-from inspect_core.methods.pooled import KERNEL_VALUES, Q, at_most_widest, draw_patches, median_square, sample_costs
+from inspect_core.methods.method import Control, Method, Parameters, Patches, Space
+from inspect_core.methods.pooled import (
+    KERNEL_VALUES,
+    Q,
+    at_most_widest,
+    draw_patches,
+    median_square,
+    on_alike,
+    sample_costs,
+)
 from inspect_core.package import arrays, fields
 
 _COMPONENTS = (25, 50, 100, 200, 300, 500, 700)
@@ -50,6 +58,12 @@ def _in_kernel_space(detector: kernel_pca.KernelPCA, features: Tensor, places: o
     values = detector.kernel(z, detector.x)
     centred = values - values.mean(dim=-1, keepdim=True) - detector.row_mean + detector.row_mean.mean()
     return (centred @ detector.alpha[:, : detector.q if q is None else q]).float()
+
+
+def _remark(detector: kernel_pca.KernelPCA, patches: Patches, parameters: Parameters, q: int) -> str | None:
+    if 0 < detector.rank < (asked := parameters["q"] or 0):
+        return f"q = {asked:g} was asked for; the good photos give no more than {detector.rank}, which are used."
+    return on_alike(detector.rank, patches)
 
 
 METHOD = Method(
@@ -95,4 +109,5 @@ METHOD = Method(
     ),
     settings=_sigmas,
     trial_stops=_trial_stops,
+    remark=_remark,
 )

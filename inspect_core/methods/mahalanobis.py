@@ -48,6 +48,15 @@ def _whitened(detector: mahalanobis.Mahalanobis, features: Tensor, places: Any, 
     return y
 
 
+def _remark(detector: mahalanobis.Mahalanobis, patches: Patches, parameters: Parameters, k: int) -> str | None:
+    if not 1 < patches.photos <= k:
+        return None
+    return (
+        f"{patches.photos} good photos are too few for a detail of k = {k}: part of how good parts differ is guessed, "
+        f"so new good parts score higher than these. Add good photos, best more than {k}, or lower k."
+    )
+
+
 METHOD = Method(
     title="Position by position",
     when="Parts that always lie the same way in the picture: learns what is normal at every place of the part.",
@@ -91,4 +100,5 @@ METHOD = Method(
     ),
     trial_stops=lambda detector, parameters, fixed: one_fit_stops(_width(detector)),
     one_fit=True,
+    remark=_remark,
 )

@@ -126,6 +126,8 @@ class Method:
     settings(sample, seed): parameters of the fit worth trying on a sample of good patches; trial_stops(detector,
     parameters, fixed): live values worth trying -> what the fit must be given to begin there;
     one_fit: whether every setting worth trying comes from the one full fit.
+    remark(detector, patches, parameters, value): what an engineer should know of a fit on these patches at a live
+    value, and what to do about it, in plain words; None for nothing.
     """
 
     title: str
@@ -161,6 +163,7 @@ class Method:
         lambda detector, parameters, fixed: {}
     )
     one_fit: bool = False
+    remark: Callable[[Any, Patches, Parameters, int], str | None] = lambda detector, patches, parameters, value: None
 
 
 def stops_up_to(top: int, count: int = STOPS) -> tuple[int, ...]:

@@ -69,6 +69,16 @@ def variance_stops(detector: Any, parameters: Parameters, fixed: Collection[str]
     return {detector.components_for(fraction): {"explained_variance": fraction} for fraction in fractions}
 
 
+def on_alike(found: int, patches: Patches) -> str | None:
+    """The remark on a fit that found this many components."""
+    if found:
+        return None
+    return (
+        f"The {patches.photos} good photos look exactly alike, so nothing shows how much good parts may differ. Add "
+        "photos of other good parts, each taken anew."
+    )
+
+
 def median_square(sample: Tensor, seed: int) -> float:
     """The median squared distance of two good patches drawn at random; 0 when most are equal."""
     drawn = torch.from_numpy(np.random.default_rng(seed).permutation(len(sample))[:_PAIRS_OF])

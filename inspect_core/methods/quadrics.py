@@ -1,13 +1,15 @@
 """Quadric hypersurface intersection on a seeded sample of the good patches (Pavutnitskiy et al. 2022)."""
 
+import math
 from collections.abc import Callable
 
 from inspect_core.detectors import quadrics
 from inspect_core.detectors.quadrics.algebraic import monomial_count
+from inspect_core.detectors.quadrics.fitting import PENALTY_WARNING
 from inspect_core.detectors.quadrics.forecast import forecast_seconds
 from inspect_core.methods import graphs
 from inspect_core.methods.drawn_patches import DrawnPatches
-from inspect_core.methods.method import Control, Costs, Method, Parameters, Workload, one_fit_stops
+from inspect_core.methods.method import Control, Costs, Method, Parameters, Patches, Workload, one_fit_stops
 from inspect_core.methods.pooled import at_most_widest, draw_patches
 from inspect_core.package import arrays, fields
 
@@ -42,6 +44,17 @@ def _costs(work: Workload, parameters: Parameters) -> Costs:
     return Costs(fitting + scoring / _RATE, 8 * n * work.width + 32 * d**4)
 
 
+def _remark(detector: quadrics.Quadrics, patches: Patches, parameters: Parameters, m: int) -> str | None:
+    r = detector.A.shape[1]
+    if min(int(parameters["patches"]), patches.photos * math.prod(patches.grid)) < monomial_count(r) + r + 1:
+        return "Too few good photos for curved surfaces, which fit these and say little of others. Add good photos."
+    if detector.start == "random":
+        return f"The surfaces were begun at random, as {r} components are many; with fewer they are steadier."
+    if detector.penalty_value > PENALTY_WARNING:
+        return f"Some of the m = {len(detector.c)} surfaces partly repeat others. Teach with a smaller m."
+    return None
+
+
 METHOD = Method(
     title="Surface, curved",
     when="Textures whose look bends and varies: learns curved surfaces that the good patches lie on.",
@@ -74,4 +87,5 @@ METHOD = Method(
     },
     trial_stops=lambda detector, parameters, fixed: one_fit_stops(len(detector.c)),
     one_fit=True,
+    remark=_remark,
 )

@@ -26,7 +26,7 @@ from inspect_core.tuning.aligning import aligned
 from inspect_core.tuning.comparison import ALL, Comparison, Estimate, Row
 from inspect_core.tuning.order import Order
 from inspect_core.tuning.trial import PASTED, SHRINK, Pasting, Trial, crossed_trial
-from inspect_core.view import View, with_taps
+from inspect_core.view import View, remarks, with_taps
 
 DRAWS = 500
 AUPRO_DRAWS = 30
@@ -80,7 +80,8 @@ def compare(
                 )
             )
     place = next((view.row.place(view.detector) for view in study.results.views if view.row.place), None)
-    return Comparison(tuple(rows), trial.basis, bool(order.photos.choose), place, study)
+    notes = remarks(study.results.views, study.preparation, study.parameters, {}, photos=len(study.split.fit))
+    return Comparison(tuple(rows), trial.basis, bool(order.photos.choose), place, study, notes)
 
 
 def fitted(comparison: Comparison, detector: str, order: Order) -> Study:

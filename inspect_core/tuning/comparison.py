@@ -121,7 +121,7 @@ class Row:
 class Comparison:
     """rows: one per detector, in the order requested; basis: of the trial, in words; known: whether the trial holds
     known defects too; place: the share of the variance of patch features that the mean of their place explains, None
-    where it was not learned; study: the methods of all detectors, fitted one by one.
+    where it was not learned; study: the methods of all detectors, fitted one by one; notes: sentences on the fits.
     """
 
     rows: tuple[Row, ...]
@@ -129,6 +129,7 @@ class Comparison:
     known: bool
     place: float | None
     study: Study
+    notes: tuple[str, ...] = ()
 
     def preferred(self) -> Row:
         """The row to begin with before any trial: by how fixed places are, the first where neither was compared."""

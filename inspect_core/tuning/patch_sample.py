@@ -78,6 +78,5 @@ def explained(detector: Any, stops: Sequence[int]) -> np.ndarray:
 
 
 def stop_explaining(detector: Any, stops: Sequence[int], fraction: float) -> int:
-    """The first stop whose components hold that fraction of the variance, else the last."""
-    reached = np.flatnonzero(explained(detector, stops) >= fraction - 1e-12)
-    return stops[int(reached[0])] if len(reached) else stops[-1]
+    """The stop whose components hold nearest to that fraction of the variance, the first of equal ones."""
+    return stops[int(np.argmin(np.abs(explained(detector, stops) - min(fraction, 1.0)).round(12)))]

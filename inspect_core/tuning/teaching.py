@@ -18,7 +18,7 @@ from inspect_core.tuning.comparison import ALONE, Comparison, Shortlist
 from inspect_core.tuning.guard_training import train_guard
 from inspect_core.tuning.order import Order
 from inspect_core.tuning.suggest import Suggestion, suggest
-from inspect_core.view import with_taps
+from inspect_core.view import remarks, with_taps
 
 MOST_COMPARED = 300
 """Good photos that the candidates for a new folder are fitted on."""
@@ -31,7 +31,7 @@ class Taught:
     """The result of teaching.
 
     choice: why this detector, None when the order named it; suggestion: None where there was nothing to suggest; notes:
-    those of the order, then a sentence per skipped photo.
+    those of the order, then sentences on skipped photos, the fit and the limits.
     """
 
     study: Study
@@ -79,7 +79,8 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
             )
         on_lying = on_alignment(study, report)
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
-    notes = order.notes + skipped + on_lying
+    on_fit = remarks(study.results.views, study.preparation, study.parameters, study.live, photos=len(study.split.fit))
+    notes = order.notes + skipped + on_lying + on_fit
     return Taught(study, choice, suggestion, guard, notes)
 
 

@@ -104,6 +104,12 @@ def test_q_gamma_and_m_with_apply_and_the_way_back(bench):
     of_gamma = wait_for(page, finished)
     assert f"γ {wanted}," in of_gamma.note, "the newer move is the one that is shown"
     assert of_gamma.followed(of_q)
+    judged = [page.locator(".part .badge").first, page.locator(".verdict-filter"), page.locator(".handle.reject"),
+              page.locator(".boxes"), page.locator(".card .limit"), page.locator(".check")]  # fmt: skip
+    for element in judged:
+        expect(element).to_be_hidden()
+    expect(page.locator(".sentence .words")).to_have_text("Preview: no verdicts until you apply it.")
+    expect(page.locator(".card .word")).to_have_text("Preview")
 
     move(page, "M", "ArrowRight")
     of_m = wait_for(page, lambda seen: finished(seen) and "M 256" in seen.note)
@@ -111,6 +117,8 @@ def test_q_gamma_and_m_with_apply_and_the_way_back(bench):
     page.get_by_role("button", name="Apply", exact=True).click()
     applied = wait_for(page, lambda seen: seen.note == "" and seen.score != of_q.score)
     assert applied.followed(of_q)
+    for element in judged:
+        expect(element).to_be_visible()
     expect(page.get_by_text(re.compile("^Current: 256 · suggested 128"))).to_be_visible()
 
     page.get_by_role("button", name="Back to suggested").click()
@@ -128,7 +136,7 @@ def test_sigma_of_the_exact_kernel_gives_what_its_preview_showed(bench):
     page.get_by_role("button", name="Apply", exact=True).click()
     applied = wait_for(page, lambda seen: seen.note == "" and seen.followed(start))
     assert (applied.score, applied.limit) == (shown.score, shown.limit)
-    assert applied.overlay == shown.overlay
+    assert applied.overlay != shown.overlay, "the contours of what lies above the limit came with it"
     assert page.get_by_test_id("stException").count() == 0
 
 

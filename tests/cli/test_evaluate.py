@@ -29,7 +29,7 @@ def test_a_detector_without_a_live_parameter_is_evaluated_too(product, kept_grap
     assert "has no live parameter" in capsys.readouterr().err
 
 
-def test_evaluate_measures_a_value_that_is_not_kept(teach, tmp_path):
+def test_evaluate_measures_a_value_that_is_not_kept_and_says_once_that_photos_are_few(teach, tmp_path, capsys, recwarn):
     """Of 100 values of k the scored photos keep 64; 37 is none of them."""
     out = tmp_path / "figures.json"
     values = ["--detector", "mahalanobis", "--grid", "8", "--k", "100", "--ks", "36", "37"]
@@ -38,22 +38,27 @@ def test_evaluate_measures_a_value_that_is_not_kept(teach, tmp_path):
     assert between["live"]["k"] == 37
     assert abs(between["pixel_auroc"] - kept["pixel_auroc"]) < 0.05
     assert between["pixel_auroc"] != kept["pixel_auroc"]
+    printed = capsys.readouterr()
+    assert (printed.out + printed.err).count("good photos are too few for a detail") == 1
+    assert not [warned for warned in recwarn if "images" in str(warned.message)], "not once for each fold"
 
 
 def test_detectors_are_compared_and_nothing_else_is_replaced(teach, tmp_path, capsys):
     out, table, page = tmp_path / "figures.json", tmp_path / "table.csv", tmp_path / "report.html"
     files = ["--json", out, "--csv", table, "--report", page]
-    two = ["evaluate", "--compare", "--detectors", "mahalanobis,nearest"]
+    two = ["evaluate", "--compare", "--k", "16", "--detectors", "mahalanobis,mahalanobis+nearest,nearest"]
     assert teach(*two, *files) == 0
-    assert "Nearest good patch" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "Nearest good patch" in printed
+    assert printed.count("good photos are too few for a detail of k = 16") == 1
     rows = json.loads(out.read_text())
     contract = {"image_auroc", "pixel_auroc", "aupro", "fpr95", "live", "in_parts"}
     ours = {"detector", "intervals", "fit_seconds", "verdict_ms", "arrays_mb"}
     ours |= {"caught_at_defect", "caught_elsewhere", "not_located", "not_judged"}
-    assert [row["detector"] for row in rows] == ["mahalanobis", "nearest"]
+    assert [row["detector"] for row in rows] == ["mahalanobis", "mahalanobis+nearest", "nearest"]
     assert all(contract | ours <= set(row) for row in rows)
-    assert rows[0]["live"]["k"] == 8
-    assert table.read_text().splitlines()[2].startswith("nearest,Nearest good patch,")
+    assert rows[0]["live"]["k"] == 16
+    assert table.read_text().splitlines()[3].startswith("nearest,Nearest good patch,")
     assert "<svg" in page.read_text(encoding="utf-8")
     for path in (out, table, page):
         path.write_text("mine")

@@ -107,7 +107,7 @@ def test_a_slider_of_a_preview_before_moves_nothing(open_app, corp_in_hand, monk
     app.run()
     monkeypatch.setattr(previews.Run, "work", lambda run, *rest: goes_on.wait(60) and work(run, *rest))
     moved = app.select_slider(key=f"q-{corp_in_hand.id}-{shown.number}")
-    settings(app, corp_in_hand).preview = follower = previews.Run({"gamma": second, "M": 128}, shown.photos, 0, {})
+    settings(app, corp_in_hand).preview = follower = previews.Run({"gamma": second, "M": 128}, shown.photos, 0, {}, 0.9)
     moved.set_value(shown.scored.stops("q")[0]).run()
     assert not app.exception
     assert follower.live == {}
@@ -172,8 +172,17 @@ def test_a_move_of_q_is_instant_and_in_force(open_app, corp_in_hand):
     assert settings(app, corp_in_hand).preview is None
 
 
-def test_a_preview_changes_nothing_until_it_is_applied(open_app, corp_in_hand):
+def test_a_preview_judges_and_changes_nothing_until_it_is_applied(open_app, corp_in_hand, monkeypatch):
+    sent, draw = [], panels.bench.bench
+
+    def noted(key, parts, shown, limits, **more):
+        sent.append((shown.preview, shown.kind, more["sentence"], len(more["setting_scores"])))
+        return draw(key, parts, shown, limits, **more)
+
+    monkeypatch.setattr(panels.bench, "bench", noted)
     app = open_app("pages/inspect.py")
+    assert sent[-1][0] is False
+    assert "of 4 good" in sent[-1][2]
     before = corp_in_hand.scored
     gamma = slider(app, "gamma", corp_in_hand)
     sharper = max(gamma.options, key=float)
@@ -182,6 +191,9 @@ def test_a_preview_changes_nothing_until_it_is_applied(open_app, corp_in_hand):
     app.run()
     assert not app.exception
     assert run.complete
+    assert {of for of in sent if of[0]} == {(True, None, "Preview: no verdicts until you apply it.", 0)}
+    assert sent[-1][0]
+    assert " of 4 good" not in captions(app), "no promise stands under a preview"
     assert float(sharper) == pytest.approx(run.parameters["gamma"], rel=0.01)
     assert corp_in_hand.scored is before
     assert settings(app, corp_in_hand).live == corp_in_hand.scored.live
@@ -193,6 +205,8 @@ def test_a_preview_changes_nothing_until_it_is_applied(open_app, corp_in_hand):
     assert not app.exception
     applied = shelf.find(app.session_state["in_hand"])
     assert applied is not corp_in_hand
+    assert not sent[-1][0]
+    assert "of 4 good" in sent[-1][2]
     (view,) = applied.scored.views
     assert view.detector.feature_map.gamma == run.parameters["gamma"]
     assert applied.study.recipe().views[0].detector is view.detector

@@ -121,6 +121,27 @@ def test_the_share_at_hand_starts_the_fit_it_belongs_to(corp):
     assert stop_explaining(detector, scored.stops("q"), fraction) == q
 
 
+def test_q_follows_a_move_so_that_the_share_stays_and_returns_with_it(corp, hoffmann):
+    for study, name, values in ((corp, "gamma", (8.0, 0.3, 2.0)), (hoffmann, "sigma", None)):
+        own, sample = study.scored.views[0], PatchSample.of(study)
+        values = values or tuple(own.detector.kernel.sigma * factor for factor in (0.5, 3.0, 1.0))
+        begin = own.stops[len(own.stops) // 3]
+        share, counts = float(explained(own.detector, [begin])[0]), []
+        for value in values:
+            run = Run({name: value}, (), 0, study.live, share)
+            run.work(sample)
+            view = run.scored.views[0]
+            held = explained(view.detector, view.stops)
+            chosen = float(explained(view.detector, [run.live["q"]])[0])
+            assert abs(chosen - share) == pytest.approx(np.abs(held - share).min()), "no other stop is nearer"
+            assert run.fraction(0) == share, "rounding to stops does not add up over moves"
+            counts.append(run.live["q"])
+        assert counts[-1] == begin
+        assert len(set(counts)) > 1
+        run.live = run.live | {"q": begin + 2}
+        assert run.fraction(0) == explained(run.scored.views[0].detector, [begin + 2])[0], "moved by hand"
+
+
 def drawn(study: Study):
     return lambda: PatchSample.of(study)
 
@@ -164,9 +185,9 @@ def test_a_newer_move_stops_the_older(corp, monkeypatch):
 
 
 def test_a_photo_looked_at_meanwhile_comes_next(corp):
-    run = Run({"gamma": 1.0, "M": 32}, corp.photos, 0, corp.live)
+    run = Run({"gamma": 1.0, "M": 32}, corp.photos, 0, corp.live, 0.9)
     run.want(5)
-    run.work(PatchSample.of(corp), 0.9)
+    run.work(PatchSample.of(corp))
     assert [photo.name for photo in run.scored.photos[:2]] == [corp.photos[5].name, corp.photos[0].name]
     assert run.complete
 

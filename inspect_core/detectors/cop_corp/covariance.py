@@ -10,6 +10,7 @@ from torch import Tensor
 from inspect_core.detectors.checks import as_features, full_precision, require_samples
 from inspect_core.detectors.cop_corp.feature_maps import FeatureMap, precision_of
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap, require_fraction
+from inspect_core.detectors.warned import FitWarning
 
 _ROWS = 2048
 _FLOAT64_PRODUCTS = 2**32
@@ -188,4 +189,4 @@ def _warn_of_samples(samples: int, *, kept: int, stacklevel: int = 3) -> None:
         message = f"all {samples} samples are alike: the error is the distance to their common value"
     else:
         return
-    warnings.warn(message, UserWarning, stacklevel=stacklevel)
+    warnings.warn(message, FitWarning, stacklevel=stacklevel)

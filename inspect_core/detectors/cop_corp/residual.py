@@ -12,6 +12,7 @@ from torch import Tensor
 from inspect_core.detectors.checks import as_features, full_precision, require_between
 from inspect_core.detectors.cop_corp.feature_maps import FeatureMap
 from inspect_core.detectors.patch_rows import blocks
+from inspect_core.detectors.warned import FitWarning
 
 _ROWS = 4096
 
@@ -143,11 +144,11 @@ def require_fraction(explained_variance: float) -> None:
 def _warn_of_count(q: int, *, kept: int, D: int) -> None:
     if q == kept == D:
         warnings.warn(
-            f"q = {q} keeps all {D} dimensions, so every error is 0; keep fewer components", UserWarning, stacklevel=3
+            f"q = {q} keeps all {D} dimensions, so every error is 0; keep fewer components", FitWarning, stacklevel=3
         )
     elif q > kept:
         warnings.warn(
             f"q = {q} exceeds the {kept} components that the training samples determine; {kept} are used",
-            UserWarning,
+            FitWarning,
             stacklevel=3,
         )

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from inspect_core.detectors.checks import full_precision, require_between
+from inspect_core.detectors.warned import FitWarning
 
 # Entries of the float64 matrices processed at one time: 20 MB of each.
 MATRIX_ENTRIES = 2_560_000
@@ -133,7 +134,7 @@ def warn_if_singular(*, images: int, k: int) -> None:
         warnings.warn(
             f"Learned from N = 1 image (k = {k}): nothing is known about how good parts differ, so every direction "
             "counts the same. Add good images.",
-            UserWarning,
+            FitWarning,
             stacklevel=3,
         )
     elif images <= k:
@@ -141,6 +142,6 @@ def warn_if_singular(*, images: int, k: int) -> None:
             f"Learned from N = {images} images, not more than k = {k} dimensions: in the directions in which these "
             "images do not differ the ridge alone sets the scale, and new good parts score higher than the ones "
             "learned from. Set limits on good images kept out of the fit, add images, or lower k.",
-            UserWarning,
+            FitWarning,
             stacklevel=3,
         )

@@ -40,6 +40,7 @@ from inspect_core.detectors.quadrics.refinement import (
     refine_lbfgs,
     refine_sgd,
 )
+from inspect_core.detectors.warned import FitWarning
 
 PENALTY_WARNING = 1e-2
 # Share of the progress shown that a closed-form start takes, before the refinement.
@@ -88,7 +89,7 @@ def fit(
             warnings.warn(
                 f"{r} features have {monomial_count(r)} monomials, above the {LARGEST_MONOMIALS} of the closed-form "
                 "start: the fit starts at random; components=88 or fewer brings the closed form back",
-                UserWarning,
+                FitWarning,
                 stacklevel=2,
             )
             first = random_start(rng, r, m)
@@ -102,7 +103,7 @@ def fit(
         warnings.warn(
             f"the {m} quadrics are not orthonormal: the penalty ended at {model.penalty_value:.3g}, above "
             f"{PENALTY_WARNING}, so some of them partly repeat others; raise penalty (now {penalty:g}) or lower m",
-            UserWarning,
+            FitWarning,
             stacklevel=2,
         )
     report(1.0)
@@ -161,7 +162,7 @@ def _prepare(
         warnings.warn(
             f"{n} points are fewer than the {unknowns} coefficients of a quadric in {r} dimensions: the quadrics pass "
             "through the training points, whose scores then say nothing; give more points or fewer components",
-            UserWarning,
+            FitWarning,
             stacklevel=stacklevel,
         )
     points = to_coordinates(x, shift=coordinates.shift, scale=coordinates.scale, basis=coordinates.basis, dtype=x.dtype)

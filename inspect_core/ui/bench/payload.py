@@ -46,7 +46,8 @@ class Shown:
     (h, w) bool, the true defect, or None; guard and note: plain sentences, or None; patch: (left, top, right, bottom)
     in pixels of the original, framed on the picture, or None; kind: the defect type in words, or None; foreign: whether
     the guard finds another product; area: the smallest that counts, in pixels of the map, for which the scores of all
-    parts were computed; left_out: (h, w) bool, what is not inspected, or None; mm_per_pixel: of the original, or None.
+    parts were computed; left_out: (h, w) bool, what is not inspected, or None; mm_per_pixel: of the original, or None;
+    preview: maps and scores only, without any verdict or count.
     """
 
     position: int
@@ -61,6 +62,7 @@ class Shown:
     area: int = 1
     left_out: np.ndarray | None = None
     mm_per_pixel: float | None = None
+    preview: bool = False
 
 
 def check(parts: Sequence[Part], shown: Shown, setting_scores: Sequence[float] | np.ndarray) -> None:
@@ -130,6 +132,7 @@ def payload(
         "map_size": list(shown.anomaly_map.shape),
         "area": int(shown.area),
         "mm_per_pixel": shown.mm_per_pixel,
+        "preview": shown.preview,
         "guard": shown.guard,
         "foreign": shown.foreign,
         "stopped": [part.stopped for part in parts],

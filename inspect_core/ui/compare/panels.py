@@ -48,7 +48,8 @@ def start(order: Order) -> None:
 def results(taught: TaughtPart, order: Order, comparison: Comparison) -> None:
     """Everything found, from the table down to single parts."""
     st.markdown(f"Start with: **{shell.plain(comparison.chosen().title)}**")
-    st.caption(shell.plain(comparison.reason()))
+    for sentence in (comparison.reason(), *comparison.notes):
+        st.caption(shell.plain(sentence))
     _table(taught, comparison)
     _downloads(order)
     _curves(comparison)

@@ -55,11 +55,11 @@ def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> Run | None:
         settings.preview = None
         run = None
     else:
-        view = scored.views[taught.refit_view]
+        view, held = scored.views[taught.refit_view], settings.preview
+        in_force = float(explained(view.detector, [settings.live[view.live]])[0])
         run = settings.preview = previews.ask(
-            taught.patch_sample, settings.preview, wanted, scored.photos, settings.live, first=settings.position,
-            fraction=float(explained(view.detector, [settings.live[view.live]])[0]), begin=begin,
-            areas=scored.areas,
+            taught.patch_sample, held, wanted, scored.photos, settings.live, first=settings.position,
+            fraction=in_force if held is None else held.fraction(taught.refit_view), begin=begin, areas=scored.areas,
         )  # fmt: skip
         run.want(settings.position)
         if run.live and begin is not None:

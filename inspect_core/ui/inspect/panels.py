@@ -133,7 +133,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
                 view = views.of_preview(taught, position, run, view)
             guard = settings.guard(taught)
             verdict = views.verdict_of(taught, position, view, guard, preview=run is not None, gone=gone)
-            result = _draw(taught, position, view, pixels, verdict)
+            result = _draw(taught, position, view, pixels, verdict, preview=run is not None)
         except ValueError as error:  # no limit, or a score that is not finite: nothing is judged on it
             st.error(shell.plain(error), icon=":material/error:")
             return
@@ -155,9 +155,11 @@ def bench_with_parameters(taught: TaughtPart) -> None:
                 panels.seen_before(taught, position, settings.live, view.limits, busy=busy)
         else:
             preview_panel.show(taught, run, position, drawn)
-    if result.position != position or result.limits != view.limits:
+    moved = run is None and result.limits != view.limits
+    if moved:
+        settings.limits = None if result.limits == view.suggested else result.limits
+    if moved or result.position != position:
         settings.position = result.position
-        (settings if run is None else run).limits = None if result.limits == view.suggested else result.limits
         st.rerun()
 
 
@@ -221,9 +223,11 @@ def _pixels(taught: TaughtPart, position: int) -> tuple[np.ndarray, bool]:
         return np.zeros((*taught.scored.photos[position].size, 3), np.uint8), True
 
 
-def _draw(taught: TaughtPart, position: int, view: Drawn, pixels: np.ndarray, verdict: Verdict) -> bench.BenchResult:
+def _draw(
+    taught: TaughtPart, position: int, view: Drawn, pixels: np.ndarray, verdict: Verdict, *, preview: bool
+) -> bench.BenchResult:
     mask = taught.scored.photos[position].known_mask(taught.scored.size)
-    settings, note, box, kind = settings_of(taught), view.note, None, naming.in_words(verdict)
+    settings, note, box, kind = settings_of(taught), view.note, None, None if preview else naming.in_words(verdict)
     guard = settings.guard(taught)
     checks = [taught.product_check(i, guard, ask=False) for i in range(len(taught.scored.photos))]
     foreign = (check := checks[position]) is not None and check.foreign
@@ -260,6 +264,7 @@ def _draw(taught: TaughtPart, position: int, view: Drawn, pixels: np.ndarray, ve
             verdict.area,
             verdict.left_out,
             taught.mm_per_pixel,
+            preview,
         ),
         view.limits,
         calm=view.calm,

@@ -12,7 +12,7 @@ POLL_SECONDS = 0.4
 
 
 def show(taught: TaughtPart, run: Run, position: int, drawn: tuple[bool, bool]) -> None:
-    """Below the bench. A preview sets limits and can be saved only after a full pass has applied it.
+    """Below the bench. A preview sets limits, judges and can be saved only after a full pass has applied it.
 
     drawn: the state of the run that the bench shows.
     """

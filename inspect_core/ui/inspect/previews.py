@@ -19,7 +19,6 @@ from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import PatchSample, explained, stop_explaining
 from inspect_core.ui import shelf, taught_part
 from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.verdict import Limits
 from inspect_core.view import View
 
 _numbers = count(1)
@@ -30,11 +29,10 @@ LEAD = 8
 class Run:
     """One move of γ, M or σ and its results so far. Read from any thread.
 
-    number: unique. parameters: those of the move. photos: all to be scored, in the order of the gallery. begin: the
-    live value to begin with, None for the share of variance in force. live: the live parameters, empty until the fit is
-    done; then set by its session. limits: set by hand on this preview, for display only; written only by its session.
-    scored: the photos scored so far, in the order of scoring; not before `live`. error: the sentence to show when it
-    failed. areas: by which maps are judged.
+    number: unique. parameters: those of the move. photos: all to be scored, in the order of the gallery. share: of the
+    variance, which the live value to begin with keeps; begin: that value itself, unless None. live: the live
+    parameters, empty until the fit is done; then set by its session. scored: the photos scored so far, in the order of
+    scoring; not before `live`. error: the sentence to show when it failed. areas: by which maps are judged.
     """
 
     def __init__(
@@ -43,13 +41,14 @@ class Run:
         photos: tuple[ScoredPhoto, ...],
         first: int,
         model_live: Mapping[str, int],
+        share: float,
         begin: int | None = None,
         areas: Areas | None = None,
     ):
         self.number, self._model_live = next(_numbers), dict(model_live)
         self.parameters, self.photos, self.begin, self.areas = dict(parameters), photos, begin, areas
+        self._share = share
         self.live: dict[str, int] = {}
-        self.limits: Limits | None = None
         self.error = ""
         self.scored: ScoredPhotos
         self._order: list[int] = []
@@ -98,7 +97,16 @@ class Run:
         """(photos, h, w) in the order of the gallery, once complete."""
         return self.scored.grid_errors(**live)[np.argsort(self._order)]
 
-    def work(self, sample: PatchSample, fraction: float) -> None:
+    def fraction(self, view: int) -> float:
+        """The share of variance that its live value stands for: the one it began with, until that value is moved."""
+        if not self.live:
+            return self._share
+        refit = self.scored.views[view]
+        value, detector = self.live[refit.live], refit.detector
+        kept = self.begin is None and value == stop_explaining(detector, refit.stops, self._share)
+        return self._share if kept else float(explained(detector, [value])[0])
+
+    def work(self, sample: PatchSample) -> None:
         """Fit, then score photo by photo until all are done or it is cancelled; holds the device for each step."""
         study = sample.study
         lock = device_lock(study.preparation.backbone.device)
@@ -108,7 +116,7 @@ class Run:
             view, fitted = sample.view, study.results
             refit = View(fitted.views[view].method, detector, fitted.views[view].look)
             views = [*fitted.views[:view], refit, *fitted.views[view + 1 :]]
-            begin = self.begin if self.begin is not None else stop_explaining(detector, refit.stops, fraction)
+            begin = self.begin if self.begin is not None else stop_explaining(detector, refit.stops, self._share)
             self.scored = ScoredPhotos(views, fitted.grid, fitted.size, area=fitted.live[AREA], areas=self.areas)
             self.live = self._model_live | {refit.live: self.scored.stop_of(refit.live, begin)}
             while self._to_do and not self._stop.is_set():
@@ -150,19 +158,19 @@ def ask(
         if same and begin in (None, held.begin):
             return held
         held.cancel()
-    run = Run(parameters, photos, first, live, begin, areas)
-    threading.Thread(target=_work, args=(run, draw, fraction), name="loupe-preview", daemon=True).start()
+    run = Run(parameters, photos, first, live, fraction, begin, areas)
+    threading.Thread(target=_work, args=(run, draw), name="loupe-preview", daemon=True).start()
     return run
 
 
-def _work(run: Run, draw: Callable[[], PatchSample], fraction: float) -> None:
+def _work(run: Run, draw: Callable[[], PatchSample]) -> None:
     try:
         sample = draw()
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
         run.error = str(error) or type(error).__name__
         run.ended.set()
         return
-    run.work(sample, fraction)
+    run.work(sample)
 
 
 def apply(taught: TaughtPart, run: Run, report: Callable[[float, str], None]) -> str:
@@ -172,11 +180,10 @@ def apply(taught: TaughtPart, run: Run, report: Callable[[float, str], None]) ->
     """
     position = taught.refit_view
     name = run.scored.views[position].live
-    fraction = float(explained(run.scored.views[position].detector, [run.live[name]])[0])
     study = taught.own_study.with_parameters(run.parameters)
     with device_lock(study.preparation.backbone.device):
         study.fit(report)
     view = study.results.views[position]
-    study.begin_with(**run.live | {name: stop_explaining(view.detector, view.stops, fraction)})
+    study.begin_with(**run.live | {name: stop_explaining(view.detector, view.stops, run.fraction(position))})
     latest = shelf.find(taught.id) or taught  # photos may have been added and types learned meanwhile
     return shelf.put(taught_part.refitted(latest, study))

@@ -15,6 +15,8 @@ from inspect_core.ui.inspect.previews import Run
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import InView, Limits, Verdict, assemble
 
+NO_VERDICTS = "Preview: no verdicts until you apply it."
+
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
@@ -23,7 +25,8 @@ class Drawn:
     limits: in force on the bench; suggested: the default ones; setting_scores: of the good photos that set limits;
     calm: where colour begins; sentence: the limits in parts; area: the smallest that counts, in pixels of the map;
     found: (photos,) up to which limit each defect is found, NaN where that is not known; ceiling: of the scores, None
-    where they do not end; note: what the engineer must know of this view, or None.
+    where they do not end; note: what the engineer must know of this view, or None. Of a preview, limits and suggested
+    only set the colours, and no scores set limits.
     """
 
     scores: np.ndarray
@@ -62,14 +65,14 @@ def of_model(taught: TaughtPart, position: int, live: dict[str, int], limits: Li
 
 
 def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Drawn:
-    """The preview's map as soon as it is there, its scores and counts when all photos are done.
+    """The preview's map as soon as it is there, its scores when all photos are done; nothing is counted or judged.
 
     Scores of two fits of one view have no common scale. Until the good photos are scored, all figures of the model are
-    therefore brought to the preview's by the medians of the two maps shown, which leaves every verdict as it was. Those
-    of several views are in spreads of good errors, the same scale for every fit. Without
-    limits set by hand on this preview, the model's are carried over.
+    therefore brought to the preview's by the medians of the two maps shown. Those of several views are in spreads of
+    good errors, the same scale for every fit.
     """
     what = describe(run.parameters)
+    model = replace(model, sentence=NO_VERDICTS, setting_scores=np.zeros(0))
     if not run.ready(position):
         return replace(model, note=f"The preview of {what} is being computed; the current model is still shown.")
     pixel_map = run.map(position, run.live)
@@ -80,32 +83,20 @@ def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Dra
         scores[position] = image_score(pixel_map, area=model.area)
         scaled = Drawn(
             scores, pixel_map, _scaled(model.limits, fraction), _scaled(model.suggested, fraction),
-            model.calm * fraction, model.sentence, model.setting_scores * fraction, model.area, model.found * fraction,
+            model.calm * fraction, model.sentence, model.setting_scores, model.area, model.found,
         )  # fmt: skip
-        return replace(scaled, note=f"Preview of {what}, not applied. Gallery and counts will follow.")
+        return replace(scaled, note=f"Preview of {what}, not applied. The gallery will follow.")
     scores = run.scores(run.live)
     suggested = run.scored.default_limits(**run.live)
     ceilings = model.ceiling, run.scored.ceiling(**run.live)
-    limits = run.limits or model.limits.carried(model.suggested, suggested, ceilings)
+    limits = model.limits.carried(model.suggested, suggested, ceilings)
     good, _ = taught.scored.good_and_defect()
     errors = run.grid_errors(run.live)
     calm = float(np.median(errors[good] if good.any() else errors))
-    sentence = in_parts_of(taught.scored, scores, limits)
-    setting = run.scored.calibration_scores(**run.live)
-    aside = "" if taught.own_study.split.calibrate else " Until it is applied, its limits come from photos it has seen."
-    note = f"Preview of {what}, not applied.{aside}"
-    return Drawn(
-        scores,
-        pixel_map,
-        limits,
-        suggested,
-        calm,
-        sentence,
-        setting,
-        run.live[AREA],
-        np.full(len(scores), np.nan),
-        note=note,
-    )
+    return replace(
+        model, scores=scores, pixel_map=pixel_map, limits=limits, suggested=suggested, calm=calm, area=run.live[AREA],
+        found=np.full(len(scores), np.nan), ceiling=None, note=f"Preview of {what}, not applied.",
+    )  # fmt: skip
 
 
 def verdict_of(

@@ -50,7 +50,9 @@ class Bench {
     this.decimals = decimalsFor(range);
     this.colours = packedColours(data.heat);
     this.parts = { ...data, decimals: this.decimals };
-    if (this.isTaken("limits") && !this.held) this.limits = data.limits;
+    if (data.preview || (this.isTaken("limits") && !this.held)) this.limits = data.limits;
+    this.limits = { ...this.limits, preview: data.preview };
+    this.root.classList.toggle("preview", data.preview);
     if (this.isTaken("position") || this.chosen >= scores.length) this.chosen = data.position;
     this.gallery.fill(this.parts);
     this.histogram.fill(this.parts, this.limits, data.suggested);
@@ -226,10 +228,10 @@ class Bench {
 
   /** Ours while it moves; Python's once it has counted the same limits. */
   followSentence() {
-    const { scores, counted, found_up_to: found, without_score: without, bounds, own, sentence } = this.data;
+    const { scores, counted, found_up_to: found, without_score: without, bounds, own, sentence, preview } = this.data;
     const counts = countParts(scores, counted, this.limits, found, without);
     const ours = inParts(counts, bounds, hasReviewBand(this.limits), own);
-    const answered = !this.held && this.isTaken("limits") && sameLimits(this.limits, this.data.limits);
+    const answered = preview || (!this.held && this.isTaken("limits") && sameLimits(this.limits, this.data.limits));
     this.words = answered ? sentence : ours;
     if (this.sentence.textContent !== this.words) this.sentence.textContent = this.words;
     this.check.classList.toggle("on", answered && sentence === ours);

@@ -72,10 +72,9 @@ class VerdictCard {
     setOrHide(this.alarm, part.foreign ? part.guard : null);
     setOrHide(this.guard, part.foreign ? null : part.guard);
     setOrHide(this.note, part.note);
-    const regions = regionsAbove(part.map, limits.review, part.area).map((region) =>
-      scaleRegion(region, part.map, part.size),
-    );
-    const finding = findingOn(part, regions, limits.review);
+    const above = limits.preview ? [] : regionsAbove(part.map, limits.review, part.area);
+    const regions = above.map((region) => scaleRegion(region, part.map, part.size));
+    const finding = limits.preview ? "No verdict until you apply it" : findingOn(part, regions, limits.review);
     this.list.hidden = regions.length === 0;
     this.heading.textContent = finding;
     const highest = regions[0]?.peak - limits.review;

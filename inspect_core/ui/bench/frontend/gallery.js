@@ -145,7 +145,9 @@ class Gallery {
     let count = 0;
     this.items.forEach((item, i) => {
       const fits =
-        (verdict === "all" || (verdict === "elsewhere" ? !item.tag.hidden : item.verdict === verdict)) &&
+        (verdict === "all" ||
+          item.verdict === "preview" ||
+          (verdict === "elsewhere" ? !item.tag.hidden : item.verdict === verdict)) &&
         (kind === "" || this.parts.kinds[i] === kind) &&
         (group === "" || this.parts.groups[i] === group);
       item.element.hidden = !fits;

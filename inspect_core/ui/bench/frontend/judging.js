@@ -9,6 +9,7 @@ const VERDICTS = {
   unjudged: { icon: "!", word: "Not judged" },
   lost: { icon: "⌖", word: "Not located" },
   unread: { icon: "–", word: "Not judged" },
+  preview: { icon: "", word: "Preview" },
 };
 
 /** Verdict on a photo without a score, by Python's word. */
@@ -22,9 +23,10 @@ const canJudge = (...numbers) => numbers.every(Number.isFinite);
 /**
  * "accept" for score <= review, "review" for score <= reject, else "reject"; "unjudged" where a number is not finite.
  * stopped: Python's product check rejects the photo, whatever its score; partlyOut: it does not show all of the part,
- * which is never accepted.
+ * which is never accepted. "preview" under the limits of a preview, which only set its colours.
  */
 function verdictOf(score, limits, stopped = false, partlyOut = false) {
+  if (limits.preview) return "preview";
   if (stopped) return "reject";
   if (!canJudge(score, limits.review, limits.reject)) return "unjudged";
   if (score <= limits.review) return partlyOut ? "review" : "accept";

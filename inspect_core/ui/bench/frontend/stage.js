@@ -69,7 +69,7 @@ class Stage {
   judge({ limits, calm, colours, decimals }) {
     this.judged = { limits, calm, colours, decimals };
     this.recolour();
-    const roles = hasReviewBand(limits) ? ["review", "reject"] : ["reject"];
+    const roles = limits.preview ? [] : hasReviewBand(limits) ? ["review", "reject"] : ["reject"];
     const { map, area } = this.part;
     this.contours = roles.map((role) => ({
       path: contourPath(map, limits[role]),
@@ -100,8 +100,8 @@ class Stage {
     this.legendBar.getContext("2d").putImageData(bar, 0, 0);
     const { low, middle, high } = this.range;
     const { decimals, limits } = this.judged;
-    const name = hasReviewBand(limits) ? "review" : "limit";
-    const [least, most] = this.look.stretch ? ["lowest", "highest"] : ["typical", "above limit"];
+    const name = limits.preview ? "" : hasReviewBand(limits) ? "review" : "limit";
+    const [least, most] = this.look.stretch ? ["lowest", "highest"] : ["typical", name ? "above limit" : "up to"];
     this.legendTexts[0].textContent = `${least} ${low.toFixed(decimals)}`;
     this.legendTexts[1].textContent = middle === null ? "" : `${name} ${middle.toFixed(decimals)}`;
     this.legendTexts[2].textContent = `${most} ${high.toFixed(decimals)}`;
