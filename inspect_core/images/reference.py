@@ -88,7 +88,8 @@ class Reference:
         """Of the poses near these, the one that agrees best."""
         found = []
         for coarse in starts:
-            if (fine := registration.refined(self.grey, self.mask, grey, coarse.pose)) is not None:
+            fine = registration.refined(self.grey, self.mask, grey, coarse.pose, alike=coarse.share > 0)
+            if fine is not None:
                 found.append((coarse, *fine))
         return max(found, key=lambda one: one[2], default=None)
 
