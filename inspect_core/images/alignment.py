@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import product
 from typing import Any, Self
 
 import cv2
@@ -34,6 +33,7 @@ _LOST = 0.2  # share of the good photos that may stay without a pose
 _ROOM = 0.25  # of a range, left free on both sides
 TURN, SHIFT = 10.0, 0.1
 """Degrees and share of the picture by which a part may at least be turned and shifted."""
+MOST_TURN, MOST_SHIFT = 180.0, 0.5
 _SCALE = 0.05  # by which it may at least be smaller or larger, where it may be at all
 _ENOUGH = 0.6  # of the least share of details in agreement in a good photo
 _LEAST_ROOM = {"x": 0.02, "y": 0.02, "angle": 2.0, "scale": 0.005, "share": 0.15, "correlation": 0.03, "visible": 0.02}
@@ -192,18 +192,6 @@ class Alignment:
         middle = np.array([(width - 1) / 2, (height - 1) / 2, 1])
         return float(np.linalg.norm((one - other) @ middle)) > min(height, width) / 4
 
-    def least_visible(self, ranges: Mapping[str, Range]) -> float:
-        """The least share of the mask that a photo covers while the part is shifted and turned within these ranges."""
-        x, y, angle = ((ranges[name].low, ranges[name].high) for name in ("x", "y", "angle"))
-        height, width = self.mask.shape
-        shares = []
-        for right, down, degrees in product(x, y, angle):
-            pose = registration.turned(self.mask.shape, degrees)
-            pose[:, 2] += right * width, down * height
-            covered = registration.laid_over(np.zeros((height, width), np.uint8), pose, (height, width))[1]
-            shares.append(covered[self.mask].mean())
-        return float(min(shares))
-
     def _located(self, pose: np.ndarray, photo: tuple[int, int], share: float, agreement: float) -> Located:
         small = self.mask.shape
         covered = registration.laid_over(np.zeros(small, np.uint8), pose, small)[1]
@@ -218,8 +206,13 @@ def learn(photos: Iterable[np.ndarray], *, scale: bool = False, turn: float = TU
 
     scale: whether the part may be nearer or farther; turn, shift: degrees and share of the picture by which it may be
     turned and shifted, or as far as in the good photos if that is farther. Raises ValueError for fewer than
-    FEWEST_PHOTOS, photos of different shapes, and photos in which no part is found again.
+    FEWEST_PHOTOS, photos of different shapes, photos in which no part is found again, a turn or shift out of bounds.
     """
+    if not (0 <= turn <= MOST_TURN and 0 <= shift <= MOST_SHIFT):
+        raise ValueError(
+            f"parts may be turned by {turn:g}° and shifted by {shift:.0%}; give 0° to {MOST_TURN:g}° and 0% to "
+            f"{MOST_SHIFT:.0%} of the picture"
+        )
     smalls, sizes = [], set()
     for pixels in photos:
         sizes.add(pixels.shape[:2])
@@ -234,7 +227,8 @@ def learn(photos: Iterable[np.ndarray], *, scale: bool = False, turn: float = TU
         raise ValueError("the photos show nothing but one even tone; there is nothing to align by")
     reference = most_alike(_evenly(smalls, _CANDIDATES), scale=scale)
     for _ in range(2):
-        if (averaged := reference.averaged(_evenly(smalls, _MEDIAN))) is None:
+        averaged = None if reference is None else reference.averaged(_evenly(smalls, _MEDIAN))
+        if averaged is None:
             raise _unfit(0, len(smalls))
         reference = averaged
     seen = _evenly(smalls, _SEEN)
@@ -255,7 +249,8 @@ def learn(photos: Iterable[np.ndarray], *, scale: bool = False, turn: float = TU
     for name, middle, reach in (("x", 0, shift), ("y", 0, shift), ("angle", 0, turn), ("scale", 1, _SCALE)):
         wide = ranges[name]
         ranges[name] = Range(min(wide.low, middle - reach), max(wide.high, middle + reach))
-    ranges["visible"] = Range(min(ranges["visible"].low, least.least_visible(ranges)), 1.0)
+    x, y, angle = ((ranges[name].low, ranges[name].high) for name in ("x", "y", "angle"))
+    ranges["visible"] = Range(min(ranges["visible"].low, reference.least_visible(x, y, angle)), 1.0)
     if (share := min(one["share"] for one in measured)) > 0:
         ranges |= {"share": Range(_ENOUGH * share, 1.0), "correlation": Range(-1.0, 1.0)}
     return replace(least, ranges=ranges, turns=reference.turns(correlation))

@@ -221,6 +221,12 @@ def test_photos_that_teach_no_alignment_are_refused(photos, reason):
         learn(photos)
 
 
+@pytest.mark.parametrize("how", [{"turn": -1}, {"turn": 181}, {"shift": 0.6}, {"shift": float("nan")}])
+def test_a_turn_or_shift_that_cannot_be_is_refused_before_a_photo_is_read(how):
+    with pytest.raises(ValueError, match="give 0° to 180° and 0% to 50%"):
+        learn(iter(lambda: pytest.fail("a photo was read"), None), **how)
+
+
 def test_it_comes_back_from_its_arrays_as_it_was(part, learned):
     again = Alignment.from_arrays(learned.arrays(), json.loads(json.dumps(learned.params())))
     photo, _ = lying(part, np.random.default_rng(7), x=0.03, turn=4)
