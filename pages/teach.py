@@ -26,7 +26,7 @@ samples = first_look_panel.choose_good(samples, source.product, key)
 if samples is None:
     st.stop()
 photos, seed, notes = panels.choose_split(samples)
-order = panels.choose_settings(source.product, photos, seed, notes)
+order = panels.choose_settings(source.product, photos, seed, notes, key)
 if order is not None:
     panels.show_forecast(order)
     busy = shell.active_job() is not None

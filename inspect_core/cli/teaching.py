@@ -68,6 +68,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="how parts lie in the photos: shifted and turned (rigid), or nearer and farther too (similarity)",
     )  # fmt: skip
     parser.add_argument(
+        "--align-turn", type=float, metavar="DEGREES", default=Order.align_turn,
+        help="with --align: how far a part may be turned, or as far as in the good photos (default: %(default)g)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--align-shift", type=float, metavar="PERCENT", default=100 * Order.align_shift,
+        help="with --align: how far it may be shifted, in %% of the picture, or as far as in the good photos "
+        "(default: %(default)g)",
+    )  # fmt: skip
+    parser.add_argument(
         "--tiles", choices=tiling.CHOICES, default=tiling.OFF,
         help="see large photos in tiles: if the smallest defect requires it (auto), or in cells of this many pixels",
     )  # fmt: skip
@@ -134,6 +143,8 @@ def order_of(
         fixed=given,
         area=options.area,
         align=options.align,
+        align_turn=options.align_turn,
+        align_shift=options.align_shift / 100,
         tiles=tiles,
         seed=options.seed,
         guard=guard,

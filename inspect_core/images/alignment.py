@@ -1,7 +1,8 @@
 """Alignment: a reference learned from good photos, and where the part lies in another photo, if it is found.
 
 The reference is the median of the good photos, laid over the one that most resembles the others. A part counts as found
-only within the ranges of the good photos: how far they were shifted and turned, and how well they agreed.
+by its geometry: within a range of shifts and turns enough details agree, all over the part. How it looks there is for
+the detector; only a part without details, found by phase correlation, must correlate with the reference.
 """
 
 import hashlib
@@ -30,6 +31,11 @@ _OTHER_SHAPE = 0.02  # of the ratio of the sides
 _APART = 0.05  # below the median correlation, at which a good photo counts as not found
 _LOST = 0.2  # share of the good photos that may stay without a pose
 _ROOM = 0.25  # of a range, left free on both sides
+TURN, SHIFT = 10.0, 0.1
+"""Degrees and share of the picture by which a part may at least be turned and shifted."""
+MOST_TURN, MOST_SHIFT = 180.0, 0.5
+_SCALE = 0.05  # by which it may at least be smaller or larger, where it may be at all
+_ENOUGH = 0.6  # of the least share of details in agreement in a good photo
 _LEAST_ROOM = {"x": 0.02, "y": 0.02, "angle": 2.0, "scale": 0.005, "share": 0.15, "correlation": 0.03, "visible": 0.02}
 _OPEN_ABOVE = ("share", "correlation", "visible")
 _WORDS = {
@@ -105,18 +111,23 @@ class Alignment:
             if allowed is not None and not allowed.low <= value <= allowed.high:
                 is_, may_be = _WORDS[name]
                 good = may_be.format(allowed.low, allowed.high)
-                raise NotLocated(f"{is_.format(value)}; good photos: {good}")
+                raise NotLocated(f"{is_.format(value)}; accepted: {good}")
         return located
 
     def sentences(self) -> list[str]:
-        """The ranges of the good photos, in sentences for the user."""
-        x, y, angle = (self.ranges[name] for name in ("x", "y", "angle"))
+        """Where and by what the part is found, in sentences for the user."""
+        x, y, angle, scale, share, correlation = (
+            self.ranges[name] for name in ("x", "y", "angle", "scale", "share", "correlation")
+        )
+        sizes = f", {scale.low:.3f} to {scale.high:.3f} times as large" if self.scale else ""
+        needs = f"{max(share.low, 0):.0%} of its details must agree with the reference"
+        if correlation.low > -1:
+            needs += f", and its correlation with it be {correlation.low:.2f} or more"
         told = [
             f"The part was found on {self.seen - self.lost} of {self.seen} good photos. It is searched for within "
             f"{x.low:.0%} to {x.high:.0%} of the width, {y.low:.0%} to {y.high:.0%} of the height and {angle.low:.1f}° "
-            f"to {angle.high:.1f}°.",
-            f"Its correlation with the reference must be {self.ranges['correlation'].low:.2f} or more, and "
-            f"{max(self.ranges['share'].low, 0):.0%} of its details must agree.",
+            f"to {angle.high:.1f}°{sizes}.",
+            f"{needs}.",
             f"{self.always.mean():.0%} of the picture is inspected: the area that nearly all good photos show.",
         ]
         if self.turns:
@@ -190,12 +201,18 @@ class Alignment:
         return Located(matrix, photo, self.photo, agreement, share, visible, ambiguous=bool(self.turns))
 
 
-def learn(photos: Iterable[np.ndarray], *, scale: bool = False) -> Alignment:
+def learn(photos: Iterable[np.ndarray], *, scale: bool = False, turn: float = TURN, shift: float = SHIFT) -> Alignment:
     """The alignment of good photos, (H, W, 3) uint8 of one shape, processed one after the other.
 
-    scale: whether the part may be nearer or farther. Raises ValueError for fewer than FEWEST_PHOTOS, photos of
-    different shapes, and photos in which no part is found again.
+    scale: whether the part may be nearer or farther; turn, shift: degrees and share of the picture by which it may be
+    turned and shifted, or as far as in the good photos if that is farther. Raises ValueError for fewer than
+    FEWEST_PHOTOS, photos of different shapes, photos in which no part is found again, a turn or shift out of bounds.
     """
+    if not (0 <= turn <= MOST_TURN and 0 <= shift <= MOST_SHIFT):
+        raise ValueError(
+            f"parts may be turned by {turn:g}° and shifted by {shift:.0%}; give 0° to {MOST_TURN:g}° and 0% to "
+            f"{MOST_SHIFT:.0%} of the picture"
+        )
     smalls, sizes = [], set()
     for pixels in photos:
         sizes.add(pixels.shape[:2])
@@ -210,7 +227,8 @@ def learn(photos: Iterable[np.ndarray], *, scale: bool = False) -> Alignment:
         raise ValueError("the photos show nothing but one even tone; there is nothing to align by")
     reference = most_alike(_evenly(smalls, _CANDIDATES), scale=scale)
     for _ in range(2):
-        if (averaged := reference.averaged(_evenly(smalls, _MEDIAN))) is None:
+        averaged = None if reference is None else reference.averaged(_evenly(smalls, _MEDIAN))
+        if averaged is None:
             raise _unfit(0, len(smalls))
         reference = averaged
     seen = _evenly(smalls, _SEEN)
@@ -223,11 +241,19 @@ def learn(photos: Iterable[np.ndarray], *, scale: bool = False) -> Alignment:
     least = Alignment(reference.picture, reference.mask, reference.always, photo, scale, {}, seen=len(seen), lost=lost)
     measured = [_measured(least._located(pose, photo, coarse.share, agreement)) for coarse, pose, agreement in found]
     ranges = {name: _range(name, [one[name] for one in measured]) for name in _LEAST_ROOM}
-    if reference.repeats(ranges["correlation"].low):
+    correlation = ranges["correlation"].low
+    if reference.repeats(correlation):
         raise _unfit(len(found), len(seen))
     if not reference.always.any():
         raise ValueError("no area is visible in nearly all good photos; the parts lie too far from each other")
-    return replace(least, ranges=ranges, turns=reference.turns(ranges["correlation"].low))
+    for name, middle, reach in (("x", 0, shift), ("y", 0, shift), ("angle", 0, turn), ("scale", 1, _SCALE)):
+        wide = ranges[name]
+        ranges[name] = Range(min(wide.low, middle - reach), max(wide.high, middle + reach))
+    x, y, angle = ((ranges[name].low, ranges[name].high) for name in ("x", "y", "angle"))
+    ranges["visible"] = Range(min(ranges["visible"].low, reference.least_visible(x, y, angle)), 1.0)
+    if (share := min(one["share"] for one in measured)) > 0:
+        ranges |= {"share": Range(_ENOUGH * share, 1.0), "correlation": Range(-1.0, 1.0)}
+    return replace(least, ranges=ranges, turns=reference.turns(correlation))
 
 
 def _working(size: tuple[int, int]) -> tuple[int, int]:

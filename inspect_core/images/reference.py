@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 
 import cv2
 import numpy as np
@@ -12,7 +12,9 @@ from inspect_core.images import registration
 from inspect_core.images.registration import Coarse, Features, Small
 
 FEWEST_PHOTOS = 3
+Pair = tuple[float, float]
 _TURNS = (90, 180, 270)  # degrees
+_ALIKE = 0.5  # least correlation, in the median, of photos of one part
 _ALWAYS = 0.95  # of the good photos
 _MARGIN = 0.04  # of the longer side: the reach of half a patch and of the smoothing of a map
 
@@ -54,6 +56,17 @@ class Reference:
         alike[near] = -1
         return bool(alike.max() >= lowest)
 
+    def least_visible(self, x: Pair, y: Pair, angle: Pair) -> float:
+        """The least share of the mask that a photo covers, of parts at both ends of these ranges of shift and turn."""
+        height, width = self.mask.shape
+        shares = []
+        for right, down, degrees in product(x, y, angle):
+            pose = registration.turned(self.mask.shape, degrees)
+            pose[:, 2] += right * width, down * height
+            _, covered = registration.laid_over(self.grey, pose, self.grey.shape)
+            shares.append(covered[self.mask].mean())
+        return float(min(shares))
+
     def averaged(self, smalls: Sequence[Small]) -> "Reference | None":
         """The median of these photos, in their median pose; None when the part is found on too few of them.
 
@@ -88,20 +101,22 @@ class Reference:
         """Of the poses near these, the one that agrees best."""
         found = []
         for coarse in starts:
-            if (fine := registration.refined(self.grey, self.mask, grey, coarse.pose)) is not None:
+            fine = registration.refined(self.grey, self.mask, grey, coarse.pose, alike=coarse.share > 0)
+            if fine is not None:
                 found.append((coarse, *fine))
         return max(found, key=lambda one: one[2], default=None)
 
 
-def most_alike(smalls: Sequence[Small], *, scale: bool) -> Reference:
-    """The one of these photos that agrees best with the others, in the median."""
+def most_alike(smalls: Sequence[Small], *, scale: bool) -> Reference | None:
+    """The one of these photos that agrees best with the others, in the median; None when no part is common to them."""
     everywhere = np.ones(smalls[0].grey.shape, bool)
     candidates = [Reference(small.picture, everywhere, everywhere, scale) for small in smalls]
     agreement = np.full((len(smalls), len(smalls)), np.nan)
     for one, other in combinations(range(len(smalls)), 2):
         pose = candidates[one].pose(smalls[other])
         agreement[one, other] = agreement[other, one] = pose[2] if pose is not None else 0.0
-    return candidates[int(np.nanmedian(agreement, axis=1).argmax())]
+    usual = np.nanmedian(agreement, axis=1)
+    return candidates[int(usual.argmax())] if usual.max() >= _ALIKE else None
 
 
 def _median_where(photos: Sequence[np.ndarray], covers: Sequence[np.ndarray]) -> np.ndarray:

@@ -15,6 +15,9 @@ FEWEST = 12
 _MOST = 600  # features
 _FAR = 64  # bits of 256 in which features of the same place differ at most
 _OFF = 3.0  # pixels from where a pose puts a feature
+_SPREAD = 0.25  # of the spread of the reference's features, across the line that those in agreement lie along
+_ALIKE, _AROUND = 0.6, 21  # least correlation of a place in both pictures, and the pixels of its side
+_FAINT = 3.0  # grey levels: the least spread at a place that is more than noise
 _BLUR = 5  # pixels, the side of the filter before the fine step
 _FINE = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 40, 1e-5)
 _TURNS = 720  # rows of a spectrum in polar coordinates, for all round
@@ -55,8 +58,8 @@ class Small:
 
 @dataclass(frozen=True, eq=False)
 class Coarse:
-    """pose; share: of the photo's matched features that agree with it, 0 when it does not come from features; second:
-    the pose that most of the others agree with, if they are at least half as many.
+    """pose; share: of the matched features that agree with it, 0 when it does not come from features; second: the pose
+    that most of the others agree with, if they are at least half as many.
     """
 
     pose: np.ndarray
@@ -65,21 +68,21 @@ class Coarse:
 
 
 def by_features(reference: Features, photo: Features, *, scale: bool) -> Coarse | None:
-    """The pose that most features agree on; None when fewer than FEWEST do. scale: whether it may change."""
+    """The pose that most features agree on, of those that are each other's match in both directions.
+
+    None when fewer than FEWEST agree, or all of them lie close together or along a line. scale: whether it may change.
+    """
     if min(len(reference.points), len(photo.points)) < FEWEST:
         return None
-    pairs = cv2.BFMatcher(cv2.NORM_HAMMING).match(photo.codes, reference.codes)
+    pairs = cv2.BFMatcher(cv2.NORM_HAMMING, crossCheck=True).match(photo.codes, reference.codes)
     pairs = [pair for pair in pairs if pair.distance <= _FAR]
     here = reference.points[[pair.trainIdx for pair in pairs]].reshape(-1, 2)
     there = photo.points[[pair.queryIdx for pair in pairs]].reshape(-1, 2)
-    agreeing = _agreeing(here, there)
-    if agreeing is None:
+    pose, agreeing = _agreed(here, there, scale=scale)
+    if pose is None or _narrowest(here[agreeing]) < _SPREAD * _narrowest(reference.points):
         return None
-    others = _agreeing(here[~agreeing], there[~agreeing])
-    second = None
-    if others is not None and 2 * others.sum() >= agreeing.sum():
-        second = _fitted(here[~agreeing][others], there[~agreeing][others], scale=scale)
-    return Coarse(_fitted(here[agreeing], there[agreeing], scale=scale), float(agreeing.mean()), second)
+    second, others = _agreed(here[~agreeing], there[~agreeing], scale=scale)
+    return Coarse(pose, float(agreeing.mean()), second if 2 * others.sum() >= agreeing.sum() else None)
 
 
 def by_phase(reference: np.ndarray, photo: np.ndarray) -> list[Coarse]:
@@ -101,16 +104,18 @@ def by_phase(reference: np.ndarray, photo: np.ndarray) -> list[Coarse]:
 
 
 def refined(
-    reference: np.ndarray, mask: np.ndarray, photo: np.ndarray, start: np.ndarray
+    reference: np.ndarray, mask: np.ndarray, photo: np.ndarray, start: np.ndarray, *, alike: bool = False
 ) -> tuple[np.ndarray, float] | None:
     """The pose near `start`, turned and shifted, with the largest correlation, and that correlation; None if not found.
 
     reference, photo: uint8; mask: (h, w) bool, where the reference counts. The scale stays that of `start`: that of
-    this step would be biased.
+    this step would be biased. alike: `start` is close, and only places that look alike in it draw the pose, so that
+    what is missing or covered does not; the correlation is that of the whole mask all the same.
     """
     moved, inside = laid_over(photo, start, reference.shape)
+    draws = mask & _alike(reference, moved) if alike else mask
     kernel = np.ones((_BLUR, _BLUR), np.uint8)
-    masks = [cv2.erode(valid.astype(np.uint8), kernel, borderValue=0) for valid in (mask, inside)]
+    masks = [cv2.erode(valid.astype(np.uint8), kernel, borderValue=0) for valid in (draws, inside)]
     if np.logical_and(*masks).sum() < FEWEST**2:
         return None
     try:
@@ -121,7 +126,8 @@ def refined(
         return None
     if not (np.isfinite(found) and np.isfinite(residue).all()):
         return None
-    return chained(start, residue.astype(np.float64)), float(found)
+    pose = chained(start, residue.astype(np.float64))
+    return pose, _correlation(reference, mask, photo, pose) if alike else float(found)
 
 
 def laid_over(photo: np.ndarray, pose: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
@@ -137,14 +143,47 @@ def chained(outer: np.ndarray, inner: np.ndarray) -> np.ndarray:
     return outer @ np.vstack([inner, [0, 0, 1]])
 
 
-def _agreeing(here: np.ndarray, there: np.ndarray) -> np.ndarray | None:
-    """(n,) bool: the pairs of points in the pose that most of them have; None when fewer than FEWEST do."""
+def _alike(reference: np.ndarray, moved: np.ndarray) -> np.ndarray:
+    """(h, w) bool: where the surroundings of a pixel correlate in both pictures."""
+
+    def mean(values: np.ndarray) -> np.ndarray:
+        return cv2.blur(values, (_AROUND, _AROUND))
+
+    a, b = (cv2.GaussianBlur(grey.astype(np.float32), (_BLUR, _BLUR), 0) for grey in (reference, moved))
+    middle_a, middle_b = mean(a), mean(b)
+    spread_a, spread_b = mean(a * a) - middle_a**2, mean(b * b) - middle_b**2
+    return mean(a * b) - middle_a * middle_b > _ALIKE * np.sqrt(
+        np.maximum(spread_a, _FAINT**2) * np.maximum(spread_b, _FAINT**2)
+    )
+
+
+def _correlation(reference: np.ndarray, mask: np.ndarray, photo: np.ndarray, pose: np.ndarray) -> float:
+    """Of the reference and the photo laid over it, where the mask counts and the photo covers it; -1 to 1."""
+    moved, inside = laid_over(photo, pose, reference.shape)
+    a, b = (cv2.GaussianBlur(grey, (_BLUR, _BLUR), 0)[mask & inside].astype(np.float32) for grey in (reference, moved))
+    a, b = a - a.mean(), b - b.mean()
+    return float(a @ b / max(np.linalg.norm(a) * np.linalg.norm(b), np.finfo(np.float32).tiny))
+
+
+def _agreed(here: np.ndarray, there: np.ndarray, *, scale: bool) -> tuple[np.ndarray | None, np.ndarray]:
+    """The pose that most pairs of points have, and those that have it, (n,) bool; None and no pair when fewer than
+    FEWEST do.
+    """
+    none = None, np.zeros(len(here), bool)
     if len(here) < FEWEST:
-        return None
+        return none
     pose, inside = cv2.estimateAffinePartial2D(here, there, method=cv2.RANSAC, ransacReprojThreshold=_OFF)
-    if pose is None or inside.sum() < FEWEST:
-        return None
-    return inside[:, 0] > 0
+    if pose is None or inside.sum() < FEWEST or _narrowest(here[inside[:, 0] > 0]) < 1:
+        return none
+    agreeing = inside[:, 0] > 0
+    pose = _fitted(here[agreeing], there[agreeing], scale=scale)
+    agreeing = np.linalg.norm(here @ pose[:, :2].T + pose[:, 2] - there, axis=1) <= _OFF
+    return (pose, agreeing) if agreeing.sum() >= FEWEST else none
+
+
+def _narrowest(points: np.ndarray) -> float:
+    """Standard deviation in pixels across the line that the points lie along."""
+    return float(np.sqrt(max(np.linalg.eigvalsh(np.cov(points.T))[0], 0.0)))
 
 
 def _fitted(here: np.ndarray, there: np.ndarray, *, scale: bool) -> np.ndarray:

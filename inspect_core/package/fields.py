@@ -143,11 +143,14 @@ DEPTH = {
 TILES = {"size": _pair(_SIDE), "overlap": whole(0), "cell": one_of(*CELLS)}
 """How large photos are cut."""
 
-_RANGE = {"low": _FINITE, "high": _FINITE}
+_SHIFT, _TURN = number(-2, 2), number(-720, 720)
+_RANGES = {"x": _SHIFT, "y": _SHIFT, "angle": _TURN} | dict.fromkeys(
+    ("scale", "share", "correlation", "visible"), _FINITE
+)
 ALIGNMENT = {
     "photo": _pair(whole(1)),
     "scale": FLAG,
-    "ranges": {name: _RANGE for name in ("x", "y", "angle", "scale", "share", "correlation", "visible")},
+    "ranges": {name: {"low": rule, "high": rule} for name, rule in _RANGES.items()},
     "turns": _list_of(one_of(90, 180, 270)),
     "seen": whole(0),
     "lost": whole(0),

@@ -6,13 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from inspect_core.features.extraction import Preparation
 from inspect_core.images.alignment import learn
 from inspect_core.images.folders import Sample
 from inspect_core.images.read import ImageError, read
+from inspect_core.methods.table import methods_of, parameters_of
 from inspect_core.runtime.progress import Report
 from inspect_core.study.study import Study
-from inspect_core.tuning.alignment_gain import measured
-from inspect_core.tuning.order import NO_ALIGNMENT, SIMILARITY, Order
+from inspect_core.tuning.alignment_gain import Gain, measured
+from inspect_core.tuning.comparison import ALONE
+from inspect_core.tuning.order import ALIGN, NO_ALIGNMENT, RIGID, SIMILARITY, Order
+from inspect_core.view import looks_of, with_taps
 
 MOST, MOST_TRIED = 200, 24
 """Photos that an alignment is learned from, and photos used to see whether it would help."""
@@ -26,7 +30,8 @@ def aligned(order: Order, report: Report) -> Order:
     if order.align == NO_ALIGNMENT or order.alignment is not None:
         return order
     photos = _pixels(_evenly(order.photos.fit, MOST), report)
-    return replace(order, alignment=learn(photos, scale=order.align == SIMILARITY))
+    scale = order.align == SIMILARITY
+    return replace(order, alignment=learn(photos, scale=scale, turn=order.align_turn, shift=order.align_shift))
 
 
 def on_alignment(study: Study, report: Report) -> tuple[str, ...]:
@@ -35,12 +40,25 @@ def on_alignment(study: Study, report: Report) -> tuple[str, ...]:
     if alignment is not None:
         lost = (f"{name} was left out: the part was not located ({reason})" for name, reason in study.lost.items())
         return (*alignment.sentences(), *lost)
-    photos = _evenly(study.split.fit, MOST_TRIED)
+    gain = gain_on(study.split.fit, study.preparation.untiled, report)
+    remedy = f"Teach with alignment ({ALIGN[RIGID]!r}, --align {RIGID})."
+    return (f"{gain.sentence()} {remedy}",) if gain is not None and gain.pays else ()
+
+
+def gain_on(good: Sequence[Sample], preparation: Preparation, report: Report) -> Gain | None:
+    """What alignment would bring, tried on a few of the good photos; None where there is nothing to align by."""
+    photos = _evenly(good, MOST_TRIED)
     try:
-        gain = measured(_pixels(photos, report), learn(_pixels(photos, report)), study.preparation.untiled)
-    except ValueError:  # nothing to align by
-        return ()
-    return (gain.sentence(),) if gain.pays else ()
+        return measured(_pixels(photos, report), learn(_pixels(photos, report)), preparation)
+    except ValueError:
+        return None
+
+
+def usual_preparation() -> Preparation:
+    """By which photos are compared before any setting is chosen. Raises ValueError when the network is missing."""
+    methods = methods_of(ALONE)
+    backbone, taps = with_taps(methods, Order.backbone, size=Order.size)
+    return Preparation(backbone, Order.grid, looks_of(methods, parameters_of(methods, {}, None), backbone, taps, 0))
 
 
 def _evenly(samples: Sequence[Sample], most: int) -> Sequence[Sample]:

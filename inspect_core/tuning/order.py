@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from inspect_core.guard.model import WARN
-from inspect_core.images.alignment import Alignment
+from inspect_core.images.alignment import SHIFT, TURN, Alignment
 from inspect_core.images.areas import Areas
 from inspect_core.images.folders import Split
 from inspect_core.images.tiles import TilePlan
@@ -24,10 +24,10 @@ class Order:
     `budget` milliseconds a photo. parameters: of the fit; for a live
     parameter, the largest value that can be tried. fixed: names of parameters that the user has chosen and no
     suggestion changes, also live ones. taps: for all methods, None: those each works best on. area: the smallest that
-    counts, in pixels of the map, None: .2 % of it. align: one of ALIGN; alignment: what was learned for it (`aligned`);
-    areas: by which a comparison judges; tiles: how large photos are cut (`tiled`); their grid replaces that of the
-    order. weights: a file to use instead of the one found on this machine. guard: its mode, "off" for none. notes:
-    sentences on the photos, passed through.
+    counts, in pixels of the map, None: .2 % of it. align: one of ALIGN; align_turn, align_shift: how far parts may be
+    turned and shifted (`learn`); alignment: what was learned for it (`aligned`); areas: by which a comparison judges;
+    tiles: how large photos are cut (`tiled`); their grid replaces that of the order. weights: a file to use instead of
+    the one found on this machine. guard: its mode, "off" for none. notes: sentences on the photos, passed through.
     """
 
     product: str
@@ -42,6 +42,8 @@ class Order:
     fixed: Collection[str] = ()
     area: int | None = None
     align: str = NO_ALIGNMENT
+    align_turn: float = TURN
+    align_shift: float = SHIFT
     alignment: Alignment | None = None
     areas: Areas | None = None
     tiles: TilePlan | None = None

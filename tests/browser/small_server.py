@@ -1,7 +1,8 @@
 """Streamlit, in which the sample part of the first start is small and has one detector: it is taught in seconds.
 
 Defect types are learned by small forests, no photos of other parts are asked about, maps have few points, an
-alignment is tried on few photos, and what is to be taught is forecast for the network of the sample part.
+alignment is tried on few photos and not before teaching, and what is to be taught is forecast for the network of the
+sample part.
 """
 
 import sys
@@ -13,13 +14,14 @@ from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.defect_types import training
 from inspect_core.tuning import aligning
 from inspect_core.ui.explore import jobs
-from inspect_core.ui.teach import panels, teaching
+from inspect_core.ui.teach import lying_panel, panels, teaching
 
 forecast = panels.forecast
 
 teaching.Order = partial(teaching.Order, size=(128, 128), grid=(16, 16), method="mahalanobis")
 jobs.PATCHES = 500
 aligning.MOST_TRIED = 4
+lying_panel._gain = lambda key, good: None
 panels.forecast = lambda name, **order: forecast(name, **order | {"size": (128, 128)})
 teaching.samples = lambda: (teaching.FIRST_SAMPLE,)
 training.FITS[training.FOREST] = partial(fit_kdf, trees=50)

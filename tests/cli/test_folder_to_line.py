@@ -53,12 +53,16 @@ def deep(moved, tmp_path_factory):
 
 def test_from_the_folder_to_the_line(fit, backbone, deep, tmp_path, capsys):
     saved, line, table = tmp_path / "r.zip", tmp_path / "line.zip", tmp_path / "verdicts.csv"
-    assert fit(saved, "--align", "rigid", "--window", "learned", photos=deep) == 0
+    reach = ("--align-turn", "40", "--align-shift", "25")
+    assert fit(saved, "--align", "rigid", *reach, "--window", "learned", photos=deep) == 0
     printed = capsys.readouterr().out
     assert "The part was found on" in printed
     assert "The photos have 12 bits, right-aligned in 16" in printed
     recipe = load(saved)
     assert (recipe.depth.bits, recipe.depth.is_full) == (12, False)
+    ranges = recipe.alignment.ranges
+    assert (ranges["angle"].low, ranges["angle"].high) == (-40, 40)
+    assert (ranges["x"].low, ranges["y"].high) == (-0.25, 0.25)
 
     photo = next((deep / "train").rglob("*.png"))
     noise = np.random.default_rng(1).integers(300, 2850, (200, 200), np.uint16)

@@ -13,7 +13,7 @@ import pytest
 import safetensors
 
 from inspect_core.methods.table import METHODS
-from inspect_core.package import manifest
+from inspect_core.package import fields, manifest
 from inspect_core.package.fields import RESIZE_RULE
 from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import inspect
@@ -205,6 +205,16 @@ def test_what_fits_nothing_is_refused_by_its_name(recipes, package, method, path
     document = package.save(recipes[method]).document()
     with pytest.raises(RecipeError, match=f"part: .*{reason}"):
         load(package.with_document(changed(document, keys(path), value)))
+
+
+@pytest.mark.parametrize(("name", "value"), [("x", -2.5), ("y", 1e9), ("angle", 721.0), ("angle", "10")])
+def test_a_part_is_searched_for_within_bounds(name, value):
+    ranges = {own: {"low": -0.5, "high": 1.0} for own in fields.ALIGNMENT["ranges"]}
+    document = {"photo": [8, 8], "scale": True, "ranges": ranges, "turns": [], "seen": 4, "lost": 0}
+    fields._check(document, fields.ALIGNMENT, "alignment")
+    ranges[name]["high"] = value
+    with pytest.raises(ValueError, match=rf"alignment\.ranges\.{name}\.high"):
+        fields._check(document, fields.ALIGNMENT, "alignment")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from inspect_core.images import alignment, registration
 from inspect_core.images.alignment import Alignment, NotLocated, learn
 from inspect_core.images.located import Located
 from inspect_core.images.read import read, squash
+from inspect_core.images.registration import Features
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 SIDE = 320
@@ -80,6 +81,54 @@ def test_shift_turn_and_scale_are_those_of_the_part(part):
     assert turned.angle - level.angle == pytest.approx(6, abs=0.1)
     assert large.scale / level.scale == pytest.approx(1.02, abs=0.003)
     assert np.subtract(turned.shift, level.shift) == pytest.approx((0.05, -0.03), abs=0.02)
+
+
+def without_a_piece(part, rng, way):
+    """A photo of a part of which a side is gone, up to two fifths of it, and its pixels' matrix."""
+    whole, pose = lying(part, rng, **way)
+    turn, y, x = rng.uniform(0, 2 * np.pi), *np.mgrid[:SIDE, :SIDE] - SIDE / 2
+    gone = x * np.cos(turn) + y * np.sin(turn) > rng.uniform(25, 80)
+    return np.where(gone[..., None], belt(rng), whole), pose
+
+
+@pytest.mark.slow
+def test_a_part_that_lacks_a_piece_lies_where_the_rest_of_it_lies(part, learned):
+    rng, points = np.random.default_rng(10), np.array([(40, 50), (280, 60), (150, 290)])
+    places = []
+    for _ in range(8):
+        photo, pose = without_a_piece(part, rng, drawn(rng))
+        located = learned.look(photo)
+        places.append([located.to_reference(pose @ (*point, 1)) for point in points])
+        assert located.correlation < 0.95
+    whole, pose = lying(part, rng)
+    expected = [learned.look(whole).to_reference(pose @ (*point, 1)) for point in points]
+    assert np.linalg.norm(np.array(places) - expected, axis=-1).max() * 256 / SIDE < 1
+
+
+@pytest.mark.slow
+def test_a_part_taught_lying_still_is_found_turned_and_shifted_as_far_as_was_said(part):
+    rng = np.random.default_rng(11)
+    still = [lying(part, rng)[0] for _ in range(4)]
+    usual, narrow = learn(still), learn(still, turn=3, shift=0.02)
+    ways = [dict(zip(("x", "y", "turn"), rng.uniform(-1, 1, 3) * (0.05, 0.05, 8), strict=True)) for _ in range(20)]
+    assert sum(usual.locate(lying(part, rng, **way)[0]) is not None for way in ways) >= 19
+    assert usual.ranges["angle"].low <= -10
+    assert usual.ranges["y"].high >= 0.1
+    for way, reason in (({"turn": 7}, "turned"), ({"x": 0.06}, "sideways")):
+        with pytest.raises(NotLocated, match=reason):
+            narrow.look(lying(part, rng, **way)[0])
+    assert narrow.locate(lying(part, rng, x=0.01, turn=-2)[0])
+
+
+@pytest.mark.parametrize(("side", "found"), [(250, True), (125, True), (50, False)])
+def test_features_that_agree_in_one_corner_alone_give_no_pose(side, found):
+    rng = np.random.default_rng(12)
+    points, codes = rng.uniform(0, 250, (500, 2)).astype(np.float32), rng.integers(0, 256, (500, 32), np.uint8)
+    corner = points.max(axis=1) < side
+    assert corner.sum() >= registration.FEWEST
+    pose = registration.by_features(Features(points, codes), Features(points[corner] + 9, codes[corner]), scale=False)
+    assert (pose is not None) == found
+    assert not found or pose.pose[:, 2] == pytest.approx((9, 9), abs=1e-3)
 
 
 def mirrored(part, rng):
@@ -170,6 +219,12 @@ def test_a_board_is_not_ambiguous(learned):
 def test_photos_that_teach_no_alignment_are_refused(photos, reason):
     with pytest.raises(ValueError, match=reason):
         learn(photos)
+
+
+@pytest.mark.parametrize("how", [{"turn": -1}, {"turn": 181}, {"shift": 0.6}, {"shift": float("nan")}])
+def test_a_turn_or_shift_that_cannot_be_is_refused_before_a_photo_is_read(how):
+    with pytest.raises(ValueError, match="give 0° to 180° and 0% to 50%"):
+        learn(iter(lambda: pytest.fail("a photo was read"), None), **how)
 
 
 def test_it_comes_back_from_its_arrays_as_it_was(part, learned):

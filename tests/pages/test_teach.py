@@ -16,8 +16,10 @@ from inspect_core.cli.commands import main
 from inspect_core.package import manifest
 from inspect_core.records.recipe_file import save
 from inspect_core.tuning import teaching as tuning
+from inspect_core.tuning.alignment_gain import Gain
+from inspect_core.tuning.order import Order
 from inspect_core.ui import shelf, shell
-from inspect_core.ui.teach import panels, teaching
+from inspect_core.ui.teach import lying_panel, panels, teaching
 
 
 @pytest.fixture(autouse=True)
@@ -322,3 +324,24 @@ def test_the_depth_of_12_bit_photos_is_said_and_what_is_chosen_reaches_the_order
     app.button(key="teach").click().run()
     depth = ordered[0].photos.fit[0].depth
     assert (depth.bits, depth.is_full) == (14, False)
+
+
+def test_where_aligning_helps_it_is_said_and_preselected_before_learning(
+    open_app, no_first_start, no_forecast, product, monkeypatch
+):
+    ordered = []
+    monkeypatch.setattr(teaching, "start", ordered.append)
+    monkeypatch.setattr(lying_panel, "_gain", lambda key, good: Gain(3.0, 1.0, len(good), 0.02))
+    app = choose_folder(open_app("pages/teach.py"), product)
+    assert any("differ 67% less from each other" in text.value for text in app.caption)
+    (lying,) = (one for one in app.segmented_control if one.key.startswith("align-"))
+    assert lying.value == "rigid"
+    turn, shift = (one for one in app.number_input if one.key.startswith("align_"))
+    turn.set_value(25)
+    shift.set_value(15).run()
+    app.button(key="teach").click().run()
+    next(one for one in app.segmented_control if one.key == lying.key).set_value("none").run()
+    app.button(key="teach").click().run()
+    assert [(order.align, order.align_turn, order.align_shift) for order in ordered] == [
+        ("rigid", 25.0, 0.15), ("none", Order.align_turn, Order.align_shift)
+    ]  # fmt: skip

@@ -1,15 +1,23 @@
 """The gain of alignment: photos of a moved part differ less once aligned, photos of a still one do not."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import cv2
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from inspect_core.images.alignment import learn
+from inspect_core.images.folders import scan
 from inspect_core.images.read import squash
+from inspect_core.images.samples import Sample
+from inspect_core.images.splitting import Split
+from inspect_core.tuning import aligning
+from inspect_core.tuning.aligning import aligned, gain_on
 from inspect_core.tuning.alignment_gain import Gain, measured
+from inspect_core.tuning.order import SIMILARITY, Order
 
 
 def photos(rng, reach):
@@ -47,6 +55,28 @@ def test_it_pays_for_a_moved_part_alone(preparation, reach, pays):
 
 
 @pytest.mark.slow
+def test_it_is_tried_on_few_photos_and_none_where_they_have_no_part_in_common(preparation, tmp_path):
+    rng = np.random.default_rng(2)
+    for name, shown in (("moved", photos(rng, 16)), ("noise", rng.integers(0, 256, (4, 64, 64, 3)).astype(np.uint8))):
+        (tmp_path / name).mkdir()
+        for number, pixels in enumerate(shown):
+            Image.fromarray(pixels).save(tmp_path / name / f"{number}.png")
+    gain = gain_on(scan(tmp_path / "moved").good, preparation, lambda fraction, step: None)
+    assert gain.photos == 4
+    assert gain.pays
+    assert 0 < gain.seconds < 1
+    assert gain_on(scan(tmp_path / "noise").good, preparation, lambda fraction, step: None) is None
+
+
+def test_how_far_parts_may_be_moved_reaches_what_is_learned(monkeypatch):
+    asked = []
+    monkeypatch.setattr(aligning, "learn", lambda photos, **options: asked.append(options))
+    photos = Split((Sample(Path("a.png"), "a.png", "good", (8, 8)),), (), ())
+    aligned(Order("part", photos, align=SIMILARITY, align_turn=25.0, align_shift=0.2), print)
+    assert asked == [{"scale": True, "turn": 25.0, "shift": 0.2}]
+
+
+@pytest.mark.slow
 def test_nothing_is_measured_where_the_part_is_not_located(preparation):
     shown = photos(np.random.default_rng(1), 8)
     with pytest.raises(ValueError, match="located on 0 photos"):
@@ -54,5 +84,8 @@ def test_nothing_is_measured_where_the_part_is_not_located(preparation):
 
 
 def test_only_less_variance_pays_and_is_told():
-    assert not Gain(0.0, 0.0, 2).pays
-    assert "12 good photos differ 75% less" in Gain(4.0, 1.0, 12).sentence()
+    assert not Gain(0.0, 0.0, 2, 0.0).pays
+    said = Gain(4.0, 1.0, 12, 0.034).sentence()
+    assert "12 good photos differ 75% less" in said
+    assert "0.03 s a photo" in said
+    assert "is not judged" in said

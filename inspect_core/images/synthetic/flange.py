@@ -3,6 +3,7 @@
 The part lies in a fixture, so it is aligned to within a millimetre and a degree. Lengths in mm.
 """
 
+from copy import deepcopy
 from functools import cache
 
 import numpy as np
@@ -12,6 +13,8 @@ from inspect_core.images.synthetic.marks import blot, dent, scratch, stroke, wan
 from inspect_core.images.synthetic.scene import Light, Pose, Scene, ramp, smooth_noise
 
 KINDS = ("contamination", "dent", "misdrilled", "scratch", "stain")
+CUT = "cut"
+"""A piece of the flange is missing: a kind of its own, for parts on a conveyor."""
 FIELD = 88.0
 SKY = (0.23, 0.24, 0.25)
 
@@ -48,6 +51,7 @@ def build(
     scene = Scene.flat((0.020, 0.021, 0.023), (0.02, 0.02, 0.02), 0.4)
     x, y = pose.grid()
     _mat(scene, rng)
+    mat = deepcopy(scene)
     _plate(scene, pose, x, y, rng)
     _boss(scene, x, y, pose, rng)
     start = float(rng.uniform(0, 2 * np.pi))
@@ -61,6 +65,8 @@ def build(
     _weather(scene, rng)
     if defect in ("scratch", "dent", "stain", "contamination"):
         _damage(scene, pose, defect, severity, harm)
+    if defect == CUT:
+        scene.fade(mat, _missing(pose, x, y, severity, harm))
     return scene
 
 
@@ -227,6 +233,20 @@ def _damage(scene: Scene, pose: Pose, defect: str, severity: float, harm: np.ran
         _oil(scene, pose, spot, severity, harm)
     else:
         _swarf(scene, pose, spot, severity, harm)
+
+
+def _missing(pose: Pose, x: np.ndarray, y: np.ndarray, severity: float, harm: np.random.Generator) -> np.ndarray:
+    """Where a corner, a side, a bite around a tapped hole or the boss is gone, 0 to 1."""
+    which, turn, lean = harm.integers(4), harm.integers(4) * np.pi / 2, harm.normal(0, 0.12)
+    if which < 2:
+        heading, kept = turn + lean + np.pi / 4 * which, (34 - 26 * severity, 45 - 25 * severity)[which]
+        beyond = x * np.cos(heading) + y * np.sin(heading) - kept
+    elif which == 2:
+        hole = _TAPPED[harm.integers(len(_TAPPED))]
+        beyond = 7 + 13 * severity - np.hypot(x - hole[0], y - hole[1])
+    else:
+        beyond = _BORE + 1 + (_BOSS - _BORE) * severity - np.hypot(x, y)
+    return np.clip(0.5 + beyond / pose.pitch, 0, 1).astype(np.float32)
 
 
 def _spot(harm: np.random.Generator) -> tuple[float, float]:

@@ -17,13 +17,14 @@ from inspect_core.images.synthetic import flange, linen
 from inspect_core.images.synthetic.board import board
 from inspect_core.images.synthetic.camera import SIZE, Camera, photograph
 from inspect_core.images.synthetic.conveyor import ROOM, Conveyor
+from inspect_core.images.synthetic.flange import CUT
 from inspect_core.images.synthetic.scene import Pose, Scene, radiance
 
 _MODULES: dict[str, ModuleType] = {"flange": flange, "linen": linen, "board": board}
 PRODUCTS = tuple(_MODULES)
 KINDS = {product: module.KINDS for product, module in _MODULES.items()}
 
-TRAIN_GOOD, TEST_GOOD, TEST_EACH_KIND = 60, 20, 4
+TRAIN_GOOD, TEST_GOOD, TEST_EACH_KIND, TEST_CUT = 60, 20, 4, 60
 JPEG: dict[str, Any] = {"quality": 92, "subsampling": "4:2:0"}
 MOVED = "_moved"
 """At the end of the name of a product that comes on a conveyor."""
@@ -38,8 +39,9 @@ def render(
     """Photograph one part.
 
     product: one of `PRODUCTS`. index: which part, from 0; each is drawn from its own seed, whatever others were drawn.
-    defect: None for a good part, or one of `KINDS[product]`: the same part, pose, light and noise with that defect. How
-    plain it is follows the golden-ratio sequence of the index, so that a few parts in a row span subtle to plain.
+    defect: None for a good part, or one of `KINDS[product]`, for a flange also `CUT`: the same part, pose, light and
+    noise with that defect. How plain it is follows the golden-ratio sequence of the index, so that a few parts in a row
+    span subtle to plain.
     conveyor: None for a part in its fixture; else the same part as the conveyor brings it, lying as `pose` says.
 
     Returns the image `(320, 320, 3)` uint8 RGB and the mask `(320, 320)` bool of the defect: where it changes the image
@@ -48,8 +50,9 @@ def render(
     """
     if product not in _MODULES:
         raise ValueError(f"product is {product!r}; choose one of {', '.join(PRODUCTS)}")
-    if defect is not None and defect not in KINDS[product]:
-        raise ValueError(f"defect is {defect!r}; for {product} choose None or one of {', '.join(KINDS[product])}")
+    kinds = (*KINDS[product], *_cut(product))
+    if defect is not None and defect not in kinds:
+        raise ValueError(f"defect is {defect!r}; for {product} choose None or one of {', '.join(kinds)}")
     for name, value in (("index", index), ("seed", seed)):
         if value < 0:
             raise ValueError(f"{name} is {value}; it must be 0 or more")
@@ -72,13 +75,19 @@ def write(
 ) -> None:
     """Write `folder/<product>/` with train/good, test/good, test/<kind> and ground_truth/<kind>, as `plan` lists them.
 
-    With a conveyor, `<product>_moved/` and in it poses.csv: where the part lies in each photo, in pixels right of and
-    below the middle, how many degrees it is turned clockwise, and how large it is. Files that are already there under
-    these names are replaced, others are left. With the pinned versions of NumPy, SciPy and Pillow on one platform the
-    bytes are the same every time.
+    With a conveyor, `<product>_moved/`, in it TEST_CUT flanges with a piece missing, and poses.csv: where the part lies
+    in each photo, in pixels right of and below the middle, how many degrees it is turned clockwise, and how large it
+    is. Files that are already there under these names are replaced, others are left. With the pinned versions of NumPy,
+    SciPy and Pillow on one platform the bytes are the same every time.
     """
     for product in products:
         rows = plan(product)
+        if conveyor is not None:
+            rows += [
+                (index, f"test/{kind}/part_{index:03d}.jpg", kind)
+                for kind in _cut(product)
+                for index in range(len(rows), len(rows) + TEST_CUT)
+            ]
         for index, place, defect in rows:
             save(folder, product, index, place, defect, seed=seed, conveyor=conveyor)
         if conveyor is not None:
@@ -117,6 +126,10 @@ def plan(product: str) -> list[tuple[int, str, str | None]]:
     rows = [("train/good", None)] * TRAIN_GOOD + [("test/good", None)] * TEST_GOOD
     rows += [(f"test/{kind}", kind) for kind in defect_types]
     return [(index, f"{place}/part_{index:03d}.jpg", defect) for index, (place, defect) in enumerate(rows)]
+
+
+def _cut(product: str) -> tuple[str, ...]:
+    return (CUT,) if _MODULES[product] is flange else ()
 
 
 def _table(where: list[tuple[str, Pose]], field: float) -> str:

@@ -126,6 +126,11 @@ class Scene:
             for layer, value in zip(self.rough, np.broadcast_to(np.asarray(rough, np.float32), 2), strict=True):
                 layer[where] += cover * (value - layer[where])
 
+    def fade(self, other: "Scene", cover: np.ndarray) -> None:
+        """Put the other scene in place of this one where `cover` (0 to 1, `(S, S)`) says so."""
+        for name, layer in vars(self).items():
+            layer += cover * (getattr(other, name) - layer)
+
     def differs(self, other: "Scene") -> np.ndarray:
         """Return where shape or material differ at all, `(S, S)` bool."""
         changed = (self.height != other.height) | (self.opening != other.opening) | (self.grain != other.grain)

@@ -37,7 +37,7 @@ def choose_good(samples: Samples, product: str, key: str) -> Samples | None:
 
     key: of the files; it changes when they do.
     """
-    order = _order(product)
+    order = _order(product, key)
     look, left = _looks().get(_look_key(key, order)), _left_out(key)
     with st.expander("Before learning: a look at the good photos", expanded=True):
         st.caption(
@@ -62,18 +62,20 @@ def is_running() -> bool:
     return job is not None and job.id == st.session_state.get(_JOB)
 
 
-def _order(product: str) -> Order:
+def _order(product: str, key: str) -> Order:
     """The order for the look, with the settings chosen further down the page."""
     settings = st.session_state
     return Order(
         product, Split((), (), ()), settings.get("backbone", Order.backbone),
         size=(settings.get("size", Order.size[0]),) * 2, grid=(settings.get("grid", Order.grid[0]),) * 2,
-        align=settings.get("align", Order.align),
+        align=settings.get(f"align-{key}", Order.align),
+        align_turn=settings.get(f"align_turn-{key}", Order.align_turn),
+        align_shift=settings.get(f"align_shift-{key}", 100 * Order.align_shift) / 100,
     )  # fmt: skip
 
 
 def _look_key(key: str, order: Order) -> str:
-    return f"{key}-{order.backbone}-{order.size}-{order.grid}-{order.align}"
+    return f"{key}-{order.backbone}-{order.size}-{order.grid}-{order.align}-{order.align_turn}-{order.align_shift}"
 
 
 def _offer(samples: Samples, order: Order, key: str) -> None:

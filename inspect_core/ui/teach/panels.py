@@ -24,10 +24,11 @@ from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.quadrics import MOST as QUADRICS
 from inspect_core.methods.table import JOIN, METHODS, OFFERED, methods_of
 from inspect_core.tuning.forecast import Forecast, forecast, of_order
-from inspect_core.tuning.order import ALIGN, Order
+from inspect_core.tuning.order import Order
 from inspect_core.ui import shell, weights_panel
 from inspect_core.ui.photo_source import FOLDER, UPLOAD, Source, choose_folder, choose_upload
 from inspect_core.ui.teach import teaching
+from inspect_core.ui.teach.lying_panel import choose_lying
 from inspect_core.ui.teach.tiles_panel import choose_tiles
 
 SAMPLE = "Sample part"
@@ -130,8 +131,11 @@ def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]]:
     return parts, int(seed), (*samples.warnings, *parts.notes)
 
 
-def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ...]) -> Order | None:
-    """Name, detector, backbone and detail. The defaults suit most parts; None when a choice cannot be used."""
+def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ...], key: str) -> Order | None:
+    """Name, detector, backbone and detail. The defaults suit most parts; None when a choice cannot be used.
+
+    key: of the files; it changes when they do.
+    """
     st.subheader("Detector")
     name = st.text_input("Name of the part", value=product, max_chars=60, key=f"product-{product}")
     chosen = st.radio(
@@ -146,12 +150,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
             format_func=lambda key: METHODS[key].title,
         )  # fmt: skip
         method = f"mahalanobis{JOIN}{second}"
-    align = st.segmented_control(
-        "How parts lie in the photos", ALIGN, default=Order.align, format_func=ALIGN.__getitem__, required=True,
-        key="align",
-        help="Parts that do not always lie the same way are located in each photo and laid over a reference, which is "
-        "learned from the good photos. A part that is not found is never accepted.",
-    )  # fmt: skip
+    lying = choose_lying(photos.fit, key)
     above = st.container()
     with st.expander("Settings"):
         left, right = st.columns(2)
@@ -188,7 +187,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         return None
     return Order(
         name.strip(), photos, backbone, taps, (size, size), (grid, grid), method, parameters=parameters,
-        align=align, tiles=tiles, seed=seed, notes=notes, fused_guard=guard_scores == FUSED,
+        tiles=tiles, seed=seed, notes=notes, fused_guard=guard_scores == FUSED, **lying,
     )  # fmt: skip
 
 

@@ -44,10 +44,21 @@ def test_a_defect_changes_the_photo_only_where_its_mask_is():
     assert np.abs(good.astype(int) - image)[~mask].max() < 40
 
 
+def test_a_cut_flange_shows_the_belt_where_the_piece_was():
+    images = {index: products.render("flange", index, defect="cut", conveyor=RIGID) for index in (102, 105)}
+    for index, (image, mask) in images.items():
+        good, _ = products.render("flange", index, conveyor=RIGID)
+        assert 0.02 < mask.mean() < 0.4
+        assert image[mask].mean() < 0.6 * good[mask].mean()
+    assert not np.array_equal(images[102][1], images[105][1])
+
+
 def test_the_command_writes_photos_masks_and_poses(tmp_path, monkeypatch):
     monkeypatch.setattr(products, "plan", lambda product: [(0, "train/good/part_000.jpg", None)])
+    monkeypatch.setattr(products, "TEST_CUT", 1)
     assert main(["synthetic", "--out", str(tmp_path), "--moved", "rigid"]) == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["board_moved", "flange_moved", "linen_moved"]
+    assert [path.name for path in tmp_path.glob("*/test/cut/*")] == ["part_001.jpg"]
     row = next(csv.DictReader((tmp_path / "board_moved" / "poses.csv").open()))
     pose = products.pose("board", 0, conveyor=RIGID)
     assert float(row["angle_deg"]) == pytest.approx(np.rad2deg(pose.angle), abs=1e-4)
