@@ -131,10 +131,16 @@ def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *,
     found = {word: overkill_at(limit, setting_scores, groups=groups, ceiling=ceiling) for word, limit in chosen.items()}
     words = ", ".join(f"{one.expected:.0f} {word} ({one.low} to {one.high})" for word, one in found.items())
     count, known = len(set(groups)), int(scored.chosen_defects().sum())
-    on = f"Limits suggested on {number_of(count, 'good part')}" + (
-        f" and {number_of(known, 'known defect')}." if known else "."
+    and_defects = f" and {number_of(known, 'known defect')}" if known else ""
+    beyond = (
+        ""
+        if limits.review <= setting_scores.max()
+        else (" The review limit lies above all of them, where the tail of their scores puts it.")
     )
-    sentence = f"{on} Of the next 100 good parts, expect {words}; intervals at 95 %."
+    sentence = (
+        f"The suggested limits come from {number_of(count, 'good part')}{and_defects}.{beyond} Of the next 100 good "
+        f"parts, expect {words}; intervals at 95 %."
+    )
     if count >= STEADY:
         return sentence
     least = least_promise(count)

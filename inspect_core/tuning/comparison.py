@@ -40,8 +40,8 @@ there, -.02 in image AUROC)."""
 class Shortlist:
     """Candidates for a new folder, and those left out as slower than allowed, each with its forecast in ms a photo."""
 
-    candidates: Mapping[str, float]
-    left_out: Mapping[str, float]
+    candidates: dict[str, float]
+    left_out: dict[str, float]
     budget: float
 
     @classmethod

@@ -21,9 +21,8 @@ class Order:
     """What to teach: the photos as split, and every choice; the defaults are those of the page and the command line.
 
     method: a detector, None: the one that a comparison of the candidates chooses, of those whose methods take at most
-    `budget` milliseconds a photo. parameters: of the fit; for a live
-    parameter, the largest value that can be tried. fixed: names of parameters that the user has chosen and no
-    suggestion changes, also live ones. taps: for all methods, None: those each works best on. area: the smallest that
+    `budget` milliseconds a photo. parameters: of the fit; for a live parameter, the largest value that can be tried.
+    fixed: names of parameters that the user has chosen and no suggestion changes, also live ones. taps: for all methods, None: those each works best on. area: the smallest that
     counts, in pixels of the map, None: .2 % of it. align: one of ALIGN; align_turn, align_shift: how far parts may be
     turned and shifted (`learn`); alignment: what was learned for it (`aligned`); areas: by which a comparison judges;
     tiles: how large photos are cut (`tiled`); their grid replaces that of the order. weights: a file to use instead of

@@ -22,7 +22,8 @@ from inspect_core.images.samples import ScanError
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.quadrics import MOST as QUADRICS
-from inspect_core.methods.table import JOIN, METHODS, OFFERED, methods_of
+from inspect_core.methods.table import JOIN, METHODS, OFFERED, methods_of, title_of
+from inspect_core.tuning.comparison import BUDGET, CANDIDATES, Shortlist
 from inspect_core.tuning.forecast import Forecast, forecast, of_order
 from inspect_core.tuning.order import Order
 from inspect_core.ui import shell, weights_panel
@@ -175,6 +176,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
             help="A finer grid shows smaller defects; each step takes four times the memory.",
         )  # fmt: skip
         parameters = _parameters(method, tiles)
+        budget = _budget((grid, grid), parameters) if chosen == COMPARED and tiles is None else BUDGET
         guard_scores = st.segmented_control(
             "Product check", GUARD_SCORES, default=ALONE, format_func=GUARD_SCORES.__getitem__, required=True,
             key="guard_scores", help="Is this the product that was taught? Judged by the features of the whole photo, "
@@ -186,7 +188,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         st.error("The part has no name; type one above.", icon=":material/error:")
         return None
     return Order(
-        name.strip(), photos, backbone, taps, (size, size), (grid, grid), method, parameters=parameters,
+        name.strip(), photos, backbone, taps, (size, size), (grid, grid), method, budget, parameters,
         tiles=tiles, seed=seed, notes=notes, fused_guard=guard_scores == FUSED, **lying,
     )  # fmt: skip
 
@@ -237,6 +239,21 @@ def _parameters(method: str | None, tiles: TilePlan | None) -> dict[str, float]:
             "a few bad patches among the good ones count for little (the published method); takes minutes.",
         ))  # fmt: skip
     return chosen
+
+
+def _budget(grid: tuple[int, int], parameters: dict[str, float]) -> float:
+    """The most time that a detector chosen for the photos may take, with what that leaves out."""
+    most = st.number_input(
+        "Most time a photo, in milliseconds", 1.0, 10_000.0, BUDGET, step=10.0, key="budget",
+        help="Of the detector alone, forecast for two cores; the network takes about 10 more. Slower detectors take no "
+        "part in the choice.",
+    )  # fmt: skip
+    shortlist = Shortlist.of(grid, parameters, budget=most)
+    with st.popover(f"{len(shortlist.candidates)} of {len(CANDIDATES)} detectors take part"):
+        for name, ms in (shortlist.candidates | shortlist.left_out).items():
+            out = " · left out" if name in shortlist.left_out else ""
+            st.markdown(f"{title_of(name)}: {ms:.0f} ms{out}")
+    return most
 
 
 def _choose_sample() -> Source | None:
