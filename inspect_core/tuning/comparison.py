@@ -1,7 +1,7 @@
 """The result of a comparison: a row per detector, which of them tie, and the one to begin with on a new folder."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np

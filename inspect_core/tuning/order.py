@@ -22,11 +22,12 @@ class Order:
 
     method: a detector, None: the one that a comparison of the candidates chooses, of those whose methods take at most
     `budget` milliseconds a photo. parameters: of the fit; for a live parameter, the largest value that can be tried.
-    fixed: names of parameters that the user has chosen and no suggestion changes, also live ones. taps: for all methods, None: those each works best on. area: the smallest that
-    counts, in pixels of the map, None: .2 % of it. align: one of ALIGN; align_turn, align_shift: how far parts may be
-    turned and shifted (`learn`); alignment: what was learned for it (`aligned`); areas: by which a comparison judges;
-    tiles: how large photos are cut (`tiled`); their grid replaces that of the order. weights: a file to use instead of
-    the one found on this machine. guard: its mode, "off" for none. notes: sentences on the photos, passed through.
+    fixed: names of parameters that the user has chosen and no suggestion changes, also live ones. taps: for all
+    methods, None: those each works best on. area: the smallest that counts, in pixels of the map, None: .2 % of it.
+    align: one of ALIGN; align_turn, align_shift: how far parts may be turned and shifted (`learn`); alignment: what was
+    learned for it (`aligned`); areas: by which a comparison judges; tiles: how large photos are cut (`tiled`); their
+    grid replaces that of the order. weights: a file to use instead of the one found on this machine. guard: its mode,
+    "off" for none. notes: sentences on the photos, passed through.
     """
 
     product: str
