@@ -193,6 +193,11 @@ class LoadedRecipe:
     def engine(self) -> str:
         return self.backbone.engine
 
+    @property
+    def release(self) -> str:
+        """None: only an export has one."""
+        return ""
+
     def inspect(self, image: np.ndarray) -> Verdict:
         """As `inspect` of this module; safe to call from several threads."""
         return inspect(image, self.recipe, backbone=self.backbone)

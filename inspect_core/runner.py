@@ -111,6 +111,7 @@ class ExportedModel:
 class Runner(ExportedModel):
     """An exported recipe, proved on this PC: its files have their digests and its golden images their verdicts.
 
+    release: the digest that the export must have, over all its files; None takes any.
     product, limits and area as in force; depth: bit depth at which photos are read; digest: of the recipe; good_scores:
     (n,) ascending, of the good parts that set the limits; challenge: its challenge parts; engine: what runs the
     network, in words. Safe to use from several threads.
@@ -118,9 +119,11 @@ class Runner(ExportedModel):
     and when a golden image gets another verdict or score here than where it was exported.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, threads: int | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, threads: int | None = None, release: str | None = None) -> None:
         self.path = Path(path)
-        document, package = manifest.read_document(manifest.check(self.path), None)
+        checked = manifest.check(self.path)
+        manifest.require_release(checked, release)
+        document, package = manifest.read_document(checked, None)
         images = golden.read_table(package)
         with refusing(self.path, "its parts do not fit together"):
             # What the graph replaces, and what stays behind, is not read.
@@ -132,7 +135,7 @@ class Runner(ExportedModel):
             arrays.check_values(rest, parts, {})
             super().__init__(graphs, document, parts, threads=threads)
         calibration, _ = known_parts.read_table(package, document)
-        self.digest = package.digest
+        self.digest, self.release = package.digest, package.release
         self.good_scores = np.sort(np.array([part.score for part in calibration], np.float64))
         with refusing(self.path, "a challenge part cannot be used"):
             self.challenge = known_parts.read_challenge(document)

@@ -91,6 +91,33 @@ def test_the_graph_of_another_recipe(line, small_recipe, tmp_path):
         Runner(signed(line))
 
 
+def test_only_the_release_that_is_named(line):
+    """A graph changed without any effect on golden images, all digests made to fit."""
+    release = Runner(line).release
+    assert Runner(line, release=release.upper()).release == release
+    graph = onnx.load_model(line / manifest.MODEL)
+    graph.doc_string = "another"
+    onnx.save_model(graph, line / manifest.MODEL)
+    forged = Runner(signed(line))
+    assert forged.release != release
+    assert len(forged.digest) == 64
+    with pytest.raises(RecipeError, match=f"line: its release is {forged.release}, not {release}; take the export"):
+        Runner(line, release=release)
+
+
+@pytest.mark.parametrize("at", ["review", "reject"])
+def test_a_graph_whose_scores_end_at_a_limit_fails_its_golden_images(line, at):
+    limits = json.loads((line / manifest.RECIPE).read_text())["limits"]
+    graph = onnx.load_model(line / manifest.MODEL)
+    for node in graph.graph.node:
+        node.output[:] = ["whole" if name == "map" else name for name in node.output]
+    graph.graph.initializer.append(onnx.numpy_helper.from_array(np.float32(limits[at]), "end"))
+    graph.graph.node.append(onnx.helper.make_node("Min", ["whole", "end"], ["map"]))
+    onnx.save_model(graph, line / manifest.MODEL)
+    with pytest.raises(RecipeError, match="golden image .* gets .* do not inspect with it here"):
+        Runner(signed(line))
+
+
 @pytest.mark.parametrize("content", [b"", b"no graph at all", b"\x08\x07" * 500])
 def test_what_is_no_graph(line, content):
     (line / manifest.MODEL).write_bytes(content)

@@ -4,7 +4,7 @@ A recipe begins as a draft. The version of a product that was approved last is i
 when two people approve at once. A retired version can be approved again: the way back when a new one fails on the line.
 """
 
-from inspect_core.audit.entry import RECIPE_STATE, Entry, NewEntry, given, storable
+from inspect_core.audit.entry import EXPORT, RECIPE_STATE, Entry, NewEntry, given, storable
 from inspect_core.audit.log import AuditLog
 
 DRAFT, APPROVED, RETIRED = "draft", "approved", "retired"
@@ -25,8 +25,19 @@ def approved(log: AuditLog, product: str) -> str | None:
     return _read(log)[1].get(storable(product))
 
 
+def released(log: AuditLog, release: str, *, recipe: str, product: str, user: str) -> Entry:
+    """Record that a recipe was exported; release: the digest over all files of the export. Raises LogError."""
+    return log.append(EXPORT, {"release": release}, user=user, product=product, recipe=recipe)
+
+
+def releases(log: AuditLog, digest: str) -> list[str]:
+    """The exports of a recipe that are recorded, the first one first. Raises LogError."""
+    found = (entry.facts.get("release") for entry in log.entries(kind=EXPORT, recipe=digest))
+    return list(dict.fromkeys(release for release in found if isinstance(release, str)))
+
+
 def approve(log: AuditLog, digest: str, *, product: str, reason: str, user: str) -> Entry:
-    """Put a recipe in force; the version that was in force is retired, for that reason.
+    """Put a recipe in force; the version that was in force is retired, for that reason. Names its exports so far.
 
     Raises ValueError without a reason and for the version in force, LogError when it cannot be recorded.
     """
@@ -34,7 +45,7 @@ def approve(log: AuditLog, digest: str, *, product: str, reason: str, user: str)
     before = approved(log, product)
     if before == digest:
         raise ValueError("this version is approved already")
-    new = [_new(APPROVED, digest, product, reason, user)]
+    new = [_new(APPROVED, digest, product, reason, user, releases=releases(log, digest))]
     if before is not None:
         new.insert(0, _new(RETIRED, before, product, f"replaced by {digest[:12]}: {reason}", user))
     return log.append_all(new)[-1]
@@ -68,5 +79,5 @@ def _read(log: AuditLog) -> tuple[dict[str, str], dict[str, str]]:
     return found, in_force
 
 
-def _new(state: str, digest: str, product: str, reason: str, user: str) -> NewEntry:
-    return NewEntry(RECIPE_STATE, {"state": state, "reason": reason}, user, product, digest)
+def _new(state: str, digest: str, product: str, reason: str, user: str, **facts: list[str]) -> NewEntry:
+    return NewEntry(RECIPE_STATE, {"state": state, "reason": reason} | facts, user, product, digest)

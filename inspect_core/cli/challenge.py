@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.name:
         return _name(options)
-    inspector = inspectors.open_inspector(options.recipe, device=options.device, download=options.download)
+    inspector = inspectors.open_inspector(options)
     answers = challenge(inspector, photos_by_part(options.folder))
     own = {"product": inspector.product, "recipe": inspector.digest, "user": current_user()}
     with AuditLog.open() as log:

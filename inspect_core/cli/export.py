@@ -2,7 +2,9 @@
 
 import argparse
 
-from inspect_core.cli.console import ACCEPTED, bar, path_argument, say
+from inspect_core.audit import life_cycle
+from inspect_core.audit.log import AuditLog
+from inspect_core.cli.console import ACCEPTED, bar, current_user, path_argument, say
 from inspect_core.images.listing import photos_in
 from inspect_core.records.check_photos import find_photos
 from inspect_core.records.onnx_export import export
@@ -47,5 +49,8 @@ def run(options: argparse.Namespace) -> int:
         f"Proved on {len(parity.table)} photos: every verdict is the same, and scores differ by at most "
         f"{parity.largest_difference:.2g} ({parity.allowed:.2g} allowed)."
     )
+    with AuditLog.open() as log:
+        life_cycle.released(log, parity.release, recipe=str(recipe.digest), product=recipe.product, user=current_user())
     say(f"Saved {options.out} (recipe {str(recipe.digest)[:12]}).")
+    say(f"Release {parity.release}: inspect, watch and challenge take it with --release and refuse any other export.")
     return ACCEPTED

@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     outputs.check()
     photos = photos_of(options.paths)
     outputs.check([name for name, _ in photos])
-    inspector = inspectors.open_inspector(options.recipe, device=options.device, download=options.download)
+    inspector = inspectors.open_inspector(options)
     try:
         with AuditLog.open() as log, working.workers(options) as executor, bar() as report:
             record = Logged(log, inspector, current_user())

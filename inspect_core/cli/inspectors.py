@@ -16,17 +16,24 @@ if TYPE_CHECKING:
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recipe", type=path_argument)
     parser.add_argument("--device", default="auto")
+    parser.add_argument(
+        "--release", metavar="DIGEST",
+        help="inspect only with the export that has this digest (all of it), as export and an approval name it",
+    )  # fmt: skip
     parser.add_argument("--download", action="store_true", help="download the backbone's weights if they are missing")
 
 
-def open_inspector(path: Path, *, device: str = "auto", download: bool = False) -> Inspector:
-    """The recipe at `path`, checked and ready: an exported one without torch, unless a device is asked for.
+def open_inspector(options: argparse.Namespace) -> Inspector:
+    """The recipe of the options, checked and ready: an exported one without torch, unless a device is asked for.
 
     Raises ValueError and OSError, naming it, when it cannot be used.
     """
-    if device == "auto" and manifest.is_exported(path):
-        return Runner(path, threads=1)  # several photos are judged at a time, each on a core of its own
-    return load_recipe(path, device=device, download=download)
+    if options.device == "auto" and manifest.is_exported(options.recipe):
+        # Several photos are judged at a time, each on a core of its own.
+        return Runner(options.recipe, threads=1, release=options.release)
+    if options.release is not None:
+        raise ValueError(f"{options.recipe.name} is used without its export, which --release names; leave --device out")
+    return load_recipe(options.recipe, device=options.device, download=options.download)
 
 
 def load_recipe(path: Path, *, device: str = "auto", download: bool = False) -> "LoadedRecipe":

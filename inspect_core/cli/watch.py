@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Watch until Ctrl-C. Errors of a folder or of the log are printed and the watch continues; --once ends there."""
     with watching(options.folder, options.out):
-        inspector = inspectors.open_inspector(options.recipe, device=options.device, download=options.download)
+        inspector = inspectors.open_inspector(options)
         with AuditLog.open() as log:
             if inspector.challenge and (why := why_blocked(log, inspector.digest)):
                 raise ValueError(f"{inspector.product} may not watch: {why}")

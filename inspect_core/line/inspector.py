@@ -14,7 +14,7 @@ class Inspector(Protocol):
 
     product: its name; digest: of the recipe; limits, area: in force, the area in pixels of the map; good_scores: (n,)
     float64, ascending, of the good parts that set the limits; challenge: its challenge parts; depth: bit depth at which
-    photos are read; engine: what runs the network, in words.
+    photos are read; engine: what runs the network, in words; release: digest of the export, "" for a recipe with torch.
     """
 
     @property
@@ -33,6 +33,8 @@ class Inspector(Protocol):
     def depth(self) -> Depth | None: ...
     @property
     def engine(self) -> str: ...
+    @property
+    def release(self) -> str: ...
 
     def inspect(self, image: np.ndarray) -> Verdict:
         """The verdict on (H, W, 3) uint8 RGB of any size. Raises ValueError when it cannot be judged."""

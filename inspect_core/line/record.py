@@ -45,7 +45,7 @@ def facts_of(row: Row, *, path: str, source: str) -> Facts:
         "kind": row.defect_type,
         "product_check": row.product_check,
         "source": source,
-    }
+    } | ({"release": row.release} if row.release else {})
 
 
 def is_recorded(row: Row, facts: Facts | None) -> bool:

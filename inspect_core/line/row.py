@@ -20,8 +20,8 @@ class Row:
 
     digest: of the pixels; verdict: one of `verdict.OUTCOMES`; percentile_among_good: how many in 100 of the good parts
     that set the limits score no higher; defect_type: none for an accepted or a stopped part (see `assemble`); review,
-    reject, area: limits and smallest area in force, the area in pixels of the map; recipe: its digest; time: ISO 8601,
-    UTC.
+    reject, area: limits and smallest area in force, the area in pixels of the map; recipe: its digest; release: digest
+    of the export; time: ISO 8601, UTC.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Row:
     reject: float
     area: int
     recipe: str
+    release: str = ""
     reason: str = ""
     time: str = ""
     milliseconds: float = 0.0
@@ -62,7 +63,8 @@ def judge(inspector: Inspector, name: str, path: Path, *, file: str = "") -> Jud
     file: SHA-256 of the file, if already known.
     """
     limits, began, picture, verdict = inspector.limits, time.perf_counter(), None, None
-    row = Row(name=name, review=limits.review, reject=limits.reject, area=inspector.area, recipe=inspector.digest)
+    row = Row(name=name, review=limits.review, reject=limits.reject, area=inspector.area, recipe=inspector.digest,
+              release=inspector.release)  # fmt: skip
     try:
         file = file or file_digest(path)
         picture = read(path, inspector.depth)

@@ -87,6 +87,11 @@ class Package:
     digest: str
     names: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def release(self) -> str:
+        """SHA-256 of the listing of all its files: identifies an export, graph, proof and golden images included."""
+        return release_of(self.sums)
+
     def read(self, name: str) -> bytes:
         """All bytes of one file, compared once more with the digest that was verified."""
         with _opened(self.where) as source, source.open(name) as file:
@@ -175,6 +180,19 @@ def listing_of(sums: Mapping[str, str]) -> bytes:
 def digest_of(sums: Mapping[str, str]) -> str:
     """SHA-256 of the listing of the files that every recipe has, from their SHA-256: an export keeps this digest."""
     return hashlib.sha256(listing_of({name: sums[name] for name in REQUIRED if name != SUMS})).hexdigest()
+
+
+def release_of(sums: Mapping[str, str]) -> str:
+    """SHA-256 of the listing of all files, from the SHA-256 of each: what an approval of an export names."""
+    return hashlib.sha256(listing_of(sums)).hexdigest()
+
+
+def require_release(package: Package, release: str | None) -> None:
+    """Raise RecipeError, naming both, unless this is the export that was asked for, by its whole digest."""
+    if release is not None and package.release != release.strip().lower():
+        raise RecipeError(
+            f"{package.where.name}: its release is {package.release}, not {release}; take the export that was approved"
+        )
 
 
 class _Folder:

@@ -5,7 +5,7 @@ and written only when no verdict differs.
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
 
@@ -57,7 +57,8 @@ class Compared:
 @dataclass(frozen=True)
 class Parity:
     """The proof of an export. flips: verdicts that differ, 0 in every export that was written; largest_difference: of a
-    score; allowed: the largest permitted one; table: every photo; left_out: what is not exported, in words.
+    score; allowed: the largest permitted one; table: every photo; left_out: what is not exported, in words; release:
+    digest over all files of the export.
     """
 
     flips: int
@@ -65,6 +66,7 @@ class Parity:
     allowed: float
     table: tuple[Compared, ...]
     left_out: tuple[str, ...]
+    release: str = ""
 
 
 def export(
@@ -97,7 +99,7 @@ def export(
     files |= _golden_files(recipe, compared)
     tell(report, None, 0.9, "reading it back")
     recipe_file.write(files, path, check=Runner)
-    return parity
+    return replace(parity, release=manifest.release_of(recipe_file.sums_of(files)))
 
 
 def _graphs(recipe: Recipe, backbone: Backbone, check_images: Sequence[str | Path], bits: int) -> dict[str, bytes]:
@@ -190,13 +192,19 @@ def _table(rows: Sequence[Compared]) -> bytes:
 
 
 def _golden_files(recipe: Recipe, compared: Sequence[tuple[Compared, Golden]]) -> dict[str, bytes]:
-    """At most MOST original files, half of them nearest the limits, the others spread over all scores."""
-    limits = (recipe.limits.review, recipe.limits.reject)
+    """At most MOST original files: the nearest to each limit on either side of it, the others spread over all scores.
+
+    With parts on both sides a graph whose scores end at a limit shows; the spread holds the strangest part, which it
+    would move most.
+    """
     rows = sorted((row for _, row in compared), key=lambda row: math.inf if row.score is None else row.score)
-    margins = [(min(abs(row.score - limit) for limit in limits), row) for row in rows if row.score is not None]
-    nearest = [row for _, row in sorted(margins, key=lambda pair: pair[0])][: golden.MOST // 2]
+    nearest: list[Golden] = []
+    for limit in (recipe.limits.review, recipe.limits.reject):
+        below = [row for row in rows if row.score is not None and row.score <= limit]
+        above = [row for row in rows if row.score is not None and row.score > limit]
+        nearest += [row for row in (*below[-1:], *above[:1]) if row not in nearest]
     rest = [row for row in rows if row not in nearest]
-    evenly = np.linspace(0, max(len(rest) - 1, 0), golden.MOST // 2).round().astype(int)
+    evenly = np.linspace(0, max(len(rest) - 1, 0), golden.MOST - len(nearest)).round().astype(int)
     spread = [rest[i] for i in np.unique(evenly) if i < len(rest)]
     files, expected = {}, []
     for number, row in enumerate([*nearest, *spread], start=1):

@@ -64,8 +64,7 @@ def write(files: Mapping[str, bytes], path: Path, check: Callable[[Path], object
 
     check: called with the package before it gets its name; if it raises, nothing remains. Raises OSError as `save`.
     """
-    sums = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-    files = {**files, manifest.SUMS: manifest.listing_of(sums)}
+    files = {**files, manifest.SUMS: manifest.listing_of(sums_of(files))}
     try:
         with replacing(path) as new:
             (_write_zip if path.suffix == ".zip" else _write_folder)(files, new)
@@ -77,9 +76,14 @@ def write(files: Mapping[str, bytes], path: Path, check: Callable[[Path], object
         ) from error
 
 
+def sums_of(files: Mapping[str, bytes]) -> dict[str, str]:
+    """SHA-256 of each file by name."""
+    return {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+
+
 def digest_of(files: Mapping[str, bytes]) -> str:
     """The digest of the recipe with these files."""
-    return manifest.digest_of({name: hashlib.sha256(files[name]).hexdigest() for name in manifest.REQUIRED[:-1]})
+    return manifest.digest_of(sums_of(files))
 
 
 def load(path: str | Path) -> Recipe:

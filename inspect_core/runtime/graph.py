@@ -9,6 +9,8 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 import onnxruntime
 from onnxruntime import InferenceSession
 
+from inspect_core.runtime.graph_check import GraphError, check_graph
+
 _errors = import_module("onnxruntime.capi.onnxruntime_pybind11_state")  # it has no types to check against
 
 IMAGES, MAP, EMBEDDING, LOGITS = "images", "map", "embedding", "logits"
@@ -21,14 +23,19 @@ def cells_of(views: int) -> list[str]:
 
 
 # ONNX Runtime has an exception for each of its states, and no common base.
-REFUSALS = tuple(kind for kind in vars(_errors).values() if isinstance(kind, type) and issubclass(kind, Exception))
+REFUSALS = (
+    GraphError,
+    *(kind for kind in vars(_errors).values() if isinstance(kind, type) and issubclass(kind, Exception)),
+)
 
 
 def session_of(content: bytes, *, threads: int | None = None) -> InferenceSession:
     """A session on the CPU for the graph of this content; several threads may run it.
 
-    threads: for one image, None for as many as there are cores. Raises one of REFUSALS if it is not a graph.
+    threads: for one image, None for as many as there are cores. Raises one of REFUSALS if it is not a graph, and for
+    one that `check_graph` refuses.
     """
+    check_graph(content)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads or 0
     # Idle threads that spin take the cores of everything else on the machine: on two busy cores they nearly doubled

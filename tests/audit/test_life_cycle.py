@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inspect_core.audit import challenges
+from inspect_core.audit import challenges, life_cycle
 from inspect_core.audit.changes import in_words, limits_changed, override
 from inspect_core.audit.entry import INSPECTION, LIMITS_CHANGED, OVERRIDE
 from inspect_core.audit.inspections import counts, defect_types, notches, of_entry, read
@@ -162,3 +162,14 @@ def test_challenges_are_told_in_words(log):
     assert [in_words(entry) for entry in log.entries()] == [
         "failed: dent", "may watch despite a failed challenge", "all challenge parts passed",
     ]  # fmt: skip
+
+
+def test_an_approval_names_the_exports_so_far_and_later_ones_are_recorded(log):
+    own = {"product": "flange", "user": "Ana"}
+    life_cycle.released(log, "e1", recipe="a", **own)
+    entry = life_cycle.approve(log, "a", reason="proved", **own)
+    assert entry.facts["releases"] == ["e1"]
+    life_cycle.released(log, "e2", recipe="a", **own)
+    life_cycle.released(log, "other", recipe="b", **own)
+    assert life_cycle.releases(log, "a") == ["e1", "e2"]
+    assert log.verify() == []

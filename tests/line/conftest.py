@@ -26,6 +26,7 @@ class ByBrightness:
     limits: Limits = field(default_factory=lambda: Limits(100.0, 200.0))
     area: int = 2
     engine: str = "nothing"
+    release: str = ""
     good_scores: np.ndarray = field(default_factory=lambda: np.arange(10.0, 90.0, 10.0))
     challenge: tuple[ChallengePart, ...] = ()
     depth: Depth | None = None

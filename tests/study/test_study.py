@@ -190,7 +190,9 @@ def test_with_no_photo_kept_for_limits_each_of_the_fit_is_scored_by_what_the_oth
             else:
                 np.testing.assert_allclose(kept, apart.errors(*study.features(photo), start), rtol=2e-5)
     setters = study.scored.setters()
-    assert {photo.name for photo, sets in zip(study.photos, setters, strict=True) if sets} == {s.name for s in photos.fit}
+    assert {photo.name for photo, sets in zip(study.photos, setters, strict=True) if sets} == {
+        s.name for s in photos.fit
+    }
     assert np.array_equal(study.calibration_scores(), study.scores()[setters])
     limits = study.default_limits()
     assert (limits.review, limits.reject) == limits_from_good(study.calibration_scores())

@@ -4,10 +4,13 @@ import csv
 import io
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
+from inspect_core.audit import life_cycle
+from inspect_core.audit.log import AuditLog
 from inspect_core.package import golden, known_parts, manifest
 from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import Recipe
@@ -50,11 +53,15 @@ def _export(recipe: Recipe, source: Path) -> None:
 
 
 def _begin(recipe: Recipe, source: Path, folder: Path, path: Path) -> None:
+    own = {"recipe": str(recipe.digest), "product": recipe.product, "user": shell.current_user()}
+
     def work(job: Job) -> None:
         job.report(0.0, "looking for the photos")
         found = find_photos(recipe, folder)
         path.parent.mkdir(parents=True, exist_ok=True)
-        export(recipe, path, check_images=found.paths, source=source, report=job.report)
+        parity = export(recipe, path, check_images=found.paths, source=source, report=job.report)
+        with AuditLog.open() as log:
+            life_cycle.released(log, parity.release, **own)
 
     shell.start(f"Exporting {recipe.product}", work)
 
@@ -72,6 +79,11 @@ def _proof(path: Path, recipe: Recipe, key: str) -> None:
         "the PC at the line inspects them at every start.",
         icon=":material/verified:",
     )
+    st.caption(
+        "Digest of this export over all its files. On the line, `--release` with it refuses any other.",
+        help="It is in the audit log, and an approval names it.",
+    )
+    st.code(proof["release"], language=None)
     st.download_button(
         f"Download for the line ({path.stat().st_size / 2**20:.0f} MB)", path.read_bytes,
         file_name=f"{workspace.file_name(recipe.product)}-{str(recipe.digest)[:8]}.zip", key=f"take-{key}",
@@ -80,12 +92,13 @@ def _proof(path: Path, recipe: Recipe, key: str) -> None:
 
 
 @st.cache_data(max_entries=16, show_spinner="Reading the proof…")
-def _read(path: str, written: int) -> dict[str, float]:
+def _read(path: str, written: int) -> dict[str, Any]:
     document, package = manifest.read_document(manifest.check(Path(path)), None)
     rows = list(csv.DictReader(io.StringIO(package.read(manifest.PARITY).decode())))
     calibration, _ = known_parts.read_table(package, document)
     scores = np.array([part.score for part in calibration])
     return {
+        "release": package.release,
         "photos": len(rows),
         "largest": max(float(row["difference"]) for row in rows),
         "allowed": golden.tolerance(scores, Limits(**document["limits"])),

@@ -101,6 +101,9 @@ def _changes(recipe: Recipe) -> None:
             f"{ICONS.get(state, '')} {shell.plain(state)}, {shell.plain(when)} UTC, by {shell.plain(entry.user)}: "
             f"{shell.plain(reason)}"
         )
+        for release in entry.facts.get("releases") or ():
+            st.caption("with the export")
+            st.code(str(release), language=None)
 
 
 def _ask(label: str, state: str, change: Callable, recipe: Recipe, key: str) -> None:

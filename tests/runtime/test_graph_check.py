@@ -1,0 +1,71 @@
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from onnx import TensorProto, helper
+
+from inspect_core.runtime.graph import MAP, session_of
+from inspect_core.runtime.graph_check import GraphError, check_graph
+
+FLOAT = TensorProto.FLOAT
+
+
+def value(name: str, kind: int = FLOAT, shape: tuple[int, ...] = (1,)) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def model(*nodes: onnx.NodeProto, **more) -> onnx.ModelProto:
+    graph = helper.make_graph(nodes, "g", [value("x")], [value(MAP)])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10, **more)
+
+
+def body() -> onnx.GraphProto:
+    same = [helper.make_node("Identity", ["go"], ["again"]), helper.make_node("Identity", ["x"], ["y"])]
+    given = [value("i", TensorProto.INT64, ()), value("go", TensorProto.BOOL, ())]
+    return helper.make_graph(same, "body", given, [value("again", TensorProto.BOOL, ()), value("y", shape=())])
+
+
+def endless() -> onnx.ModelProto:
+    rounds = helper.make_tensor("n", TensorProto.INT64, (), [2**62])
+    constant = helper.make_node("Constant", [], ["n"], value=rounds)
+    return model(constant, helper.make_node("Loop", ["n", ""], [MAP], body=body()))
+
+
+def test_a_graph_of_plain_operators_runs():
+    content = model(helper.make_node("Neg", ["x"], [MAP])).SerializeToString()
+    assert session_of(content).run([MAP], {"x": np.ones(1, np.float32)})[0].tolist() == [-1]
+
+
+@pytest.mark.parametrize(
+    ("refused", "said"),
+    [
+        (endless(), "'Loop' holds a graph"),
+        (model(helper.make_node("If", ["c"], [MAP], then_branch=body(), else_branch=body())), "'If' holds a graph"),
+        (model(helper.make_node("Scan", ["x"], [MAP], body=body(), num_scan_inputs=1)), "'Scan' holds a graph"),
+        (model(helper.make_node("Neg", ["x"], [MAP], many=[body(), body()])), "'Neg' holds a graph"),
+        (model(helper.make_node("Mystery", ["x"], [MAP], domain="com.example")), "domain 'com.example'"),
+        (
+            model(
+                helper.make_node("Own", ["x"], [MAP], domain="own"),
+                functions=[helper.make_function("own", "Own", ["a"], ["b"], [], [helper.make_opsetid("", 18)])],
+            ),
+            "functions|domain 'own'",
+        ),
+    ],
+)
+def test_what_repeats_branches_or_is_foreign_is_refused_before_a_session(refused, said):
+    with pytest.raises(GraphError, match=said):
+        session_of(refused.SerializeToString())
+
+
+def test_a_graph_in_pieces_and_one_behind_the_operators_name_are_found():
+    good, bad = model(helper.make_node("Neg", ["x"], [MAP])), endless()
+    with pytest.raises(GraphError, match="holds a graph"):
+        check_graph(good.SerializeToString() + onnx.ModelProto(graph=bad.graph).SerializeToString())
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_graph_or_refused(content):
+    with pytest.raises(GraphError):
+        check_graph(content + b"\x0b")  # ends in a group, which no model has
