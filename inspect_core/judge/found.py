@@ -11,6 +11,8 @@ import numpy as np
 from inspect_core.judge.anomaly_map import SIGMA
 from inspect_core.judge.checks import require_shape
 
+SOME = 64
+"""Values of which the middle one is tried next: about the middle of all."""
 SIDE = 256
 """Pixels of the shorter side of a map on which a mask is grown by SIGMA pixels; in proportion on others."""
 
@@ -33,20 +35,23 @@ def found_up_to(pixel_map: np.ndarray, near: np.ndarray, *, area: int) -> float:
     require_shape(near, pixel_map.shape, name="near")
     if not near.any():
         return np.nan
-    score = np.partition(pixel_map, pixel_map.size - area, axis=None)[pixel_map.size - area]
-    highest, all_of_it = min(score, pixel_map[near].max()), pixel_map[near].min()
-    if _found_from(pixel_map, near, highest, area):
-        return float(highest)
-    lowest = all_of_it if _found_from(pixel_map, near, all_of_it, area) else pixel_map.min()
-    values = np.sort(pixel_map[(pixel_map >= lowest) & (pixel_map < highest)])
-    low, high = 0, values.size  # found from values[low] on, and not from values[high] on
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if _found_from(pixel_map, near, values[middle], area) else (low, middle)
-    return float(values[low])
+    places = np.flatnonzero(near)
+    own = pixel_map.ravel()[places]
+    found = own.min() if _is_found_from(pixel_map, places, own.min(), area) else pixel_map.min()
+    left = pixel_map[(pixel_map > found) & (pixel_map <= own.max())]
+    while left.size:
+        some = np.sort(left[:: left.size // SOME + 1])
+        if _is_found_from(pixel_map, places, middle := some[some.size // 2], area):
+            found, left = middle, left[left > middle]
+        else:
+            left = left[left < middle]
+    return float(found)
 
 
-def _found_from(pixel_map: np.ndarray, near: np.ndarray, value: np.floating, area: int) -> bool:
-    """Whether a region of pixels of at least this value is as large as `area` and has one of those `near`."""
-    _, labels = cv2.connectedComponents((pixel_map >= value).view(np.uint8), connectivity=8)
-    return any(np.count_nonzero(labels == each) >= area for each in np.unique(labels[near]) if each)
+def _is_found_from(pixel_map: np.ndarray, places: np.ndarray, value: np.floating, area: int) -> bool:
+    """Whether a region of pixels of at least this value is as large as `area` and has one of the flat indices."""
+    above = pixel_map >= value
+    if np.count_nonzero(above) < area:
+        return False
+    _, labels = cv2.connectedComponents(above.view(np.uint8), connectivity=8)
+    return any(np.count_nonzero(labels == each) >= area for each in set(labels.ravel()[places].tolist()) if each)

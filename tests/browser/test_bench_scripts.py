@@ -248,3 +248,33 @@ def test_data_overtaken_by_newer_ones_end_no_component(browsing) -> None:
     same = "return known[0] === known[1];"
     assert answer([AREAS / "areas.js"], stubs, twice + same, page_of(AREAS, "areas.html"))
     page.close()
+
+
+def test_a_proposed_area_is_drawn_and_taken_over_by_a_click(browsing) -> None:
+    page = browsing.new_page()
+    page.set_content(f'<div id="host">{(AREAS / "areas.html").read_text(encoding="utf-8")}</div>')
+    source = (AREAS / "areas.js").read_text(encoding="utf-8").replace("export default ", "")
+    outline = [[0.9, 0.0], [1.0, 0.0], [1.0, 0.1], [0.9, 0.1]]
+    own = [{"kind": "stricter", "outline": outline, "times": 2}]
+    sent = page.evaluate(
+        f"""async (offer) => {{ {source}
+        const host = document.getElementById("host");
+        const data = {{ photo: "data:,", size: [8, 8], areas: {json.dumps(own)}, name: "a", offer }};
+        const seen = () => [host.querySelectorAll(".proposed").length, host.querySelector(".offer").hidden];
+        const steps = [];
+        const told = new Promise((done) => {{
+          const setStateValue = (name, value) => done({{ name, ...value }});
+          mount({{ data: {{ ...data, offer: null }}, parentElement: host, setStateValue }});
+          steps.push(seen());
+          mount({{ data, parentElement: host, setStateValue }});
+          steps.push(seen());
+          host.querySelector(".offer button").click();
+          steps.push(seen());
+        }});
+        return {{ ...(await told), steps }};
+        }}""",
+        {"words": "5 of 6 <light> up", "outlines": [outline, outline]},
+    )
+    assert sent["steps"] == [[0, True], [2, False], [0, True]]
+    assert (sent["name"], sent["areas"]) == ("areas", [*own, *[{"kind": "ignore", "outline": outline, "times": 1}] * 2])
+    page.close()

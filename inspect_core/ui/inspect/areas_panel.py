@@ -8,15 +8,19 @@ import streamlit as st
 from inspect_core.images.areas import Areas, areas_of
 from inspect_core.images.boxes import reduced
 from inspect_core.judge.anomaly_map import AREA
+from inspect_core.judge.bright_place import bright_place
 from inspect_core.line.html_page import data_url
 from inspect_core.ui import shelf, shell
 from inspect_core.ui.bench import pixels as bytes_of
 from inspect_core.ui.bench.bench import noted
+from inspect_core.ui.inspect.views import Drawn
 from inspect_core.ui.session import Settings, settings_of
 from inspect_core.ui.taught_part import TaughtPart
 
 SIDE = 1024
 """Pixels of the longer side of the picture that is drawn on."""
+FEWEST, MOST = 6, 10
+"""Good parts that are looked at for a place at which they light up."""
 _FRONTEND = Path(__file__).with_name("areas")
 _DRAWING = st.components.v2.component(
     "loupe_areas",
@@ -47,14 +51,22 @@ def take(taught: TaughtPart, settings: Settings) -> TaughtPart:
     return changed
 
 
-def show(taught: TaughtPart, position: int, pixels: np.ndarray) -> None:
-    """An expander below the bench. pixels: (H, W, 3) uint8, the photo shown, as placed."""
+def show(taught: TaughtPart, position: int, pixels: np.ndarray, drawn: Drawn) -> None:
+    """An expander below the bench, and above it, where good parts light up at one place, the offer to ignore it.
+
+    pixels: (H, W, 3) uint8, the photo shown, as placed.
+    """
     areas = taught.scored.areas
     if taught.study is None:
         if areas is not None:
             st.caption("Areas are fixed by the recipe. Teach again to change them.")
         return
-    with st.expander("Areas", key=f"areas-open-{taught.id}", on_change="rerun") as opened:
+    offer, opening = _bright_place(taught, drawn), f"areas-open-{taught.id}"
+    if offer is not None and not st.session_state.get(opening):
+        row = st.container(horizontal=True, vertical_alignment="center")
+        row.caption(f":material/flare: {shell.plain(offer['words'])}", width="content")
+        row.button("Show the area", key=f"bright-{taught.id}", on_click=_open, args=(opening,))
+    with st.expander("Areas", key=opening, on_change="rerun") as opened:
         if not opened.open:
             return
         moves = "They move with the part." if taught.preparation.alignment else "They stay where they are in the photo."
@@ -70,9 +82,33 @@ def show(taught: TaughtPart, position: int, pixels: np.ndarray) -> None:
                 "areas": [] if areas is None else areas.params()["areas"],
                 "in_force": settings_of(taught).areas_stamp,
                 "name": taught.scored.photos[position].name,
+                "offer": offer,
             },
             on_areas_change=noted,
         )
+
+
+def _bright_place(taught: TaughtPart, drawn: Drawn) -> dict | None:
+    """{words, outlines} of the place at which the good parts above the review limit, or nearest to it, light up."""
+    scored = taught.scored
+    good = np.flatnonzero(scored.good_and_defect()[0])
+    highest = good[np.argsort(-drawn.scores[good], kind="stable")]
+    above = int((drawn.scores[good] > drawn.limits.review).sum())
+    highest = highest[: min(max(above, FEWEST), MOST)]
+    maps = scored.maps(highest, **settings_of(taught).live)
+    place = bright_place(maps, limit=drawn.limits.review, area=drawn.area)
+    if place is None:
+        return None
+    where = "at the border" if place.at_border else "at one place"
+    words = (
+        f"{place.there} of the {len(highest)} good parts with the highest scores light up {where}. Ignoring it lowers "
+        f"their scores by {place.drop:.0%}; a defect there would be missed."
+    )
+    return {"words": words, "outlines": [[(x0, y0), (x1, y0), (x1, y1), (x0, y1)] for x0, y0, x1, y1 in place.boxes]}
+
+
+def _open(expander: str) -> None:
+    st.session_state[expander] = True
 
 
 def _key(taught: TaughtPart) -> str:

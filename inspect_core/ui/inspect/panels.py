@@ -146,7 +146,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
             each_view(taught, position, settings.live, pixels)
             if not gone:
                 alignment_panel.show(taught, position, pixels)
-                areas_panel.show(taught, position, pixels)
+                areas_panel.show(taught, position, pixels, view)
                 scale_panel.show(taught)
             product_check(taught, settings)
             naming.limit_slider(taught, "inspect")

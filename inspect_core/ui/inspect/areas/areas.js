@@ -48,6 +48,8 @@ class Drawing {
     this.image = find("img");
     this.hint = find(".hint");
     this.list = find(".list");
+    this.offering = find(".offer");
+    find(".offer button").addEventListener("click", () => this.takeOffer());
     this.areas = [];
     this.kind = null;
     for (const button of root.querySelectorAll(".tools button")) {
@@ -67,6 +69,16 @@ class Drawing {
     this.image.alt = `The part on ${data.name}`;
     this.size = data.size;
     if (this.stamp === undefined) this.areas = data.areas;
+    this.offer = data.offer;
+    this.offering.querySelector("span").textContent = this.offer?.words ?? "";
+    this.draw();
+  }
+
+  /** The proposed outlines become areas to ignore, which can then be changed like any other. */
+  takeOffer() {
+    this.areas = [...this.areas, ...this.offer.outlines.map((outline) => ({ kind: "ignore", outline, times: 1 }))];
+    this.offer = null;
+    this.tell();
     this.draw();
   }
 
@@ -222,6 +234,9 @@ class Drawing {
     const shapes = this.areas.flatMap((area, i) => this.shape(area, i));
     const outline = this.box ? [...corners(this.box), this.box[0]] : (this.draft ?? []);
     const path = [...outline, ...(this.cursor && outline.length ? [this.cursor] : [])];
+    const proposed = this.offer?.outlines ?? [];
+    shapes.unshift(...proposed.map((own) => this.element("polygon", { class: "proposed", points: own.join(" ") })));
+    this.offering.hidden = proposed.length === 0;
     if (path.length) shapes.push(this.element("polyline", { class: "draft", points: path.join(" ") }));
     const marks = this.cursor ? [this.cursor] : (this.draft ?? []).slice(0, 1);
     for (const [x, y] of marks) {

@@ -1,0 +1,83 @@
+"""Where good parts themselves light up: at one place, or along the border of the picture."""
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from inspect_core.judge.anomaly_map import image_score
+
+LEAST = 5
+"""Maps, below which nothing is concluded."""
+SHARE = 2 / 3
+"""Of the maps, whose peaks have to lie there: by chance the border has so many of 6 maps in 1 of 38 cases."""
+REACH, BAND = 0.08, 0.06
+"""Shares of the shorter side: how far peaks of one place lie from each other, and how wide the border is."""
+LARGEST = 0.25
+"""Share of the picture, above which a place is too large to be ignored."""
+DROP = 0.1
+"""Share of its height above the rest of the map that a typical score has to lose without the place."""
+
+
+@dataclass(frozen=True)
+class BrightPlace:
+    """boxes: (left, top, right, bottom) in shares of width and height; there: the number of maps that peak in one of
+    them; at_border: whether it is the border rather than one place; drop: the share that the median score loses without
+    it, measured from the median of the map.
+    """
+
+    boxes: tuple[tuple[float, float, float, float], ...]
+    there: int
+    at_border: bool
+    drop: float
+
+
+def bright_place(maps: np.ndarray, *, limit: float, area: int) -> BrightPlace | None:
+    """The place where most of these maps of good parts, (n, H, W) finite, have their peak; None without one.
+
+    limit: for review; area: the smallest that counts, by which the scores are computed.
+    """
+    if len(maps) < LEAST:
+        return None
+    size = maps.shape[1:]
+    peaks = np.array([np.unravel_index(own.argmax(), size) for own in maps])
+    reach, band = (share * min(size) for share in (REACH, BAND))
+    near = np.hypot(*(peaks[:, None] - peaks[None]).transpose(2, 0, 1)) <= reach
+    here = near[near.sum(axis=1).argmax()]
+    ends = np.stack([peaks[:, 1], peaks[:, 0], size[1] - 1 - peaks[:, 1], size[0] - 1 - peaks[:, 0]], axis=1)
+    outer = ends < band
+    at_border = here.sum() < SHARE * len(maps)
+    if at_border:
+        here = outer.any(axis=1)
+        if here.sum() < SHARE * len(maps):
+            return None
+        deep = round(band)
+        sides = ((0, 0, deep, size[0]), (0, 0, size[1], deep),
+                 (size[1] - deep, 0, size[1], size[0]), (0, size[0] - deep, size[1], size[0]))  # fmt: skip
+        nearest = set(np.where(outer[here], ends[here], np.inf).argmin(axis=1).tolist())
+        boxes = [side for i, side in enumerate(sides) if i in nearest]
+    else:
+        own = np.array([_around(maps[i], tuple(peaks[i]), limit) for i in np.flatnonzero(here)])
+        boxes = [(*own[:, :2].min(axis=0), *own[:, 2:].max(axis=0))]
+    inside = np.zeros(size, bool)
+    for left, top, right, bottom in boxes:
+        inside[top:bottom, left:right] = True
+    rest = np.median(maps)
+    with_it, without = (float(np.median(image_score(own, area=area))) for own in (maps, np.where(inside, rest, maps)))
+    drop = (with_it - without) / (with_it - rest) if with_it > rest else 0.0
+    if inside.mean() > LARGEST or drop < DROP:
+        return None
+    (high, wide), of_picture = map(float, size), []
+    for left, top, right, bottom in boxes:
+        of_picture.append((left / wide, top / high, right / wide, bottom / high))
+    return BrightPlace(tuple(of_picture), int(here.sum()), bool(at_border), float(drop))
+
+
+def _around(own: np.ndarray, peak: tuple[int, ...], limit: float) -> tuple[int, int, int, int]:
+    """(left, top, right, bottom) in pixels of the region around a peak above the limit, or above half its height over
+    the map's median if that is lower.
+    """
+    above = own >= min((own[peak] + np.median(own)) / 2, limit)
+    _, labels, boxes, _ = cv2.connectedComponentsWithStats(above.view(np.uint8), connectivity=8)
+    left, top, width, height = boxes[labels[peak]][:4]
+    return left, top, left + width, top + height
