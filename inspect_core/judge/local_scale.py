@@ -5,11 +5,14 @@ picture, where the network saw its own padding, their size is different altogeth
 depends mostly on those places. With s(p) the spread of good maps at place p, S their spread over all places and c(p)
 the level of good maps there,
 
-    m'(p) = c + S (m(p) - c(p)) / sqrt(s(p)^2 + f^2 S^2),    f = 1/2,
+    m'(p) = c + S (m(p) - c(p)) / sqrt(b(p) (s(p)^2 + f^2 S^2)),    f = 1/2,
 
 so that the unit stays the detector's and a place that hardly ever varies is not amplified without bound. c(p) is one
 number, the mean over all places, except within 16 pixels of the border: there it is the mean over the cells at the same
 distances from the nearest two sides (and those cells do not count for the others). c alone is the mean over all places.
+The variance s(p)^2 is smoothed, and with few photos shrunk, as a multiple of its mean over that class, so that the
+border neither lends its spread to the interior nor borrows the interior's. b(p) is 1 but for the outermost cells: there
+a map has fewer neighbours to be smoothed with, and varies more than the errors it is made of.
 A mean for every place would harm parts that move, so it takes its place only where the good photos show that content
 is fixed: where the mean of the other photos explains at least half of how the errors of a photo differ from c(p).
 
@@ -39,13 +42,15 @@ FLOOR = 0.5
 SMOOTHING = 8.0
 """Standard deviation, in pixels of the map, with which the variances of places are smoothed."""
 BORDER = 16
-"""Pixels from the border of the map within which places have a level of their own."""
+"""Pixels from the border of the map within which places have a level and a spread of their own."""
+EDGE = 1.15
+"""b: how much more the variance of errors counts in an outermost cell, for each side of the map that it lies at."""
 SMALLEST = 1e-12
 """Least spread: photos that differ by rounding only must not amplify the next one without bound."""
 FIXED = 0.5
 """Fraction of the variance of good errors explained by their place from which on the place's own mean is its level."""
 FEW = 8
-"""Photos whose evidence on the variance of a place weighs as much as the mean over all places."""
+"""Photos whose evidence on the variance of a place weighs as much as the mean over its class."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +128,7 @@ class GoodMaps:
     def finish(self, size: tuple[int, int], *, uniform: bool = False, fixed: bool | None = None) -> LocalScale:
         """The scale for maps of `size` (H, W) pixels made of these grid errors.
 
-        With few photos the variance of a place is shrunk towards the mean over all places, weight FEW / (FEW + count).
+        With few photos the variance of a place is shrunk towards the mean over its class, weight FEW / (FEW + count).
         Where good maps do not differ at all, they stay as they are. uniform: one scale for all places, which leaves
         maps as they are and gives their spread only to `joined`; for errors with an upper bound, which strange patches
         reach wherever they lie. fixed: whether each place has its own level; None decides by `is_fixed`.
@@ -131,15 +136,17 @@ class GoodMaps:
         cells = self.mean.shape
         sigma = [SMOOTHING * count / pixels for count, pixels in zip(cells, size, strict=True)]
         level = self.mean.mean()
-        variance = ndimage.gaussian_filter(self.scatter / self.count, sigma, mode="reflect")
-        variance = (self.count * variance + FEW * variance.mean()) / (self.count + FEW)
-        centre = np.full(cells, level) if uniform else self._levels(size)
+        expected = self._by_class(self.scatter / self.count, size)
+        multiple = np.divide(self.scatter / self.count, expected, out=np.ones(cells), where=expected > 0)
+        multiple = ndimage.gaussian_filter(multiple, sigma, mode="reflect")
+        variance = expected * (self.count * multiple + FEW) / (self.count + FEW)
+        centre = np.full(cells, level) if uniform else self._by_class(self.mean, size)
         if not uniform and (self.is_fixed(size) if fixed is None else fixed):
             centre = (self.count * self.mean + FEW * centre) / (self.count + FEW)
         total = (self.scatter / self.count + (self.mean - centre) ** 2).mean()
         if total == 0:
             return LocalScale(np.full(cells, level, np.float32), np.ones(cells, np.float32), float(level), 1.0)
-        gain = np.ones(cells) if uniform else np.sqrt(total / (variance + FLOOR**2 * total))
+        gain = np.ones(cells) if uniform else np.sqrt(total / (_edges(cells) * (variance + FLOOR**2 * total)))
         spread = np.sqrt((gain**2 * (self.scatter / self.count + (self.mean - centre) ** 2)).mean())
         return LocalScale(
             centre.astype(np.float32), gain.astype(np.float32), float(level), max(float(spread), SMALLEST)
@@ -147,7 +154,7 @@ class GoodMaps:
 
     def is_fixed(self, size: tuple[int, int]) -> bool:
         """Whether content is fixed: places explain at least `FIXED` of the variance of errors."""
-        return self.explained(self._levels(size)) >= FIXED
+        return self.explained(self._by_class(self.mean, size)) >= FIXED
 
     def explained(self, levels: np.ndarray) -> float:
         """The fraction of the variance of errors about `levels` (h, w) that the mean of the other photos explains.
@@ -159,15 +166,24 @@ class GoodMaps:
             return -np.inf
         return 1 - (self.count / (self.count - 1)) ** 2 * float(self.scatter.sum()) / about
 
-    def _levels(self, size: tuple[int, int]) -> np.ndarray:
+    @staticmethod
+    def _by_class(values: np.ndarray, size: tuple[int, int]) -> np.ndarray:
         """(h, w): the mean over the cells of a class, those at the same distances from the nearest two sides."""
         steps = [
             np.minimum(np.minimum(np.arange(count), np.arange(count)[::-1]), -(-BORDER * count // pixels))
-            for count, pixels in zip(self.mean.shape, size, strict=True)
+            for count, pixels in zip(values.shape, size, strict=True)
         ]
         classes = steps[0][:, None] * (steps[1].max() + 1) + steps[1]
-        sums = np.bincount(classes.ravel(), weights=self.mean.ravel())
+        sums = np.bincount(classes.ravel(), weights=values.ravel())
         return (sums / np.maximum(np.bincount(classes.ravel()), 1))[classes]
+
+
+def _edges(cells: tuple[int, ...]) -> np.ndarray:
+    """(h, w): EDGE for each side of the map at which a cell lies, 1 inside."""
+    sides = [np.ones(count) for count in cells]
+    for side in sides:
+        side[[0, -1]] = EDGE
+    return np.outer(*sides)
 
 
 def joined(errors: Sequence[ArrayLike], scales: Sequence[LocalScale | None]) -> np.ndarray:

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
 
+from inspect_core.judge.anomaly_map import to_pixels
 from inspect_core.judge.local_scale import FEW, GoodMaps, joined
 
 SIZE = (256, 256)
@@ -21,16 +22,30 @@ def spread_of_band(maps):
     return maps[:, :, 10:14].std() / maps[:, :, 20:30].std()
 
 
-def test_the_formula_is_that_of_the_methods_away_from_the_border():
+def test_the_formula_is_that_of_the_methods():
     good, new = errors(50), errors(3, seed=1)
-    variance = ndimage.gaussian_filter(good.astype(np.float64).var(axis=0), 1.0, mode="reflect")
-    variance = (50 * variance + FEW * variance.mean()) / (50 + FEW)
-    scale = GoodMaps.of(good).finish(SIZE)
-    inside = (slice(None), slice(2, -2), slice(2, -2))
-    centre = good[inside].mean(dtype=np.float64)
-    total = (good.astype(np.float64).var(axis=0) + (good.mean(axis=0, dtype=np.float64) - scale.centre) ** 2).mean()
-    expected = good.mean(dtype=np.float64) + np.sqrt(total) * (new - centre) / np.sqrt(variance + 0.25 * total)
-    np.testing.assert_allclose(scale.apply(new)[inside], expected[inside], rtol=1e-5)
+    own, mean = good.astype(np.float64).var(axis=0), good.mean(axis=0, dtype=np.float64)
+    near = np.minimum(np.minimum(np.arange(32), np.arange(32)[::-1]), 2)
+    classes = [(near[:, None] == row) & (near == column) for row in range(3) for column in range(3)]
+    usual, centre = (sum(here * values[here].mean() for here in classes) for values in (own, mean))
+    variance = usual * (50 * ndimage.gaussian_filter(own / usual, 1.0, mode="reflect") + FEW) / (50 + FEW)
+    total = (own + (mean - centre) ** 2).mean()
+    edges = 1.15 ** ((near == 0)[:, None] * 1 + (near == 0))
+    expected = mean.mean() + np.sqrt(total) * (new - centre) / np.sqrt(edges * (variance + 0.25 * total))
+    np.testing.assert_allclose(GoodMaps.of(good).finish(SIZE).apply(new), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("wide", [1.0, 2.0])
+def test_few_photos_are_enough_for_maps_whose_border_is_like_the_rest(wide):
+    """wide: spread of the outermost cells before the scale, as a multiple of that of the others."""
+    spread = np.pad(np.ones((30, 30)), 1, constant_values=wide)
+    drawn = np.random.default_rng(3).standard_normal((425, 32, 32))
+    maps = spread * ndimage.gaussian_filter(drawn, (0, 0.8, 0.8), mode="wrap")
+    scale = GoodMaps.of(maps[:25]).finish(SIZE)
+    drawn = to_pixels(scale.apply(maps[25:]), SIZE)
+    rows, columns = np.divmod(drawn.reshape(400, -1).argmax(axis=1), 256)
+    at_the_border = np.minimum(np.minimum(rows, 255 - rows), np.minimum(columns, 255 - columns)) < 16
+    assert at_the_border.mean() == pytest.approx(1 - (224 / 256) ** 2, abs=0.1)
 
 
 def test_places_that_vary_much_come_near_the_others():
