@@ -1,9 +1,11 @@
-"""Alignment on parts as a conveyor brings them: error against exact poses, time on one core, and what it is worth:
-python -m benchmarks.methods.alignment
+"""Alignment on parts as a conveyor brings them: error against exact poses, time on one core, which photos are located,
+and what it is worth: python -m benchmarks.methods.alignment
 
 Error: mean distance over the part between where a photo puts it on the reference and where it must lie, in pixels at
 256, on photos that were not learned from. The reference's own pose is free, so that one pose common to all photos is
-fitted first. Worth: the localized detector on the same parts lying still, moved, and moved and aligned.
+fitted first. Located: good parts, parts of which a piece is missing (of the flange drawn so, of others a side is
+covered), parts moved that were learned lying still; and what must not be: mirrored, half out, empty, another product,
+upside down. Worth: the localized detector on the same parts lying still, moved, and moved and aligned.
 """
 
 import tempfile
@@ -13,13 +15,14 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from benchmarks.measure import parser, timed, write
+from benchmarks.measure import kept, parser, timed, write
 from inspect_core.features.store import Store
 from inspect_core.images.alignment import Alignment, NotLocated, learn
 from inspect_core.images.folders import scan, split
 from inspect_core.images.read import read
 from inspect_core.images.synthetic import products
 from inspect_core.images.synthetic.conveyor import RIGID, SCALED, Conveyor
+from inspect_core.images.synthetic.flange import CUT
 from inspect_core.study.evaluation import evaluate
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
@@ -28,7 +31,8 @@ from inspect_core.view import with_taps
 PRODUCTS = {"flange": 38.0, "board": 25.0}
 """Half of the side of the part in mm."""
 LEARNED, JUDGED = 40, 100
-STILL = Conveyor(shift=0, turn=0)
+FEW = 35
+STILL, MOVED = Conveyor(shift=0, turn=0), Conveyor(shift=0.05, turn=8)
 MOVES = {"still": STILL, "rigid": RIGID, "similarity": SCALED}
 GRID = 256
 
@@ -61,6 +65,47 @@ def error(product: str, conveyor: Conveyor) -> dict:
         "largest_px_at_256": float(off.max()),
         "time": _times(learned, photo(LEARNED)),
     }
+
+
+def located(product: str, other: str, conveyor: Conveyor) -> dict:
+    """Of each kind of photo, those there are and those that are located."""
+
+    def photos(indices: range, conveyor: Conveyor = conveyor, **kind: str) -> list[np.ndarray]:
+        return [products.render(product, index, conveyor=conveyor, **kind)[0] for index in indices]
+
+    learned = learn(photos(range(FEW)), scale=conveyor.scale > 0)
+    still = learn(photos(range(FEW), STILL))
+    good, strange = photos(range(FEW, FEW + 23)), photos(range(FEW, FEW + 10))
+    cut = photos(range(100, 160), defect=CUT) if product == "flange" else [_covered(*one) for one in enumerate(good)]
+    others = [products.render(name, index, conveyor=conveyor)[0] for name in (other, "linen") for index in range(10)]
+    kinds = {
+        "good": (learned, good),
+        "with a piece missing": (learned, cut),
+        "learned still, moved": (still, photos(range(FEW, FEW + 20), MOVED)),
+        "mirrored": (learned, [photo[:, ::-1].copy() for photo in strange]),
+        "half out": (learned, [_half_out(photo) for photo in strange]),
+        "empty": (learned, [cv2.resize(photo[:40, :40], (products.SIZE,) * 2) for photo in strange]),
+        "another product": (learned, others),
+        "upside down": (learned, [photo[::-1, ::-1].copy() for photo in strange]),
+    }
+    return {
+        kind: {"photos": len(shown), "located": sum(alignment.locate(photo) is not None for photo in shown)}
+        for kind, (alignment, shown) in kinds.items()
+    }
+
+
+def _half_out(photo: np.ndarray) -> np.ndarray:
+    """The photo moved right by half of its width, its left edge repeated."""
+    half = products.SIZE // 2
+    return np.concatenate([np.repeat(photo[:, :1], half, axis=1), photo[:, :-half]], axis=1)
+
+
+def _covered(seed: int, photo: np.ndarray) -> np.ndarray:
+    """The photo with a side dark, up to three fifths of it."""
+    rng = np.random.default_rng(seed)
+    heading, (y, x) = rng.uniform(0, 2 * np.pi), np.mgrid[: products.SIZE, : products.SIZE] - products.SIZE / 2
+    gone = x * np.cos(heading) + y * np.sin(heading) > rng.uniform(-20, 90)
+    return np.where(gone[..., None], rng.integers(30, 60, (*gone.shape, 1), np.uint8), photo)
 
 
 def _common(part: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -108,13 +153,17 @@ def worth(product: str, folder: Path) -> dict:
 
 def main() -> None:
     asked = parser("alignment", __doc__)
-    asked.add_argument("--without-worth", action="store_true", help="error and time alone")
+    asked.add_argument("--without-worth", action="store_true", help="keep those figures as they are")
     options = asked.parse_args()
     warnings.simplefilter("ignore", UserWarning)
     cv2.setNumThreads(1)
-    result: dict = {}
+    result = kept(options.name)
     for product in PRODUCTS:
-        result[product] = {name: error(product, MOVES[name]) for name in ("rigid", "similarity")}
+        other = next(name for name in PRODUCTS if name != product)
+        result[product] = result.get(product, {}) | {
+            name: error(product, MOVES[name]) | {"located": located(product, other, MOVES[name])}
+            for name in ("rigid", "similarity")
+        }
         if not options.without_worth:
             with tempfile.TemporaryDirectory(prefix="loupe-alignment-") as folder:
                 result[product]["worth"] = worth(product, Path(folder))

@@ -35,7 +35,7 @@ TURN, SHIFT = 10.0, 0.1
 """Degrees and share of the picture by which a part may at least be turned and shifted."""
 MOST_TURN, MOST_SHIFT = 180.0, 0.5
 _SCALE = 0.05  # by which it may at least be smaller or larger, where it may be at all
-_ENOUGH = 0.6  # of the least share of details in agreement in a good photo
+_ENOUGH, _LEAST = 0.54, 0.9  # of the median and of the least share of details in agreement in a good photo
 _LEAST_ROOM = {"x": 0.02, "y": 0.02, "angle": 2.0, "scale": 0.005, "share": 0.15, "correlation": 0.03, "visible": 0.02}
 _OPEN_ABOVE = ("share", "correlation", "visible")
 _WORDS = {
@@ -251,8 +251,9 @@ def learn(photos: Iterable[np.ndarray], *, scale: bool = False, turn: float = TU
         ranges[name] = Range(min(wide.low, middle - reach), max(wide.high, middle + reach))
     x, y, angle = ((ranges[name].low, ranges[name].high) for name in ("x", "y", "angle"))
     ranges["visible"] = Range(min(ranges["visible"].low, reference.least_visible(x, y, angle)), 1.0)
-    if (share := min(one["share"] for one in measured)) > 0:
-        ranges |= {"share": Range(_ENOUGH * share, 1.0), "correlation": Range(-1.0, 1.0)}
+    shares = [one["share"] for one in measured]
+    if (enough := min(_ENOUGH * float(np.median(shares)), _LEAST * min(shares))) > 0:
+        ranges |= {"share": Range(enough, 1.0), "correlation": Range(-1.0, 1.0)}
     return replace(least, ranges=ranges, turns=reference.turns(correlation))
 
 
