@@ -25,7 +25,7 @@ from inspect_core.study import scored_photos
 from inspect_core.study.evaluation import in_parts_of
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
-from inspect_core.tuning.comparison import DEFAULT
+from inspect_core.tuning.comparison import LOOSE
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.ui import taught_part
 from inspect_core.ui.bench import payload, pixels
@@ -68,7 +68,7 @@ def figures(setting: Setting) -> dict:
                     "suggested_limit": move_on_page(fitted, setting.repeats, by_hand=False),
                     "limit_by_hand": move_on_page(fitted, setting.repeats, by_hand=True),
                 }
-    with _fitted(setting, setting.sides[0], DEFAULT) as fitted:
+    with _fitted(setting, setting.sides[0], LOOSE) as fitted:
         found["joined"] = {
             "k_on_the_page": move_on_page(fitted, setting.repeats, by_hand=True),
             "m": move_live(fitted.scored, setting.repeats, 1),

@@ -110,8 +110,8 @@ class Method:
     applied to the joined channels; pool: side of the neighbourhood averaged before scoring; ceiling(detector, value):
     the largest score that strange patches reach at a live value (the local scale is then the same at every place), None
     for a method without one; place(detector): the share of the variance of patch features that the mean of their place
-    explains, where the method learns it; costs: of a fit, without the backbone; graph(detector, columns, value): what an exported
-    graph applies to the joined channels, and to the result, at one live value (`methods.graphs`).
+    explains, where the method learns it; costs: of a fit, without the backbone; graph(detector, columns, value): what
+    an exported graph applies to the joined channels, and to the result, at one live value (`methods.graphs`).
     A fit is begin(patches, columns, seed, parameters), which returns empty statistics; see(statistics, features (n, h,
     w, k), photos), for photos in the order of their numbers; finish(statistics, seed, parameters, report) -> detector,
     which calls report(fraction) for its own work. Statistics have merge(other), to add later photos to earlier ones,
