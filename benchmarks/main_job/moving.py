@@ -71,7 +71,7 @@ def figures(setting: Setting) -> dict:
     with _fitted(setting, setting.sides[0], LOOSE) as fitted:
         found["joined"] = {
             "k_on_the_page": move_on_page(fitted, setting.repeats, by_hand=True),
-            "m": move_live(fitted.scored, setting.repeats, 1),
+            "q": move_live(fitted.scored, setting.repeats, 1),
             "area": move_area(fitted.scored, setting.repeats),
         }
     for method in PREVIEWS:
@@ -102,7 +102,7 @@ def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
     """All that Inspect computes when the live parameter moves: limits, scores, verdicts, map, and what is sent.
 
     by_hand: whether the limit was set by hand, so that it is carried over. scoring_passes: how often a move computes
-    each photo's score; those that set limits are scored once more, under scales they have no share in.
+    each photo's score.
     """
     part = taught_part.of_study("flange", fitted)
     scored, stops = part.scored, _other_stops(part.scored)
