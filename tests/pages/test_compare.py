@@ -4,12 +4,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from inspect_core.images.areas import Area, Areas
 from inspect_core.study.study import Study
 from inspect_core.ui import shelf, shell, taught_part
 from inspect_core.ui.compare import jobs, panels
 from tests.pages.waiting import finish, wait_for_job
 
 PAGE = "pages/compare.py"
+AREAS = Areas((Area("ignore", ((0.0, 0.0), (0.3, 0.0), (0.3, 0.3), (0.0, 0.3))),))
 TWO = ["mahalanobis+quadrics", "mahalanobis"]
 
 
@@ -23,7 +25,7 @@ def photos_in_hand(product, backbone, tmp_path, monkeypatch, fresh_process_state
     (tmp_path / "store").mkdir()
     photos = learned_from_all(split(scan(product), seed=0))
     study = Study(photos, backbone, Store(tmp_path / "store"), parameters={"k": 8}, grid=(16, 16)).fit()
-    part = taught_part.TaughtPart("flange <b>", study.scored, study.preparation, study=study)
+    part = taught_part.TaughtPart("flange <b>", study.scored.with_areas(AREAS), study.preparation, study=study)
     shelf.put(part)
     return part
 
