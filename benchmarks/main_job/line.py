@@ -28,7 +28,7 @@ from inspect_core.records.onnx_export import export
 from inspect_core.runner import Runner
 from inspect_core.runtime.graph import IMAGES, session_of
 from inspect_core.study.study import Study
-from inspect_core.tuning.comparison import DEFAULT
+from inspect_core.tuning.comparison import LOOSE
 from inspect_core.view import with_taps
 
 START = "import sys; from inspect_core.runner import Runner; Runner(sys.argv[1])"
@@ -38,7 +38,7 @@ def figures() -> dict:
     """Of each detector the ratio to the backbone and the largest difference of a score; the cold start."""
     found: dict = {}
     with tempfile.TemporaryDirectory(prefix="loupe-line-") as folder:
-        for name in (*METHODS, DEFAULT):
+        for name in (*METHODS, LOOSE):
             backbone, taps = with_taps(methods_of(name), BACKBONE, size=FULL.size, device="cpu")
             study = Study(taught(FULL), backbone, Store(Path(folder) / "store"), method=name, taps=taps).fit()
             recipe, path = study.recipe(), Path(folder) / name
@@ -53,7 +53,7 @@ def figures() -> dict:
             if name == "mahalanobis":
                 few = line_network.exported(replace(recipe, live=recipe.live | {"k": 20}), backbone)[manifest.MODEL]
                 found["mahalanobis at k = 20"] = _against_backbone(backbone, few)
-            if name == DEFAULT:
+            if name == LOOSE:
                 found[name] |= _verdicts(recipe, backbone, path) | {"cold_start": _cold_start(path)}
             print(name, found[name], file=sys.stderr, flush=True)
     return found

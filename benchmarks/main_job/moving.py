@@ -25,7 +25,7 @@ from inspect_core.study import scored_photos
 from inspect_core.study.evaluation import in_parts_of
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
-from inspect_core.tuning.comparison import DEFAULT
+from inspect_core.tuning.comparison import LOOSE
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.ui import taught_part
 from inspect_core.ui.bench import payload, pixels
@@ -68,10 +68,10 @@ def figures(setting: Setting) -> dict:
                     "suggested_limit": move_on_page(fitted, setting.repeats, by_hand=False),
                     "limit_by_hand": move_on_page(fitted, setting.repeats, by_hand=True),
                 }
-    with _fitted(setting, setting.sides[0], DEFAULT) as fitted:
+    with _fitted(setting, setting.sides[0], LOOSE) as fitted:
         found["joined"] = {
             "k_on_the_page": move_on_page(fitted, setting.repeats, by_hand=True),
-            "m": move_live(fitted.scored, setting.repeats, 1),
+            "q": move_live(fitted.scored, setting.repeats, 1),
             "area": move_area(fitted.scored, setting.repeats),
         }
     for method in PREVIEWS:
@@ -102,7 +102,7 @@ def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
     """All that Inspect computes when the live parameter moves: limits, scores, verdicts, map, and what is sent.
 
     by_hand: whether the limit was set by hand, so that it is carried over. scoring_passes: how often a move computes
-    each photo's score; those that set limits are scored once more, under scales they have no share in.
+    each photo's score.
     """
     part = taught_part.of_study("flange", fitted)
     scored, stops = part.scored, _other_stops(part.scored)

@@ -25,7 +25,7 @@ from inspect_core.methods.table import methods_of
 from inspect_core.runtime import workspace
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
-from inspect_core.tuning.comparison import DEFAULT
+from inspect_core.tuning.comparison import LOOSE
 from inspect_core.tuning.first_look import FirstLook, first_look
 from inspect_core.tuning.order import Order
 from inspect_core.view import with_taps
@@ -78,7 +78,7 @@ def without(photos: Split, names: frozenset[str]) -> Split:
 
 def fitted(photos: Split, backbone: Backbone, taps: list, store: Store, **parameters: float) -> dict:
     """Image AUROC, and the shares of defects accepted and of good photos not accepted under the default limits."""
-    study = Study(photos, backbone, store, method=DEFAULT, taps=taps, parameters=parameters).extract()
+    study = Study(photos, backbone, store, method=LOOSE, taps=taps, parameters=parameters).extract()
     views = [study.fit_view(number) for number in range(len(study.methods))]
     views = [replace(view, only=(view.start,)) for view in views]
     scored = ScoredPhotos(views, study.preparation.grid, backbone.size)
@@ -97,7 +97,7 @@ def fitted(photos: Split, backbone: Backbone, taps: list, store: Store, **parame
 
 def rows(folder: Path, store: Store, done: set[tuple[float, int]]):
     """A row for every share and seed that is not done yet."""
-    backbone, taps = with_taps(methods_of(DEFAULT), "efficientnet_lite0")
+    backbone, taps = with_taps(methods_of(LOOSE), "efficientnet_lite0")
     samples = scan(folder)
     for seed in SEEDS:
         for share in SHARES:

@@ -15,10 +15,10 @@ from inspect_core.images.folders import scan
 from inspect_core.methods.table import METHODS, methods_of
 from inspect_core.records.onnx_export import export
 from inspect_core.study.study import Study
-from inspect_core.tuning.comparison import DEFAULT
+from inspect_core.tuning.comparison import LOOSE
 from inspect_core.view import with_taps
 
-DETECTORS = (*METHODS, DEFAULT)
+DETECTORS = (*METHODS, LOOSE)
 
 
 def figures(folder: Path, detector: str, store: Store) -> dict:

@@ -39,10 +39,10 @@ def limits_from_good(
     """Limits (review, reject) that the shares `review` and `reject` of good parts exceed, from a fitted upper tail.
 
     good_scores: (n,) finite, of parts that the detector was not fitted to. The tail is Gumbel's, through three
-    quantiles of the scores, so that a few odd parts among the good ones do not move it: with g(u) = -ln(-ln u),
-    scale b = (x(.85) - x(.25)) / (g(.85) - g(.25)), location a = x(.5) - b g(.5). The limit is a + b p; p is a little
-    more than g(1 - share), such that over all tails that so few scores allow the expected share of good parts above it
-    is `share`. ceiling: c > 0, which no score s exceeds; the tail is then that of -ln(1 - s / c), since a limit from a
+    quantiles of the scores, so that a few odd parts among the good ones do not move it: with g(u) = -ln(-ln u), scale
+    b = (x(.85) - x(.25)) / (g(.85) - g(.25)), location a = x(.5) - b g(.5). The limit is a + b p; p is a little more
+    than g(1 - share), such that over all tails that so few scores allow the expected share of good parts above it is
+    `share`. ceiling: c > 0, which no score s exceeds; the tail is then that of -ln(1 - s / c), since a limit from a
     tail without an end would lie above every possible score. `overkill_at` says what to expect from the limits.
     With fewer than FEW_SCORES the limit for rejection is at least the largest score. When all scores are equal, or
     there is only one, both limits are that score, with a warning.

@@ -19,12 +19,11 @@ is fixed: where the mean of the other photos explains at least half of how the e
 The scale acts on the patch grid, before the map is made: on four sets the figures were those of a scale per pixel to
 within .01, at a sixty-fourth of the numbers. Several detectors scaled in this way can be added cell by cell.
 
-Learn it from good photos that the detector has not seen: the calibrate set (six are enough), or, where that is too
-small, all good photos by folds, each scored by a detector fitted to the others. To set limits, score each of these
-under the scale of the others (`GoodMaps.without`): limits set with the photo itself included reject two to ten times as
-many good parts as stated. Statistics of the fit down-dated by one photo at a time cannot replace either: the spread
-that they show at a place is not that of new photos (magnetic tile, image AUROC: .800 with it, .812 without a scale,
-.828 with photos kept out), most likely because the model has learned to expect the odd ones among them.
+Learn it from good photos that the detector has not seen: all good photos by folds, each scored by a detector fitted to
+the others, or photos kept apart (six are enough). Statistics of the fit down-dated by one photo at a time cannot
+replace either: the spread that they show at a place is not that of new photos (magnetic tile, image AUROC: .800 with
+it, .812 without a scale, .828 with photos kept out), most likely because the model has learned to expect the odd ones
+among them.
 """
 
 from collections.abc import Sequence
@@ -110,20 +109,6 @@ class GoodMaps:
             raise ValueError(f"errors of photo {photo} are not finite; find out why it has no score")
         mean = maps.mean(axis=0)
         return cls(len(maps), mean, ((maps - mean) ** 2).sum(axis=0))
-
-    def without(self, errors: ArrayLike) -> "GoodMaps":
-        """The statistics without some of the photos (m, h, w) they were made from (Chan, Golub and LeVeque 1979).
-
-        Raises ValueError for another grid, and when no photo would be left.
-        """
-        part = GoodMaps.of(errors)
-        require_shape(part.mean, self.mean.shape, name="errors")
-        count = self.count - part.count
-        if count < 1:
-            raise ValueError(f"errors holds {part.count} of {self.count} photos; leave at least one")
-        mean = self.mean + (self.mean - part.mean) * (part.count / count)
-        between = (part.mean - mean) ** 2 * (part.count * count / self.count)
-        return GoodMaps(count, mean, np.maximum(self.scatter - part.scatter - between, 0))
 
     def finish(self, size: tuple[int, int], *, uniform: bool = False, fixed: bool | None = None) -> LocalScale:
         """The scale for maps of `size` (H, W) pixels made of these grid errors.

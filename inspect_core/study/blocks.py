@@ -13,7 +13,7 @@ class Blocks:
     """Float32 arrays of one shape in a temporary file that only grows: a block once appended stays as it is."""
 
     def __init__(self, shape: tuple[int, ...]):
-        self._shape, self._bytes = shape, 4 * math.prod(shape)
+        self.shape, self._bytes = shape, 4 * math.prod(shape)
         self._count, self._appending = 0, threading.Lock()
         self._file = tempfile.TemporaryFile(prefix="loupe-scores-")  # noqa: SIM115 - closed with the last
         weakref.finalize(self, self._file.close)
@@ -31,6 +31,6 @@ class Blocks:
         """(n, *shape) of all blocks so far, read-only; the operating system pages them in and out."""
         count = self._count
         if not count:
-            return np.zeros((0, *self._shape), np.float32)
+            return np.zeros((0, *self.shape), np.float32)
         held = mmap.mmap(self._file.fileno(), count * self._bytes, access=mmap.ACCESS_READ)
-        return np.frombuffer(held, np.float32).reshape(count, *self._shape)
+        return np.frombuffer(held, np.float32).reshape(count, *self.shape)

@@ -85,7 +85,9 @@ class ScoredPhotos:
 
     def with_errors(self, photo: ScoredPhoto, errors: Sequence[np.ndarray]) -> "ScoredPhotos":
         """These with one more photo, given its (stops, h, w) float32 errors for each view. Raises as `with_photo`."""
-        block = np.concatenate(errors)
+        block = np.zeros(self._blocks.shape, np.float32)  # with room for views that are not among these
+        for first, view, own in zip(self._first, self.views, errors, strict=False):
+            block[first : first + len(view.stops)] = own
         if not (np.abs(block) <= LARGEST).all():
             raise ValueError(f"{photo.name} has no finite score; look at the photo, or teach again")
         more = copy.copy(self)
@@ -240,7 +242,7 @@ class ScoredPhotos:
         return np.array([self.photos[i].split_group or f"alone {i}" for i in which])
 
     def _manner(self, view: int, errors: np.ndarray, groups: np.ndarray) -> dict[str, bool]:
-        """How a view's scales are learned, with a photo or without it; photos of one group count as one there."""
+        """How a view's scales are learned; photos of one group count as one there."""
         if self.views[view].row.ceiling is not None:
             return {"uniform": True}
         each = np.stack([errors[groups == group].mean(axis=0) for group in dict.fromkeys(groups)])

@@ -135,7 +135,8 @@ class FeatureTrial(Trial):
 
     def scored(self, views: Sequence[View]) -> ScoredPhotos:
         """The photos of the trial under a detector."""
-        scored = ScoredPhotos(views, self.preparation.grid, self.preparation.map_size)
+        preparation = self.preparation
+        scored = ScoredPhotos(views, preparation.grid, preparation.map_size, area=preparation.default_area)
         for photo, features in zip(self.photos, self.features, strict=True):
             scored = scored.with_photo(photo, features)
         return scored

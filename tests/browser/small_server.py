@@ -22,7 +22,7 @@ teaching.Order = partial(teaching.Order, size=(128, 128), grid=(16, 16), method=
 jobs.PATCHES = 500
 aligning.MOST_TRIED = 4
 lying_panel._gain = lambda key, good: None
-panels.forecast = lambda name, **order: forecast(name, **order | {"size": (128, 128)})
+panels.forecast = lambda **order: forecast(**order | {"size": (128, 128)})
 teaching.samples = lambda: (teaching.FIRST_SAMPLE,)
 training.FITS[training.FOREST] = partial(fit_kdf, trees=50)
 

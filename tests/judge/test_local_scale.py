@@ -1,7 +1,5 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import ndimage
 
 from inspect_core.judge.anomaly_map import to_pixels
@@ -91,19 +89,6 @@ def test_a_single_photo_shows_nothing_of_its_places():
     assert GoodMaps.of(errors(1)).explained(np.zeros((32, 32))) == -np.inf
 
 
-@given(st.integers(2, 12), st.data())
-@settings(deadline=None, max_examples=30)
-def test_statistics_without_a_photo_are_those_of_the_others(n, data):
-    maps = errors(n, h=5, w=4)
-    out = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=n - 1, unique=True))
-    found, expected = GoodMaps.of(maps).without(maps[out]), GoodMaps.of(np.delete(maps, out, axis=0))
-    assert found.count == expected.count
-    np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-12)
-    np.testing.assert_allclose(found.scatter, expected.scatter, rtol=1e-9, atol=1e-9)
-    with pytest.raises(ValueError, match="leave at least one"):
-        GoodMaps.of(maps).without(maps)
-
-
 @pytest.mark.parametrize("n", [1, 2, 6])
 def test_few_photos_leave_a_scale_that_is_nearly_even(n):
     good, whole = errors(n), GoodMaps.of(errors(2000)).finish(SIZE)
@@ -148,7 +133,5 @@ def test_maps_that_cannot_be_learned_from_are_named(given_errors, message):
 
 
 def test_another_grid_is_refused():
-    with pytest.raises(ValueError, match="errors has shape"):
-        GoodMaps.of(errors(3)).without(errors(1, h=16))
     with pytest.raises(ValueError, match="errors has shape"):
         GoodMaps.of(errors(3)).finish(SIZE).apply(errors(1, h=16))

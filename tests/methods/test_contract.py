@@ -244,3 +244,6 @@ def test_the_forecast_is_there_and_grows_with_the_photos(name, method):
     few, many = (method.costs(Workload(count, count, 144, 32), chosen) for count in (20, 60))
     assert all(np.isfinite(cost.seconds) and cost.seconds > 0 and cost.memory > 0 for cost in (few, many))
     assert many.seconds >= few.seconds
+    none, one, two, three = (method.costs(Workload(0, shown, 144, 32), chosen).seconds for shown in range(4))
+    assert two - one > 0, "a photo that is scored takes its time"
+    assert three - two == pytest.approx(two - one) == pytest.approx(one - none)

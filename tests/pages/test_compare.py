@@ -1,15 +1,17 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from inspect_core.images.splitting import kept_apart
-from inspect_core.ui import shelf, taught_part
+from inspect_core.images.areas import Area, Areas
+from inspect_core.study.study import Study
+from inspect_core.ui import shelf, shell, taught_part
 from inspect_core.ui.compare import jobs, panels
-from inspect_core.ui.teach import teaching
-from tests.pages.waiting import finish
+from tests.pages.waiting import finish, wait_for_job
 
 PAGE = "pages/compare.py"
+AREAS = Areas((Area("ignore", ((0.0, 0.0), (0.3, 0.0), (0.3, 0.3), (0.0, 0.3))),))
 TWO = ["mahalanobis+quadrics", "mahalanobis"]
 
 
@@ -19,12 +21,11 @@ def photos_in_hand(product, backbone, tmp_path, monkeypatch, fresh_process_state
     from inspect_core.features.store import Store
     from inspect_core.images.folders import scan, split
     from inspect_core.images.splitting import learned_from_all
-    from inspect_core.study.study import Study
 
     (tmp_path / "store").mkdir()
     photos = learned_from_all(split(scan(product), seed=0))
     study = Study(photos, backbone, Store(tmp_path / "store"), parameters={"k": 8}, grid=(16, 16)).fit()
-    part = taught_part.TaughtPart("flange <b>", study.scored, study.preparation, study=study)
+    part = taught_part.TaughtPart("flange <b>", study.scored.with_areas(AREAS), study.preparation, study=study)
     shelf.put(part)
     return part
 
@@ -36,10 +37,8 @@ def test_with_nothing_taught_it_says_what_to_do(open_app, no_first_start):
 
 
 def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, photos_in_hand, exported, monkeypatch):
-    forecast = panels.forecast_comparison
-    monkeypatch.setattr(
-        panels, "forecast_comparison", lambda name, _, **order: forecast(name, ["mahalanobis"], **order)
-    )
+    forecast = panels.forecast
+    monkeypatch.setattr(panels, "forecast", lambda **order: forecast(**order | {"methods": ("mahalanobis",)}))
     app = open_app(PAGE)
     app.multiselect(key="compare_detectors").set_value(TWO).run()
     assert any("Takes about" in caption.value for caption in app.caption)
@@ -52,14 +51,18 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, photos_in_
     assert len(app.get("image")) == len(TWO)
     comparison = jobs.found(jobs.order_of(photos_in_hand))
     assert [row.detector for row in comparison.rows] == TWO
-    ordered = []
-    monkeypatch.setattr(teaching, "start", ordered.append)
-    monkeypatch.setattr(panels.st, "switch_page", lambda page: ordered.append(page))
+    opened = []
+    monkeypatch.setattr(panels.st, "switch_page", opened.append)
+    monkeypatch.setattr(Study, "fit", lambda *_, **__: pytest.fail("fitted again"))
     app.session_state[panels.BENCH] = SimpleNamespace(row=1)
     app.run()
-    assert ordered[0].method == "mahalanobis"
-    assert ordered[0].photos == kept_apart(photos_in_hand.study.split)
-    assert ordered[1] == "pages/inspect.py"
+    assert opened == ["pages/inspect.py"]
+    wait_for_job()
+    assert shell.jobs().current.error == ""
+    part = shelf.find(shell.jobs().current.result)
+    assert (part.study.method, part.study.split) == ("mahalanobis", photos_in_hand.study.split)
+    assert np.array_equal(part.scored.scores(), comparison.rows[1].scored.scores())
+    assert part.suggested_limits(part.scored.live) == comparison.rows[1].limits
 
 
 def test_a_part_opened_from_a_recipe_has_no_photos_to_compare_on(open_app, photos_in_hand):

@@ -10,7 +10,7 @@ from inspect_core.images.folders import scan
 from inspect_core.images.read import read
 from inspect_core.study import scored_photos
 from inspect_core.study.study import Study
-from inspect_core.tuning.suggest import fit_as_suggested
+from inspect_core.tuning.suggest import suggest
 from inspect_core.ui import shelf, taught_part
 from inspect_core.ui.inspect import panels, previews
 from inspect_core.ui.session import Settings
@@ -24,9 +24,8 @@ def store(tmp_path_factory) -> Store:
 
 
 def teach(product, backbone, store, method: str, **parameters):
-    study = Study(scan(product), backbone, store, method=method, parameters=parameters, grid=(16, 16))
-    study, suggestion = fit_as_suggested(study, fixed=parameters)
-    return taught_part.of_study("flange", study, suggestion=suggestion)
+    study = Study(scan(product), backbone, store, method=method, parameters=parameters, grid=(16, 16)).fit()
+    return taught_part.of_study("flange", study, suggestion=suggest(study, fixed=parameters))
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +139,7 @@ def test_a_move_computes_each_score_once(open_app, taught, fresh_process_state, 
     slider(app, "k", part).set_value(stop).run()
     assert not app.exception
     assert len(added.scored.photos) == len(part.study.photos) + 1
-    assert sorted(ranked) == sorted([len(added.scored.photos), added.scored.setters().sum()])
+    assert ranked == [len(added.scored.photos)]
     after = part.study.default_limits(k=stop)
     assert added.suggested_limits({"k": stop}) == after
     assert settings(app, part).limits.reject == pytest.approx(2 * after.reject)
@@ -235,17 +234,17 @@ def test_leaving_the_preview_stops_it(open_app, corp_in_hand, monkeypatch):
     assert slider(app, "M", corp_in_hand).value == 128
 
 
-def test_back_to_the_suggested_values(open_app, corp_in_hand):
+def test_set_to_the_suggested_values(open_app, corp_in_hand):
     app = open_app("pages/inspect.py")
     slider(app, "q", corp_in_hand).set_value(3).run()
     slider(app, "area", corp_in_hand).set_value(1).run()
     app.button(key=f"suggested-{corp_in_hand.id}").click().run()
     assert not app.exception
     assert slider(app, "q", corp_in_hand).value == corp_in_hand.suggestion.live["q"]
-    assert settings(app, corp_in_hand).live == dict(corp_in_hand.suggestion.live)
+    assert settings(app, corp_in_hand).live == dict(corp_in_hand.suggestion.live) | {"area": 1}
 
 
-def test_back_to_the_suggested_values_from_a_preview_takes_all_of_them_along(open_app, corp_in_hand):
+def test_set_to_the_suggested_values_from_a_preview_takes_all_of_them_along(open_app, corp_in_hand):
     app = open_app("pages/inspect.py")
     start = corp_in_hand.suggestion
     slider(app, "q", corp_in_hand).set_value(60).run()
@@ -263,7 +262,7 @@ def test_back_to_the_suggested_values_from_a_preview_takes_all_of_them_along(ope
     app.run()
     assert not app.exception
     assert run.parameters == {"gamma": start.parameters["gamma"], "M": 128}
-    assert run.live == dict(start.live)
+    assert run.live == applied.scored.live | dict(start.live)
     q = app.select_slider(key=f"q-{applied.id}-{run.number}")
     assert q.value == start.live["q"]
     q.set_value(2).run()

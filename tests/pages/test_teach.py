@@ -13,10 +13,12 @@ import torch
 from PIL import Image
 
 from inspect_core.cli.commands import main
+from inspect_core.methods.table import methods_in
 from inspect_core.package import manifest
 from inspect_core.records.recipe_file import save
-from inspect_core.tuning import teaching as tuning
+from inspect_core.tuning import comparison
 from inspect_core.tuning.alignment_gain import Gain
+from inspect_core.tuning.comparison import CANDIDATES
 from inspect_core.tuning.order import Order
 from inspect_core.ui import shelf, shell
 from inspect_core.ui.teach import lying_panel, panels, teaching
@@ -88,7 +90,7 @@ def test_a_folder_is_taught_and_lies_in_hand(open_app, no_first_start, exported,
 def test_the_command_line_teaches_the_same_recipe(
     open_app, no_first_start, no_forecast, exported, product, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(tuning, "quick", lambda *_: (["mahalanobis", "cop"], []))
+    monkeypatch.setattr(comparison, "CANDIDATES", ("mahalanobis", "corp"))
     app = choose_folder(open_app("pages/teach.py"), product)
     app.select_slider(key="size").set_value(128)
     app.select_slider(key="grid").set_value(16)
@@ -246,16 +248,15 @@ def test_settings_reach_the_order_and_its_forecast(
     app = choose_folder(open_app("pages/teach.py"), product)
     make_small(app)
     app.radio(key="method").set_value("cop").run()
-    app.slider(key="calibrate_share").set_value(0).run()
     assert app.segmented_control(key="guard_scores").value == "alone"
     app.segmented_control(key="guard_scores").set_value("fused").run()
     app.button(key="teach").click().run()
     assert not app.exception
     (order,) = orders
     assert (order.size, order.grid, order.method) == ((128, 128), (16, 16), "cop")
-    asked = [(given["size"], given["grid"], given["method"]) for given in forecast_of_an_exported_graph]
-    assert asked[0] == ((256, 256), (32, 32), None)
-    assert asked[-1] == ((128, 128), (16, 16), "cop")
+    asked = [(given["size"], given["grid"], given["methods"]) for given in forecast_of_an_exported_graph]
+    assert asked[0] == ((256, 256), (32, 32), methods_in(CANDIDATES))
+    assert asked[-1] == ((128, 128), (16, 16), ("cop",))
     assert order.photos.calibrate == ()
     assert order.fused_guard
 

@@ -181,17 +181,26 @@ def test_a_photo_scores_the_same_whichever_way_it_is_asked_for(fused):
 
 
 @pytest.mark.parametrize("area", [1, 12])
-def test_a_setting_photo_is_scored_under_a_scale_that_its_group_had_no_share_in(fused, area):
-    errors = own_errors(fused, 3, 2)
-    expected = []
-    for i in range(8):
-        others = [j for j in range(8) if j != i and (GROUPS[j] is None or GROUPS[j] != GROUPS[i])]
-        scales = [GoodMaps.of(own[others]).finish(fused.size) for own in errors]
-        values = to_pixels(added([own[i] for own in errors], scales), fused.size)
-        expected.append(np.sort(values.ravel())[-area])
-    found = fused.calibration_scores(k=3, q=2, area=area)
-    np.testing.assert_allclose(found, expected, rtol=1e-4)
-    assert (found != fused.scores(k=3, q=2, area=area)[:8]).all()
+def test_the_limits_are_set_by_the_scores_that_the_bench_draws(fused, area):
+    live = {"k": 3, "q": 2, "area": area}
+    assert np.array_equal(fused.calibration_scores(**live), fused.scores(**live)[:8])
+
+
+@pytest.mark.parametrize("which", [(0,), (1,), (1, 0)])
+def test_some_of_the_views_score_as_if_they_alone_had_been_fitted(fused, which):
+    alone = ScoredPhotos([fused.views[i] for i in which], fused.grid, fused.size)
+    for i, photo in enumerate(fused.photos):
+        alone = alone.with_photo(photo, [seen(i)[view] for view in which])
+    found = fused.of_views(which)
+    assert (found.live, found.photos) == (alone.live, alone.photos)
+    for live in ({}, {view.live: 2 for view in found.views}):
+        assert np.array_equal(found.scores(**live), alone.scores(**live))
+        assert np.array_equal(found.map(9, **live), alone.map(9, **live))
+    for position in (0, 9):
+        for own, other in zip(found.errors(position), alone.errors(position), strict=True):
+            assert np.array_equal(own, other)
+    more = found.with_photo(fused.photos[9], [seen(9)[view] for view in which])
+    assert more.scores()[10] == more.scores()[9] == found.scores()[9]
 
 
 def test_without_calibrate_photos_maps_stay_raw_and_the_judged_set_limits(scored):
@@ -201,7 +210,7 @@ def test_without_calibrate_photos_maps_stay_raw_and_the_judged_set_limits(scored
 
 
 def test_a_move_of_the_area_computes_no_map(fused, monkeypatch):
-    first, left_out = fused.scores(), fused.calibration_scores()
+    first, setting = fused.scores(), fused.calibration_scores()
     monkeypatch.setattr(scored_photos, "to_pixels", lambda *_, **__: pytest.fail("a map was computed"))
     assert (fused.scores(area=300) < first).all()
-    assert (fused.calibration_scores(area=1) > left_out).all()
+    assert (fused.calibration_scores(area=1) > setting).all()

@@ -182,7 +182,7 @@ def test_k_is_the_plans_and_a_larger_one_is_refused_with_the_figure(product, bac
 
 def test_defects_of_the_trial_are_as_large_as_in_a_photo_of_one_tile(study):
     trial = make_trial(study)
-    masks = [mask for photo, _, mask in trial.photos if photo.kind == "pasted"]
+    masks = [trial.masks[photo.name] for photo in trial.photos if photo.kind == "pasted"]
     assert all(0 < mask.mean() < 0.2 for mask in masks)
     assert trial.scored(study.results.views).live["area"] == PLAN.default_area
 

@@ -13,14 +13,31 @@ import pytest
 
 from inspect_core.features.store import Store
 from inspect_core.images.folders import Split, scan, split
+from inspect_core.methods.table import title_of
 from inspect_core.study.study import Study
 from inspect_core.tuning import compare as comparing
 from inspect_core.tuning import report
-from inspect_core.tuning.comparison import MARGIN, Comparison, Estimate, Row
+from inspect_core.tuning.comparison import (
+    CANDIDATES,
+    FIXED,
+    LOOSE,
+    MARGIN,
+    PLACED,
+    Comparison,
+    Estimate,
+    Row,
+    Shortlist,
+    forecast_ms,
+)
 from inspect_core.tuning.order import Order
 
 JOINED, ALONE, NEAREST = "mahalanobis+quadrics", "mahalanobis", "nearest"
 PRODUCT = "<script>alert(1)</script>"
+
+
+def compared_rows(*rows: Row, known: bool = False, place: float | None = None) -> Comparison:
+    """A comparison of which only these are known."""
+    return Comparison(rows, "24 photos", known, place, None)
 
 
 def row(detector: str, qualities: Sequence[float], auroc: Estimate | None = None) -> Row:
@@ -38,7 +55,7 @@ def test_a_tie_lies_in_the_interval_of_the_best_or_holds_it():
         Estimate(0.9, 0.85, 0.95), Estimate(0.86, 0.85, 0.87), Estimate(0.7, 0.5, 0.92), Estimate(0.7, 0.6, 0.8),
     )  # fmt: skip
     rows = tuple(row(ALONE, [0.5, 0.6], each) for each in (far, best, near, wide, Estimate()))
-    comparison = Comparison(rows, "trial")
+    comparison = compared_rows(*rows)
     assert comparison.standing("image_auroc") == ("", "best", "tie", "tie", "")
     assert comparison.standing("known") == ("",) * 5, "a figure that nobody has"
 
@@ -53,9 +70,59 @@ def test_a_tie_lies_in_the_interval_of_the_best_or_holds_it():
 )
 def test_the_first_is_left_only_for_one_better_by_the_margin_and_beyond_chance(gains, chosen):
     first = np.linspace(0.5, 0.7, 10)
-    comparison = Comparison((row(JOINED, first), row(NEAREST, first + gains)), "24 photos")
+    comparison = compared_rows(row(JOINED, first), row(NEAREST, first + gains))
     assert comparison.chosen().detector == chosen
     assert comparison.reason().startswith(comparison.chosen().title)
+
+
+def test_known_defects_need_no_margin():
+    first = np.linspace(0.5, 0.7, 10)
+    rows = row(JOINED, first), row(NEAREST, first + ([MARGIN - 0.02] * 9 + [MARGIN - 0.01]))
+    assert compared_rows(*rows, known=True).chosen().detector == NEAREST
+
+
+@pytest.mark.parametrize(
+    ("place", "preferred", "words"),
+    [
+        (PLACED, FIXED, "your part shows the same at each place of every photo (a place's usual look explains 65 %"),
+        (PLACED - 0.01, LOOSE, "your part lies differently from photo to photo (a place's usual look explains 64 %"),
+        (-0.2, LOOSE, "explains 0 % of what patches look like), so patches are compared wherever they lie"),
+        (None, LOOSE, "on 24 photos, no other did clearly better."),
+    ],
+)
+def test_how_fixed_places_are_says_which_detector_to_begin_with(place, preferred, words):
+    rows = [row(detector, [0.5, 0.6, 0.7]) for detector in (ALONE, LOOSE, FIXED)]
+    comparison = compared_rows(*rows, place=place)
+    assert comparison.preferred().detector == comparison.chosen().detector == preferred
+    assert words in comparison.reason()
+    assert compared_rows(rows[0], place=place).preferred().detector == ALONE, "neither was compared"
+
+
+def test_detectors_slower_than_allowed_are_left_out_and_named():
+    every = {name: forecast_ms(name, (32, 32)) for name in CANDIDATES}
+    assert Shortlist.of((32, 32), budget=math.inf).candidates == every
+    budget = sorted(every.values())[4]
+    short = Shortlist.of((32, 32), budget=budget)
+    assert set(short.candidates) == {name for name, ms in every.items() if ms <= budget}
+    assert short.candidates | short.left_out == every
+    assert all(title_of(name) in short.sentence() for name in short.left_out)
+    assert f"more than {budget:.0f} ms" in short.sentence()
+    cheapest = min(every, key=every.get)
+    assert set(Shortlist.of((32, 32), budget=0).candidates) == {cheapest}
+    assert Shortlist.of((32, 32), budget=math.inf).sentence() == ""
+
+
+def test_only_detectors_that_have_the_parameters_given_are_compared():
+    assert set(Shortlist.of((32, 32), ("M", "k")).candidates) == {
+        name for name in CANDIDATES if {"mahalanobis", "corp"} <= {*name.split("+")}
+    }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_defects_pasted():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(comparing, "PASTED", 24)
+        yield
 
 
 @pytest.fixture(scope="module")

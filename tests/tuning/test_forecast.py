@@ -7,9 +7,15 @@ import pytest
 
 from inspect_core.features.extraction import Preparation
 from inspect_core.features.store import Store
+from inspect_core.images.folders import scan, split
+from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tiles import TilePlan
+from inspect_core.methods.method import Workload
+from inspect_core.methods.table import METHODS, methods_in
 from inspect_core.tuning import forecast as forecasts
-from inspect_core.tuning.forecast import forecast
+from inspect_core.tuning.comparison import CANDIDATES
+from inspect_core.tuning.forecast import forecast, of_order
+from inspect_core.tuning.order import Order
 
 RUN = 0.02
 
@@ -22,9 +28,9 @@ def seconds(monkeypatch, backbone, tmp_path):
     monkeypatch.setattr(Preparation, "features", lambda *_: None)
     monkeypatch.setattr(forecasts, "with_taps", lambda *_, **__: (backbone, [backbone.taps]))
 
-    def of(tiles: TilePlan | None, method: str | None = "mahalanobis", **given) -> float:
+    def of(tiles: TilePlan | None = None, method: str = "mahalanobis", **given) -> float:
         return forecast(
-            "efficientnet_lite0", taps=None, size=(128, 128), grid=(16, 16), method=method, parameters={}, fit=30,
+            "efficientnet_lite0", taps=None, size=(128, 128), grid=(16, 16), methods=(method,), parameters={}, fit=30,
             shown=10, store=Store(tmp_path), tiles=tiles, **given,
         ).seconds  # fmt: skip
 
@@ -33,18 +39,32 @@ def seconds(monkeypatch, backbone, tmp_path):
 
 def test_a_photo_takes_as_many_runs_as_it_has_tiles(seconds):
     plan = TilePlan((512, 512), (128, 128), 64, 32)
-    per_photo = (seconds(plan) - seconds(None)) / (30 + 10 + 24)
+    per_photo = (seconds(plan) - seconds()) / (30 + 10)
     assert len(plan.tiles) == 49
     assert per_photo == pytest.approx(48 * RUN, rel=0.05)
 
 
-def test_without_a_detector_it_is_of_the_one_that_tiles_are_taught_with(seconds):
+def test_every_fold_is_a_fit_more_and_its_photos_are_scored(seconds):
+    once, folded = (seconds(None, "quadrics", folds=folds) for folds in (0, 10))
+    place, width = 16 * 16, 256
+    method, defaults = METHODS["quadrics"], METHODS["quadrics"].defaults
+    fit, scoring = (method.costs(Workload(0, shown, place, width), defaults).seconds for shown in (0, 30))
+    assert folded - once == pytest.approx(10 * fit + scoring - fit, rel=0.05)
+
+
+def test_a_comparison_pastes_defects_and_judges_every_detector(seconds):
+    one, three = (seconds(None, "mahalanobis", compared=compared) for compared in (1, 3))
+    assert three - one == pytest.approx(2 * (forecasts.JUDGING + 10 * forecasts.JUDGING_PHOTO))
+    assert one - seconds() > forecasts.PASTED * RUN
+
+
+def test_an_order_without_a_detector_is_forecast_with_all_candidates(product):
+    photos = learned_from_all(split(scan(product), seed=0))
+    asked = of_order(Order("flange", photos))
+    assert (asked["methods"], asked["compared"]) == (methods_in(CANDIDATES), len(CANDIDATES))
+    assert (asked["fit"], asked["shown"], asked["folds"]) == (14, 7, 10)
     plan = TilePlan((512, 512), (128, 128), 64, 32)
-    assert seconds(plan, None) == pytest.approx(seconds(plan))
-
-
-def test_limits_set_crosswise_take_at_most_two_fits_more(seconds):
-    once, crossed = (seconds(None, "quadrics", crossed=crossed) for crossed in (False, True))
-    photos = (30 + 10 + 24) * (RUN + forecasts.READING) + 30 * (RUN + forecasts.READING)
-    assert once < crossed
-    assert crossed - photos == pytest.approx(3 * (once - photos), rel=0.05)
+    for order in (Order("flange", photos, tiles=plan), Order("flange", photos, method="mahalanobis")):
+        assert (of_order(order)["methods"], of_order(order)["compared"]) == (("mahalanobis",), 0)
+    assert of_order(Order("flange", photos), ("corp", "corp+nearest"))["methods"] == ("corp", "nearest")
+    assert of_order(Order("flange", photos, budget=0.0))["compared"] == 1

@@ -7,12 +7,20 @@ import pytest
 
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan, split
-from inspect_core.images.splitting import Split
-from inspect_core.tuning import teaching
-from inspect_core.tuning.comparison import CHEAP
+from inspect_core.images.splitting import Split, learned_from_all
+from inspect_core.methods.table import known_parameters
+from inspect_core.study.study import Study
+from inspect_core.tuning import compare, comparison, teaching
 from inspect_core.tuning.order import Order
+from inspect_core.view import with_taps
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+QUICK = {"k": 8, "patches": 300, "components": 8, "m": 8}
+
+
+@pytest.fixture(autouse=True)
+def few_defects_pasted(monkeypatch):
+    monkeypatch.setattr(compare, "PASTED", 14)
 
 
 def order(photos: Split, **options) -> Order:
@@ -26,10 +34,11 @@ def teach(asked: Order, store: Store) -> teaching.Taught:
         return teaching.teach(asked, store, lambda fraction, step: None)
 
 
-def test_the_same_photos_are_given_the_same_detector_and_the_reason(exported, backbone, product, tmp_path):
-    photos = split(scan(product), seed=0)
+def test_the_same_photos_are_given_the_same_detector_and_the_reason(exported, product, tmp_path, monkeypatch):
+    monkeypatch.setattr(comparison, "CANDIDATES", ("mahalanobis+nearest", "mahalanobis", "nearest"))
+    photos = learned_from_all(split(scan(product), seed=0))
     first, again = (teach(order(photos), Store(tmp_path / name)) for name in ("first", "again"))
-    assert first.study.method in CHEAP
+    assert first.study.method in comparison.CANDIDATES
     assert first.choice
     assert (first.study.method, first.choice, first.study.live) == (
         again.study.method, again.choice, again.study.live
@@ -44,27 +53,29 @@ def test_a_detector_that_was_named_is_taken_without_a_word(exported, backbone, p
 
 
 @pytest.mark.parametrize("method", ["mahalanobis", "kernel_pca", "mahalanobis+quadrics"])
-def test_few_good_photos_are_all_learned_from_and_set_the_limit_unseen(exported, backbone, product, tmp_path, method):
-    photos = split(scan(product), seed=0)
-    taught = teach(order(photos, method=method, parameters={"patches": 300} if method == "kernel_pca" else {}),
-                   Store(tmp_path))  # fmt: skip
+def test_what_is_named_begins_at_its_defaults_and_a_suggestion_is_advice(exported, product, tmp_path, method):
+    photos = learned_from_all(split(scan(product), seed=0))
+    quick = {name: QUICK[name] for name in QUICK if name in known_parameters(method)}
+    taught = teach(order(photos, method=method, parameters=quick), Store(tmp_path))
     study = taught.study
-    assert len(study.split.fit) == len(photos.fit) + len(photos.calibrate)
-    assert len(study.calibration_scores()) == len(study.split.fit)
-    assert f"{len(photos.calibrate)} good photos are too few to set a limit" in taught.notes[-1]
+    backbone, taps = with_taps(study.methods, "efficientnet_lite0", taps="expansions", size=(128, 128), device="cpu")
+    alone = Study(photos, backbone, Store(tmp_path), method=method, parameters=quick, grid=(8, 8), taps=taps)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        alone.fit()
+    assert study.live == alone.live
+    assert np.array_equal(study.scores(), alone.scores())
     assert (taught.suggestion is None) == ("+" in method)
-    if taught.suggestion is not None:
-        assert study.live == dict(taught.suggestion.live)
-    left_out = study.left_out(study.photos[0])
-    assert len(left_out) == len(study.methods)
-    assert all(own.detector is not view.detector for own, view in zip(left_out, study.scored.views, strict=True))
-    assert study.left_out(study.photos[0], but=0) == (None, *left_out[1:])
-    assert study.left_out(study.photos[-1]) == ()
-    seen = study.scored.with_areas(None)
-    for photo in study.scored.photos[:3]:
-        own = study.scored_photo(photo.sample, "added")
-        seen = seen.with_photo(*own)
-        assert seen.scores()[-1] != study.scores()[study.scored.index(photo.name)], "it had been learned from"
+
+
+def test_candidates_are_fitted_once_and_the_one_chosen_is_not_fitted_again(exported, product, tmp_path, monkeypatch):
+    monkeypatch.setattr(comparison, "CANDIDATES", ("mahalanobis", "nearest", "mahalanobis+nearest"))
+    fits, fit = [], Study.fit
+    monkeypatch.setattr(Study, "fit", lambda study, *a, **b: fits.append(study.methods) or fit(study, *a, **b))
+    taught = teach(order(learned_from_all(split(scan(product), seed=0))), Store(tmp_path))
+    assert fits == [("mahalanobis", "nearest")]
+    assert taught.study.method in comparison.CANDIDATES
+    assert taught.study.default_limits()
 
 
 def test_too_few_photos_to_compare_are_told(exported, backbone, product, tmp_path):

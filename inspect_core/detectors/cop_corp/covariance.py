@@ -106,12 +106,13 @@ class MappedCovariance:
         )
 
     def _add_sums(self, other: "MappedCovariance", *, sign: int) -> None:
-        """Add or subtract the sums of `other`, brought to the own shift."""
-        step = other._shift.double() - self._shift.double()
-        self._products.add_(other._products, alpha=sign)
-        for one, two, count in ((other._sum, step, 1), (step, other._sum, 1), (step, step, other.count)):
+        """Add or subtract the sums of `other`, brought to the own shift and device."""
+        shift, sums, products = (own.to(self._sum.device) for own in (other._shift, other._sum, other._products))
+        step = shift.double() - self._shift.double()
+        self._products.add_(products, alpha=sign)
+        for one, two, count in ((sums, step, 1), (step, sums, 1), (step, step, other.count)):
             self._products.addr_(one, two, alpha=sign * count)
-        self._sum += sign * (other._sum + other.count * step)
+        self._sum += sign * (sums + other.count * step)
         self.count += sign * other.count
 
     def _start(self, shift: Tensor) -> None:

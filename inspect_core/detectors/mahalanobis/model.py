@@ -86,10 +86,11 @@ class Mahalanobis:
         shows the same at a place, 0 where places have nothing in common; -inf for a single image or features that are
         all equal.
         """
-        within = float(self.cholesky.double().square().sum(-1).mean((0, 1)).sum()) - self.ridge * self.mean.shape[-1]
+        added = self.ridge * self.mean.shape[-1]
+        within = float(self.cholesky.double().square().sum(-1).mean((0, 1)).sum()) - added
         mean = self.mean.double().flatten(0, 1)
         total = within + float((mean - mean.mean(0)).square().sum(-1).mean())
-        if self.images < 2 or total <= 0:
+        if self.images < 2 or total <= 4 * torch.finfo(torch.float32).eps * added:
             return -math.inf
         return 1 - (self.images / (self.images - 1)) ** 2 * max(within, 0.0) / total
 

@@ -37,14 +37,15 @@ def found(order: Order) -> Comparison | None:
 
 
 def put_on_bench(taught: TaughtPart, comparison: Comparison, detector: str) -> None:
-    """Put the part's photos under this detector on the bench, as the comparison fitted it, with the product check that
-    the part has. Raises Busy while another job runs.
+    """Put the part's photos under this detector on the bench, as the comparison fitted it, with the product check and
+    the areas that the part has. Raises Busy while another job runs.
     """
     order = taught.order()
 
     def work(job: Job) -> str:
         job.report(0.0, "loading the network")
         study = fitted(comparison, detector, order)
-        return shelf.put(of_study(taught.product, study, taught.notes, taught.guard))
+        part = of_study(taught.product, study, taught.notes, taught.guard)
+        return shelf.put(part.with_areas(order.areas))
 
     shell.start(f"Putting {title_of(detector)} on the bench", work)

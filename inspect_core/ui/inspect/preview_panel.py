@@ -1,4 +1,4 @@
-"""What can be done with a preview: apply it, discard it, or go back to the suggested values; and its progress."""
+"""What can be done with a preview: apply it, discard it, or set to the suggested values; and its progress."""
 
 import streamlit as st
 
@@ -35,7 +35,7 @@ def show(taught: TaughtPart, run: Run, position: int, drawn: tuple[bool, bool]) 
     )  # fmt: skip
     if start := live_parameters.suggested(taught):
         right.button(
-            "Back to suggested", key=f"suggested-{taught.id}", width="stretch", icon=":material/undo:",
+            "Set to suggested", key=f"suggested-{taught.id}", width="stretch", icon=":material/undo:",
             on_click=live_parameters.set_to, args=(taught.id, start),
         )  # fmt: skip
 

@@ -42,6 +42,24 @@ def test_any_split_and_any_merge_give_one_result(sizes, seed):
     np.testing.assert_allclose(covariance(found), covariance(whole), atol=1e-13)
 
 
+@settings(deadline=None, max_examples=25)
+@given(st.integers(1, 60), st.integers(1, 60), st.integers(0, 1000))
+def test_what_was_merged_can_be_taken_away_again(left, taken, seed):
+    x = features(left + taken, 5, seed)
+    own, other = (MappedCovariance(cosine_map(5), dtype=torch.float64).update(rows) for rows in (x[:left], x[left:]))
+    own.merge(other)
+    found, before = own.without(other), own.state()["sum"].clone()
+    mapped = x[:left] / np.linalg.norm(x[:left], axis=1, keepdims=True)
+    state = {name: values.numpy() for name, values in found.state().items()}
+    mean = state["shift"] + state["sum"] / left
+    scatter = state["products"] - np.outer(state["sum"], state["sum"]) / left
+    assert found.count == left
+    np.testing.assert_allclose(mean, mapped.mean(axis=0), rtol=1e-9)
+    centred = mapped - mapped.mean(axis=0)
+    np.testing.assert_allclose(scatter, centred.T @ centred, atol=1e-9 * (left + taken))
+    assert torch.equal(own.state()["sum"], before), "both stay as they are"
+
+
 def test_merging_with_an_empty_side_changes_nothing():
     x = features(40, 5)
     filled = MappedCovariance(cosine_map(5)).update(x)
