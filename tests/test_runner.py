@@ -114,7 +114,7 @@ def test_a_graph_whose_scores_end_at_a_limit_fails_its_golden_images(line, at):
     graph.graph.initializer.append(onnx.numpy_helper.from_array(np.float32(limits[at]), "end"))
     graph.graph.node.append(onnx.helper.make_node("Min", ["whole", "end"], ["map"]))
     onnx.save_model(graph, line / manifest.MODEL)
-    with pytest.raises(RecipeError, match="golden image .* gets .* do not inspect with it here"):
+    with pytest.raises(RecipeError, match=r"golden image .* gets .* do not inspect with it here"):
         Runner(signed(line))
 
 
