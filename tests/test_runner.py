@@ -106,8 +106,21 @@ def test_only_the_release_that_is_named(line):
 
 
 @pytest.mark.parametrize("at", ["review", "reject"])
-def test_a_graph_whose_scores_end_at_a_limit_fails_its_golden_images(line, at):
-    limits = json.loads((line / manifest.RECIPE).read_text())["limits"]
+def test_a_graph_whose_scores_end_at_a_limit_fails_its_golden_images(
+    learned, small_backbone, exported_graphs, tmp_path, monkeypatch, at
+):
+    """Nearest to each limit one golden image lies on either side."""
+    recipe, line = learned("cop"), tmp_path / "line"
+    scores = np.sort([part.score for part in (*recipe.calibration, *recipe.judged)])
+    between = [float(scores[i : i + 2].mean()) for i in (len(scores) // 3, 2 * len(scores) // 3)]
+    monkeypatch.setattr(onnx_export, "loaded_backbone", lambda choice, device: small_backbone)
+    monkeypatch.setattr(line_network, "exported", exported_graphs)
+    export(replace(recipe, limits=Limits(*between)), line, check_images=find_photos(recipe).paths)
+    shown = sorted(known.score for known in golden.read_table(manifest.check(line)))
+    for limit in between:
+        assert np.searchsorted(scores, limit) - np.searchsorted(scores, max(s for s in shown if s <= limit)) <= 1
+        assert min(s for s in shown if s > limit) == pytest.approx(scores[np.searchsorted(scores, limit)], rel=1e-4)
+    limits = dict(zip(("review", "reject"), between, strict=True))
     graph = onnx.load_model(line / manifest.MODEL)
     for node in graph.graph.node:
         node.output[:] = ["whole" if name == "map" else name for name in node.output]

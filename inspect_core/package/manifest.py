@@ -6,7 +6,6 @@ alone.
 """
 
 import hashlib
-import json
 import math
 import operator
 import re
@@ -23,6 +22,7 @@ import numpy as np
 from inspect_core.package import fields
 from inspect_core.package.arrays import BYTES, DTYPES, Header
 from inspect_core.package.conversion import SCHEMAS, converted, names_of
+from inspect_core.runtime.json_text import from_json
 
 RECIPE, ARRAYS, CALIBRATION, SUMS = "recipe.json", "arrays.safetensors", "calibration.csv", "SHA256SUMS"
 MODEL, PARITY, EXPECTED = "model.onnx", "parity.csv", "golden/expected.csv"
@@ -105,7 +105,7 @@ class Package:
         data = self.read(ARRAYS)
         start = 8 + int.from_bytes(data[:8], "little")
         found = {}
-        for written, entry in json.loads(data[8:start]).items():
+        for written, entry in from_json(data[8:start]).items():
             name = self.names.get(written)
             if name is None or (parts is not None and name.split(".")[0] not in parts):
                 continue
@@ -157,7 +157,7 @@ def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.
     A recipe of an earlier schema is converted to the current one. detectors: as for `fields.check`.
     """
     with refusing(package.where, f"{RECIPE} is not valid JSON"):
-        document = json.loads(package.read(RECIPE), parse_constant=_refuse_constant)
+        document = from_json(package.read(RECIPE), constant=_refuse_constant)
     if not isinstance(document, dict):
         raise RecipeError(f"{package.where.name}: {RECIPE} is not a table of fields; get a fresh copy")
     version = document.get("schema")
@@ -298,7 +298,7 @@ def _read_array_header(file: IO[bytes], size: int, where: Path) -> Header:
         raise RecipeError(f"{where.name}: the header of {ARRAYS} says {length} bytes, which cannot be; it is refused")
     header, spans = {}, []
     with refusing(where, f"{ARRAYS} is damaged"):
-        for name, entry in json.loads(file.read(length)).items():
+        for name, entry in from_json(file.read(length)).items():
             if name == "__metadata__":
                 continue
             start, end = entry["data_offsets"]

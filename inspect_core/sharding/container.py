@@ -7,6 +7,8 @@ from typing import Any
 import safetensors.numpy
 from numpy import ndarray
 
+from inspect_core.runtime.json_text import from_json
+
 LENGTH = 8
 
 
@@ -20,11 +22,11 @@ def unpack(content: bytes) -> tuple[Any, dict[str, ndarray]]:
     """(facts, arrays) from the bytes of `pack`. Raises ValueError for any other bytes."""
     end = LENGTH + int.from_bytes(content[:LENGTH], "little")
     try:
-        return json.loads(content[LENGTH:end]), safetensors.numpy.load(content[end:])
+        return from_json(content[LENGTH:end]), safetensors.numpy.load(content[end:])
     except (ValueError, safetensors.SafetensorError) as error:
         raise ValueError(f"{len(content)} bytes are not facts and arrays ({error})") from error
 
 
 def facts(content: bytes) -> Any:
     """The facts from the bytes of `pack`; the arrays are not read."""
-    return json.loads(content[LENGTH : LENGTH + int.from_bytes(content[:LENGTH], "little")])
+    return from_json(content[LENGTH : LENGTH + int.from_bytes(content[:LENGTH], "little")])

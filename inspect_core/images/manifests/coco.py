@@ -4,7 +4,6 @@ A photo without an annotation is good. Coordinates count from the outer corner o
 pixel (x, y) lies at (x + .5, y + .5).
 """
 
-import json
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -28,6 +27,7 @@ from inspect_core.images.manifests.entry import (
 )
 from inspect_core.images.manifests.run_lengths import decoded
 from inspect_core.images.samples import GOOD
+from inspect_core.runtime.json_text import from_json
 
 UNNAMED = "defect"
 MOST_CORNERS = 20_000
@@ -37,8 +37,8 @@ MOST_CORNERS = 20_000
 def entries(path: Path) -> list[Entry]:
     """The photos of an annotation file. Raises ManifestError, naming the place, for one that is damaged; OSError."""
     try:
-        document = json.loads(text_of(path))
-    except (ValueError, RecursionError) as error:
+        document = from_json(text_of(path))
+    except ValueError as error:
         line = getattr(error, "lineno", 1)
         raise ManifestError(path, f"line {line}", "it is not valid JSON", "export the annotations again") from error
     images, annotations = (_rows(path, document, name) for name in ("images", "annotations"))

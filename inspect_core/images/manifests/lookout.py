@@ -6,7 +6,6 @@ groundtruth/semantic-segmentation, each class in the colour that `internal-color
 2025.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from inspect_core.images.manifests.entry import (
 )
 from inspect_core.images.read import read
 from inspect_core.images.samples import GOOD
+from inspect_core.runtime.json_text import from_json
 
 BACKGROUND = "background"
 _CLASS, _MASK = "groundtruth/image-classification", "groundtruth/semantic-segmentation"
@@ -46,8 +46,8 @@ def entries(path: Path, find: Callable[[str], Path]) -> list[Entry]:
 
 def _entry(path: Path, where: str, line: str, find: Callable[[str], Path]) -> Entry:
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        row = from_json(line)
+    except ValueError as error:
         raise ManifestError(path, where, "it is not a JSON object", "export the manifest again") from error
     if not isinstance(row, dict) or not isinstance(row.get("source-ref"), str):
         raise ManifestError(path, where, "it names no photo in source-ref", "export the manifest again")

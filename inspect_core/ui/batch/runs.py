@@ -11,6 +11,7 @@ from inspect_core.line.batch import Outputs
 from inspect_core.line.journal import rows_kept
 from inspect_core.line.maps import Maps
 from inspect_core.runtime import workspace
+from inspect_core.runtime.json_text import from_json
 from inspect_core.runtime.unfinished import replacing
 
 ASKED = "batch.json"
@@ -90,7 +91,7 @@ def find(name: str) -> Run | None:
     """The batch of this id, None when there is none."""
     content = workspace.content(workspace.batches_folder() / name / ASKED, at_most=LONGEST)
     try:
-        asked = json.loads(content or b"")
+        asked = from_json(content or b"")
         asked["endings"] = tuple(asked["endings"])
         run = Run(**asked)
     except (ValueError, TypeError, KeyError):

@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 from inspect_core.runtime import workspace
+from inspect_core.runtime.json_text import from_json
 from inspect_core.runtime.unfinished import replacing
 from inspect_core.ui.taught_part import TaughtPart
 
@@ -43,8 +44,8 @@ def as_word(kind: str) -> str:
 def _said() -> dict[str, str]:
     """Kind by content digest. Unreadable entries count as missing: labels can be given again."""
     try:
-        said = json.loads(workspace.content(_path(), at_most=LONGEST_FILE) or b"{}")
-    except (ValueError, RecursionError):
+        said = from_json(workspace.content(_path(), at_most=LONGEST_FILE) or b"{}")
+    except ValueError:
         return {}
     pairs = said.items() if isinstance(said, dict) else ()
     return {digest: as_word(kind) for digest, kind in pairs if isinstance(kind, str)}

@@ -1,0 +1,25 @@
+import json
+
+import pytest
+
+from inspect_core.runtime.json_text import from_json
+from inspect_core.sharding.container import LENGTH, facts, unpack
+
+DEEP = b"[" * 100_000 + b"]" * 100_000
+
+
+def test_what_is_nested_beyond_reading_is_damage_like_any_other():
+    assert from_json('{"a": [1]}') == {"a": [1]}
+    for damaged in (DEEP, b"{", b"\xff"):
+        with pytest.raises(ValueError, match=r"nested too deep|Expecting|decode"):
+            from_json(damaged)
+    packed = len(DEEP).to_bytes(LENGTH, "little") + DEEP
+    for read in (unpack, facts):
+        with pytest.raises(ValueError, match="nested too deep"):
+            read(packed)
+
+
+def test_constants_are_the_callers():
+    with pytest.raises(ZeroDivisionError):
+        from_json("NaN", constant=lambda word: 1 / 0)
+    assert json.dumps(from_json("NaN")) == "NaN"
