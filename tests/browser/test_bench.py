@@ -115,7 +115,7 @@ def test_a_defect_caught_elsewhere_says_so_while_the_limit_moves(open_page, addr
     defects = [part for part in parts if part.truth == "defect"]
     good = [part.score for part in parts if part.truth == "good" and part.part == "judge"]
     x, y = take_hold(page)
-    for shift in (0, -150, -60, 90):
+    for shift in (0, 60, -20, -150, -60, 30):
         page.mouse.move(x + shift, y, steps=4)
         next_frame(page)
         limit = held_limit(page)
