@@ -10,12 +10,15 @@ from inspect_core.package.known_parts import ChallengePart
 from inspect_core.records.recipe_file import load, save
 from inspect_core.runner import Runner
 from inspect_core.ui import shell
+from inspect_core.verdict import Limits
 from tests.pages.waiting import wait_for_job
 
 
 @pytest.fixture
 def saved(taught, workspace):
-    return save(taught.study.recipe(product="flange", guard=taught.guard), workspace / "recipes/f.zip")
+    highest = float(taught.study.scores()[taught.scored.good_and_defect()[0]].max())
+    limits = Limits(2 * highest, 3 * highest)  # three photos alone set the suggested ones
+    return save(taught.study.recipe(limits, product="flange", guard=taught.guard), workspace / "recipes/f.zip")
 
 
 def opened(app, key: str):
