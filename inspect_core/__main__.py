@@ -1,13 +1,31 @@
 """`python -m inspect_core`: the command line."""
 
 import os
+import signal
 import sys
 
+
+def _end(*_: object) -> None:
+    """While modules load: an exception would come up in the middle of one, and be shown as its fault."""
+    os.write(2, b"loupe: stopped; nothing was saved\n")
+    os._exit(130)  # cli.console.STOPPED, which is not loaded yet
+
+
+signal.signal(signal.SIGINT, _end)
 # Before torch and NumPy are loaded: threads that spin, or share small products, cost more than they bring.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from inspect_core.cli.commands import main
+
+def main() -> int:
+    """Run the command line; Ctrl-C ends it with one line and 130, whenever it comes."""
+    from inspect_core.cli import commands
+
+    try:
+        return commands.main(loaded=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left to stop
+
 
 if __name__ == "__main__":
     sys.exit(main())

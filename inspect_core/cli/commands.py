@@ -1,17 +1,17 @@
 """The command line: the same verbs as the pages, one file per verb.
 
 Exit codes: `inspect` gives 0 when every part was accepted, 1 when one was not, 2 when it could not run; the other
-verbs give 0 or 2.
+verbs give 0 or 2. Ctrl-C gives 130, except for `watch`, which it ends as it should.
 """
 
 import argparse
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from inspect_core.cli.console import COULD_NOT_RUN, say
+from inspect_core.cli.console import COULD_NOT_RUN, STOPPED, say
 from inspect_core.detectors.warned import FitWarning
 from inspect_core.images.samples import shown
 from inspect_core.runtime import unfinished, workspace
@@ -32,12 +32,16 @@ KEEP_NOTHING = ("doctor", "synthetic")
 """Verbs that need no workspace."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one verb; the exit code. Errors that the user can fix are one line on standard error."""
+def main(arguments: Sequence[str] | None = None, *, loaded: Callable[[], object] = lambda: None) -> int:
+    """Run one verb; the exit code. Errors that the user can fix are one line on standard error.
+
+    loaded: called when the modules of the verb are loaded, before it does anything.
+    """
     options = _parser().parse_args(arguments)
     warnings.formatwarning = lambda message, *_: f"Note: {shown(str(message))}\n"  # ty: ignore[invalid-assignment]
     warnings.simplefilter("ignore", FitWarning)
     try:
+        loaded()
         if options.verb not in KEEP_NOTHING:
             workspace.require_writable()
         unfinished.clear()
@@ -47,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return COULD_NOT_RUN
     except KeyboardInterrupt:
         print("loupe: stopped; nothing was saved", file=sys.stderr)
-        return COULD_NOT_RUN
+        return STOPPED
 
 
 class _Parser(argparse.ArgumentParser):

@@ -15,7 +15,8 @@ from inspect_core.package.fields import SCALE
 from inspect_core.runtime import workspace
 from inspect_core.runtime.progress import Report
 
-ACCEPTED, NOT_ACCEPTED, COULD_NOT_RUN = 0, 1, 2
+ACCEPTED, NOT_ACCEPTED, COULD_NOT_RUN, STOPPED = 0, 1, 2, 130
+"""Exit codes; the last one after Ctrl-C, as shells give it."""
 
 
 def say(line: str, file: TextIO | None = None) -> None:

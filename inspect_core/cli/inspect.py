@@ -6,7 +6,7 @@ from pathlib import Path
 
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspectors, working
-from inspect_core.cli.console import ACCEPTED, COULD_NOT_RUN, NOT_ACCEPTED, bar, current_user, path_argument, say, tell
+from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, STOPPED, bar, current_user, path_argument, say, tell
 from inspect_core.line.batch import Judging, Outputs, photos_of
 from inspect_core.line.batch import run as run_batch
 from inspect_core.line.logged import Logged
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         kept = f"; the same command continues where it stopped, from {options.csv}" if options.csv else ""
         say(f"loupe: stopped{kept}", sys.stderr)
-        return COULD_NOT_RUN
+        return STOPPED
     say(f"{in_parts(rows)} Recipe {inspector.product} {inspector.digest[:12]}, {inspector.engine}.")
     return ACCEPTED if all(row.verdict == "accept" for row in rows) else NOT_ACCEPTED
 

@@ -20,7 +20,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cluster", metavar="ADDRESS",
         help="go through the photos with the workers of a Dask scheduler: tcp://127.0.0.1:8786, or tls://HOST:8786 "
-        "with certificates. Anyone who can reach a scheduler can run code on it (docs/CLUSTER.md)",
+        "with certificates; it has 15 s to answer. Anyone who can reach a scheduler can run code on it "
+        "(docs/CLUSTER.md)",
     )  # fmt: skip
     for name, words in (("ca", "authority"), ("cert", "certificate"), ("key", "key")):
         parser.add_argument(f"--tls-{name}", type=path_argument, metavar="FILE", help=f"with --cluster: the {words}")

@@ -5,8 +5,10 @@ clients. Loupe starts neither; it connects to the address it is given, and sends
 """
 
 import ipaddress
+import logging
+import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +22,8 @@ from inspect_core.sharding.tasks import Refused, perform, stamp
 
 PATIENCE = 60.0
 """Seconds that a lost scheduler has to come back, or a first worker to join."""
-ANSWER = 10.0
-"""Seconds that a scheduler has to answer."""
+ANSWER = 15.0
+"""Seconds that a scheduler has to answer when it is connected to."""
 AHEAD = 2
 """Tasks submitted per worker: the next one is sent while it works on the first."""
 
@@ -124,20 +126,24 @@ class Cluster:
                 tls_ca_file=str(own.ca), tls_client_cert=str(own.cert), tls_client_key=str(own.key),
                 require_encryption=True,
             )  # fmt: skip
+        for name in ("distributed", "tornado"):  # what they log of a connection is said below, in one line
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         until = time.monotonic() + ANSWER
         while True:
             client = Client.__new__(Client)
+            asked = {"security": security, "timeout": ANSWER, "set_as_default": False}
             try:
-                Client.__init__(client, self.address, security=security, timeout=ANSWER, set_as_default=False)
+                _within(ANSWER, lambda client=client, asked=asked: Client.__init__(client, self.address, **asked))
                 return client
             except AssertionError:  # Dask's own: what another client cancelled came with the scheduler's greeting
                 client.close(timeout=ANSWER)
                 if time.monotonic() > until:
                     raise
-            except (OSError, TimeoutError) as error:
+            except (OSError, TimeoutError, MemoryError) as error:  # MemoryError: what came is no scheduler's greeting
+                client.status = "closed"  # else Dask waits for it once more when Python ends
                 raise OSError(
-                    f"no scheduler answers at {self.address} ({error}); start one with dask scheduler, and check "
-                    "address and certificates"
+                    f"no scheduler answers at {self.address} within {ANSWER:.0f} s ({error}); start one with dask "
+                    "scheduler, and check address and certificates"
                 ) from error
 
     def _workers(self) -> dict[str, dict[str, Any]]:
@@ -197,6 +203,28 @@ def checked(address: str, certificates: Certificates | None) -> str:
         f"cluster is {address!r}; give tls://HOST:PORT with --tls-ca, --tls-cert and --tls-key, or, for a scheduler on "
         "this machine, tcp://127.0.0.1:PORT: anyone who can reach a scheduler without TLS can run code on every worker"
     )
+
+
+def _within(seconds: float, work: Callable[[], object]) -> None:
+    """Do it, or raise TimeoutError: Dask waits without end for a greeting that never comes. What is late is abandoned.
+
+    Raises whatever the work raises.
+    """
+    errors: list[BaseException] = []
+
+    def tried() -> None:
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=tried, name="loupe-connecting", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        raise TimeoutError("it was reached, and said nothing that a scheduler says")
+    if errors:
+        raise errors[0]
 
 
 def _is_loopback(host: str) -> bool:

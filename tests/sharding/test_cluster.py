@@ -2,6 +2,10 @@
 
 import os
 import signal
+import socket
+import threading
+import time
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -151,3 +155,26 @@ def test_processes_and_a_cluster_are_not_mixed():
         pass
     with workers() as none:
         assert none is None
+
+
+@with_dask
+@pytest.mark.slow
+@pytest.mark.parametrize("greeting", [b"", (2**62).to_bytes(8, "little")], ids=["nothing", "an endless message"])
+def test_what_answers_with_no_greeting_is_named_within_the_time(greeting, monkeypatch):
+    monkeypatch.setattr(cluster, "ANSWER", 1.5)
+    held = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def greet() -> None:
+            with suppress(OSError):  # closed at the end
+                while True:
+                    held.append(server.accept()[0])
+                    held[-1].sendall(greeting)
+
+        threading.Thread(target=greet, daemon=True).start()
+        began = time.monotonic()
+        with pytest.raises(OSError, match=r"no scheduler answers at tcp://127.0.0.1:\d+ within 2 s .* dask scheduler"):
+            Cluster(f"tcp://127.0.0.1:{server.getsockname()[1]}")
+        assert time.monotonic() - began < 30
+    for own in held:
+        own.close()
