@@ -42,8 +42,8 @@ def saved(array, **options):
 
 
 def sealed(body):
-    """A body with the check that the store writes, so that only the content is wrong."""
-    return body + zlib.crc32(body).to_bytes(4, "little")
+    """A body with the check that the store writes under the key "part", so that only the content is wrong."""
+    return body + zlib.crc32(body, zlib.crc32(b"part")).to_bytes(4, "little")
 
 
 def with_value(value):
