@@ -42,6 +42,9 @@ class DrawnPatches:
         return {"rows": torch.cat(self._rows)} if self._rows else {}
 
     def restore(self, state: Mapping[str, Tensor]) -> Self:
-        """Replace its patches by those in the `state` of another sample."""
-        self._rows = list(state.values())
+        """Replace its patches by those in the `state` of another sample. Raises ValueError for any other arrays."""
+        rows = state.get("rows")
+        if state.keys() - {"rows"} or (rows is not None and (rows.ndim != 2 or rows.dtype != torch.float32)):
+            raise ValueError("state is not of drawn patches; it comes from another fit")
+        self._rows = [] if rows is None else [rows]
         return self
