@@ -56,10 +56,11 @@ def kept(identity: tuple[object, ...], *, size: tuple[int, int], outputs: int, c
     """The graph for images of `size` (H, W) pixels in the cache folder, None when it has to be exported.
 
     identity: JSON-able values that, with torch's version, determine the graph (weight digest, taps, size, ...). A
-    file's name contains the digest of its content, so a damaged one is recognised and removed; so is one that ONNX
-    Runtime refuses or that is the graph of another network.
+    file's name contains the digest of identity and content, so a damaged one is recognised and removed; so is one that
+    ONNX Runtime refuses or that is the graph of another network.
     """
-    found = (_read(path, size, outputs) for path in cache.glob(f"{_key(identity)}-*.onnx"))
+    key = _key(identity)
+    found = (_read(path, key, size, outputs) for path in cache.glob(f"{key}-*.onnx"))
     return next((graph for graph in found if graph is not None), None)
 
 
@@ -122,16 +123,16 @@ def _key(identity: tuple[object, ...]) -> str:
     return hashlib.sha256(json.dumps([*identity, torch.__version__]).encode()).hexdigest()[:32]
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:32]
+def _file_name(key: str, content: bytes) -> str:
+    return f"{key}-{hashlib.sha256(key.encode() + content).hexdigest()[:32]}.onnx"
 
 
-def _read(path: Path, size: tuple[int, int], outputs: int) -> OnnxGraph | None:
+def _read(path: Path, key: str, size: tuple[int, int], outputs: int) -> OnnxGraph | None:
     """The graph in a file, or None; a damaged file or one of another network is removed."""
     content = workspace.content(path, at_most=LARGEST)
     if content is None:
         return None
-    if path.stem.endswith(f"-{_digest(content)}"):
+    if path.name == _file_name(key, content):
         with suppress(*REFUSALS):
             graph = OnnxGraph(content)
             if graph.fits(size, outputs):
@@ -144,7 +145,7 @@ def _read(path: Path, size: tuple[int, int], outputs: int) -> OnnxGraph | None:
 
 
 def _write(cache: Path, key: str, content: bytes) -> None:
-    with replacing(cache / f"{key}-{_digest(content)}.onnx") as new:
+    with replacing(cache / _file_name(key, content)) as new:
         new.write_bytes(content)
     kept = [(facts.st_mtime, path) for path in cache.glob("*.onnx") if (facts := workspace.ordinary(path))]
     for _, path in sorted(kept, reverse=True)[GRAPHS_KEPT:]:

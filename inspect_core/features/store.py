@@ -1,8 +1,9 @@
 """A bounded folder of feature arrays, one `.npy` file per entry, the least recently used removed first.
 
-A file is an ordinary `.npy` followed by the CRC-32 of everything before it. A file that is read must be, byte by byte,
-the header of the requested shape, as many finite values, and their CRC; anything else in its place (cut short, changed,
-a folder, a link, a pipe) is a miss and never an error, a wait or a wrong feature. Several threads and processes may
+A file is an ordinary `.npy` followed by the CRC-32 of its key and everything before it. A file that is read must be,
+byte by byte, the header of the requested shape, as many finite values, and that CRC; anything else in its place (cut
+short, changed, the entry of another key, a folder, a link, a pipe) is a miss and never an error, a wait or a wrong
+feature. Several threads and processes may
 share a folder: files appear whole, by renaming, and a file that another process removed is a miss too.
 """
 
@@ -52,7 +53,7 @@ class Store:
         content = workspace.content(path, at_most=len(_header(shape)) + math.prod(shape) * VALUE.itemsize + CHECK_BYTES)
         if content is None:
             return None
-        array = _decode(content, shape)
+        array = _decode(key, content, shape)
         if array is None:
             self._remove(path)
             return None
@@ -67,7 +68,7 @@ class Store:
         """
         if not isinstance(array, np.ndarray) or array.dtype != np.float32:
             raise ValueError(f"array is {getattr(array, 'dtype', type(array).__name__)}; the store takes NumPy float32")
-        content = _encode(array)
+        content = _encode(key, array)
         if len(content) > self.limit:
             raise ValueError(f"array takes {len(content)} bytes, the store's limit is {self.limit}; raise the limit")
         path = self._path(key)
@@ -150,17 +151,21 @@ class Store:
             self._bytes -= size
 
 
-def _encode(array: np.ndarray) -> bytes:
+def _check(key: str, body: bytes | memoryview) -> bytes:
+    return zlib.crc32(body, zlib.crc32(key.encode())).to_bytes(CHECK_BYTES, "little")
+
+
+def _encode(key: str, array: np.ndarray) -> bytes:
     body = _header(array.shape) + array.tobytes()
-    return body + zlib.crc32(body).to_bytes(CHECK_BYTES, "little")
+    return body + _check(key, body)
 
 
-def _decode(content: bytes, shape: tuple[int, ...]) -> np.ndarray | None:
+def _decode(key: str, content: bytes, shape: tuple[int, ...]) -> np.ndarray | None:
     header, body = _header(shape), memoryview(content)[:-CHECK_BYTES]
     values = body[len(header) :]
     if not content.startswith(header) or len(values) != math.prod(shape) * VALUE.itemsize:
         return None
-    if zlib.crc32(body).to_bytes(CHECK_BYTES, "little") != content[-CHECK_BYTES:]:
+    if _check(key, body) != content[-CHECK_BYTES:]:
         return None
     array = np.frombuffer(values, VALUE).reshape(shape).copy()
     return array if np.isfinite(array).all() else None

@@ -52,10 +52,14 @@ class DrawnPatches:
         return {"rows": torch.cat(list(self._rows.values())), "photos": torch.cat(numbers)}
 
     def restore(self, state: Mapping[str, Tensor]) -> Self:
-        """Replace its patches by those in the `state` of another sample."""
+        """Replace its patches by those in the `state` of another sample. Raises ValueError for any other arrays."""
         self._rows = {}
-        if state:
-            numbers, counts = torch.unique_consecutive(state["photos"], return_counts=True)
-            each = state["rows"].split(counts.tolist())
-            self._rows = dict(zip(numbers.tolist(), each, strict=True))
+        if not state:
+            return self
+        rows, photos = state.get("rows"), state.get("photos")
+        fits = state.keys() == {"rows", "photos"} and rows is not None and photos is not None
+        if not fits or rows.ndim != 2 or rows.dtype != torch.float32 or photos.shape != rows.shape[:1]:
+            raise ValueError("state is not of drawn patches; it comes from another fit")
+        numbers, counts = torch.unique_consecutive(photos, return_counts=True)
+        self._rows = dict(zip(numbers.tolist(), rows.split(counts.tolist()), strict=True))
         return self

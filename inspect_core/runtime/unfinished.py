@@ -25,6 +25,7 @@ else:
     import fcntl
 
 ASIDE = "old"
+_LONGEST_PATH = 1 << 16
 _PAST_THE_END = 1 << 30  # msvcrt's locks keep others from reading what is locked
 
 
@@ -64,11 +65,11 @@ def clear() -> None:
     Called when Loupe starts. Only what a record names is touched, and only when no process holds the record.
     """
     with contextlib.suppress(OSError):
-        for record in [Path(entry) for entry in os.scandir(_records()) if entry.is_file(follow_symlinks=False)]:
-            with contextlib.suppress(OSError), record.open("r+b") as file:
+        for record in [Path(entry) for entry in os.scandir(_records())]:
+            with contextlib.suppress(OSError), workspace.opened(record, "r+b") as file:
                 if not lock(file, wait=False):
                     continue
-                folder = Path(os.fsdecode(file.read()))
+                folder = Path(os.fsdecode(file.read(_LONGEST_PATH)))
                 if folder.name == f".loupe-{record.name}" and folder.is_dir() and not folder.is_symlink():
                     _put_back(folder)
                     shutil.rmtree(folder)

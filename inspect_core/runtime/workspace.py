@@ -1,10 +1,12 @@
 """Where Loupe keeps its things on this machine: recipes, stored features, uploads; and which folders it may read."""
 
+import errno
 import os
 import re
 import stat
 import tempfile
 from pathlib import Path, PureWindowsPath
+from typing import BinaryIO, Literal
 
 FEATURE_BYTES = 4 << 30
 NAME_BYTES = 200
@@ -85,18 +87,32 @@ def ordinary(path: str | os.PathLike[str]) -> os.stat_result | None:
     return facts if stat.S_ISREG(facts.st_mode) else None
 
 
-def content(path: Path, *, at_most: int) -> bytes | None:
-    """The bytes of a file of Loupe's; None if it is not `ordinary`, unreadable or longer than `at_most`.
+def opened(path: str | os.PathLike[str], mode: Literal["rb", "r+b"] = "rb") -> BinaryIO:
+    """An `ordinary` file, opened: the way to open what lies in the workspace, where anything may have come to lie.
 
-    Files in the workspace may have been damaged or replaced since: reading them here neither waits nor fails.
+    Never waits. Raises OSError for anything else.
     """
-    facts = ordinary(path)
-    if facts is None or facts.st_size > at_most:
-        return None
+    return open(path, mode, opener=_open_ordinary)
+
+
+def content(path: str | os.PathLike[str], *, at_most: int) -> bytes | None:
+    """The bytes of a file in the workspace; None if it is not `ordinary`, unreadable or longer than `at_most`."""
     try:
-        return path.read_bytes()
+        with opened(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            return file.read(size) if size <= at_most else None
     except OSError:
         return None
+
+
+def _open_ordinary(path: str, flags: int) -> int:
+    if ordinary(path) is None:  # opening a device may do something already
+        raise OSError(errno.EINVAL, "not an ordinary file", path)
+    descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "not an ordinary file", path)
 
 
 def usable(path: str | Path) -> Path:

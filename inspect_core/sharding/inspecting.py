@@ -15,6 +15,7 @@ from inspect_core.line.overlap import ranges
 from inspect_core.line.row import Row
 from inspect_core.package.zipped import zipped
 from inspect_core.runner import Runner
+from inspect_core.sharding import answers
 from inspect_core.sharding.container import pack, unpack
 from inspect_core.sharding.executor import ATTEMPTS, Executor, Failure
 from inspect_core.sharding.run import results
@@ -34,19 +35,27 @@ class JudgedByWorkers:
     def __call__(self, inspector: Inspector, photos: Sequence[Photo], maps: Maps | None) -> Iterator[Drawn]:
         """Every photo once, with the verdict that this process would give, to the bit; in any order.
 
-        What a worker cannot judge is judged here; photos of a shard that failed in every attempt are not judged, and
-        their rows say why.
+        What a worker cannot judge is judged here; photos of a shard that failed in every attempt, or whose results
+        could not be used, are not judged, and their rows say why.
         """
         endings = () if maps is None else maps.endings
         parts = ranges(len(photos), PHOTOS)
 
         def payload(number: int) -> bytes:
-            some = [(name, os.path.abspath(path)) for name, path in photos[parts[number].start : parts[number].stop]]
-            return pack({"photos": some, "endings": endings})
+            return pack({
+                "photos": [(name, os.path.abspath(path)) for name, path in some_of(number)], "endings": endings
+            })  # fmt: skip
+
+        def some_of(number: int) -> Sequence[Photo]:
+            return photos[parts[number].start : parts[number].stop]
+
+        def check(number: Any, content: bytes) -> None:
+            _check(content, some_of(number), endings, inspector)
 
         shared = (_packed(self.path, inspector), _weights(inspector))
-        for number, result in results(self.executor.map, "inspect", shared, payload, range(len(parts))):
-            some = photos[parts[number].start : parts[number].stop]
+        mapper = answers.checked(self.executor.map, check)
+        for number, result in results(mapper, "inspect", shared, payload, range(len(parts))):
+            some = some_of(number)
             if isinstance(result, Failure):
                 yield from ((_failed(inspector, name, result.reason), "", {}) for name, _ in some)
                 continue
@@ -57,6 +66,17 @@ class JudgedByWorkers:
                 else:
                     drawn = {end: files[f"{i}{end}"].tobytes() for end in endings if f"{i}{end}" in files}
                     yield Row(**facts), file, drawn
+
+
+def _check(content: bytes, photos: Sequence[Photo], endings: Sequence[str], inspector: Inspector) -> None:
+    """Raise ValueError unless these are the rows of these photos, with their maps."""
+    rows, files = unpack(content)
+    wanted = set()
+    for i, ((facts, file), (name, _)) in enumerate(zip(rows, photos, strict=True)):
+        if answers.row(facts, name, file, inspector).verdict != NOT_JUDGED:
+            wanted |= {f"{i}{ending}" for ending in endings}
+    answers.require(files.keys() == wanted, "it has other maps than were asked for")
+    answers.require(all(own.dtype == np.uint8 and own.ndim == 1 for own in files.values()), "its maps are not files")
 
 
 def _failed(inspector: Inspector, name: str, reason: str) -> Row:

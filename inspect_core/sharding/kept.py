@@ -8,8 +8,11 @@ from pathlib import Path
 
 from inspect_core.runtime import workspace
 from inspect_core.runtime.unfinished import process_folder
+from inspect_core.sharding.answers import Check, fault
 
 _DIGEST = 32
+LARGEST = 1 << 32
+"""Bytes of a file; a block at 64 × 64 takes 167 MB."""
 MERGED = "merged"
 """Name of the merged state of all earlier shards."""
 MOST = 4
@@ -19,15 +22,19 @@ MOST = 4
 class Kept:
     """The results of one run: a folder in the workspace, named by the digest of everything that decides them.
 
-    A file holds the SHA-256 of its content, then the content, and is written atomically. A damaged one counts as
-    missing.
+    check: what they must pass besides.
+
+    A file holds the SHA-256 of run, name and content, then the content, and is written atomically. A damaged one counts
+    as missing; so does one of another run or name, and what is not an ordinary file.
     """
 
-    def __init__(self, parts: Sequence[bytes]) -> None:
+    def __init__(self, parts: Sequence[bytes], check: Check = lambda name, content: None) -> None:
+        self._check = check
         digest = hashlib.sha256()
         for part in parts:
             digest.update(hashlib.sha256(part).digest())
-        self.folder = folder() / digest.hexdigest()[:32]
+        self._run = digest.digest()
+        self.folder = folder() / self._run.hex()[:32]
         self.folder.mkdir(parents=True, exist_ok=True)
         os.utime(self.folder)
         for unfinished in sorted(folder().iterdir(), key=_last_use)[:-MOST]:
@@ -37,18 +44,23 @@ class Kept:
         """Store a result under its number. Raises OSError when the disk is full or not writable."""
         new = process_folder(self.folder) / str(name)
         with new.open("wb") as file:
-            file.write(hashlib.sha256(content).digest())
+            file.write(self._sum(name, content))
             file.write(content)
         new.replace(self.folder / str(name))
 
     def get(self, name: int | str) -> bytes | None:
         """The result stored under this number; None if there is none."""
-        try:
-            stored = (self.folder / str(name)).read_bytes()
-        except OSError:
+        stored = workspace.content(self.folder / str(name), at_most=LARGEST)
+        if stored is None:
             return None
-        content = memoryview(stored)[_DIGEST:]
-        return bytes(content) if hashlib.sha256(content).digest() == stored[:_DIGEST] else None
+        content = stored[_DIGEST:]
+        sound = self._sum(name, content) == stored[:_DIGEST] and not fault(self._check, name, content)
+        return content if sound else None
+
+    def _sum(self, name: int | str, content: bytes) -> bytes:
+        digest = hashlib.sha256(self._run + str(name).encode() + b"\0")
+        digest.update(content)
+        return digest.digest()
 
     def numbers(self) -> set[int]:
         """Numbers of the stored results, which may turn out damaged."""

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from inspect_core.images.folders import Sample
 from inspect_core.images.read import ImageError, read
 from inspect_core.line.overlap import ranges
 from inspect_core.runtime.progress import Cancel, Report, tell
-from inspect_core.sharding import plan
+from inspect_core.sharding import plan, teaching_answers
+from inspect_core.sharding.answers import Check, checked, require
 from inspect_core.sharding.container import facts, pack, unpack
 from inspect_core.sharding.executor import Executor, Failure, Numbered, Result
 from inspect_core.sharding.kept import MERGED, Kept
@@ -57,8 +59,10 @@ class OnWorkers:
         """
         self.executor.require(RESTING + memory)
         whole = len(samples) > MOST_SHARDS * SHARD
-        work = _Work("fit", (*self._shared(preparation), plan.pack_fit(fit, keep=keep)), samples,
-                     SHARD * BLOCK if whole else SHARD, {})  # fmt: skip
+        work = _Work(
+            "fit", (*self._shared(preparation), plan.pack_fit(fit, keep=keep)), samples,
+            SHARD * BLOCK if whole else SHARD, {}, partial(teaching_answers.check_fit, fit),
+        )  # fmt: skip
         return merged_states(
             fit, work.kept, lambda first: self._in_order(work, first, "learning", progress, cancelled), whole=whole
         )
@@ -69,7 +73,8 @@ class OnWorkers:
     ) -> Iterator[tuple[list[Looked], Unusable]]:  # fmt: skip
         """As `Workers.score`: equal to the bit to `View.sweep`. Finished shards are stored until all are finished."""
         shared = (*self._shared(preparation), plan.pack_views(views, stops))
-        work = _Work("score", shared, samples, SHOWN, {"keep": True})
+        check = partial(teaching_answers.check_score, preparation, sum(map(len, stops)))
+        work = _Work("score", shared, samples, SHOWN, {"keep": True}, check)
         ends = np.cumsum([len(own) for own in stops])[:-1]
         for number, content in self._in_order(work, 0, "scoring", progress, cancelled):
             facts, arrays = unpack(content)
@@ -88,7 +93,8 @@ class OnWorkers:
         """As `Workers.judge`: equal to the bit to `judged.judge`. Finished shards are stored until all are finished."""
         fitted = plan.pack_views(views, [view.stops for view in views])
         shared = (*self._shared(preparation), fitted, plan.pack_moves(views, moves))
-        work = _Work("evaluate", shared, samples, AT_ONCE, {"keep": keep})
+        check = partial(teaching_answers.check_evaluate, len(moves))
+        work = _Work("evaluate", shared, samples, AT_ONCE, {"keep": keep}, check)
         for _, content in self._in_order(work, 0, "judging", progress, cancelled):
             judged, facts = plan.unpack_judged(content)
             yield judged, _unusable(facts)
@@ -98,7 +104,7 @@ class OnWorkers:
         self, preparation: Preparation, samples: Sequence[Sample], progress: Report | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """As `Workers.describe`. Finished shards are stored until all are finished."""
-        work = _Work("describe", self._shared(preparation), samples, SHOWN, {})
+        work = _Work("describe", self._shared(preparation), samples, SHOWN, {}, teaching_answers.check_describe)
         found = [unpack(content)[1] for _, content in self._in_order(work, 0, "describing", progress, None)]
         work.kept.remove()
         embeddings, logits = (
@@ -118,8 +124,9 @@ class OnWorkers:
         """(number, result) of the shards from `first` on, in order; early results wait on disk."""
         total = len(work.ranges)
         found = kept_results(
-            self._map, work.task, work.shared, work.payload, range(first, total), work.kept, work.names
-        )
+            partial(self._map, work.check), work.task, work.shared, work.payload, range(first, total), work.kept,
+            work.names,
+        )  # fmt: skip
 
         def told() -> Iterator[tuple[int, bytes]]:
             for done, result in enumerate(found, start=first + 1):
@@ -130,8 +137,12 @@ class OnWorkers:
 
         return in_order(told(), first, work.kept)
 
-    def _map(self, task: str, shared: Sequence[bytes], payloads: Iterable[Numbered]) -> Iterator[tuple[int, Result]]:
-        """As `Executor.map`; a shard with photos that only this machine can read is computed here."""
+    def _map(
+        self, check: Check, task: str, shared: Sequence[bytes], payloads: Iterable[Numbered]
+    ) -> Iterator[tuple[int, Result]]:
+        """As `Executor.map` with checked results; a shard with photos that only this machine can read is computed
+        here.
+        """
         sent: dict[int, bytes] = {}
 
         def noted() -> Iterator[Numbered]:
@@ -139,7 +150,7 @@ class OnWorkers:
                 sent[number] = payload
                 yield number, payload
 
-        for number, result in self.executor.map(task, shared, noted()):
+        for number, result in checked(self.executor.map, check)(task, shared, noted()):
             payload = sent.pop(number)
             if not isinstance(result, Failure) and _readable_here(payload, result):
                 result = performed_here(task, shared, payload)
@@ -148,18 +159,30 @@ class OnWorkers:
 
 @dataclass(eq=False)
 class _Work:
-    """One task over photos, `size` at a time; facts: what else every payload contains."""
+    """One task over photos, `size` at a time; facts: what else every payload contains; sound: called with some of the
+    photos and their result, raises as `answers.Check`.
+    """
 
     task: str
     shared: Sequence[bytes]
     samples: Sequence[Sample]
     size: int
     facts: dict[str, Any]
+    sound: Callable[[Sequence[Sample], bytes], object]
 
     def __post_init__(self) -> None:
         self.ranges = ranges(len(self.samples), self.size)
         photos = json.dumps(facts_of(self.samples)).encode()
-        self.kept = Kept([stamp(), self.task.encode(), *self.shared, photos])
+        self.kept = Kept([stamp(), self.task.encode(), *self.shared, photos], self.check)
+
+    def check(self, name: int | str, content: bytes) -> None:
+        """An `answers.Check` of a shard's result, or of the merged state of those before it."""
+        if name == MERGED:
+            following = facts(content)["following"]
+            require(0 < following <= len(self.ranges), f"it goes on at shard {following}")
+            self.sound(self.samples[: following * self.size], content)
+        else:
+            self.sound(self.samples_of(int(name)), content)
 
     def samples_of(self, number: int) -> Sequence[Sample]:
         numbers = self.ranges[number]

@@ -129,11 +129,24 @@ def test_what_is_no_graph_of_the_network_is_exported_again(network, exports, ima
     (path,) = tmp_path.iterdir()
     path.unlink()
     key = path.stem.partition("-")[0]
-    (tmp_path / f"{key}-{hashlib.sha256(content).hexdigest()[:32]}.onnx").write_bytes(content)
+    (tmp_path / f"{key}-{hashlib.sha256(key.encode() + content).hexdigest()[:32]}.onnx").write_bytes(content)
     after = open_graph(network, tmp_path).run(image)
     assert len(exports) == 2
     assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_graphs_that_changed_places_are_exported_again(network, exports, tmp_path):
+    for identity in "ab":
+        open_graph(network, tmp_path, identity=(identity,))
+    one, other = [path.stem.split("-") for path in tmp_path.iterdir()]
+    for (key, _), (theirs, digest) in ((one, other), (other, one)):
+        (tmp_path / f"{theirs}-{digest}.onnx").rename(tmp_path / f"aside-{key}-{digest}.onnx")
+    for path in list(tmp_path.iterdir()):
+        path.rename(tmp_path / path.name.removeprefix("aside-"))
+    for identity in "ab":
+        open_graph(network, tmp_path, identity=(identity,))
+    assert len(exports) == 4
 
 
 PLACES = {

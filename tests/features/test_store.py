@@ -2,6 +2,7 @@
 
 import errno
 import multiprocessing
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -137,6 +138,27 @@ def test_one_changed_bit_is_a_miss(tmp_path, place):
     path.write_bytes(content)
     assert store.get("a", ONE) is None
     assert store.bytes_used() == 0
+
+
+def test_entries_that_changed_places_are_misses(tmp_path):
+    store = Store(tmp_path)
+    store.put("a", entry(1))
+    (first,) = files(tmp_path)
+    store.put("b", entry(2))
+    (second,) = set(files(tmp_path)) - {first}
+    first.rename(tmp_path / "aside")
+    second.rename(first)
+    (tmp_path / "aside").rename(second)
+    assert store.get("a", ONE) is store.get("b", ONE) is None
+    assert files(tmp_path) == []
+
+
+def test_an_entry_whose_check_leaves_out_the_key_is_a_miss(tmp_path):
+    Store(tmp_path).put("a", entry(1))
+    (path,) = files(tmp_path)
+    body = path.read_bytes()[:-4]
+    path.write_bytes(body + zlib.crc32(body).to_bytes(4, "little"))
+    assert Store(tmp_path).get("a", ONE) is None
 
 
 def test_the_files_are_plain_npy(tmp_path):

@@ -14,7 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.features.store import Store
+from inspect_core.runtime import unfinished
 from inspect_core.runtime import workspace as workspace_module
+from inspect_core.sharding.kept import Kept
 
 SHAPE = (1, 3, 4, 5)
 HAND = SimpleNamespace(scored=SimpleNamespace(photos=[SimpleNamespace(digest="a", kind="dent", is_defect=True)]))
@@ -42,8 +44,8 @@ def saved(array, **options):
 
 
 def sealed(body):
-    """A body with the check that the store writes, so that only the content is wrong."""
-    return body + zlib.crc32(body).to_bytes(4, "little")
+    """A body with the check that the store writes under the key "part", so that only the content is wrong."""
+    return body + zlib.crc32(body, zlib.crc32(b"part")).to_bytes(4, "little")
 
 
 def with_value(value):
@@ -196,6 +198,32 @@ def test_any_content_but_the_sound_one_is_a_miss(tmp_path_factory, noise, after_
 
 
 @pytest.mark.parametrize("what", PLACED)
+def test_whatever_lies_in_a_shards_place_is_missing(workspace, what):
+    if what == "unreadable" and os.geteuid() == 0:
+        pytest.skip("the superuser can read everything")
+    work = Kept([b"a run"])
+    work.put(0, b"shard 0")
+    path = work.folder / "0"
+    sound = path.read_bytes()
+    path.unlink()
+    PLACED[what](path, sound)
+    assert work.get(0) is None
+    assert work.numbers() == {0}
+
+
+@pytest.mark.parametrize("what", PLACED)
+def test_whatever_lies_among_the_records_of_what_is_unfinished_is_passed_over(workspace, what):
+    records = workspace / "unfinished"
+    records.mkdir()
+    PLACED[what](records / ("a" * 32), b"")
+    folder = workspace / f".loupe-{'b' * 32}"
+    folder.mkdir()
+    (records / ("b" * 32)).write_bytes(os.fsencode(folder))
+    unfinished.clear()
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("what", PLACED)
 def test_labels_that_cannot_be_read_are_asked_for_again(workspace, what):
     from inspect_core.ui.defect_types import labels
 
@@ -229,3 +257,13 @@ def test_only_an_ordinary_file_has_content(tmp_path):
     assert workspace_module.content(tmp_path / "file", at_most=4) is None
     assert workspace_module.content(tmp_path / "file" / "below", at_most=5) is None
     assert workspace_module.content(tmp_path / ("long" * 100), at_most=5) is None
+
+
+@pytest.mark.parametrize("what", ["a folder", "a pipe", "a link to a device", "a link to a sound entry", "a device"])
+def test_what_becomes_no_ordinary_file_while_it_is_opened_is_refused(tmp_path, monkeypatch, what):
+    (tmp_path / "store").mkdir()
+    PLACED[what](tmp_path / "store" / "file", b"12345")
+    monkeypatch.setattr(workspace_module, "ordinary", lambda path: True)
+    with pytest.raises(OSError, match=r"."):
+        workspace_module.opened(tmp_path / "store" / "file")
+    assert workspace_module.content(tmp_path / "store" / "file", at_most=5) is None

@@ -17,6 +17,7 @@ from inspect_core.records.recipe_file import save
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.sharding import kept, on_workers, processes, teaching_shards
 from inspect_core.sharding import run as run_module
+from inspect_core.sharding.container import pack
 from inspect_core.sharding.inspecting import JudgedByWorkers
 from inspect_core.sharding.kept import Kept
 from inspect_core.sharding.on_workers import OnWorkers, performed_here
@@ -161,17 +162,24 @@ def test_blocks_go_out_whole_when_there_are_many_shards(study_of, monkeypatch, k
     assert [number for task, number in resumed.given if task == "fit"] == [2]
 
 
-def test_work_that_was_stopped_goes_on_from_whole_shards(study_of, plain, small_shards):
+DAMAGED = {
+    "cut short": lambda work: (work.folder / "1").write_bytes((work.folder / "1").read_bytes()[:-1]),
+    "another shard": lambda work: shutil.copy(work.folder / "0", work.folder / "1"),
+    "sealed and hollow": lambda work: work.put(1, pack({"damaged": [], "lost": []})),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED)
+def test_work_that_was_stopped_goes_on_from_whole_shards(study_of, plain, small_shards, damage, monkeypatch):
     def stop(fraction: float, step: str) -> None:
         if len(first.given) == 3:
             raise Cancelled
 
-    first, second = Counted(), Counted()
+    first, second, made = Counted(), Counted(), []
+    monkeypatch.setattr(on_workers, "Kept", lambda *given: made.append(Kept(*given)) or made[-1])
     with pytest.raises(Cancelled):
         study_of(OnWorkers(first)).fit(stop)
-    (folder,) = kept.folder().iterdir()
-    damaged = folder / "1"
-    damaged.write_bytes(damaged.read_bytes()[:-1])
+    damage(made[0])
     assert bits(study_of(OnWorkers(second)).fit()) == bits(plain)
     assert [number for task, number in second.given if task == "fit"] == [1, 3]
 

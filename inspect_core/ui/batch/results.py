@@ -9,6 +9,7 @@ from inspect_core.line.histogram import histogram
 from inspect_core.line.report import in_parts, in_words, worst
 from inspect_core.line.row import Row
 from inspect_core.line.table import read_table
+from inspect_core.runtime import workspace
 from inspect_core.ui import shell
 from inspect_core.ui.batch import panels
 from inspect_core.ui.batch.runs import Run
@@ -16,6 +17,8 @@ from inspect_core.ui.explore.panels import look
 from inspect_core.verdict import OUTCOMES, SIGNS, SPOKEN
 
 PICTURE_WIDTH, COUNT_WIDTH = 180, 170
+LARGEST_PICTURE = 1 << 24
+"""Bytes."""
 
 
 def results(finished: list[Run]) -> None:
@@ -66,15 +69,17 @@ def _downloads(batch: Run) -> None:
 
 def _worst(batch: Run, rows: list[Row]) -> None:
     pictures = [
-        (row, path) for rank, row in enumerate(worst(rows)) if (path := batch.pictures / f"{rank:02d}.webp").is_file()
+        (row, picture)
+        for rank, row in enumerate(worst(rows))
+        if (picture := workspace.content(batch.pictures / f"{rank:02d}.webp", at_most=LARGEST_PICTURE))
     ]
     if not pictures:
         return
     st.markdown("**Highest scores**")
     shelf = st.container(horizontal=True, gap="medium")
-    for row, path in pictures:
+    for row, picture in pictures:
         with shelf.container(width=PICTURE_WIDTH):
-            st.image(path.read_bytes(), width="stretch", alt=f"{row.name}: {in_words(row)}")
+            st.image(picture, width="stretch", alt=f"{row.name}: {in_words(row)}")
             st.caption(f"{shell.plain(row.name)}  \n{shell.plain(_signed(row.verdict))} · {row.score:.3g}")
 
 

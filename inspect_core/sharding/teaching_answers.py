@@ -1,0 +1,75 @@
+"""Whether results of the tasks of teaching and evaluating (`teaching_shards`) are ones that these photos can have."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from inspect_core.features.extraction import Preparation
+from inspect_core.images.folders import Sample
+from inspect_core.sharding import plan
+from inspect_core.sharding.answers import digest, left, numbers, require
+from inspect_core.sharding.container import unpack
+from inspect_core.sharding.photos import placement_of
+from inspect_core.study.gathering import Fit
+from inspect_core.study.scored_photo import UNKNOWN
+
+
+def check_fit(fit: Fit, samples: Sequence[Sample], content: bytes) -> None:
+    """Statistics of all the photos that can be used: finite, and of as many photos."""
+    gathered, facts = plan.unpack_states(content, fit)
+    seen = len(left(_names(samples), facts))
+    for own in gathered:
+        state = own.state()
+        require(state or not seen, "it lacks statistics")
+        for name, values in state.items():
+            require(bool(values.isfinite().all()), f"{name} is not finite")
+            if not values.is_floating_point():  # photos, or patches: as many of each
+                require(int(values) % max(seen, 1) == 0 <= int(values), f"{name} is {values}, of {seen} photos")
+                require(bool(values) == bool(seen), f"{name} is {values}, of {seen} photos")
+
+
+def check_score(preparation: Preparation, stops: int, samples: Sequence[Sample], content: bytes) -> None:
+    """Digest and placement of each photo, and its errors at all stops."""
+    facts, arrays = unpack(content)
+    names = left(_names(samples), facts)
+    require([name for name, _, _ in facts["photos"]] == names, "it is about other photos")
+    for _, own, placement in facts["photos"]:
+        digest(own)
+        placed = placement_of(placement, preparation.alignment)
+        require(min(placed.photo) > 0, "it has no pixels")
+        require((placed.located is None) == (preparation.alignment is None), "it is not placed as asked")
+        if placed.located is not None:
+            numbers(placed.located.matrix, (2, 3), np.float64)
+    if names:
+        numbers(arrays.get("errors"), (len(names), stops, *preparation.grid))
+
+
+def check_evaluate(moves: int, samples: Sequence[Sample], content: bytes) -> None:
+    """Scores and overlap counts of the photos at each move."""
+    judged, facts = plan.unpack_judged(content)
+    names = left(_names(samples), facts)
+    require(set(facts["unmasked"]) <= {sample.name for sample in samples if sample.mask}, "it is about other masks")
+    require(len(judged) == moves, f"it has {len(judged)} moves instead of {moves}")
+    known = {sample.name: sample.kind not in ("good", UNKNOWN) for sample in samples}
+    for own in judged:
+        numbers(own.scores, (len(names),))
+        require(own.defect.tolist() == [known[name] for name in names], "it takes other photos for defects")
+        counts, shape = own.counts, own.counts.classes.shape
+        numbers(counts.classes, shape, np.int32)
+        numbers(counts.weight, shape, np.float64)
+        for values in (counts.normal, counts.defect):
+            numbers(values, shape, np.int64)
+        each = (counts.normal, counts.defect, counts.weight, np.array(counts.regions))
+        require(min(values.min(initial=0) for values in each) >= 0, "it counts fewer than no pixels")
+
+
+def check_describe(samples: Sequence[Sample], content: bytes) -> None:
+    """Embeddings and logits of the photos."""
+    facts, arrays = unpack(content)
+    names = left(_names(samples), facts)
+    for name in ("embeddings", "logits") if names else ():
+        numbers(arrays.get(name), (len(names), *arrays[name].shape[1:2]))
+
+
+def _names(samples: Sequence[Sample]) -> list[str]:
+    return [sample.name for sample in samples]
