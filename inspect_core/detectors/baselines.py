@@ -70,7 +70,9 @@ class NearestNeighbour:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Tensor], params: dict) -> "NearestNeighbour":
-        """The model that `arrays` and `params` describe."""
+        """The model that `arrays` and `params` describe. Raises ValueError for a k beyond the bank."""
+        if not 1 <= params["k"] <= len(arrays["bank"]):
+            raise ValueError(f"k is {params['k']} of {len(arrays['bank'])} samples; give 1 to as many as there are")
         return cls(arrays["bank"], params["k"], params["unit"])
 
 

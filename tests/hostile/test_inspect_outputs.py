@@ -40,6 +40,7 @@ def by_brightness(recipe, refused=None) -> SimpleNamespace:
         return Verdict(score, recipe.limits.verdict(score), np.full((4, 6), score, np.float32), (), guard="=1+1")
 
     return SimpleNamespace(
+        release="",
         product="tile", digest="d" * 64, limits=recipe.limits, area=12, good_scores=np.arange(9.0), challenge=(),
         depth=None, engine="nothing",
         inspect=inspect,

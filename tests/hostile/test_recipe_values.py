@@ -166,7 +166,7 @@ def test_every_array_changed(recipes, package, network, method):
         ("kernel_pca", "live.q", 99, "live.q is 99"),
         ("kernel_pca", "views.0.params.q", 99, "q is 99"),
         ("quadrics", "live.m", 4, "live.m is 4"),
-        ("nearest", "views.0.params.k", 21, "n_neighbors = 21"),
+        ("nearest", "views.0.params.k", 21, "k is 21 of"),
         ("mahalanobis", "geometry.grid", [3, 4], "view0.mean"),
         ("cop", "geometry.grid", [4], "geometry.grid"),
         ("cop", "views.0.pool", 2, "views.0.pool"),

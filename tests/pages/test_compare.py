@@ -49,7 +49,7 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, photos_in_
     assert "best" in " ".join(table["Synthetic defects"])
     assert len(app.get("plotly_chart")) == 2 + len(TWO)
     assert len(app.get("image")) == len(TWO)
-    comparison = jobs.found(jobs.order_of(photos_in_hand))
+    comparison = jobs.found(photos_in_hand.order())
     assert [row.detector for row in comparison.rows] == TWO
     opened = []
     monkeypatch.setattr(panels.st, "switch_page", opened.append)

@@ -100,7 +100,7 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
     app = open_app("pages/compare.py")
     app.multiselect(key="compare_detectors").set_value(list(CHOSEN_FROM)).run()
     finish(app.button(key="start-comparison").click().run())
-    rows = jobs.found(jobs.order_of(taught)).rows
+    rows = jobs.found(taught.order()).rows
     row = next(row for row in rows if row.detector == study.method)
     assert np.array_equal(row.scored.scores(), scores)
     assert (row.limits, row.evaluation) == (limits, found)

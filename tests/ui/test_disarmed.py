@@ -65,9 +65,10 @@ OURS = {
     "recipes/releasing": {"ICONS.get(state, '')", "label", "words"},
     "similar/panels": {"defect_types.count(kind)"},
     "teach/panels": {
-        "ALIGN.__getitem__", "DETECTORS[key][0]", "GUARD_SCORES.__getitem__", "METHODS[key].reference",
+        "DETECTORS[key][0]", "GUARD_SCORES.__getitem__", "METHODS[key].reference",
         "METHODS[key].title", "expected.engine", "n", "side", "words",
     },
+    "teach/lying_panel": {"ALIGN.__getitem__"},
     "teach/first_look_panel": {"counts[topic]", "list(counts)", "seen.unlike", "topic[0].upper()", "topic[1:]"},
     "ui/photo_source": {"label"},
 }  # fmt: skip

@@ -39,7 +39,7 @@ def start(order: Order) -> None:
             return
         words = (
             f"Takes about {shell.duration(seconds)} on this machine: every detector is fitted once to "
-            f"{asked['fit']} good photos and scores {asked['shown']} others. You can keep working meanwhile."
+            f"{asked['fit']:d} good photos and scores {asked['shown']:d} others. You can keep working meanwhile."
         )
     begin = partial(jobs.start, order, detectors)
     shell.offer("Compare", words, begin, key="start-comparison", disabled=not detectors)

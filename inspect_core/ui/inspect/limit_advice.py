@@ -40,7 +40,7 @@ def from_known_defects(taught: TaughtPart, drawn: Drawn) -> None:
         )  # fmt: skip
 
 
-def offer(row: DeltaGenerator, taught: TaughtPart, drawn: Drawn) -> None:
+def offer_limit(row: DeltaGenerator, taught: TaughtPart, drawn: Drawn) -> None:
     """A button in this row that takes the limit known defects suggest, with what it does to them; none without it."""
     try:
         found = _suggest(taught, drawn, ESCAPE_COST)
@@ -48,11 +48,11 @@ def offer(row: DeltaGenerator, taught: TaughtPart, drawn: Drawn) -> None:
         return
     counts = found.counts
     row.button(
-        f"Limit from known defects: {counts.defects_missed} missed, {counts.good_rejected} stopped",
+        f"Limit from known defects: {counts.defects_missed:d} missed, {counts.good_rejected:d} stopped",
         icon=":material/balance:", key=f"offer_cost-{taught.id}", on_click=_use, args=(taught.id, found.limit),
         help=f"{found.limit:.4g} costs least where one escape costs as much as {ESCAPE_COST:.0f} false rejects; "
-        f"counted on {counts.defects_total} defects and {counts.good_total} good parts, each by a limit set without "
-        "it.",
+        f"counted on {counts.defects_total:d} defects and {counts.good_total:d} good parts, each by a limit "
+        "set without it.",
     )  # fmt: skip
 
 

@@ -58,7 +58,7 @@ def strip(taught: TaughtPart, drawn: Drawn, *, busy: bool) -> None:
                 st.warning(shell.plain(error))
             else:
                 st.rerun()
-        limit_advice.offer(row, taught, drawn)
+        limit_advice.offer_limit(row, taught, drawn)
         row.page_link("pages/compare.py", label="Compare detectors", icon=":material/compare:")
 
 

@@ -125,7 +125,7 @@ def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]]:
         st.caption(
             f"{to_fit}{chosen_by}, {len(parts.judge)} to judge it.",
             help="To set the limit, each good photo is scored by a detector that has learned from the others, in "
-            f"{count} rounds." if count else None,
+            f"{count:d} rounds." if count else None,
         )  # fmt: skip
         for note in parts.notes:
             st.caption(shell.plain(note))
@@ -252,7 +252,7 @@ def _budget(grid: tuple[int, int], parameters: dict[str, float]) -> float:
     with st.popover(f"{len(shortlist.candidates)} of {len(CANDIDATES)} detectors take part"):
         for name, ms in (shortlist.candidates | shortlist.left_out).items():
             out = " · left out" if name in shortlist.left_out else ""
-            st.markdown(f"{title_of(name)}: {ms:.0f} ms{out}")
+            st.markdown(f"{shell.plain(title_of(name))}: {ms:.0f} ms{out}")
     return most
 
 
