@@ -59,9 +59,10 @@ class OnWorkers:
         """
         self.executor.require(RESTING + memory)
         whole = len(samples) > MOST_SHARDS * SHARD
+        numbers = {sample.name: fit.first + i for i, sample in enumerate(samples)}
         work = _Work(
             "fit", (*self._shared(preparation), plan.pack_fit(fit, keep=keep)), samples,
-            SHARD * BLOCK if whole else SHARD, {}, partial(teaching_answers.check_fit, fit),
+            SHARD * BLOCK if whole else SHARD, {}, partial(teaching_answers.check_fit, fit, numbers),
         )  # fmt: skip
         return merged_states(
             fit, work.kept, lambda first: self._in_order(work, first, "learning", progress, cancelled), whole=whole

@@ -1,8 +1,9 @@
 """Whether results of the tasks of teaching and evaluating (`teaching_shards`) are ones that these photos can have."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import torch
 
 from inspect_core.features.extraction import Preparation
 from inspect_core.images.folders import Sample
@@ -14,16 +15,20 @@ from inspect_core.study.gathering import Fit
 from inspect_core.study.scored_photo import UNKNOWN
 
 
-def check_fit(fit: Fit, samples: Sequence[Sample], content: bytes) -> None:
-    """Statistics of all the photos that can be used: finite, and of as many photos."""
+def check_fit(fit: Fit, numbers_of: Mapping[str, int], samples: Sequence[Sample], content: bytes) -> None:
+    """Statistics of all the photos that can be used: finite, and of as many photos. numbers_of: of each by its name."""
     gathered, facts = plan.unpack_states(content, fit)
-    seen = len(left(_names(samples), facts))
+    own_numbers = torch.tensor([numbers_of[name] for name in left(_names(samples), facts)], dtype=torch.int64)
+    seen = len(own_numbers)
     for own in gathered:
         state = own.state()
         require(state or not seen, "it lacks statistics")
         for name, values in state.items():
             require(bool(values.isfinite().all()), f"{name} is not finite")
-            if not values.is_floating_point():  # photos, or patches: as many of each
+            if values.ndim and not values.is_floating_point():  # the photo of each row: as many of each
+                expected = own_numbers.repeat_interleave(len(values) // max(seen, 1))
+                require(torch.equal(values, expected), f"{name} are not those asked for")
+            elif not values.is_floating_point():  # photos, or patches: as many of each
                 require(int(values) % max(seen, 1) == 0 <= int(values), f"{name} is {values}, of {seen} photos")
                 require(bool(values) == bool(seen), f"{name} is {values}, of {seen} photos")
 
@@ -54,6 +59,9 @@ def check_evaluate(moves: int, samples: Sequence[Sample], content: bytes) -> Non
     for own in judged:
         numbers(own.scores, (len(names),))
         require(own.defect.tolist() == [known[name] for name in names], "it takes other photos for defects")
+        unknown = np.isnan(own.found)
+        numbers(np.where(unknown, 0, own.found), (len(names),), np.float64)
+        require((unknown | (own.found <= own.scores)).all(), "it finds defects above their scores")
         counts, shape = own.counts, own.counts.classes.shape
         numbers(counts.classes, shape, np.int32)
         numbers(counts.weight, shape, np.float64)

@@ -121,7 +121,7 @@ def test_q_gamma_and_m_with_apply_and_the_way_back(bench):
         expect(element).to_be_visible()
     expect(page.get_by_text(re.compile("^Current: 256 · suggested 128"))).to_be_visible()
 
-    page.get_by_role("button", name="Back to suggested").click()
+    page.get_by_role("button", name="Set to suggested").click()
     back = wait_for(page, lambda seen: finished(seen) and f"γ {gamma}, M 128" in seen.note)
     assert back.followed(applied)
     assert page.get_by_test_id("stException").count() == 0

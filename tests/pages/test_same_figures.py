@@ -16,6 +16,7 @@ from inspect_core.records.onnx_export import export
 from inspect_core.records.recipe_file import load, save
 from inspect_core.runner import Runner
 from inspect_core.study.evaluation import evaluate, in_parts_of
+from inspect_core.study.found import found_up_to
 from inspect_core.study.judged import truth_masks
 from inspect_core.tuning import compare, comparison
 from inspect_core.tuning.comparison import LOOSE
@@ -135,7 +136,7 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
 
     after = [at_the_command_line("after", *way) for way in ways[::-1]][::-1]
     figures = {name: getattr(found, name) for name in FIGURES[:-1]}
-    figures["in_parts"] = in_parts_of(study.scored, scores, limits)
+    figures["in_parts"] = in_parts_of(study.scored, scores, limits, found_up_to(study.scored))
     for of_compared, (chosen,), (named,) in (before, after):
         own = next(row for row in of_compared if row["detector"] == study.method)
         for row in (own, chosen, named):

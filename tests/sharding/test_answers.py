@@ -28,6 +28,7 @@ from tests.line.conftest import ByBrightness, photo  # noqa: F401
 SAMPLES = [
     Sample(Path(f"{name}.png"), name, kind, (4, 4)) for name, kind in zip("abc", ("good", "dent", "good"), strict=True)
 ]
+NUMBERS = {"a": 0, "b": 1, "c": 2}
 ALL, WITHOUT_B = Unusable([], []), Unusable([("b", "cut short")], [])
 
 
@@ -147,13 +148,14 @@ def test_statistics_are_finite_and_of_the_photos_asked_for(method):
     sound, two = plan.pack_states(state_of(fit), ALL), plan.pack_states(state_of(fit, (0, 2)), WITHOUT_B)
 
     def why(content):
-        return fault(lambda _, own: teaching_answers.check_fit(fit, SAMPLES, own), 0, content)
+        return fault(lambda _, own: teaching_answers.check_fit(fit, NUMBERS, SAMPLES, own), 0, content)
 
     assert why(sound) == why(two) == ""
     spoiled = [
         changed(sound, dict.clear), changed(sound, not_finite), changed(sound, of_more), b"", b"\0" * 100,
         (2**62).to_bytes(8, "little"), pack(None), pack(ALL._asdict()), pack({"damaged": 1}),
         plan.pack_states(state_of(fit), Unusable([("d", "foreign")], [])),
+        *([plan.pack_states(state_of(fit, (0, 1)), WITHOUT_B)] if method == "nearest" else ()),
         plan.pack_states(state_of(fit, (0, 2)), Unusable([("b", "")], [("b", "")])),
         plan.pack_states(state_of(fit, (0, 2)), Unusable([("b", None)], [])),
     ]  # fmt: skip
@@ -186,7 +188,7 @@ def test_judged_photos_are_those_asked_for():
     counts = {
         "classes": np.array([3, 4], np.int32), "normal": np.array([1, 2]), "defect": np.array([0, 1]),
         "weight": np.zeros(2), "regions": np.array(1), "scores": np.zeros(3, np.float32),
-        "is_defect": np.array([False, True, False]),
+        "is_defect": np.array([False, True, False]), "found": np.array([np.nan, -1, np.nan]),
     }  # fmt: skip
     facts = ALL._asdict() | {"moves": 2, "unmasked": []}
     sound = pack(facts, {f"{i}.{name}": own for i in range(2) for name, own in counts.items()})
@@ -198,9 +200,12 @@ def test_judged_photos_are_those_asked_for():
     changes = {
         "scores": np.full(3, np.nan, np.float32), "is_defect": np.ones(3, bool), "normal": np.array([-1, 2]),
         "weight": np.zeros(3), "classes": np.array([3.0, 4.0]), "regions": np.array(-1),
+        "found": np.array([np.nan, 0.5, np.nan]),
     }  # fmt: skip
     spoiled = [
         *(changed(sound, lambda arrays, own=own: arrays.update({f"1.{own}": changes[own]})) for own in changes),
+        changed(sound, lambda arrays: arrays.update({"1.found": np.full(3, -np.inf)})),
+        changed(sound, lambda arrays: arrays.update({"1.found": np.zeros(2)})),
         changed(sound, facts=lambda facts: facts.update(moves=1)),
         changed(sound, facts=lambda facts: facts.update(unmasked=["a"])),
         changed(sound, facts=lambda facts: facts["lost"].append(["z", "gone"])),
@@ -233,7 +238,7 @@ def test_shards_that_changed_places_are_missing():
 
 def test_a_sealed_shard_that_cannot_be_is_missing():
     fit = fit_of("mahalanobis", {"k": 4})
-    work = Kept([b"a run"], lambda name, content: teaching_answers.check_fit(fit, SAMPLES, content))
+    work = Kept([b"a run"], lambda name, content: teaching_answers.check_fit(fit, NUMBERS, SAMPLES, content))
     sound = plan.pack_states(state_of(fit), ALL, following=1)
     work.put(MERGED, pack(ALL._asdict() | {"following": 1}))
     assert work.get(MERGED) is None
