@@ -27,6 +27,7 @@ TEACHING = 0.8
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     teaching.add_options(parser)
+    working.add_options(parser)
     parser.add_argument(
         "--ks", type=int, nargs="+", help="values of the (first) live parameter to measure (default: the current one)"
     )

@@ -4,7 +4,7 @@ import argparse
 
 from inspect_core.audit.changes import limits_changed
 from inspect_core.audit.log import AuditLog
-from inspect_core.cli import teaching
+from inspect_core.cli import teaching, working
 from inspect_core.cli.console import ACCEPTED, current_user, path_argument, say, scale_argument
 from inspect_core.guard.model import ALONE, FUSED, MODES
 from inspect_core.images.samples import shown
@@ -20,6 +20,7 @@ from inspect_core.verdict import Limits
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     teaching.add_options(parser)
+    working.add_options(parser)
     parser.add_argument(
         "--out", type=path_argument, required=True,
         help="recipe to write: a folder, or a file ending in .zip; replaces only a Loupe recipe",

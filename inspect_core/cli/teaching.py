@@ -94,7 +94,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help=f"most time a photo that a detector chosen for the photos may take, in milliseconds on two cores without "
         f"the network (default: {Order.budget:.0f})",
     )  # fmt: skip
-    working.add_options(parser)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--download", action="store_true", help="download the backbone's weights if they are missing")
 

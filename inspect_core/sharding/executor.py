@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 ATTEMPTS = 3
+RESTING, RESTING_EXPORTED = 1 << 30, 1 << 28
+"""Bytes that a worker takes with a network loaded and no photo, and with an exported recipe, which needs no torch."""
 
 
 @dataclass(frozen=True)

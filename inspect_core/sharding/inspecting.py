@@ -17,7 +17,7 @@ from inspect_core.package.zipped import zipped
 from inspect_core.runner import Runner
 from inspect_core.sharding import answers
 from inspect_core.sharding.container import pack, unpack
-from inspect_core.sharding.executor import ATTEMPTS, Executor, Failure
+from inspect_core.sharding.executor import ATTEMPTS, RESTING, RESTING_EXPORTED, Executor, Failure
 from inspect_core.sharding.run import results
 from inspect_core.verdict import NOT_JUDGED
 
@@ -36,8 +36,9 @@ class JudgedByWorkers:
         """Every photo once, with the verdict that this process would give, to the bit; in any order.
 
         What a worker cannot judge is judged here; photos of a shard that failed in every attempt, or whose results
-        could not be used, are not judged, and their rows say why.
+        could not be used, are not judged, and their rows say why. Raises ValueError for too little memory.
         """
+        self.executor.require(RESTING_EXPORTED if isinstance(inspector, Runner) else RESTING)
         endings = () if maps is None else maps.endings
         parts = ranges(len(photos), PHOTOS)
 

@@ -17,7 +17,7 @@ from inspect_core.runtime.progress import Cancel, Report, tell
 from inspect_core.sharding import plan, teaching_answers
 from inspect_core.sharding.answers import Check, checked, require
 from inspect_core.sharding.container import facts, pack, unpack
-from inspect_core.sharding.executor import Executor, Failure, Numbered, Result
+from inspect_core.sharding.executor import RESTING, Executor, Failure, Numbered, Result
 from inspect_core.sharding.kept import MERGED, Kept
 from inspect_core.sharding.photos import facts_of, has_mask, placement_of, sample_of
 from inspect_core.sharding.run import in_order, kept_results
@@ -34,8 +34,6 @@ KEEPING = 8
 """Blocks after which the merged state is written to disk; it is as large as one block."""
 SHOWN = 16
 """Photos per task of scoring or describing."""
-RESTING = 1 << 30
-"""Bytes that a worker takes with a network loaded and no photo."""
 
 
 @dataclass(eq=False)

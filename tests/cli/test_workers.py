@@ -31,6 +31,7 @@ def test_workers_fit_and_inspect_to_the_same_bits(fit, taught, product, tmp_path
     ("options", "said"),
     [
         (["--workers", "0"], "workers is 0"),
+        (["--workers", "1000"], "1000 processes need 1073.7 GB of memory, 1.1 each, and this machine has"),
         (["--workers", "2", "--cluster", "127.0.0.1:8786"], "cannot be used together"),
         (["--cluster", "tcp://10.0.0.2:8786"], "--tls-ca, --tls-cert and --tls-key"),
         (["--cluster", "tls://10.0.0.2:8786", "--tls-ca", "ca.pem"], "give all three"),
@@ -39,3 +40,10 @@ def test_workers_fit_and_inspect_to_the_same_bits(fit, taught, product, tmp_path
 def test_what_cannot_be_used_is_said(taught, product, options, said, capsys):
     assert main(["inspect", str(taught), str(product / "test"), *options]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_look_takes_no_workers_as_it_uses_none(product, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["look", str(product), "--workers", "2"])
+    assert stop.value.code == 2
+    assert "unrecognized arguments: --workers 2" in capsys.readouterr().err

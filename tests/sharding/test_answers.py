@@ -40,6 +40,9 @@ class Faulty:
     def __init__(self, spoil, times=ATTEMPTS):
         self.spoil, self.left = spoil, times
 
+    def require(self, memory):
+        """There is enough."""
+
     def map(self, task, shared, payloads):
         for number, payload in payloads:
             facts, _ = unpack(payload)

@@ -59,7 +59,8 @@ def strip(taught: TaughtPart, drawn: Drawn, *, busy: bool) -> None:
             else:
                 st.rerun()
         limit_advice.offer_limit(row, taught, drawn)
-        row.page_link("pages/compare.py", label="Compare detectors", icon=":material/compare:")
+        if row.button("Compare detectors", icon=":material/compare:", key=f"to_compare-{taught.id}"):
+            st.switch_page("pages/compare.py")
 
 
 def _key(taught: TaughtPart, position: int) -> str:
