@@ -42,6 +42,8 @@ def _name(options: argparse.Namespace) -> int:
     # Imported where it is used: parts are named where the app is, and a challenge on the line has no torch.
     from inspect_core.records.recipe_file import save
 
+    if options.release is not None:
+        raise ValueError("parts are named with the recipe, not with its export; leave --release out")
     inspector = inspectors.load_recipe(options.recipe, device=options.device, download=options.download)
     photos = photos_by_part(options.folder).values()
     good = [path for path in photos if path.parent.name == GOOD]

@@ -91,7 +91,7 @@ def run(
         if journal is not None:
             until_the_end.callback(journal.close)
         batch = journal.run if journal is not None else secrets.token_hex(8)
-        rows, paths = _kept(journal, photos, outputs.maps, record, report), dict(photos)
+        rows, paths = _kept(journal, inspector, photos, outputs.maps, record, report), dict(photos)
         rest = [photo for photo in photos if photo[0] not in rows]
         for number, (row, file, files) in enumerate((judging or _side_by_side)(inspector, rest, outputs.maps), 1):
             if outputs.maps is not None:
@@ -128,13 +128,20 @@ def _write_pictures(folder: Path, rows: Sequence[Row], pictures: Mapping[str, by
 
 
 def _key(batch: str, row: Row) -> str:
-    return key_of("batch", batch, row.recipe, row.digest, row.name)
+    return key_of("batch", batch, row.release or row.recipe, row.digest, row.name)
 
 
 def _kept(
-    journal: Journal | None, photos: Sequence[Photo], maps: Maps | None, record: Record | None, report: Report | None
+    journal: Journal | None,
+    inspector: Inspector,
+    photos: Sequence[Photo],
+    maps: Maps | None,
+    record: Record | None,
+    report: Report | None,
 ) -> dict[str, Row]:
-    """The rows that are still valid: the photo is the one that was judged, its maps are there, and so is its record."""
+    """The rows that are still valid: the photo is the one that was judged, by this release, its maps are there, and so
+    is its record.
+    """
     rows: dict[str, Row] = {}
     if journal is None or not journal.rows:
         return rows
@@ -142,7 +149,9 @@ def _kept(
         if report is not None:
             report(0.0, f"checking what is there, {number + 1} of {len(photos)}")
         file, row = journal.rows.get(name, ("", None))
-        if row is None or not file or file != _digest_now(path) or not (maps is None or _complete(maps, row)):
+        if row is None or row.release != inspector.release or not file or file != _digest_now(path):
+            continue
+        if maps is not None and not _complete(maps, row):
             continue
         if record is None or is_recorded(row, record.find(_key(journal.run, row))):
             rows[name] = row

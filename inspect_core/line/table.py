@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Iterable
-from dataclasses import astuple, fields
+from dataclasses import MISSING, astuple, fields
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from inspect_core.package.place import check_own
 from inspect_core.runtime.unfinished import replacing
 
 _BEGINS = ",".join(COLUMNS[:4]).encode()
+_REQUIRED = {field.name for field in fields(Row) if field.default is MISSING}
 _NUMBERS = {field.name: str(field.type) for field in fields(Row) if "str" not in str(field.type)}
 
 
@@ -28,12 +29,16 @@ def write_table(path: Path, rows: Iterable[Row]) -> None:
 
 
 def read_table(path: Path) -> list[Row]:
-    """The rows of a table that `write_table` wrote, with texts as in the file. Raises ValueError for another file."""
+    """The rows of a table that `write_table` wrote, of an earlier version perhaps, with texts as in the file.
+
+    Raises ValueError for another file.
+    """
     with path.open(newline="", encoding="utf-8") as file:
         lines = csv.reader(file)
-        if tuple(next(lines, ())) != COLUMNS:
+        heads = next(lines, [])
+        if not _REQUIRED <= set(heads) <= set(COLUMNS):
             raise ValueError(f"{path} is not a table of verdicts of this version of Loupe; run the batch again")
-        return [Row(**{name: _value(name, text) for name, text in zip(COLUMNS, line, strict=True)}) for line in lines]
+        return [Row(**{name: _value(name, text) for name, text in zip(heads, line, strict=True)}) for line in lines]
 
 
 def check_table(path: Path) -> None:

@@ -144,7 +144,7 @@ class Watch:
             return None
         with suppress(OSError):  # `judge` gives the reason why it cannot be read
             file = file_digest(claimed)
-        key = key_of("watch", self.inspector.digest, file, str(seen.written), name)
+        key = key_of("watch", self.inspector.release or self.inspector.digest, file, str(seen.written), name)
         known = self.record.find(key)
         if known is not None:
             self._claims[claimed] = True

@@ -43,5 +43,7 @@ def session_of(content: bytes, *, threads: int | None = None) -> InferenceSessio
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     # A graph is one file: references to weights elsewhere are resolved below this file, where nothing can be.
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", f"{__file__}/none")
+    # What was checked is ONNX: the same bytes must not be taken for ONNX Runtime's own format.
+    options.add_session_config_entry("session.load_model_format", "ONNX")
     options.log_severity_level = 3
     return InferenceSession(content, options, providers=["CPUExecutionProvider"])

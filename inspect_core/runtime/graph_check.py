@@ -15,6 +15,8 @@ _ATTRIBUTE_GRAPHS = (6, 11)
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _SIZES = {_FIXED64: 8, _FIXED32: 4}
 _LONGEST_VARINT = 10
+MOST_FIELDS = 1_000_000
+"""Most fields that are looked at, a second's work; an export has some ten thousand."""
 
 
 class GraphError(ValueError):
@@ -27,34 +29,41 @@ def check_graph(content: bytes) -> None:
     Refused are operators of other domains, functions, training steps, and every attribute that holds a graph, which all
     of Loop, If, Scan and SequenceMap need.
     """
-    graphs = 0
-    for number, value in _fields(memoryview(content)):
+    graphs, left = 0, iter(range(MOST_FIELDS))
+    for number, value in _fields(memoryview(content), left):
         if number in (_MODEL_FUNCTIONS, _MODEL_TRAINING):
             raise GraphError("it holds functions or training steps, which no export of Loupe has")
         if number == _MODEL_GRAPH:
             graphs += 1
-            for inner, node in _fields(_message(value)):
+            for inner, node in _fields(_message(value), left):
                 if inner == _GRAPH_NODE:
-                    _check_node(_message(node))
+                    _check_node(_message(node), left)
     if not graphs:
         raise GraphError("it holds no graph")
 
 
-def _check_node(node: memoryview) -> None:
+def _check_node(node: memoryview, left: Iterator[int]) -> None:
     operator = b""
-    for number, value in _fields(node):
+    for number, value in _fields(node, left):
         if number == _NODE_OPERATOR:
             operator = bytes(_message(value))
         elif number == _NODE_DOMAIN and (domain := bytes(_message(value))) not in DOMAINS:
             raise GraphError(f"it holds an operator of the domain {_shown(domain)}, which no export of Loupe has")
-        elif number == _NODE_ATTRIBUTE and any(inner in _ATTRIBUTE_GRAPHS for inner, _ in _fields(_message(value))):
+        elif number == _NODE_ATTRIBUTE and any(
+            inner in _ATTRIBUTE_GRAPHS for inner, _ in _fields(_message(value), left)
+        ):
             raise GraphError(f"its operator {_shown(operator)} holds a graph, which can repeat without end")
 
 
-def _fields(message: memoryview) -> Iterator[tuple[int, memoryview | None]]:
-    """(number, bytes) of every field, None for numbers. Raises GraphError for what is no protobuf message."""
+def _fields(message: memoryview, left: Iterator[int]) -> Iterator[tuple[int, memoryview | None]]:
+    """(number, bytes) of every field, None for numbers. left: one for each field that may still be looked at.
+
+    Raises GraphError for what is no protobuf message, and for too many fields.
+    """
     place = 0
     while place < len(message):
+        if next(left, None) is None:
+            raise GraphError(f"it has more than {MOST_FIELDS:,} fields")
         key, place = _varint(message, place)
         number, kind = key >> 3, key & 7
         value = None

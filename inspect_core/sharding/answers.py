@@ -75,7 +75,10 @@ def digest(text: Any) -> None:
 def row(facts: Mapping[str, Any], name: str, file: Any, inspector: Inspector) -> Row:
     """The row of one photo: by this recipe, with the verdict that follows from its score."""
     own, limits = Row(**facts), inspector.limits
-    asked = Row(name=name, review=limits.review, reject=limits.reject, area=inspector.area, recipe=inspector.digest)
+    asked = Row(
+        name=name, review=limits.review, reject=limits.reject, area=inspector.area, recipe=inspector.digest,
+        release=inspector.release,
+    )  # fmt: skip
     for field, value in asdict(own).items():
         wanted = _FIELDS.get(field)
         require(wanted(value) if wanted else value == getattr(asked, field), f"{field} of {name} is {value!r}")

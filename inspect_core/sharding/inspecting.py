@@ -84,7 +84,7 @@ def _failed(inspector: Inspector, name: str, reason: str) -> Row:
     limits = inspector.limits
     return Row(
         name=name, review=limits.review, reject=limits.reject, area=inspector.area, recipe=inspector.digest,
-        reason=f"its shard failed {ATTEMPTS} times: {reason}",
+        release=inspector.release, reason=f"its shard failed {ATTEMPTS} times: {reason}",
     )  # fmt: skip
 
 
@@ -92,7 +92,8 @@ def _packed(path: Path, inspector: Inspector) -> bytes:
     """The recipe's package as a zip, and how it is opened."""
     exported = isinstance(inspector, Runner)
     device = "cpu" if exported else cast(Any, inspector).backbone.device.type
-    return pack({"exported": exported, "device": device}, {"package": np.frombuffer(zipped(path), np.uint8)})
+    facts = {"exported": exported, "device": device, "release": inspector.release}
+    return pack(facts, {"package": np.frombuffer(zipped(path), np.uint8)})
 
 
 def _weights(inspector: Inspector) -> bytes:

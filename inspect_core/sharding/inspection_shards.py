@@ -18,9 +18,9 @@ from inspect_core.sharding.container import pack, unpack
 def inspect_shard(payload: bytes, recipe: bytes, weights: bytes) -> bytes:
     """The rows of some photos, and their maps.
 
-    payload: {"photos": [(name, path), ...], "endings": of the maps that are wanted}; recipe: {"exported", "device"} and
-    the package as a zip; weights: as `plan` packs them, of no use to an exported recipe. Back come [(row, SHA-256 of
-    the photo's file), ...] and the maps, bytes by "<position><ending>".
+    payload: {"photos": [(name, path), ...], "endings": of the maps that are wanted}; recipe: {"exported", "device",
+    "release"} and the package as a zip; weights: as `plan` packs them, of no use to an exported recipe. Back come
+    [(row, SHA-256 of the photo's file), ...] and the maps, bytes by "<position><ending>".
     """
     (facts, _), inspector = unpack(payload), open_inspector(recipe, weights)
     rows, maps = [], {}
@@ -38,7 +38,9 @@ def open_inspector(recipe: bytes, weights: bytes) -> Inspector:
     with tempfile.TemporaryDirectory(prefix="loupe-recipe-") as folder:
         path = Path(folder, "recipe.zip")
         content["package"].tofile(path)
-        return Runner(path, threads=1) if facts["exported"] else _with_torch(path, facts, weights)
+        if facts["exported"]:
+            return Runner(path, threads=1, release=facts["release"])
+        return _with_torch(path, facts, weights)
 
 
 def _with_torch(path: Path, facts: Mapping[str, Any], weights: bytes) -> Inspector:

@@ -15,9 +15,10 @@ from inspect_core.line.maps import Maps
 from inspect_core.line.overlap import THREADS
 from inspect_core.line.record import key_of
 from inspect_core.line.row import COLUMNS
+from inspect_core.line.table import read_table
 from inspect_core.package.place import PlaceError
 from inspect_core.runtime.progress import Cancelled
-from inspect_core.verdict import NOT_JUDGED
+from inspect_core.verdict import NOT_JUDGED, Limits
 
 LEVELS = (0, 50, 150, 250, 90, 210)
 
@@ -83,6 +84,29 @@ def test_stopped_it_goes_on_where_it_was(photos, inspector, logged, inspections,
     assert len(list((tmp_path / "maps").glob("?.*"))) == 10
     run(inspector(), photos, outputs, record=logged(inspector()))
     assert len(inspections()) == 12, "a second run is recorded again"
+
+
+def test_rows_of_another_release_are_judged_again(photos, inspector, logged, inspections, tmp_path):
+    outputs, told = Outputs(tmp_path / "v.csv"), []
+    with pytest.raises(Cancelled):
+        run(inspector(), photos, outputs, record=logged(inspector()), report=stopping_after(3))
+    exported = inspector(release="e" * 64, limits=Limits(1.0, 2.0))
+    rows = run(exported, photos, outputs, record=logged(exported), told=told.append)
+    assert [row.name for row in told] == [name for name, _ in photos]
+    assert {row.release for row in rows} == {row["release"] for row in rows_of(tmp_path / "v.csv")} == {"e" * 64}
+    assert [facts.get("release", "") for facts in inspections()] == 3 * [""] + 6 * ["e" * 64]
+    assert rows == read_table(tmp_path / "v.csv")
+
+
+def test_a_table_from_before_there_was_a_release(photos, inspector, tmp_path):
+    rows = run(inspector(), photos, Outputs(tmp_path / "v.csv"))
+    lines = [line.split(",") for line in (tmp_path / "v.csv").read_text().splitlines()]
+    place = lines[0].index("release")
+    (tmp_path / "v.csv").write_text("\n".join(",".join(line[:place] + line[place + 1 :]) for line in lines))
+    assert read_table(tmp_path / "v.csv") == rows
+    (tmp_path / "v.csv").write_text("name,digest,score,verdict\n")
+    with pytest.raises(ValueError, match="is not a table of verdicts"):
+        read_table(tmp_path / "v.csv")
 
 
 def test_what_is_there_is_checked_before_it_is_kept(photos, photo, inspector, tmp_path):

@@ -10,6 +10,7 @@ from inspect_core.line import placing
 from inspect_core.line import watch as watching_module
 from inspect_core.line.watch import FOLDERS, PhotosLeft, Watch, watching
 from inspect_core.package.place import PlaceError
+from inspect_core.verdict import Limits
 
 NAMES = (
     *("=1+1.png", "a\nreject 9.png", "\x1b[2J.png", "\u202egnp.png", "b\udcff.png", "ü 一.png", "%s{}$(x)`y`.png"),
@@ -320,6 +321,19 @@ def test_a_disk_that_takes_no_photos_keeps_them_claimed(begin, photo, inspection
     assert list((tmp_path / "in").iterdir()) == []
     assert placed(tmp_path / "out")["accept"] == placed(tmp_path / "out")["reject"] == ["a.png"]
     assert [facts["score"] for facts in inspections()] == [10, 250]
+
+
+def test_what_another_release_recorded_is_judged_again(begin, inspector, photo, inspections, tmp_path, monkeypatch):
+    photo(tmp_path / "in" / "a.png", 150)
+    with monkeypatch.context() as patch:
+        patch.setattr("inspect_core.line.watch.move", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            begin(inspector(release="a" * 64, limits=Limits(1e9, 1e9))).poll()
+    begin(inspector(release="b" * 64)).poll()
+    assert placed(tmp_path / "out")["review"] == ["a.png"]
+    assert [(facts["release"], facts["verdict"]) for facts in inspections()] == [
+        ("a" * 64, "accept"), ("b" * 64, "review"),
+    ]  # fmt: skip
 
 
 def test_hostile_names_are_moved_as_they_are(begin, photo, inspections, tmp_path):

@@ -1,17 +1,21 @@
 """Recipes: the export with its proof, and challenge parts."""
 
+import zipfile
 from dataclasses import replace
 
 import pytest
 
 from inspect_core.audit import challenges
 from inspect_core.audit.log import AuditLog
+from inspect_core.package import manifest
 from inspect_core.package.known_parts import ChallengePart
+from inspect_core.package.zipped import zipped
 from inspect_core.records.recipe_file import load, save
 from inspect_core.runner import Runner
 from inspect_core.ui import shell
 from inspect_core.verdict import Limits
 from tests.pages.waiting import wait_for_job
+from tests.test_runner import signed
 
 
 @pytest.fixture
@@ -27,7 +31,9 @@ def opened(app, key: str):
     return app.run()
 
 
-def test_a_recipe_is_exported_with_its_proof(open_app, no_first_start, small_recipe, workspace, monkeypatch, product):
+def test_a_recipe_is_exported_with_its_proof(
+    open_app, no_first_start, small_recipe, workspace, monkeypatch, product, tmp_path
+):
     recipe = small_recipe("mahalanobis")
     named = replace(recipe, backbone=replace(recipe.backbone, name="efficientnet_lite0"))  # the page refuses others
     saved = save(named, workspace / "recipes/f.zip")
@@ -41,6 +47,15 @@ def test_a_recipe_is_exported_with_its_proof(open_app, no_first_start, small_rec
     assert "every verdict is the same on the line" in app.success[0].value
     written = next((workspace / "exports").glob("*.zip"))
     assert Runner(written).digest == saved.digest == written.stem
+    assert [code.value for code in app.code] == [Runner(written).release]
+    with zipfile.ZipFile(written) as archive:
+        archive.extractall(tmp_path / "forged")
+    with (tmp_path / "forged" / manifest.PARITY).open("a") as file:
+        file.write("\n")
+    written.write_bytes(zipped(signed(tmp_path / "forged")))
+    app.run()
+    assert "The audit log has no export with the release" in app.error[0].value
+    assert not app.code
     app.button(key="delete-f.zip").click().run()
     assert not written.exists()
 

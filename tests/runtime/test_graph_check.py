@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
+from inspect_core.runtime import graph_check
 from inspect_core.runtime.graph import MAP, session_of
 from inspect_core.runtime.graph_check import GraphError, check_graph
 
@@ -69,3 +70,16 @@ def test_a_graph_in_pieces_and_one_behind_the_operators_name_are_found():
 def test_any_bytes_are_a_graph_or_refused(content):
     with pytest.raises(GraphError):
         check_graph(content + b"\x0b")  # ends in a group, which no model has
+
+
+def test_more_fields_than_any_export_has_are_not_looked_at(monkeypatch):
+    monkeypatch.setattr(graph_check, "MOST_FIELDS", 10)
+    with pytest.raises(GraphError, match="more than 10 fields"):
+        check_graph(b"\x08\x09" * 11)
+
+
+def test_a_graph_is_never_taken_for_the_format_of_onnx_runtime():
+    """Its mark stands where a model may have a text; a file in that format would not have been checked."""
+    content = b"\x32\x0aabORTM0123" + model(helper.make_node("Neg", ["x"], [MAP])).SerializeToString()
+    assert content[4:8] == b"ORTM"
+    assert session_of(content).run([MAP], {"x": np.ones(1, np.float32)})[0].tolist() == [-1]

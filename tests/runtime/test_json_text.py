@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from inspect_core.runtime.json_text import from_json
+from inspect_core.runtime.json_text import DEEPEST, from_json
 from inspect_core.sharding.container import LENGTH, facts, unpack
 
 DEEP = b"[" * 100_000 + b"]" * 100_000
@@ -17,6 +17,14 @@ def test_what_is_nested_beyond_reading_is_damage_like_any_other():
     for read in (unpack, facts):
         with pytest.raises(ValueError, match="nested too deep"):
             read(packed)
+
+
+def test_nesting_that_is_read_but_cannot_be_gone_through_is_damage_too():
+    deepest = "[" * DEEPEST + "]" * DEEPEST
+    assert json.dumps(from_json(deepest)) == deepest
+    for damaged in (f"[{deepest}]", '{"a":' * 900 + "1" + "}" * 900):
+        with pytest.raises(ValueError, match="nested too deep"):
+            from_json(damaged)
 
 
 def test_constants_are_the_callers():

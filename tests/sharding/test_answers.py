@@ -14,7 +14,7 @@ from inspect_core.images.samples import Sample
 from inspect_core.line.batch import judge_and_draw
 from inspect_core.line.maps import Maps
 from inspect_core.methods.method import Patches
-from inspect_core.sharding import inspecting, plan, teaching_answers
+from inspect_core.sharding import answers, inspecting, plan, teaching_answers
 from inspect_core.sharding.answers import fault
 from inspect_core.sharding.container import pack, unpack
 from inspect_core.sharding.executor import ATTEMPTS
@@ -247,3 +247,12 @@ def test_a_sealed_shard_that_cannot_be_is_missing():
     assert work.get(MERGED) is None
     gathered, _ = merged_states(fit, work, lambda first: iter([(first, sound)]), whole=True)
     assert gathered[0].images == 3
+
+
+def test_rows_of_an_export_are_believed_when_they_are_of_its_release(photo, tmp_path):  # noqa: F811
+    exported = ByBrightness(release="e" * 64)
+    judged = judge_and_draw(exported, "a.png", photo(tmp_path / "a.png", 150), ())
+    facts, file = asdict(judged[0]), judged[1]
+    assert answers.row(facts, "a.png", file, exported) == judged[0]
+    with pytest.raises(ValueError, match=r"release of a\.png is"):
+        answers.row(facts, "a.png", file, ByBrightness(release="f" * 64))

@@ -69,8 +69,16 @@ def _begin(recipe: Recipe, source: Path, folder: Path, path: Path) -> None:
 def _proof(path: Path, recipe: Recipe, key: str) -> None:
     try:
         proof = _read(str(path), path.stat().st_mtime_ns)
+        with AuditLog.open() as log:
+            recorded = life_cycle.releases(log, str(recipe.digest))
     except (RecipeError, OSError) as error:
         st.error(shell.plain(error), icon=":material/broken_image:")
+        return
+    if proof["release"] not in recorded:
+        st.error(
+            f"The audit log has no export with the release {proof['release']}. Export again.",
+            icon=":material/broken_image:",
+        )
         return
     known = len(recipe.calibration) + len(recipe.judged)
     st.success(
