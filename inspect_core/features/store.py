@@ -3,8 +3,8 @@
 A file is an ordinary `.npy` followed by the CRC-32 of its key and everything before it. A file that is read must be,
 byte by byte, the header of the requested shape, as many finite values, and that CRC; anything else in its place (cut
 short, changed, the entry of another key, a folder, a link, a pipe) is a miss and never an error, a wait or a wrong
-feature. Several threads and processes may
-share a folder: files appear whole, by renaming, and a file that another process removed is a miss too.
+feature. Several threads and processes may share a folder: files appear whole, by renaming, and a file that another
+process removed is a miss too.
 """
 
 import hashlib

@@ -81,9 +81,8 @@ def run(
 
     Rows of an unfinished earlier run with this recipe and table are checked and kept, the rest is judged; `told` is
     called with every new row. Every row is in the record, then on disk, before the next is taken, and has the verdict
-    of the record. After an error, a
-    kill or Cancelled, raised by `report`, the same call goes on where it was. Raises PlaceError for a file in the way;
-    OSError, naming the remedy, when the disk is full or the folder is missing.
+    of the record. After an error, a kill or Cancelled, raised by `report`, the same call goes on where it was. Raises
+    PlaceError for a file in the way; OSError, naming the remedy, when the disk is full or the folder is missing.
     """
     outputs.check([name for name, _ in photos])
     with _remedy(), ExitStack() as until_the_end:
