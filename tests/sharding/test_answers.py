@@ -237,6 +237,8 @@ def test_shards_that_changed_places_are_missing():
     one.put(0, b"shard 0")
     (one.folder / "0").replace(other.folder / "0")
     assert other.get(0) is None
+    for work in (one, other):
+        work.remove()
 
 
 def test_a_sealed_shard_that_cannot_be_is_missing():
