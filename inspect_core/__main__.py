@@ -11,7 +11,10 @@ def _end(*_: object) -> None:
     os._exit(130)  # cli.console.STOPPED, which is not loaded yet
 
 
-signal.signal(signal.SIGINT, _end)
+HEEDED = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+"""Not where Ctrl-C is to be ignored, as in the background of a shell."""
+if HEEDED:
+    signal.signal(signal.SIGINT, _end)
 # Before torch and NumPy are loaded: threads that spin, or share small products, cost more than they bring.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -22,7 +25,7 @@ def main() -> int:
     from inspect_core.cli import commands
 
     try:
-        return commands.main(loaded=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+        return commands.main(loaded=lambda: HEEDED and signal.signal(signal.SIGINT, signal.default_int_handler))
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left to stop
 

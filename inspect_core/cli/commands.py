@@ -1,7 +1,7 @@
 """The command line: the same verbs as the pages, one file per verb.
 
 Exit codes: `inspect` gives 0 when every part was accepted, 1 when one was not, 2 when it could not run; the other
-verbs give 0 or 2. Ctrl-C gives 130, except for `watch`, which it ends as it should.
+verbs give 0 or 2. Ctrl-C gives 130.
 """
 
 import argparse

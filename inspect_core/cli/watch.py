@@ -1,7 +1,6 @@
 """`watch`: judge photos as they arrive in a folder, and move them by verdict."""
 
 import argparse
-import contextlib
 import sys
 import time
 from collections import Counter
@@ -9,7 +8,7 @@ from collections import Counter
 from inspect_core.audit.challenges import why_blocked
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspectors
-from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, current_user, path_argument, say, tell
+from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, STOPPED, current_user, path_argument, say, tell
 from inspect_core.line.logged import Logged
 from inspect_core.line.record import Facts
 from inspect_core.line.watch import FOLDERS, PATIENCE, PhotosLeft, Watch, watching
@@ -39,9 +38,14 @@ def run(options: argparse.Namespace) -> int:
             watch = Watch(inspector, options.folder, options.out, Logged(log, inspector, current_user()))
             counts: Counter[str] = Counter()
             say(f"Watching {options.folder} for {inspector.product} {inspector.digest[:12]}, {inspector.engine}.")
-            with contextlib.suppress(KeyboardInterrupt):
+            try:
                 (_once if options.once else _on_and_on)(watch, counts)
+                stopped = False
+            except KeyboardInterrupt:
+                stopped = True
     say(", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES))
+    if stopped:
+        return STOPPED
     return ACCEPTED if counts.total() == counts["accept"] else NOT_ACCEPTED
 
 

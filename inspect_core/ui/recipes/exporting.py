@@ -68,7 +68,7 @@ def _begin(recipe: Recipe, source: Path, folder: Path, path: Path) -> None:
 
 def _proof(path: Path, recipe: Recipe, key: str) -> None:
     try:
-        proof = _read(str(path), path.stat().st_mtime_ns)
+        proof = _read(str(path), path.stat().st_mtime_ns, str(recipe.digest))
         with AuditLog.open() as log:
             recorded = life_cycle.releases(log, str(recipe.digest))
     except (RecipeError, OSError) as error:
@@ -100,8 +100,10 @@ def _proof(path: Path, recipe: Recipe, key: str) -> None:
 
 
 @st.cache_data(max_entries=16, show_spinner="Reading the proof…")
-def _read(path: str, written: int) -> dict[str, Any]:
+def _read(path: str, written: int, digest: str) -> dict[str, Any]:
     document, package = manifest.read_document(manifest.check(Path(path)), None)
+    if package.digest != digest:
+        raise RecipeError(f"{path} is of another recipe ({package.digest[:12]}); export this one again")
     rows = list(csv.DictReader(io.StringIO(package.read(manifest.PARITY).decode())))
     calibration, _ = known_parts.read_table(package, document)
     scores = np.array([part.score for part in calibration])
