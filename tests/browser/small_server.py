@@ -18,7 +18,8 @@ from inspect_core.ui.teach import lying_panel, panels, teaching
 
 forecast = panels.forecast
 
-teaching.Order = partial(teaching.Order, size=(128, 128), grid=(16, 16), method="mahalanobis")
+teaching.Order = partial(teaching.Order, size=(128, 128), grid=(16, 16))
+teaching.FIXED = "mahalanobis"
 jobs.PATCHES = 500
 aligning.MOST_TRIED = 4
 lying_panel._gain = lambda key, good: None
