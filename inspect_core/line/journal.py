@@ -13,6 +13,7 @@ from pathlib import Path
 from inspect_core.line.record import key_of
 from inspect_core.line.row import Row
 from inspect_core.package.place import PlaceError, check_own
+from inspect_core.runtime import workspace
 from inspect_core.runtime.unfinished import lock
 
 _DAMAGE = (ValueError, KeyError, TypeError, RecursionError)
@@ -26,7 +27,7 @@ def journal_of(table: Path) -> Path:
 def rows_kept(table: Path) -> int:
     """How many rows of an unfinished batch lie beside its table."""
     try:
-        with journal_of(table).open("rb") as file:
+        with workspace.opened(journal_of(table)) as file:
             return max(0, sum(1 for _ in file) - 1)
     except OSError:
         return 0

@@ -139,11 +139,12 @@ class Cluster:
                 client.close(timeout=ANSWER)
                 if time.monotonic() > until:
                     raise
-            except (OSError, TimeoutError, MemoryError) as error:  # MemoryError: what came is no scheduler's greeting
+            except Exception as error:  # whatever Dask makes of a greeting that is no scheduler's
                 client.status = "closed"  # else Dask waits for it once more when Python ends
                 raise OSError(
-                    f"no scheduler answers at {self.address} within {ANSWER:.0f} s ({error}); start one with dask "
-                    "scheduler, and check address and certificates"
+                    f"no scheduler answers at {self.address} within {ANSWER:.0f} s "
+                    f"({str(error) or type(error).__name__}); start one with dask scheduler, and check address and "
+                    "certificates"
                 ) from error
 
     def _workers(self) -> dict[str, dict[str, Any]]:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.features.store import Store
+from inspect_core.line.journal import journal_of, rows_kept
 from inspect_core.runtime import unfinished
 from inspect_core.runtime import workspace as workspace_module
 from inspect_core.sharding.kept import Kept
@@ -249,6 +250,12 @@ def test_labels_are_words_or_nothing(workspace, text):
 
     (workspace / "kinds.json").write_text(text)
     assert labels.labels_of(HAND) == {0: "dent"}
+
+
+@pytest.mark.parametrize("what", ["a folder", "a pipe", "a link to a device", "a device"])
+def test_what_lies_in_a_journals_place_has_no_rows(tmp_path, what):
+    PLACED[what](journal_of(tmp_path / "verdicts.csv"), b"")
+    assert rows_kept(tmp_path / "verdicts.csv") == 0
 
 
 def test_only_an_ordinary_file_has_content(tmp_path):

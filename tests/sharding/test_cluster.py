@@ -23,6 +23,7 @@ from inspect_core.sharding.tasks import Refused
 from tests.sharding.conftest import Started, bits
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+FRAMES = (16).to_bytes(8, "little") + 2 * (1 << 60).to_bytes(8, "little")
 CERTIFICATES = Certificates(Path("ca.pem"), Path("cert.pem"), Path("key.pem"))
 with_dask = pytest.mark.usefixtures("dask")
 
@@ -159,7 +160,11 @@ def test_processes_and_a_cluster_are_not_mixed():
 
 @with_dask
 @pytest.mark.slow
-@pytest.mark.parametrize("greeting", [b"", (2**62).to_bytes(8, "little")], ids=["nothing", "an endless message"])
+@pytest.mark.parametrize(
+    "greeting",
+    [b"", (2**62).to_bytes(8, "little"), FRAMES],
+    ids=["nothing", "an endless message", "endless frames"],
+)
 def test_what_answers_with_no_greeting_is_named_within_the_time(greeting, monkeypatch):
     monkeypatch.setattr(cluster, "ANSWER", 1.5)
     held = []
