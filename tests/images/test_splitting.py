@@ -103,6 +103,16 @@ def test_photos_that_would_set_limits_are_learned_from_too_and_set_them_by_folds
     assert learned_from_all(from_all) == from_all
 
 
+def test_photos_left_out_are_gone_from_what_is_learned_and_named():
+    parts = learned_from_all(split(samples_of(train=30, test=4, defects=3), seed=0))
+    names = [parts.fit[3].name, parts.fit[7].name]
+    fewer = parts.without(names)
+    assert {sample.name for sample in parts.fit} - {sample.name for sample in fewer.fit} == set(names)
+    assert (fewer.judge, fewer.left_out) == (parts.judge, tuple(sorted(names)))
+    with pytest.raises(ValueError, match="no good photo would be left"):
+        parts.without([sample.name for sample in parts.fit])
+
+
 def test_two_photos_make_no_folds():
     two = split(samples_of(train=2), seed=0)
     assert learned_from_all(two) is two

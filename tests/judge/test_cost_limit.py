@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspect_core.judge.cost_limit import cost_limit, limit_for_cost
+from inspect_core.judge.cost_limit import cost_limit, limit_for_cost, limits_with_defects
 from inspect_core.judge.counts import count_parts
+from inspect_core.judge.limits import limits_from_good
 
 
 def cost(good, defects, limit, escape_cost):
@@ -93,3 +94,25 @@ def test_bad_input_is_named(change, message):
     good, defects = arguments.pop("good_scores"), arguments.pop("defect_scores")
     with pytest.raises(ValueError, match=message):
         cost_limit(good, defects, **arguments)
+
+
+def test_known_defects_lower_the_review_limit_as_far_as_ten_in_a_hundred_good_parts_allow():
+    good = np.random.default_rng(0).gumbel(10, 1, size=60)
+    lowest, highest, reject = (*limits_from_good(good, review=0.1)[:1], *limits_from_good(good))
+    between = np.linspace(lowest, highest, 5)[1:-1]
+    assert limits_with_defects(good, [highest + 5] * 12) == (highest, reject)
+    assert limits_with_defects(good, [lowest - 5] * 12) == (highest, reject)
+    review, same = limits_with_defects(good, [*between, *([highest + 5] * 9)])
+    assert same == reject
+    assert lowest <= review < between[0]
+
+
+@given(st.lists(st.floats(-20, 60), min_size=1, max_size=30))
+@settings(deadline=None, max_examples=40)
+def test_known_defects_never_raise_a_limit_and_stay_in_its_range(defects):
+    good = np.random.default_rng(1).gumbel(10, 2, size=40)
+    (lowest, _), (highest, reject) = limits_from_good(good, review=0.1), limits_from_good(good)
+    found = limits_with_defects(good, defects)
+    assert lowest <= found[0] <= highest
+    assert found[1] == reject
+    assert sum(score <= found[0] for score in defects) <= sum(score <= highest for score in defects)

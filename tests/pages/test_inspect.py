@@ -152,3 +152,29 @@ def test_a_full_disk_costs_no_answer(in_the_hand, monkeypatch):
     monkeypatch.setattr(in_the_hand.study.store, "get", lambda key, shape: None)
     monkeypatch.setattr(in_the_hand.study.store, "put", full)
     assert np.array_equal(crops.embedding(in_the_hand, 0, (0, 0, 40, 30)), first)
+
+
+def test_many_missed_defects_show_the_good_photos_that_hold_the_limit_up(open_app, in_the_hand, monkeypatch):
+    app = open_app()
+    scored, settings = in_the_hand.scored, app.session_state[f"settings-{in_the_hand.id}"]
+    limits = in_the_hand.suggested_limits(settings.live)
+    known = scored.good_and_defect()[1]
+    missed = int((scored.scores()[known] <= limits.review).sum())
+    high = Limits(float(scored.scores().max()) + 1, float(scored.scores().max()) + 2)
+    monkeypatch.setattr(type(in_the_hand), "suggested_limits", lambda self, live: high)
+    app.run()
+    said = [element.value for element in app.markdown if "below the suggested limit" in element.value]
+    assert said
+    assert f"{int(known.sum())} of {int(known.sum())} known defects" in said[0]
+    assert missed <= known.sum()
+    strangest = max(np.flatnonzero(scored.setters()), key=lambda i: scored.scores()[i])
+    again, orders = f"leave_out-{in_the_hand.id}", []
+    assert app.button(key=again).disabled
+    app.checkbox(key=f"{again}-{strangest}").check().run()
+    monkeypatch.setattr(teaching, "start", orders.append)
+    app.button(key=again).click().run()
+    assert not app.exception
+    assert orders[0].photos.left_out == (scored.photos[strangest].name,)
+    assert (orders[0].method, orders[0].parameters) == ("mahalanobis", in_the_hand.study.given)
+    settings.limits = Limits(1.0, 2.0)
+    assert not [element for element in app.run().markdown if "below the suggested limit" in element.value]
