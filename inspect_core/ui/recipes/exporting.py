@@ -76,7 +76,7 @@ def _proof(path: Path, recipe: Recipe, key: str) -> None:
         return
     if proof["release"] not in recorded:
         st.error(
-            f"The audit log has no export with the release {proof['release']}. Export again.",
+            f"The audit log has no export with the release {shell.plain(proof['release'])}. Export again.",
             icon=":material/broken_image:",
         )
         return
