@@ -3,7 +3,7 @@
 From the good photos of a folder, wherever they lie in it, COUNT are drawn by group with a seed and taught as a new
 folder would be, in ten folds; at most SHOWN other good ones and DEFECTS defects are judged. For every detector, and for
 the one preferred on these photos: good parts above the limit stated as 5 and as 1 in 100, and regret (balanced accuracy
-given away against the best limit there could be; review counts as found). Other rules are applied to the same scores:
+given away against the best limit there could be; review counts as found), image AUROC and AUPRO. Other rules are applied to the same scores:
 moments (Gumbel by mean and standard deviation), quartiles (Gumbel through .25, .5, .75 without regard for their
 number), empirical (the 95 % point).
 
@@ -26,13 +26,13 @@ from inspect_core.images.grouping import propose_groups
 from inspect_core.images.samples import Samples
 from inspect_core.images.splitting import Split
 from inspect_core.judge.limits import limits_from_good
-from inspect_core.judge.metrics import auroc
 from inspect_core.methods.table import methods_in, methods_of
+from inspect_core.study.evaluation import evaluate_photos
+from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
-from inspect_core.tuning.comparison import FIXED, LOOSE, PLACED
+from inspect_core.tuning.comparison import CANDIDATES, FIXED, LOOSE, PLACED
 from inspect_core.view import with_taps
 
-DETECTORS = ("mahalanobis", "corp", "nearest", FIXED, "mahalanobis+corp", "corp+nearest", LOOSE)
 LEFT, SHOWN, DEFECTS = 20, 100, 60
 """Good parts that a case must leave to judge, and the most good and defective ones that it judges."""
 
@@ -81,15 +81,16 @@ def case(samples: Samples, store: Store, count: int, seed: int) -> dict | None:
     together = {name: group for name, group in groups.items() if len(members[group]) > 1}
     fit = tuple(sorted(taught, key=lambda sample: sample.name))
     photos = Split(fit, (), (*judged[0], *judged[1]), groups=together)
-    methods = methods_in(DETECTORS)
+    methods = methods_in(CANDIDATES)
     backbone, taps = with_taps(methods, "efficientnet_lite0")
     study = Study(photos, backbone, store, method=methods, taps=taps, seed=seed).fit()
     place = study.results.views[methods.index("mahalanobis")].detector.explained_by_place()
-    found = {name: _figures(study, methods, name) for name in DETECTORS}
+    masks = truth_masks(study.results)
+    found = {name: _figures(study, methods, name, masks) for name in CANDIDATES}
     return {"place": place, "default": FIXED if place >= PLACED else LOOSE, "detectors": found}
 
 
-def _figures(study: Study, methods: Sequence[str], detector: str) -> dict:
+def _figures(study: Study, methods: Sequence[str], detector: str, masks: list[np.ndarray | None]) -> dict:
     scored = study.results.of_views([methods.index(name) for name in methods_of(detector)])
     scores, setting = scored.scores().astype(float), scored.calibration_scores().astype(float)
     good, defect = scored.good_and_defect()
@@ -100,7 +101,8 @@ def _figures(study: Study, methods: Sequence[str], detector: str) -> dict:
         return float((fine <= limit).mean() + (bad > limit).mean()) / 2
 
     best = max(balanced(limit) for limit in [-np.inf, *fine, *bad])
-    found = {"image_auroc": auroc(np.concatenate([fine, bad]), np.repeat([False, True], [len(fine), len(bad)]))}
+    shown = evaluate_photos(scored, scored.default_limits(), masks)
+    found = {"image_auroc": shown.image_auroc, "aupro": shown.aupro}
     for name, rule in RULES.items():
         review = rule(setting, 0.05)
         found[name] = {
@@ -129,6 +131,19 @@ def summary(cases: dict[str, dict]) -> dict:
     return found
 
 
+def by_set(cases: dict[str, dict]) -> dict[str, dict]:
+    """Mean image AUROC and AUPRO of each set and over the sets, of every detector and of the one that places prefer."""
+    found = {}
+    for name in (*CANDIDATES, "preferred"):
+        drawn = defaultdict(list)
+        for key, one in cases.items():
+            own = one["detectors"][one["default"] if name == "preferred" else name]
+            drawn[key.split(",")[0]].append((own["image_auroc"], own["aupro"]))
+        means = {key: np.mean(rows, axis=0).tolist() for key, rows in drawn.items()}
+        found[name] = means | {"mean": np.nanmean(list(means.values()), axis=0).tolist()}
+    return found
+
+
 def main() -> None:
     asked = parser("limits_from_few", __doc__)
     asked.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
@@ -147,7 +162,7 @@ def main() -> None:
                 own = found["detectors"][found["default"]]
                 print(f"{name:8} {count:4} seed {seed} place {found['place']:.2f} {found['default']:24}",
                       *(f"{key} {value:.3f}" for key, value in own["suggested"].items()), flush=True)  # fmt: skip
-                write(options.name, {"summary": summary(cases), "cases": cases})
+                write(options.name, {"summary": summary(cases), "by_set": by_set(cases), "cases": cases})
     for row, figures in summary(cases).items():
         print(f"{row:20}", *(f"{key} {value:.3f}" for key, value in figures.items()))
 
