@@ -3,9 +3,9 @@
 From the good photos of a folder, wherever they lie in it, COUNT are drawn by group with a seed and taught as a new
 folder would be, in ten folds; at most SHOWN other good ones and DEFECTS defects are judged. For every detector, and for
 the one preferred on these photos: good parts above the limit stated as 5 and as 1 in 100, and regret (balanced accuracy
-given away against the best limit there could be; review counts as found), image AUROC and AUPRO. Other rules are applied to the same scores:
-moments (Gumbel by mean and standard deviation), quartiles (Gumbel through .25, .5, .75 without regard for their
-number), empirical (the 95 % point).
+given away against the best limit there could be; review counts as found), image AUROC and AUPRO. Other rules are
+applied to the same scores: moments (Gumbel by mean and standard deviation), quartiles (Gumbel through .25, .5, .75
+without regard for their number), empirical (the 95 % point).
 
 python -m benchmarks.methods.limits_from_few --store DIR [--counts 25 50 100] [--seeds 2] [NAME=FOLDER ...]
 """
