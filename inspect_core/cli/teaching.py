@@ -11,6 +11,7 @@ from inspect_core.features.weights import download_weights
 from inspect_core.images.depth import DEPTHS
 from inspect_core.images.folders import Samples, scan, split
 from inspect_core.images.splitting import learned_from_all
+from inspect_core.images.tolerances import NONE, Tolerances
 from inspect_core.methods.table import JOIN, METHODS, methods_of
 from inspect_core.tuning import tiling
 from inspect_core.tuning.order import ALIGN, Order
@@ -83,6 +84,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--smallest-defect", type=float, metavar="PX", help="the smallest defect that matters, in pixels of the photos"
     )
+    parser.add_argument(
+        "--tolerance", type=tolerances_argument, default=Order.tolerances, metavar="NAME=VALUE,...",
+        help="how far photos of the same good part may differ: noise in grey levels, light in %%, shift and focus in "
+        f"pixels of the picture that the network sees, jpeg quality; {NONE} for not at all (default: %(default)s)",
+    )  # fmt: skip
     parser.add_argument("--seed", type=int, default=Order.seed)
     parser.add_argument(
         "--calibrate", type=float,
@@ -145,6 +151,7 @@ def order_of(
         align_turn=options.align_turn,
         align_shift=options.align_shift / 100,
         tiles=tiles,
+        tolerances=options.tolerance,
         seed=options.seed,
         guard=guard,
         fused_guard=fused_guard,
@@ -181,6 +188,14 @@ def detector_argument(text: str) -> str:
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
     return text
+
+
+def tolerances_argument(text: str) -> Tolerances | None:
+    """Tolerances from a text. Raises ArgumentTypeError with what is wrong."""
+    try:
+        return Tolerances.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _taps(text: str | None) -> str | tuple[str, ...] | None:

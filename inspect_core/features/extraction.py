@@ -140,7 +140,10 @@ class Preparation:
 
         placement: of the photo; found by `place` when not given. Raises NotLocated as `place`.
         """
-        picture = self.picture(pixels, placement)
+        return self.of_picture(self.picture(pixels, placement))
+
+    def of_picture(self, picture: np.ndarray) -> tuple[Tensor, ...]:
+        """The features of what `picture` returns."""
         if self.tiles is None:
             return self._join(self.backbone.tap_maps(picture[None]))
         return self._of_tiles(picture, self.tiles)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from inspect_core.features.extraction import Preparation
 from inspect_core.images.folders import Sample
 from inspect_core.images.read import ImageError, read
+from inspect_core.images.tolerances import Tolerances, looks_in
 from inspect_core.line.overlap import ranges
 from inspect_core.runtime.progress import Cancel, Report, tell
 from inspect_core.sharding import plan, teaching_answers
@@ -68,18 +69,24 @@ class OnWorkers:
 
     def score(
         self, preparation: Preparation, views: Sequence[View], stops: Sequence[Sequence[int]],
-        samples: Sequence[Sample], *, progress: Report | None, cancelled: Cancel | None,
+        samples: Sequence[Sample], *, again: Tolerances | None, progress: Report | None, cancelled: Cancel | None,
     ) -> Iterator[tuple[list[Looked], Unusable]]:  # fmt: skip
         """As `Workers.score`: equal to the bit to `View.sweep`. Finished shards are stored until all are finished."""
         shared = (*self._shared(preparation), plan.pack_views(views, stops))
-        check = partial(teaching_answers.check_score, preparation, sum(map(len, stops)))
-        work = _Work("score", shared, samples, SHOWN, {"keep": True}, check)
+        check = partial(teaching_answers.check_score, preparation, looks_in(again), sum(map(len, stops)))
+        payload = {"keep": True, "again": None if again is None else asdict(again)}
+        work = _Work("score", shared, samples, SHOWN, payload, check)
         ends = np.cumsum([len(own) for own in stops])[:-1]
         for number, content in self._in_order(work, 0, "scoring", progress, cancelled):
             facts, arrays = unpack(content)
             by_name = {sample.name: sample for sample in work.samples_of(number)}
             looked = [
-                Looked(by_name[name], digest, placement_of(own, preparation.alignment), np.split(errors, ends))
+                Looked(
+                    by_name[name],
+                    digest,
+                    placement_of(own, preparation.alignment),
+                    [np.split(look, ends) for look in errors],
+                )
                 for (name, digest, own), errors in zip(facts["photos"], arrays.get("errors", ()), strict=True)
             ]
             yield looked, _unusable(facts)

@@ -17,6 +17,7 @@ from inspect_core.features.extraction import Look, Preparation
 from inspect_core.features.weights import needed_weights
 from inspect_core.images.alignment import Alignment
 from inspect_core.images.tiles import TilePlan
+from inspect_core.images.tolerances import Tolerances
 from inspect_core.judge.local_scale import LocalScale
 from inspect_core.judge.overlap_counts import OverlapCounts
 from inspect_core.methods.method import Patches
@@ -98,8 +99,9 @@ def unpack_fit(content: bytes, device: torch.device) -> tuple[Fit, bool]:
     patches = tuple(Patches(own["photos"], tuple(own["grid"]), own["width"]) for own in fit["patches"])
     columns = [arrays.get(str(i)) for i in range(len(patches))]
     on_device = tuple(None if own is None else torch.tensor(own, device=device) for own in columns)
+    tolerances = None if fit["tolerances"] is None else Tolerances(**fit["tolerances"])
     return Fit(tuple(fit["methods"]), tuple(fit["views"]), patches, on_device, tuple(fit["parameters"]),
-               fit["seed"], fit["first"]), facts["keep"]  # fmt: skip
+               fit["seed"], fit["first"], tolerances), facts["keep"]  # fmt: skip
 
 
 def pack_views(views: Sequence[View], stops: Sequence[Sequence[int]]) -> bytes:

@@ -7,6 +7,7 @@ import torch
 
 from inspect_core.features.extraction import Preparation
 from inspect_core.images.folders import Sample
+from inspect_core.images.tolerances import looks_in
 from inspect_core.sharding import plan
 from inspect_core.sharding.answers import digest, left, numbers, require
 from inspect_core.sharding.container import unpack
@@ -18,7 +19,9 @@ from inspect_core.study.scored_photo import UNKNOWN
 def check_fit(fit: Fit, numbers_of: Mapping[str, int], samples: Sequence[Sample], content: bytes) -> None:
     """Statistics of all the photos that can be used: finite, and of as many photos. numbers_of: of each by its name."""
     gathered, facts = plan.unpack_states(content, fit)
-    own_numbers = torch.tensor([numbers_of[name] for name in left(_names(samples), facts)], dtype=torch.int64)
+    each = looks_in(fit.tolerances)
+    first = [numbers_of[name] * each for name in left(_names(samples), facts)]
+    own_numbers = torch.tensor([number + copy for number in first for copy in range(each)], dtype=torch.int64)
     seen = len(own_numbers)
     for own in gathered:
         state = own.state()
@@ -33,8 +36,8 @@ def check_fit(fit: Fit, numbers_of: Mapping[str, int], samples: Sequence[Sample]
                 require(bool(values) == bool(seen), f"{name} is {values}, of {seen} photos")
 
 
-def check_score(preparation: Preparation, stops: int, samples: Sequence[Sample], content: bytes) -> None:
-    """Digest and placement of each photo, and its errors at all stops."""
+def check_score(preparation: Preparation, looks: int, stops: int, samples: Sequence[Sample], content: bytes) -> None:
+    """Digest and placement of each photo, and its errors and those of its copies at all stops."""
     facts, arrays = unpack(content)
     names = left(_names(samples), facts)
     require([name for name, _, _ in facts["photos"]] == names, "it is about other photos")
@@ -46,7 +49,7 @@ def check_score(preparation: Preparation, stops: int, samples: Sequence[Sample],
         if placed.located is not None:
             numbers(placed.located.matrix, (2, 3), np.float64)
     if names:
-        numbers(arrays.get("errors"), (len(names), stops, *preparation.grid))
+        numbers(arrays.get("errors"), (len(names), looks, stops, *preparation.grid))
 
 
 def check_evaluate(moves: int, samples: Sequence[Sample], content: bytes) -> None:

@@ -11,6 +11,7 @@ from inspect_core.features.store import feature_store
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.folders import Sample
 from inspect_core.images.read import ImageError
+from inspect_core.images.tolerances import Tolerances
 from inspect_core.line.overlap import ranges
 from inspect_core.sharding import plan
 from inspect_core.sharding.container import pack, unpack
@@ -31,7 +32,8 @@ def fit_shard(payload: bytes, preparation: bytes, weights: bytes, fit: bytes) ->
     samples, first = [sample_of(photo) for photo in facts["photos"]], facts["first"]
     features = _features(prepared, samples, keep=keep)
     each = (
-        wanted.shard((first + i, features.of(samples[i])) for i in numbers) for numbers in ranges(len(samples), SHARD)
+        wanted.shard((first + i, features.looks(samples[i], wanted.tolerances)) for i in numbers)
+        for numbers in ranges(len(samples), SHARD)
     )
     if len(samples) <= SHARD:
         gathered = next(each)
@@ -46,16 +48,21 @@ def fit_shard(payload: bytes, preparation: bytes, weights: bytes, fit: bytes) ->
 def score_shard(payload: bytes, preparation: bytes, weights: bytes, views: bytes) -> bytes:
     """The grid errors of some photos under fitted detectors.
 
-    payload: {"photos": facts of each, "keep": whether their features are stored}. Returns {"photos": [(name, digest
-    of the pixels, facts of its placement), ...]}, `Unusable`, and errors, (photos, stops of all views, h, w) float32.
+    payload: {"photos": facts of each, "keep": whether their features are stored, "again": tolerances of the copies to
+    score too, or None}. Returns {"photos": [(name, digest of the pixels, facts of its placement), ...]}, `Unusable`,
+    and errors, (photos, 1 + copies, stops of all views, h, w) float32.
     """
     (facts, _), prepared = unpack(payload), plan.unpack_preparation(preparation, weights)
     chosen, samples = plan.unpack_views(views, prepared), [sample_of(photo) for photo in facts["photos"]]
     features, photos, errors = _features(prepared, samples, keep=facts["keep"]), [], []
+    again = None if facts["again"] is None else Tolerances(**facts["again"])
     for sample in samples:
-        if (seen := features.of(sample)) is not None:
-            own = [view.sweep(patches, stops) for (view, stops), patches in zip(chosen, seen, strict=True)]
-            errors.append(np.concatenate(own))
+        if looks := features.looks(sample, again):
+            own = [
+                [view.sweep(patches, stops) for (view, stops), patches in zip(chosen, seen, strict=True)]
+                for seen in looks
+            ]
+            errors.append(np.stack([np.concatenate(each) for each in own]))
             digest, placement = features.found[sample.name]
             photos.append((sample.name, digest, placement_facts(placement)))
     arrays = {"errors": np.stack(errors)} if errors else {}

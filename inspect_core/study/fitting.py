@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from inspect_core.images.folders import Sample
+from inspect_core.images.tolerances import Tolerances, looks_in
 from inspect_core.methods.method import Parameters, Patches
 from inspect_core.runtime.progress import Cancel, Report, stage
 from inspect_core.study.gathering import Fit, Gathered
@@ -24,6 +25,7 @@ class Fitting:
     parameters: tuple[Parameters, ...]
     seed: int
     passes: Passes
+    tolerances: Tolerances | None = None
 
     def views(
         self,
@@ -49,10 +51,11 @@ class Fitting:
         return Fit(
             tuple(self.methods[i] for i in numbers),
             tuple(numbers),
-            tuple(self._patches(samples, i) for i in numbers),
+            tuple(self._patches(len(samples) * looks_in(self.tolerances), i) for i in numbers),
             tuple(None if (columns := looks[i].columns) is None else columns.to(device) for i in numbers),
             tuple(self.parameters[i] for i in numbers),
             self.seed,
+            tolerances=self.tolerances,
         )
 
     def finished(
@@ -67,9 +70,9 @@ class Fitting:
 
     def patch_sample(self, samples: Sequence[Sample], count: int, view: int, cancelled: Cancel | None) -> Tensor:
         """(n, k) patches as one view sees them, drawn evenly over the photos with the seed; n is `count` or all."""
-        fit = Fit.of_sample(view, self._patches(samples, view), count, self.seed)
+        fit = Fit.of_sample(view, self._patches(len(samples), view), count, self.seed)
         return self.passes.gather(fit, samples, None, cancelled)[0].rows()
 
-    def _patches(self, samples: Sequence[Sample], view: int) -> Patches:
+    def _patches(self, photos: int, view: int) -> Patches:
         _, height, width, channels = self.passes.features.preparation.shapes[view]
-        return Patches(len(samples), (height, width), channels)
+        return Patches(photos, (height, width), channels)

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from inspect_core.images.samples import Sample
+from inspect_core.images.tolerances import Tolerances, looks_in
 from inspect_core.line.overlap import ranges
 from inspect_core.methods.method import BATCH, Detector, Parameters, Patches
 from inspect_core.methods.table import METHODS
@@ -32,7 +33,8 @@ class Fit:
     """Methods that learn from the same photos.
 
     methods: names; views: the position of each among the features of a photo; patches, columns, parameters: of each, as
-    `Method.begin` takes them; first: number of the first of the photos among those that `patches` counts.
+    `Method.begin` takes them; first: number of the first of the photos among those that `patches` counts; tolerances:
+    within which copies of every photo are made and learned from too.
     """
 
     methods: tuple[str, ...]
@@ -42,6 +44,7 @@ class Fit:
     parameters: tuple[Parameters, ...]
     seed: int
     first: int = 0
+    tolerances: Tolerances | None = None
 
     @classmethod
     def of_sample(cls, view: int, patches: Patches, count: int, seed: int) -> Self:
@@ -53,15 +56,15 @@ class Fit:
         each = zip(self.methods, self.patches, self.columns, self.parameters, strict=True)
         return [METHODS[name].begin(patches, columns, self.seed, own) for name, patches, columns, own in each]
 
-    def shard(self, photos: Iterable[tuple[int, tuple[Tensor, ...] | None]]) -> Gathered:
-        """The statistics of the photos of one shard: (number, features for each view), None for a damaged one."""
-        gathered, batch = self.begin(), []
-        for number, features in photos:
-            if features is not None:
-                batch.append((number, features))
-            if len(batch) == BATCH:
-                self._see(gathered, batch)
-                batch = []
+    def shard(self, photos: Iterable[tuple[int, Sequence[tuple[Tensor, ...]]]]) -> Gathered:
+        """The statistics of the photos of one shard: (number, features for each view of it and of its copies)."""
+        gathered, batch, each = self.begin(), [], looks_in(self.tolerances)
+        for number, looks in photos:
+            for copy, features in enumerate(looks):
+                batch.append(((self.first + number) * each + copy, features))
+                if len(batch) == BATCH:
+                    self._see(gathered, batch)
+                    batch = []
         if batch:
             self._see(gathered, batch)
         return gathered
@@ -81,9 +84,7 @@ class Fit:
     def _see(self, gathered: Gathered, batch: Sequence[tuple[int, tuple[Tensor, ...]]]) -> None:
         numbers, features = zip(*batch, strict=True)
         for name, view, own in zip(self.methods, self.views, gathered, strict=True):
-            METHODS[name].see(
-                own, torch.cat([photo[view] for photo in features]), [self.first + number for number in numbers]
-            )
+            METHODS[name].see(own, torch.cat([photo[view] for photo in features]), numbers)
 
 
 class Merged:
@@ -129,16 +130,16 @@ def _merge(earlier: Gathered, later: Gathered) -> None:
 def gather(
     fit: Fit,
     samples: Sequence[Sample],
-    features_of: Callable[[Sample], tuple[Tensor, ...] | None],
+    looks_of: Callable[[Sample, Tolerances | None], Sequence[tuple[Tensor, ...]]],
     progress: Report | None = None,
     cancelled: Cancel | None = None,
 ) -> Gathered:
     """The statistics of all photos, gathered in this process. Raises Cancelled when `cancelled` returns True."""
     merged = Merged(fit)
 
-    def seen(numbers: range) -> Iterator[tuple[int, tuple[Tensor, ...] | None]]:
+    def seen(numbers: range) -> Iterator[tuple[int, Sequence[tuple[Tensor, ...]]]]:
         for number in numbers:
-            yield number, features_of(samples[number])
+            yield number, looks_of(samples[number], fit.tolerances)
             tell(progress, cancelled, (number + 1) / len(samples), "learning what good looks like")
 
     for numbers in ranges(len(samples), SHARD):

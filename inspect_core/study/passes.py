@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from inspect_core.images.folders import Sample
+from inspect_core.images.tolerances import Tolerances
 from inspect_core.line.overlap import ranges
 from inspect_core.runtime.progress import Cancel, Report, tell
 from inspect_core.study.gathering import Fit, Gathered, gather
@@ -35,7 +36,7 @@ class Passes:
     ) -> Gathered:
         """The statistics of all these photos. Raises Cancelled when `cancelled` returns True."""
         if self.workers is None:
-            return gather(fit, samples, self.features.of, progress, cancelled)
+            return gather(fit, samples, self.features.looks, progress, cancelled)
         gathered, unusable = self.workers.gather(
             self.features.preparation, fit, samples, keep=self.keep, memory=self.memory, progress=progress,
             cancelled=cancelled,
@@ -44,23 +45,37 @@ class Passes:
         return gathered
 
     def score(
-        self, seen_by: SeenBy, samples: Sequence[Sample], progress: Report | None, cancelled: Cancel | None
-    ) -> Iterator[tuple[Sample, list[np.ndarray]]]:
-        """Each photo that can be read, with its (stops, h, w) float32 errors under each view; raises as `gather`."""
-        if self.workers is None:
-            return self._score_here(seen_by, samples, progress, cancelled)
-        return self._score_by(self.workers, seen_by, samples, progress, cancelled)
+        self, seen_by: SeenBy, samples: Sequence[Sample], progress: Report | None, cancelled: Cancel | None,
+        again: Tolerances | None = None,
+    ) -> Iterator[tuple[Sample, list[list[np.ndarray]]]]:  # fmt: skip
+        """Each photo that can be read, with its (stops, h, w) float32 errors under each view, and those of its copies.
 
-    def _score_here(self, seen_by, samples, progress, cancelled) -> Iterator[tuple[Sample, list[np.ndarray]]]:
+        Raises as `gather`.
+        """
+        if self.workers is None:
+            return self._score_here(seen_by, samples, progress, cancelled, again)
+        return self._score_by(self.workers, seen_by, samples, progress, cancelled, again)
+
+    def _score_here(
+        self, seen_by, samples, progress, cancelled, again
+    ) -> Iterator[tuple[Sample, list[list[np.ndarray]]]]:
         for done, sample in enumerate(samples, start=1):
-            if (features := self.features.of(sample)) is not None:
-                yield sample, [view.sweep(own, stops) for (view, stops), own in zip(seen_by, features, strict=True)]
+            if looks := self.features.looks(sample, again):
+                yield (
+                    sample,
+                    [
+                        [view.sweep(own, stops) for (view, stops), own in zip(seen_by, features, strict=True)]
+                        for features in looks
+                    ],
+                )
             tell(progress, cancelled, done / len(samples), f"scoring photo {done} of {len(samples)}")
 
-    def _score_by(self, workers, seen_by, samples, progress, cancelled) -> Iterator[tuple[Sample, list[np.ndarray]]]:
+    def _score_by(
+        self, workers, seen_by, samples, progress, cancelled, again
+    ) -> Iterator[tuple[Sample, list[list[np.ndarray]]]]:
         views, stops = zip(*seen_by, strict=True)
         for looked, unusable in workers.score(
-            self.features.preparation, views, stops, samples, progress=progress, cancelled=cancelled
+            self.features.preparation, views, stops, samples, again=again, progress=progress, cancelled=cancelled
         ):
             self.features.leave_out(unusable)
             for sample, digest, placement, errors in looked:

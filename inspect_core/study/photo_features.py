@@ -14,6 +14,7 @@ from inspect_core.images.alignment import NotLocated
 from inspect_core.images.folders import Sample
 from inspect_core.images.placement import Placement
 from inspect_core.images.read import ImageError, read
+from inspect_core.images.tolerances import Tolerances
 from inspect_core.study.scored_photo import UnscoredPhoto
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED
 
@@ -75,6 +76,19 @@ class PhotoFeatures:
             for key, own in zip(self.preparation.keys, features, strict=True):
                 self.store.put(f"{picture.digest}-{key}", own.cpu().numpy())
         return features
+
+    def looks(self, sample: Sample, tolerances: Tolerances | None) -> list[tuple[Tensor, ...]]:
+        """The features of a photo and of its copies within the tolerances, which are never stored; empty where `of`
+        gives none.
+        """
+        features = self.of(sample)
+        if features is None or tolerances is None:
+            return [] if features is None else [features]
+        digest, placement = self.found[sample.name]
+        photo = read(sample.path, sample.depth).pixels
+        picture = self.preparation.picture(photo, placement)
+        copies = tolerances.copies_of(picture, photo.shape[:2], digest)
+        return [features, *map(self.preparation.of_picture, copies)]
 
     def skip(self, name: str, reason: str) -> None:
         """Note that a photo is damaged."""

@@ -12,6 +12,7 @@ import numpy as np
 from torch import Tensor
 
 from inspect_core.images.areas import Areas
+from inspect_core.images.placement import Placement
 from inspect_core.judge.anomaly_map import AREA, SIGMA, default_area, largest_area, largest_values, to_pixels
 from inspect_core.judge.cost_limit import limits_with_defects
 from inspect_core.judge.limits import limits_from_good
@@ -51,6 +52,7 @@ class ScoredPhotos:
         self._empty = np.zeros(0, object)
         self._first = np.cumsum([0, *(len(view.stops) for view in self.views)])
         self._blocks, self._rows = Blocks((int(self._first[-1]), *grid)), np.zeros(0, int)
+        self._again = np.zeros(0, int)
         self._scales: dict[tuple[int, int], LocalScale | None] = {}
         self.latest = Latest()
 
@@ -67,7 +69,8 @@ class ScoredPhotos:
         other = ScoredPhotos([self.views[i] for i in which], self.grid, self.size, areas=self.areas)
         other.live[AREA] = self.live[AREA]
         other.photos, other.unscored, other._empty = self.photos, self.unscored, self._empty
-        other._blocks, other._rows, other._first = self._blocks, self._rows, self._first[list(which)]
+        other._blocks, other._rows, other._again = self._blocks, self._rows, self._again
+        other._first = self._first[list(which)]
         return other
 
     def errors(self, position: int) -> list[np.ndarray]:
@@ -83,20 +86,29 @@ class ScoredPhotos:
             for view, other in zip(self.views, views or self.views, strict=True)
         ]
 
-    def with_errors(self, photo: ScoredPhoto, errors: Sequence[np.ndarray]) -> "ScoredPhotos":
-        """These with one more photo, given its (stops, h, w) float32 errors for each view. Raises as `with_photo`."""
+    def with_errors(
+        self, photo: ScoredPhoto, errors: Sequence[np.ndarray], again: Sequence[np.ndarray] = ()
+    ) -> "ScoredPhotos":
+        """These with one more photo, given its (stops, h, w) float32 errors for each view; again: those of the same
+        part photographed again, none where it was not. Raises as `with_photo`.
+        """
+        more = copy.copy(self)
+        more._scales, more.latest, more._in_view = {}, Latest(), None
+        more.photos, more._rows = (*self.photos, photo), np.append(self._rows, self._kept(photo, errors))
+        more._again = np.append(self._again, self._kept(photo, again) if again else -1)
+        empty = photo.placed.empty(self.size)
+        more._empty = np.append(self._empty, [None])
+        more._empty[-1] = np.packbits(empty) if empty.any() else None
+        return more
+
+    def _kept(self, photo: ScoredPhoto, errors: Sequence[np.ndarray]) -> int:
+        """Keep the errors of a photo and return their row."""
         block = np.zeros(self._blocks.shape, np.float32)  # with room for views that are not among these
         for first, view, own in zip(self._first, self.views, errors, strict=False):
             block[first : first + len(view.stops)] = own
         if not (np.abs(block) <= LARGEST).all():
             raise ValueError(f"{photo.name} has no finite score; look at the photo, or teach again")
-        more = copy.copy(self)
-        more._scales, more.latest, more._in_view = {}, Latest(), None
-        more.photos, more._rows = (*self.photos, photo), np.append(self._rows, self._blocks.append(block))
-        empty = photo.placed.empty(self.size)
-        more._empty = np.append(self._empty, [None])
-        more._empty[-1] = np.packbits(empty) if empty.any() else None
-        return more
+        return self._blocks.append(block)
 
     def with_areas(self, areas: Areas | None) -> "ScoredPhotos":
         """These photos, judged by areas."""
@@ -145,6 +157,13 @@ class ScoredPhotos:
         """(H, W) float32 anomaly map of one photo, by position or name; otherwise as `maps`."""
         return self.maps(self.index(image), view=view, **live)
 
+    def map_of(self, features: Sequence[Tensor], placement: Placement, **live: int) -> np.ndarray:
+        """(H, W) float32 anomaly map of any photo, given its (1, h, w, k) features for each view; nothing is kept."""
+        stops, _ = self._chosen(live)
+        errors = [view.sweep(own, (stop,))[0] for view, own, stop in zip(self.views, features, stops, strict=True)]
+        scaled = joined(errors, [self.scale(i, stop) for i, stop in enumerate(stops)])
+        return inspected(to_pixels(scaled, self.size, sigma=SIGMA), placement.empty(self.size), self.areas)
+
     def scores(self, **live: int) -> np.ndarray:
         """(photos,) float32 image scores, read-only: equal to the bit to those of `inspect`.
 
@@ -153,6 +172,19 @@ class ScoredPhotos:
         """
         stops, area = self._chosen(live)
         return self._ranked(stops)[:, area - 1]
+
+    def scores_again(self, **live: int) -> np.ndarray:
+        """(photos,) float32 scores of the same parts photographed again, NaN where they were not, read-only."""
+        stops, area = self._chosen(live)
+
+        def rank() -> np.ndarray:
+            for view, stop in enumerate(stops):
+                self.scale(view, stop)  # learned from the photos as taken
+            taken, other = self._again >= 0, copy.copy(self)
+            other._rows, other.latest = np.where(taken, self._again, self._rows), Latest()
+            return np.where(taken[:, None], other._ranked(stops), np.float32(np.nan))
+
+        return self.latest.of(("again", *stops), rank)[:, area - 1]
 
     def calibration_scores(self, **live: int) -> np.ndarray:
         """(n,) float32 scores of the good photos that set limits, in their order: those that the bench draws.
@@ -198,7 +230,11 @@ class ScoredPhotos:
             return own.scales.get(stop)
         if (view, stop) not in self._scales:
             setters = np.flatnonzero(self.setters())
-            errors = self._errors(setters, view, stop)
+            again = setters[self._again[setters] >= 0]
+            errors = np.concatenate(
+                [self._errors(setters, view, stop), self._errors(again, view, stop, rows=self._again)]
+            )
+            setters = np.concatenate([setters, again])
             manner = self._manner(view, errors, self._groups(setters))
             self._scales[view, stop] = GoodMaps.of(errors).finish(self.size, **manner)
         return self._scales[view, stop]
@@ -229,9 +265,13 @@ class ScoredPhotos:
     def _learns_scales(self) -> bool:
         return any(photo.part == "calibrate" and photo.kind == "good" for photo in self.photos)
 
-    def _errors(self, which: Which, view: int, stop: int) -> np.ndarray:
-        """A copy of a view's grid errors at these positions and this stop, (h, w) for one and (n, h, w) for several."""
-        return np.array(self._blocks.read()[self._rows[which], self._first[view] + self.views[view].stops.index(stop)])
+    def _errors(self, which: Which, view: int, stop: int, rows: np.ndarray | None = None) -> np.ndarray:
+        """A copy of a view's grid errors at these positions and this stop, (h, w) for one and (n, h, w) for several.
+
+        rows: of the blocks that hold them, by default of the photos as taken.
+        """
+        rows = self._rows if rows is None else rows
+        return np.array(self._blocks.read()[rows[which], self._first[view] + self.views[view].stops.index(stop)])
 
     def _joined(self, which: Which, stops: Sequence[int], view: int | None = None) -> np.ndarray:
         chosen = range(len(self.views)) if view is None else (view,)

@@ -15,6 +15,7 @@ from inspect_core.images.depth import Depth
 from inspect_core.images.folders import Sample, Samples, Split, split
 from inspect_core.images.read import read
 from inspect_core.images.tiles import TilePlan
+from inspect_core.images.tolerances import Tolerances, looks_in
 from inspect_core.judge.anomaly_map import AREA, largest_area
 from inspect_core.methods.table import known_parameters, methods_of, parameters_of
 from inspect_core.recipe import Recipe
@@ -44,8 +45,9 @@ class Study:
     take for the fit (k, ridge, gamma, M, sigma, q, m), by default their own defaults; taps: for each method those of
     the backbone's taps that it sees, None: all see all. area: the smallest that counts, in pixels of the map.
     alignment: photos are laid over its reference; `lost` holds, by name, why the part was not located in a photo.
-    tiles: how large photos are cut, and their grid; None squashes them to the backbone's size. Photos that turn out
-    damaged are left out and listed in `skipped` as (name, reason). nearest: repeat coarse taps instead of
+    tiles: how large photos are cut, and their grid; None squashes them to the backbone's size. tolerances: within them
+    copies of every photo to fit are made and learned from too, and of the others one each is scored. Photos that turn
+    out damaged are left out and listed in `skipped` as (name, reason). nearest: repeat coarse taps instead of
     interpolating; None follows the published backbone. workers: process the photos instead of this process, with
     results equal to the bit. After `fit`, `scored` holds the calibrate, choose and judge photos.
     Raises ValueError for no photo to learn from, an unknown method or parameter, and more memory than a fit may take.
@@ -65,6 +67,7 @@ class Study:
         area: int | None = None,
         alignment: Alignment | None = None,
         tiles: TilePlan | None = None,
+        tolerances: Tolerances | None = None,
         seed: int = 0,
         workers: Workers | None = None,
     ):
@@ -83,7 +86,9 @@ class Study:
         if not 1 <= self.area <= largest_area(self.preparation.map_size):
             raise ValueError(f"area is {area}, outside 1..{largest_area(self.preparation.map_size)} pixels of the map")
         shown = len(self.split.calibrate) + len(self.split.choose) + len(self.split.judge)
-        costs = costs_of(self.methods, self.parameters, self.preparation, fit=len(self.split.fit), shown=shown)
+        self.tolerances = None if tolerances is None else replace(tolerances, seed=seed)
+        fit = len(self.split.fit) * looks_in(self.tolerances)
+        costs = costs_of(self.methods, self.parameters, self.preparation, fit=fit, shown=shown)
         self.scored: ScoredPhotos | None = None
         self._exact: tuple[dict[str, int], ScoredPhotos] | None = None
         self.tried: list[Tried] = []
@@ -91,7 +96,7 @@ class Study:
         streamed = frozenset() if self._keep_all else frozenset(sample.name for sample in self.split.fit)
         self._features = PhotoFeatures(self.preparation, store, streamed)
         self.passes = Passes(self._features, workers, self._keep_all, costs.memory)
-        self._fitting = Fitting(self.methods, self.parameters, seed, self.passes)
+        self._fitting = Fitting(self.methods, self.parameters, seed, self.passes, self.tolerances)
 
     def extract(self, progress: Report | None = None, cancelled: Cancel | None = None) -> "Study":
         """Run the network once over every photo whose features are stored; photos already stored need no run.
@@ -161,11 +166,12 @@ class Study:
         scored = ScoredPhotos(views, self.preparation.grid, self.preparation.map_size, area=self.area)
         apart = [(list(self.split.calibrate), ())] if crossing is None else crossing.left_out(cancelled)
         folds = 1 if crossing is None else len(crossing.folds)
+        again = None if self.tolerances is None else replace(self.tolerances, copies=1)
         for number, (samples, left_out) in enumerate(apart):
             seen = scored.seen_by(left_out)
             step = stage(progress, 0.6 * number / folds, 0.6 * (number + 1) / folds)
-            for sample, errors in self.passes.score(seen, samples, step, cancelled):
-                scored = scored.with_errors(self._photo(sample, "calibrate"), errors)
+            for sample, errors in self.passes.score(seen, samples, step, cancelled, again):
+                scored = scored.with_errors(self._photo(sample, "calibrate"), *errors)
             for photo, features in () if trying is None else trying(samples):
                 tell(step, cancelled, 1.0, "trying synthetic defects")
                 errors = [view.sweep(own, stops) for (view, stops), own in zip(seen, features, strict=True)]
@@ -173,8 +179,8 @@ class Study:
         seen = scored.seen_by()
         parts = {sample.name: "choose" for sample in self.split.choose} | {s.name: "judge" for s in self.split.judge}
         rest, step = [*self.split.choose, *self.split.judge], stage(progress, 0.6, 1.0)
-        for sample, errors in self.passes.score(seen, rest, step, cancelled) if rest else ():
-            scored = scored.with_errors(self._photo(sample, parts[sample.name]), errors)
+        for sample, errors in self.passes.score(seen, rest, step, cancelled, again) if rest else ():
+            scored = scored.with_errors(self._photo(sample, parts[sample.name]), *errors)
         setters = [sample for fold in self.split.setters(self.seed) for sample in fold]
         every = [*(("calibrate", s) for s in setters), *((parts[s.name], s) for s in rest)]
         scored.unscored = self._features.unscored([*every, *(("fit", sample) for sample in self.split.fit)])
@@ -213,8 +219,8 @@ class Study:
         now = self.preparation
         other = Study(
             self.split, backbone, self.store, method=method, parameters=parameters, grid=now.grid, taps=taps,
-            nearest=now.nearest, area=self.area, alignment=now.alignment, tiles=now.tiles, seed=self.seed,
-            workers=self.passes.workers,
+            nearest=now.nearest, area=self.area, alignment=now.alignment, tiles=now.tiles, tolerances=self.tolerances,
+            seed=self.seed, workers=self.passes.workers,
         )  # fmt: skip
         other._features.found.update(self._features.found)
         other._features.skipped.extend(self._features.skipped)

@@ -8,6 +8,7 @@ import numpy as np
 from inspect_core.features.extraction import Preparation
 from inspect_core.images.folders import Sample
 from inspect_core.images.placement import Placement
+from inspect_core.images.tolerances import Tolerances
 from inspect_core.runtime.progress import Cancel, Report
 from inspect_core.study.gathering import Fit, Gathered
 from inspect_core.study.judged import Judged, Live
@@ -16,12 +17,14 @@ from inspect_core.view import View
 
 
 class Looked(NamedTuple):
-    """A scored photo: digest of its pixels, how it was looked at, and errors (stops, h, w) float32 of each view."""
+    """A scored photo: digest of its pixels, how it was looked at, and errors (stops, h, w) float32 of each view, then
+    those of its copies.
+    """
 
     sample: Sample
     digest: str
     placement: Placement
-    errors: list[np.ndarray]
+    errors: list[list[np.ndarray]]
 
 
 class Workers(Protocol):
@@ -36,9 +39,12 @@ class Workers(Protocol):
 
     def score(
         self, preparation: Preparation, views: Sequence[View], stops: Sequence[Sequence[int]],
-        samples: Sequence[Sample], *, progress: Report | None, cancelled: Cancel | None,
+        samples: Sequence[Sample], *, again: Tolerances | None, progress: Report | None, cancelled: Cancel | None,
     ) -> Iterator[tuple[list[Looked], Unusable]]:  # fmt: skip
-        """The photos in their order, some at a time, under fitted detectors at these stops of their live parameters."""
+        """The photos in their order, some at a time, under fitted detectors at these stops of their live parameters.
+
+        again: tolerances of the copies that are scored too.
+        """
         ...
 
     def judge(

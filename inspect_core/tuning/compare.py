@@ -53,7 +53,8 @@ def compare(
         study = Study(
             order.photos, backbone, store, method=methods,
             parameters={name: value for name, value in order.parameters.items() if name in known}, grid=order.grid,
-            taps=taps, area=order.area, alignment=order.alignment, tiles=order.tiles, seed=order.seed, workers=workers,
+            taps=taps, area=order.area, alignment=order.alignment, tiles=order.tiles, tolerances=order.tolerances,
+                seed=order.seed, workers=workers,
         )  # fmt: skip
         setters = [sample for fold in study.split.setters(study.seed) for sample in fold]
         if not setters:

@@ -13,6 +13,7 @@ from inspect_core.features.extraction import Look, Preparation
 from inspect_core.features.store import Store
 from inspect_core.images.splitting import MOST_CROSSED
 from inspect_core.images.tiles import TilePlan
+from inspect_core.images.tolerances import Tolerances, looks_in
 from inspect_core.methods.method import Costs
 from inspect_core.methods.table import METHODS, methods_in, parameters_of
 from inspect_core.tuning.comparison import ALONE, Shortlist
@@ -51,6 +52,7 @@ def forecast(
     shown: int,
     store: Store,
     tiles: TilePlan | None = None,
+    tolerances: Tolerances | None = None,
     folds: int = 0,
     compared: int = 0,
     settings: bool = False,
@@ -69,12 +71,15 @@ def forecast(
     loaded, seen = with_taps(methods, backbone, taps=taps, size=size)
     preparation = _prepared(loaded, grid, looks_of(methods, chosen, loaded, seen, 0), tiles)
     pasted = PASTED if compared else 0
-    scored = shown + pasted + (min(fit, MOST_CROSSED) if folds else 0)
-    costs = costs_of(methods, chosen, preparation, fit=fit, shown=scored)
-    again = costs_of(methods, chosen, preparation, fit=0, shown=0).seconds
-    seconds = folds * again + compared * (JUDGING + JUDGING_PHOTO * shown)
+    copies, again = (looks_in(tolerances) - 1) * fit, shown if tolerances is not None else 0
+    scored = shown + again + pasted + (min(fit, MOST_CROSSED) if folds else 0)
+    costs = costs_of(methods, chosen, preparation, fit=fit + copies, shown=scored)
+    each = costs_of(methods, chosen, preparation, fit=0, shown=0).seconds
+    seconds = folds * each + compared * (JUDGING + JUDGING_PHOTO * shown)
     seconds += SUGGESTING if settings and METHODS[methods[0]].live == "q" else 0.0
-    return _forecast(preparation, costs, seconds, photos=fit + shown, pasted=pasted, wholes=fit, store=store)
+    return _forecast(
+        preparation, costs, seconds, photos=fit + shown, made=copies + again + pasted, wholes=fit, store=store
+    )
 
 
 def of_order(order: Order, detectors: Sequence[str] = ()) -> dict[str, Any]:
@@ -87,7 +92,7 @@ def of_order(order: Order, detectors: Sequence[str] = ()) -> dict[str, Any]:
         "backbone": order.backbone, "taps": order.taps, "size": order.size, "grid": order.grid, "methods": methods,
         "parameters": order.parameters, "fit": len(photos.fit),
         "shown": len(photos.calibrate) + len(photos.choose) + len(photos.judge), "tiles": order.tiles,
-        "folds": 0 if photos.calibrate else len(setters), "compared": len(compared),
+        "tolerances": order.tolerances, "folds": 0 if photos.calibrate else len(setters), "compared": len(compared),
         "settings": order.method is not None and len(methods) == 1 and not compared,
     }  # fmt: skip
 
@@ -99,10 +104,10 @@ def _prepared(
 
 
 def _forecast(
-    preparation: Preparation, costs: Costs, seconds: float, *, photos: int, pasted: int, wholes: int, store: Store
+    preparation: Preparation, costs: Costs, seconds: float, *, photos: int, made: int, wholes: int, store: Store
 ) -> Forecast:
-    """photos: whose features are stored; pasted: made for a trial; wholes: photos that the product check sees again;
-    seconds: to be added. One run of the network is timed; a photo takes one run per tile.
+    """photos: whose features are stored; made: from them, for copies and a trial; wholes: photos that the product check
+    sees again; seconds: to be added. One run of the network is timed; a photo takes one run per tile.
     """
     one = preparation.untiled
     grey = np.full((*one.size, 3), 128, np.uint8)
@@ -111,7 +116,7 @@ def _forecast(
     one.features(grey)
     run, tiles = time.perf_counter() - began, preparation.tiles
     reading = READING if tiles is None else READING + READING_PIXEL * math.prod(tiles.size)
-    seconds += costs.seconds + (photos + pasted) * (reading + run * (1 if tiles is None else len(tiles.tiles)))
+    seconds += costs.seconds + (photos + made) * (reading + run * (1 if tiles is None else len(tiles.tiles)))
     seconds += wholes * (reading + run)
     disk = preparation.bytes_per_photo * photos
     engine = preparation.backbone.engine

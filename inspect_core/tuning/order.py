@@ -9,6 +9,7 @@ from inspect_core.images.alignment import SHIFT, TURN, Alignment
 from inspect_core.images.areas import Areas
 from inspect_core.images.folders import Split
 from inspect_core.images.tiles import TilePlan
+from inspect_core.images.tolerances import CAREFUL, Tolerances
 from inspect_core.tuning.comparison import BUDGET
 
 NO_ALIGNMENT, RIGID, SIMILARITY = "none", "rigid", "similarity"
@@ -26,8 +27,9 @@ class Order:
     methods, None: those each works best on. area: the smallest that counts, in pixels of the map, None: .2 % of it.
     align: one of ALIGN; align_turn, align_shift: how far parts may be turned and shifted (`learn`); alignment: what was
     learned for it (`aligned`); areas: by which a comparison judges; tiles: how large photos are cut (`tiled`); their
-    grid replaces that of the order. weights: a file to use instead of the one found on this machine. guard: its mode,
-    "off" for none. notes: sentences on the photos, passed through.
+    grid replaces that of the order. tolerances: how far photos of the same part may differ, None: not at all. weights:
+    a file to use instead of the one found on this machine. guard: its mode, "off" for none. notes: sentences on the
+    photos, passed through.
     """
 
     product: str
@@ -47,6 +49,7 @@ class Order:
     alignment: Alignment | None = None
     areas: Areas | None = None
     tiles: TilePlan | None = None
+    tolerances: Tolerances | None = CAREFUL
     seed: int = 0
     guard: str = WARN
     fused_guard: bool = False

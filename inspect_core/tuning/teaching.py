@@ -63,7 +63,8 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
         else:
             study = Study(
                 order.photos, backbone, store, method=method, parameters=order.parameters, grid=order.grid, taps=seen,
-                area=order.area, alignment=order.alignment, tiles=order.tiles, seed=order.seed, workers=workers,
+                area=order.area, alignment=order.alignment, tiles=order.tiles, tolerances=order.tolerances,
+                seed=order.seed, workers=workers,
             ).fit(stage(report, 0.0, FITTED))  # fmt: skip
             suggestion = suggest(study, fixed=order.fixed) if order.method is not None else None
         guard = None

@@ -96,7 +96,8 @@ class TaughtPart:
         return Order(
             self.product, study.split, backbone.name, size=backbone.size, grid=self.preparation.grid, area=study.area,
             alignment=self.preparation.alignment, areas=self.scored.areas, tiles=self.preparation.tiles,
-            seed=study.seed, guard=OFF, fused_guard=self.guard is not None and self.guard.fused,
+            tolerances=study.tolerances, seed=study.seed, guard=OFF,
+            fused_guard=self.guard is not None and self.guard.fused,
         )  # fmt: skip
 
     def describe(self) -> str:

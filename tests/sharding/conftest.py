@@ -36,6 +36,7 @@ def study_of(product, backbone, tmp_path_factory):
     """study_of(workers, method) is a new unfitted study of the product, with a store of its own."""
     from inspect_core.features.store import Store
     from inspect_core.images.folders import scan
+    from inspect_core.images.tolerances import CAREFUL
     from inspect_core.study.study import Study
 
     small = {"mahalanobis": {"k": 6}, "corp": {"M": 32}, "quadrics": {"components": 6, "m": 5, "patches": 300}}
@@ -45,7 +46,7 @@ def study_of(product, backbone, tmp_path_factory):
         parameters = {key: value for name in method.split("+") for key, value in small[name].items()}
         store = Store(tmp_path_factory.mktemp("store"))
         return Study(samples, backbone, store, method=method, parameters=parameters, grid=(8, 8), workers=workers,
-                     **given)  # fmt: skip
+                     tolerances=CAREFUL, **given)  # fmt: skip
 
     return made
 
@@ -64,7 +65,7 @@ def bits(study) -> list[bytes]:
     """Everything of a fitted study that a recipe is made of."""
     arrays = [view.detector.arrays() for view in study.results.views]
     found = [own[name].numpy().tobytes() for own in arrays for name in sorted(own)]
-    return [*found, study.scores().tobytes(), study.calibration_scores().tobytes()]
+    return [*found, study.scores().tobytes(), study.results.scores_again().tobytes()]
 
 
 class Started:

@@ -121,7 +121,7 @@ FITS = {"mahalanobis": {"k": 4}, "nearest": {"patches": 6}, "cop": {}}
 
 
 def state_of(fit, numbers=(0, 1, 2)):
-    drawn = [(i, (torch.rand((1, 2, 2, 4), generator=torch.Generator().manual_seed(i)),)) for i in numbers]
+    drawn = [(i, [(torch.rand((1, 2, 2, 4), generator=torch.Generator().manual_seed(i)),)]) for i in numbers]
     return fit.shard(drawn)
 
 
@@ -168,15 +168,16 @@ def test_statistics_are_finite_and_of_the_photos_asked_for(method):
 def test_errors_are_those_of_the_photos_and_stops_asked_for():
     preparation = Preparation(None, (2, 2), (), False)
     photos = [(name, "a" * 64, {"photo": [4, 4], "located": None}) for name in "abc"]
-    sound = pack({"photos": photos} | ALL._asdict(), {"errors": np.zeros((3, 5, 2, 2), np.float32)})
+    sound = pack({"photos": photos} | ALL._asdict(), {"errors": np.zeros((3, 2, 5, 2, 2), np.float32)})
 
     def why(content):
-        return fault(lambda _, own: teaching_answers.check_score(preparation, 5, SAMPLES, own), 0, content)
+        return fault(lambda _, own: teaching_answers.check_score(preparation, 2, 5, SAMPLES, own), 0, content)
 
     assert why(sound) == ""
     spoiled = [
         changed(sound, not_finite), changed(sound, dict.clear),
-        changed(sound, lambda arrays: arrays.update(errors=arrays["errors"][:, :4])),
+        changed(sound, lambda arrays: arrays.update(errors=arrays["errors"][:, :, :4])),
+        changed(sound, lambda arrays: arrays.update(errors=arrays["errors"][:, :1])),
         changed(sound, lambda arrays: arrays.update(errors=arrays["errors"].astype(float))),
         changed(sound, facts=lambda facts: facts["photos"].reverse()),
         changed(sound, facts=lambda facts: facts["photos"].pop()),

@@ -18,10 +18,10 @@ DAMAGED = {3, 64, 65, 129}
 every_method = pytest.mark.parametrize("name", METHODS)
 
 
-def photo(number: int) -> tuple[torch.Tensor] | None:
+def photo(number: int, _: None = None) -> list[tuple[torch.Tensor]]:
     rng = np.random.default_rng([7, number])
     values = np.tanh(rng.normal(size=(1, *GRID, WIDTH)) + np.arange(WIDTH))
-    return None if number in DAMAGED else (torch.from_numpy(values.astype(np.float32)),)
+    return [] if number in DAMAGED else [(torch.from_numpy(values.astype(np.float32)),)]
 
 
 def fit_of(name: str, count: int) -> Fit:

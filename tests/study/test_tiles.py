@@ -14,6 +14,7 @@ from inspect_core.images.folders import scan, split
 from inspect_core.images.read import read
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tiles import TilePlan
+from inspect_core.images.tolerances import CAREFUL
 from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import inspect
 from inspect_core.records import onnx_export, recipe_file
@@ -197,7 +198,7 @@ def test_the_command_line_gives_what_the_study_gives(product, tmp_path, kept_gra
     backbone, taps = with_taps(("mahalanobis",), "efficientnet_lite0", size=(128, 128))
     store = Store(tmp_path / "store")
     photos = learned_from_all(split(scan(product), seed=0))
-    study = Study(photos, backbone, store, parameters={"k": 8}, taps=taps, tiles=recipe.tiles).fit()
+    study = Study(photos, backbone, store, parameters={"k": 8}, taps=taps, tiles=recipe.tiles, tolerances=CAREFUL).fit()
     assert [row.score for row in recipe.judged] == pytest.approx(
         [float(score) for photo, score in zip(study.photos, study.scores(), strict=True) if photo.part == "judge"],
         abs=0,

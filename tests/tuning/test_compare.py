@@ -151,8 +151,9 @@ def test_a_row_is_what_a_study_of_that_detector_alone_gives(compared, backbone, 
     alone = comparison.rows[1]
     (tmp_path / "store").mkdir()
     study = Study(
-        order.photos, backbone, Store(tmp_path / "store"), method=ALONE, parameters=order.parameters, grid=order.grid
-    ).fit()
+        order.photos, backbone, Store(tmp_path / "store"), method=ALONE, parameters=order.parameters, grid=order.grid,
+        tolerances=order.tolerances,
+    ).fit()  # fmt: skip
     assert [photo.name for photo in alone.scored.photos] == [photo.name for photo in study.photos]
     np.testing.assert_allclose(alone.scored.scores(), study.scores(), rtol=0.05)
     assert comparison.rows[0].scored.live["k"] == 8

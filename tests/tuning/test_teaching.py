@@ -8,6 +8,7 @@ import pytest
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan, split
 from inspect_core.images.splitting import Split, learned_from_all
+from inspect_core.images.tolerances import CAREFUL
 from inspect_core.methods.table import known_parameters
 from inspect_core.study.study import Study
 from inspect_core.tuning import compare, comparison, teaching
@@ -59,7 +60,9 @@ def test_what_is_named_begins_at_its_defaults_and_a_suggestion_is_advice(exporte
     taught = teach(order(photos, method=method, parameters=quick), Store(tmp_path))
     study = taught.study
     backbone, taps = with_taps(study.methods, "efficientnet_lite0", taps="expansions", size=(128, 128), device="cpu")
-    alone = Study(photos, backbone, Store(tmp_path), method=method, parameters=quick, grid=(8, 8), taps=taps)
+    alone = Study(
+        photos, backbone, Store(tmp_path), method=method, parameters=quick, grid=(8, 8), taps=taps, tolerances=CAREFUL
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         alone.fit()

@@ -1,0 +1,143 @@
+"""Photos of the same part, taken again: noise, light, place, focus and compression within what a station allows."""
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import cv2
+import numpy as np
+from PIL import Image
+
+COPIES = 4
+"""Photos made of each good one."""
+REACH = 1.5
+"""How far beyond the tolerances copies go, so that a photo at their edge is still among what was learned."""
+NONE = "none"
+RANGES = {
+    "noise": (0, 20, "grey levels"), "light": (0, 30, "%"), "shift": (0, 16, "pixels"), "focus": (0, 3, "pixels"),
+    "jpeg": (30, 100, "as the quality"),
+}  # fmt: skip
+"""Of each tolerance, the least and the most, and its unit."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """How a photo is taken again.
+
+    noise: standard deviation in grey levels of the photo as taken; light: gain, 1 as taken; right, down: shift, and
+    focus: standard deviation of the blur, in pixels of the picture that the network sees; jpeg: quality, 100 for none.
+    """
+
+    noise: float = 0.0
+    light: float = 1.0
+    right: float = 0.0
+    down: float = 0.0
+    focus: float = 0.0
+    jpeg: int = 100
+
+    def of(self, picture: np.ndarray, photo: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+        """The picture that the network would see, (h, w, 3) uint8; picture: as it saw it; photo: (H, W) as taken."""
+        size = picture.shape[:2]
+        if self.right or self.down:
+            shift = np.array([[1, 0, self.right], [0, 1, self.down]], np.float32)
+            picture = cv2.warpAffine(
+                picture, shift, size[::-1], flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REFLECT_101
+            )
+        values = picture.astype(np.float32)
+        if self.focus > 0:
+            values = cv2.GaussianBlur(values, (0, 0), self.focus, borderType=cv2.BORDER_REFLECT_101)
+        values = values * np.float32(self.light)
+        if self.noise > 0:
+            values = values + self.noise * _noise(size, photo, rng, mono=bool((picture == picture[..., :1]).all()))
+        made = np.clip(np.rint(values), 0, 255).astype(np.uint8)
+        if self.jpeg < 100:
+            made = _compressed(made, self.jpeg)
+        return made
+
+
+def _compressed(picture: np.ndarray, quality: int) -> np.ndarray:
+    """A picture, (h, w, 3) uint8 RGB, after a JPEG of this quality."""
+    file = io.BytesIO()
+    Image.fromarray(picture).save(file, "JPEG", quality=quality)
+    return np.array(Image.open(file))
+
+
+def _noise(size: tuple[int, int], photo: tuple[int, int], rng: np.random.Generator, *, mono: bool) -> np.ndarray:
+    """(h, w, 1 or 3) float32: noise of spread 1 in every pixel of the photo, squashed as the photo is."""
+    channels = 1 if mono else 3
+    height, width = (min(own, to) for own, to in zip(photo, size, strict=True))
+    drawn = rng.standard_normal((height, width, channels), dtype=np.float32)
+    for own, to in zip(photo, size, strict=True):
+        drawn *= min(1.0, np.sqrt(to * 2 / (own * 3)))  # the triangle of the squash: its squared weights add up to this
+    if (height, width) != size:
+        drawn = cv2.resize(drawn, size[::-1], interpolation=cv2.INTER_LINEAR).reshape(*size, channels)
+    return drawn
+
+
+def looks_in(tolerances: "Tolerances | None") -> int:
+    """Photos that are learned from for each good one: itself and its copies."""
+    return 1 if tolerances is None else 1 + tolerances.copies
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """The most by which photos of the same part may differ, on either side: light in percent, the others as in `Taken`.
+
+    copies: how many are made of every photo; seed: by which they are drawn. Raises ValueError for a value out of range.
+    """
+
+    noise: float = 1.5
+    light: float = 3.0
+    shift: float = 1.0
+    focus: float = 0.5
+    jpeg: int = 90
+    copies: int = COPIES
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, (least, most, unit) in RANGES.items():
+            if not least <= getattr(self, name) <= most:
+                raise ValueError(f"{name} is {getattr(self, name)}; give {least:g} to {most:g} {unit}")
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """From "noise=2,light=4", those not named 0; None from "none". Raises ValueError with what is wrong."""
+        if text.strip() == NONE:
+            return None
+        given: dict[str, Any] = dict.fromkeys(RANGES, 0.0) | {"jpeg": 100}
+        for part in text.split(","):
+            name, _, value = part.partition("=")
+            if (name := name.strip()) not in RANGES:
+                raise ValueError(
+                    f"{part.strip()!r} is no tolerance; give {NONE}, or some of {', '.join(RANGES)}: noise=2"
+                )
+            try:
+                given[name] = int(value) if name == "jpeg" else float(value)
+            except ValueError as error:
+                raise ValueError(f"{name} is {value!r}, not a number") from error
+        return cls(**given)
+
+    def __str__(self) -> str:
+        """What `parse` reads."""
+        return ",".join(f"{name}={getattr(self, name):g}" for name in RANGES)
+
+    def draws(self, rng: np.random.Generator) -> Iterator[Taken]:
+        """How the copies of one photo are taken: each time differing in about half of the ways, mostly by much."""
+        for _ in range(self.copies):
+            differs, signs = rng.uniform(size=5) < 0.5, rng.choice((-1.0, 1.0), 3)
+            light, right, down, noise, focus, jpeg = REACH * np.sqrt(rng.uniform(size=6)) * differs[[0, 1, 1, 2, 3, 4]]
+            yield Taken(
+                self.noise * noise, 1 + self.light / 100 * signs[0] * light, self.shift * signs[1] * right,
+                self.shift * signs[2] * down, self.focus * focus, max(round(100 - (100 - self.jpeg) * jpeg), 1),
+            )  # fmt: skip
+
+    def copies_of(self, picture: np.ndarray, photo: tuple[int, int], digest: str) -> Iterator[np.ndarray]:
+        """The copies of one photo, as `Taken.of`; the same for the same content, which its digest stands for."""
+        rng = np.random.default_rng([self.seed, int(digest[:16], 16)])
+        for taken in self.draws(rng):
+            yield taken.of(picture, photo, rng)
+
+
+CAREFUL = Tolerances()
+"""Those of a careful station."""
