@@ -76,8 +76,11 @@ def _evaluate(options: argparse.Namespace) -> int:
         print(f"{move.get(name, ''):>6}", *(f"{fraction:12.4f}" for fraction in fractions))
         rows.append({"live": live, "image_auroc": row.image_auroc, "pixel_auroc": row.pixel_auroc,
                      "aupro": row.aupro, "fpr95": row.fpr95, "in_parts": in_parts(row.counts),
-                     **outcomes(row.counts)})  # fmt: skip
-    say(_sentence(study, judged[lives.index(study.live)], unscored))
+                     **outcomes(row)})  # fmt: skip
+    begun = judged[lives.index(study.live)]
+    say(_sentence(study, begun, unscored))
+    if changed := figures(begun, study.default_limits()).changed:
+        say(changed.sentence())
     if options.json:
         write_figures(options.json, rows)
     return ACCEPTED

@@ -1,8 +1,10 @@
 """Photos of the same part, taken again: noise, light, place, focus and compression within what a station allows."""
 
 import io
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Self
 
 import cv2
@@ -69,7 +71,7 @@ def _noise(size: tuple[int, int], photo: tuple[int, int], rng: np.random.Generat
     height, width = (min(own, to) for own, to in zip(photo, size, strict=True))
     drawn = rng.standard_normal((height, width, channels), dtype=np.float32)
     for own, to in zip(photo, size, strict=True):
-        drawn *= min(1.0, np.sqrt(to * 2 / (own * 3)))  # the triangle of the squash: its squared weights add up to this
+        drawn *= _left(own, to)
     if (height, width) != size:
         drawn = cv2.resize(drawn, size[::-1], interpolation=cv2.INTER_LINEAR).reshape(*size, channels)
     return drawn
@@ -78,6 +80,19 @@ def _noise(size: tuple[int, int], photo: tuple[int, int], rng: np.random.Generat
 def looks_in(tolerances: "Tolerances | None") -> int:
     """Photos that are learned from for each good one: itself and its copies."""
     return 1 if tolerances is None else 1 + tolerances.copies
+
+
+@lru_cache(maxsize=64)
+def _left(photo: int, to: int) -> np.float32:
+    """Share of the spread of independent pixels that squashing a side to fewer leaves (`read.squash`: a triangle)."""
+    times = max(photo / to, 1.0)
+    centres = (np.arange(min(to, 64)) + 0.5) * times
+    weights = np.maximum(1 - np.abs(np.arange(math.ceil(66 * times)) + 0.5 - centres[:, None]) / times, 0)
+    weights /= weights.sum(axis=1, keepdims=True)
+    return np.float32(np.sqrt((weights**2).sum(axis=1).mean()))
+
+
+AS_TAKEN = Taken()
 
 
 @dataclass(frozen=True)
@@ -131,6 +146,12 @@ class Tolerances:
                 self.noise * noise, 1 + self.light / 100 * signs[0] * light, self.shift * signs[1] * right,
                 self.shift * signs[2] * down, self.focus * focus, max(round(100 - (100 - self.jpeg) * jpeg), 1),
             )  # fmt: skip
+
+    def edge(self, side: int) -> Taken:
+        """All of them at once, at the darker (-1) or the brighter end (1)."""
+        return Taken(
+            self.noise, 1 + side * self.light / 100, side * self.shift, side * self.shift, self.focus, self.jpeg
+        )
 
     def copies_of(self, picture: np.ndarray, photo: tuple[int, int], digest: str) -> Iterator[np.ndarray]:
         """The copies of one photo, as `Taken.of`; the same for the same content, which its digest stands for."""

@@ -74,8 +74,7 @@ class OnWorkers:
         """As `Workers.score`: equal to the bit to `View.sweep`. Finished shards are stored until all are finished."""
         shared = (*self._shared(preparation), plan.pack_views(views, stops))
         check = partial(teaching_answers.check_score, preparation, looks_in(again), sum(map(len, stops)))
-        payload = {"keep": True, "again": None if again is None else asdict(again)}
-        work = _Work("score", shared, samples, SHOWN, payload, check)
+        work = _Work("score", shared, samples, SHOWN, {"keep": True} | _again(again), check)
         ends = np.cumsum([len(own) for own in stops])[:-1]
         for number, content in self._in_order(work, 0, "scoring", progress, cancelled):
             facts, arrays = unpack(content)
@@ -94,13 +93,13 @@ class OnWorkers:
 
     def judge(
         self, preparation: Preparation, views: Sequence[View], moves: Sequence[Live], samples: Sequence[Sample], *,
-        keep: bool, progress: Report | None, cancelled: Cancel | None,
+        keep: bool, again: Tolerances | None, progress: Report | None, cancelled: Cancel | None,
     ) -> Iterator[tuple[list[Judged], Unusable]]:  # fmt: skip
         """As `Workers.judge`: equal to the bit to `judged.judge`. Finished shards are stored until all are finished."""
         fitted = plan.pack_views(views, [view.stops for view in views])
         shared = (*self._shared(preparation), fitted, plan.pack_moves(views, moves))
         check = partial(teaching_answers.check_evaluate, len(moves))
-        work = _Work("evaluate", shared, samples, AT_ONCE, {"keep": keep}, check)
+        work = _Work("evaluate", shared, samples, AT_ONCE, {"keep": keep} | _again(again), check)
         for _, content in self._in_order(work, 0, "judging", progress, cancelled):
             judged, facts = plan.unpack_judged(content)
             yield judged, _unusable(facts)
@@ -227,6 +226,11 @@ def merged_states(
             following = number + 1
     kept.remove()
     return merged.total(), unusable
+
+
+def _again(tolerances: Tolerances | None) -> dict[str, Any]:
+    """The tolerances of copies as a payload carries them."""
+    return {"again": None if tolerances is None else asdict(tolerances)}
 
 
 def performed_here(task: str, shared: Sequence[bytes], payload: bytes) -> Result:

@@ -152,7 +152,7 @@ def pack_judged(judged: Sequence[Judged], unusable: Unusable, unmasked: Sequence
     """
     arrays = {}
     for i, own in enumerate(judged):
-        of_photos = {"scores": own.scores, "is_defect": own.defect, "found": own.found}
+        of_photos = {"scores": own.scores, "again": own.again, "is_defect": own.defect, "found": own.found}
         arrays |= under(str(i), own.counts.arrays() | of_photos)
     return pack(unusable._asdict() | {"moves": len(judged), "unmasked": list(unmasked)}, arrays)
 
@@ -161,7 +161,10 @@ def unpack_judged(content: bytes) -> tuple[list[Judged], dict[str, Any]]:
     """(judged, facts) from the bytes of `pack_judged`."""
     facts, arrays = unpack(content)
     each = [of_part(str(i), arrays) for i in range(facts["moves"])]
-    judged = [Judged(own["scores"], own["is_defect"], own["found"], OverlapCounts.from_arrays(own)) for own in each]
+    judged = [
+        Judged(own["scores"], own["again"], own["is_defect"], own["found"], OverlapCounts.from_arrays(own))
+        for own in each
+    ]
     return judged, facts
 
 

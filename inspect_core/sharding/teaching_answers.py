@@ -60,7 +60,8 @@ def check_evaluate(moves: int, samples: Sequence[Sample], content: bytes) -> Non
     require(len(judged) == moves, f"it has {len(judged)} moves instead of {moves}")
     known = {sample.name: sample.kind not in ("good", UNKNOWN) for sample in samples}
     for own in judged:
-        numbers(own.scores, (len(names),))
+        for scores in (own.scores, np.where(np.isnan(own.again), np.float32(0), own.again)):
+            numbers(scores, (len(names),))
         require(own.defect.tolist() == [known[name] for name in names], "it takes other photos for defects")
         unknown = np.isnan(own.found)
         numbers(np.where(unknown, 0, own.found), (len(names),), np.float64)

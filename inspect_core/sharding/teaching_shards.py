@@ -55,9 +55,8 @@ def score_shard(payload: bytes, preparation: bytes, weights: bytes, views: bytes
     (facts, _), prepared = unpack(payload), plan.unpack_preparation(preparation, weights)
     chosen, samples = plan.unpack_views(views, prepared), [sample_of(photo) for photo in facts["photos"]]
     features, photos, errors = _features(prepared, samples, keep=facts["keep"]), [], []
-    again = None if facts["again"] is None else Tolerances(**facts["again"])
     for sample in samples:
-        if looks := features.looks(sample, again):
+        if looks := features.looks(sample, _again(facts)):
             own = [
                 [view.sweep(patches, stops) for (view, stops), patches in zip(chosen, seen, strict=True)]
                 for seen in looks
@@ -72,14 +71,14 @@ def score_shard(payload: bytes, preparation: bytes, weights: bytes, views: bytes
 def evaluate_shard(payload: bytes, preparation: bytes, weights: bytes, views: bytes, moves: bytes) -> bytes:
     """Scores and overlap counts of some photos at each of several moves of the live parameters.
 
-    payload: {"photos": facts of each, "keep": whether their features are stored}. Returns the bytes of
-    `plan.pack_judged`.
+    payload: {"photos": facts of each, "keep": whether their features are stored, "again": as above}. Returns the bytes
+    of `plan.pack_judged`.
     """
     (facts, _), prepared = unpack(payload), plan.unpack_preparation(preparation, weights)
     chosen, samples = plan.unpack_views(views, prepared), [sample_of(photo) for photo in facts["photos"]]
     features = _features(prepared, samples, keep=facts["keep"])
     asked, lives = plan.unpack_moves(moves, [replace(view, only=stops) for view, stops in chosen])
-    judged = judge(features, asked, lives, samples)
+    judged = judge(features, asked, lives, samples, _again(facts))
     return plan.pack_judged(judged, features.unusable, [s.name for s in samples if s.mask and not has_mask(s)])
 
 
@@ -99,6 +98,10 @@ def describe_shard(payload: bytes, preparation: bytes, weights: bytes) -> bytes:
             unusable.lost.append((sample.name, str(error)))
     columns = [np.stack(column) for column in zip(*rows, strict=True)]
     return pack(unusable._asdict(), dict(zip(("embeddings", "logits"), columns, strict=False)))
+
+
+def _again(facts: dict) -> Tolerances | None:
+    return None if facts["again"] is None else Tolerances(**facts["again"])
 
 
 def _features(preparation: Preparation, samples: list[Sample], *, keep: bool) -> PhotoFeatures:

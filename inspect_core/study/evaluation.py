@@ -25,11 +25,49 @@ MORE = (20, 30, 60, 100, 200, 400)
 
 
 @dataclass(frozen=True)
+class Changed:
+    """Verdicts that change when a part is photographed again within the tolerances.
+
+    stopped: good parts accepted before; accepted: defects not accepted before; total: parts photographed again.
+    """
+
+    changed: int
+    stopped: int
+    accepted: int
+    total: int
+
+    def sentence(self) -> str:
+        """For the bench: the verdicts that change, and which way."""
+        which = ""
+        if self.changed:
+            which = f": {self.stopped} good no longer accepted, {number_of(self.accepted, 'defect')} accepted"
+        return (
+            f"Photographed again within the tolerances, {self.changed} of {number_of(self.total, 'part')} would get "
+            f"another verdict{which}."
+        )
+
+    @classmethod
+    def of(cls, scores: np.ndarray, again: np.ndarray, defect: np.ndarray, limits: Limits) -> "Changed | None":
+        """Of parts by their scores before and again, each (n,); None where none was photographed again."""
+        taken = ~np.isnan(again)
+        if not taken.any():
+            return None
+        marks = (limits.review, limits.reject)
+        before, after = (np.searchsorted(marks, own[taken].astype(float)) for own in (scores, again))
+        stopped, accepted = (before == 0) & (after > 0), (before > 0) & (after == 0)
+        return cls(
+            int((before != after).sum()), int((stopped & ~defect[taken]).sum()), int((accepted & defect[taken]).sum()),
+            int(taken.sum()),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """Figures on judge photos. All are shares from 0 to 1, NaN where the photos cannot give them.
 
     image_auroc and fpr95 from image scores; pixel_auroc and aupro (to 30 % false positives) from the maps of good
-    photos and of defects with masks; counts under the limits.
+    photos and of defects with masks; counts under the limits; changed: verdicts when the parts are photographed again,
+    None without tolerances.
     """
 
     image_auroc: float
@@ -37,6 +75,7 @@ class Evaluation:
     aupro: float
     fpr95: float
     counts: Counts
+    changed: Changed | None = None
 
 
 def judge_photos(
@@ -92,6 +131,7 @@ def figures(judged: Judged, limits: Limits, unscored: Sequence[UnscoredPhoto] = 
                 scores[~defect], scores[defect], review=limits.review, reject=limits.reject,
                 found_up_to=judged.found[defect], **unscored_counts(unscored),
             ),
+            changed=Changed.of(scores, judged.again, defect, limits),
         )  # fmt: skip
 
 
@@ -105,14 +145,19 @@ def unscored_counts(photos: Sequence[UnscoredPhoto]) -> dict[str, Unscored]:
     return {"good_unscored": of(True), "defects_unscored": of(False)}
 
 
-def outcomes(counts: Counts) -> dict[str, int | None]:
-    """Where defects were caught, None without a true mask, and how many parts have no score."""
+def outcomes(evaluation: Evaluation) -> dict[str, int | None]:
+    """Where defects were caught, None without a true mask; how many parts have no score; how many verdicts change when
+    parts are photographed again within the tolerances, None without.
+    """
+    counts, changed = evaluation.counts, evaluation.changed
     known, unscored = counts.with_mask > 0, (counts.good_unscored, counts.defects_unscored)
     return {
         "caught_at_defect": counts.caught_there if known else None,
         "caught_elsewhere": counts.caught_elsewhere if known else None,
         "not_located": sum(own.not_located for own in unscored),
         "not_judged": sum(own.not_judged for own in unscored),
+        "changed_again": None if changed is None else changed.changed,
+        "again": None if changed is None else changed.total,
     }
 
 
@@ -152,6 +197,14 @@ def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *,
         f"{sentence} No limit set by {setting} can promise fewer than {least} of 100; set by {more}, it could "
         f"promise {least_promise(more)}."
     )
+
+
+def changed_again(scored: ScoredPhotos, limits: Limits, **live: int) -> Changed | None:
+    """Of the parts that the sentence counts; None where no tolerances were taught."""
+    good, defect, _, _ = counted(scored.photos, scored.unscored)
+    scores, again = scored.scores(**live), scored.scores_again(**live)
+    known = good | defect
+    return Changed.of(scores[known], again[known], defect[known], limits)
 
 
 class Counted(NamedTuple):

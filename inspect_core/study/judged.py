@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 
 from inspect_core.images.samples import Sample
+from inspect_core.images.tolerances import Tolerances
 from inspect_core.judge.anomaly_map import AREA, image_score
 from inspect_core.judge.found import found_up_to, grown
 from inspect_core.judge.overlap_counts import OverlapCounts
@@ -22,11 +23,13 @@ Live = Mapping[str, int]
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """scores: (n,) float32 image scores; defect: (n,) bool; found: (n,) float64, up to which limit each defect is
-    found, NaN where no true mask is known; counts: of the photos whose true mask is known.
+    """scores: (n,) float32 image scores; again: those of the parts photographed again, NaN where they were not; defect:
+    (n,) bool; found: (n,) float64, up to which limit each defect is found, NaN where no true mask is known; counts: of
+    the photos whose true mask is known.
     """
 
     scores: np.ndarray
+    again: np.ndarray
     defect: np.ndarray
     found: np.ndarray
     counts: OverlapCounts
@@ -45,14 +48,16 @@ class Judged:
             for own, i in zip(maps, some, strict=True):
                 mask = masks[i]
                 found.append(np.nan if mask is None or not mask.any() else found_up_to(own, grown(mask), area=area))
-        defect = scored.good_and_defect()[1]
-        return cls(np.concatenate(scores), defect[list(which)], np.array(found, float), OverlapCounts.merged(counts))
+        defect, again = scored.good_and_defect()[1], scored.scores_again(**live)
+        each = again[list(which)], defect[list(which)], np.array(found, float)
+        return cls(np.concatenate(scores), *each, OverlapCounts.merged(counts))
 
     @classmethod
     def merged(cls, parts: Sequence[Self]) -> Self:
         """Of the photos of all parts, in their order."""
         return cls(
             np.concatenate([np.zeros(0, np.float32), *(part.scores for part in parts)]),
+            np.concatenate([np.zeros(0, np.float32), *(part.again for part in parts)]),
             np.concatenate([np.zeros(0, bool), *(part.defect for part in parts)]),
             np.concatenate([np.zeros(0), *(part.found for part in parts)]),
             OverlapCounts.merged(part.counts for part in parts),
@@ -68,21 +73,23 @@ def truth_masks(scored: ScoredPhotos, which: Sequence[int] | None = None) -> lis
 
 
 def judge(
-    features: PhotoFeatures, views: Sequence[View], moves: Sequence[Live], samples: Sequence[Sample]
-) -> list[Judged]:
+    features: PhotoFeatures, views: Sequence[View], moves: Sequence[Live], samples: Sequence[Sample],
+    again: Tolerances | None = None,
+) -> list[Judged]:  # fmt: skip
     """Some photos at each of several moves of the live parameters; those that cannot be used are left out.
 
-    views: asked for the values of the moves only, with the local scales that were learned for them.
+    views: asked for the values of the moves only, with the local scales that were learned for them; again: tolerances
+    of a copy that is scored too.
     """
     preparation = features.preparation
     scored = ScoredPhotos(views, preparation.grid, preparation.map_size)
     for sample in samples:
-        if (patches := features.of(sample)) is not None:
+        if looks := features.looks(sample, again):
             digest, placement = features.found[sample.name]
             photo = ScoredPhoto(
                 sample.name, digest, placement.size, sample.kind, "judge", sample.path, sample.mask,
                 depth=sample.depth, placement=placement,
             )  # fmt: skip
-            scored = scored.with_photo(photo, patches)
+            scored = scored.with_photo(photo, *looks)
     masks = truth_masks(scored)
     return [Judged.of(scored, live, range(len(masks)), masks) for live in moves]

@@ -23,13 +23,15 @@ SeenBy = Sequence[tuple[View, tuple[int, ...]]]
 class Passes:
     """features: those of the photos, with notes on each; workers: None for this process.
 
-    keep: whether the features of the photos to fit are stored; memory: bytes that a worker needs.
+    keep: whether the features of the photos to fit are stored; memory: bytes that a worker needs; again: tolerances of
+    the copies that are scored beside every photo, None for none.
     """
 
     features: PhotoFeatures
     workers: Workers | None
     keep: bool
     memory: int
+    again: Tolerances | None = None
 
     def gather(
         self, fit: Fit, samples: Sequence[Sample], progress: Report | None, cancelled: Cancel | None
@@ -45,22 +47,19 @@ class Passes:
         return gathered
 
     def score(
-        self, seen_by: SeenBy, samples: Sequence[Sample], progress: Report | None, cancelled: Cancel | None,
-        again: Tolerances | None = None,
-    ) -> Iterator[tuple[Sample, list[list[np.ndarray]]]]:  # fmt: skip
+        self, seen_by: SeenBy, samples: Sequence[Sample], progress: Report | None, cancelled: Cancel | None
+    ) -> Iterator[tuple[Sample, list[list[np.ndarray]]]]:
         """Each photo that can be read, with its (stops, h, w) float32 errors under each view, and those of its copies.
 
         Raises as `gather`.
         """
         if self.workers is None:
-            return self._score_here(seen_by, samples, progress, cancelled, again)
-        return self._score_by(self.workers, seen_by, samples, progress, cancelled, again)
+            return self._score_here(seen_by, samples, progress, cancelled)
+        return self._score_by(self.workers, seen_by, samples, progress, cancelled)
 
-    def _score_here(
-        self, seen_by, samples, progress, cancelled, again
-    ) -> Iterator[tuple[Sample, list[list[np.ndarray]]]]:
+    def _score_here(self, seen_by, samples, progress, cancelled) -> Iterator[tuple[Sample, list[list[np.ndarray]]]]:
         for done, sample in enumerate(samples, start=1):
-            if looks := self.features.looks(sample, again):
+            if looks := self.features.looks(sample, self.again):
                 yield (
                     sample,
                     [
@@ -71,11 +70,11 @@ class Passes:
             tell(progress, cancelled, done / len(samples), f"scoring photo {done} of {len(samples)}")
 
     def _score_by(
-        self, workers, seen_by, samples, progress, cancelled, again
+        self, workers, seen_by, samples, progress, cancelled
     ) -> Iterator[tuple[Sample, list[list[np.ndarray]]]]:
         views, stops = zip(*seen_by, strict=True)
         for looked, unusable in workers.score(
-            self.features.preparation, views, stops, samples, again=again, progress=progress, cancelled=cancelled
+            self.features.preparation, views, stops, samples, again=self.again, progress=progress, cancelled=cancelled
         ):
             self.features.leave_out(unusable)
             for sample, digest, placement, errors in looked:
@@ -94,11 +93,18 @@ class Passes:
             names = frozenset(sample.name for sample in samples)
             features = replace(self.features, streamed=frozenset() if keep else names)
             for some in ranges(len(samples), AT_ONCE):
-                yield judge(features, views, moves, [samples[i] for i in some])
+                yield judge(features, views, moves, [samples[i] for i in some], self.again)
                 tell(progress, cancelled, some.stop / len(samples), f"judging photo {some.stop} of {len(samples)}")
             return
         for judged, unusable in self.workers.judge(
-            self.features.preparation, views, moves, samples, keep=keep, progress=progress, cancelled=cancelled
+            self.features.preparation,
+            views,
+            moves,
+            samples,
+            keep=keep,
+            again=self.again,
+            progress=progress,
+            cancelled=cancelled,
         ):
             self.features.leave_out(unusable)
             yield judged

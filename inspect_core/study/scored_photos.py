@@ -56,13 +56,14 @@ class ScoredPhotos:
         self._scales: dict[tuple[int, int], LocalScale | None] = {}
         self.latest = Latest()
 
-    def with_photo(self, photo: ScoredPhoto, features: Sequence[Tensor]) -> "ScoredPhotos":
-        """These with one more photo at the end, given its (1, h, w, k) features for each view.
+    def with_photo(self, photo: ScoredPhoto, *looks: Sequence[Tensor]) -> "ScoredPhotos":
+        """These with one more photo at the end, given its (1, h, w, k) features for each view, then those of a copy.
 
         Raises ValueError naming the photo when an error is not finite.
         """
-        errors = [view.sweep(own, stops) for (view, stops), own in zip(self.seen_by(), features, strict=True)]
-        return self.with_errors(photo, errors)
+        seen = self.seen_by()
+        errors = ([view.sweep(own, to) for (view, to), own in zip(seen, look, strict=True)] for look in looks)
+        return self.with_errors(photo, *errors)
 
     def of_views(self, which: Sequence[int]) -> "ScoredPhotos":
         """These photos under some of the views, by position."""

@@ -95,7 +95,8 @@ class Study:
         self._keep_all = store.would_fit(self.preparation.bytes_per_photo * (len(self.split.fit) + shown))
         streamed = frozenset() if self._keep_all else frozenset(sample.name for sample in self.split.fit)
         self._features = PhotoFeatures(self.preparation, store, streamed)
-        self.passes = Passes(self._features, workers, self._keep_all, costs.memory)
+        again = None if self.tolerances is None else replace(self.tolerances, copies=1)
+        self.passes = Passes(self._features, workers, self._keep_all, costs.memory, again)
         self._fitting = Fitting(self.methods, self.parameters, seed, self.passes, self.tolerances)
 
     def extract(self, progress: Report | None = None, cancelled: Cancel | None = None) -> "Study":
@@ -166,11 +167,10 @@ class Study:
         scored = ScoredPhotos(views, self.preparation.grid, self.preparation.map_size, area=self.area)
         apart = [(list(self.split.calibrate), ())] if crossing is None else crossing.left_out(cancelled)
         folds = 1 if crossing is None else len(crossing.folds)
-        again = None if self.tolerances is None else replace(self.tolerances, copies=1)
         for number, (samples, left_out) in enumerate(apart):
             seen = scored.seen_by(left_out)
             step = stage(progress, 0.6 * number / folds, 0.6 * (number + 1) / folds)
-            for sample, errors in self.passes.score(seen, samples, step, cancelled, again):
+            for sample, errors in self.passes.score(seen, samples, step, cancelled):
                 scored = scored.with_errors(self._photo(sample, "calibrate"), *errors)
             for photo, features in () if trying is None else trying(samples):
                 tell(step, cancelled, 1.0, "trying synthetic defects")
@@ -179,7 +179,7 @@ class Study:
         seen = scored.seen_by()
         parts = {sample.name: "choose" for sample in self.split.choose} | {s.name: "judge" for s in self.split.judge}
         rest, step = [*self.split.choose, *self.split.judge], stage(progress, 0.6, 1.0)
-        for sample, errors in self.passes.score(seen, rest, step, cancelled, again) if rest else ():
+        for sample, errors in self.passes.score(seen, rest, step, cancelled) if rest else ():
             scored = scored.with_errors(self._photo(sample, parts[sample.name]), *errors)
         setters = [sample for fold in self.split.setters(self.seed) for sample in fold]
         every = [*(("calibrate", s) for s in setters), *((parts[s.name], s) for s in rest)]

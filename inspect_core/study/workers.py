@@ -49,7 +49,7 @@ class Workers(Protocol):
 
     def judge(
         self, preparation: Preparation, views: Sequence[View], moves: Sequence[Live], samples: Sequence[Sample], *,
-        keep: bool, progress: Report | None, cancelled: Cancel | None,
+        keep: bool, again: Tolerances | None, progress: Report | None, cancelled: Cancel | None,
     ) -> Iterator[tuple[list[Judged], Unusable]]:  # fmt: skip
         """The photos, some at a time, at each of the moves, as `judged.judge`; keep: whether features are stored."""
         ...

@@ -36,6 +36,7 @@ GLOSS = {
     "Overkill": "good parts rejected at the suggested limits",
     "Escapes": "defective parts accepted at the suggested limits",
     "Caught": "defective parts not accepted, by whether a region above the limit for review touches the true defect",
+    "Again": "parts that get another verdict when they are photographed again within the tolerances",
     "Fit": "time to learn, once the features of the photos are there",
     "Verdict": "time from reading a photo file to its errors",
     "Size": "size of the learned model in the recipe",
@@ -71,7 +72,7 @@ def figures_of(comparison: Comparison) -> list[dict]:
             "intervals": {name: _interval(getattr(row, name)) for name in FIGURES},
             "limits": row.limits and asdict(row.limits),
             "in_parts": found and in_parts(found.counts),
-            **(outcomes(found.counts) if found else {}),
+            **(outcomes(found) if found else {}),
             "fit_seconds": row.fit_seconds,
             "verdict_ms": _number(row.verdict_ms),
             "arrays_mb": row.arrays_mb,
@@ -123,6 +124,9 @@ def table_of(comparison: Comparison) -> dict[str, list[str]]:
             table["Caught"] = [
                 f"{count.caught_there} at the defect, {count.caught_elsewhere} elsewhere" for count in counts
             ]
+    changed = [row.evaluation.changed for row in rows if row.evaluation is not None]
+    if changed and changed[0] is not None:
+        table["Again"] = [f"{own.changed} of {own.total} change" for own in changed if own is not None]
     table["Fit"] = [f"{row.fit_seconds:.1f} s" for row in rows]
     table["Verdict"] = [f"{row.verdict_ms:.0f} ms" if math.isfinite(row.verdict_ms) else "" for row in rows]
     table["Size"] = [f"{row.arrays_mb:.1f} MB" for row in rows]

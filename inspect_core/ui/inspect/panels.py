@@ -13,7 +13,7 @@ from inspect_core.images import boxes, heatmap
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.read import ImageError, read_bytes
 from inspect_core.runtime.jobs import Busy, device_lock
-from inspect_core.study.evaluation import promise
+from inspect_core.study.evaluation import changed_again, promise
 from inspect_core.ui import shelf, shell
 from inspect_core.ui.bench import bench
 from inspect_core.ui.defect_types import naming
@@ -27,6 +27,7 @@ from inspect_core.ui.inspect import (
     saving,
     scale_panel,
     views,
+    what_if,
 )
 from inspect_core.ui.inspect.views import Drawn
 from inspect_core.ui.photo_source import TYPES
@@ -140,11 +141,14 @@ def bench_with_parameters(taught: TaughtPart) -> None:
     with below:
         if run is None or drawn is None:
             st.caption(promise(taught.scored, view.limits, view.setting_scores, ceiling=view.ceiling))
+            if changed := changed_again(taught.scored, view.limits, **settings.live):
+                st.caption(changed.sentence())
             missed_defects.strip(taught, view, busy=busy)
             limit_advice.from_known_defects(taught, view)
             parameter_buttons(taught, busy=busy)
             each_view(taught, position, settings.live, pixels)
             if not gone:
+                what_if.show(taught, position, settings.live, view.limits, busy=busy)
                 alignment_panel.show(taught, position, pixels)
                 areas_panel.show(taught, position, pixels, view)
                 scale_panel.show(taught)

@@ -31,6 +31,7 @@ from inspect_core.ui.photo_source import FOLDER, UPLOAD, Source, choose_folder, 
 from inspect_core.ui.teach import teaching
 from inspect_core.ui.teach.lying_panel import choose_lying
 from inspect_core.ui.teach.tiles_panel import choose_tiles
+from inspect_core.ui.teach.tolerances_panel import choose_tolerances
 
 SAMPLE = "Sample part"
 LAYOUTS = (
@@ -152,7 +153,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         )  # fmt: skip
         method = f"mahalanobis{JOIN}{second}"
     lying = choose_lying(photos.fit, key)
-    above = st.container()
+    above, tolerating = st.container(), st.container()
     with st.expander("Settings"):
         left, right = st.columns(2)
         backbone = left.selectbox(
@@ -170,6 +171,8 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         )
         with above:
             tiles = choose_tiles(photos.fit, (size, size))
+        with tolerating:
+            tolerances = choose_tolerances(photos.fit, key, (size, size) if tiles is None else tiles.size)
         grid = right.select_slider(
             "Patch grid", [16, 32, 64], 32, key="grid", format_func=lambda n: f"{n} × {n} patches",
             disabled=tiles is not None,
@@ -189,7 +192,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         return None
     return Order(
         name.strip(), photos, backbone, taps, (size, size), (grid, grid), method, budget, parameters,
-        tiles=tiles, seed=seed, notes=notes, fused_guard=guard_scores == FUSED, **lying,
+        tiles=tiles, tolerances=tolerances, seed=seed, notes=notes, fused_guard=guard_scores == FUSED, **lying,
     )  # fmt: skip
 
 

@@ -1,0 +1,94 @@
+"""Copies of a photo: what each way of differing does to its pixels, how far they reach, the same for the same seed."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspect_core.images.read import squash
+from inspect_core.images.tolerances import AS_TAKEN, CAREFUL, RANGES, REACH, Taken, Tolerances
+
+SIZE = (48, 64)
+GREY = np.full((*SIZE, 3), 120, np.uint8)
+RAMP = np.repeat(np.linspace(60, 180, 64).astype(np.uint8)[None, :, None], 48, axis=0).repeat(3, axis=2)
+
+
+def taken(picture: np.ndarray, photo: tuple[int, int] = SIZE, **ways) -> np.ndarray:
+    return Taken(**ways).of(picture, photo, np.random.default_rng(0))
+
+
+def test_taken_as_it_was_is_the_same_picture():
+    assert np.array_equal(AS_TAKEN.of(RAMP, SIZE, np.random.default_rng(0)), RAMP)
+
+
+def test_light_is_a_gain_and_shift_moves_to_the_right_and_down():
+    assert (taken(GREY, light=1.1) == 132).all()
+    dot = np.zeros((*SIZE, 3), np.uint8)
+    dot[20, 30] = 255
+    assert np.unravel_index(taken(dot, right=3, down=-2)[..., 0].argmax(), SIZE) == (18, 33)
+
+
+def test_blur_and_compression_keep_the_mean_and_take_detail():
+    checks = np.where(np.indices(SIZE).sum(axis=0) % 2, 200, 60).astype(np.uint8)[..., None].repeat(3, axis=2)
+    soft, compressed = taken(checks, focus=1.0), taken(RAMP, noise=10, jpeg=30)
+    assert abs(float(soft.mean()) - float(checks.mean())) < 2
+    assert soft.std() < checks.std() / 2
+    grain, kept = (np.diff(picture[..., 0].astype(float)).std() for picture in (taken(RAMP, noise=10), compressed))
+    assert kept < grain / 2
+
+
+@pytest.mark.parametrize("photo", [(48, 64), (192, 256), (150, 200), (24, 32)])
+def test_noise_is_that_of_the_photo_as_the_squash_leaves_it(photo):
+    """A large photo is averaged down, and its noise with it; the plain derivation squashes real noise."""
+    rng, size = np.random.default_rng(1), (96, 128)
+    photo = (photo[0] * 2, photo[1] * 2)
+    noisy = np.clip(np.rint(120 + 8 * rng.standard_normal((*photo, 3))), 0, 255).astype(np.uint8)
+    expected = float(squash(noisy, size).astype(float).std())
+    made = Taken(noise=8).of(np.full((*size, 3), 120, np.uint8), photo, rng)
+    assert float(made.astype(float).std()) == pytest.approx(expected, rel=0.1)
+
+
+def test_noise_of_a_mono_photo_is_mono_and_of_a_colour_photo_is_not():
+    assert np.ptp(taken(GREY, noise=5), axis=2).max() == 0
+    coloured = GREY.copy()
+    coloured[0, 0] = (0, 10, 20)
+    assert np.ptp(taken(coloured, noise=5), axis=2).mean() > 3
+
+
+@given(seed=st.integers(0, 10**6), noise=st.floats(0, 5), light=st.floats(0, 20), shift=st.floats(0, 5))
+@settings(max_examples=50, deadline=None)
+def test_copies_stay_within_reach_of_the_tolerances(seed, noise, light, shift):
+    tolerances = Tolerances(noise=noise, light=light, shift=shift, focus=0.5, jpeg=90)
+    drawn = list(tolerances.draws(np.random.default_rng(seed)))
+    assert len(drawn) == tolerances.copies
+    for own in drawn:
+        assert 0 <= own.noise <= REACH * noise
+        assert abs(own.light - 1) <= REACH * light / 100 + 1e-12
+        assert max(abs(own.right), abs(own.down)) <= REACH * shift
+        assert 0 <= own.focus <= REACH * 0.5
+        assert 100 - REACH * 10 - 1 <= own.jpeg <= 100
+
+
+def test_copies_are_the_same_for_the_same_photo_and_seed_and_differ_otherwise():
+    digest, other = "a1" * 32, "b2" * 32
+    first, again = (list(CAREFUL.copies_of(RAMP, SIZE, digest)) for _ in range(2))
+    assert all(np.array_equal(one, two) for one, two in zip(first, again, strict=True))
+    for seed, name in ((0, other), (1, digest)):
+        elsewhere = Tolerances(seed=seed).copies_of(RAMP, SIZE, name)
+        assert any(not np.array_equal(one, two) for one, two in zip(first, elsewhere, strict=True))
+
+
+def test_the_text_is_read_back_and_what_is_not_named_does_not_differ():
+    assert Tolerances.parse(str(CAREFUL)) == CAREFUL
+    assert Tolerances.parse("none") is None
+    assert Tolerances.parse("noise=2, jpeg=80") == Tolerances(2.0, 0.0, 0.0, 0.0, 80)
+    for text, word in (("grain=2", "grain"), ("noise=much", "much"), ("noise=99", "99"), ("jpeg=8", "30")):
+        with pytest.raises(ValueError, match=word):
+            Tolerances.parse(text)
+    assert set(RANGES) == {"noise", "light", "shift", "focus", "jpeg"}
+
+
+def test_both_edges_are_at_the_tolerances():
+    dark, bright = CAREFUL.edge(-1), CAREFUL.edge(1)
+    assert (dark.light, bright.light) == (1 - CAREFUL.light / 100, 1 + CAREFUL.light / 100)
+    assert dark.noise == bright.noise == CAREFUL.noise
