@@ -1,0 +1,195 @@
+"""What photographing the same part again does to its score, and what learning within tolerances changes about that.
+
+From each folder at most TAUGHT good photos are taught in folds, without tolerances and with those of a careful station;
+at most SHOWN other good ones and as many defects are judged. Of the first AGAIN good ones every photo is changed as
+taken, at its own size: noise, brightness and contrast, colour temperature, a gradient of light, shift, turn, defocus,
+JPEG. For every detector, and for the one that places prefer: the mean shift of their scores in standard deviations of
+the scores that set limits, the share of them above the limit stated as 5 in 100, before and after; image AUROC, AUPRO.
+
+python -m benchmarks.methods.repeatability --store DIR [NAME=FOLDER ...]
+"""
+
+import io
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import cv2
+import numpy as np
+from PIL import Image
+
+from benchmarks.measure import kept, parser, sets, write
+from inspect_core.features.store import Store
+from inspect_core.images.folders import Split, scan, split
+from inspect_core.images.read import read
+from inspect_core.images.splitting import learned_from_all
+from inspect_core.images.tolerances import CAREFUL, Tolerances
+from inspect_core.judge.limits import limits_from_good
+from inspect_core.methods.table import methods_in, methods_of
+from inspect_core.study.evaluation import evaluate_photos
+from inspect_core.study.judged import truth_masks
+from inspect_core.study.scored_photo import ScoredPhoto
+from inspect_core.study.study import Study
+from inspect_core.tuning.comparison import CANDIDATES, FIXED, LOOSE, PLACED
+from inspect_core.view import with_taps
+
+TAUGHT, SHOWN, AGAIN = 60, 80, 20
+SIDE = 256
+"""Pixels of the longer side to which shift and defocus refer."""
+Change = Callable[[np.ndarray, np.random.Generator], np.ndarray]
+
+
+def _clipped(values: np.ndarray) -> np.ndarray:
+    return np.clip(np.rint(values), 0, 255).astype(np.uint8)
+
+
+def _noise(spread: float) -> Change:
+    def change(photo: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        mono = bool((photo == photo[..., :1]).all())
+        return _clipped(photo + spread * rng.standard_normal((*photo.shape[:2], 1 if mono else 3)))
+
+    return change
+
+
+def _gain(times: float) -> Change:
+    return lambda photo, rng: _clipped(photo * times)
+
+
+def _contrast(times: float) -> Change:
+    return lambda photo, rng: _clipped((photo - photo.mean()) * times + photo.mean())
+
+
+def _warmer(times: float) -> Change:
+    return lambda photo, rng: _clipped(photo * np.array([times, 1.0, 1 / times]))
+
+
+def _gradient(times: float) -> Change:
+    return lambda photo, rng: _clipped(photo * np.linspace(1 / times, times, photo.shape[1])[None, :, None])
+
+
+def _moved(right: float, down: float, turn: float = 0.0) -> Change:
+    def change(photo: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        height, width = photo.shape[:2]
+        matrix = cv2.getRotationMatrix2D(((width - 1) / 2, (height - 1) / 2), turn, 1)
+        matrix[:, 2] += np.array([right, down]) * max(height, width) / SIDE
+        return cv2.warpAffine(photo, matrix, (width, height), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REFLECT_101)
+
+    return change
+
+
+def _blurred(spread: float) -> Change:
+    return lambda photo, rng: cv2.GaussianBlur(photo, (0, 0), spread * max(photo.shape[:2]) / SIDE)
+
+
+def _compressed(quality: int) -> Change:
+    def change(photo: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        file = io.BytesIO()
+        Image.fromarray(photo).save(file, "JPEG", quality=quality)
+        return np.array(Image.open(file))
+
+    return change
+
+
+CHANGES: dict[str, Change] = {
+    "noise 1.5": _noise(1.5), "noise 3": _noise(3), "light +3 %": _gain(1.03), "light -3 %": _gain(0.97),
+    "light +6 %": _gain(1.06), "light -6 %": _gain(0.94), "contrast +3 %": _contrast(1.03),
+    "contrast -6 %": _contrast(0.94), "warmer by 3 %": _warmer(1.03), "gradient ± 3 %": _gradient(1.03),
+    "1 px right": _moved(1, 0), "1 px left": _moved(-1, 0), "1 px down": _moved(0, 1), "2 px right": _moved(2, 0),
+    "turned by .5°": _moved(0, 0, 0.5), "blur .5 px": _blurred(0.5), "blur 1 px": _blurred(1.0),
+    "JPEG 90": _compressed(90), "JPEG 75": _compressed(75),
+}  # fmt: skip
+WITHIN = ("noise 1.5", "light +3 %", "light -3 %", "1 px right", "1 px left", "1 px down", "blur .5 px", "JPEG 90")
+"""Those at the tolerances of a careful station."""
+
+
+def of_set(folder: Path, store: Store) -> dict:
+    """The figures of one folder, without tolerances and with them."""
+    parts = learned_from_all(split(scan(folder), seed=0))
+    rng = np.random.default_rng(0)
+    good, bad = (
+        [own[i] for i in sorted(rng.permutation(len(own))[:SHOWN])]
+        for own in ([s for s in parts.judge if s.kind == "good"], [s for s in parts.judge if s.kind != "good"])
+    )
+    fit = parts.fit[:: -(-len(parts.fit) // TAUGHT)]
+    groups = {sample.name: parts.groups[sample.name] for sample in fit if sample.name in parts.groups}
+    photos = Split(tuple(fit), (), tuple(sorted((*good, *bad), key=lambda sample: sample.name)), groups=groups)
+    methods = methods_in(CANDIDATES)
+    backbone, taps = with_taps(methods, "efficientnet_lite0")
+    found, changed = {}, []
+    for name, tolerances in (("none", None), ("careful", CAREFUL)):
+        study = Study(photos, backbone, store, method=methods, taps=taps, seed=0, tolerances=tolerances).fit()
+        changed = changed or [made for own in enumerate(CHANGES.items()) for made in _changed(study, good, *own)]
+        found[name] = _figures(study, good, changed, tolerances)
+    place = study.results.views[methods.index("mahalanobis")].detector.explained_by_place()
+    return {"place": place, "default": FIXED if place >= PLACED else LOOSE, "tolerances": found}
+
+
+def _changed(study: Study, good: list, number: int, named: tuple[str, Change]) -> list:
+    """(photo, features) of the good parts, changed one way."""
+    made = []
+    for i, sample in enumerate(good[:AGAIN]):
+        pixels = named[1](read(sample.path, sample.depth).pixels, np.random.default_rng([number, i]))
+        placement, name = study.preparation.place(pixels), f"{named[0]}|{sample.name}"
+        photo = ScoredPhoto(name, name, placement.size, "unknown", "judge", sample.path, placement=placement)
+        made.append((photo, study.preparation.features(pixels, placement)))
+    return made
+
+
+def _figures(study: Study, good: list, changed: list, tolerances: Tolerances | None) -> dict:
+    with_changed, masks = study.results, truth_masks(study.results)
+    for photo, features in changed:
+        with_changed = with_changed.with_photo(photo, features)
+    names, found = [sample.name for sample in good[:AGAIN]], {}
+    for detector in CANDIDATES:
+        which = [study.methods.index(name) for name in methods_of(detector)]
+        own, every = study.results.of_views(which), with_changed.of_views(which)
+        at = {photo.name: float(score) for photo, score in zip(every.photos, every.scores(), strict=True)}
+        setting = own.calibration_scores().astype(float)
+        limit = limits_from_good(setting, ceiling=own.ceiling())[0]
+        before = np.array([at[name] for name in names])
+        shifts, above = {}, {}
+        for change in CHANGES:
+            after = np.array([at[f"{change}|{name}"] for name in names])
+            shifts[change] = float((after - before).mean() / setting.std(ddof=1))
+            above[change] = float((after > limit).mean())
+        shown = evaluate_photos(own, own.default_limits(), masks)
+        others = [at[sample.name] > limit for sample in good]
+        found[detector] = {
+            "image_auroc": shown.image_auroc, "aupro": shown.aupro, "good_above": float(np.mean(others)),
+            "shifts": shifts, "above": above,
+            "again_changed": None if shown.changed is None else [shown.changed.changed, shown.changed.total],
+        }  # fmt: skip
+    return found
+
+
+def summary(found: dict[str, dict]) -> dict:
+    """Of the detector that places prefer, by set: AUROC, AUPRO, and the shifts within the tolerances."""
+    rows = {}
+    for name, own in found.items():
+        for which, of in own["tolerances"].items():
+            row = of[own["default"]]
+            within = {change: row["shifts"][change] for change in WITHIN}
+            rows[f"{name}, {which}"] = {
+                "image_auroc": row["image_auroc"], "aupro": row["aupro"], "good_above": row["good_above"],
+                "above_within": float(np.mean([row["above"][change] for change in WITHIN])),
+                "noise_1.5": row["shifts"]["noise 1.5"], "worst": max(within.items(), key=lambda pair: pair[1]),
+            }  # fmt: skip
+    return rows
+
+
+def main() -> None:
+    asked = parser("repeatability", __doc__)
+    asked.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
+    asked.add_argument("--store", type=Path, required=True, help="folder for the features")
+    options = asked.parse_args()
+    warnings.simplefilter("ignore")
+    store, found = Store(options.store, limit=40 << 30), kept(options.name).get("sets", {})
+    for name, folder in sets(options.sets).items():
+        found[name] = of_set(folder, store)
+        write(options.name, {"summary": summary(found), "sets": found})
+        for row, figures in summary({name: found[name]}).items():
+            print(row, *(f"{key} {value}" for key, value in figures.items()), flush=True)
+
+
+if __name__ == "__main__":
+    main()
