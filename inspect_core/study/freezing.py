@@ -39,10 +39,13 @@ def frozen(
         replace(view, scales=study.results.scales(i, view.stops) | scored.scales(i, [view.value(in_force)]))
         for i, view in enumerate(study.results.views)
     )
+    note = study.split.note()
+    if study.tolerances is not None:
+        note = f"{note}, each within the tolerances {study.tolerances}"
     provenance = Provenance(
         datetime.now(UTC).isoformat(timespec="seconds"), author, reason, parent,
         seeds={"split": study.seed, "detector": study.seed}, versions=library_versions(),
-        photos=str(study.split.fit[0].root), calibration_note=study.split.note(),
+        photos=str(study.split.fit[0].root), calibration_note=note,
     )  # fmt: skip
     return Recipe(
         product,
