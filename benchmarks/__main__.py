@@ -1,6 +1,6 @@
 """Runs benchmarks: python -m benchmarks [NAME ...] [--all] [--quick]
 
-Without names, those of the main job, whose figures stand in README.md beside their budgets. Each writes
+Without names, those of the main job, whose figures stand in docs/COSTS.md beside their budgets. Each writes
 benchmarks/results/<name>.json with machine and versions. --quick sees that all of them run, in little time on little
 data, and keeps nothing.
 """
@@ -19,7 +19,7 @@ from benchmarks.main_job import batch, budgets, inspection, memory, moving, reci
 from benchmarks.main_job.setting import FULL, QUICK, Setting
 from benchmarks.measure import RESULTS, Others, machine, write
 
-README = Path(__file__).resolve().parent.parent / "README.md"
+COSTS = Path(__file__).resolve().parents[1] / "docs/COSTS.md"
 
 MAIN_JOB: dict[str, tuple[ModuleType, str]] = {
     "inspection": (inspection, "one image: decode, backbone, detector, map, verdict, and the ratio to the backbone"),
@@ -77,7 +77,7 @@ def main(arguments: list[str] | None = None) -> None:
     for name in (name for name in chosen if name in METHODS):
         run_alone(name, options.results)
     contents = budgets.table(budgets.read_results(options.results))
-    README.write_text(budgets.refresh(README.read_text(encoding="utf-8"), contents), encoding="utf-8")
+    COSTS.write_text(budgets.refresh(COSTS.read_text(encoding="utf-8"), contents), encoding="utf-8")
     print(contents)
 
 

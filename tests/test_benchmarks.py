@@ -50,12 +50,12 @@ def without_guard(exported, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_main_job_runs_on_little_and_keeps_nothing(without_guard, capsys):
-    readme = runner.README.read_text()
+    costs = runner.COSTS.read_text(encoding="utf-8")
     kept = sorted(runner.RESULTS.glob("*")) if runner.RESULTS.exists() else []
     runner.main(["--quick", *PARTS])
     figures = json.loads(capsys.readouterr().out)
     assert set(figures) == set(PARTS)
-    assert runner.README.read_text() == readme
+    assert runner.COSTS.read_text(encoding="utf-8") == costs
     assert (sorted(runner.RESULTS.glob("*")) if runner.RESULTS.exists() else []) == kept
 
     for row in budgets.ROWS:
@@ -137,8 +137,8 @@ def test_refreshing_twice_changes_nothing_more_and_nothing_else():
         budgets.refresh(document.replace(budgets.CLOSING, ""), "| new |")
 
 
-def test_readme_has_a_place_for_the_table():
-    document = runner.README.read_text(encoding="utf-8")
+def test_the_costs_have_a_place_for_the_table():
+    document = runner.COSTS.read_text(encoding="utf-8")
     assert budgets.OPENING in budgets.refresh(document, "")
 
 
@@ -187,7 +187,7 @@ def test_results_hold_the_machine_and_the_figures(tmp_path):
 def test_peak_memory_is_that_of_the_process_itself(tmp_path, monkeypatch):
     held = np.ones(200 << 17)  # 200 MB here must not be counted there
     (tmp_path / "small.py").write_text("from benchmarks.measure import own_peak_mb\nprint(own_peak_mb())\n")
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{runner.README.parent}")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{runner.COSTS.parents[1]}")
     small = in_own_process(["small"], workspace=tmp_path)
     assert small < 200
     assert held.nbytes / 2**20 < own_peak_mb()

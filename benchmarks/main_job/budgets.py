@@ -1,4 +1,4 @@
-"""What Loupe may cost, and the table in README.md that says how it does: measured figures beside their budgets."""
+"""What Loupe may cost, and the table in docs/COSTS.md that says how it does: measured figures beside their budgets."""
 
 import json
 from collections.abc import Iterable, Mapping

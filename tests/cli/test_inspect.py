@@ -103,6 +103,6 @@ def test_the_defect_type_of_a_part_stands_in_the_table(
     )
 
 
-def test_the_readme_names_every_column():
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    assert [column for column in COLUMNS if f"`{column}`" not in readme] == []
+def test_the_documents_name_every_column():
+    commands = (Path(__file__).parents[2] / "docs/COMMANDS.md").read_text(encoding="utf-8")
+    assert [column for column in COLUMNS if f"`{column}`" not in commands] == []
