@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from inspect_core.judge import limits as limits_module
 from inspect_core.judge.limits import (
     DEFAULT_OVERKILL,
     carried,
@@ -15,6 +16,19 @@ from inspect_core.judge.limits import (
     overkill_at,
     upper_bound,
 )
+
+
+@pytest.fixture
+def independent(monkeypatch):
+    """Scores that no local scale has learned from, as the mathematics has them."""
+    caches = limits_module._refitted, limits_module._point
+    monkeypatch.setattr(limits_module, "EVIDENCE", 1.0)
+    for cache in caches:
+        cache.cache_clear()
+    yield
+    for cache in caches:
+        cache.cache_clear()
+
 
 POPULATIONS = [stats.gumbel_r(20, 3), stats.norm(20, 3), stats.lognorm(0.5), stats.expon(), stats.t(4)]
 
@@ -132,7 +146,7 @@ def test_bad_counts_are_named(k, n, confidence, message):
         upper_bound(k, n, confidence=confidence)
 
 
-def test_limits_from_many_scores_are_points_of_the_gumbel_tail_through_their_quantiles():
+def test_limits_from_many_scores_are_points_of_the_gumbel_tail_through_their_quantiles(independent):
     scores = np.random.default_rng(0).gamma(20.0, 1.0, 100_000)
     low, middle, high = np.quantile(scores, (0.25, 0.5, 0.85))
     scale = (high - low) / (stats.gumbel_r.ppf(0.85) - stats.gumbel_r.ppf(0.25))
@@ -142,12 +156,19 @@ def test_limits_from_many_scores_are_points_of_the_gumbel_tail_through_their_qua
 
 
 @pytest.mark.parametrize("count", [8, 12, 30, 100])
-def test_limits_stop_as_many_of_the_next_good_parts_as_they_state(count):
+def test_limits_stop_as_many_of_the_next_good_parts_as_they_state(independent, count):
     rng, above = np.random.default_rng(3), []
     for _ in range(1500):
         limits = limits_from_good(rng.gumbel(size=count))
         above.append([100 * stats.gumbel_r.sf(limit) for limit in limits])
     assert np.mean(above, axis=0) == pytest.approx((5, 1), rel=0.2)
+
+
+def test_scores_that_a_scale_has_learned_from_tell_less_and_limits_lie_higher():
+    rng, above = np.random.default_rng(3), []
+    for _ in range(400):
+        above.append([100 * stats.gumbel_r.sf(limit) for limit in limits_from_good(rng.gumbel(size=30))])
+    assert 3.5 < np.mean(above, axis=0)[0] < 4.8
 
 
 def test_odd_parts_among_the_good_ones_do_not_move_the_limits():
@@ -242,7 +263,7 @@ def test_the_stated_interval_holds_as_often_as_it_says(population, count):
 
 
 @pytest.mark.parametrize(("count", "limit"), [(12, 3.0), (60, 3.0)])
-def test_the_expected_overkill_counts_what_few_scores_do_not_tell(count, limit):
+def test_the_expected_overkill_counts_what_few_scores_do_not_tell(independent, count, limit):
     """The rate above a limit whose place in the fitted tail is `limit` scales above its location."""
     rng, true, stated = np.random.default_rng(2), [], []
     for _ in range(400):
