@@ -1,8 +1,9 @@
-"""The selection on History as a table for a spreadsheet, and as one HTML page that opens without a network."""
+"""Downloads of the selection on History: a table for a spreadsheet, and one HTML page that opens without a network."""
 
 from datetime import datetime
 
 import numpy as np
+import streamlit as st
 
 from inspect_core.audit.changes import in_words
 from inspect_core.audit.inspections import NOTCH, Inspection, counts, defect_types, notches
@@ -13,8 +14,9 @@ from inspect_core.package.csv_text import csv_text
 from inspect_core.plots import history as plots
 from inspect_core.plots.svg import svg
 from inspect_core.plots.theme import LIGHT
+from inspect_core.ui import shell
 from inspect_core.ui.history.panels import MOST_TYPES, examples, series
-from inspect_core.ui.history.selection import Selection, local
+from inspect_core.ui.history.selection import MOST, Selection, local
 from inspect_core.verdict import OUTCOMES, SPOKEN
 
 COLUMNS = (
@@ -25,6 +27,29 @@ BEGINS = "<!doctype html>\n<!-- A history told by Loupe -->\n"
 PICTURES = 3
 MOST_ROWS = 2000
 """Parts in the page's table, those not accepted first; the CSV has all."""
+DIGEST = (
+    "The digest covers every entry before it. Note it elsewhere to prove later that none was changed or removed: "
+    "python -m inspect_core verify --noted DIGEST. The report gives it in full."
+)
+
+
+def downloads(selection: Selection) -> None:
+    """The selection as files, made on request."""
+    row = st.container(horizontal=True, vertical_alignment="center")
+    row.download_button(
+        "Table (CSV)", lambda: csv_of(selection), file_name="history.csv", mime="text/csv", key="history_csv",
+        icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+    row.download_button(
+        "Report (HTML)", lambda: html_of(selection), file_name="history.html", mime="text/html",
+        key="history_html", icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+    number, digest = selection.head
+    row.caption(f"Entries in the log: {number:,}, last digest {shell.plain(digest[:12])}", help=DIGEST)
+    if selection.short:
+        st.warning(
+            f"Only the latest {MOST:,} inspections of this period are read; choose a shorter period for the others."
+        )
 
 
 def csv_of(selection: Selection) -> str:
