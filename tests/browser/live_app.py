@@ -9,9 +9,8 @@ from inspect_core.images.folders import scan, split
 from inspect_core.study.study import Study
 from inspect_core.tuning.guard_training import train_guard
 from inspect_core.tuning.suggest import Suggestion
-from inspect_core.ui import shelf, shell, taught_part
-from inspect_core.ui.inspect import live_parameters, panels
-from inspect_core.ui.teach import teaching
+from inspect_core.ui import shelf, shell, taught_part, teaching
+from inspect_core.ui.inspect import panels
 
 PARAMETERS = {"corp": {"M": 128}, "kernel_pca": {"patches": 200}}
 
@@ -32,7 +31,7 @@ def teach(method: str) -> taught_part.TaughtPart:
         study.fit(),
         guard=train_guard(study.preparation.backbone, study.split.fit, study.split.calibrate),
     )
-    suggestion = Suggestion(live_parameters.fitted(part), dict(part.scored.live), "Suggested for this test.")
+    suggestion = Suggestion(part.fitted(), dict(part.scored.live), "Suggested for this test.")
     return replace(part, suggestion=suggestion)
 
 
