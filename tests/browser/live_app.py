@@ -5,6 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from inspect_core.features.backbones import load
+from inspect_core.features.store import feature_store
 from inspect_core.images.folders import scan, split
 from inspect_core.study.study import Study
 from inspect_core.tuning.guard_training import train_guard
@@ -23,9 +24,7 @@ shell.gate("live_app.py")
 def teach(method: str) -> taught_part.TaughtPart:
     parts = split(scan(teaching.SAMPLES / "flange"), seed=0)
     backbone = load("efficientnet_lite0", size=(128, 128), device="cpu")
-    study = Study(
-        parts, backbone, teaching.feature_store(), method=method, parameters=PARAMETERS[method], grid=(16, 16)
-    )
+    study = Study(parts, backbone, feature_store(), method=method, parameters=PARAMETERS[method], grid=(16, 16))
     part = taught_part.of_study(
         "flange",
         study.fit(),
