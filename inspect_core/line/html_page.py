@@ -38,7 +38,9 @@ def _environment():
     def printed(value: Any) -> Any:
         return value if hasattr(value, "__html__") else shown("" if value is None else str(value))
 
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(Path(__file__).parents[1]), autoescape=True, finalize=printed,
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
+    environment.filters["data_url"] = data_url
+    return environment

@@ -8,7 +8,7 @@ from pathlib import Path
 from inspect_core.images import heatmap
 from inspect_core.images.boxes import reduced
 from inspect_core.line.histogram import histogram
-from inspect_core.line.html_page import data_url, page, webp
+from inspect_core.line.html_page import page, webp
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.row import Row, judge
 from inspect_core.package.place import check_own
@@ -47,9 +47,8 @@ def html_of(inspector: Inspector, rows: Sequence[Row], pictures: Mapping[str, by
         in_parts=in_parts(rows),
         made=f"{inspector.product}, recipe {inspector.digest[:12]}, {inspector.engine}, {ended} UTC",
         histogram=histogram(rows),
-        pictures=[
-            (row.name, in_words(row), data_url(pictures[row.name])) for row in worst(rows) if row.name in pictures
-        ],
+        pictures=[(row, pictures[row.name]) for row in worst(rows) if row.name in pictures],
+        in_words=in_words,
         heads=("Name", "Verdict", "Score", "Good parts at or below", "Defect type", "Regions", "Reason"),
         rows=map(_cells, first),
         left=len(rows) - len(first),

@@ -1,8 +1,10 @@
 """A comparison as rows of figures, as a table to read, as CSV, and as one HTML file that opens without a network."""
 
+import contextlib
 import csv
 import io
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -14,11 +16,12 @@ from inspect_core.images.read import ImageError, read
 from inspect_core.judge.counts import Unscored, in_parts
 from inspect_core.judge.metrics import roc_curve
 from inspect_core.line.histogram import stacked
-from inspect_core.line.html_page import data_url, page, webp
+from inspect_core.line.html_page import page, webp
 from inspect_core.plots import comparison as plots
 from inspect_core.plots.svg import svg
 from inspect_core.plots.theme import LIGHT
 from inspect_core.study.evaluation import outcomes
+from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.tuning.comparison import Comparison, Estimate, Row
 from inspect_core.tuning.order import Order
 from inspect_core.verdict import InView, Limits, Verdict, assemble
@@ -203,7 +206,9 @@ def html_of(comparison: Comparison, order: Order) -> str:
         glossary={name: words for name, words in GLOSS.items() if name in columns},
         curves=_curves(comparison),
         scores={row.title: drawn for row in comparison.rows if (drawn := _histogram(row))},
-        parts=[part for i in most_telling(comparison)[:PARTS] if (part := _part(comparison, i))],
+        parts=_parts(comparison),
+        in_words=in_words,
+        webp=webp,
     )
 
 
@@ -224,15 +229,10 @@ def _curves(comparison: Comparison) -> list[str]:
     return [svg(figure, LIGHT, width=660, height=340, legend=280) for figure in figures]
 
 
-def _part(comparison: Comparison, position: int) -> tuple[str, list[tuple[str, str, str]]] | None:
-    """Its name, and under each detector the title, the verdict and the picture; None for a photo that has gone."""
-    photo = comparison.rows[0].scored.photos[position]
-    try:
-        found = side_by_side(comparison, position)
-    except ImageError:
-        return None
-    pictures = [(seen.row.title, in_words(seen), data_url(webp(seen.picture))) for seen in found]
-    return f"{photo.name} ({photo.kind})", pictures
+def _parts(comparison: Comparison) -> Iterator[tuple[ScoredPhoto, list[Seen]]]:
+    for position in most_telling(comparison)[:PARTS]:
+        with contextlib.suppress(ImageError):  # a photo that has gone
+            yield comparison.rows[0].scored.photos[position], side_by_side(comparison, position)
 
 
 def _cell(estimate: Estimate, standing: str) -> str:

@@ -8,7 +8,7 @@ import streamlit as st
 from inspect_core.audit.changes import in_words
 from inspect_core.audit.inspections import NOTCH, Inspection, counts, defect_types, notches
 from inspect_core.images.samples import counted
-from inspect_core.line.html_page import data_url, page
+from inspect_core.line.html_page import page
 from inspect_core.line.spreadsheet import cell
 from inspect_core.package.csv_text import csv_text
 from inspect_core.plots import history as plots
@@ -73,7 +73,11 @@ def html_of(selection: Selection) -> str:
         found=found,
         figure=figure,
         left_out=left_out,
-        types=_types(found),
+        types=defect_types(found),
+        counted=counted,
+        examples=examples,
+        pictures=PICTURES,
+        most_types=MOST_TYPES,
         notches=_notches(found),
         changes=[
             [entry.time[:19], entry.user, entry.kind, in_words(entry), str(entry.facts.get("reason") or ""),
@@ -117,15 +121,6 @@ def _drawn_scores(found: list[Inspection]) -> tuple[str, str]:
     begin = local(first).strftime("%Y-%m-%d %H:%M")
     figure.update_xaxes(title=f"hours since {begin}", range=[-0.01 * last, 1.01 * last])
     return svg(figure, LIGHT, width=1100, height=340, legend=140), left_out
-
-
-def _types(found: list[Inspection]) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """Each defect type, how many parts, and (name, source) of some pictures."""
-    return [
-        (kind, counted(len(parts), "part"),
-         [(one.name, data_url(content)) for one, content in (examples(parts, most=PICTURES) if i < MOST_TYPES else [])])
-        for i, (kind, parts) in enumerate(defect_types(found).items())
-    ]  # fmt: skip
 
 
 def _notches(found: list[Inspection]) -> tuple[list[str], list[list[str]]]:
