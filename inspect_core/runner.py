@@ -121,16 +121,16 @@ class Runner(ExportedModel):
 
     def __init__(self, path: str | os.PathLike[str], *, threads: int | None = None, release: str | None = None) -> None:
         self.path = Path(path)
-        checked = manifest.check(self.path)
-        manifest.require_release(checked, release)
-        document, package = manifest.read_document(checked, None)
+        package = manifest.check(self.path)
+        manifest.require_release(package, release)
+        document = manifest.read_document(package, None)
         images = golden.read_table(package)
         with refusing(self.path, "its parts do not fit together"):
             # What the graph replaces, and what stays behind, is not read.
             rest = document | {"views": [], "gallery": None}
             graphs = {name: package.read(name) for name in (manifest.MODEL, manifest.WHOLE) if name in package.sizes}
-            header = {package.names[name]: entry for name, entry in package.header.items()}
-            arrays.check(rest, {name: entry for name, entry in header.items() if name.split(".")[0] in PARTS}, {})
+            header = {name: entry for name, entry in package.header.items() if name.split(".")[0] in PARTS}
+            arrays.check(rest, header, {})
             parts = package.arrays(PARTS)
             arrays.check_values(rest, parts, {})
             super().__init__(graphs, document, parts, threads=threads)

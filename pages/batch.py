@@ -2,16 +2,15 @@
 
 import streamlit as st
 
-from inspect_core.ui import shell
+from inspect_core.ui import saved_recipes, shell
 from inspect_core.ui.batch import jobs, panels, results, runs
-from inspect_core.ui.recipes.panels import saved
 
 shell.gate("pages/batch.py")
 
 st.title("Batch")
 st.caption("Judge a whole folder of photos with a saved recipe: a table with one row per photo, and a report.")
 
-recipes = saved()
+recipes = saved_recipes.paths()
 if not recipes:
     st.info("No recipe has been saved yet. Teach a part, set the limit on Inspect, then save the recipe there.")
     if st.button("Go to Inspect", type="primary", key="to_inspect"):

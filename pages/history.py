@@ -4,7 +4,7 @@ import streamlit as st
 
 from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.ui import shell
-from inspect_core.ui.history import changes, downloads, panels, parts, selection
+from inspect_core.ui.history import changes, panels, parts, report, selection
 
 VIEWS = {"At a glance": panels.at_a_glance, "Parts": parts.table, "Changes": changes.table}
 
@@ -22,7 +22,7 @@ try:
 except LogError as error:
     st.error(shell.plain(error), icon=":material/error:")
     st.stop()
-downloads.downloads(chosen)
+report.downloads(chosen)
 view = st.segmented_control(
     "Look at", list(VIEWS), default=next(iter(VIEWS)), required=True, key="history_view", label_visibility="collapsed"
 )

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from inspect_core.ui import shell
+from inspect_core.ui import saved_recipes, shell
 from inspect_core.ui.recipes import panels, releasing
 
 shell.gate("pages/recipes.py")
@@ -10,7 +10,7 @@ shell.gate("pages/recipes.py")
 st.title("Recipes")
 st.markdown("A recipe holds everything needed to inspect a part: data only, no code. Exported, it runs at the line.")
 panels.add_from_file()
-paths = panels.saved()
+paths = saved_recipes.paths()
 if not paths:
     st.info("No recipe has been saved yet. Teach a part, set the limit on Inspect, then save the recipe there.")
     if st.button("Go to Inspect", type="primary", key="to_inspect"):

@@ -4,8 +4,8 @@ import hashlib
 
 import streamlit as st
 
-from inspect_core.ui import shell
-from inspect_core.ui.teach import depth_panel, first_look_panel, panels, teaching
+from inspect_core.ui import shell, teaching
+from inspect_core.ui.teach import depth_panel, first_look_panel, panels
 
 shell.gate("pages/teach.py")
 

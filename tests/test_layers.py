@@ -65,6 +65,19 @@ def test_imports_go_down() -> None:
     assert [fault for name, path in modules() for fault in faults(name, path)] == []
 
 
+def test_no_page_imports_another() -> None:
+    """What two pages share lies in a module of ui/ itself, or in ui/bench/, which imports no page."""
+    pages, rooms = (ROOT / "pages").glob("*.py"), (ROOT / "inspect_core/ui").rglob("*.py")
+    of_page = {path: path.stem for path in pages}
+    names = set(of_page.values())
+    of_page |= {path: path.parent.name for path in rooms}
+    assert len(of_page) > 50
+    for path, own in of_page.items():
+        parts = [name.split(".") for name in imported(path)]
+        used = {room for top, *rest in parts if top == "inspect_core" and rest[0] == "ui" for room in rest[1:2]}
+        assert used & names <= {own}, f"{path} imports the package of another page"
+
+
 def test_streamlit_stays_in_its_folders() -> None:
     for name, path in modules():
         if name.split(".")[0] != "ui":

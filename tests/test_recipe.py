@@ -19,14 +19,14 @@ from inspect_core.verdict import OTHER_PRODUCT, Limits
 
 DATA = Path(__file__).parent / "data"
 PHOTOS = Path(__file__).parents[1] / "sample_data" / "flange" / "test"
-STORED = json.loads((DATA / "recipe_schema_2.json").read_text())["scores"]
+STORED = json.loads((DATA / "recipe.json").read_text())["scores"]
 """Scores of the recipe beside it, by the processor's maker and vector instructions: other ones round otherwise."""
 NAMES = list(next(iter(STORED.values())))
 
 
 @pytest.fixture(scope="module")
 def stored():
-    return load(DATA / "recipe_schema_2.zip")
+    return load(DATA / "recipe.zip")
 
 
 @pytest.fixture

@@ -1,17 +1,19 @@
 """`evaluate`: teach a folder and measure how well one detector, or each of several, separates good from defect."""
 
 import argparse
+import json
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from inspect_core.cli import teaching, working
 from inspect_core.cli.console import ACCEPTED, bar, path_argument, say
-from inspect_core.cli.outputs import check_figures, write_figures, write_text
 from inspect_core.features.store import feature_store
 from inspect_core.guard.model import OFF
 from inspect_core.judge.counts import count_parts, in_parts
 from inspect_core.package.place import check_apart, check_own
 from inspect_core.runtime.progress import stage
+from inspect_core.runtime.unfinished import replacing
 from inspect_core.study.evaluation import figures, judge_photos, outcomes, unscored_counts
 from inspect_core.study.judged import Judged
 from inspect_core.study.scored_photo import UnscoredPhoto
@@ -23,6 +25,7 @@ from inspect_core.tuning.teaching import teach
 
 TEACHING = 0.8
 """Fraction of the progress bar; judging takes the rest."""
+FIGURES_BEGIN = b'[\n {\n  "live": '
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.compare and (options.csv or options.report or options.detectors is not ALL):
         raise ValueError("--csv, --report and --detectors go with --compare; add it")
     if options.json:
-        check_figures(options.json)
+        check_own(options.json, FIGURES_BEGIN, "a file of figures")
     return _compare(options) if options.compare else _evaluate(options)
 
 
@@ -128,10 +131,24 @@ def _compare(options: argparse.Namespace) -> int:
     if options.json:
         write_figures(options.json, figures_of(comparison))
     if options.csv:
-        write_text(options.csv, csv_of(comparison))
+        _write(options.csv, csv_of(comparison))
     if options.report:
-        write_text(options.report, html_of(comparison, order))
+        _write(options.report, html_of(comparison, order))
     return ACCEPTED
+
+
+def write_figures(path: Path, figures: list[dict]) -> None:
+    """Write rows of figures, of which each has "live" as its first field, as JSON.
+
+    Raises PlaceError when something else stands at `path`, OSError when the disk is full or not writable.
+    """
+    check_own(path, FIGURES_BEGIN, "a file of figures")
+    _write(path, json.dumps(figures, indent=1))
+
+
+def _write(path: Path, text: str) -> None:
+    with replacing(path) as new:
+        new.write_text(text, encoding="utf-8", newline="")
 
 
 def _detectors(text: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Scores of a batch as a still SVG, coloured by verdict, with the limits in force."""
+"""Scores as a still SVG: how many have which value, by group, with the limits in force."""
 
 from collections.abc import Sequence
 
@@ -14,63 +14,74 @@ WORDS = 130
 
 
 def histogram(rows: Sequence[Row], *, ink: str = "currentColor") -> str:
-    """An SVG of how many photos have which score, stacked by verdict; "" when none has a score. ink: of its words."""
+    """How many photos of a batch have which score, by verdict; "" when none has a score. ink: of its words."""
     scored = [row for row in rows if row.score is not None]
     judged = [row for row in scored if drawable(row.score or 0.0, row.review, row.reject)]
     note = _text(WIDTH - 12, HEIGHT - 6, not_drawn(len(scored) - len(judged)), "end")
     if not judged:
-        return _svg(note, 0, ink) if scored else ""
+        return _svg(note, 0, ink, WIDTH, HEIGHT) if scored else ""
     scores, words = np.array([row.score for row in judged], float), np.array([row.verdict for row in judged])
-    review, reject = judged[0].review, judged[0].reject
+    groups = [(word, colour, scores[words == word]) for word, colour in COLOURS.items()]
+    return stacked(groups, (judged[0].review, judged[0].reject), ink=ink, note=note)
+
+
+def stacked(
+    groups: Sequence[tuple[str, str, np.ndarray]], limits: tuple[float, float], *, width: int = WIDTH,
+    height: int = HEIGHT, ink: str = "currentColor", note: str = "",
+) -> str:  # fmt: skip
+    """Bars of the groups, one upon the other. groups: (word, colour, scores (n,)), not all of them empty.
+
+    limits: review, reject; width, height: pixels; ink: colour of the words; note: an SVG text to add.
+    """
+    scores, (review, reject) = np.concatenate([own for _, _, own in groups]), limits
     # One part far off would squeeze all others into one bar, so the last bar holds everything beyond.
     spread = float(np.quantile(scores, 0.99) - scores.min())
     low, high = min(scores.min(), review), max(np.quantile(scores, 0.99) + 0.1 * spread, reject)
     low, high = low - 0.03 * (high - low or 1), high + 0.03 * (high - low or 1)
     edges = np.linspace(low, high, BINS + 1)
-    counts = {word: np.histogram(np.minimum(scores[words == word], high), edges)[0] for word in COLOURS}
-    most = max(int(np.sum(list(counts.values()), axis=0).max()), 1)
-    floor, wide, tall = HEIGHT - BOTTOM, WIDTH - LEFT - 12, HEIGHT - BOTTOM - TOP
+    counts = [np.histogram(np.minimum(own, high), edges)[0] for _, _, own in groups]
+    most = max(int(np.sum(counts, axis=0).max()), 1)
+    floor, wide, tall = height - BOTTOM, width - LEFT - 12, height - BOTTOM - TOP
 
     def x(value: float) -> float:
         return round(LEFT + wide * (value - low) / (high - low), 1)
 
-    bars, base = [], np.zeros(BINS)
-    for word, colour in COLOURS.items():
-        for i in np.flatnonzero(counts[word]):
-            y, own = floor - tall * (base[i] + counts[word][i]) / most, tall * counts[word][i] / most
-            bars.append(
+    drawn, base = [], np.zeros(BINS)
+    for (word, colour, _), count in zip(groups, counts, strict=True):
+        for i in np.flatnonzero(count):
+            y, own = floor - tall * (base[i] + count[i]) / most, tall * count[i] / most
+            drawn.append(
                 f'<rect x="{x(edges[i]) + 0.5}" y="{y:.1f}" width="{wide / BINS - 1:.1f}" height="{own:.1f}" '
-                f'fill="{colour}"><title>{counts[word][i]} {word}</title></rect>'
+                f'fill="{colour}"><title>{count[i]} {word}</title></rect>'
             )
-        base += counts[word]
-    return _svg(
-        f'{"".join(bars)}<path d="M{LEFT} {TOP}V{floor}H{LEFT + wide}" fill="none" stroke="#8a9a98"/>'
-        f"{_text(LEFT - 6, TOP + 4, str(most), 'end')}{_text(LEFT - 6, floor + 4, '0', 'end')}"
-        f"{_limits(x, review, reject, floor)}{_text(LEFT, floor + 16, f'{low:.3g}', 'start')}"
-        f"{_text(LEFT + wide, floor + 16, f'{high:.3g}', 'end')}"
-        f"{_text(LEFT + wide / 2, HEIGHT - 6, 'score', 'middle')}{note}",
-        len(judged),
-        ink,
-    )
-
-
-def _svg(drawn: str, count: int, ink: str) -> str:
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="100%" '
-        f'style="max-width:{WIDTH}px" role="img" aria-label="Scores of {count} photos" fill="{ink}" '
-        f'font-family="system-ui, sans-serif" font-size="12">{drawn}</svg>'
-    )
-
-
-def _limits(x, review: float, reject: float, floor: float) -> str:
+        base += count
+    drawn += [
+        f'<path d="M{LEFT} {TOP}V{floor}H{LEFT + wide}" fill="none" stroke="#8a9a98"/>',
+        _text(LEFT - 6, TOP + 4, str(most), "end"),
+        _text(LEFT - 6, floor + 4, "0", "end"),
+    ]
     marks = {"reject": reject} if review == reject else {"review": review, "reject": reject}
     # Labels one above the other, each on the side with room: two limits may lie anywhere, also close together.
-    return "".join(
-        f'<path d="M{x(value)} {TOP}V{floor}" stroke="#5b6b69" stroke-dasharray="3 3"/>'
-        + _text(
-            x(value), TOP - 22 + 15 * row, f"{name} above {value:.3g}", "end" if x(value) > WIDTH - WORDS else "start"
-        )
-        for row, (name, value) in enumerate(marks.items())
+    for row, (name, value) in enumerate(marks.items()):
+        anchor = "end" if x(value) > width - WORDS else "start"
+        drawn += [
+            f'<path d="M{x(value)} {TOP}V{floor}" stroke="#5b6b69" stroke-dasharray="3 3"/>',
+            _text(x(value), TOP - 22 + 15 * row, f"{name} above {value:.3g}", anchor),
+        ]
+    drawn += [
+        _text(LEFT, floor + 16, f"{low:.3g}", "start"),
+        _text(LEFT + wide, floor + 16, f"{high:.3g}", "end"),
+        _text(LEFT + wide / 2, height - 6, "score", "middle"),
+        note,
+    ]
+    return _svg("".join(drawn), len(scores), ink, width, height)
+
+
+def _svg(drawn: str, count: int, ink: str, width: int, height: int) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="100%" '
+        f'style="max-width:{width}px" role="img" aria-label="Scores of {count} photos" fill="{ink}" '
+        f'font-family="system-ui, sans-serif" font-size="12">{drawn}</svg>'
     )
 
 

@@ -1,6 +1,5 @@
 """A batch as one HTML file: counts in parts, the scores, the worst parts with their heatmaps, the table."""
 
-import html
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,9 +7,8 @@ from pathlib import Path
 
 from inspect_core.images import heatmap
 from inspect_core.images.boxes import reduced
-from inspect_core.images.samples import shown
 from inspect_core.line.histogram import histogram
-from inspect_core.line.html_page import data_url, page, table, webp
+from inspect_core.line.html_page import page, webp
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.row import Row, judge
 from inspect_core.package.place import check_own
@@ -41,15 +39,20 @@ def write_report(path: Path, inspector: Inspector, rows: Sequence[Row], pictures
 def html_of(inspector: Inspector, rows: Sequence[Row], pictures: Mapping[str, bytes]) -> str:
     """The report, as `write_report` writes it."""
     ended = rows[-1].time[:16].replace("T", " ")
-    made = f"{inspector.product}, recipe {inspector.digest[:12]}, {inspector.engine}, {ended} UTC"
-    title = f"{shown(inspector.product)}: {len(rows):,} photos"
-    sections = [
-        f"<p>{html.escape(in_parts(rows))}</p><p>{html.escape(shown(made))}</p>",
-        f"<h2>Scores</h2>{drawn}" if (drawn := histogram(rows)) else "",
-        _figures(rows, pictures),
-        _table(rows),
-    ]
-    return page(BEGINS, title, "".join(sections))
+    first = sorted(rows, key=lambda row: (-OUTCOMES.index(row.verdict), -(row.score or 0)))[:MOST_ROWS]
+    return page(
+        "line/report.html",
+        begins=BEGINS,
+        title=f"{inspector.product}: {len(rows):,} photos",
+        in_parts=in_parts(rows),
+        made=f"{inspector.product}, recipe {inspector.digest[:12]}, {inspector.engine}, {ended} UTC",
+        histogram=histogram(rows),
+        pictures=[(row, pictures[row.name]) for row in worst(rows) if row.name in pictures],
+        in_words=in_words,
+        heads=("Name", "Verdict", "Score", "Good parts at or below", "Defect type", "Regions", "Reason"),
+        rows=map(_cells, first),
+        left=len(rows) - len(first),
+    )
 
 
 def in_parts(rows: Sequence[Row]) -> str:
@@ -86,26 +89,10 @@ def in_words(row: Row) -> str:
     return f"{row.verdict}{score}{', ' + more if more else ''}"
 
 
-def _figures(rows: Sequence[Row], pictures: Mapping[str, bytes]) -> str:
-    figures = "".join(
-        f'<figure><img alt="{html.escape(shown(in_words(row)), quote=True)}" src="{data_url(pictures[row.name])}">'
-        f"<figcaption>{html.escape(shown(row.name))}<br>{html.escape(shown(in_words(row)))}</figcaption></figure>"
-        for row in worst(rows)
-        if row.name in pictures
-    )
-    return f'<h2>Highest scores</h2><div class="row">{figures}</div>' if figures else ""
-
-
-def _table(rows: Sequence[Row]) -> str:
-    first = sorted(rows, key=lambda row: (-OUTCOMES.index(row.verdict), -(row.score or 0)))[:MOST_ROWS]
-    heads = ("Name", "Verdict", "Score", "Good parts at or below", "Defect type", "Regions", "Reason")
-    cells = (
-        (row.name, row.verdict, _number(row.score, ".4g"), _number(row.percentile_among_good, ".0f", " %"),
-         row.defect_type, _number(row.regions, "d"), row.reason)
-        for row in first
-    )  # fmt: skip
-    left = f"<p>{len(rows) - len(first)} more are in the table of the batch.</p>" if len(rows) > len(first) else ""
-    return f"<h2>Photos</h2>{table(heads, cells)}{left}"
+def _cells(row: Row) -> tuple[str, ...]:
+    share = _number(row.percentile_among_good, ".0f", " %")
+    score, regions = _number(row.score, ".4g"), _number(row.regions, "d")
+    return row.name, row.verdict, score, share, row.defect_type, regions, row.reason
 
 
 def _number(value: float | None, form: str, unit: str = "") -> str:

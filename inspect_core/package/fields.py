@@ -11,6 +11,8 @@ from inspect_core.images.depth import DEEPEST, DEPTHS
 from inspect_core.images.tiles import CELLS
 from inspect_core.verdict import OTHER_PRODUCT
 
+SCHEMA = 1
+"""Of recipe.json, the only one that is read; docs/ARCHITECTURE.md says how it may change."""
 RESIZE_RULE = "squash, Pillow BILINEAR"
 DIRECTION = "higher is more anomalous"
 
@@ -87,7 +89,7 @@ _OPTIONAL_SCALE = Rule(f"null or {SCALE.words}", lambda value: value is None or 
 _ANY_WIDTH = Rule(f"null or {WIDTH.words}", lambda value: value is None or WIDTH.holds(value))
 
 FIELDS = {
-    "schema": whole(0),
+    "schema": one_of(SCHEMA),
     "product": _TEXT,
     "created": _TEXT,
     "author": _TEXT,

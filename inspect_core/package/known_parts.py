@@ -92,7 +92,7 @@ def read_table(package: Package, document: dict) -> tuple[tuple[Calibrated, ...]
         rows = csv.DictReader(io.StringIO(package.read(manifest.CALIBRATION).decode("utf-8")))
         for number, row in enumerate(rows, start=1):
             score = as_finite_number(float(row["score"]), name=f"score of row {number}")
-            sets[row.get("set", CALIBRATE)].append(Calibrated(row["name"], row["digest"], score))
+            sets[row["set"]].append(Calibrated(row["name"], row["digest"], score))
         if len(sets[CALIBRATE]) != document["calibration"]["good"]:
             raise ValueError("it is not as long as recipe.json says")
     return tuple(sets[CALIBRATE]), tuple(sets[JUDGE])

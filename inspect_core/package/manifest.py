@@ -13,7 +13,7 @@ import stat
 import zipfile
 from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -21,7 +21,6 @@ import numpy as np
 
 from inspect_core.package import fields
 from inspect_core.package.arrays import BYTES, DTYPES, Header
-from inspect_core.package.conversion import SCHEMAS, converted, names_of
 from inspect_core.runtime.json_text import from_json
 
 RECIPE, ARRAYS, CALIBRATION, SUMS = "recipe.json", "arrays.safetensors", "calibration.csv", "SHA256SUMS"
@@ -76,8 +75,7 @@ class Package:
     """A recipe package whose names and sizes have been checked and whose digests have been compared.
 
     where: path as the user knows it; sizes: bytes of every file by name; sums: SHA-256 of every file but SHA256SUMS;
-    header: type and shape of every array by its name in the file; names: from that to the current name; digest:
-    identifies the recipe (`digest_of`).
+    header: type and shape of every array by name; digest: identifies the recipe (`digest_of`).
     """
 
     where: Path
@@ -85,7 +83,6 @@ class Package:
     sums: Mapping[str, str]
     header: Header
     digest: str
-    names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def release(self) -> str:
@@ -101,15 +98,14 @@ class Package:
         return data
 
     def arrays(self, parts: Collection[str] | None = None) -> dict[str, np.ndarray]:
-        """The arrays by their current names: those of these parts ("guard", "kinds"), or all."""
+        """The arrays by name: those of these parts ("guard", "kinds"), or all."""
         data = self.read(ARRAYS)
         start = 8 + int.from_bytes(data[:8], "little")
         found = {}
-        for written, entry in from_json(data[8:start]).items():
-            name = self.names.get(written)
-            if name is None or (parts is not None and name.split(".")[0] not in parts):
+        for name, entry in from_json(data[8:start]).items():
+            if name not in self.header or (parts is not None and name.split(".")[0] not in parts):
                 continue
-            kind, shape = self.header[written]
+            kind, shape = self.header[name]
             values = np.frombuffer(data, DTYPES[kind], math.prod(shape), start + entry["data_offsets"][0])
             found[name] = values.reshape(shape).copy()
         return found
@@ -151,25 +147,21 @@ def is_exported(where: Path) -> bool:
         return False
 
 
-def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.Rule]] | None) -> tuple[dict, Package]:
-    """recipe.json as a dictionary whose every field has been checked, and the package with its arrays' current names.
-
-    A recipe of an earlier schema is converted to the current one. detectors: as for `fields.check`.
-    """
+def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.Rule]] | None) -> dict:
+    """recipe.json as a dictionary whose every field has been checked. detectors: as for `fields.check`."""
     with refusing(package.where, f"{RECIPE} is not valid JSON"):
         document = from_json(package.read(RECIPE), constant=_refuse_constant)
     if not isinstance(document, dict):
         raise RecipeError(f"{package.where.name}: {RECIPE} is not a table of fields; get a fresh copy")
     version = document.get("schema")
-    if type(version) is not int or version not in SCHEMAS:
+    if type(version) is not int or version != fields.SCHEMA:
         raise RecipeError(
-            f"{package.where.name}: schema version is {version!r:.20}, this Loupe reads up to {SCHEMAS[-1]}; "
-            "open it with the version that wrote it"
+            f"{package.where.name}: schema version is {version!r:.20}, this Loupe reads {fields.SCHEMA} only; "
+            "open it with the version that wrote it, or teach it again"
         )
     with refusing(package.where, "a field is damaged"):
-        document = converted(document)
         fields.check(document, detectors)
-    return document, replace(package, names={name: names_of(version)(name) for name in package.header})
+    return document
 
 
 def listing_of(sums: Mapping[str, str]) -> bytes:

@@ -1,4 +1,4 @@
-"""A Plotly figure of lines and bars as a still SVG, for a report that opens anywhere."""
+"""A Plotly figure of lines and marks as a still SVG, for a report that opens anywhere."""
 
 import html
 from collections.abc import Iterator
@@ -17,15 +17,14 @@ MARKS = {
 DASHES = {"solid": "none", "dash": "7 4", "dot": "2 3"}
 
 
-def svg(figure: go.Figure, look: Look, *, width: int, height: int, legend: int = 0) -> str:
-    """The lines, bars and upright marks of a figure whose x axis has a range; sizes in pixels.
+def svg(figure: go.Figure, look: Look, *, width: int, height: int, legend: int) -> str:
+    """The lines and marks of a figure whose axes have ranges; sizes in pixels.
 
-    legend: share of the width at its right for the names of the lines; 0 for none.
+    legend: share of the width at its right for the names of the lines.
     """
     across = figure.layout.xaxis
     left, right = across.range
-    top = max(np.max(trace.y, initial=0.0) for trace in figure.data)
-    low, high = figure.layout.yaxis.range or (0.0, 1.05 * max(top, 1.0))
+    low, high = figure.layout.yaxis.range
     wide, high_px = width - LEFT - legend - 12, height - TOP - BOTTOM
 
     def x(value: float) -> float:
@@ -44,13 +43,6 @@ def svg(figure: go.Figure, look: Look, *, width: int, height: int, legend: int =
         yield _text(LEFT + wide / 2, height - 8, across.title.text, "middle", look.ink)
         yield _text(4, 14, figure.layout.yaxis.title.text, "start", look.ink)
         for number, trace in enumerate(figure.data):
-            if trace.type == "bar":
-                for at, count, thick in zip(trace.x, trace.y, trace.width, strict=True):
-                    if count:
-                        begin, end, up = x(at - thick / 2), x(at + thick / 2), y(count)
-                        box = f'x="{begin}" y="{up}" width="{end - begin:.1f}" height="{floor - up:.1f}"'
-                        yield f'<rect {box} fill="{trace.marker.color}" opacity="{trace.marker.opacity}"/>'
-                continue
             if trace.mode == "markers":
                 colour, size = trace.marker.color, trace.marker.size / 2
                 shape = MARKS[trace.marker.symbol].format(r=size)
@@ -59,23 +51,16 @@ def svg(figure: go.Figure, look: Look, *, width: int, height: int, legend: int =
                         f'<path transform="translate({x(a)} {y(b)})" d="{shape}" fill="{colour}" stroke="{colour}" '
                         f'opacity="{trace.marker.opacity}"/>'
                     )
-                if legend:
-                    at, row = LEFT + wide + 19, TOP + ROW * number + 8
-                    yield f'<path transform="translate({at} {row})" d="{shape}" fill="{colour}" stroke="{colour}"/>'
-                    yield _text(at + 15, row + 4, html.unescape(trace.name), "start", look.ink)
+                at, row = LEFT + wide + 19, TOP + ROW * number + 8
+                yield f'<path transform="translate({at} {row})" d="{shape}" fill="{colour}" stroke="{colour}"/>'
+                yield _text(at + 15, row + 4, html.unescape(trace.name), "start", look.ink)
                 continue
             points = " ".join(f"{x(a)},{y(b)}" for a, b in zip(trace.x, trace.y, strict=True) if left <= a <= right)
             stroke = f'stroke="{trace.line.color}" stroke-width="2" stroke-dasharray="{DASHES[trace.line.dash]}"'
             yield f'<polyline points="{points}" fill="none" {stroke}/>'
-            if legend:
-                at, row = LEFT + wide + 10, TOP + ROW * number + 8
-                yield f'<path d="M{at} {row}h18" {stroke}/>'
-                yield _text(at + 24, row + 4, html.unescape(trace.name), "start", look.ink)
-        for mark in figure.layout.shapes:
-            yield f'<path d="M{x(mark.x0)} {TOP}V{floor}" stroke="{look.ink}" stroke-dasharray="2 3"/>'
-        for note in figure.layout.annotations:
-            anchor = {"left": "start", "right": "end"}.get(note.xanchor, "middle")
-            yield _text(x(note.x), TOP - 6, note.text or "", anchor, look.ink)
+            at, row = LEFT + wide + 10, TOP + ROW * number + 8
+            yield f'<path d="M{at} {row}h18" {stroke}/>'
+            yield _text(at + 24, row + 4, html.unescape(trace.name), "start", look.ink)
 
     size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
     return (

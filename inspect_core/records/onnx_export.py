@@ -18,7 +18,6 @@ from inspect_core.images.placement import place
 from inspect_core.images.read import ImageError, Picture, read
 from inspect_core.line.spreadsheet import cell
 from inspect_core.package import golden, manifest
-from inspect_core.package.conversion import converted
 from inspect_core.package.csv_text import csv_text
 from inspect_core.package.golden import Golden
 from inspect_core.recipe import Recipe, inspect, loaded_backbone
@@ -138,7 +137,7 @@ def _model(files: dict[str, bytes], recipe: Recipe) -> ExportedModel:
         if (part := parts[prefix]) is not None
         for name, value in part.arrays().items()
     }
-    return ExportedModel(files, converted(json.loads(files[manifest.RECIPE])), arrays)
+    return ExportedModel(files, json.loads(files[manifest.RECIPE]), arrays)
 
 
 def _compare(

@@ -23,8 +23,7 @@ from inspect_core.judge.local_scale import LocalScale
 from inspect_core.methods.table import ARRAYS, FIELDS, JOIN, METHODS, methods_of
 from inspect_core.package import arrays as recipe_arrays
 from inspect_core.package import known_parts, manifest
-from inspect_core.package.conversion import SCHEMAS
-from inspect_core.package.fields import DIRECTION, RESIZE_RULE
+from inspect_core.package.fields import DIRECTION, RESIZE_RULE, SCHEMA
 from inspect_core.package.geometry import geometry_of
 from inspect_core.package.manifest import refusing
 from inspect_core.package.zipped import write_zip
@@ -93,12 +92,10 @@ def load(path: str | Path) -> Recipe:
     Raises RecipeError, naming file, reason and remedy, for anything damaged, oversized or unexpected, and nothing else.
     """
     path = Path(path)
-    document, package = manifest.read_document(manifest.check(path), FIELDS)
+    package = manifest.check(path)
+    document = manifest.read_document(package, FIELDS)
     with refusing(path, "its parts do not fit together"):
-        header = {package.names[name]: entry for name, entry in package.header.items()}
-        if len(header) < len(package.header):
-            raise ValueError("two arrays have the same name")
-        lengths = recipe_arrays.check(document, header, ARRAYS)
+        lengths = recipe_arrays.check(document, package.header, ARRAYS)
         recipe = _recipe_of(document, _arrays(package, document), package)
     widths = [lengths[f"{recipe_arrays.view(number)}.k"] for number in range(len(recipe.views))]
     prove(recipe, path, widths=widths, embedding=lengths.get("e"))
@@ -116,7 +113,7 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
     backbone, provenance = asdict(recipe.backbone), asdict(recipe.provenance)
     size, note = backbone.pop("size"), provenance.pop("calibration_note")
     document = {
-        "schema": SCHEMAS[-1],
+        "schema": SCHEMA,
         "product": recipe.product,
         **provenance,
         "backbone": backbone,
@@ -142,7 +139,7 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
         "depth": recipe.depth and asdict(recipe.depth),
         "areas": recipe.areas and recipe.areas.params(),
         "tiles": recipe.tiles and recipe.tiles.params(),
-        **({} if recipe.mm_per_pixel is None else {"mm_per_pixel": recipe.mm_per_pixel}),
+        "mm_per_pixel": recipe.mm_per_pixel,
         "limits": asdict(recipe.limits),
         "score_direction": DIRECTION,
         "calibration": {"good": len(recipe.calibration), "note": note},

@@ -1,9 +1,10 @@
 """A comparison as rows of figures, as a table to read, as CSV, and as one HTML file that opens without a network."""
 
+import contextlib
 import csv
-import html
 import io
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -12,14 +13,15 @@ from PIL import Image
 from inspect_core.images import heatmap
 from inspect_core.images.boxes import reduced
 from inspect_core.images.read import ImageError, read
-from inspect_core.images.samples import shown
 from inspect_core.judge.counts import Unscored, in_parts
 from inspect_core.judge.metrics import roc_curve
-from inspect_core.line.html_page import data_url, page, table, webp
+from inspect_core.line.histogram import stacked
+from inspect_core.line.html_page import page, webp
 from inspect_core.plots import comparison as plots
 from inspect_core.plots.svg import svg
 from inspect_core.plots.theme import LIGHT
 from inspect_core.study.evaluation import outcomes
+from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.tuning.comparison import Comparison, Estimate, Row
 from inspect_core.tuning.order import Order
 from inspect_core.verdict import InView, Limits, Verdict, assemble
@@ -192,65 +194,49 @@ def in_words(seen: Seen) -> str:
 
 def html_of(comparison: Comparison, order: Order) -> str:
     """The whole comparison as one page: pictures and figures are in it, names from outside only as text."""
-    columns = table_of(comparison)
-    photos = order.photos
-    made = (
-        f"{len(photos.fit)} good photos to learn from, {len(photos.calibrate)} to set limits, {len(photos.choose)} "
-        f"defects to choose by, {len(photos.judge)} photos to judge; {order.backbone}, input {order.size[0]} × "
-        f"{order.size[1]} px, grid {order.grid[0]} × {order.grid[1]}, seed {order.seed}. Trial: {comparison.basis}."
+    columns, photos = table_of(comparison), order.photos
+    return page(
+        "tuning/report.html",
+        begins=HTML_BEGINS,
+        title=f"Detectors compared on {order.product}",
+        made=(
+            f"{len(photos.fit)} good photos to learn from, {len(photos.calibrate)} to set limits, {len(photos.choose)} "
+            f"defects to choose by, {len(photos.judge)} photos to judge; {order.backbone}, input {order.size[0]} × "
+            f"{order.size[1]} px, grid {order.grid[0]} × {order.grid[1]}, seed {order.seed}. Trial: {comparison.basis}."
+        ),
+        reason=comparison.reason(),
+        heads=columns,
+        rows=zip(*columns.values(), strict=True),
+        glossary={name: words for name, words in GLOSS.items() if name in columns},
+        curves=_curves(comparison),
+        scores={row.title: drawn for row in comparison.rows if (drawn := _histogram(row))},
+        parts=_parts(comparison),
+        in_words=in_words,
+        webp=webp,
     )
-    glossary = "".join(f"<dt>{name}</dt><dd>{words}.</dd>" for name, words in GLOSS.items() if name in columns)
-    sections = [
-        f"<p>{html.escape(comparison.reason())}</p>{table(columns, zip(*columns.values(), strict=True))}"
-        "<p>Brackets: 95 % intervals. A value ties with the best if it lies in the best one's interval or its own "
-        f"holds the best.</p><dl>{glossary}</dl>",
-        *_drawn_curves(comparison),
-        *_drawn_parts(comparison),
-    ]
-    body = f"<p>{html.escape(made)}</p>{''.join(sections)}"
-    return page(HTML_BEGINS, f"Detectors compared on {shown(order.product)}", body)
 
 
-def _score_figure(row: Row, limits: Limits) -> str:
-    drawn = plots.scores(*judged_scores(row), (limits.review, limits.reject), LIGHT)
-    picture = svg(drawn, LIGHT, width=380, height=220)
-    return f"<figure>{picture}<figcaption>{html.escape(row.title)}</figcaption></figure>"
+def _histogram(row: Row) -> str:
+    good, defects = judged_scores(row)
+    if row.limits is None or not len(good) + len(defects):
+        return ""
+    groups = [("good", LIGHT.good, good), ("defect", LIGHT.defect, defects)]
+    return stacked(groups, (row.limits.review, row.limits.reject), width=380, height=220)
 
 
-def _drawn_curves(comparison: Comparison) -> list[str]:
+def _curves(comparison: Comparison) -> list[str]:
     figures = []
     if roc := roc_lines(comparison):
-        drawn = plots.rates(roc, LIGHT, x="good parts above the limit", y="defects above the limit")
-        figures.append(svg(drawn, LIGHT, width=660, height=340, legend=280))
+        figures.append(plots.rates(roc, LIGHT, x="good parts above the limit", y="defects above the limit"))
     if pro := pro_lines(comparison):
-        drawn = plots.rates(pro, LIGHT, x="good pixels above the limit", y="defect area covered", most=0.3)
-        figures.append(svg(drawn, LIGHT, width=660, height=340, legend=280))
-    scores = [
-        _score_figure(row, limits)
-        for row in comparison.rows
-        if (limits := row.limits) is not None and len(np.concatenate(judged_scores(row)))
-    ]
-    curves = f'<h2>ROC and PRO</h2><div class="row">{"".join(figures)}</div>' if figures else ""
-    return [curves, f'<h2>Scores</h2><div class="row">{"".join(scores)}</div>' if scores else ""]
+        figures.append(plots.rates(pro, LIGHT, x="good pixels above the limit", y="defect area covered", most=0.3))
+    return [svg(figure, LIGHT, width=660, height=340, legend=280) for figure in figures]
 
 
-def _drawn_parts(comparison: Comparison) -> list[str]:
-    sections = []
+def _parts(comparison: Comparison) -> Iterator[tuple[ScoredPhoto, list[Seen]]]:
     for position in most_telling(comparison)[:PARTS]:
-        photo = comparison.rows[0].scored.photos[position]
-        try:
-            found = side_by_side(comparison, position)
-        except ImageError:
-            continue
-        pictures = "".join(
-            f'<figure><img alt="{html.escape(f"{seen.row.title}: {in_words(seen)}")}" '
-            f'src="{data_url(webp(seen.picture))}">'
-            f"<figcaption>{html.escape(seen.row.title)}<br>{html.escape(in_words(seen))}</figcaption></figure>"
-            for seen in found
-        )
-        name = html.escape(f"{shown(photo.name)} ({shown(photo.kind)})")
-        sections.append(f'<h3>{name}</h3><div class="row">{pictures}</div>')
-    return ["<h2>Parts on which the detectors differ most</h2>", *sections] if sections else []
+        with contextlib.suppress(ImageError):  # a photo that has gone
+            yield comparison.rows[0].scored.photos[position], side_by_side(comparison, position)
 
 
 def _cell(estimate: Estimate, standing: str) -> str:

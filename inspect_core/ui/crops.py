@@ -10,14 +10,13 @@ import streamlit as st
 
 from inspect_core.defect_types.examples import boxes_of_mask
 from inspect_core.features.embeddings import stored_embedding
-from inspect_core.features.store import Store
+from inspect_core.features.store import Store, feature_store
 from inspect_core.images.boxes import Box
 from inspect_core.images.read import ImageError
 from inspect_core.judge.anomaly_map import AREA, regions, scale_region
 from inspect_core.similar.known_cases import picture_of
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.ui.teach import teaching
 from inspect_core.verdict import Limits
 
 REGION, WHOLE = "The region that stands out", "The whole part"
@@ -88,4 +87,4 @@ def _picture(_taught: TaughtPart, taught_id: str, position: int, box: Box | None
 
 
 def _store(taught: TaughtPart) -> Store:
-    return taught.study.store if taught.study is not None else teaching.feature_store()
+    return taught.study.store if taught.study is not None else feature_store()

@@ -7,7 +7,7 @@ import streamlit as st
 
 from inspect_core.guard.model import OFF, Guard
 from inspect_core.ui import shelf
-from inspect_core.ui.inspect.previews import Run
+from inspect_core.ui.previews import Run
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
 

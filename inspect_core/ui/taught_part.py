@@ -180,6 +180,13 @@ class TaughtPart:
         """Position of the view whose method has them. Raises ValueError without one."""
         return [bool(view.row.refits) for view in self.scored.views].index(True)
 
+    def fitted(self) -> dict[str, float]:
+        """The refit parameters of the model in force by name, also where its method chose them."""
+        if not self.refits:
+            return {}
+        view = self.scored.views[self.refit_view]
+        return view.row.refit_values(view.detector)
+
     def defect_areas(self) -> np.ndarray:
         """(n,) pixels of the map that each known defect with a mask covers, read once."""
         if self._memo.areas is None:

@@ -5,13 +5,13 @@ from dataclasses import replace
 import streamlit as st
 
 from inspect_core.features.backbones import load
+from inspect_core.features.store import feature_store
 from inspect_core.images.folders import scan, split
 from inspect_core.study.study import Study
 from inspect_core.tuning.guard_training import train_guard
 from inspect_core.tuning.suggest import Suggestion
-from inspect_core.ui import shelf, shell, taught_part
-from inspect_core.ui.inspect import live_parameters, panels
-from inspect_core.ui.teach import teaching
+from inspect_core.ui import shelf, shell, taught_part, teaching
+from inspect_core.ui.inspect import panels
 
 PARAMETERS = {"corp": {"M": 128}, "kernel_pca": {"patches": 200}}
 
@@ -24,15 +24,13 @@ shell.gate("live_app.py")
 def teach(method: str) -> taught_part.TaughtPart:
     parts = split(scan(teaching.SAMPLES / "flange"), seed=0)
     backbone = load("efficientnet_lite0", size=(128, 128), device="cpu")
-    study = Study(
-        parts, backbone, teaching.feature_store(), method=method, parameters=PARAMETERS[method], grid=(16, 16)
-    )
+    study = Study(parts, backbone, feature_store(), method=method, parameters=PARAMETERS[method], grid=(16, 16))
     part = taught_part.of_study(
         "flange",
         study.fit(),
         guard=train_guard(study.preparation.backbone, study.split.fit, study.split.calibrate),
     )
-    suggestion = Suggestion(live_parameters.fitted(part), dict(part.scored.live), "Suggested for this test.")
+    suggestion = Suggestion(part.fitted(), dict(part.scored.live), "Suggested for this test.")
     return replace(part, suggestion=suggestion)
 
 

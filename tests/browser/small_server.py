@@ -13,8 +13,9 @@ from streamlit.web.cli import main
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.defect_types import training
 from inspect_core.tuning import aligning
+from inspect_core.ui import teaching
 from inspect_core.ui.explore import jobs
-from inspect_core.ui.teach import lying_panel, panels, teaching
+from inspect_core.ui.teach import lying_panel, panels
 
 forecast = panels.forecast
 

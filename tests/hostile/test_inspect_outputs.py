@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from inspect_core.cli import commands, inspectors
-from inspect_core.cli.outputs import write_figures
+from inspect_core.cli.evaluate import write_figures
 from inspect_core.line.maps import output_names
 from inspect_core.line.row import COLUMNS
 from inspect_core.records.recipe_file import save

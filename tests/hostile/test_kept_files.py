@@ -226,10 +226,10 @@ def test_whatever_lies_among_the_records_of_what_is_unfinished_is_passed_over(wo
 
 @pytest.mark.parametrize("what", PLACED)
 def test_labels_that_cannot_be_read_are_asked_for_again(workspace, what):
-    from inspect_core.ui.defect_types import labels
+    from inspect_core.ui import defect_labels
 
     PLACED[what](workspace / "kinds.json", b"")
-    assert labels.labels_of(HAND) == {0: "dent"}
+    assert defect_labels.labels_of(HAND) == {0: "dent"}
 
 
 WORDS = {
@@ -246,10 +246,10 @@ WORDS = {
 
 @pytest.mark.parametrize("text", WORDS.values(), ids=WORDS)
 def test_labels_are_words_or_nothing(workspace, text):
-    from inspect_core.ui.defect_types import labels
+    from inspect_core.ui import defect_labels
 
     (workspace / "kinds.json").write_text(text)
-    assert labels.labels_of(HAND) == {0: "dent"}
+    assert defect_labels.labels_of(HAND) == {0: "dent"}
 
 
 @pytest.mark.parametrize("what", ["a folder", "a pipe", "a link to a device", "a device"])

@@ -81,10 +81,10 @@ def test_no_recipe_there(tmp_path):
         load(tmp_path / "gone")
 
 
-@pytest.mark.parametrize("version", [1, 6, "2", None])
+@pytest.mark.parametrize("version", [0, 2, 5, "1", 1.0, True, None])
 def test_a_wrong_schema_version(folder, version):
     edit(folder, schema=version)
-    with pytest.raises(RecipeError, match="schema version"):
+    with pytest.raises(RecipeError, match=r"schema version.*reads 1 only; open it with the version that wrote it"):
         load(folder)
 
 
@@ -176,7 +176,7 @@ def test_fields_that_do_not_fit(folder, fields, reason):
 
 
 @pytest.mark.content
-@pytest.mark.parametrize("text", ['{"schema": 2, "x": NaN}', "[1]", "{"])
+@pytest.mark.parametrize("text", ['{"schema": 1, "x": NaN}', "[1]", "{"])
 def test_json_that_is_not_a_recipe(folder, text):
     rewrite(folder, manifest.RECIPE, text.encode())
     with pytest.raises(RecipeError, match=r"recipe\.json"):

@@ -87,7 +87,7 @@ FOREIGN = {
     ),
     "recipe and a hidden file": lambda tmp, recipe: changed(recipe, tmp / "a", ".notes", b"of the user"),
     "recipe without arrays": lambda tmp, recipe: changed(recipe, tmp / "a", manifest.ARRAYS, None),
-    "recipe with other fields": lambda tmp, recipe: changed(recipe, tmp / "a", manifest.RECIPE, b'{"schema": 2}'),
+    "recipe with other fields": lambda tmp, recipe: changed(recipe, tmp / "a", manifest.RECIPE, b'{"schema": 1}'),
     "recipe zip and notes": lambda tmp, recipe: (
         save(recipe, tmp / "a") and zip_of(tmp / "a", tmp / "a.zip", notes=b"of the user")
     ),
@@ -224,7 +224,7 @@ def test_killed_at_any_touch_of_a_file_the_old_or_the_new_is_there(recipe, tmp_p
         assert [path.name for path in place.parent.iterdir()] in ([name], [] if not replaced else [name]), step
         assert not list(workspace.glob("unfinished/*")), step
         if place.exists():
-            seen.add(manifest.read_document(manifest.check(place), FIELDS)[0]["product"])
+            seen.add(manifest.read_document(manifest.check(place), FIELDS)["product"])
         if "new" in seen and place.exists():
             save(recipe, place) if replaced else _remove(place)
         step += 1

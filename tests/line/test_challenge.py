@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from inspect_core.audit import challenges
 from inspect_core.audit.log import AuditLog
 from inspect_core.line.challenge import MARGIN_KEPT, NO_PHOTO, challenge, facts, margin, name_parts, photos_by_part
-from inspect_core.package.conversion import converted
 from inspect_core.package.known_parts import ChallengePart, read_challenge
 from inspect_core.verdict import NOT_JUDGED, OTHER_PRODUCT, Limits
 
@@ -95,11 +94,6 @@ def test_parts_of_a_recipe_that_prove_nothing_are_refused(parts):
     assert read_challenge(document(GOOD, DENT)) == (GOOD, DENT)
     with pytest.raises(ValueError, match="challenge part"):
         read_challenge(document(*parts))
-
-
-def test_parts_named_before_their_reasons_were_kept_are_read():
-    old = converted({"schema": 5, "challenge": [{"name": "dent", "good": False, "verdict": "reject", "score": 240.0}]})
-    assert read_challenge(document() | {"challenge": old["challenge"]}) == (DENT,)
 
 
 def test_a_recipe_without_challenge_parts(inspector):

@@ -10,8 +10,8 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
-from inspect_core.ui import shelf, shell, taught_part
-from inspect_core.ui.teach import lying_panel, panels, teaching
+from inspect_core.ui import shelf, shell, taught_part, teaching
+from inspect_core.ui.teach import lying_panel, panels
 from tests.pages.waiting import wait_for_job
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,8 +13,8 @@ from inspect_core.images.read import read
 from inspect_core.recipe import inspect
 from inspect_core.records import recipe_file
 from inspect_core.runtime.jobs import State
-from inspect_core.ui import crops, shelf, shell
-from inspect_core.ui.defect_types import labels, naming, results
+from inspect_core.ui import crops, defect_labels, defect_naming, shelf, shell
+from inspect_core.ui.defect_types import results
 from inspect_core.ui.defect_types import training as kinds_training
 from inspect_core.ui.defect_types.panels import WHOLE
 from inspect_core.ui.inspect import views
@@ -41,7 +41,7 @@ def now(part):
 @pytest.fixture
 def labelled(part):
     good = next(i for i, photo in enumerate(part.scored.photos) if photo.kind == "good")
-    labels.set_kind(part, [good], "dent")
+    defect_labels.set_kind(part, [good], "dent")
     return part
 
 
@@ -262,7 +262,7 @@ def test_a_photo_stopped_by_the_product_check_is_told_alike_by_page_and_recipe(o
     verdicts = on_page_and_line(learned, part.study.recipe(guard=strict, defect_types=sure))
     stopped = [verdict for verdict in verdicts if verdict.reason == "other product"]
     assert {verdict.verdict for verdict in stopped} == {"reject"}
-    assert {naming.in_words(verdict) for verdict in stopped} == {"other product"}
+    assert {defect_naming.in_words(verdict) for verdict in stopped} == {"other product"}
     assert any(not verdict.regions for verdict in stopped), "under the limit, and stopped all the same"
     assert any(verdict.kind for verdict in verdicts if verdict not in stopped)
 

@@ -12,7 +12,7 @@ from inspect_core.images.read import read
 from inspect_core.records.recipe_file import save
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
-from inspect_core.ui import shelf, shell, taught_part
+from inspect_core.ui import results, shelf, shell, taught_part
 from inspect_core.ui.explore import jobs, patch_map
 from inspect_core.ui.explore.jobs import MapOrder
 from inspect_core.verdict import Limits
@@ -57,7 +57,7 @@ def test_a_map_of_patches_is_drawn_and_kept(open_app, in_the_hand, map_in_hand):
     assert f"200 patches of {len(in_the_hand.scored.photos)} photos" in words(app)
     assert "Click a point" in words(app)
     key = patch_map.map_key(in_the_hand, PATCH_MAP, in_the_hand.scored.live)
-    drawn = jobs.kept().get(key)
+    drawn = results.kept().get(key)
     assert drawn.positions.shape == (len(drawn.points), 2)
     assert set(drawn.points.truth) == {"good", "scratch", "dent"}
 
@@ -72,7 +72,7 @@ def test_areas_left_out_are_another_map(in_the_hand):
 def test_a_click_leads_to_the_part_the_patch_and_the_bench(open_app, map_in_hand):
     part = map_in_hand
     key = patch_map.map_key(part, PATCH_MAP, part.scored.live)
-    points = jobs.kept().get(key).points
+    points = results.kept().get(key).points
     chosen = next(i for i in range(len(points)) if points.truth[i] == "dent")
     app = AppTest.from_file(str(APP), default_timeout=120)
     app.session_state["page_wanted"] = PAGE
@@ -116,7 +116,7 @@ def test_the_features_as_the_detector_sees_them_are_another_map(open_app, in_the
     assert "Whitened at its own place" in words(app)
     finish(app.button(key="start-map").click().run())
     assert len(charts(app)) == 1
-    drawn = jobs.kept().get(patch_map.map_key(in_the_hand, MapOrder(False, True), in_the_hand.scored.live))
+    drawn = results.kept().get(patch_map.map_key(in_the_hand, MapOrder(False, True), in_the_hand.scored.live))
     lengths = (drawn.points.features**2).sum(axis=1) ** 0.5
     (view,), points = in_the_hand.scored.views, drawn.points
     errors = [
@@ -216,7 +216,7 @@ def test_photos_added_to_an_opened_recipe_are_mapped_with_their_truth_unknown(op
     assert "200 patches of 6 photos. Diamonds: 0" in words(app)
     part = shelf.find(opened_recipe.id)
     key = patch_map.map_key(part, PATCH_MAP, part.scored.live)
-    assert set(jobs.kept().get(key).points.truth) == {"unknown"}
+    assert set(results.kept().get(key).points.truth) == {"unknown"}
 
 
 @pytest.fixture

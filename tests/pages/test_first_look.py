@@ -5,8 +5,8 @@ import pytest
 from inspect_core.images.photo_quality import BLUR, Finding
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.tuning.first_look import COPY, FirstLook, Seen
-from inspect_core.ui import shell
-from inspect_core.ui.teach import first_look_panel, panels, teaching
+from inspect_core.ui import shell, teaching
+from inspect_core.ui.teach import first_look_panel, panels
 from tests.pages.waiting import wait_for_job
 
 

@@ -7,8 +7,7 @@ from inspect_core.audit.entry import LIMITS_CHANGED
 from inspect_core.audit.log import AuditLog
 from inspect_core.features.backbones import Backbone
 from inspect_core.images.read import read
-from inspect_core.ui import crops, shelf, shell, taught_part
-from inspect_core.ui.teach import teaching
+from inspect_core.ui import crops, shelf, shell, taught_part, teaching
 from inspect_core.verdict import Limits
 
 

@@ -11,8 +11,8 @@ from inspect_core.images.read import read
 from inspect_core.study import scored_photos
 from inspect_core.study.study import Study
 from inspect_core.tuning.suggest import suggest
-from inspect_core.ui import shelf, taught_part
-from inspect_core.ui.inspect import panels, previews
+from inspect_core.ui import previews, shelf, taught_part
+from inspect_core.ui.inspect import panels
 from inspect_core.ui.session import Settings
 from inspect_core.verdict import Limits
 from tests.pages.waiting import wait_for_job

@@ -11,10 +11,10 @@ import pytest
 
 from inspect_core.images.read import Picture
 from inspect_core.records.recipe_file import load
-from inspect_core.ui import shelf, shell, taught_part, uploads
+from inspect_core.ui import shelf, shell, taught_part, teaching, uploads
 from inspect_core.ui.bench import bench
 from inspect_core.ui.inspect import views
-from inspect_core.ui.teach import panels, teaching
+from inspect_core.ui.teach import panels
 from tests.pages.waiting import wait_for_job
 
 

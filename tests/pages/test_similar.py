@@ -10,8 +10,8 @@ from inspect_core.judge.anomaly_map import AREA
 from inspect_core.records import recipe_file
 from inspect_core.similar.surface import LEAST
 from inspect_core.ui import crops, shelf, shell, taught_part
-from inspect_core.ui.similar import gathering
-from inspect_core.ui.similar.panels import WHOLE
+from inspect_core.ui.inspect import case_gathering
+from inspect_core.ui.inspect.known_cases_panel import WHOLE
 from inspect_core.verdict import Limits
 
 
@@ -68,7 +68,7 @@ def test_before_there_is_a_gallery_the_page_says_what_it_would_hold(open_app, ta
 
 
 def test_where_the_gallery_takes_only_some_good_parts_the_page_says_of_how_many(open_app, taught, monkeypatch):
-    monkeypatch.setattr(gathering, "MOST_GOOD", 5)
+    monkeypatch.setattr(case_gathering, "MOST_GOOD", 5)
     good = int(taught.scored.good_and_defect()[0].sum())
     assert f"it takes 5 of {good} good parts and" in words(open_app("pages/inspect.py"))
 

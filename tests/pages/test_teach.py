@@ -20,8 +20,8 @@ from inspect_core.tuning import comparison
 from inspect_core.tuning.alignment_gain import Gain
 from inspect_core.tuning.comparison import CANDIDATES
 from inspect_core.tuning.order import Order
-from inspect_core.ui import shelf, shell
-from inspect_core.ui.teach import lying_panel, panels, teaching
+from inspect_core.ui import shelf, shell, teaching
+from inspect_core.ui.teach import lying_panel, panels
 
 
 @pytest.fixture(autouse=True)

@@ -28,13 +28,10 @@ def test_every_part_is_counted_and_both_limits_marked():
     assert figure.layout.xaxis.range == (1.0, 12.0), "a limit beyond all scores is shown too"
 
 
-def test_a_still_picture_holds_the_lines_the_bars_and_names_as_text(rates):
+def test_a_still_picture_holds_the_lines_and_names_as_text(rates):
     drawn = ElementTree.fromstring(svg(rates, LIGHT, width=600, height=300, legend=200))
     tags = [element.tag.split("}")[1] for element in drawn]
     assert tags.count("polyline") == 10
     words = [element.text for element in drawn if element.tag.endswith("text")]
     assert NAME in words
     assert "0%" in words
-    bars = comparison.scores(np.array([1.0, 2.0]), np.array([4.0]), (3.0, 3.0), LIGHT)
-    tags = [element.tag.split("}")[1] for element in ElementTree.fromstring(svg(bars, LIGHT, width=300, height=200))]
-    assert tags.count("rect") == 3

@@ -69,4 +69,4 @@ def test_any_scores_and_limits_lie_in_the_picture(score, limit):
     assert low <= min(score, limit) <= max(score, limit) <= high
     assert low < high
     figure.update_xaxes(title="hours", range=[-0.1, 1.1])
-    assert "nan" not in svg(figure, LIGHT, width=300, height=300)
+    assert "nan" not in svg(figure, LIGHT, width=300, height=300, legend=100)

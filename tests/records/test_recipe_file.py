@@ -82,14 +82,17 @@ def test_a_depth_that_cannot_be_is_refused(recipe, tmp_path, depth, reason):
         load(tmp_path / "r")
 
 
-def test_a_recipe_that_says_nothing_of_a_depth_reads_any_and_has_no_scale(recipe, tmp_path):
+def test_a_recipe_without_depth_and_scale_says_so_and_a_missing_field_is_not_guessed(recipe, tmp_path):
     files = files_of(recipe)
     document = json.loads(files[manifest.RECIPE])
-    del document["depth"]
-    assert "mm_per_pixel" not in document, "a Loupe that does not know it reads this recipe"
-    write(files | {manifest.RECIPE: json.dumps(document).encode()}, tmp_path / "r", check=lambda _: None)
-    assert load(tmp_path / "r").depth is None
-    assert load(tmp_path / "r").mm_per_pixel is None
+    assert (document["schema"], document["depth"], document["mm_per_pixel"]) == (1, None, None)
+    write(files, tmp_path / "r")
+    assert (load(tmp_path / "r").depth, load(tmp_path / "r").mm_per_pixel) == (None, None)
+    for name in ("depth", "mm_per_pixel", "challenge", "alignment"):
+        less = {other: value for other, value in document.items() if other != name}
+        write(files | {manifest.RECIPE: json.dumps(less).encode()}, tmp_path / "r")
+        with pytest.raises(manifest.RecipeError, match=f"lacks the field '{name}'"):
+            load(tmp_path / "r")
 
 
 def test_the_scale_comes_back_and_is_told_in_words(recipe, tmp_path):

@@ -12,7 +12,7 @@ from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample, explained, stop_explaining
-from inspect_core.ui.inspect.previews import LEAD, Run, ask
+from inspect_core.ui.previews import LEAD, Run, ask
 
 GRID = (16, 16)
 PLACES = 256

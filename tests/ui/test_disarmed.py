@@ -49,6 +49,7 @@ OURS = {
         "CONTROLS[name].label", "control.label", "control.story", "control.unit", "_percent",
         "settings.live[name]", "stop",
     },
+    "inspect/known_cases_panel": {"defect_types.count(kind)"},
     "inspect/limit_advice": {"in_parts(found.counts)"},
     "inspect/panels": {
         "promise(taught.scored, view.limits, view.setting_scores, ceiling=view.ceiling)", "taught.choice",
@@ -63,7 +64,6 @@ OURS = {
         "str(recipe.digest)[:12]", "state", "value",
     },
     "recipes/releasing": {"ICONS.get(state, '')", "label", "words"},
-    "similar/panels": {"defect_types.count(kind)"},
     "teach/panels": {
         "DETECTORS[key][0]", "GUARD_SCORES.__getitem__", "METHODS[key].reference",
         "METHODS[key].title", "expected.engine", "n", "side", "words",

@@ -15,11 +15,10 @@ from inspect_core.line.watch import FOLDERS
 from inspect_core.recipe import Recipe
 from inspect_core.runtime import workspace
 from inspect_core.sharding import choosing
-from inspect_core.ui import shell, weights_panel
+from inspect_core.ui import saved_recipes, shell, weights_panel
 from inspect_core.ui.batch import jobs, runs
 from inspect_core.ui.batch.runs import Run
 from inspect_core.ui.photo_source import FOLDER, UPLOAD, Source, choose_folder, choose_upload
-from inspect_core.ui.recipes import panels as recipes
 
 LAYOUTS = "Every photo in the folder and below is judged. Nothing in it is changed."
 NUMBER_WIDTH = 160
@@ -109,10 +108,10 @@ def when(batch: Run) -> str:
 
 def _recipe(path: Path) -> Recipe | None:
     try:
-        recipe = recipes.checked(path)
+        recipe = saved_recipes.checked(path)
         missing = weights_panel.offer_missing(recipe.backbone.name, f"batch-{path.name}")
     except Exception as error:  # any error caused by a file is limited to its own line
-        st.error(shell.plain(recipes.reason(path, error)), icon=":material/broken_image:")
+        st.error(shell.plain(saved_recipes.reason(path, error)), icon=":material/broken_image:")
         return None
     limits = recipe.limits
     band = f"review above {limits.review:.4g}, " if limits.review < limits.reject else ""

@@ -10,10 +10,9 @@ from inspect_core.line.report import in_parts, in_words, worst
 from inspect_core.line.row import Row
 from inspect_core.line.table import read_table
 from inspect_core.runtime import workspace
-from inspect_core.ui import shell
+from inspect_core.ui import charts, shell
 from inspect_core.ui.batch import panels
 from inspect_core.ui.batch.runs import Run
-from inspect_core.ui.explore.panels import look
 from inspect_core.verdict import OUTCOMES, SIGNS, SPOKEN
 
 PICTURE_WIDTH, COUNT_WIDTH = 180, 170
@@ -40,7 +39,7 @@ def results(finished: list[Run]) -> None:
     st.caption(f"{shell.plain(batch.product)}, recipe {shell.plain(batch.digest[:12])} · {shell.plain(batch.source)}")
     _counts(rows)
     _downloads(batch)
-    if drawn := histogram(rows, ink=look().ink):
+    if drawn := histogram(rows, ink=charts.look().ink):
         st.markdown("**Scores**")
         st.image(drawn, width="stretch", alt=in_parts(rows))
     _worst(batch, rows)

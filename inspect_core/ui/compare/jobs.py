@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from inspect_core.features.store import feature_store
 from inspect_core.methods.table import title_of
 from inspect_core.runtime.jobs import Job
 from inspect_core.tuning.compare import compare, fitted
 from inspect_core.tuning.comparison import Comparison
 from inspect_core.tuning.order import Order
 from inspect_core.ui import shelf, shell
-from inspect_core.ui.kept import Kept
+from inspect_core.ui.results import Kept
 from inspect_core.ui.taught_part import TaughtPart, of_study
-from inspect_core.ui.teach import teaching
 
 
 @st.cache_resource(show_spinner=False)
@@ -26,7 +26,7 @@ def start(order: Order, detectors: Sequence[str]) -> None:
 
     def work(job: Job) -> None:
         last.clear()
-        last.put(order, compare(order, teaching.feature_store(), job.report, detectors))
+        last.put(order, compare(order, feature_store(), job.report, detectors))
 
     shell.start("Comparing detectors", work)
 

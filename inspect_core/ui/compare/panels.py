@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from inspect_core.features.store import feature_store
 from inspect_core.images.read import ImageError
 from inspect_core.methods.table import title_of
 from inspect_core.plots import comparison as plots
@@ -14,11 +15,9 @@ from inspect_core.tuning import report
 from inspect_core.tuning.comparison import ALL, Comparison
 from inspect_core.tuning.forecast import forecast, of_order
 from inspect_core.tuning.order import Order
-from inspect_core.ui import shell
+from inspect_core.ui import charts, shell
 from inspect_core.ui.compare import jobs
-from inspect_core.ui.explore.panels import NO_BAR, look
 from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.ui.teach import teaching
 
 BENCH = "compare_bench"
 CURVE_WIDTH, SCORES_WIDTH = 520, 380
@@ -110,13 +109,13 @@ def _curves(comparison: Comparison) -> None:
     if roc := report.roc_lines(comparison):
         with row.container(width=CURVE_WIDTH):
             st.markdown("**Parts: defects caught against good parts rejected**", help="The ROC curve, limit by limit.")
-            drawn = plots.rates(roc, look(), x="good parts above the limit", y="defects above the limit")
-            st.plotly_chart(drawn, theme=None, key="compare_roc", config=NO_BAR, alt="ROC curve of every detector.")
+            drawn = plots.rates(roc, charts.look(), x="good parts above the limit", y="defects above the limit")
+            charts.show(drawn, key="compare_roc", alt="ROC curve of every detector.")
     if pro := report.pro_lines(comparison):
         with row.container(width=CURVE_WIDTH):
             st.markdown("**Places: defect area covered against false alarms**", help="The PRO curve, limit by limit.")
-            drawn = plots.rates(pro, look(), x="good pixels above the limit", y="defect area covered", most=0.3)
-            st.plotly_chart(drawn, theme=None, key="compare_pro", config=NO_BAR, alt="PRO curve of every detector.")
+            drawn = plots.rates(pro, charts.look(), x="good pixels above the limit", y="defect area covered", most=0.3)
+            charts.show(drawn, key="compare_pro", alt="PRO curve of every detector.")
 
 
 @st.fragment  # Streamlit keeps its argument, so it is given the order and not the comparison
@@ -152,13 +151,14 @@ def _scores(comparison: Comparison) -> None:
         for row, limits in rows:
             with shelf.container(width=SCORES_WIDTH):
                 st.markdown(f"**{shell.plain(row.title)}**")
-                drawn = plots.scores(*report.judged_scores(row), (limits.review, limits.reject), look())
-                st.plotly_chart(
-                    drawn, theme=None, key=f"compare_scores_{row.detector}", config=NO_BAR,
+                drawn = plots.scores(*report.judged_scores(row), (limits.review, limits.reject), charts.look())
+                charts.show(
+                    drawn,
+                    key=f"compare_scores_{row.detector}",
                     alt="Scores of good and defective parts.",
-                )  # fmt: skip
+                )
 
 
 @st.cache_data(max_entries=32, show_spinner="Timing one photo…")
 def _forecast(**asked: Any) -> float:
-    return forecast(**asked, store=teaching.feature_store()).seconds
+    return forecast(**asked, store=feature_store()).seconds

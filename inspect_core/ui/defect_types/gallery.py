@@ -10,8 +10,7 @@ from inspect_core.images.boxes import Box, cropped
 from inspect_core.images.png import png_of
 from inspect_core.images.read import ImageError
 from inspect_core.images.samples import counted
-from inspect_core.ui import crops, shelf, shell
-from inspect_core.ui.defect_types import labels as kinds_labels
+from inspect_core.ui import crops, defect_labels, shelf, shell
 from inspect_core.ui.defect_types import training
 from inspect_core.ui.session import in_force
 from inspect_core.ui.taught_part import TaughtPart
@@ -22,7 +21,7 @@ WITHOUT = "no defect type"
 
 def gallery(taught: TaughtPart, by_region: bool) -> None:
     """All photos that have a type, are known defects, or exceed the limit; the highest score first."""
-    labels = kinds_labels.labels_of(taught)
+    labels = defect_labels.labels_of(taught)
     shown = _candidates(taught, labels)
     if not shown:
         st.info(
@@ -91,7 +90,7 @@ def _cell(taught: TaughtPart, position: int, kind: str | None, by_region: bool, 
 
 
 def _give(taught_id: str, position: int, kind: str | None, brush: str) -> None:
-    word = kinds_labels.as_word(st.session_state[brush] or "")
+    word = defect_labels.as_word(st.session_state[brush] or "")
     if not word:
         st.toast("Choose or enter a defect type above the parts first.", icon=":material/label:")
         return
@@ -102,7 +101,7 @@ def _rename_or_remove(taught: TaughtPart, labels: dict[int, str]) -> None:
     defect_types = sorted(set(labels.values()))
     with st.popover("Rename or remove", icon=":material/edit:", disabled=not defect_types):
         kind = st.selectbox("Defect type", defect_types, key=f"old-{taught.id}")
-        word = kinds_labels.as_word(st.text_input("New name", key=f"new-{taught.id}", max_chars=kinds_labels.LONGEST))
+        word = defect_labels.as_word(st.text_input("New name", key=f"new-{taught.id}", max_chars=defect_labels.LONGEST))
         own = [position for position, label in labels.items() if label == kind]
         joins = word in defect_types and word != kind
         if joins:
@@ -128,7 +127,7 @@ def _keep(taught_id: str, positions: list[int], kind: str) -> None:
     taught = shelf.find(taught_id)
     try:
         if taught is not None:
-            kinds_labels.set_kind(taught, positions, kind)
+            defect_labels.set_kind(taught, positions, kind)
     except OSError as error:
         st.toast(f"The defect type could not be saved: {shell.plain(error.strerror or error)}", icon=":material/error:")
 

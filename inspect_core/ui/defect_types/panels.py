@@ -4,9 +4,8 @@ import streamlit as st
 
 from inspect_core.defect_types.examples import ENOUGH, LEAST, Example, advice, examples_of, groups_of, learnable
 from inspect_core.images.samples import counted
-from inspect_core.ui import crops, shell
+from inspect_core.ui import crops, defect_labels, shell
 from inspect_core.ui.crops import REGION, WHOLE
-from inspect_core.ui.defect_types import labels as kinds_labels
 from inspect_core.ui.defect_types import training
 from inspect_core.ui.defect_types.results import PARENTS
 from inspect_core.ui.defect_types.training import Order
@@ -31,7 +30,7 @@ def say_if_changed(taught: TaughtPart) -> None:
 
 def learn(taught: TaughtPart) -> bool:
     """Number of examples, what to look at, and Learn. Returns whether regions are used instead of whole parts."""
-    labels, groups = kinds_labels.labels_of(taught), _groups(taught)
+    labels, groups = defect_labels.labels_of(taught), _groups(taught)
     rows = advice(labels, [groups[photo.name] for photo in taught.scored.photos])
     row = st.container(horizontal=True, gap="large")
     with row.container(width=COUNTS_WIDTH):
@@ -99,7 +98,7 @@ def _groups(taught: TaughtPart) -> dict[str, str]:
 
 def _learn_button(taught: TaughtPart, groups: dict[str, str], by_region: bool, parent: str, seed: int) -> None:
     labels = _learnable(taught, groups)
-    left_out = sorted(set(kinds_labels.labels_of(taught).values()) - set(labels.values()))
+    left_out = sorted(set(defect_labels.labels_of(taught).values()) - set(labels.values()))
     few = len(set(labels.values())) < 2
     if few:
         st.warning(
@@ -122,7 +121,7 @@ def _learn_button(taught: TaughtPart, groups: dict[str, str], by_region: bool, p
 
 def _learnable(taught: TaughtPart, groups: dict[str, str]) -> dict[int, str]:
     """Labels of the types that have enough examples to be learned."""
-    labels = kinds_labels.labels_of(taught)
+    labels = defect_labels.labels_of(taught)
     ready = learnable(labels, [groups[photo.name] for photo in taught.scored.photos])
     return {position: kind for position, kind in labels.items() if kind in ready}
 

@@ -8,10 +8,9 @@ from inspect_core.defect_types.training import FOREST, NETWORK
 from inspect_core.images.samples import counted
 from inspect_core.judge.metrics import accuracy, expected_calibration_error, reliability_curve
 from inspect_core.plots import defect_types
-from inspect_core.ui import shelf, shell
-from inspect_core.ui.defect_types import naming, training
+from inspect_core.ui import charts, defect_naming, shelf, shell
+from inspect_core.ui.defect_types import training
 from inspect_core.ui.defect_types.training import Taught
-from inspect_core.ui.explore import panels
 from inspect_core.ui.taught_part import TaughtPart
 
 PARENTS = {FOREST: "Random forest", NETWORK: "Neural net"}
@@ -29,7 +28,7 @@ def results(taught: TaughtPart) -> None:
         return
     if learned is None:
         st.markdown(f"Knows **{shell.plain(', '.join(known.names))}**. Learn again to see how reliable this is.")
-        naming.limit_slider(taught, "kinds")
+        defect_naming.limit_slider(taught, "kinds")
         return
     right, surer = in_words(learned)
     st.markdown(f"### {right}")
@@ -44,16 +43,16 @@ def results(taught: TaughtPart) -> None:
         )
     row = st.container(horizontal=True, gap="medium", vertical_alignment="center")
     with row.container(width=LIMIT_WIDTH):
-        naming.limit_slider(taught, "kinds")
+        defect_naming.limit_slider(taught, "kinds")
         for line in at_limit(learned, known):
             st.markdown(line)
         st.caption("Inspect and the recipe name defect types from this limit on.")
     with row.container(width=CONFUSION_WIDTH):
-        st.plotly_chart(
-            defect_types.confusion(confusion(learned, known.minimum_confidence), known.names, panels.look()),
-            theme=None, key="confusion", config=panels.NO_BAR,
+        charts.show(
+            defect_types.confusion(confusion(learned, known.minimum_confidence), known.names, charts.look()),
+            key="confusion",
             alt="Counts of true defect types (rows) by the names given (columns).",
-        )  # fmt: skip
+        )
     _trust(known, learned)
 
 
@@ -116,10 +115,11 @@ def _trust(known: DefectTypes, learned: Taught) -> None:
         st.markdown("**Is the probability right?**")
         bins = int(np.clip(len(y) // PER_BIN, 5, 10))
         curves = {name: reliability_curve(proba, y, bins=bins) for name, proba in stated.items()}
-        st.plotly_chart(
-            defect_types.reliability(curves, panels.look()), theme=None, key="reliability", config=panels.NO_BAR,
+        charts.show(
+            defect_types.reliability(curves, charts.look()),
+            key="reliability",
             alt="Fraction named correctly against the probability stated; on the diagonal the two agree.",
-        )  # fmt: skip
+        )
         st.caption(
             "On the diagonal, 80 % means right 8 times out of 10; below it, the model is overconfident. "
             "Larger dot, more parts."
@@ -128,11 +128,11 @@ def _trust(known: DefectTypes, learned: Taught) -> None:
         st.markdown("**Does it recognise the unknown?**")
         lines = dict(zip(stated, (learned.away_kernel, learned.away_parent), strict=True))
         prior = float(known.classifier.prior.max())
-        st.plotly_chart(
-            defect_types.falling(training.AWAY, lines, prior, known.minimum_confidence, panels.look()),
-            theme=None, key="falling", config=panels.NO_BAR,
+        charts.show(
+            defect_types.falling(training.AWAY, lines, prior, known.minimum_confidence, charts.look()),
+            key="falling",
             alt="Mean probability against distance from the examples; that of the model in use falls to chance.",
-        )  # fmt: skip
+        )
         st.caption("Far from every example, the probability of the model in use falls to chance, and nothing is named.")
     with st.expander("Compared with the model alone and with standard calibration"):
         rows = stated | {f"{parent}, isotonic": learned.isotonic, f"{parent}, sigmoid": learned.sigmoid}

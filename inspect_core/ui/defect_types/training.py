@@ -14,10 +14,8 @@ from inspect_core.images.boxes import cropped
 from inspect_core.images.folders import scan
 from inspect_core.images.read import read, read_mask
 from inspect_core.runtime.jobs import Job, device_lock
-from inspect_core.ui import crops, shelf
-from inspect_core.ui.explore import jobs
+from inspect_core.ui import crops, results, shelf, teaching
 from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.ui.teach import teaching
 
 AWAY = tuple(np.round(np.geomspace(0.5, 8, 33), 3).tolist())
 
@@ -65,12 +63,14 @@ class Taught:
 
 def start(taught: TaughtPart, order: Order) -> None:
     """Learn in the background and attach the result to the part. Raises Busy while another job runs."""
-    jobs.start(f"Learning the defect types of {taught.product}", _key(taught), lambda job: _learn(taught, order, job))
+    results.start(
+        f"Learning the defect types of {taught.product}", _key(taught), lambda job: _learn(taught, order, job)
+    )
 
 
 def last(taught: TaughtPart) -> Taught | None:
     """How the part's defect types were learned; None when they were not learned here."""
-    found = jobs.kept().get(_key(taught))
+    found = results.kept().get(_key(taught))
     return found if found is not None and taught.defect_types is not None else None
 
 
@@ -91,7 +91,7 @@ def rename(taught_id: str, old: str, new: str) -> None:
         words = tuple(
             replace(example, kind=new) if example.kind == old else example for example in found.order.examples
         )
-        jobs.kept().put(_key(taught), replace(found, order=replace(found.order, examples=words)))
+        results.kept().put(_key(taught), replace(found, order=replace(found.order, examples=words)))
 
 
 def _key(taught: TaughtPart) -> tuple[str, str]:

@@ -1,11 +1,9 @@
 """Results of the Explore page: computed in the background, kept for every session of this process, bounded."""
 
-from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import streamlit as st
 from torch import Tensor
 
 from inspect_core.explore import points as explore
@@ -13,6 +11,7 @@ from inspect_core.explore import spectra
 from inspect_core.explore.points import Points
 from inspect_core.explore.spectra import LocalSpectrum
 from inspect_core.explore.tsne import arrange
+from inspect_core.features.store import feature_store
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.read import ImageError, read
 from inspect_core.runtime.jobs import Job, device_lock
@@ -20,12 +19,9 @@ from inspect_core.study.judged import truth_masks
 from inspect_core.tuning import sensitivity
 from inspect_core.tuning.patch_sample import PatchSample, explained
 from inspect_core.tuning.sensitivity import Reading
-from inspect_core.ui import shell
-from inspect_core.ui.kept import Kept
+from inspect_core.ui import results
 from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.ui.teach import teaching
 
-KEPT = 24
 PATCHES = 2000
 LEARNED_FROM = 48
 STEPS_OF_TWO = (-3, -2, -1, 0, 1, 2, 3)
@@ -48,17 +44,6 @@ class DrawnMap:
     positions: np.ndarray
 
 
-@st.cache_resource
-def kept() -> Kept:
-    return Kept(KEPT)
-
-
-def start(title: str, key: Hashable, work: Callable[[Job], Any]) -> None:
-    """Work in the background and keep its result under `key`. Raises Busy while another job runs."""
-    shelf = kept()
-    shell.start(title, lambda job: shelf.put(key, work(job)))
-
-
 def draw_map(taught: TaughtPart, order: MapOrder, live: dict[str, int], limit: float, job: Job) -> DrawnMap:
     """Gather the points, look at them as the detector does if asked, and arrange them."""
 
@@ -75,9 +60,7 @@ def draw_map(taught: TaughtPart, order: MapOrder, live: dict[str, int], limit: f
             )  # fmt: skip
     if order.mapped:
         points = explore.seen_by(taught.scored.views[order.view], points, live)
-    positions = arrange(
-        points, teaching.feature_store(), report=lambda fraction, step: job.report(0.3 + 0.7 * fraction, step)
-    )
+    positions = arrange(points, feature_store(), report=lambda fraction, step: job.report(0.3 + 0.7 * fraction, step))
     return DrawnMap(points, positions)
 
 
@@ -115,9 +98,9 @@ def values_about(name: str, in_force: float) -> tuple[float, ...]:
 def local_spectrum(taught: TaughtPart, detector: Any) -> LocalSpectrum:
     """The spectra of the fitted Gaussians, computed once per fit."""
     key = ("spectrum", taught.id)
-    if (found := kept().get(key)) is None:
+    if (found := results.kept().get(key)) is None:
         found = LocalSpectrum(detector.spectrum().cpu().numpy(), detector.images)
-        kept().put(key, found)
+        results.kept().put(key, found)
     return found
 
 

@@ -1,7 +1,6 @@
 """The parts of the Explore page except its map: where variance goes, how figures change with a parameter."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,14 +8,11 @@ import streamlit as st
 
 from inspect_core.explore import spectra
 from inspect_core.methods.table import CONTROLS
-from inspect_core.plots import curves, theme
-from inspect_core.plots.theme import Look
-from inspect_core.runtime.jobs import Job
+from inspect_core.plots import curves
 from inspect_core.tuning.patch_sample import explained
 from inspect_core.tuning.sensitivity import Reading
-from inspect_core.ui import shell
+from inspect_core.ui import charts, results, shell
 from inspect_core.ui.explore import jobs
-from inspect_core.ui.inspect import live_parameters
 from inspect_core.ui.session import in_force
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.view import View
@@ -29,7 +25,6 @@ GLOSS = {
 THRESHOLDS = (spectra.COLLAPSED, 1e-3, 1e-2, 1e-1)
 CURVE_WIDTH, SPECTRUM_WIDTH, PLACES_WIDTH = 460, 540, 380
 FIT_SECONDS, PHOTO_SECONDS = 3.0, 0.06  # of one value of γ, M or σ, measured on two cores
-NO_BAR = {"displayModeBar": False}
 
 
 def chosen_view(taught: TaughtPart) -> int:
@@ -71,10 +66,11 @@ def _one_spectrum(view: View, live: dict[str, int]) -> None:
         f"Good patches vary in {len(fractions)} directions. The first **{q}** hold **{fraction:.1%}** of the variance "
         "and count as normal; a new patch is scored by how far it lies in the others."
     )
-    st.plotly_chart(
-        curves.eigenvalues(fractions, q, fraction, look()), theme=None, key="eigenvalues", config=NO_BAR,
+    charts.show(
+        curves.eigenvalues(fractions, q, fraction, charts.look()),
+        key="eigenvalues",
         alt=f"Fraction of variance of each component on a log scale; the first {q} hold {fraction:.1%}.",
-    )  # fmt: skip
+    )
     st.caption(
         "A steep fall means that good patches are alike and few directions describe them. A flat curve right of the "
         "cut is noise: a defect has to stand out from it."
@@ -102,19 +98,20 @@ def _local_variance(taught: TaughtPart, view: View, live: dict[str, int]) -> Non
     left, right = row.container(width=SPECTRUM_WIDTH), row.container(width=PLACES_WIDTH)
     with left:
         st.markdown("**Spectrum over all places**")
-        st.plotly_chart(
+        charts.show(
             curves.local_spectra(
-                {"typical place": local.band}, look(), level=(f"ridge {detector.ridge:g}", detector.ridge), k=k
+                {"typical place": local.band}, charts.look(), level=(f"ridge {detector.ridge:g}", detector.ridge), k=k
             ),
-            theme=None, key="local_spectrum", config=NO_BAR,
+            key="local_spectrum",
             alt="Eigenvalues at each place on a log scale: median and the band of the middle 80 %.",
-        )  # fmt: skip
+        )
     with right:
         st.markdown("**Directions, place by place**")
-        st.plotly_chart(
-            curves.location_map(counts, local.possible, look()), theme=None, key="rank_map", config=NO_BAR,
+        charts.show(
+            curves.location_map(counts, local.possible, charts.look()),
+            key="rank_map",
             alt=f"Number of eigenvalues above {above:g} at each place, from {counts.min()} to {counts.max()}.",
-        )  # fmt: skip
+        )
     _rank_collapse(taught, width, above)
 
 
@@ -124,9 +121,9 @@ def _rank_collapse(taught: TaughtPart, width: int, above: float) -> None:
         st.caption("Needs the good photos; teach the part again to compare.")
         return
     key = ("embeddings", taught.id)
-    found = jobs.kept().get(key)
+    found = results.kept().get(key)
     if found is None:
-        offer(
+        results.offer(
             "Compare on my photos",
             "Sampling channels at random keeps redundant and inactive ones; mixing them (semi-orthogonal) does not. "
             f"Runs up to {jobs.LEARNED_FROM} good photos through the backbone once more.",
@@ -139,19 +136,22 @@ def _rank_collapse(taught: TaughtPart, width: int, above: float) -> None:
         f"**{mixed.fraction(above):.0%}** vary by more than {above:g} when channels are mixed, "
         f"**{sampled.fraction(above):.0%}** when they are sampled."
     )
-    st.plotly_chart(
-        curves.local_spectra({"mixed (semi-orthogonal)": mixed.band, "sampled": sampled.band}, look(),
-                               level=(f"counted from {above:g}", above)),
-        theme=None, key="rank_collapse", config=NO_BAR,
+    charts.show(
+        curves.local_spectra(
+            {"mixed (semi-orthogonal)": mixed.band, "sampled": sampled.band},
+            charts.look(),
+            level=(f"counted from {above:g}", above),
+        ),
+        key="rank_collapse",
         alt="Spectra of mixed and of sampled channels; the sampled ones fall off earlier.",
-    )  # fmt: skip
+    )
 
 
 def sensitivity(taught: TaughtPart) -> None:
     """How the figures change with a parameter, with the value in force marked; useful also without defects."""
     live, _ = in_force(taught)
     at_once = [view.live for view in taught.scored.views if view.live]
-    offered = [*at_once, *live_parameters.fitted(taught)]
+    offered = [*at_once, *taught.fitted()]
     if not offered:
         st.info("This detector has no live parameter to follow.")
         return
@@ -164,20 +164,24 @@ def sensitivity(taught: TaughtPart) -> None:
             "Parameter", offered, default=name, required=True, key=f"followed-{taught.id}",
             format_func=lambda name: CONTROLS[name].label,
         )  # fmt: skip
-    known = live | live_parameters.fitted(taught)
+    known = live | taught.fitted()
     key = ("curve", taught.id, len(taught.scored.photos), name, tuple(live.items()), taught.scored.areas)
-    readings: list[Reading] | None = jobs.kept().get(key)
+    readings: list[Reading] | None = results.kept().get(key)
     title = f"Following {CONTROLS[name].label.split(':')[0]}"
     if readings is not None:
         _curves(taught, name, known[name], readings)
     elif name in at_once:
-        offer("Draw the curve", "One fit covers every value; takes seconds, or up to a minute with hundreds of photos.",
-              title, key, lambda job: jobs.follow_live(taught, name, live, job))  # fmt: skip
+        results.offer(
+            "Draw the curve", "One fit covers every value; takes seconds, or up to a minute with hundreds of photos.",
+            title, key, lambda job: jobs.follow_live(taught, name, live, job),
+        )  # fmt: skip
     else:
         fits = len(jobs.values_about(name, known[name]))
         took = shell.duration(fits * (FIT_SECONDS + PHOTO_SECONDS * len(taught.scored.photos)))
-        offer("Draw the curve", f"Refits {fits} values on a sample of good patches; takes about {took}.",
-              title, key, lambda job: jobs.follow_refits(taught, name, known[name], live, job))  # fmt: skip
+        results.offer(
+            "Draw the curve", f"Refits {fits} values on a sample of good patches; takes about {took}.",
+            title, key, lambda job: jobs.follow_refits(taught, name, known[name], live, job),
+        )  # fmt: skip
 
 
 def _curves(taught: TaughtPart, name: str, value: float, readings: list[Reading]) -> None:
@@ -196,10 +200,13 @@ def _curves(taught: TaughtPart, name: str, value: float, readings: list[Reading]
     if has_defects:
         with row.container(width=CURVE_WIDTH):
             st.markdown("**Good versus defect**", help=" ".join(GLOSS.values()))
-            st.plotly_chart(
-                curves.curves(values, lines, look(), parameter=label, in_force=value, title="fraction", notes=notes),
-                theme=None, key="figures_curve", config=NO_BAR, alt=f"Image AUROC, AUPRO and FPR95 against {label}.",
-            )  # fmt: skip
+            charts.show(
+                curves.curves(
+                    values, lines, charts.look(), parameter=label, in_force=value, title="fraction", notes=notes
+                ),
+                key="figures_curve",
+                alt=f"Image AUROC, AUPRO and FPR95 against {label}.",
+            )
     with row.container(width=CURVE_WIDTH):
         st.markdown(
             "**Good parts alone**",
@@ -208,26 +215,23 @@ def _curves(taught: TaughtPart, name: str, value: float, readings: list[Reading]
             "No defects needed.",
         )
         spread = {"highest-scoring good part": [reading.spread for reading in readings]}
-        st.plotly_chart(
+        charts.show(
             curves.curves(
-                values, spread, look(), parameter=label, in_force=value, notes=notes, fractions=False,
+                values,
+                spread,
+                charts.look(),
+                parameter=label,
+                in_force=value,
+                notes=notes,
+                fractions=False,
                 title="above the median, × the median",
             ),
-            theme=None, key="spread_curve", config=NO_BAR, alt=f"Spread of good scores against {label}.",
-        )  # fmt: skip
+            key="spread_curve",
+            alt=f"Spread of good scores against {label}.",
+        )
     if not has_defects:
         st.caption("With photos of known defects in the test folder, this page also shows how well they are separated.")
     with st.expander("The numbers"):
         st.dataframe(
             {label: values, **lines, "highest-scoring good part": spread["highest-scoring good part"]}, hide_index=True
         )
-
-
-def look() -> Look:
-    """The figures' colours under the page's theme."""
-    return theme.DARK if st.context.theme.type == "dark" else theme.LIGHT
-
-
-def offer(label: str, words: str, title: str, key: tuple, work: Callable[[Job], object]) -> None:
-    """A button that starts work whose result is kept under `key`, or its progress."""
-    shell.offer(label, words, lambda: jobs.start(title, key, work), key=f"start-{key[0]}")

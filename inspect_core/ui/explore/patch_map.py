@@ -13,7 +13,7 @@ from inspect_core.images.read import ImageError
 from inspect_core.plots import scatter
 from inspect_core.plots.scatter import Marks
 from inspect_core.plots.theme import Look, as_text
-from inspect_core.ui import shelf, shell
+from inspect_core.ui import charts, results, shelf, shell
 from inspect_core.ui.explore import jobs, panels
 from inspect_core.ui.explore.jobs import DrawnMap, MapOrder
 from inspect_core.ui.session import in_force, show_on_bench
@@ -36,12 +36,12 @@ def patch_map(taught: TaughtPart) -> None:
     live, limits = in_force(taught)
     order, colour = _choose(taught)
     key = map_key(taught, order, live)
-    drawn = jobs.kept().get(key)
+    drawn = results.kept().get(key)
     if drawn is not None:
         _show(taught, drawn, colour, chart_name(key), live, limits)
         return
     limit = _suggested_limit(taught, live)
-    panels.offer(
+    results.offer(
         "Draw the map", "Puts points that look alike side by side (t-SNE). Takes about ten seconds on an idle machine.",
         f"Drawing the map of {'photos' if order.whole else 'patches'}", key,
         lambda job: jobs.draw_map(taught, order, live, limit, job),
@@ -79,16 +79,19 @@ def _choose(taught: TaughtPart) -> tuple[MapOrder, str]:
 def _show(
     taught: TaughtPart, drawn: DrawnMap, colour: str, chart: str, live: dict[str, int], limits: Limits | None
 ) -> None:
-    picked, look = _picked(chart, len(drawn.points)), panels.look()
+    picked, look = _picked(chart, len(drawn.points)), charts.look()
     left, right = st.columns([3, 1.3], gap="medium")
     with left:
         figure = _coloured_scatter(taught, drawn, colour, limits, look)
         if picked is not None:
             scatter.ring_point(figure, drawn.positions[picked], look)
-        st.plotly_chart(
-            figure, theme=None, key=chart, on_select="rerun", selection_mode="points", config=panels.NO_BAR,
+        charts.show(
+            figure,
+            key=chart,
+            on_select="rerun",
+            selection_mode="points",
             alt=f"Map of {len(drawn.points)} points; points that look alike lie side by side.",
-        )  # fmt: skip
+        )
         st.caption(_how_to_read(drawn.points, limits))
     with right:
         if picked is None:

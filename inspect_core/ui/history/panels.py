@@ -22,8 +22,7 @@ from inspect_core.line.drawable import MOST, drawable, not_drawn
 from inspect_core.line.html_page import webp
 from inspect_core.plots import history as plots
 from inspect_core.runtime import workspace
-from inspect_core.ui import shell
-from inspect_core.ui.explore.panels import NO_BAR, look
+from inspect_core.ui import charts, shell
 from inspect_core.ui.history.selection import ICONS, Selection, local
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, SPOKEN
 
@@ -88,10 +87,8 @@ def _scores(found: list[Inspection]) -> None:
     when = np.array([local(one.time).replace(tzinfo=None) for one in judged], "datetime64[ms]")
     words, names = [one.final for one in judged], [one.name for one in judged]
     st.markdown("**Scores over time**")
-    drawn = plots.scores_over_time(when, scores, words, limits, names, look(), unit=unit)
-    st.plotly_chart(
-        drawn, theme=None, key="history_scores", config=NO_BAR, alt=f"Scores of {len(judged)} parts over time."
-    )
+    drawn = plots.scores_over_time(when, scores, words, limits, names, charts.look(), unit=unit)
+    charts.show(drawn, key="history_scores", alt=f"Scores of {len(judged)} parts over time.")
     notes = [shell.plain(left_out), "Scores far above the limit are drawn at the upper edge."]
     if unit != SCORE:
         notes.append(
@@ -126,11 +123,12 @@ def _types(found: list[Inspection]) -> None:
         st.caption("Every part was accepted.")
         return
     shown = list(types.items())[:MOST_TYPES]
-    figure = plots.frequencies([(kind, len(parts)) for kind, parts in shown], look())
-    st.plotly_chart(
-        figure, theme=None, key="history_types", config=NO_BAR,
+    figure = plots.frequencies([(kind, len(parts)) for kind, parts in shown], charts.look())
+    charts.show(
+        figure,
+        key="history_types",
         alt="; ".join(f"{kind}: {len(parts)}" for kind, parts in shown),
-    )  # fmt: skip
+    )
     if len(types) > MOST_TYPES:
         st.caption(f"{len(types) - MOST_TYPES} rarer types are not shown.")
 

@@ -15,9 +15,8 @@ from inspect_core.judge.anomaly_map import AREA, default_area, largest_area
 from inspect_core.methods.table import CONTROLS
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import explained
-from inspect_core.ui import shelf
-from inspect_core.ui.inspect import previews
-from inspect_core.ui.inspect.previews import Run
+from inspect_core.ui import previews, shelf
+from inspect_core.ui.previews import Run
 from inspect_core.ui.session import Settings, settings_at
 from inspect_core.ui.taught_part import TaughtPart
 
@@ -49,7 +48,7 @@ def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> Run | None:
         with columns[name]:
             wanted[name] = _refit_control(taught, name, disabled=busy)
     begin, settings.begin = settings.begin, None
-    if busy or wanted == fitted(taught):
+    if busy or wanted == taught.fitted():
         if settings.preview is not None:
             settings.preview.cancel()
         settings.preview = None
@@ -74,14 +73,6 @@ def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> Run | None:
     return run
 
 
-def fitted(taught: TaughtPart) -> dict[str, float]:
-    """The refit parameters of the model in force by name, also where its method chose them."""
-    if not taught.refits:
-        return {}
-    view = taught.scored.views[taught.refit_view]
-    return view.row.refit_values(view.detector)
-
-
 def suggested(taught: TaughtPart) -> dict[str, float]:
     """The values suggested from the data for the controls shown, by name; empty if there were none."""
     if taught.study is None or taught.suggestion is None:
@@ -96,7 +87,7 @@ def set_to(taught_id: str, values: Mapping[str, float]) -> None:
     taught, settings = shelf.find(taught_id), settings_at(taught_id)
     if taught is None or settings is None:
         return
-    held, of_model = st.session_state, fitted(taught)
+    held, of_model = st.session_state, taught.fitted()
     for name in of_model.keys() & values.keys():
         held[f"{name}-{taught.id}"] = min(_stops(taught, name), key=lambda stop: abs(stop - values[name]))
     live = {
@@ -115,7 +106,7 @@ def describe(values: Mapping[str, float]) -> str:
 
 
 def _refit_control(taught: TaughtPart, name: str, *, disabled: bool) -> float:
-    control, in_force = CONTROLS[name], fitted(taught)[name]
+    control, in_force = CONTROLS[name], taught.fitted()[name]
     key = f"{name}-{taught.id}"
     st.session_state.setdefault(key, in_force)
     value = st.select_slider(
@@ -211,7 +202,7 @@ def _crowded(taught: TaughtPart) -> bool:
 
 def _stops(taught: TaughtPart, name: str) -> list[float]:
     """Values spaced evenly on a log scale about the one in force, which is among them, as is the suggested one."""
-    in_force, start = fitted(taught)[name], suggested(taught).get(name)
+    in_force, start = taught.fitted()[name], suggested(taught).get(name)
     if name == "M":
         return sorted({*POWERS_OF_M, in_force})
     around = [in_force * 2 ** (step / 2) for step in range(-HALF_OCTAVES, HALF_OCTAVES + 1)]

@@ -8,11 +8,10 @@ import streamlit as st
 from inspect_core.guard.model import OFF
 from inspect_core.images.samples import counted
 from inspect_core.runtime.jobs import Busy
-from inspect_core.ui import shell
+from inspect_core.ui import shell, teaching
 from inspect_core.ui.inspect import limit_advice
 from inspect_core.ui.inspect.views import Drawn
 from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.ui.teach import teaching
 
 MISSED = 0.2
 """Share of the known defects at or below the review limit from which on the strip is shown."""

@@ -14,12 +14,12 @@ from inspect_core.images.alignment import NotLocated
 from inspect_core.images.read import ImageError, read_bytes
 from inspect_core.runtime.jobs import Busy, device_lock
 from inspect_core.study.evaluation import changed_again, promise
-from inspect_core.ui import shelf, shell
+from inspect_core.ui import defect_naming, shelf, shell, teaching
 from inspect_core.ui.bench import bench
-from inspect_core.ui.defect_types import naming
 from inspect_core.ui.inspect import (
     alignment_panel,
     areas_panel,
+    known_cases_panel,
     limit_advice,
     live_parameters,
     missed_defects,
@@ -32,9 +32,7 @@ from inspect_core.ui.inspect import (
 from inspect_core.ui.inspect.views import Drawn
 from inspect_core.ui.photo_source import TYPES
 from inspect_core.ui.session import Settings, settings_of
-from inspect_core.ui.similar import panels
 from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.ui.teach import teaching
 from inspect_core.verdict import Verdict
 
 OWN_MAP_SIDE = 480
@@ -153,10 +151,10 @@ def bench_with_parameters(taught: TaughtPart) -> None:
                 areas_panel.show(taught, position, pixels, view)
                 scale_panel.show(taught)
             product_check(taught, settings)
-            naming.limit_slider(taught, "inspect")
+            defect_naming.limit_slider(taught, "inspect")
             saving.save_recipe(taught, view.limits, settings)
             if not gone:
-                panels.seen_before(taught, position, settings.live, view.limits, busy=busy)
+                known_cases_panel.seen_before(taught, position, settings.live, view.limits, busy=busy)
         else:
             preview_panel.show(taught, run, position, drawn)
     moved = run is None and result.limits != view.limits
@@ -231,7 +229,8 @@ def _draw(
     taught: TaughtPart, position: int, view: Drawn, pixels: np.ndarray, verdict: Verdict, *, preview: bool
 ) -> bench.BenchResult:
     mask = taught.scored.photos[position].known_mask(taught.scored.size)
-    settings, note, box, kind = settings_of(taught), view.note, None, None if preview else naming.in_words(verdict)
+    settings, note, box = settings_of(taught), view.note, None
+    kind = None if preview else defect_naming.in_words(verdict)
     guard = settings.guard(taught)
     checks = [taught.product_check(i, guard, ask=False) for i in range(len(taught.scored.photos))]
     foreign = (check := checks[position]) is not None and check.foreign

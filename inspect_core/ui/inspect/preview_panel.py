@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from inspect_core.ui import shell
-from inspect_core.ui.inspect import live_parameters, previews
-from inspect_core.ui.inspect.previews import Run
+from inspect_core.ui import previews, shell
+from inspect_core.ui.inspect import live_parameters
+from inspect_core.ui.previews import Run
 from inspect_core.ui.session import settings_at
 from inspect_core.ui.taught_part import TaughtPart
 
@@ -31,7 +31,7 @@ def show(taught: TaughtPart, run: Run, position: int, drawn: tuple[bool, bool]) 
         shell.begin(lambda: shell.start(f"Applying {what}", lambda job: previews.apply(taught, run, job.report)))
     middle.button(
         "Discard preview", key=f"leave-{taught.id}", width="stretch", icon=":material/close:",
-        on_click=live_parameters.set_to, args=(taught.id, live_parameters.fitted(taught)),
+        on_click=live_parameters.set_to, args=(taught.id, taught.fitted()),
     )  # fmt: skip
     if start := live_parameters.suggested(taught):
         right.button(

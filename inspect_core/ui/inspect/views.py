@@ -9,9 +9,9 @@ from inspect_core.guard.model import Guard
 from inspect_core.judge.anomaly_map import AREA, image_score
 from inspect_core.study.evaluation import in_parts_of
 from inspect_core.study.found import found_up_to
-from inspect_core.ui.defect_types import naming
+from inspect_core.ui import defect_naming
 from inspect_core.ui.inspect.live_parameters import describe
-from inspect_core.ui.inspect.previews import Run
+from inspect_core.ui.previews import Run
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import InView, Limits, Verdict, assemble
 
@@ -114,7 +114,7 @@ def verdict_of(
         view.pixel_map, view.limits, placement,
         area=view.area, view=InView.of(placement, scored.size, scored.areas),
         check=taught.product_check(position, guard, ask=not gone),
-        name_type=partial(naming.name_type, taught, position) if named else None,
+        name_type=partial(defect_naming.name_type, taught, position) if named else None,
     )  # fmt: skip
 
 

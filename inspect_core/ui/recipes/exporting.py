@@ -101,7 +101,8 @@ def _proof(path: Path, recipe: Recipe, key: str) -> None:
 
 @st.cache_data(max_entries=16, show_spinner="Reading the proof…")
 def _read(path: str, written: int, digest: str) -> dict[str, Any]:
-    document, package = manifest.read_document(manifest.check(Path(path)), None)
+    package = manifest.check(Path(path))
+    document = manifest.read_document(package, None)
     if package.digest != digest:
         raise RecipeError(f"{path} is of another recipe ({package.digest[:12]}); export this one again")
     rows = list(csv.DictReader(io.StringIO(package.read(manifest.PARITY).decode())))

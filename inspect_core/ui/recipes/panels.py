@@ -22,15 +22,9 @@ from inspect_core.records import recipe_file
 from inspect_core.records.difference import in_words, made
 from inspect_core.runtime import workspace
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.ui import shelf, shell, weights_panel
+from inspect_core.ui import saved_recipes, shelf, shell, weights_panel
 from inspect_core.ui.recipes import challenging, exporting, releasing
 from inspect_core.ui.taught_part import TaughtPart
-
-
-def saved() -> list[Path]:
-    """Everything in the workspace's folder of recipes, the latest first."""
-    found = [path for path in workspace.recipes_folder().glob("*") if not path.name.startswith(".")]
-    return sorted(found, key=_written, reverse=True)
 
 
 def card(path: Path, states: dict[str, str] | None) -> None:
@@ -40,10 +34,10 @@ def card(path: Path, states: dict[str, str] | None) -> None:
     """
     with st.container(border=True):
         try:
-            recipe = checked(path)
+            recipe = saved_recipes.checked(path)
             spec_of(recipe.backbone.name, has_weights=False)
         except Exception as error:  # whatever reading a file from elsewhere raises
-            st.error(shell.plain(reason(path, error)), icon=":material/broken_image:")
+            st.error(shell.plain(saved_recipes.reason(path, error)), icon=":material/broken_image:")
             _delete(path)
             return
         state, missing = releasing.state_of(str(recipe.digest), states), True
@@ -158,40 +152,11 @@ def _bytes(path: Path) -> int:
     return path.stat().st_size if path.is_file() else sum(file.stat().st_size for file in path.rglob("*"))
 
 
-def checked(path: Path) -> Recipe:
-    """The recipe at the path; a pipe or a device is refused before it is opened, which would block."""
-    if not path.name.isprintable():
-        raise RecipeError(f"{path.name}: its name holds characters that cannot be shown; rename it")
-    if not (path.is_file() or path.is_dir()):
-        raise RecipeError(f"{path.name}: it is not a recipe but a pipe, a device or a broken link; delete it")
-    return _load(str(path), _written(path))
-
-
-@st.cache_resource(max_entries=16, show_spinner="Checking the recipe…")
-def _load(path: str, written: int) -> Recipe:
-    return recipe_file.load(path)
-
-
 def _at_hand() -> dict[str, Recipe]:
     """The saved recipes that can be read, by digest."""
     found = {}
-    for path in saved():
+    for path in saved_recipes.paths():
         with contextlib.suppress(Exception):  # shown at its own card
-            recipe = checked(path)
+            recipe = saved_recipes.checked(path)
             found[str(recipe.digest)] = recipe
     return found
-
-
-def reason(path: Path, error: Exception) -> str:
-    """Why a recipe is refused: the sentence of the refusal, or the error."""
-    if isinstance(error, RecipeError | OSError):
-        return str(error)
-    return f"{path.name}: it cannot be read as a recipe ({type(error).__name__}: {error}); get a fresh copy"
-
-
-def _written(path: Path) -> int:
-    """When a file, or a link itself, was written, in nanoseconds; 0 if it no longer exists."""
-    try:
-        return path.lstat().st_mtime_ns
-    except OSError:
-        return 0

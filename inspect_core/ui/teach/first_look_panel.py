@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 from PIL import Image
 
+from inspect_core.features.store import feature_store
 from inspect_core.images import heatmap
 from inspect_core.images.depth import Depth
 from inspect_core.images.png import png_of
@@ -18,8 +19,7 @@ from inspect_core.runtime.jobs import Job
 from inspect_core.tuning.first_look import TOPICS, FirstLook, Seen, first_look
 from inspect_core.tuning.order import Order
 from inspect_core.ui import shell
-from inspect_core.ui.kept import Kept
-from inspect_core.ui.teach import teaching
+from inspect_core.ui.results import Kept
 
 ON_A_PAGE, CELL, PICTURE = 20, 205, 240
 HELD = 4
@@ -83,7 +83,7 @@ def _offer(samples: Samples, order: Order, key: str) -> None:
     if st.button("Look at the good photos", icon=":material/search:", disabled=busy, key="first_look"):
 
         def work(job: Job) -> None:
-            _looks().put(key, first_look(samples, order, teaching.feature_store(), job.report))
+            _looks().put(key, first_look(samples, order, feature_store(), job.report))
 
         def start() -> None:
             st.session_state[_JOB] = shell.start(f"Looking at the good photos of {order.product}", work).id

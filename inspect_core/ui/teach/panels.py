@@ -13,6 +13,7 @@ import streamlit as st
 from inspect_core.detectors.quadrics.algebraic import monomial_count
 from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import available
+from inspect_core.features.store import feature_store
 from inspect_core.guard.model import ALONE, FUSED
 from inspect_core.images.folders import MAX_FILES, Samples, Split, scan, split
 from inspect_core.images.grouping import propose_groups, ungrouped
@@ -26,9 +27,8 @@ from inspect_core.methods.table import JOIN, METHODS, OFFERED, methods_of, title
 from inspect_core.tuning.comparison import BUDGET, CANDIDATES, Shortlist
 from inspect_core.tuning.forecast import Forecast, forecast, of_order
 from inspect_core.tuning.order import Order
-from inspect_core.ui import shell, weights_panel
+from inspect_core.ui import shell, teaching, weights_panel
 from inspect_core.ui.photo_source import FOLDER, UPLOAD, Source, choose_folder, choose_upload
-from inspect_core.ui.teach import teaching
 from inspect_core.ui.teach.lying_panel import choose_lying
 from inspect_core.ui.teach.tiles_panel import choose_tiles
 from inspect_core.ui.teach.tolerances_panel import choose_tolerances
@@ -288,7 +288,7 @@ def _scan(path: str, fingerprint: str) -> Samples:
 
 @st.cache_data(max_entries=32, show_spinner="Timing one photo…")
 def _forecast(**asked: Any) -> Forecast:
-    return forecast(**asked, store=teaching.feature_store())
+    return forecast(**asked, store=feature_store())
 
 
 def _pixels(side: int) -> str:

@@ -14,8 +14,8 @@ from inspect_core.similar.known_cases import Case, KnownCases
 from inspect_core.similar.surface import LEAST
 from inspect_core.ui import crops, shelf, shell
 from inspect_core.ui.crops import REGION, WHOLE
-from inspect_core.ui.similar import gathering
-from inspect_core.ui.similar.gathering import Order
+from inspect_core.ui.inspect import case_gathering
+from inspect_core.ui.inspect.case_gathering import Order
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
 
@@ -38,7 +38,7 @@ def seen_before(taught: TaughtPart, position: int, live: dict[str, int], limits:
         return
     try:
         box = _looked_at(taught, cases, position, live, limits)
-        case = gathering.case_of(taught, position, box, kind="")
+        case = case_gathering.case_of(taught, position, box, kind="")
     except (ImageError, OSError) as error:
         st.error(shell.plain(error), icon=":material/broken_image:")
         return
@@ -60,8 +60,8 @@ def seen_before(taught: TaughtPart, position: int, live: dict[str, int], limits:
 
 def _offer(taught: TaughtPart, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
     """Without a gallery: what it would be made of, and one button."""
-    defect_types = gathering.known_types(taught)
-    good, there = [i for i, kind in defect_types.items() if kind == "good"], gathering.good_parts(taught)
+    defect_types = case_gathering.known_types(taught)
+    good, there = [i for i, kind in defect_types.items() if kind == "good"], case_gathering.good_parts(taught)
     if len(defect_types) < LEAST:
         st.caption(
             f"A gallery shows whether a part like this was seen before. It needs {LEAST} parts known to be good or "
@@ -94,7 +94,7 @@ def _build(
     )  # fmt: skip
     if st.button(words, icon=":material/photo_library:", key=f"build_gallery-{taught.id}", disabled=busy):
         order = Order(defect_types, dict(live), limits, look_at == REGION)
-        shell.begin(lambda: gathering.start(taught, order))
+        shell.begin(lambda: case_gathering.start(taught, order))
 
 
 def _looked_at(
@@ -105,7 +105,7 @@ def _looked_at(
         return None
     boxes = crops.found_boxes(taught, position, live, limits)[:MOST_REGIONS]
     if len(boxes) < 2:
-        return gathering.box_of(taught, position, live, limits, known=False)
+        return case_gathering.box_of(taught, position, live, limits, known=False)
     chosen = st.segmented_control(
         "Region", range(len(boxes)), default=0, required=True, format_func=lambda i: f"{i + 1}",
         key=f"similar_region-{taught.id}-{position}-{len(boxes)}", help="Largest first.",
@@ -181,7 +181,7 @@ def _settings(taught: TaughtPart, cases: KnownCases, live: dict[str, int], limit
         )  # fmt: skip
         st.caption(f"Suggested {suggested:.2f}, from good parts left out of training.")
         if taught.study is not None:
-            known, look_at = gathering.known_types(taught), REGION if cases.by_region else WHOLE
+            known, look_at = case_gathering.known_types(taught), REGION if cases.by_region else WHOLE
             _build(taught, known, live, limits, words="Rebuild", look_at=look_at, busy=busy)
             st.caption("Uses the labels and regions as they are now; parts added by hand must be added again.")
 

@@ -1,4 +1,4 @@
-from inspect_core.ui.kept import Kept
+from inspect_core.ui.results import Kept
 
 
 def test_the_results_used_last_are_kept():

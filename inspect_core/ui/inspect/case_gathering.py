@@ -10,8 +10,7 @@ from inspect_core.images.read import ImageError
 from inspect_core.runtime.jobs import Job, device_lock
 from inspect_core.similar import known_cases
 from inspect_core.similar.known_cases import Case
-from inspect_core.ui import crops, shelf, shell
-from inspect_core.ui.defect_types import labels as kinds_labels
+from inspect_core.ui import crops, defect_labels, shelf, shell
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
 
@@ -30,14 +29,14 @@ class Order:
 
 def known_types(taught: TaughtPart) -> dict[int, str]:
     """Kind by position of the parts that can be known cases: the labelled defects and at most MOST_GOOD good parts."""
-    labels, good = kinds_labels.labels_of(taught), good_parts(taught)
+    labels, good = defect_labels.labels_of(taught), good_parts(taught)
     chosen = {good[i] for i in np.unique(np.linspace(0, len(good) - 1, MOST_GOOD).astype(int))} if good else set()
     return dict(sorted({**labels, **dict.fromkeys(chosen, "good")}.items()))
 
 
 def good_parts(taught: TaughtPart) -> list[int]:
     """Positions of the good parts on the bench that have no label."""
-    labels = kinds_labels.labels_of(taught)
+    labels = defect_labels.labels_of(taught)
     return [int(i) for i in np.flatnonzero(taught.scored.good_and_defect()[0]) if i not in labels]
 
 

@@ -1,7 +1,15 @@
 """The latest results of long work, for every session of this process, bounded."""
 
 import threading
+from collections.abc import Callable, Hashable
 from typing import Any
+
+import streamlit as st
+
+from inspect_core.runtime.jobs import Job
+from inspect_core.ui import shell
+
+KEPT = 24
 
 
 class Kept:
@@ -31,3 +39,19 @@ class Kept:
         """Drop all."""
         with self._lock:
             self._items = []
+
+
+@st.cache_resource
+def kept() -> Kept:
+    return Kept(KEPT)
+
+
+def start(title: str, key: Hashable, work: Callable[[Job], Any]) -> None:
+    """Work in the background and keep its result under `key`. Raises Busy while another job runs."""
+    results = kept()
+    shell.start(title, lambda job: results.put(key, work(job)))
+
+
+def offer(label: str, words: str, title: str, key: tuple, work: Callable[[Job], Any]) -> None:
+    """A button that starts work whose result is kept under `key`, or its progress."""
+    shell.offer(label, words, lambda: start(title, key, work), key=f"start-{key[0]}")

@@ -12,7 +12,7 @@ from inspect_core.tuning.comparison import FIXED
 from inspect_core.tuning.order import Order
 from inspect_core.ui import shelf, shell, taught_part
 
-SAMPLES = Path(__file__).resolve().parents[3] / "sample_data"
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
 FIRST_SAMPLE = "flange"
 
 
