@@ -1,0 +1,116 @@
+"""A study within tolerances: what is learned from copies, where they lie, and what photographing again changes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from inspect_core.features.store import Store
+from inspect_core.images.folders import scan, split
+from inspect_core.images.read import read
+from inspect_core.images.splitting import learned_from_all
+from inspect_core.images.tolerances import CAREFUL, Taken, Tolerances
+from inspect_core.judge.anomaly_map import image_score
+from inspect_core.judge.local_scale import GoodMaps
+from inspect_core.study import crossing
+from inspect_core.study.evaluation import Changed, changed_again, evaluate, judge_photos
+from inspect_core.study.judged import truth_masks
+from inspect_core.study.study import Study
+from inspect_core.verdict import Limits
+
+NOISY = Tolerances(noise=4.0, light=0.0, shift=0.0, focus=0.0, jpeg=100, copies=3)
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def taught(product, backbone, tmp_path_factory):
+    """taught(tolerances) is a fitted study of the product, by folds."""
+    photos, store = learned_from_all(split(scan(product), seed=0)), Store(tmp_path_factory.mktemp("features"))
+
+    def made(tolerances: Tolerances | None) -> Study:
+        return Study(photos, backbone, store, parameters={"k": 8}, grid=(16, 16), tolerances=tolerances).fit()
+
+    return made
+
+
+@pytest.fixture(scope="module")
+def study(taught) -> Study:
+    return taught(NOISY)
+
+
+def test_copies_are_learned_from_with_their_photo_and_never_stored(study, taught, monkeypatch):
+    stored, seen, left_out = set(study.store.folder.iterdir()), [], crossing.Crossing.left_out
+
+    def noted(self, cancelled):
+        for samples, views in left_out(self, cancelled):
+            seen.append((len(samples), views[0].detector.images))
+            yield samples, views
+
+    monkeypatch.setattr(crossing.Crossing, "left_out", noted)
+    again, photos = taught(NOISY), len(study.split.fit)
+    assert set(study.store.folder.iterdir()) == stored
+    assert study.results.views[0].detector.images == 4 * photos
+    assert seen == [(own, 4 * (photos - own)) for own, _ in seen]
+    assert again.scores().tobytes() == study.scores().tobytes()
+    assert again.results.scores_again().tobytes() == study.results.scores_again().tobytes()
+
+
+def test_a_part_counts_once_where_limits_are_set_and_its_copy_widens_the_local_scale(study):
+    scored, stop = study.results, study.live["k"]
+    setters = np.flatnonzero(scored.setters())
+    assert len(study.calibration_scores()) == len(setters) == len(study.split.fit)
+    errors = np.concatenate([scored._errors(setters, 0, stop), scored._errors(setters, 0, stop, rows=scored._again)])
+    fixed = GoodMaps.of((errors[: len(setters)] + errors[len(setters) :]) / 2).is_fixed(scored.size)
+    groups = [photo.split_group for photo in scored.photos]
+    if not any(groups):
+        plain = GoodMaps.of(errors).finish(scored.size, fixed=fixed)
+        np.testing.assert_array_equal(plain.spread, scored.scale(0, stop).spread)
+
+
+def test_the_score_again_is_that_of_the_copy_by_hand(study):
+    scored, position = study.results, len(study.photos) - 1
+    photo = study.photos[position]
+    pixels = read(photo.path).pixels
+    picture = study.preparation.picture(pixels, photo.placed)
+    (copy,) = replace(NOISY, copies=1).copies_of(picture, pixels.shape[:2], photo.digest)
+    for live in ({}, {"k": 4}):
+        by_hand = scored.map_of(study.preparation.of_picture(copy), photo.placed, **live)
+        area = scored.live["area"]
+        assert scored.scores_again(**live)[position] == image_score(by_hand, area=area)
+    as_taken = scored.map_of(study.preparation.of_picture(picture), photo.placed)
+    assert image_score(as_taken, area=area) == study.scores()[position]
+
+
+def test_noise_within_the_tolerances_moves_good_scores_less(study, taught):
+    moved = []
+    for own in (taught(None), study):
+        shifts = []
+        for photo in [photo for photo in own.photos if photo.kind == "good" and photo.part == "judge"]:
+            picture = own.preparation.picture(read(photo.path).pixels, photo.placed)
+            noisy = Taken(noise=4.0).of(picture, photo.placed.photo, np.random.default_rng(0))
+            scores = [
+                float(image_score(own.results.map_of(own.preparation.of_picture(seen), photo.placed), area=1))
+                for seen in (picture, noisy)
+            ]
+            shifts.append(scores[1] - scores[0])
+        moved.append(np.mean(shifts) / own.calibration_scores().std())
+    assert moved[1] < 0.5 * moved[0]
+
+
+def test_changed_verdicts_are_counted_on_the_bench_and_by_evaluate_alike(study, taught):
+    scores, again = study.scores().astype(float), study.results.scores_again().astype(float)
+    middle = float(np.median(scores))
+    limits = Limits(middle, middle)
+    judge = study.results.of_subset("judge")
+    changed = ((scores > middle) != (again > middle)) & judge
+    found = changed_again(study.results, limits)
+    assert (found.changed, found.total) == (changed.sum(), judge.sum())
+    assert str(found.changed) in found.sentence()
+    assert evaluate(study, limits, truth_masks(study.results)).changed == found
+    (streamed,) = judge_photos(study, study.split.judge, [{}])
+    assert Changed.of(streamed.scores, streamed.again, streamed.defect, limits) == found
+    assert changed_again(taught(None).results, limits) is None
+
+
+def test_the_recipe_says_what_was_tolerated(taught):
+    assert str(CAREFUL) in taught(CAREFUL).recipe().provenance.calibration_note
