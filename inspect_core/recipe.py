@@ -15,6 +15,7 @@ from inspect_core.guard.model import Guard
 from inspect_core.images.alignment import Alignment, NotLocated
 from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
+from inspect_core.images.photo_quality import QualityRange, differs
 from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA, SIGMA, to_pixels
 from inspect_core.methods.table import JOIN
@@ -60,7 +61,8 @@ class Recipe:
     taught; judged: photos on which its limits were judged; challenge: its challenge parts; depth: the bit depth at
     which photos are read, None takes any; alignment: locates the part, None takes photos as they are; areas: drawn on
     the part; tiles: how large photos are cut, None squashes them to the network's input; mm_per_pixel: of the photos,
-    None when not known, used in texts only; digest: identity of the saved recipe, None before it is saved.
+    None when not known, used in texts only; quality: noise, brightness and sharpness of the photos taught; digest:
+    identity of the saved recipe, None before it is saved.
     """
 
     product: str
@@ -82,6 +84,7 @@ class Recipe:
     areas: Areas | None = None
     tiles: TilePlan | None = None
     mm_per_pixel: float | None = None
+    quality: QualityRange | None = None
     digest: str | None = None
 
     @property
@@ -133,21 +136,21 @@ def inspect(image: np.ndarray, recipe: Recipe, *, backbone: Backbone | None = No
         placement = preparation.place(image)
     except NotLocated as error:
         return not_located(str(error), recipe.map_size, area=recipe.live[AREA])
-    check = whole = None
+    picture, check, whole = preparation.picture(image, placement), None, None
     if (guard is not None and guard.is_on) or (types is not None and not types.by_region):
-        features, embedding, logits = preparation.describe(image, placement)
+        features, embedding, logits = preparation.describe(image, placement, picture)
         if guard is not None:
             check = guard.check(embedding, logits)
         whole = embedding[0]
     else:
-        features = preparation.features(image, placement)
+        features = preparation.of_picture(picture)
     pixel_map = to_pixels(joined_errors(recipe.views, features, recipe.live), recipe.map_size, sigma=SIGMA)
     view = InView.of(placement, recipe.map_size, recipe.areas)
 
     embed_crop = partial(embed, backbone=backbone)
     return assemble(
         inspected(pixel_map, view.left_out, recipe.areas), recipe.limits, placement,
-        area=recipe.live[AREA], view=view, check=check,
+        area=recipe.live[AREA], view=view, check=check, photo=differs(picture, recipe.quality),
         name_type=None if types is None else lambda found: types.name(
             placement.picture(image), found, embed_crop, whole
         ),

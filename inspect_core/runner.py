@@ -15,6 +15,7 @@ from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.guard.model import Guard
 from inspect_core.images.alignment import Alignment, NotLocated
 from inspect_core.images.depth import Depth
+from inspect_core.images.photo_quality import QualityRange, differs
 from inspect_core.images.placement import place
 from inspect_core.images.read import read_bytes, squash
 from inspect_core.images.tiles import TilePlan
@@ -57,6 +58,7 @@ class ExportedModel:
         self._alignment: Alignment | None = found["alignment"]
         picture = geometry_of(document, self._alignment)
         self.size, self.map_size, self.tiles, self._areas = picture.size, picture.map_size, picture.tiles, picture.areas
+        self._quality = document["quality"] and QualityRange(**document["quality"])
         head = self._guard is not None or self._types is not None
         self._head = [EMBEDDING, LOGITS] if head else []
         seen = [MAP] if self.tiles is None else cells_of(len(document["views"]))
@@ -76,17 +78,18 @@ class ExportedModel:
             placement = place(image, self._alignment)
         except NotLocated as error:
             return not_located(str(error), self.map_size, area=self.area)
+        picture = placement.at(image, self.size if self.tiles is None else self.tiles.size)
         if self.tiles is None:
-            pixel_map, *head = self._run(placement.at(image, self.size), [MAP, *self._head])
+            pixel_map, *head = self._run(picture, [MAP, *self._head])
         else:
-            pixel_map = self._map_of_tiles(placement.at(image, self.tiles.size), self.tiles)
+            pixel_map = self._map_of_tiles(picture, self.tiles)
             head = self._run(placement.at(image, self.size), self._head) if self._head else []
         check = self._guard.check(*head) if self._guard is not None else None
         types = self._types
         view = InView.of(placement, self.map_size, self._areas)
         return assemble(
             inspected(pixel_map[0], view.left_out, self._areas), self.limits, placement,
-            area=self.area, view=view, check=check,
+            area=self.area, view=view, check=check, photo=differs(picture, self._quality),
             name_type=None if types is None else lambda found: types.name(
                 placement.picture(image), found, self._embed, head[0][0]
             ),

@@ -99,7 +99,8 @@ class Verdict:
     pixels of the map. guard: the sentence of the product check, None when it is off. kind: the defect type and its
     probability, None when none was asked for or none was likely enough (then of_unknown_type is True). reason:
     OTHER_PRODUCT when the product check stopped the photo, PARTLY_OUT, or why the part was not located. placement:
-    where the part lies in the photo; left_out: (H, W) bool, what was not inspected, None when all of it was.
+    where the part lies in the photo; left_out: (H, W) bool, what was not inspected, None when all of it was. photo: how
+    the photo differs from those taught, "noisier than taught"; "" where it does not.
     """
 
     score: float | None
@@ -113,6 +114,7 @@ class Verdict:
     reason: str | None = None
     placement: Placement | None = None
     left_out: np.ndarray | None = None
+    photo: str = ""
 
     @property
     def photo_map(self) -> np.ndarray:
@@ -172,14 +174,15 @@ def assemble(
     view: InView,
     area: int = 1,
     check: ProductCheck | None = None,
+    photo: str = "",
     name_type: Callable[[tuple[Region, ...]], tuple[str, float] | None] | None = None,
 ) -> Verdict:
     """The one place where findings become a verdict, for the page, the command line and the recipe.
 
     anomaly_map: (H, W) float32, of the photo as placed, returned by `inspected`; view: which of its pixels are judged;
-    area: the smallest that counts, in pixels of the map. name_type: from the regions found, in pixels of the picture,
-    to (type, probability) or None; called only for a part that is neither accepted nor stopped.
-    Raises ValueError when the score is not finite.
+    area: the smallest that counts, in pixels of the map; photo: how the photo differs from those taught. name_type:
+    from the regions found, in pixels of the picture, to (type, probability) or None; called only for a part that is
+    neither accepted nor stopped. Raises ValueError when the score is not finite.
     """
     size = anomaly_map.shape
     score = float(image_score(anomaly_map, area=area))
@@ -191,6 +194,7 @@ def assemble(
         score, word, anomaly_map, tuple(_in_photo(region, placement, size) for region in found), area,
         guard=check.sentence if check is not None else None, reason=reason,
         placement=placement, left_out=view.left_out if view.left < view.left_out.size else None,
+        photo=photo,
     )  # fmt: skip
     if check is not None and check.stops:
         return replace(verdict, verdict="reject", reason=OTHER_PRODUCT)

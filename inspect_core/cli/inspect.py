@@ -18,6 +18,7 @@ from inspect_core.sharding.executor import Executor
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inspectors.add_options(parser)
+    inspectors.add_strict(parser)
     working.add_options(parser)
     parser.add_argument(
         "paths", type=path_argument, nargs="+", metavar="PATH", help="photos, folders or zip archives of them"
@@ -48,7 +49,10 @@ def run(options: argparse.Namespace) -> int:
         with AuditLog.open() as log, working.workers(options) as executor, bar() as report:
             record = Logged(log, inspector, current_user())
             judging = None if executor is None else _judging(executor, options.recipe)
-            rows = run_batch(inspector, photos, outputs, record=record, report=report, told=_tell, judging=judging)
+            rows = run_batch(
+                inspector, photos, outputs, record=record, report=report, told=_tell, judging=judging,
+                strict=options.strict,
+            )  # fmt: skip
     except KeyboardInterrupt:
         kept = f"; the same command continues where it stopped, from {options.csv}" if options.csv else ""
         say(f"loupe: stopped{kept}", sys.stderr)
@@ -65,4 +69,4 @@ def _judging(executor: Executor, recipe: Path) -> Judging:
 
 
 def _tell(row: Row) -> None:
-    tell(row.name, row.verdict, row.score, row.reason)
+    tell(row.name, row.verdict, row.score, row.reason or row.photo)

@@ -23,6 +23,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--download", action="store_true", help="download the backbone's weights if they are missing")
 
 
+def add_strict(parser: argparse.ArgumentParser) -> None:
+    """For the commands whose verdicts count."""
+    parser.add_argument(
+        "--strict", action="store_true",
+        help="a photo that is noisier, darker, less sharp, ... than those taught is not accepted but goes to review",
+    )  # fmt: skip
+
+
 def open_inspector(options: argparse.Namespace) -> Inspector:
     """The recipe of the options, checked and ready: an exported one without torch, unless a device is asked for.
 

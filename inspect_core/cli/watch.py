@@ -20,6 +20,7 @@ EVERY = 0.5
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inspectors.add_options(parser)
+    inspectors.add_strict(parser)
     parser.add_argument("folder", type=path_argument, help="where photos arrive; sub-folders are watched too")
     parser.add_argument(
         "--out", type=path_argument, required=True,
@@ -35,7 +36,8 @@ def run(options: argparse.Namespace) -> int:
         with AuditLog.open() as log:
             if inspector.challenge and (why := why_blocked(log, inspector.digest)):
                 raise ValueError(f"{inspector.product} may not watch: {why}")
-            watch = Watch(inspector, options.folder, options.out, Logged(log, inspector, current_user()))
+            record = Logged(log, inspector, current_user())
+            watch = Watch(inspector, options.folder, options.out, record, strict=options.strict)
             counts: Counter[str] = Counter()
             say(f"Watching {options.folder} for {inspector.product} {inspector.digest[:12]}, {inspector.engine}.")
             try:

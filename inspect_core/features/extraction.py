@@ -149,16 +149,20 @@ class Preparation:
         return self._of_tiles(picture, self.tiles)
 
     def describe(
-        self, pixels: np.ndarray, placement: Placement | None = None
+        self, pixels: np.ndarray, placement: Placement | None = None, picture: np.ndarray | None = None
     ) -> tuple[tuple[Tensor, ...], np.ndarray, np.ndarray]:
         """(`features`, embedding (1, d), logits (1, c)) of one photo; both of the whole photo, also with tiles.
+
+        picture: of `picture`, when already made.
 
         The features are equal to the bit to those of `features`, which stops at the last tap and is quicker. Raises
         ValueError for a network that does not end in a linear layer, and NotLocated.
         """
         placement = placement or self.place(pixels)
-        maps, embedding, logits = self.backbone.describe(self.whole(pixels, placement)[None])
-        features = self._join(maps) if self.tiles is None else self.features(pixels, placement)
+        picture = self.picture(pixels, placement) if picture is None else picture
+        whole = picture if self.tiles is None else self.whole(pixels, placement)
+        maps, embedding, logits = self.backbone.describe(whole[None])
+        features = self._join(maps) if self.tiles is None else self.of_picture(picture)
         return features, embedding.cpu().numpy(), logits.cpu().numpy()
 
     def picture(self, pixels: np.ndarray, placement: Placement | None = None) -> np.ndarray:

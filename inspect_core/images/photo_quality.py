@@ -1,7 +1,9 @@
-"""Blur and exposure of good photos, each compared with the others: what to look at before they are learned."""
+"""Noise, brightness and sharpness of photos: those of good photos compared with each other, and new ones with those."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import cv2
 import numpy as np
@@ -13,16 +15,32 @@ LONGEST = 1024
 """Pixels of the longer side to which larger photos are reduced for measuring."""
 DARKEST, BRIGHTEST = 2, 253
 """Grey levels from which a pixel counts as clipped: compression moves it a little."""
+FEWEST = 5
+"""Photos from which a range is learned."""
+_WIDER = 0.5
+"""By how much of itself a range is widened on either side: the photos taught are a sample."""
+_WIDENED = {
+    "noise": (0.15, "less noisy", "noisier"),
+    "brightness": (0.04, "darker", "brighter"),
+    "sharpness": (0.08, "less sharp", "sharper"),
+}
+"""Of each, the least share of its median to widen by, and the words below and above its range."""
+SAID = frozenset(f"{word} than taught" for _, *words in _WIDENED.values() for word in words)
+"""All that can be said of a photo."""
+_IMMERKAER = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32)
+_BLOCK = 8
 _SHARPNESS, _BRIGHTNESS, _CLIPPED = 0.06, 3.0, 0.003
 """Least deviations of the logarithm of sharpness, of grey levels, and of the share of clipped pixels."""
 
 
 @dataclass(frozen=True)
 class Quality:
-    """sharpness: strength of the finest detail, relative to the contrast of the photo, without unit; brightness: mean
-    grey level, 0 to 255; black, white: shares of clipped pixels.
+    """noise: in grey levels, of the calmest quarter of the photo; sharpness: strength of the finest detail, relative to
+    the contrast of the photo, without unit; brightness: mean grey level, 0 to 255; black, white: shares of clipped
+    pixels.
     """
 
+    noise: float
     sharpness: float
     brightness: float
     black: float
@@ -45,7 +63,54 @@ def measured(pixels: np.ndarray) -> Quality:
         grey = cv2.resize(grey, None, fx=LONGEST / longest, fy=LONGEST / longest, interpolation=cv2.INTER_AREA)
     smooth = cv2.GaussianBlur(grey.astype(np.float32), (0, 0), 1.0)  # noise must not count as sharpness
     contrast = max(float(smooth.std()), 1.0)
-    return Quality(float(cv2.Laplacian(smooth, cv2.CV_32F).std()) / contrast, float(grey.mean()), black, white)
+    sharpness = float(cv2.Laplacian(smooth, cv2.CV_32F).std()) / contrast
+    return Quality(_noise(grey), sharpness, float(grey.mean()), black, white)
+
+
+def differs(picture: np.ndarray, taught: "QualityRange | None") -> str:
+    """How a picture, (h, w, 3) uint8 as the network sees it, differs from those taught; "" where it does not."""
+    return "" if taught is None else taught.words(measured(picture))
+
+
+def _noise(grey: np.ndarray) -> float:
+    """Spread of the noise of a photo, (H, W) uint8, where it is calmest; after Immerkaer, "Fast noise variance
+    estimation" (1996): a difference of two Laplacians answers to noise, and hardly to edges.
+    """
+    answer = np.abs(cv2.filter2D(grey.astype(np.float32), cv2.CV_32F, _IMMERKAER))
+    height, width = (max(1, side // _BLOCK) for side in grey.shape)
+    blocks = np.sort(cv2.resize(answer, (width, height), interpolation=cv2.INTER_AREA), axis=None)
+    return math.sqrt(math.pi / 2) / 6 * float(blocks[: max(1, blocks.size // 4)].mean())
+
+
+@dataclass(frozen=True)
+class QualityRange:
+    """(least, most) noise, brightness and sharpness of the good photos that were taught, widened."""
+
+    noise: tuple[float, float]
+    brightness: tuple[float, float]
+    sharpness: tuple[float, float]
+
+    @classmethod
+    def of(cls, qualities: Sequence[Quality]) -> Self | None:
+        """From what was measured; None for fewer photos than FEWEST."""
+        if len(qualities) < FEWEST:
+            return None
+        found = {}
+        for name, (least, _, _) in _WIDENED.items():
+            values = [getattr(own, name) for own in qualities]
+            wider = max(_WIDER * (max(values) - min(values)), least * float(np.median(values)))
+            found[name] = (max(min(values) - wider, 0.0), max(values) + wider)
+        return cls(**found)
+
+    def words(self, own: Quality) -> str:
+        """How a photo differs, "noisier than taught, darker than taught"; "" for one within."""
+        said = []
+        for name, (_, below, above) in _WIDENED.items():
+            (least, most), value = getattr(self, name), getattr(own, name)
+            said += [
+                f"{word} than taught" for word, outside in ((below, value < least), (above, value > most)) if outside
+            ]
+        return ", ".join(filter(None, said))
 
 
 def findings(qualities: Sequence[Quality]) -> list[list[Finding]]:

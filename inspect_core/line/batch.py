@@ -14,7 +14,7 @@ from inspect_core.line.maps import Maps, drawn
 from inspect_core.line.overlap import in_order
 from inspect_core.line.record import Record, as_recorded, facts_of, is_recorded, key_of
 from inspect_core.line.report import check_report, pictures_of, worst, write_report
-from inspect_core.line.row import Row, file_digest, judge
+from inspect_core.line.row import Row, file_digest, judge, strictly
 from inspect_core.line.table import check_table, write_table
 from inspect_core.package.place import check_apart
 from inspect_core.runtime.progress import Report
@@ -76,13 +76,15 @@ def run(
     report: Report | None = None,
     told: Callable[[Row], None] = lambda row: None,
     judging: Judging | None = None,
+    strict: bool = False,
 ) -> list[Row]:
     """Judge the photos and write the outputs; the rows in the order of the photos, whose names are unique.
 
-    Rows of an unfinished earlier run with this recipe and table are checked and kept, the rest is judged; `told` is
-    called with every new row. Every row is in the record, then on disk, before the next is taken, and has the verdict
-    of the record. After an error, a kill or Cancelled, raised by `report`, the same call goes on where it was. Raises
-    PlaceError for a file in the way; OSError, naming the remedy, when the disk is full or the folder is missing.
+    strict: whether photos that differ from those taught go to review instead of being accepted. Rows of an unfinished
+    earlier run with this recipe and table are checked and kept, the rest is judged; `told` is called with every new
+    row. Every row is in the record, then on disk, before the next is taken, and has the verdict of the record. After an
+    error, a kill or Cancelled, raised by `report`, the same call goes on where it was. Raises PlaceError for a file in
+    the way; OSError, naming the remedy, when the disk is full or the folder is missing.
     """
     outputs.check([name for name, _ in photos])
     with _remedy(), ExitStack() as until_the_end:
@@ -90,9 +92,12 @@ def run(
         if journal is not None:
             until_the_end.callback(journal.close)
         batch = journal.run if journal is not None else secrets.token_hex(8)
-        rows, paths = _kept(journal, inspector, photos, outputs.maps, record, report), dict(photos)
+        kept, paths = _kept(journal, inspector, photos, outputs.maps, record, report), dict(photos)
+        rows = {name: row for name, row in kept.items() if strict or not row.photo or row.reason != row.photo}
+        rows = {name: row for name, row in rows.items() if not strict or row == strictly(row)}
         rest = [photo for photo in photos if photo[0] not in rows]
         for number, (row, file, files) in enumerate((judging or _side_by_side)(inspector, rest, outputs.maps), 1):
+            row = strictly(row) if strict else row
             if outputs.maps is not None:
                 outputs.maps.write(row.name, files)
             if record is not None:

@@ -19,9 +19,9 @@ class Row:
     """The row of one photo, in the order of the table's columns; None or "" for what does not apply.
 
     digest: of the pixels; verdict: one of `verdict.OUTCOMES`; percentile_among_good: how many in 100 of the good parts
-    that set the limits score no higher; defect_type: none for an accepted or a stopped part (see `assemble`); review,
-    reject, area: limits and smallest area in force, the area in pixels of the map; recipe: its digest; release: digest
-    of the export; time: ISO 8601, UTC.
+    that set the limits score no higher; photo: how it differs from those taught; defect_type: none for an accepted or a
+    stopped part (see `assemble`); review, reject, area: limits and smallest area in force, the area in pixels of the
+    map; recipe: its digest; release: digest of the export; time: ISO 8601, UTC.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Row:
     verdict: str = NOT_JUDGED
     percentile_among_good: float | None = None
     product_check: str = ""
+    photo: str = ""
     defect_type: str = ""
     defect_type_probability: float | None = None
     regions: int | None = None
@@ -78,6 +79,11 @@ def judge(inspector: Inspector, name: str, path: Path, *, file: str = "") -> Jud
     return Judged(replace(row, time=now, milliseconds=round(took, 1)), file, picture, verdict)
 
 
+def strictly(row: Row) -> Row:
+    """The row where photos that differ from those taught are not accepted but go to review."""
+    return replace(row, verdict="review", reason=row.photo) if row.photo and row.verdict == "accept" else row
+
+
 def file_digest(path: Path) -> str:
     """SHA-256 of a file's bytes, "" if it is not an ordinary file. Raises OSError when it cannot be read."""
     if not path.is_file():
@@ -95,6 +101,7 @@ def _with_verdict(row: Row, verdict: Verdict, digest: str, good: np.ndarray) -> 
         verdict=verdict.verdict,
         percentile_among_good=_percentile(good, verdict.score),
         product_check=verdict.guard or "",
+        photo=verdict.photo,
         defect_type=kind,
         defect_type_probability=probability,
         regions=None if verdict.score is None else len(verdict.regions),

@@ -20,7 +20,7 @@ from inspect_core.line.inspector import Inspector
 from inspect_core.line.overlap import in_order
 from inspect_core.line.placing import free_name, move
 from inspect_core.line.record import Facts, Record, facts_of, key_of
-from inspect_core.line.row import file_digest, judge
+from inspect_core.line.row import file_digest, judge, strictly
 from inspect_core.package.place import PlaceError, check_folder
 from inspect_core.runtime import workspace
 from inspect_core.runtime.unfinished import lock
@@ -63,13 +63,15 @@ class _Arrival(NamedTuple):
 class Watch:
     """Judges what comes into `folder`, at any depth, and moves it into the folders of `out`. Use inside `watching`.
 
-    waiting: photos that the last poll saw but did not take, since they still change or cannot be read yet.
+    strict: as `batch.run` takes it. waiting: photos that the last poll saw but did not take, since they still change or
+    cannot be read yet.
     """
 
     def __init__(
         self, inspector: Inspector, folder: Path, out: Path, record: Record,
-        *, steady: float = STEADY, patience: float = PATIENCE,
+        *, steady: float = STEADY, patience: float = PATIENCE, strict: bool = False,
     ) -> None:  # fmt: skip
+        self._strict = strict
         self.inspector, self.folder, self.out, self.record = inspector, folder, Path(os.path.realpath(out)), record
         self.steady, self.patience = steady, patience
         self.waiting = 0
@@ -150,6 +152,7 @@ class Watch:
             self._claims[claimed] = True
             return _Arrival(claimed, name, file, key, known)
         row = judge(self.inspector, name, claimed, file=file).row
+        row = strictly(row) if self._strict else row
         if row.verdict == NOT_JUDGED and time.monotonic() - seen.since < self.patience:
             self._seen[path] = seen._replace(unread=True)
             return None

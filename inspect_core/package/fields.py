@@ -76,6 +76,10 @@ def _is_number(value: object) -> bool:
 
 _TEXT = Rule("text", lambda value: isinstance(value, str))
 _OPTIONAL_TEXT = Rule("text or null", lambda value: value is None or isinstance(value, str))
+_BOUNDS = Rule(
+    "two numbers, the smaller first",
+    lambda value: isinstance(value, list) and len(value) == 2 and all(map(_is_number, value)) and value[0] <= value[1],
+)
 _TABLE = Rule("a table of fields", lambda value: isinstance(value, dict))
 _OPTIONAL_TABLE = Rule("a table of fields or null", lambda value: value is None or isinstance(value, dict))
 FLAG = Rule("true or false", lambda value: isinstance(value, bool))
@@ -110,6 +114,7 @@ FIELDS = {
     "areas": _OPTIONAL_TABLE,
     "tiles": _OPTIONAL_TABLE,
     "mm_per_pixel": _OPTIONAL_SCALE,
+    "quality": _OPTIONAL_TABLE,
     "limits": {"review": _FINITE, "reject": _FINITE},
     "score_direction": one_of(DIRECTION),
     "calibration": {"good": whole(0), "note": _TEXT},
@@ -142,6 +147,7 @@ DEPTH = {
 }
 """Bit depth at which photos are read."""
 
+QUALITY = {"noise": _BOUNDS, "brightness": _BOUNDS, "sharpness": _BOUNDS}
 TILES = {"size": _pair(_SIDE), "overlap": whole(0), "cell": one_of(*CELLS)}
 """How large photos are cut."""
 
@@ -208,6 +214,7 @@ _OPTIONAL = {
     "alignment": ALIGNMENT,
     "areas": AREAS,
     "tiles": TILES,
+    "quality": QUALITY,
 }
 
 

@@ -18,6 +18,7 @@ from inspect_core.features.extraction import Look
 from inspect_core.guard.model import Guard
 from inspect_core.images.alignment import Alignment
 from inspect_core.images.depth import Depth
+from inspect_core.images.photo_quality import QualityRange
 from inspect_core.judge.anomaly_map import AREA, SIGMA
 from inspect_core.judge.local_scale import LocalScale
 from inspect_core.methods.table import ARRAYS, FIELDS, JOIN, METHODS, methods_of
@@ -140,6 +141,7 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
         "areas": recipe.areas and recipe.areas.params(),
         "tiles": recipe.tiles and recipe.tiles.params(),
         "mm_per_pixel": recipe.mm_per_pixel,
+        "quality": recipe.quality and asdict(recipe.quality),
         "limits": asdict(recipe.limits),
         "score_direction": DIRECTION,
         "calibration": {"good": len(recipe.calibration), "note": note},
@@ -239,6 +241,7 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
         areas=picture.areas,
         tiles=picture.tiles,
         mm_per_pixel=document["mm_per_pixel"],
+        quality=document["quality"] and QualityRange(**document["quality"]),
         digest=package.digest,
     )
 

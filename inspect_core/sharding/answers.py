@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from inspect_core.images.photo_quality import SAID
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.row import Row
 from inspect_core.sharding.executor import Failure, Mapper, Numbered, Result
@@ -120,6 +121,7 @@ _FIELDS = {
     "verdict": _is_text,
     "percentile_among_good": _is_number(0, 100),
     "product_check": _is_text,
+    "photo": lambda value: value == "" or (isinstance(value, str) and SAID.issuperset(value.split(", "))),
     "defect_type": _is_text,
     "defect_type_probability": _is_number(0, 1),
     "regions": _is_count,

@@ -11,6 +11,7 @@ import numpy as np
 
 from inspect_core.features.extraction import Preparation
 from inspect_core.images.folders import Sample
+from inspect_core.images.photo_quality import Quality
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.tolerances import Tolerances, looks_in
 from inspect_core.line.overlap import ranges
@@ -85,8 +86,9 @@ class OnWorkers:
                     digest,
                     placement_of(own, preparation.alignment),
                     [np.split(look, ends) for look in errors],
+                    [Quality(*values) for values in quality],
                 )
-                for (name, digest, own), errors in zip(facts["photos"], arrays.get("errors", ()), strict=True)
+                for (name, digest, own, quality), errors in zip(facts["photos"], arrays.get("errors", ()), strict=True)
             ]
             yield looked, _unusable(facts)
         work.kept.remove()

@@ -1,12 +1,14 @@
 """Whether results of the tasks of teaching and evaluating (`teaching_shards`) are ones that these photos can have."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 
 import numpy as np
 import torch
 
 from inspect_core.features.extraction import Preparation
 from inspect_core.images.folders import Sample
+from inspect_core.images.photo_quality import Quality
 from inspect_core.images.tolerances import looks_in
 from inspect_core.sharding import plan
 from inspect_core.sharding.answers import digest, left, numbers, require
@@ -40,9 +42,10 @@ def check_score(preparation: Preparation, looks: int, stops: int, samples: Seque
     """Digest and placement of each photo, and its errors and those of its copies at all stops."""
     facts, arrays = unpack(content)
     names = left(_names(samples), facts)
-    require([name for name, _, _ in facts["photos"]] == names, "it is about other photos")
-    for _, own, placement in facts["photos"]:
+    require([name for name, *_ in facts["photos"]] == names, "it is about other photos")
+    for _, own, placement, quality in facts["photos"]:
         digest(own)
+        numbers(np.array(quality, float), (looks, len(fields(Quality))), np.float64)
         placed = placement_of(placement, preparation.alignment)
         require(min(placed.photo) > 0, "it has no pixels")
         require((placed.located is None) == (preparation.alignment is None), "it is not placed as asked")

@@ -72,4 +72,5 @@ def frozen(
         areas=areas,
         tiles=preparation.tiles,
         mm_per_pixel=mm_per_pixel,
+        quality=study.quality,
     )

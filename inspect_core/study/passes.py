@@ -77,8 +77,9 @@ class Passes:
             self.features.preparation, views, stops, samples, again=self.again, progress=progress, cancelled=cancelled
         ):
             self.features.leave_out(unusable)
-            for sample, digest, placement, errors in looked:
+            for sample, digest, placement, errors, quality in looked:
                 self.features.found[sample.name] = digest, placement
+                self.features.quality[sample.name] = quality
                 yield sample, errors
 
     def judge(

@@ -12,6 +12,7 @@ from inspect_core.features.extraction import Preparation
 from inspect_core.features.store import Store
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.folders import Sample
+from inspect_core.images.photo_quality import Quality, measured
 from inspect_core.images.placement import Placement
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.tolerances import Tolerances
@@ -39,7 +40,8 @@ class PhotoFeatures:
     """Features of photos by one preparation.
 
     streamed: names of the photos whose features are not stored. found: digest and placement of each photo read so
-    far; skipped: (name, reason) of those damaged; lost: of those in which the part was not located.
+    far; skipped: (name, reason) of those damaged; lost: of those in which the part was not located; quality: of each
+    photo and of the copies made of it last.
     """
 
     preparation: Preparation
@@ -48,6 +50,7 @@ class PhotoFeatures:
     found: dict[str, tuple[str, Placement]] = field(default_factory=dict)
     skipped: list[tuple[str, str]] = field(default_factory=list)
     lost: dict[str, str] = field(default_factory=dict)
+    quality: dict[str, list[Quality]] = field(default_factory=dict)
 
     def of(self, sample: Sample) -> tuple[Tensor, ...] | None:
         """(1, h, w, k) for each view, from the store when there, else from the network.
@@ -68,10 +71,11 @@ class PhotoFeatures:
         except NotLocated as error:
             self.lost[sample.name] = str(error)
             return None
-        self.found[sample.name] = picture.digest, placement
+        self.found[sample.name], seen = (picture.digest, placement), self.preparation.picture(picture.pixels, placement)
+        self.quality[sample.name] = [measured(seen)]
         if (stored := self.stored(picture.digest)) is not None:
             return stored
-        features = self.preparation.features(picture.pixels, placement)
+        features = self.preparation.of_picture(seen)
         if sample.name not in self.streamed:
             for key, own in zip(self.preparation.keys, features, strict=True):
                 self.store.put(f"{picture.digest}-{key}", own.cpu().numpy())
@@ -87,7 +91,8 @@ class PhotoFeatures:
         digest, placement = self.found[sample.name]
         photo = read(sample.path, sample.depth).pixels
         picture = self.preparation.picture(photo, placement)
-        copies = tolerances.copies_of(picture, photo.shape[:2], digest)
+        copies = list(tolerances.copies_of(picture, photo.shape[:2], digest))
+        self.quality[sample.name] = [measured(picture), *map(measured, copies)]
         return [features, *map(self.preparation.of_picture, copies)]
 
     def skip(self, name: str, reason: str) -> None:

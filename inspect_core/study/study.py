@@ -13,6 +13,7 @@ from inspect_core.features.store import Store
 from inspect_core.images.alignment import Alignment
 from inspect_core.images.depth import Depth
 from inspect_core.images.folders import Sample, Samples, Split, split
+from inspect_core.images.photo_quality import QualityRange
 from inspect_core.images.read import read
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import Tolerances, looks_in
@@ -225,6 +226,7 @@ class Study:
         other._features.found.update(self._features.found)
         other._features.skipped.extend(self._features.skipped)
         other._features.lost.update(self._features.lost)
+        other._features.quality.update(self._features.quality)
         return other
 
     def patch_sample(self, count: int, cancelled: Cancel | None = None, *, view: int = 0) -> Tensor:
@@ -261,6 +263,13 @@ class Study:
     def depth(self) -> Depth | None:
         """Bit depth of the photos it learned from, at which every photo is read; None takes any."""
         return self.split.fit[0].depth
+
+    @property
+    def quality(self) -> QualityRange | None:
+        """Range of the good photos that set limits, and of their copies; None where too few were read."""
+        known = self._features.quality
+        setters = {photo.name for photo, sets in zip(self.photos, self.results.setters(), strict=True) if sets}
+        return QualityRange.of([own for name, seen in known.items() if name in setters for own in seen])
 
     @property
     def skipped(self) -> list[tuple[str, str]]:

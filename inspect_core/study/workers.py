@@ -7,6 +7,7 @@ import numpy as np
 
 from inspect_core.features.extraction import Preparation
 from inspect_core.images.folders import Sample
+from inspect_core.images.photo_quality import Quality
 from inspect_core.images.placement import Placement
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.runtime.progress import Cancel, Report
@@ -18,13 +19,14 @@ from inspect_core.view import View
 
 class Looked(NamedTuple):
     """A scored photo: digest of its pixels, how it was looked at, and errors (stops, h, w) float32 of each view, then
-    those of its copies.
+    those of its copies; quality: of it and of these.
     """
 
     sample: Sample
     digest: str
     placement: Placement
     errors: list[list[np.ndarray]]
+    quality: list[Quality]
 
 
 class Workers(Protocol):

@@ -15,6 +15,7 @@ from inspect_core.guard.model import OFF, Guard
 from inspect_core.images import heatmap
 from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
+from inspect_core.images.photo_quality import QualityRange
 from inspect_core.images.placement import Placement
 from inspect_core.images.read import ImageError, read
 from inspect_core.recipe import Recipe
@@ -168,6 +169,13 @@ class TaughtPart:
         features, embedding, logits = self.preparation.describe(pixels, placement)
         self._memo.foreign[digest, self.guard.fused] = float(self.guard.score(embedding, logits)[0])
         return features
+
+    @property
+    def quality(self) -> QualityRange | None:
+        """Range of noise, brightness and sharpness of the photos taught, where it is known."""
+        if self.study is not None:
+            return self.study.quality
+        return None if self.recipe is None else self.recipe.quality
 
     @property
     def refits(self) -> tuple[str, ...]:

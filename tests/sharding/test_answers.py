@@ -167,7 +167,7 @@ def test_statistics_are_finite_and_of_the_photos_asked_for(method):
 
 def test_errors_are_those_of_the_photos_and_stops_asked_for():
     preparation = Preparation(None, (2, 2), (), False)
-    photos = [(name, "a" * 64, {"photo": [4, 4], "located": None}) for name in "abc"]
+    photos = [(name, "a" * 64, {"photo": [4, 4], "located": None}, [[1.0] * 5] * 2) for name in "abc"]
     sound = pack({"photos": photos} | ALL._asdict(), {"errors": np.zeros((3, 2, 5, 2, 2), np.float32)})
 
     def why(content):
@@ -183,6 +183,7 @@ def test_errors_are_those_of_the_photos_and_stops_asked_for():
         changed(sound, facts=lambda facts: facts["photos"].pop()),
         changed(sound, facts=lambda facts: facts["photos"][0].__setitem__(1, "../a")),
         changed(sound, facts=lambda facts: facts["photos"][0][2].update(photo=[0, 4])),
+        changed(sound, facts=lambda facts: facts["photos"][0][3].pop()),
         changed(sound, facts=lambda facts: facts["photos"][0][2].update(located={"matrix": []})),
     ]  # fmt: skip
     assert [number for number, content in enumerate(spoiled) if not why(content)] == []
@@ -193,6 +194,7 @@ def test_judged_photos_are_those_asked_for():
         "classes": np.array([3, 4], np.int32), "normal": np.array([1, 2]), "defect": np.array([0, 1]),
         "weight": np.zeros(2), "regions": np.array(1), "scores": np.zeros(3, np.float32),
         "is_defect": np.array([False, True, False]), "found": np.array([np.nan, -1, np.nan]),
+        "again": np.full(3, np.nan, np.float32),
     }  # fmt: skip
     facts = ALL._asdict() | {"moves": 2, "unmasked": []}
     sound = pack(facts, {f"{i}.{name}": own for i in range(2) for name, own in counts.items()})
@@ -204,7 +206,7 @@ def test_judged_photos_are_those_asked_for():
     changes = {
         "scores": np.full(3, np.nan, np.float32), "is_defect": np.ones(3, bool), "normal": np.array([-1, 2]),
         "weight": np.zeros(3), "classes": np.array([3.0, 4.0]), "regions": np.array(-1),
-        "found": np.array([np.nan, 0.5, np.nan]),
+        "found": np.array([np.nan, 0.5, np.nan]), "again": np.full(3, np.inf, np.float32),
     }  # fmt: skip
     spoiled = [
         *(changed(sound, lambda arrays, own=own: arrays.update({f"1.{own}": changes[own]})) for own in changes),

@@ -99,6 +99,7 @@ def _table(rows: list[Row]) -> None:
             "Regions": [row.regions for row in shown],
             "Reason": [row.reason for row in shown],
             "Product check": [row.product_check for row in shown],
+            "Differs from the photos taught": [row.photo for row in shown],
         },
         hide_index=True,
         column_config={

@@ -231,6 +231,8 @@ def _draw(
     mask = taught.scored.photos[position].known_mask(taught.scored.size)
     settings, note, box = settings_of(taught), view.note, None
     kind = None if preview else defect_naming.in_words(verdict)
+    if verdict.photo:
+        note = " ".join(filter(None, [note, f"The photo is {verdict.photo}."]))
     guard = settings.guard(taught)
     checks = [taught.product_check(i, guard, ask=False) for i in range(len(taught.scored.photos))]
     foreign = (check := checks[position]) is not None and check.foreign
