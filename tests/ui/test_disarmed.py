@@ -49,7 +49,9 @@ OURS = {
         "CONTROLS[name].label", "control.label", "control.story", "control.unit", "_percent",
         "settings.live[name]", "stop",
     },
-    "inspect/limit_advice": {"in_parts(found.counts)"},
+    "inspect/limit_advice": {
+        "in_parts(found.counts)", "counts.defects_unscored.clauses()", "counts.good_unscored.clauses()",
+    },
     "inspect/panels": {
         "promise(taught.scored, view.limits, view.setting_scores, ceiling=view.ceiling)", "taught.choice",
         "suggestion.basis", "view.row.title", "words.__getitem__",
