@@ -41,7 +41,8 @@ def write_report(path: Path, inspector: Inspector, rows: Sequence[Row], pictures
 def html_of(inspector: Inspector, rows: Sequence[Row], pictures: Mapping[str, bytes]) -> str:
     """The report, as `write_report` writes it."""
     ended = rows[-1].time[:16].replace("T", " ")
-    made = f"{inspector.product}, recipe {inspector.digest[:12]}, {inspector.engine}, {ended} UTC"
+    release = f", release {inspector.release[:12]}" if inspector.release else ""
+    made = f"{inspector.product}, recipe {inspector.digest[:12]}{release}, {inspector.engine}, {ended} UTC"
     title = f"{shown(inspector.product)}: {len(rows):,} photos"
     sections = [
         f"<p>{html.escape(in_parts(rows))}</p><p>{html.escape(shown(made))}</p>",

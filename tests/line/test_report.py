@@ -30,6 +30,11 @@ def test_limits_that_cannot_be_drawn_leave_a_report_without_bars(inspector, limi
     assert "part</td>" in page
 
 
+def test_a_report_names_the_release_that_judged(inspector):
+    assert "recipe dddddddddddd, release eeeeeeeeeeee, nothing" in html_of(inspector(release="e" * 64), [row()], {})
+    assert "recipe dddddddddddd, nothing" in html_of(inspector(), [row()], {})
+
+
 def test_a_report_lets_a_browser_load_nothing(inspector):
     assert '<meta http-equiv="Content-Security-Policy" content="default-src \'none\';' in html_of(
         inspector(), [row()], {}
