@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from inspect_core.features.backbone_catalogue import spec_of
+from inspect_core.features.backbone_catalogue import CATALOGUE, spec_of
 from inspect_core.features.backbones import Backbone, load, shared
 from inspect_core.features.extraction import Look, Preparation
 from inspect_core.judge.local_scale import LocalScale, joined
@@ -120,7 +120,7 @@ def with_taps(
         chosen.pop("weights", None)
     presets = spec_of(backbone, has_weights="weights" in chosen).presets
     if taps is None:
-        wanted = [presets.get(METHODS[name].taps, next(iter(presets.values()), None)) for name in methods]
+        wanted = _best_taps(methods, presets)
         if None not in wanted:  # in one order whatever that of the methods: it is one network
             seen = {tap for own in wanted for tap in own or ()}
             taps = tuple(dict.fromkeys(tap for own in presets.values() for tap in own if tap in seen))
@@ -128,6 +128,16 @@ def with_taps(
         return network, [own or network.taps for own in wanted]
     network = load_it(backbone, taps=taps, **chosen)
     return network, [network.taps] * len(methods)
+
+
+def chosen_taps(methods: Sequence[str], preparation: Preparation) -> tuple[str, ...] | None:
+    """The taps that were chosen for all methods, as `with_taps` takes them; None: each sees those it works best on."""
+    seen, known = [look.taps for look in preparation.looks], CATALOGUE.get(preparation.backbone.name)
+    return None if known is not None and seen == _best_taps(methods, known.presets) else seen[0]
+
+
+def _best_taps(methods: Sequence[str], presets: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...] | None]:
+    return [presets.get(METHODS[name].taps, next(iter(presets.values()), None)) for name in methods]
 
 
 def looks_of(

@@ -47,7 +47,7 @@ def workspace(workspaces: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Pa
 
 @pytest.fixture(scope="session", autouse=True)
 def alignment_tried_on_few() -> Iterator[None]:
-    """Whatever is taught as taken, an alignment is tried too: a second each time, to say whether it would help."""
+    """What is taught as taken at the command line is first tried aligned, a second each time: would it help?"""
     from inspect_core.tuning import aligning
 
     with pytest.MonkeyPatch.context() as patch:

@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks import __main__ as runner
 from benchmarks import measure
-from benchmarks.main_job import batch, budgets, memory, moving, setting, start, teaching
+from benchmarks.main_job import batch, budgets, inspection, memory, moving, setting, start, teaching
 from benchmarks.main_job.budgets import Row
 from benchmarks.main_job.setting import QUICK
 from benchmarks.measure import Others, in_own_process, own_peak_mb, spread, timed, write
@@ -43,7 +43,8 @@ RESULTS = {
 
 @pytest.fixture
 def without_guard(exported, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The guard has its own tests."""
+    """The guard has its own tests, and so have most methods."""
+    monkeypatch.setattr(inspection, "CANDIDATES", ("mahalanobis",))
     for module in (batch, memory, teaching):
         monkeypatch.setattr(module, "train_guard", lambda *photos, **settings: None)
         monkeypatch.setattr(module, "with_head", setting.network)

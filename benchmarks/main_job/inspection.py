@@ -4,7 +4,8 @@ The steps follow each other as in use, one photo after the other, so each finds 
 them. The backbone is also timed alone, right after a run of itself: that quicker figure is what the ratios divide by.
 Everything from the patch grid on counts as detector and map: projection, distances, map, score. The whole is a verdict
 as users get it, with a product check, and with defect types of the whole part or by region, for good and defective
-photos in turn.
+photos in turn. Last, what the methods of each candidate for a new folder take for a photo, without the network: what
+`tuning.comparison.forecast_ms` forecasts.
 """
 
 import tempfile
@@ -14,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from benchmarks.main_job.setting import Setting, sample, study, taught, with_head
-from benchmarks.measure import Stopwatch, spread
+from benchmarks.main_job.setting import BACKBONE, Setting, sample, study, taught, with_head
+from benchmarks.measure import Stopwatch, machine, spread
 from inspect_core.defect_types import training
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import embed
@@ -23,10 +24,13 @@ from inspect_core.features.patch_grid import join
 from inspect_core.features.store import Store
 from inspect_core.images.read import read, squash
 from inspect_core.judge.anomaly_map import AREA, SIGMA, image_score, regions, to_pixels
+from inspect_core.methods.table import methods_in, methods_of
 from inspect_core.recipe import Recipe, inspect
 from inspect_core.runtime.threads import cores
+from inspect_core.study.study import Study
+from inspect_core.tuning.comparison import CANDIDATES
 from inspect_core.tuning.guard_training import train_guard
-from inspect_core.view import joined_errors
+from inspect_core.view import joined_errors, with_taps
 
 AFTER_BACKBONE = ("grid", "detector", "map")
 WHOLES = {"file_to_verdict": False, "file_to_verdict_by_region": True}
@@ -46,7 +50,29 @@ def figures(setting: Setting) -> dict:
         with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
             recipe = study(setting, photos, side, Store(folder)).fit().recipe(guard=guard, defect_types=types)
         found[f"{side}x{side}"] = on_grid(recipe, backbone, paths, setting.repeats)
-    return found
+    return found | {"candidates": candidates(setting)}
+
+
+def candidates(setting: Setting) -> dict:
+    """Milliseconds a photo of the methods of each of CANDIDATES, fitted to the sample part; threads: those that share a
+    sum. They take turns, so that each finds the machine quiet at some time.
+    """
+    methods, side, watch = methods_in(CANDIDATES), setting.sides[0], Stopwatch()
+    backbone, taps = with_taps(methods, BACKBONE, size=setting.size, device="cpu")
+    found, photos = {"measured_on": machine(), "threads": torch.get_num_threads()}, taught(setting)
+    with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
+        fitted = Study(photos, backbone, Store(folder), method=methods, taps=taps, grid=(side, side)).fit()
+        views = fitted.results.views
+        seen = [fitted.preparation.features(read(path).pixels) for path in _in_turn(photos.judge)[:4]]
+    for number in range(setting.repeats + 2):
+        features = seen[number % len(seen)]
+        for name in CANDIDATES:
+            which = [methods.index(own) for own in methods_of(name)]
+            watch.start()
+            for i in which:
+                views[i].errors(features[i], views[i].start)
+            watch.lap(name)
+    return found | {f"{side}x{side}": {name: spread(values[2:], "ms") for name, values in watch.took.items()}}
 
 
 def on_grid(recipe: Recipe, backbone: Backbone, paths: list, repeats: int) -> dict:

@@ -19,8 +19,9 @@ NOTCH = 0.05
 class Inspection:
     """One inspected photo. number: of its entry; time: with its time zone, as recorded; digest: of the pixels; score:
     None for a photo that could not be judged; verdict: one of OUTCOMES, of Loupe; review, reject: limits in force;
-    kind: defect type, "" for none; path: where the photo lay, "" when that was not recorded; overridden: the entry of
-    the operator's verdict on it, if any.
+    kind: defect type, "" for none; path: where the photo lay, "" when that was not recorded; release:
+    digest of the export that judged it, "" for the recipe itself; overridden: the entry of the operator's verdict on
+    it, if any.
     """
 
     number: int
@@ -40,6 +41,7 @@ class Inspection:
     product_check: str
     source: str
     path: str
+    release: str = ""
     overridden: Entry | None = None
 
     @property
@@ -90,6 +92,7 @@ def of_entry(entry: Entry, overridden: Entry | None = None) -> Inspection:
         product_check=text("product_check"),
         source=text("source"),
         path=text("path"),
+        release=text("release"),
         overridden=overridden,
     )
 

@@ -55,6 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _evaluate(options: argparse.Namespace) -> int:
     order = teaching.order_of(options, guard=OFF)
+    teaching.say_lying(order)
     shown, photos = order.photos.judge, order.photos
     if photos.setters(order.seed):  # else the judged ones set the limit
         order = replace(order, photos=replace(photos, judge=()))

@@ -14,6 +14,8 @@ from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tolerances import NONE, Tolerances
 from inspect_core.methods.table import JOIN, METHODS, methods_of
 from inspect_core.tuning import tiling
+from inspect_core.tuning.aligning import proposed
+from inspect_core.tuning.forecast import of_order
 from inspect_core.tuning.order import ALIGN, Order
 from inspect_core.tuning.teaching import Taught, teach
 
@@ -163,10 +165,19 @@ def order_of(
 def taught(options: argparse.Namespace, *, guard: str, fused_guard: bool = False) -> Taught:
     """The folder taught as on the page; prints what was chosen. Otherwise as `order_of`."""
     order = order_of(options, guard=guard, fused_guard=fused_guard)
+    say_lying(order)
     with working.study_workers(options) as workers, bar() as report:
         found = teach(order, feature_store(), report, workers)
     say_taught(found)
     return found
+
+
+def say_lying(order: Order) -> None:
+    """Print, before anything is learned, whether alignment would help. Raises ValueError as `proposed`."""
+    with bar() as report:
+        note = proposed(order, of_order(order)["methods"], report)
+    if note:
+        say(f"Note: {note}")
 
 
 def say_taught(found: Taught) -> None:

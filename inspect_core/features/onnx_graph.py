@@ -60,7 +60,7 @@ def kept(identity: tuple[object, ...], *, size: tuple[int, int], outputs: int, c
     ONNX Runtime refuses or that is the graph of another network.
     """
     key = _key(identity)
-    found = (_read(path, key, size, outputs) for path in cache.glob(f"{key}-*.onnx"))
+    found = (_read(path, key, size, outputs) for path in _files(cache) if path.name.startswith(key))
     return next((graph for graph in found if graph is not None), None)
 
 
@@ -127,6 +127,11 @@ def _file_name(key: str, content: bytes) -> str:
     return f"{key}-{hashlib.sha256(key.encode() + content).hexdigest()[:32]}.onnx"
 
 
+def _files(cache: Path) -> list[Path]:
+    """The graphs in the cache folder, by their names; no other file is read or removed."""
+    return [path for path in cache.glob("*.onnx") if workspace.is_own(path, 32, 32, ending=".onnx")]
+
+
 def _read(path: Path, key: str, size: tuple[int, int], outputs: int) -> OnnxGraph | None:
     """The graph in a file, or None; a damaged file or one of another network is removed."""
     content = workspace.content(path, at_most=LARGEST)
@@ -147,6 +152,6 @@ def _read(path: Path, key: str, size: tuple[int, int], outputs: int) -> OnnxGrap
 def _write(cache: Path, key: str, content: bytes) -> None:
     with replacing(cache / _file_name(key, content)) as new:
         new.write_bytes(content)
-    kept = [(facts.st_mtime, path) for path in cache.glob("*.onnx") if (facts := workspace.ordinary(path))]
+    kept = [(facts.st_mtime, path) for path in _files(cache) if (facts := workspace.ordinary(path))]
     for _, path in sorted(kept, reverse=True)[GRAPHS_KEPT:]:
         path.unlink(missing_ok=True)

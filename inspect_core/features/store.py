@@ -99,13 +99,11 @@ class Store:
         return self.folder / f"{hashlib.sha256(key.encode()).hexdigest()}.npy"
 
     def _entries(self) -> list[tuple[int, int, Path]]:
-        """(last use in ns, bytes, path) of every entry."""
+        """(last use in ns, bytes, path) of every entry; no other file is counted or removed."""
         entries = []
         for name in os.listdir(self.folder):
             path = self.folder / name
-            if (facts := workspace.ordinary(path)) is None:
-                continue
-            if path.suffix == ".npy":
+            if workspace.is_own(path, 64, ending=".npy") and (facts := workspace.ordinary(path)):
                 entries.append((facts.st_mtime_ns, facts.st_size, path))
         return entries
 

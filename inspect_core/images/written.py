@@ -16,6 +16,8 @@ from inspect_core.runtime import workspace
 LIST = ".loupe-written"
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 _MOST_BYTES = 1 << 28
+LARGEST = 1 << 30
+"""Bytes of a file that Loupe may have written: the heatmap of the largest photo takes less."""
 
 
 class Written:
@@ -43,7 +45,8 @@ class Written:
         if not self._digests or not path.is_relative_to(self.folder):
             return False
         known = self._digests.get(shown(path.relative_to(self.folder).as_posix()))
-        if not known or workspace.ordinary(path) is None:
+        facts = workspace.ordinary(path)
+        if not known or facts is None or facts.st_size > LARGEST:
             return False
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest() in known

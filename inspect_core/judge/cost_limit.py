@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inspect_core.judge.checks import as_scores
-from inspect_core.judge.counts import Counts, count_parts
+from inspect_core.judge.counts import NONE_UNSCORED, Counts, Unscored, count_parts
 from inspect_core.judge.limits import limits_from_good, overkill_at
 
 FOLDS = 5
@@ -91,12 +91,15 @@ def cost_limit(
     defect_share: float | None = None,
     folds: int = FOLDS,
     seed: int = 0,
+    good_unscored: Unscored = NONE_UNSCORED,
+    defects_unscored: Unscored = NONE_UNSCORED,
 ) -> CostLimit:
     """`limit_for_cost` with honest counts: every part is judged by a limit set without its group.
 
     groups: one for every score, None when every part stands alone; a group may hold good and defective parts. The
-    groups are assigned to `folds` folds with the seed. Raises ValueError as `limit_for_cost`, for groups of another
-    length, for fewer than 2 folds, and when a fold would leave no good or no defective part to set a limit by.
+    groups are assigned to `folds` folds with the seed. Parts without a score are only counted.
+    Raises ValueError as `limit_for_cost`, for groups of another length, for fewer than 2 folds, and when a fold would
+    leave no good or no defective part to set a limit by.
     """
     good, defects = _finite(good_scores, "good_scores"), _finite(defect_scores, "defect_scores")
     if folds < 2:
@@ -114,9 +117,11 @@ def cost_limit(
         parts.append(count_parts(good[of_good == held], defects[of_defect == held], review=limit, reject=limit))
     counts = Counts(
         good_rejected=sum(part.good_rejected for part in parts),
-        good_total=good.size,
+        good_total=good.size + good_unscored.total,
         defects_missed=sum(part.defects_missed for part in parts),
-        defects_total=defects.size,
+        defects_total=defects.size + defects_unscored.total,
+        good_unscored=good_unscored,
+        defects_unscored=defects_unscored,
     )
     limit = limit_for_cost(good, defects, escape_cost=escape_cost, defect_share=defect_share)
     return CostLimit(limit, counts)

@@ -39,13 +39,14 @@ def write_report(path: Path, inspector: Inspector, rows: Sequence[Row], pictures
 def html_of(inspector: Inspector, rows: Sequence[Row], pictures: Mapping[str, bytes]) -> str:
     """The report, as `write_report` writes it."""
     ended = rows[-1].time[:16].replace("T", " ")
+    release = f", release {inspector.release[:12]}" if inspector.release else ""
     first = sorted(rows, key=lambda row: (-OUTCOMES.index(row.verdict), -(row.score or 0)))[:MOST_ROWS]
     return page(
         "line/report.html",
         begins=BEGINS,
         title=f"{inspector.product}: {len(rows):,} photos",
         in_parts=in_parts(rows),
-        made=f"{inspector.product}, recipe {inspector.digest[:12]}, {inspector.engine}, {ended} UTC",
+        made=f"{inspector.product}, recipe {inspector.digest[:12]}{release}, {inspector.engine}, {ended} UTC",
         histogram=histogram(rows),
         pictures=[(row, pictures[row.name]) for row in worst(rows) if row.name in pictures],
         in_words=in_words,

@@ -1,6 +1,8 @@
 """The table of verdicts as CSV, a row per photo, safe to open in a spreadsheet."""
 
 import csv
+import io
+import os
 from collections.abc import Iterable
 from dataclasses import MISSING, astuple, fields
 from pathlib import Path
@@ -9,10 +11,13 @@ from typing import Any
 from inspect_core.line.row import COLUMNS, Row
 from inspect_core.line.spreadsheet import cell
 from inspect_core.package.place import check_own
+from inspect_core.runtime import workspace
 from inspect_core.runtime.unfinished import replacing
 
 _BEGINS = ",".join(COLUMNS[:4]).encode()
 _REQUIRED = {field.name for field in fields(Row) if field.default is MISSING}
+LARGEST = 1 << 28
+"""Bytes of a table that is read: about a million rows."""
 _NUMBERS = {field.name: str(field.type) for field in fields(Row) if "str" not in str(field.type)}
 
 
@@ -31,14 +36,24 @@ def write_table(path: Path, rows: Iterable[Row]) -> None:
 def read_table(path: Path) -> list[Row]:
     """The rows of a table that `write_table` wrote, of an earlier version perhaps, with texts as in the file.
 
-    Raises ValueError for another file.
+    Raises ValueError for another file and for one larger than LARGEST, OSError for what is not an ordinary file.
     """
-    with path.open(newline="", encoding="utf-8") as file:
-        lines = csv.reader(file)
-        heads = next(lines, [])
-        if not _REQUIRED <= set(heads) <= set(COLUMNS):
-            raise ValueError(f"{path} is not a table of verdicts of this version of Loupe; run the batch again")
-        return [Row(**{name: _value(name, text) for name, text in zip(heads, line, strict=True)}) for line in lines]
+    with workspace.opened(path) as file:
+        if os.fstat(file.fileno()).st_size > LARGEST:
+            raise ValueError(
+                f"{path} is larger than {LARGEST >> 20} MB, so it is not read; open it with another program, or run "
+                "the batch in parts"
+            )
+        lines = csv.reader(io.TextIOWrapper(file, newline="", encoding="utf-8"))
+        try:
+            heads = next(lines, [])
+            if _REQUIRED <= set(heads) <= set(COLUMNS):
+                return [
+                    Row(**{head: _value(head, text) for head, text in zip(heads, line, strict=True)}) for line in lines
+                ]
+        except (csv.Error, ValueError):
+            pass
+    raise ValueError(f"{path} is not a table of verdicts of this version of Loupe; run the batch again")
 
 
 def check_table(path: Path) -> None:

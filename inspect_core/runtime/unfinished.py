@@ -24,6 +24,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
+HIDDEN = ".loupe-"
 ASIDE = "old"
 _LONGEST_PATH = 1 << 16
 _PAST_THE_END = 1 << 30  # msvcrt's locks keep others from reading what is locked
@@ -70,7 +71,7 @@ def clear() -> None:
                 if not lock(file, wait=False):
                     continue
                 folder = Path(os.fsdecode(file.read(_LONGEST_PATH)))
-                if folder.name == f".loupe-{record.name}" and folder.is_dir() and not folder.is_symlink():
+                if folder.name == f"{HIDDEN}{record.name}" and folder.is_dir() and not folder.is_symlink():
                     _put_back(folder)
                     shutil.rmtree(folder)
                 _remove(record, file)
@@ -91,7 +92,7 @@ def _recorded(parent: Path) -> Generator[Path]:
     _records().mkdir(parents=True, exist_ok=True)
     record, file = _new_record()
     with file:
-        folder = parent.absolute() / f".loupe-{record.name}"
+        folder = parent.absolute() / f"{HIDDEN}{record.name}"
         file.write(os.fsencode(folder))
         file.flush()
         try:
@@ -160,8 +161,10 @@ def _swap(new: Path, target: Path, aside: Path) -> None:
 
 
 def _put_back(folder: Path) -> None:
-    if not (folder / ASIDE).is_dir():
+    """Only from what `_swap` makes: a link may have come to lie in its place, which leads elsewhere."""
+    aside = folder / ASIDE
+    if aside.is_symlink() or not aside.is_dir():
         return
-    for old in (folder / ASIDE).iterdir():
+    for old in aside.iterdir():
         if not os.path.lexists(folder.parent / old.name):
             os.rename(old, folder.parent / old.name)

@@ -51,6 +51,14 @@ def held_folder() -> Path:
     return root() / "held"
 
 
+def is_own(path: Path, *digits: int, ending: str = "") -> bool:
+    """Whether Loupe gave this name, digests of so many hex digits joined by dashes: what may be deleted from a folder
+    of the workspace when that is full.
+    """
+    named = "-".join(f"[0-9a-f]{{{count}}}" for count in digits) + re.escape(ending)
+    return re.fullmatch(named, path.name) is not None
+
+
 def require_writable() -> None:
     """Raise OSError, naming the workspace, the reason and the remedy, when nothing can be written into it."""
     try:

@@ -4,10 +4,11 @@ import hashlib
 import os
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from inspect_core.runtime import workspace
-from inspect_core.runtime.unfinished import process_folder
+from inspect_core.runtime.unfinished import HIDDEN, process_folder
 from inspect_core.sharding.answers import Check, fault
 
 _DIGEST = 32
@@ -37,8 +38,9 @@ class Kept:
         self.folder = folder() / self._run.hex()[:32]
         self.folder.mkdir(parents=True, exist_ok=True)
         os.utime(self.folder)
-        for unfinished in sorted(folder().iterdir(), key=_last_use)[:-MOST]:
-            shutil.rmtree(unfinished, ignore_errors=True)
+        runs = [path for path in folder().iterdir() if workspace.is_own(path, 32)]
+        for unfinished in sorted(runs, key=_last_use)[:-MOST]:
+            _delete(unfinished)
 
     def put(self, name: int | str, content: bytes) -> None:
         """Store a result under its number. Raises OSError when the disk is full or not writable."""
@@ -72,12 +74,25 @@ class Kept:
 
     def remove(self) -> None:
         """Delete all results: the work is finished."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        _delete(self.folder)
 
 
 def folder() -> Path:
     """The folder of finished shards."""
     return workspace.root() / "shards"
+
+
+def _delete(run: Path) -> None:
+    """Delete the results of a run, and its folder unless something else lies in it."""
+    if run.is_symlink():
+        return
+    with suppress(OSError):
+        for path in run.iterdir():
+            if path.name.isdecimal() or path.name == MERGED:
+                path.unlink(missing_ok=True)
+            elif path.name.startswith(HIDDEN):
+                shutil.rmtree(path, ignore_errors=True)
+        run.rmdir()
 
 
 def _last_use(path: Path) -> int:

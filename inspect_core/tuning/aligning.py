@@ -1,8 +1,9 @@
-"""Alignment in teaching: learned when requested, otherwise tried, to see whether it would help."""
+"""Alignment in teaching: tried beforehand, to see whether it would help, and learned when requested."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from inspect_core.runtime.progress import Report
 from inspect_core.study.study import Study
 from inspect_core.tuning.alignment_gain import Gain, measured
 from inspect_core.tuning.comparison import ALONE
-from inspect_core.tuning.order import ALIGN, NO_ALIGNMENT, RIGID, SIMILARITY, Order
+from inspect_core.tuning.order import NO_ALIGNMENT, RIGID, SIMILARITY, Order
 from inspect_core.view import looks_of, with_taps
 
 MOST, MOST_TRIED = 200, 24
@@ -34,15 +35,23 @@ def aligned(order: Order, report: Report) -> Order:
     return replace(order, alignment=learn(photos, scale=scale, turn=order.align_turn, shift=order.align_shift))
 
 
-def on_alignment(study: Study, report: Report) -> tuple[str, ...]:
-    """Notes on how parts lie, and which photos were left out; without alignment, whether it would help."""
-    alignment = study.preparation.alignment
-    if alignment is not None:
-        lost = (f"{name} was left out: the part was not located ({reason})" for name, reason in study.lost.items())
-        return (*alignment.sentences(), *lost)
-    gain = gain_on(study.split.fit, study.preparation.untiled, report)
-    remedy = f"Teach with alignment ({ALIGN[RIGID]!r}, --align {RIGID})."
-    return (f"{gain.sentence()} {remedy}",) if gain is not None and gain.pays else ()
+def on_alignment(study: Study) -> tuple[str, ...]:
+    """Notes on how parts lie, and which photos were left out."""
+    if study.preparation.alignment is None:
+        return ()
+    lost = (f"{name} was left out: the part was not located ({reason})" for name, reason in study.lost.items())
+    return (*study.preparation.alignment.sentences(), *lost)
+
+
+def proposed(order: Order, methods: Sequence[str], report: Report) -> str:
+    """That alignment would help, by the features that the first of the methods sees; "" where it would not, or is asked
+    for. Raises ValueError as `with_taps`.
+    """
+    if order.align != NO_ALIGNMENT or order.alignment is not None:
+        return ""
+    backbone = {"taps": order.taps, "size": order.size, "device": order.device, "weights": order.weights}
+    gain = gain_on(order.photos.fit, usual_preparation(methods, order.backbone, order.grid, **backbone), report)
+    return "" if gain is None or not gain.pays else f"{gain.sentence()} Add --align {RIGID}."
 
 
 def gain_on(good: Sequence[Sample], preparation: Preparation, report: Report) -> Gain | None:
@@ -54,11 +63,13 @@ def gain_on(good: Sequence[Sample], preparation: Preparation, report: Report) ->
         return None
 
 
-def usual_preparation() -> Preparation:
-    """By which photos are compared before any setting is chosen. Raises ValueError when the network is missing."""
-    methods = methods_of(ALONE)
-    backbone, taps = with_taps(methods, Order.backbone, size=Order.size)
-    return Preparation(backbone, Order.grid, looks_of(methods, parameters_of(methods, {}, None), backbone, taps, 0))
+def usual_preparation(
+    methods: Sequence[str] = methods_of(ALONE), name: str = Order.backbone, grid: tuple[int, int] = Order.grid,
+    size: tuple[int, int] = Order.size, **chosen: Any,
+) -> Preparation:  # fmt: skip
+    """By which photos are compared before anything is learned; chosen, and ValueError: as `with_taps`."""
+    backbone, taps = with_taps(methods, name, size=size, **chosen)
+    return Preparation(backbone, grid, looks_of(methods, parameters_of(methods, {}), backbone, taps, 0))
 
 
 def _evenly(samples: Sequence[Sample], most: int) -> Sequence[Sample]:

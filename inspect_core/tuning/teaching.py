@@ -78,7 +78,7 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
                 report=stage(report, 0.8, 1.0),
                 workers=workers,
             )
-        on_lying = on_alignment(study, report)
+        on_lying = on_alignment(study)
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
     on_fit = remarks(study.results.views, study.preparation, study.parameters, study.live, photos=len(study.split.fit))
     notes = order.notes + skipped + on_lying + on_fit

@@ -64,8 +64,8 @@ def choose_upload(*, page: str = "") -> Source | None:
         first, *others = folder.iterdir()
     except OSError as error:
         st.error(
-            f"The upload could not be kept ({shell.plain(error.strerror or error)}); free some disk space, then upload "
-            "it again.", icon=":material/error:",
+            f"The upload could not be kept: {shell.plain(error.strerror or error)}. Put that right, then upload again.",
+            icon=":material/error:",
         )  # fmt: skip
         return None
     if zipped:

@@ -18,6 +18,7 @@ from inspect_core.images.depth import Depth
 from inspect_core.images.photo_quality import QualityRange
 from inspect_core.images.placement import Placement
 from inspect_core.images.read import ImageError, read
+from inspect_core.methods.table import parameters_of
 from inspect_core.recipe import Recipe
 from inspect_core.similar.known_cases import KnownCases
 from inspect_core.study.judged import truth_masks
@@ -28,6 +29,7 @@ from inspect_core.tuning.order import Order
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.tuning.suggest import Suggestion
 from inspect_core.verdict import Limits, ProductCheck
+from inspect_core.view import chosen_taps
 
 ADDED = "added"
 BESIDE = 480
@@ -56,7 +58,8 @@ class TaughtPart:
     thumbnails: small WebP pictures in the order of the gallery; without_score: WebP pictures of the unscored photos in
     their order, then of the reference, empty where there is none; notes: sentences the engineer should see; suggestion:
     where the parameters began; choice: why this detector, in a sentence; follows: id of the part of which this one is a
-    refit; mm_per_pixel: of the photos, None when not known.
+    refit; compared: the order of the comparison that it was taken from; mm_per_pixel: of the photos, None when not
+    known.
     """
 
     product: str
@@ -71,6 +74,7 @@ class TaughtPart:
     suggestion: Suggestion | None = None
     choice: str | None = None
     follows: str | None = None
+    compared: Order | None = None
     mm_per_pixel: float | None = None
     thumbnails: tuple[bytes, ...] = ()
     without_score: tuple[bytes, ...] = ()
@@ -92,12 +96,22 @@ class TaughtPart:
         return self.study
 
     def order(self) -> Order:
-        """The order it was taught with, without detector and product check: the same for every fit of these photos."""
-        study, backbone = self.own_study, self.preparation.backbone
+        """The order it was taught with, without detector and product check: the same for every fit of these photos.
+
+        Parameters that have their default are left out, as another method may have another.
+        """
+        study, backbone, tiles = self.own_study, self.preparation.backbone, self.preparation.tiles
+        if self.compared is not None:
+            return replace(self.compared, areas=self.scored.areas)
+        usual = parameters_of(study.methods, {}, tiles)
+        chosen = {
+            name: value for name, value in study.given.items()
+            if value is not None and any(own.get(name, value) != value for own in usual)
+        }  # fmt: skip
         return Order(
-            self.product, study.split, backbone.name, size=backbone.size, grid=self.preparation.grid, area=study.area,
-            alignment=self.preparation.alignment, areas=self.scored.areas, tiles=self.preparation.tiles,
-            tolerances=study.tolerances, seed=study.seed, guard=OFF,
+            self.product, study.split, backbone.name, chosen_taps(study.methods, self.preparation), backbone.size,
+            self.preparation.grid, parameters=chosen, area=study.area, alignment=self.preparation.alignment,
+            areas=self.scored.areas, tiles=tiles, tolerances=study.tolerances, seed=study.seed, guard=OFF,
             fused_guard=self.guard is not None and self.guard.fused,
         )  # fmt: skip
 

@@ -5,7 +5,7 @@ import os
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
@@ -14,6 +14,7 @@ from PIL import Image
 from inspect_core.images.listing import is_clutter
 from inspect_core.images.png import png_of
 from inspect_core.images.read import Picture
+from inspect_core.runtime import workspace
 from inspect_core.runtime.unfinished import replacing
 from inspect_core.runtime.workspace import NAME_BYTES
 
@@ -24,17 +25,19 @@ _NAMING = b"3\0"  # part of the digest: folders stored under other rules for nam
 def keep(files: Sequence[tuple[str, bytes | memoryview]], below: Path) -> Path:
     """The folder in `below` that holds these files, given as (name, content); the same files are kept once.
 
-    It appears when all are written, complete even if several sessions write them at once. Raises OSError when they
-    cannot be written; nothing is left behind then.
+    It appears when all are written, complete even if several sessions write them at once. What was changed in it since
+    is written again. Raises OSError when they cannot be written, with nothing left behind, or when something else lies
+    in the folder, which stays.
     """
+    wanted = dict(zip(paths_of([name for name, _ in files]), (content for _, content in files), strict=True))
     digest = hashlib.sha256(_NAMING)
     for name, content in files:
         digest.update(name.encode("utf-8", "backslashreplace") + b"\0" + hashlib.sha256(content).digest())
     folder = below / digest.hexdigest()[:24]
-    if folder.exists():
+    if os.path.lexists(folder) and _holds(folder, wanted):
         return folder
     with replacing(folder) as new:
-        for path, (_, content) in zip(paths_of([name for name, _ in files]), files, strict=True):
+        for path, content in wanted.items():
             target = new / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
@@ -43,11 +46,23 @@ def keep(files: Sequence[tuple[str, bytes | memoryview]], below: Path) -> Path:
 
 def keep_picture(picture: Picture, below: Path) -> Path:
     """The picture as a PNG in `below`, named by its digest; the path. Raises OSError as `keep` does."""
-    path = below / f"{picture.digest[:32]}.png"
-    if not path.exists():
+    path, content = below / f"{picture.digest[:32]}.png", png_of(Image.fromarray(picture.pixels))
+    if workspace.content(path, at_most=len(content)) != content:
         with replacing(path) as new:
-            new.write_bytes(png_of(Image.fromarray(picture.pixels)))
+            new.write_bytes(content)
     return path
+
+
+def _holds(folder: Path, wanted: Mapping[str, bytes | memoryview]) -> bool:
+    """Whether all files, given by path and content, lie in the folder unchanged. Raises OSError for one that is not
+    among them.
+    """
+    own = set(map(_key, wanted))
+    for path in folder.rglob("*"):
+        passed = is_clutter(path.name) or (path.is_dir() and not path.is_symlink())
+        if not passed and _key(path.relative_to(folder).as_posix()) not in own:
+            raise OSError(f"{path} was not uploaded; remove it")
+    return all(workspace.content(folder / path, at_most=len(held)) == held for path, held in wanted.items())
 
 
 def paths_of(names: Sequence[str], *, windows: bool = WINDOWS) -> list[str]:

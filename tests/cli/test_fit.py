@@ -2,8 +2,11 @@ import pytest
 
 from inspect_core.audit.entry import LIMITS_CHANGED
 from inspect_core.audit.log import AuditLog
+from inspect_core.cli import evaluate, teaching
 from inspect_core.cli.commands import main
 from inspect_core.records.recipe_file import load
+from inspect_core.tuning import aligning
+from inspect_core.tuning.alignment_gain import Gain
 
 pytestmark = pytest.mark.slow
 
@@ -20,6 +23,21 @@ def test_fit_says_what_it_found_and_what_the_limit_does(fit, tmp_path, capsys):
         (entry,) = log.entries(kind=LIMITS_CHANGED)
     assert (entry.recipe, entry.user) == (recipe.digest, recipe.provenance.author)
     assert entry.facts["new"] == {"review": 5.0, "reject": 5.0}
+
+
+@pytest.mark.parametrize("verb", ["fit", "evaluate"])
+def test_that_alignment_would_help_is_said_before_anything_is_learned(teach, verb, tmp_path, capsys, monkeypatch):
+    def learning(*_, **__):
+        raise ValueError(f"before: {capsys.readouterr().out}")
+
+    monkeypatch.setattr(aligning, "gain_on", lambda good, preparation, report: Gain(4.0, len(good) / 14, 12, 0.03))
+    for module in (teaching, evaluate):
+        monkeypatch.setattr(module, "teach", learning)
+    out = ["--out", tmp_path / "r"] if verb == "fit" else []
+    for asked, said in (((), True), (("--align", "rigid"), False)):
+        assert teach(verb, *out, "--detector", "mahalanobis", *asked) != 0
+        note = "Note: Aligned, 12 good photos differ 75% less from each other at each place"
+        assert (note in capsys.readouterr().err) is said
 
 
 def test_the_guard_can_be_fused_with_the_class_scores(fit, taught, tmp_path):

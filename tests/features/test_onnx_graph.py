@@ -171,6 +171,19 @@ def test_what_is_no_file_is_passed_over(network, exports, tmp_path, monkeypatch,
     assert path.is_file()
 
 
+def test_no_file_of_another_name_is_removed(network, exports, tmp_path, monkeypatch):
+    key = onnx_graph._key(("a", False))
+    theirs = [tmp_path / name for name in ("mine.onnx", f"{key}-mine.onnx", f"{key}.onnx")]
+    for path in theirs:
+        path.write_bytes(b"theirs")
+        os.utime(path, (0, 0))
+    monkeypatch.setattr(onnx_graph, "GRAPHS_KEPT", 1)
+    for identity in "ab":
+        open_graph(network, tmp_path, identity=(identity,))
+    assert all(path.read_bytes() == b"theirs" for path in theirs)
+    assert len(list(tmp_path.iterdir())) == len(theirs) + 1
+
+
 def test_a_folder_that_cannot_be_written_costs_only_the_cache(network, exports, image, tmp_path):
     (tmp_path / "taken").touch()
     with pytest.warns(UserWarning, match="could not be kept"):

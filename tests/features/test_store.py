@@ -95,6 +95,18 @@ def test_replacing_an_entry_removes_no_other(tmp_path):
     assert store.get("a", ONE) is not None
 
 
+def test_no_file_of_another_name_is_counted_or_removed(tmp_path):
+    theirs = [tmp_path / name for name in ("mine.npy", f"{'a' * 32}.npy", f"{'A' * 64}.npy", f"{'a' * 64}.npy.npy")]
+    for path in theirs:
+        path.write_bytes(bytes(10_000))
+    size = entry_bytes(tmp_path)
+    store = Store(tmp_path, limit=2 * size)
+    for number in range(4):
+        store.put(str(number), entry(number))
+    assert all(path.is_file() for path in theirs)
+    assert store.bytes_used() == 2 * size
+
+
 def test_the_limit_holds_over_many_puts_of_many_sizes(tmp_path):
     rng = np.random.default_rng(0)
     store = Store(tmp_path, limit=20_000)

@@ -313,6 +313,20 @@ def test_clearing_touches_only_what_a_record_names_rightly(tmp_path, workspace, 
     assert tree(tmp_path) == before
 
 
+def test_what_was_moved_aside_is_put_back_but_not_through_a_link(tmp_path, workspace, tree):
+    photos = photos_of(tmp_path / "photos")
+    (workspace / "unfinished").mkdir()
+    for digit in "12":
+        (tmp_path / f".loupe-{digit * 32}").mkdir()
+        (workspace / "unfinished" / (digit * 32)).write_bytes(os.fsencode(tmp_path / f".loupe-{digit * 32}"))
+    (tmp_path / f".loupe-{'1' * 32}" / "old" / "recipe").mkdir(parents=True)
+    (tmp_path / f".loupe-{'2' * 32}" / "old").symlink_to(photos)
+    before = tree(photos)
+    unfinished.clear()
+    assert tree(photos) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "photos", "recipe"]
+
+
 @pytest.mark.parametrize("folder", [False, True])
 def test_writers_of_one_place_do_not_meet(tmp_path, folder):
     target, contents = tmp_path / "place", [bytes([65 + number]) * 50_000 for number in range(8)]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from inspect_core.images.folders import scan
+from inspect_core.images.read import Picture
 from inspect_core.runtime import workspace
 from inspect_core.ui import uploads
 
@@ -142,6 +143,44 @@ def test_sessions_that_upload_at_once_keep_out_of_each_others_way(tmp_path, same
     for session, files in enumerate(sets):
         assert {path.name: path.read_bytes() for path in found[session].iterdir()} == dict(files)
     assert set(tmp_path.iterdir()) == set(found.values())
+
+
+@pytest.mark.parametrize("swapped", ["another photo", "cut short", "removed", "link", "folder"])
+def test_a_photo_changed_since_it_was_kept_is_written_again(tmp_path, swapped):
+    files = [("a.jpg", b"one"), ("lot/b.jpg", b"two")]
+    folder = uploads.keep(files, tmp_path / "uploads")
+    path, elsewhere = folder / "lot" / "b.jpg", tmp_path / "elsewhere.jpg"
+    elsewhere.write_bytes(b"two")
+    path.unlink()
+    if swapped == "link":
+        path.symlink_to(elsewhere)
+    elif swapped == "folder":
+        path.mkdir()
+    elif swapped != "removed":
+        path.write_bytes({"another photo": b"six", "cut short": b"tw"}[swapped])
+    assert uploads.keep(files, tmp_path / "uploads") == folder
+    assert path.read_bytes() == b"two"
+    assert not path.is_symlink()
+    assert elsewhere.read_bytes() == b"two"
+    assert [*(tmp_path / "uploads").iterdir()] == [folder]
+
+
+def test_a_photo_that_was_not_uploaded_is_neither_taken_nor_deleted(tmp_path):
+    folder = uploads.keep([("a.jpg", b"one")], tmp_path)
+    (folder / ".DS_Store").write_bytes(b"of the system")
+    assert uploads.keep([("a.jpg", b"one")], tmp_path) == folder
+    (folder / "b.jpg").write_bytes(b"two")
+    with pytest.raises(OSError, match=r"b\.jpg was not uploaded; remove it"):
+        uploads.keep([("a.jpg", b"one")], tmp_path)
+    assert (folder / "b.jpg").read_bytes() == b"two"
+
+
+def test_a_picture_changed_since_it_was_kept_is_written_again(tmp_path):
+    picture = Picture("a.png", np.full((8, 9, 3), 7, np.uint8), "a" * 64)
+    path = uploads.keep_picture(picture, tmp_path)
+    Image.new("RGB", (9, 8), "red").save(path)
+    assert uploads.keep_picture(picture, tmp_path) == path
+    assert np.array_equal(np.asarray(Image.open(path)), picture.pixels)
 
 
 def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 import csv
 import json
+import os
 import shutil
 import weakref
 import zipfile
@@ -10,12 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from inspect_core.images import written
 from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.line.maps import Maps
 from inspect_core.line.overlap import THREADS
 from inspect_core.line.record import key_of
 from inspect_core.line.row import COLUMNS
-from inspect_core.line.table import read_table
+from inspect_core.line.table import LARGEST, read_table
 from inspect_core.package.place import PlaceError
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.verdict import NOT_JUDGED, Limits
@@ -105,8 +107,23 @@ def test_a_table_from_before_there_was_a_release(photos, inspector, tmp_path):
     (tmp_path / "v.csv").write_text("\n".join(",".join(line[:place] + line[place + 1 :]) for line in lines))
     assert read_table(tmp_path / "v.csv") == rows
     (tmp_path / "v.csv").write_text("name,digest,score,verdict\n")
-    with pytest.raises(ValueError, match="is not a table of verdicts"):
+    for line in ("", "1,2,3\n", f"{'1' * 200_000}\n"):
+        (tmp_path / "v.csv").write_text("name,digest,score,verdict\n" + line)
+        with pytest.raises(ValueError, match="is not a table of verdicts"):
+            read_table(tmp_path / "v.csv")
+
+
+def test_what_is_larger_than_loupe_writes_is_refused_before_it_is_read(photos, inspector, tmp_path, monkeypatch):
+    maps = Maps(tmp_path / "maps")
+    run(inspector(), photos, Outputs(tmp_path / "v.csv", maps))
+    os.truncate(tmp_path / "v.csv", LARGEST + 1)
+    with pytest.raises(ValueError, match=r"v\.csv is larger than 256 MB, so it is not read; open it .* run the batch"):
         read_table(tmp_path / "v.csv")
+    again = Maps(tmp_path / "maps")
+    again.expect([name for name, _ in photos])
+    monkeypatch.setattr(written, "LARGEST", 10)
+    with pytest.raises(PlaceError, match=r"0\.png is already there .* choose another folder"):
+        again.expect([name for name, _ in photos])
 
 
 def test_what_is_there_is_checked_before_it_is_kept(photos, photo, inspector, tmp_path):

@@ -51,6 +51,7 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, photos_in_
     assert len(app.get("image")) == len(TWO)
     comparison = jobs.found(photos_in_hand.order())
     assert [row.detector for row in comparison.rows] == TWO
+    assert np.array_equal(comparison.rows[1].scored.scores(), photos_in_hand.scored.scores()), "k as it was taught"
     opened = []
     monkeypatch.setattr(panels.st, "switch_page", opened.append)
     monkeypatch.setattr(Study, "fit", lambda *_, **__: pytest.fail("fitted again"))
@@ -63,6 +64,24 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, photos_in_
     assert (part.study.method, part.study.split) == ("mahalanobis", photos_in_hand.study.split)
     assert np.array_equal(part.scored.scores(), comparison.rows[1].scored.scores())
     assert part.suggested_limits(part.scored.live) == comparison.rows[1].limits
+    assert jobs.found(part.order()) is comparison
+
+
+def test_other_detectors_are_compared_by_what_the_part_was_taught_with(photos_in_hand):
+    study, taps = photos_in_hand.study, photos_in_hand.preparation.backbone.taps
+
+    def asked(seen, parameters, method="mahalanobis"):
+        again = Study(
+            study.split, photos_in_hand.preparation.backbone, study.store, method=method, parameters=parameters,
+            taps=seen and [seen], grid=(16, 16),
+        )  # fmt: skip
+        order = replace(photos_in_hand, study=again, preparation=again.preparation).order()
+        return order.taps, order.parameters
+
+    assert asked(None, {"k": 8}) == (None, {"k": 8})
+    assert asked(None, {"k": 100}) == (None, {})
+    assert asked(taps[1:], {"k": 100, "ridge": 0.1}) == (taps[1:], {"ridge": 0.1})
+    assert asked(taps, {"M": 48}, "corp") == (taps, {"M": 48}), "not the taps that suit it best"
 
 
 def test_a_part_opened_from_a_recipe_has_no_photos_to_compare_on(open_app, photos_in_hand):

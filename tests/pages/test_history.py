@@ -163,6 +163,14 @@ def test_a_spreadsheet_runs_nothing_from_the_table(workspace):
     assert not [cell for cell in texts if "\n" in cell]
 
 
+def test_the_table_names_the_release_that_judged_a_part_where_one_was_recorded(workspace):
+    exported, plain = inspection(1, 2.0), inspection(2, 2.0)
+    with AuditLog.open() as log:
+        log.append_all([replace(exported, facts=exported.facts | {"release": "e" * 64}), plain])
+    rows = csv.DictReader(io.StringIO(report.csv_of(chosen())))
+    assert {row["name"]: row["release"] for row in rows} == {"part_0001.png": "e" * 64, "part_0002.png": ""}
+
+
 def test_the_report_is_one_page_without_a_network(filled):
     with AuditLog.open() as log:
         log.append_all([inspection(20, 9.0, kind=TAG, name=TAG)])

@@ -273,8 +273,28 @@ def test_no_pool_of_no_processes():
 
 def test_a_run_that_another_process_is_removing_is_passed_over(monkeypatch):
     listed = Path.iterdir
-    monkeypatch.setattr(Path, "iterdir", lambda path: [*listed(path), path / "gone"])
+    monkeypatch.setattr(Path, "iterdir", lambda path: [*listed(path), path / ("0" * 32)])
     Kept([b"a test"]).remove()
+
+
+def test_only_what_loupe_names_is_removed_with_a_run():
+    theirs = [kept.folder() / "notes", kept.folder() / ("A" * 32), Kept([b"one"]).folder / "notes.txt"]
+    for path in theirs:
+        path.mkdir(parents=True)
+    elsewhere = kept.folder().parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "1").touch()
+    (kept.folder() / ("f" * 32)).symlink_to(elsewhere)
+    for path in (*theirs, kept.folder() / ("f" * 32)):
+        os.utime(path, (0, 0), follow_symlinks=False)
+    runs = [Kept([b"later", bytes([number])]) for number in range(kept.MOST + 1)]
+    for work in (*runs, Kept([b"one"])):
+        work.put(0, b"found")
+        work.remove()
+    assert all(path.is_dir() for path in theirs)
+    assert (elsewhere / "1").is_file()
+    assert not any(work.folder.exists() for work in runs)
+    shutil.rmtree(kept.folder())
 
 
 def test_what_is_kept_is_whole_or_not_there(tmp_path):

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.measure import RESULTS
 from inspect_core.features.store import Store
 from inspect_core.images.folders import Split, scan, split
 from inspect_core.methods.table import title_of
@@ -110,6 +111,13 @@ def test_detectors_slower_than_allowed_are_left_out_and_named():
     cheapest = min(every, key=every.get)
     assert set(Shortlist.of((32, 32), budget=0).candidates) == {cheapest}
     assert Shortlist.of((32, 32), budget=math.inf).sentence() == ""
+
+
+@pytest.mark.parametrize("name", CANDIDATES)
+def test_what_was_forecast_was_measured_within_a_factor_of_two(name):
+    result = json.loads((RESULTS / "inspection.json").read_text())
+    measured = result["figures"]["candidates"]["32x32"][name]["least_ms"]
+    assert measured / 2 <= forecast_ms(name, (32, 32)) <= 2 * measured
 
 
 def test_only_detectors_that_have_the_parameters_given_are_compared():

@@ -50,7 +50,9 @@ OURS = {
         "settings.live[name]", "stop",
     },
     "inspect/known_cases_panel": {"defect_types.count(kind)"},
-    "inspect/limit_advice": {"in_parts(found.counts)"},
+    "inspect/limit_advice": {
+        "in_parts(found.counts)", "counts.defects_unscored.clauses()", "counts.good_unscored.clauses()",
+    },
     "inspect/panels": {
         "promise(taught.scored, view.limits, view.setting_scores, ceiling=view.ceiling)", "taught.choice",
         "suggestion.basis", "view.row.title", "words.__getitem__",

@@ -1,6 +1,7 @@
 """Comparisons in the background; only the last one is kept, for every session of this process."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
@@ -46,6 +47,6 @@ def put_on_bench(taught: TaughtPart, comparison: Comparison, detector: str) -> N
         job.report(0.0, "loading the network")
         study = fitted(comparison, detector, order)
         part = of_study(taught.product, study, taught.notes, taught.guard)
-        return shelf.put(part.with_areas(order.areas))
+        return shelf.put(replace(part.with_areas(order.areas), compared=order))
 
     shell.start(f"Putting {title_of(detector)} on the bench", work)

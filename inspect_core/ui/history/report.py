@@ -20,8 +20,8 @@ from inspect_core.ui.history.selection import MOST, Selection, local
 from inspect_core.verdict import OUTCOMES, SPOKEN
 
 COLUMNS = (
-    "entry", "time", "product", "recipe", "name", "digest", "score", "verdict", "reason", "review", "reject", "area",
-    "kind", "product_check", "source", "user", "operator_verdict", "operator", "operator_reason",
+    "entry", "time", "product", "recipe", "release", "name", "digest", "score", "verdict", "reason", "review", "reject",
+    "area", "kind", "product_check", "source", "user", "operator_verdict", "operator", "operator_reason",
 )  # fmt: skip
 BEGINS = "<!doctype html>\n<!-- A history told by Loupe -->\n"
 PICTURES = 3
@@ -93,9 +93,9 @@ def _line(one: Inspection) -> list[str | float | None]:
     said = one.overridden
     operator = ["", "", ""] if said is None else [one.final, said.user, str(said.facts.get("reason"))]
     return [
-        one.number, one.time.isoformat(timespec="milliseconds"), one.product, one.recipe, one.name, one.digest,
-        one.score, one.verdict, one.reason, one.review, one.reject, one.area, one.kind, one.product_check, one.source,
-        one.user, *operator,
+        one.number, one.time.isoformat(timespec="milliseconds"), one.product, one.recipe, one.release, one.name,
+        one.digest, one.score, one.verdict, one.reason, one.review, one.reject, one.area, one.kind,
+        one.product_check, one.source, one.user, *operator,
     ]  # fmt: skip
 
 

@@ -1,10 +1,13 @@
 """The limit that known defects suggest once an escape has a price."""
 
+from itertools import compress
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from inspect_core.judge.cost_limit import ESCAPE_COST, CostLimit, cost_limit
 from inspect_core.judge.counts import in_parts
+from inspect_core.study.evaluation import unscored_counts
 from inspect_core.ui import shelf, shell
 from inspect_core.ui.inspect.views import Drawn
 from inspect_core.ui.session import settings_at
@@ -47,8 +50,10 @@ def offer_limit(row: DeltaGenerator, taught: TaughtPart, drawn: Drawn) -> None:
     except ValueError:
         return
     counts = found.counts
+    missed = [f"{counts.defects_missed:d} missed", *counts.defects_unscored.clauses()]
+    stopped = [f"{counts.good_rejected:d} stopped", *counts.good_unscored.clauses()]
     row.button(
-        f"Limit from known defects: {counts.defects_missed:d} missed, {counts.good_rejected:d} stopped",
+        f"Limit from known defects: {', '.join(missed + stopped)}",
         icon=":material/balance:", key=f"offer_cost-{taught.id}", on_click=_use, args=(taught.id, found.limit),
         help=f"{found.limit:.4g} costs least where one escape costs as much as {ESCAPE_COST:.0f} false rejects; "
         f"counted on {counts.defects_total:d} defects and {counts.good_total:d} good parts, each by a limit "
@@ -62,11 +67,15 @@ def _suggest(taught: TaughtPart, drawn: Drawn, cost: float) -> CostLimit:
     defect = scored.good_and_defect()[1]
     choose, setters = scored.of_subset("choose") & defect, scored.setters()
     chosen = choose if choose.any() else defect
+    good_parts, defect_parts = ({photo.part for photo in compress(scored.photos, own)} for own in (setters, chosen))
+    unscored = unscored_counts([
+        photo for photo in scored.unscored if photo.part in (good_parts if photo.kind == "good" else defect_parts)
+    ])  # fmt: skip
     groups = [photo.split_group or photo.group or photo.name for photo in scored.photos]
     return cost_limit(
         drawn.setting_scores, drawn.scores[chosen], escape_cost=cost,
-        good_groups=[group for group, sets in zip(groups, setters, strict=True) if sets],
-        defect_groups=[group for group, here in zip(groups, chosen, strict=True) if here],
+        good_groups=[*compress(groups, setters)], defect_groups=[*compress(groups, chosen)],
+        good_unscored=unscored["good_unscored"], defects_unscored=unscored["defects_unscored"],
     )  # fmt: skip
 
 

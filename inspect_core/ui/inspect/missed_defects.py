@@ -8,6 +8,7 @@ import streamlit as st
 from inspect_core.guard.model import OFF
 from inspect_core.images.samples import counted
 from inspect_core.runtime.jobs import Busy
+from inspect_core.study.evaluation import unscored_counts
 from inspect_core.ui import shell, teaching
 from inspect_core.ui.inspect import limit_advice
 from inspect_core.ui.inspect.views import Drawn
@@ -27,12 +28,13 @@ def strip(taught: TaughtPart, drawn: Drawn, *, busy: bool) -> None:
     if taught.study is None or not known.any() or not len(setters) or drawn.limits != drawn.suggested:
         return
     missed = int((drawn.scores[known] <= drawn.limits.review).sum())
-    if missed <= MISSED * known.sum():
+    total = int(known.sum()) + unscored_counts(scored.unscored)["defects_unscored"].total
+    if missed <= MISSED * total:
         return
     highest = setters[np.argsort(-drawn.scores[setters], kind="stable")][:SHOWN]
     with st.container(border=True):
         st.markdown(
-            f":material/warning: **{missed} of {counted(int(known.sum()), 'known defect')} lie below the suggested "
+            f":material/warning: **{missed} of {counted(total, 'known defect')} lie below the suggested "
             "limit.** These good photos hold it up. Is one of them defective, blurred or of another kind?"
         )
         columns = st.columns(len(highest))

@@ -1,0 +1,55 @@
+"""What the limit from known defects says of parts that have no score."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import streamlit as st
+
+from inspect_core.judge.counts import Unscored
+from inspect_core.study.scored_photo import UnscoredPhoto
+from inspect_core.ui.inspect import limit_advice
+from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED
+
+
+def scored_of(parts: dict[str, str]):
+    """Eight photos, good and defective in turn, of these parts by kind, and eleven without a score."""
+    kinds = np.array(["good", "dent"] * 4)
+    photos = [
+        SimpleNamespace(name=str(i), part=parts[kind], kind=kind, split_group=None, group=None)
+        for i, kind in enumerate(kinds)
+    ]
+    unscored = [
+        UnscoredPhoto(SimpleNamespace(kind=kind), part, word, "why")
+        for kind, part, word, count in (
+            ("good", "calibrate", NOT_LOCATED, 1), ("good", "judge", NOT_LOCATED, 2), ("good", "fit", NOT_JUDGED, 4),
+            ("dent", "choose", NOT_JUDGED, 1), ("dent", "judge", NOT_LOCATED, 3),
+        )
+        for _ in range(count)
+    ]  # fmt: skip
+    return SimpleNamespace(
+        photos=photos, unscored=unscored, setters=lambda: kinds == "good",
+        good_and_defect=lambda: (kinds == "good", kinds != "good"),
+        of_subset=lambda word: np.array([photo.part == word for photo in photos]),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("parts", "good", "defects", "words"),
+    [
+        ({"good": "calibrate", "dent": "choose"}, Unscored(1), Unscored(0, 1),
+         "0 missed, 1 not judged, 0 stopped, 1 not located"),
+        ({"good": "judge", "dent": "judge"}, Unscored(2), Unscored(3),
+         "0 missed, 3 not located, 0 stopped, 2 not located"),
+    ],
+)  # fmt: skip
+def test_parts_without_a_score_are_counted_with_those_it_is_set_by(parts, good, defects, words, monkeypatch):
+    taught = SimpleNamespace(id="a", scored=scored_of(parts))
+    drawn = SimpleNamespace(scores=np.arange(8.0) % 2 * 9 + np.arange(8) / 10, setting_scores=np.arange(4) / 5)
+    counts = limit_advice._suggest(taught, drawn, 10.0).counts
+    assert (counts.good_unscored, counts.defects_unscored) == (good, defects)
+    assert (counts.good_total, counts.defects_total) == (4 + good.total, 4 + defects.total)
+    labels = []
+    monkeypatch.setattr(st, "button", lambda label, **_: labels.append(label))
+    limit_advice.offer_limit(st, taught, drawn)
+    assert labels == [f"Limit from known defects: {words}"]
