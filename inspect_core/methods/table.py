@@ -1,4 +1,6 @@
-"""Every method by name: each other file of this folder that holds a METHOD is a row."""
+"""Every method by name: each other file of this folder that holds a METHOD is a row. Which detectors are tried: what
+each method declares, in one order, and those to begin with.
+"""
 
 import pkgutil
 from collections.abc import Iterable, Sequence
@@ -6,7 +8,8 @@ from importlib import import_module
 
 from inspect_core import methods
 from inspect_core.images.tiles import TilePlan
-from inspect_core.methods.method import Control, Method, Parameters
+from inspect_core.methods.drawn_patches import DrawnMethod
+from inspect_core.methods.method import Control, Method, Option, Parameters
 
 
 def _rows() -> dict[str, Method]:
@@ -27,7 +30,10 @@ FIELDS = {name: method.fields for name, method in METHODS.items()}
 ARRAYS = {name: method.arrays for name, method in METHODS.items()}
 """What the arrays of each method's detector may be in a recipe."""
 CONTROLS: dict[str, Control] = {name: control for row in METHODS.values() for name, control in row.controls.items()}
-
+OPTIONS: dict[str, Option] = {name: option for row in METHODS.values() for name, option in row.options.items()}
+"""Parameters of the fit that a user may set, of all methods."""
+DRAWN = next(name for name, method in METHODS.items() if isinstance(method, DrawnMethod))
+"""A method whose statistics are drawn patches."""
 
 JOIN = "+"
 """Between the methods of a detector that adds their maps: "mahalanobis+quadrics"."""
@@ -82,3 +88,31 @@ def title_of(detector: str) -> str:
     """The name of a detector on the pages."""
     names = methods_of(detector)
     return " + ".join(METHODS[name].title for name in names)
+
+
+FIRST = "mahalanobis"
+"""The detector taught without a comparison, for few photos and for large photos in tiles; Teach joins others to it."""
+BOTH = (FIRST, "corp")
+"""Methods for a first look: one sees each place of the part, one the surface wherever it lies."""
+FIXED, LOOSE = f"{FIRST}{JOIN}nearest", f"{FIRST}{JOIN}corp{JOIN}nearest"
+"""Preferred for parts that show the same at each place of every photo, and for all others (METHODS section 11)."""
+SECOND = tuple(
+    sorted((name for name in METHODS if METHODS[name].joins and name != FIRST), key=lambda name: METHODS[name].joins)
+)
+"""What Teach joins to it."""
+
+
+def _candidates() -> tuple[str, ...]:
+    """The preferred ones, then those of fewer methods first, and of these in the order in which methods are joined."""
+    declared = {name for method in METHODS.values() for name in method.candidates}
+    places = {name: [METHODS[one].joins or len(METHODS) for one in methods_of(name)] for name in declared}
+    rest = sorted(declared - {FIXED, LOOSE}, key=lambda name: (len(places[name]), places[name], name))
+    return FIXED, LOOSE, *rest
+
+
+CANDIDATES = _candidates()
+"""For a new folder."""
+ALL = (
+    *CANDIDATES,
+    *sorted((name for method in METHODS.values() for name in method.compared), key=lambda name: -len(methods_of(name))),
+)

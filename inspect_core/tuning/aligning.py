@@ -10,11 +10,10 @@ from inspect_core.features.extraction import Preparation
 from inspect_core.images.alignment import learn
 from inspect_core.images.folders import Sample
 from inspect_core.images.read import ImageError, read
-from inspect_core.methods.table import methods_of, parameters_of
+from inspect_core.methods.table import FIRST, methods_of, parameters_of
 from inspect_core.runtime.progress import Report
 from inspect_core.study.study import Study
 from inspect_core.tuning.alignment_gain import Gain, measured
-from inspect_core.tuning.comparison import ALONE
 from inspect_core.tuning.order import ALIGN, NO_ALIGNMENT, RIGID, SIMILARITY, Order
 from inspect_core.view import looks_of, with_taps
 
@@ -56,7 +55,7 @@ def gain_on(good: Sequence[Sample], preparation: Preparation, report: Report) ->
 
 def usual_preparation() -> Preparation:
     """By which photos are compared before any setting is chosen. Raises ValueError when the network is missing."""
-    methods = methods_of(ALONE)
+    methods = methods_of(FIRST)
     backbone, taps = with_taps(methods, Order.backbone, size=Order.size)
     return Preparation(backbone, Order.grid, looks_of(methods, parameters_of(methods, {}, None), backbone, taps, 0))
 
