@@ -8,8 +8,7 @@ from torch import Tensor
 from inspect_core.detectors.cop_corp.covariance import MappedCovariance
 from inspect_core.detectors.cop_corp.feature_maps import cosine, cosine_fourier_map
 from inspect_core.methods.method import Control, Option, Parameters, Patches
-from inspect_core.methods.pooled import KERNEL_VALUES, Q, median_square
-from inspect_core.methods.subspace import Subspace
+from inspect_core.methods.subspace import KERNEL_VALUES, Q, Subspace, median_square
 from inspect_core.package import arrays, fields
 
 

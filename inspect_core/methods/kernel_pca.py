@@ -1,17 +1,17 @@
 """Kernel PCA novelty detection on a seeded sample of the good patches (Hoffmann 2007)."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 from torch import Tensor, nn
 
-from inspect_core.detectors import kernel_pca
+from inspect_core.detectors.kernel_pca import KernelPCA, fit, suggest_sigma
 from inspect_core.detectors.kernels import GaussianKernel
 from inspect_core.methods.drawn_patches import DrawnMethod, DrawnPatches
 from inspect_core.methods.graphs import Graph, as_rows, constant
-from inspect_core.methods.method import Control, Costs, Option, Parameters, Patches, Workload
-from inspect_core.methods.pooled import KERNEL_VALUES, Q, median_square, on_alike
+from inspect_core.methods.method import Control, Costs, Option, Parameters, Patches, Settings, Tell, Workload
+from inspect_core.methods.subspace import KERNEL_VALUES, Q, median_square, on_alike
 from inspect_core.package import arrays, fields
 
 _COMPONENTS = (25, 50, 100, 200, 300, 500, 700)
@@ -19,13 +19,13 @@ _LARGEST_ALPHA = 1e18
 """Alphas are divided by roots of eigenvalues, which may be small; all arithmetic with them is float64."""
 
 
-class KernelPCA(DrawnMethod):
+class ExactKernel(DrawnMethod):
     title = "Surface, exact kernel"
     when = "Textures with few photos: compares every patch with a sample of good patches, in full precision."
     reference = "Kernel PCA for novelty detection (Hoffmann 2007)"
     rank = 4
     defaults = {"sigma": None, "q": None, "patches": 1000}
-    fitted = kernel_pca.KernelPCA
+    fitted = KernelPCA
     arrays = {
         "x": arrays.floats("n k"),
         "alpha": arrays.floats("n r", -_LARGEST_ALPHA, _LARGEST_ALPHA),
@@ -51,12 +51,10 @@ class KernelPCA(DrawnMethod):
         "Coordinates on the q principal components in kernel space; patches unlike any good one fall together there."
     )
 
-    def finish(
-        self, statistics: DrawnPatches, seed: int, parameters: Parameters, report: Callable[[float], None]
-    ) -> kernel_pca.KernelPCA:
+    def finish(self, statistics: DrawnPatches, seed: int, parameters: Parameters, report: Tell) -> KernelPCA:
         sample = statistics.rows()
-        sigma = parameters["sigma"] or kernel_pca.suggest_sigma(sample, seed=seed)
-        return kernel_pca.fit(sample, sigma=sigma, q=None if parameters["q"] is None else int(parameters["q"]))
+        sigma = parameters["sigma"] or suggest_sigma(sample, seed=seed)
+        return fit(sample, sigma=sigma, q=None if parameters["q"] is None else int(parameters["q"]))
 
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
         """Eigenvectors of the kernel matrix of a sample, and kernel values of every patch shown."""
@@ -64,21 +62,18 @@ class KernelPCA(DrawnMethod):
         memory = 48 * n * n + 48 * n * work.width + 64 * work.width**2 + 2 * arrays.ROW_BYTES * max(n, work.width)
         return Costs(3e-10 * n**3 + 5e-8 * work.places * work.shown * n, memory)
 
-    def score(self, detector: kernel_pca.KernelPCA, patches: Tensor, value: int | None) -> Tensor:
+    def score(self, detector: KernelPCA, patches: Tensor, value: int | None) -> Tensor:
         if value is not None and value > detector.rank:
             raise ValueError(f"q is {value}, above the rank {detector.rank} of the fit; keep fewer components")
-        return detector.score(patches, q=value)
+        return super().score(detector, patches, value)
 
-    def sweep(self, detector: kernel_pca.KernelPCA, patches: Tensor, stops: tuple[int, ...]) -> Tensor:
-        return detector.sweep(patches, stops)
-
-    def top(self, detector: kernel_pca.KernelPCA) -> int:
+    def top(self, detector: KernelPCA) -> int:
         return detector.rank
 
-    def start(self, detector: kernel_pca.KernelPCA) -> int:
+    def start(self, detector: KernelPCA) -> int:
         return min(detector.q, detector.rank)
 
-    def ceiling(self, detector: kernel_pca.KernelPCA, value: int) -> float:
+    def ceiling(self, detector: KernelPCA, value: int) -> float:
         return detector.ceiling(value)
 
     def refit_values(self, detector: Any) -> dict[str, float]:
@@ -91,32 +86,26 @@ class KernelPCA(DrawnMethod):
             return [{}]
         return [{"sigma": float(np.sqrt(-squares / (2 * np.log(value))))} for value in KERNEL_VALUES]
 
-    def trial_stops(
-        self, detector: kernel_pca.KernelPCA, parameters: Parameters, fixed: Collection[str]
-    ) -> dict[int, dict[str, float]]:
+    def trial_stops(self, detector: KernelPCA, parameters: Parameters, fixed: Collection[str]) -> Settings:
         counts = (int(parameters["q"]),) if "q" in fixed else _COMPONENTS
         return {q: {"q": q} for q in counts if q <= detector.rank} or {detector.rank: {"q": detector.rank}}
 
-    def variances(self, detector: kernel_pca.KernelPCA) -> Tensor:
+    def variances(self, detector: KernelPCA) -> Tensor:
         return detector.eigenvalues
 
-    def in_space(
-        self, detector: kernel_pca.KernelPCA, features: Tensor, places: np.ndarray, value: int | None
-    ) -> Tensor:
+    def in_space(self, detector: KernelPCA, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
         """f_l(z), l <= q: coordinates along the principal components in kernel space (Hoffmann 2007, eq. 9)."""
         z = features.to(detector.x.device).double()
         values = detector.kernel(z, detector.x)
         centred = values - values.mean(dim=-1, keepdim=True) - detector.row_mean + detector.row_mean.mean()
         return (centred @ detector.alpha[:, : detector.q if value is None else value]).float()
 
-    def remark(
-        self, detector: kernel_pca.KernelPCA, patches: Patches, parameters: Parameters, value: int
-    ) -> str | None:
+    def remark(self, detector: KernelPCA, patches: Patches, parameters: Parameters, value: int) -> str | None:
         if 0 < detector.rank < (asked := parameters["q"] or 0):
             return f"q = {asked:g} was asked for; the good photos give no more than {detector.rank}, which are used."
         return on_alike(detector.rank, patches)
 
-    def graph(self, detector: kernel_pca.KernelPCA, columns: Tensor | None, value: int) -> Graph:
+    def graph(self, detector: KernelPCA, columns: Tensor | None, value: int) -> Graph:
         return columns, KernelSpaceErrors(detector, value)
 
 
@@ -130,7 +119,7 @@ class KernelSpaceErrors(nn.Module):
     alpha: Tensor
     grand_mean: Tensor
 
-    def __init__(self, detector: kernel_pca.KernelPCA, q: int) -> None:
+    def __init__(self, detector: KernelPCA, q: int) -> None:
         super().__init__()
         assert isinstance(detector.kernel, GaussianKernel)  # the only kernel that recipes hold
         self.rate, origin = -0.5 / detector.kernel.sigma**2, detector.x.mean(0)
@@ -149,4 +138,4 @@ class KernelSpaceErrors(nn.Module):
         return (self.grand_mean - 2.0 * mean[..., 0] - inside).float().unflatten(1, features.shape[2:])
 
 
-METHOD = KernelPCA()
+METHOD = ExactKernel()

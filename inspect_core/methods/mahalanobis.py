@@ -1,29 +1,29 @@
 """Localized Mahalanobis distances under a semi-orthogonal embedding (Kim et al. 2021)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from inspect_core.detectors import mahalanobis
+from inspect_core.detectors.mahalanobis import LocalGaussian, Mahalanobis, semi_orthogonal
 from inspect_core.detectors.mahalanobis.per_location import whitening_blocks
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.graphs import Graph, constant
-from inspect_core.methods.method import Control, Costs, Method, Option, Parameters, Patches, Workload
+from inspect_core.methods.method import Control, Costs, Method, Option, Parameters, Patches, Tell, Workload
 from inspect_core.methods.spectrum import LocalSpectrum
 from inspect_core.package import arrays, fields
 
 _ROWS, _MOST_ON_TEACH = 256, 200
 
 
-class Mahalanobis(Method):
+class PlaceByPlace(Method):
     title = "Position by position"
     when = "Parts that always lie the same way in the picture: learns what is normal at every place of the part."
     reference = "Semi-orthogonal embedding for localized Mahalanobis distances (Kim et al. 2021)"
     rank = 1
     defaults = {"k": 100, "ridge": 0.01}
-    fitted = mahalanobis.Mahalanobis
+    fitted = Mahalanobis
     arrays = {
         "projection": arrays.unit("d k"),
         "mean": arrays.floats("h w k"),
@@ -58,20 +58,16 @@ class Mahalanobis(Method):
     )
 
     def project(self, d: int, seed: int, parameters: Parameters) -> Tensor:
-        return mahalanobis.semi_orthogonal(d, min(int(parameters["k"]), d), seed=seed)
+        return semi_orthogonal(d, min(int(parameters["k"]), d), seed=seed)
 
-    def begin(
-        self, patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters
-    ) -> mahalanobis.LocalGaussian:
+    def begin(self, patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> LocalGaussian:
         assert columns is not None
-        return mahalanobis.LocalGaussian(columns, grid=patches.grid)
+        return LocalGaussian(columns, grid=patches.grid)
 
-    def see(self, statistics: mahalanobis.LocalGaussian, features: Tensor, photos: Sequence[int]) -> object:
+    def see(self, statistics: LocalGaussian, features: Tensor, photos: Sequence[int]) -> object:
         return statistics.update_projected(features)
 
-    def finish(
-        self, statistics: mahalanobis.LocalGaussian, seed: int, parameters: Parameters, report: Callable[[float], None]
-    ) -> mahalanobis.Mahalanobis:
+    def finish(self, statistics: LocalGaussian, seed: int, parameters: Parameters, report: Tell) -> Mahalanobis:
         return statistics.finish(ridge=parameters["ridge"])
 
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
@@ -81,28 +77,26 @@ class Mahalanobis(Method):
         memory = 20 * triangle + 256 * work.places * k + 96 * k * k + 4 * arrays.ROW_BYTES * k
         return Costs(2.5e-11 * triangle * work.fit + 2e-10 * triangle * work.shown + 3e-8 * triangle, memory)
 
-    def score(self, detector: mahalanobis.Mahalanobis, patches: Tensor, value: int | None) -> Tensor:
+    def score(self, detector: Mahalanobis, patches: Tensor, value: int | None) -> Tensor:
         return detector.score_projected(patches, k=value)
 
-    def sweep(self, detector: mahalanobis.Mahalanobis, patches: Tensor, stops: tuple[int, ...]) -> Tensor:
+    def sweep(self, detector: Mahalanobis, patches: Tensor, stops: tuple[int, ...]) -> Tensor:
         return detector.sweep_projected(patches, stops)
 
-    def top(self, detector: mahalanobis.Mahalanobis) -> int:
+    def top(self, detector: Mahalanobis) -> int:
         return int(detector.projection.shape[1])
 
-    def place(self, detector: mahalanobis.Mahalanobis) -> float:
+    def place(self, detector: Mahalanobis) -> float:
         return detector.explained_by_place()
 
     def steps(self, name: str, chosen: Parameters, tiles: TilePlan | None) -> tuple[range, int]:
         most = _MOST_ON_TEACH if tiles is None else min(tiles.largest_k, _MOST_ON_TEACH)
         return range(10, most + 1, 10), int(chosen["k"]) // 10 * 10
 
-    def spectrum(self, detector: mahalanobis.Mahalanobis) -> LocalSpectrum:
+    def spectrum(self, detector: Mahalanobis) -> LocalSpectrum:
         return LocalSpectrum(detector.spectrum().cpu().numpy(), detector.images, detector.ridge)
 
-    def in_space(
-        self, detector: mahalanobis.Mahalanobis, features: Tensor, places: np.ndarray, value: int | None
-    ) -> Tensor:
+    def in_space(self, detector: Mahalanobis, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
         """y = L⁻¹ (z - mean) of each patch at its own location, in the first k dimensions; ‖y‖ is the patch's score."""
         k = detector.mean.shape[-1] if value is None else value
         z = features.to(detector.mean.device)
@@ -115,9 +109,7 @@ class Mahalanobis(Method):
             y[here] = torch.linalg.solve_triangular(factor, centred, upper=False)[:, :, 0].float()
         return y
 
-    def remark(
-        self, detector: mahalanobis.Mahalanobis, patches: Patches, parameters: Parameters, value: int
-    ) -> str | None:
+    def remark(self, detector: Mahalanobis, patches: Patches, parameters: Parameters, value: int) -> str | None:
         if not 1 < patches.photos <= value:
             return None
         return (
@@ -125,7 +117,7 @@ class Mahalanobis(Method):
             f"guessed, so new good parts score higher than these. Add good photos, best more than {value}, or lower k."
         )
 
-    def graph(self, detector: mahalanobis.Mahalanobis, columns: Tensor | None, value: int) -> Graph:
+    def graph(self, detector: Mahalanobis, columns: Tensor | None, value: int) -> Graph:
         return detector.projection[:, :value], PlaceDistances(detector, value)
 
 
@@ -134,7 +126,7 @@ class PlaceDistances(nn.Module):
 
     mean: Tensor
 
-    def __init__(self, detector: mahalanobis.Mahalanobis, k: int) -> None:
+    def __init__(self, detector: Mahalanobis, k: int) -> None:
         super().__init__()
         constant(self, mean=detector.mean[..., :k].permute(2, 0, 1))
         factors = detector.cholesky.flatten(0, 1)[:, :k, :k].float().cpu()
@@ -146,4 +138,4 @@ class PlaceDistances(nn.Module):
         return torch.stack(squares).sum(0).sqrt().T.unflatten(1, features.shape[2:])
 
 
-METHOD = Mahalanobis()
+METHOD = PlaceByPlace()

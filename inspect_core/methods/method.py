@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from inspect_core.detectors.mahalanobis import semi_orthogonal
@@ -28,6 +27,10 @@ LEAST_PATCHES, PATCHES_A_COMPONENT = 16_384, 50
 
 Parameters = Mapping[str, Any]
 """Parameters of a fit by name: whole numbers, decimals, and None where the method chooses the value."""
+Settings = dict[int, dict[str, float]]
+"""Live values, each with what the fit must be given to begin there."""
+Tell = Callable[[float], None]
+"""Takes the fraction of the work that is done; it raises to stop."""
 
 
 class Detector(Protocol):
@@ -144,7 +147,8 @@ class Method(ABC):
     offered: bool = True
     """Whether Teach offers it by itself."""
     joins: int = 0
-    """Its place among the methods whose maps Teach adds to those of the first one; 0: none."""
+    """Its place among the methods whose maps are added, 0: none. The first is taught without a comparison; Teach joins
+    the others to it."""
     candidates: tuple[str, ...] = ()
     """Detectors, joined ones too, of which it is the last method and that are compared for a new folder."""
     compared: tuple[str, ...] = ()
@@ -183,8 +187,8 @@ class Method(ABC):
         """Add photos, (n, h, w, k) float32, with their numbers, in ascending order."""
 
     @abstractmethod
-    def finish(self, statistics: Any, seed: int, parameters: Parameters, report: Callable[[float], None]) -> Detector:
-        """The detector. Calls report(fraction) in work of its own that takes long; it raises to stop."""
+    def finish(self, statistics: Any, seed: int, parameters: Parameters, report: Tell) -> Detector:
+        """The detector; reports during long work of its own."""
 
     @abstractmethod
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
@@ -195,11 +199,11 @@ class Method(ABC):
 
         Raises ValueError for another width, values that are not finite, and a live value outside the fit.
         """
-        return detector.score(patches)
+        return detector.score(patches, **{self.live: value}) if self.live else detector.score(patches)
 
     def sweep(self, detector: Any, patches: Tensor, stops: tuple[int, ...]) -> Tensor:
         """(1, h, w, k) -> (stops, 1, h, w) errors at each of these values of the live parameter."""
-        return torch.stack([self.score(detector, patches, stop if self.live else None) for stop in stops])
+        return detector.sweep(patches, stops) if self.live else detector.score(patches)[None]
 
     def top(self, detector: Any) -> int:
         """Largest value of the live parameter."""
@@ -228,9 +232,7 @@ class Method(ABC):
         return [{}]
 
     def trial_stops(self, detector: Any, parameters: Parameters, fixed: Collection[str]) -> dict[int, dict[str, float]]:
-        """Live values worth trying, each with what the fit must be given to begin there; fixed: parameters that the
-        user has chosen.
-        """
+        """Live values worth trying; fixed: parameters that the user has chosen."""
         if not self.one_fit:
             return {}
         top = self.top(detector)

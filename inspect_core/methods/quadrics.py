@@ -1,12 +1,11 @@
 """Quadric hypersurface intersection on a seeded sample of the good patches (Pavutnitskiy et al. 2022)."""
 
 import math
-from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
-from inspect_core.detectors import quadrics
+from inspect_core.detectors.quadrics import Quadrics, fit, fit_algebraic_hs
 from inspect_core.detectors.quadrics.algebraic import monomial_count
 from inspect_core.detectors.quadrics.distances import hilbert_schmidt_norm, monomial_coefficients
 from inspect_core.detectors.quadrics.fitting import PENALTY_WARNING
@@ -14,7 +13,7 @@ from inspect_core.detectors.quadrics.forecast import forecast_seconds
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.drawn_patches import DrawnMethod, DrawnPatches
 from inspect_core.methods.graphs import Graph, constant
-from inspect_core.methods.method import Control, Costs, Option, Parameters, Patches, Workload
+from inspect_core.methods.method import Control, Costs, Option, Parameters, Patches, Tell, Workload
 from inspect_core.package import arrays, fields
 
 MOST, _MOST_ON_TEACH = 100, 300
@@ -27,13 +26,13 @@ def count(components: int, parameters: Parameters) -> int:
     return min(MOST, monomial_count(components)) if parameters["m"] is None else int(parameters["m"])
 
 
-class Quadrics(DrawnMethod):
+class Curved(DrawnMethod):
     title = "Surface, curved"
     when = "Textures whose look bends and varies: learns curved surfaces that the good patches lie on."
     reference = "Quadric hypersurface intersection (Pavutnitskiy et al. 2022)"
     rank = 5
     defaults = {"m": None, "components": 48, "robust": 0, "patches": 16_384}
-    fitted = quadrics.Quadrics
+    fitted = Quadrics
     arrays = arrays.quadrics("k")
     fields = fields.QUADRICS
     taps = "expansions"
@@ -73,16 +72,14 @@ class Quadrics(DrawnMethod):
         )
     }
 
-    def finish(
-        self, statistics: DrawnPatches, seed: int, parameters: Parameters, report: Callable[[float], None]
-    ) -> quadrics.Quadrics:
+    def finish(self, statistics: DrawnPatches, seed: int, parameters: Parameters, report: Tell) -> Quadrics:
         sample = statistics.rows()
         components = min(int(parameters["components"]), sample.shape[1])
         m = count(components, parameters)
         report(0.0)
         if not parameters["robust"]:
-            return quadrics.fit_algebraic_hs(sample, m=m, components=components)
-        return quadrics.fit(sample, m=m, components=components, seed=seed, progress=report)
+            return fit_algebraic_hs(sample, m=m, components=components)
+        return fit(sample, m=m, components=components, seed=seed, progress=report)
 
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
         """The closed form, the refinement when it is robust, and the distances of every patch shown."""
@@ -92,13 +89,7 @@ class Quadrics(DrawnMethod):
         fitting = forecast_seconds(n, d, m, operations_per_second=_RATE, refined=bool(parameters["robust"]))
         return Costs(fitting + scoring / _RATE, 8 * n * work.width + 32 * d**4)
 
-    def score(self, detector: quadrics.Quadrics, patches: Tensor, value: int | None) -> Tensor:
-        return detector.score(patches, m=value)
-
-    def sweep(self, detector: quadrics.Quadrics, patches: Tensor, stops: tuple[int, ...]) -> Tensor:
-        return detector.sweep(patches, stops)
-
-    def top(self, detector: quadrics.Quadrics) -> int:
+    def top(self, detector: Quadrics) -> int:
         return len(detector.c)
 
     def steps(self, name: str, chosen: Parameters, tiles: TilePlan | None) -> tuple[range, int]:
@@ -106,13 +97,13 @@ class Quadrics(DrawnMethod):
             return super().steps(name, chosen, tiles)
         return range(10, min(_MOST_ON_TEACH, monomial_count(int(chosen["components"]))) + 1, 10), MOST
 
-    def spectrum(self, detector: quadrics.Quadrics) -> str:
+    def spectrum(self, detector: Quadrics) -> str:
         return (
             f"{len(detector.c)} curved surfaces were fitted in {detector.A.shape[1]} components, which hold "
             f"{detector.kept_variance:.1%} of the variance of the good patches."
         )
 
-    def remark(self, detector: quadrics.Quadrics, patches: Patches, parameters: Parameters, value: int) -> str | None:
+    def remark(self, detector: Quadrics, patches: Patches, parameters: Parameters, value: int) -> str | None:
         r = detector.A.shape[1]
         if min(int(parameters["patches"]), patches.photos * math.prod(patches.grid)) < monomial_count(r) + r + 1:
             return "Too few good photos for curved surfaces, which fit these and say little of others. Add good photos."
@@ -122,7 +113,7 @@ class Quadrics(DrawnMethod):
             return f"Some of the m = {len(detector.c)} surfaces partly repeat others. Teach with a smaller m."
         return None
 
-    def graph(self, detector: quadrics.Quadrics, columns: Tensor | None, value: int) -> Graph:
+    def graph(self, detector: Quadrics, columns: Tensor | None, value: int) -> Graph:
         """The reduction to the fit's coordinates is linear, so it is applied to the channels with the columns."""
         basis = torch.eye(len(detector.shift)) if columns is None else columns
         return _coordinates(basis.double(), detector).float(), QuadricDistances(detector, value)
@@ -139,7 +130,7 @@ class QuadricDistances(nn.Module):
     norm: Tensor
     shift: Tensor
 
-    def __init__(self, detector: quadrics.Quadrics, m: int) -> None:
+    def __init__(self, detector: Quadrics, m: int) -> None:
         super().__init__()
         A, b, c = (part[:m].double().cpu() for part in (detector.A, detector.b, detector.c))
         first, second = torch.triu_indices(A.shape[1], A.shape[1])
@@ -159,11 +150,11 @@ class QuadricDistances(nn.Module):
         return (distances.mean(1) * self.unit).unflatten(1, features.shape[2:])
 
 
-def _coordinates(rows: Tensor, detector: quadrics.Quadrics) -> Tensor:
+def _coordinates(rows: Tensor, detector: Quadrics) -> Tensor:
     """(n, d) -> (n, r) float64: in the coordinates of the fit, but not centred."""
     rows = rows.double().cpu()
     reduced = rows if detector.basis is None else rows @ detector.basis.cpu()
     return reduced / detector.scale.cpu()
 
 
-METHOD = Quadrics()
+METHOD = Curved()

@@ -3,11 +3,11 @@
 from torch import Tensor
 
 from inspect_core.detectors.mahalanobis import sampled
-from inspect_core.methods.mahalanobis import Mahalanobis
+from inspect_core.methods.mahalanobis import PlaceByPlace
 from inspect_core.methods.method import Parameters
 
 
-class Sampled(Mahalanobis):
+class Sampled(PlaceByPlace):
     title = "Position by position, sampled channels"
     when = "For comparison: position by position, with randomly chosen channels instead of mixed ones."
     reference = "PaDiM-style channel sampling (Defard et al. 2021)"

@@ -90,29 +90,16 @@ def title_of(detector: str) -> str:
     return " + ".join(METHODS[name].title for name in names)
 
 
-FIRST = "mahalanobis"
-"""The detector taught without a comparison, for few photos and for large photos in tiles; Teach joins others to it."""
+_JOINED = sorted((name for name in METHODS if METHODS[name].joins), key=lambda name: METHODS[name].joins)
+FIRST, *SECOND = _JOINED
+"""The detector taught without a comparison, for few photos and for large photos in tiles; what Teach joins to it."""
 BOTH = (FIRST, "corp")
 """Methods for a first look: one sees each place of the part, one the surface wherever it lies."""
 FIXED, LOOSE = f"{FIRST}{JOIN}nearest", f"{FIRST}{JOIN}corp{JOIN}nearest"
 """Preferred for parts that show the same at each place of every photo, and for all others (METHODS section 11)."""
-SECOND = tuple(
-    sorted((name for name in METHODS if METHODS[name].joins and name != FIRST), key=lambda name: METHODS[name].joins)
-)
-"""What Teach joins to it."""
-
-
-def _candidates() -> tuple[str, ...]:
-    """The preferred ones, then those of fewer methods first, and of these in the order in which methods are joined."""
-    declared = {name for method in METHODS.values() for name in method.candidates}
-    places = {name: [METHODS[one].joins or len(METHODS) for one in methods_of(name)] for name in declared}
-    rest = sorted(declared - {FIXED, LOOSE}, key=lambda name: (len(places[name]), places[name], name))
-    return FIXED, LOOSE, *rest
-
-
-CANDIDATES = _candidates()
+_DECLARED = [detector for name in dict.fromkeys((*_JOINED, *METHODS)) for detector in METHODS[name].candidates]
+CANDIDATES = tuple(dict.fromkeys((FIXED, LOOSE, *sorted(_DECLARED, key=lambda detector: detector.count(JOIN)))))
 """For a new folder."""
-ALL = (
-    *CANDIDATES,
-    *sorted((name for method in METHODS.values() for name in method.compared), key=lambda name: -len(methods_of(name))),
-)
+_FURTHER = [detector for row in METHODS.values() for detector in row.compared]
+ALL = (*CANDIDATES, *sorted(_FURTHER, key=lambda detector: detector.count(JOIN), reverse=True))
+"""For a comparison."""

@@ -36,7 +36,8 @@ OURS = {
     "defect_types/panels": {"PARENTS.get"},
     "defect_types/results": {"in_words(learned)", "line"},
     "explore/panels": {
-        "CONTROLS[name].label", "GLOSS.values()", "local.photos", "local.possible", "local.values.shape[-1]", "mixed.photos", "mixed.possible", "views[i].row.title",
+        "CONTROLS[name].label", "GLOSS.values()", "local.photos", "local.possible", "local.values.shape[-1]",
+        "mixed.photos", "mixed.possible", "views[i].row.title",
     },
     "explore/patch_map": {"explore.view_in_words(taught.scored.views[view].method, whole=points == PHOTOS)"},
     "history/panels": {

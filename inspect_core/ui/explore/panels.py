@@ -65,8 +65,8 @@ def _one_spectrum(view: View, variances: Tensor, q: int) -> None:
         return
     fraction = float(explained(view, [q])[0])
     st.markdown(
-        f"Good patches vary in {len(fractions)} directions. The first **{q:d}** hold **{fraction:.1%}** of the variance "
-        "and count as normal; a new patch is scored by how far it lies in the others."
+        f"Good patches vary in {len(fractions)} directions. The first **{q:d}** hold **{fraction:.1%}** of the "
+        "variance and count as normal; a new patch is scored by how far it lies in the others."
     )
     st.plotly_chart(
         curves.eigenvalues(fractions, q, fraction, look()), theme=None, key="eigenvalues", config=NO_BAR,
