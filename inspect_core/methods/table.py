@@ -32,8 +32,6 @@ ARRAYS = {name: method.arrays for name, method in METHODS.items()}
 CONTROLS: dict[str, Control] = {name: control for row in METHODS.values() for name, control in row.controls.items()}
 OPTIONS: dict[str, Option] = {name: option for row in METHODS.values() for name, option in row.options.items()}
 """Parameters of the fit that a user may set, of all methods."""
-DRAWN = next(name for name, method in METHODS.items() if isinstance(method, DrawnMethod))
-"""A method whose statistics are drawn patches."""
 
 JOIN = "+"
 """Between the methods of a detector that adds their maps: "mahalanobis+quadrics"."""
@@ -57,6 +55,11 @@ def methods_of(detector: str) -> tuple[str, ...]:
 def methods_in(detectors: Iterable[str]) -> tuple[str, ...]:
     """The methods of several detectors, each once."""
     return tuple(dict.fromkeys(name for detector in detectors for name in methods_of(detector)))
+
+
+def drawing(count: int) -> tuple[str, Parameters]:
+    """A method whose statistics are drawn patches, and the parameters with which it draws this many."""
+    return next(name for name, method in METHODS.items() if isinstance(method, DrawnMethod)), {"patches": count}
 
 
 def known_parameters(detector: str) -> set[str]:

@@ -15,7 +15,7 @@ from torch import Tensor
 from inspect_core.images.samples import Sample
 from inspect_core.line.overlap import ranges
 from inspect_core.methods.method import BATCH, Detector, Parameters, Patches
-from inspect_core.methods.table import DRAWN, METHODS
+from inspect_core.methods.table import METHODS, drawing
 from inspect_core.runtime.progress import Cancel, Report, stage, tell
 
 SHARD = 64
@@ -46,7 +46,8 @@ class Fit:
     @classmethod
     def of_sample(cls, view: int, patches: Patches, count: int, seed: int) -> Self:
         """A `Fit` that only draws `count` patches of one view; `rows` of its statistics returns them."""
-        return cls((DRAWN,), (view,), (patches,), (None,), ({"patches": count},), seed)
+        method, parameters = drawing(count)
+        return cls((method,), (view,), (patches,), (None,), (parameters,), seed)
 
     def begin(self) -> Gathered:
         """Empty statistics."""
