@@ -1,7 +1,6 @@
 """Kernel PCA novelty detection on a seeded sample of the good patches (Hoffmann 2007)."""
 
 from collections.abc import Collection
-from typing import Any
 
 import numpy as np
 from torch import Tensor, nn
@@ -75,9 +74,6 @@ class ExactKernel(DrawnMethod):
 
     def ceiling(self, detector: KernelPCA, value: int) -> float:
         return detector.ceiling(value)
-
-    def refit_values(self, detector: Any) -> dict[str, float]:
-        return {"sigma": detector.kernel.sigma}
 
     def settings(self, sample: Tensor, seed: int) -> list[dict[str, float]]:
         """σ at which the median kernel value of two good patches is each of KERNEL_VALUES."""

@@ -225,7 +225,7 @@ class Method(ABC):
 
     def refit_values(self, detector: Any) -> dict[str, float]:
         """The values of `refits` in a detector, also where the method chose them."""
-        return {}
+        return {name: detector.params()[name] for name in self.refits}
 
     def settings(self, sample: Tensor, seed: int) -> list[dict[str, float]]:
         """Values of `refits` worth trying on a sample (n, k) of good patches; {} is the fit's own."""
