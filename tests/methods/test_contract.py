@@ -10,7 +10,7 @@ import torch
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
 from inspect_core.methods.method import Method, Patches, Workload, stops_up_to
-from inspect_core.methods.table import METHODS
+from inspect_core.methods.table import METHODS, methods_of
 from inspect_core.records.recipe_file import load, save
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.study import Study
@@ -229,6 +229,31 @@ def test_every_control_is_described(name, method):
     assert set(method.refits) <= set(method.defaults)
     assert set(method.refit_values(fitted(method)[0])) == set(method.refits)
     assert set(method.options) <= set(method.defaults)
+
+
+@every_method
+def test_what_it_declares_ends_with_it(name, method):
+    for detector in (*method.candidates, *method.compared):
+        assert methods_of(detector)[-1] == name
+
+
+@every_method
+def test_explore_shows_where_variance_goes_and_how_patches_are_seen(name, method):
+    detector, features = fitted(method)
+    variances = method.variances(detector)
+    if variances is not None:
+        assert (variances.diff() <= 0).all()
+        assert len(variances) >= method.top(detector)
+    else:
+        assert not method.refits
+        spectrum = method.spectrum(detector)
+        assert spectrum.endswith(".") if isinstance(spectrum, str) else spectrum.photos == PHOTOS
+    rows, places = features[0].flatten(end_dim=1), np.stack(np.divmod(np.arange(GRID[0] * GRID[1]), GRID[1]), axis=1)
+    seen = method.in_space(detector, rows, places, method.start(detector) if method.live else None)
+    assert len(seen) == len(rows)
+    assert torch.isfinite(seen).all()
+    if not method.space:
+        assert seen is rows
 
 
 @every_method
