@@ -64,6 +64,11 @@ class View:
             return self.only
         return tuple(sorted({*stops_up_to(self.row.top(self.detector)), self.start, *self.scales}))
 
+    @property
+    def variances(self) -> Tensor | None:
+        """(r,) of the good patches along each component that the live parameter counts; None for another parameter."""
+        return self.row.variances(self.detector)
+
     def value(self, live: Mapping[str, int]) -> int:
         """Its own live value among those given, else the one to begin with."""
         return live.get(self.live, self.start) if self.live else 0

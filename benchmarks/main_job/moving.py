@@ -20,12 +20,12 @@ from benchmarks.measure import Stopwatch, spread, timed
 from inspect_core.features.store import Store
 from inspect_core.guard.model import OFF
 from inspect_core.judge.anomaly_map import largest_area, regions
+from inspect_core.methods.table import LOOSE
 from inspect_core.runtime.threads import cores
 from inspect_core.study import scored_photos
 from inspect_core.study.evaluation import in_parts_of
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
-from inspect_core.tuning.comparison import LOOSE
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.ui import taught_part
 from inspect_core.ui.bench import payload, pixels

@@ -26,11 +26,11 @@ from inspect_core.images.grouping import propose_groups
 from inspect_core.images.samples import Samples
 from inspect_core.images.splitting import Split
 from inspect_core.judge.limits import limits_from_good
-from inspect_core.methods.table import methods_in, methods_of
+from inspect_core.methods.table import CANDIDATES, FIXED, LOOSE, methods_in, methods_of
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
-from inspect_core.tuning.comparison import CANDIDATES, FIXED, LOOSE, PLACED
+from inspect_core.tuning.comparison import PLACED
 from inspect_core.view import with_taps
 
 LEFT, SHOWN, DEFECTS = 20, 100, 60

@@ -19,7 +19,7 @@ from inspect_core.images.folders import Split, scan, split
 from inspect_core.judge.anomaly_map import to_pixels
 from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc
-from inspect_core.methods import pooled
+from inspect_core.methods import method as interface
 from inspect_core.methods.table import METHODS
 from inspect_core.runtime import workspace
 from inspect_core.study.evaluation import evaluate
@@ -106,9 +106,9 @@ def main() -> None:
     asked.add_argument("sets", nargs="*", metavar="NAME=FOLDER", help="instead of the sample parts")
     asked.add_argument("--detectors", nargs="+", default=DETECTORS, choices=METHODS)
     asked.add_argument("--taps", default="expansions")
-    asked.add_argument("--width", type=int, default=pooled.WIDEST, help="mixed channels of pooled detectors at most")
+    asked.add_argument("--width", type=int, default=interface.WIDEST, help="mixed channels of pooled detectors at most")
     options = asked.parse_args()
-    pooled.WIDEST = options.width
+    interface.WIDEST = options.width
     warnings.simplefilter("ignore", UserWarning)
     backbone = load("efficientnet_lite0", taps=options.taps)
     store = Store(workspace.features_folder(), limit=12 << 30)

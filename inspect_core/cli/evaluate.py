@@ -11,6 +11,7 @@ from inspect_core.cli.console import ACCEPTED, bar, path_argument, say
 from inspect_core.features.store import feature_store
 from inspect_core.guard.model import OFF
 from inspect_core.judge.counts import count_parts, in_parts
+from inspect_core.methods.table import ALL
 from inspect_core.package.place import check_apart, check_own
 from inspect_core.runtime.progress import stage
 from inspect_core.runtime.unfinished import replacing
@@ -19,7 +20,6 @@ from inspect_core.study.judged import Judged
 from inspect_core.study.scored_photo import UnscoredPhoto
 from inspect_core.study.study import Study
 from inspect_core.tuning.compare import compare
-from inspect_core.tuning.comparison import ALL
 from inspect_core.tuning.report import CSV_BEGINS, HTML_BEGINS, csv_of, figures_of, html_of, table_of
 from inspect_core.tuning.teaching import teach
 

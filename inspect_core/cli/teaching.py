@@ -12,7 +12,7 @@ from inspect_core.images.depth import DEPTHS
 from inspect_core.images.folders import Samples, scan, split
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tolerances import NONE, Tolerances
-from inspect_core.methods.table import JOIN, METHODS, methods_of
+from inspect_core.methods.table import JOIN, METHODS, OPTIONS, methods_of
 from inspect_core.tuning import tiling
 from inspect_core.tuning.aligning import proposed
 from inspect_core.tuning.forecast import of_order
@@ -45,14 +45,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help=f"one of {', '.join(METHODS)}, or two joined by {JOIN}, whose maps are added; without it, the quick "
         "ones are compared on the photos",
     )  # fmt: skip
-    parser.add_argument("--k", type=int, help="features kept at every place")
-    parser.add_argument("--gamma", type=float, help="sharpness of the random-Fourier kernel")
-    parser.add_argument("--M", type=int, help="number of random-Fourier features")
-    parser.add_argument("--sigma", type=float, help="width of the Gaussian kernel")
-    parser.add_argument("--q", type=int, help="components kept")
-    parser.add_argument("--m", type=int, help="number of quadrics")
-    parser.add_argument("--components", type=int, help="principal components that quadrics are fitted in")
-    parser.add_argument("--robust", type=int, choices=(0, 1), help="quadrics: 1 refines the closed form robustly")
+    for name, option in OPTIONS.items():
+        switch = option.kind is bool
+        parser.add_argument(
+            f"--{name}", type=int if switch else option.kind, choices=(0, 1) if switch else None, help=option.words
+        )
     parser.add_argument(
         "--area", type=int, help="pixels of the map above the limit that reject a part (default 0.2 %% of the map)"
     )
@@ -135,8 +132,7 @@ def order_of(
     tiles, said = tiling.tiled(options.tiles, samples.good, options.smallest_defect, options.size)
     for sentence in said:
         say(sentence)
-    names = ("k", "gamma", "M", "sigma", "q", "m", "components", "robust")
-    given = {name: value for name in names if (value := getattr(options, name)) is not None}
+    given = {name: value for name in OPTIONS if (value := getattr(options, name)) is not None}
     return Order(
         options.folder.resolve().stem,
         parts,

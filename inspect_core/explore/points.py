@@ -9,7 +9,7 @@ from torch import Tensor
 
 from inspect_core.detectors.cop_corp.feature_maps import cosine
 from inspect_core.images.boxes import cell_peaks
-from inspect_core.methods.cop import COSINE_WORDS
+from inspect_core.methods.subspace import COSINE_WORDS
 from inspect_core.methods.table import METHODS
 from inspect_core.runtime.progress import Report, tell
 from inspect_core.study.scored_photo import UNKNOWN
@@ -111,20 +111,18 @@ def seen_by(view: View, points: Points, live: Mapping[str, int]) -> Points:
     """The points as a view sees them: whole photos as the product check does, patches by the method's map."""
     if points.whole:
         return replace(points, features=cosine(torch.from_numpy(points.features)).numpy())
-    space = view.row.space
-    if space is None:
+    if not view.row.space:
         return points
     patches = torch.from_numpy(points.features)
     value = view.value(live) if view.live else None
-    return replace(points, features=space.apply(view.detector, patches, points.place, value).cpu().numpy())
+    return replace(points, features=view.row.in_space(view.detector, patches, points.place, value).cpu().numpy())
 
 
 def view_in_words(method: str, *, whole: bool) -> str:
     """What `seen_by` does to the features, for the reader of a plot."""
     if whole:
         return f"As the product check does: {COSINE_WORDS[0].lower()}{COSINE_WORDS[1:]}"
-    space = METHODS[method].space
-    return "This detector takes the features as they are." if space is None else space.words
+    return METHODS[method].space or "This detector takes the features as they are."
 
 
 def _draw(marked: np.ndarray, fraction: int, rng: np.random.Generator) -> np.ndarray:

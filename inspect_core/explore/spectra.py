@@ -1,59 +1,24 @@
 """How a detector spends its dimensions: shares of variance, and the rank that is left at each location of the grid."""
 
-import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from inspect_core.detectors.checks import as_features
-from inspect_core.detectors.cop_corp.residual import KernelPCAMap
-from inspect_core.detectors.kernel_pca import KernelPCA
 from inspect_core.detectors.mahalanobis.projections import sampled, semi_orthogonal
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.patch_grid import join
 from inspect_core.images.read import squash
+from inspect_core.methods.spectrum import LocalSpectrum
 
-COLLAPSED = 1e-4
-"""An eigenvalue below it counts as 0: the bound by which Kim et al. 2021 count the rank of embedded covariances."""
-BAND = (0.1, 0.5, 0.9)
 _LOCATIONS = 64
 
 
-@dataclass(frozen=True, eq=False)
-class LocalSpectrum:
-    """Eigenvalues of the embedded covariance at every grid location.
-
-    values: (h, w, k) float32, descending along k, in squared feature units; photos: how many they come from.
-    """
-
-    values: np.ndarray
-    photos: int
-
-    @property
-    def possible(self) -> int:
-        """Rank that a location could have: n photos differ in at most n - 1 directions."""
-        return min(self.values.shape[-1], self.photos - 1)
-
-    @property
-    def band(self) -> np.ndarray:
-        """(3, k): the 10 % quantile, the median and the 90 % quantile over the locations, eigenvalue by eigenvalue."""
-        return np.quantile(self.values.reshape(-1, self.values.shape[-1]), BAND, axis=0)
-
-    def rank_map(self, above: float = COLLAPSED) -> np.ndarray:
-        """(h, w) int: how many eigenvalues of a location exceed `above`."""
-        return (self.values > above).sum(axis=-1)
-
-    def fraction(self, above: float = COLLAPSED) -> float:
-        """Mean over locations of the rank as a fraction of the possible one; 1 is no collapse, NaN for one photo."""
-        return float(self.rank_map(above).mean() / self.possible) if self.possible else math.nan
-
-
-def variance_fractions(detector: KernelPCAMap | KernelPCA) -> np.ndarray:
+def variance_fractions(variances: Tensor) -> np.ndarray:
     """(r,) float64 fraction of variance along each principal component, largest first; empty when nothing varied."""
-    values = detector.eigenvalues.double().cpu().numpy()
+    values = variances.double().cpu().numpy()
     return values / values.sum() if values.sum() > 0 else values[:0]
 
 

@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from inspect_core.methods.method import Method, Parameters, Patches
+
 
 class DrawnPatches:
     """`count` patches of `photos` photos, spread evenly over them; fewer if there are fewer.
@@ -63,3 +65,16 @@ class DrawnPatches:
         numbers, counts = torch.unique_consecutive(photos, return_counts=True)
         self._rows = dict(zip(numbers.tolist(), rows.split(counts.tolist()), strict=True))
         return self
+
+
+class DrawnMethod(Method):
+    """A method that learns from a sample of as many patches as its parameter `patches` says."""
+
+    def begin(self, patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> DrawnPatches:
+        return DrawnPatches(int(parameters["patches"]), patches.photos, seed)
+
+    def see(self, statistics: DrawnPatches, features: Tensor, photos: Sequence[int]) -> DrawnPatches:
+        return statistics.draw(features, photos)
+
+    def sample_size(self, parameters: Parameters, value: int) -> int:
+        return int(parameters["patches"])

@@ -1,23 +1,16 @@
 """Kernel PCA novelty detection on a seeded sample of the good patches (Hoffmann 2007)."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 import numpy as np
-from torch import Tensor
+from torch import Tensor, nn
 
-from inspect_core.detectors import kernel_pca
-from inspect_core.methods import graphs
-from inspect_core.methods.drawn_patches import DrawnPatches
-from inspect_core.methods.method import Control, Method, Parameters, Patches, Space
-from inspect_core.methods.pooled import (
-    KERNEL_VALUES,
-    Q,
-    at_most_widest,
-    draw_patches,
-    median_square,
-    on_alike,
-    sample_costs,
-)
+from inspect_core.detectors.kernel_pca import KernelPCA, fit, suggest_sigma
+from inspect_core.detectors.kernels import GaussianKernel
+from inspect_core.methods.drawn_patches import DrawnMethod, DrawnPatches
+from inspect_core.methods.graphs import Graph, as_rows, constant
+from inspect_core.methods.method import Control, Costs, Option, Parameters, Patches, Settings, Tell, Workload
+from inspect_core.methods.subspace import KERNEL_VALUES, Q, median_square, on_alike
 from inspect_core.package import arrays, fields
 
 _COMPONENTS = (25, 50, 100, 200, 300, 500, 700)
@@ -25,76 +18,26 @@ _LARGEST_ALPHA = 1e18
 """Alphas are divided by roots of eigenvalues, which may be small; all arithmetic with them is float64."""
 
 
-def _finish(
-    drawn: DrawnPatches, seed: int, parameters: Parameters, report: Callable[[float], None]
-) -> kernel_pca.KernelPCA:
-    sample = drawn.rows()
-    sigma = parameters["sigma"] or kernel_pca.suggest_sigma(sample, seed=seed)
-    return kernel_pca.fit(sample, sigma=sigma, q=None if parameters["q"] is None else int(parameters["q"]))
-
-
-def _sigmas(sample: Tensor, seed: int) -> list[dict[str, float]]:
-    """σ at which the median kernel value of two good patches is each of KERNEL_VALUES."""
-    squares = median_square(sample, seed)
-    return [{"sigma": float(np.sqrt(-squares / (2 * np.log(value))))} for value in KERNEL_VALUES] if squares else [{}]
-
-
-def _trial_stops(
-    detector: kernel_pca.KernelPCA, parameters: Parameters, fixed: Collection[str]
-) -> dict[int, dict[str, float]]:
-    counts = (int(parameters["q"]),) if "q" in fixed else _COMPONENTS
-    return {q: {"q": q} for q in counts if q <= detector.rank} or {detector.rank: {"q": detector.rank}}
-
-
-def _score(detector: kernel_pca.KernelPCA, patches: Tensor, q: int | None) -> Tensor:
-    if q is not None and q > detector.rank:
-        raise ValueError(f"q is {q}, above the rank {detector.rank} of the fit; keep fewer components")
-    return detector.score(patches, q=q)
-
-
-def _in_kernel_space(detector: kernel_pca.KernelPCA, features: Tensor, places: object, q: int | None) -> Tensor:
-    """f_l(z), l <= q: coordinates along the principal components in kernel space (Hoffmann 2007, eq. 9)."""
-    z = features.to(detector.x.device).double()
-    values = detector.kernel(z, detector.x)
-    centred = values - values.mean(dim=-1, keepdim=True) - detector.row_mean + detector.row_mean.mean()
-    return (centred @ detector.alpha[:, : detector.q if q is None else q]).float()
-
-
-def _remark(detector: kernel_pca.KernelPCA, patches: Patches, parameters: Parameters, q: int) -> str | None:
-    if 0 < detector.rank < (asked := parameters["q"] or 0):
-        return f"q = {asked:g} was asked for; the good photos give no more than {detector.rank}, which are used."
-    return on_alike(detector.rank, patches)
-
-
-METHOD = Method(
-    title="Surface, exact kernel",
-    when="Textures with few photos: compares every patch with a sample of good patches, in full precision.",
-    reference="Kernel PCA for novelty detection (Hoffmann 2007)",
-    rank=4,
-    defaults={"sigma": None, "q": None, "patches": 1000},
-    project=at_most_widest,
-    begin=draw_patches,
-    see=lambda drawn, features, photos: drawn.draw(features, photos),
-    finish=_finish,
-    costs=sample_costs,
-    graph=graphs.of_kernel_space,
-    from_arrays=kernel_pca.KernelPCA.from_arrays,
-    arrays={
+class ExactKernel(DrawnMethod):
+    title = "Surface, exact kernel"
+    when = "Textures with few photos: compares every patch with a sample of good patches, in full precision."
+    reference = "Kernel PCA for novelty detection (Hoffmann 2007)"
+    rank = 4
+    defaults = {"sigma": None, "q": None, "patches": 1000}
+    fitted = KernelPCA
+    arrays = {
         "x": arrays.floats("n k"),
         "alpha": arrays.floats("n r", -_LARGEST_ALPHA, _LARGEST_ALPHA),
         "row_mean": arrays.floats("n", -1.01, 0),
         "eigenvalues": arrays.floats("r", 0),
-    },
-    fields={"sigma": fields.WIDTH, "q": fields.whole(0)},
-    ceiling=lambda detector, q: detector.ceiling(q),
-    live="q",
-    score=_score,
-    sweep=lambda detector, patches, stops: detector.sweep(patches, stops),
-    top=lambda detector: detector.rank,
-    start=lambda detector: min(detector.q, detector.rank),
-    refits=("sigma",),
-    refit_values=lambda detector: {"sigma": detector.kernel.sigma},
-    controls={
+    }
+    fields = {"sigma": fields.WIDTH, "q": fields.whole(0)}
+    joins = 4
+    compared = ("mahalanobis+kernel_pca", "kernel_pca")
+    options = {"sigma": Option("width of the Gaussian kernel", float), "q": Option("components kept")}
+    live = "q"
+    refits = ("sigma",)
+    controls = {
         "q": Q,
         "sigma": Control(
             "σ: width",
@@ -102,12 +45,93 @@ METHOD = Method(
             "Lower compares a patch with its closest look-alikes only: finer, and noisier on good parts.",
             "Kernel exp(-d² / 2σ²) between patches (Hoffmann 2007).",
         ),
-    },
-    space=Space(
-        "Coordinates on the q principal components in kernel space; patches unlike any good one fall together there.",
-        _in_kernel_space,
-    ),
-    settings=_sigmas,
-    trial_stops=_trial_stops,
-    remark=_remark,
-)
+    }
+    space = (
+        "Coordinates on the q principal components in kernel space; patches unlike any good one fall together there."
+    )
+
+    def finish(self, statistics: DrawnPatches, seed: int, parameters: Parameters, report: Tell) -> KernelPCA:
+        sample = statistics.rows()
+        sigma = parameters["sigma"] or suggest_sigma(sample, seed=seed)
+        return fit(sample, sigma=sigma, q=None if parameters["q"] is None else int(parameters["q"]))
+
+    def costs(self, work: Workload, parameters: Parameters) -> Costs:
+        """Eigenvectors of the kernel matrix of a sample, and kernel values of every patch shown."""
+        n = int(parameters["patches"])
+        memory = 48 * n * n + 48 * n * work.width + 64 * work.width**2 + 2 * arrays.ROW_BYTES * max(n, work.width)
+        return Costs(3e-10 * n**3 + 5e-8 * work.places * work.shown * n, memory)
+
+    def score(self, detector: KernelPCA, patches: Tensor, value: int | None) -> Tensor:
+        if value is not None and value > detector.rank:
+            raise ValueError(f"q is {value}, above the rank {detector.rank} of the fit; keep fewer components")
+        return super().score(detector, patches, value)
+
+    def top(self, detector: KernelPCA) -> int:
+        return detector.rank
+
+    def start(self, detector: KernelPCA) -> int:
+        return min(detector.q, detector.rank)
+
+    def ceiling(self, detector: KernelPCA, value: int) -> float:
+        return detector.ceiling(value)
+
+    def settings(self, sample: Tensor, seed: int) -> list[dict[str, float]]:
+        """σ at which the median kernel value of two good patches is each of KERNEL_VALUES."""
+        squares = median_square(sample, seed)
+        if not squares:
+            return [{}]
+        return [{"sigma": float(np.sqrt(-squares / (2 * np.log(value))))} for value in KERNEL_VALUES]
+
+    def trial_stops(self, detector: KernelPCA, parameters: Parameters, fixed: Collection[str]) -> Settings:
+        counts = (int(parameters["q"]),) if "q" in fixed else _COMPONENTS
+        return {q: {"q": q} for q in counts if q <= detector.rank} or {detector.rank: {"q": detector.rank}}
+
+    def variances(self, detector: KernelPCA) -> Tensor:
+        return detector.eigenvalues
+
+    def in_space(self, detector: KernelPCA, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
+        """f_l(z), l <= q: coordinates along the principal components in kernel space (Hoffmann 2007, eq. 9)."""
+        z = features.to(detector.x.device).double()
+        values = detector.kernel(z, detector.x)
+        centred = values - values.mean(dim=-1, keepdim=True) - detector.row_mean + detector.row_mean.mean()
+        return (centred @ detector.alpha[:, : detector.q if value is None else value]).float()
+
+    def remark(self, detector: KernelPCA, patches: Patches, parameters: Parameters, value: int) -> str | None:
+        if 0 < detector.rank < (asked := parameters["q"] or 0):
+            return f"q = {asked:g} was asked for; the good photos give no more than {detector.rank}, which are used."
+        return on_alike(detector.rank, patches)
+
+    def graph(self, detector: KernelPCA, columns: Tensor | None, value: int) -> Graph:
+        return columns, KernelSpaceErrors(detector, value)
+
+
+class KernelSpaceErrors(nn.Module):
+    """`KernelPCA.score` with a Gaussian kernel and q components, in float64."""
+
+    origin: Tensor
+    samples: Tensor
+    squares: Tensor
+    offset: Tensor
+    alpha: Tensor
+    grand_mean: Tensor
+
+    def __init__(self, detector: KernelPCA, q: int) -> None:
+        super().__init__()
+        assert isinstance(detector.kernel, GaussianKernel)  # the only kernel that recipes hold
+        self.rate, origin = -0.5 / detector.kernel.sigma**2, detector.x.mean(0)
+        samples = detector.x - origin
+        grand_mean = detector.row_mean.mean()
+        constant(self, origin=origin, samples=samples.T, squares=samples.square().sum(-1), grand_mean=grand_mean,
+                 offset=detector.row_mean - grand_mean, alpha=detector.alpha[:, :q])  # fmt: skip
+
+    def forward(self, features: Tensor) -> Tensor:
+        z = as_rows(features).double() - self.origin
+        squared = (z.square().sum(-1, keepdim=True) + self.squares - 2.0 * (z @ self.samples)).clamp(min=0.0)
+        # exp(-d2 / 2 sigma2) - 1, like the detector's kernel: the constant cancels below.
+        values = (squared * self.rate).exp() - 1.0
+        mean = values.mean(-1, keepdim=True)
+        inside = ((values - self.offset - mean) @ self.alpha).square().sum(-1)
+        return (self.grand_mean - 2.0 * mean[..., 0] - inside).float().unflatten(1, features.shape[2:])
+
+
+METHOD = ExactKernel()

@@ -1,90 +1,49 @@
 """Localized Mahalanobis distances under a semi-orthogonal embedding (Kim et al. 2021)."""
 
-from typing import Any
+from collections.abc import Sequence
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from inspect_core.detectors import mahalanobis
-from inspect_core.methods import graphs
-from inspect_core.methods.method import Control, Costs, Method, Parameters, Patches, Space, Workload, one_fit_stops
+from inspect_core.detectors.mahalanobis import LocalGaussian, Mahalanobis, semi_orthogonal
+from inspect_core.detectors.mahalanobis.per_location import whitening_blocks
+from inspect_core.images.tiles import TilePlan
+from inspect_core.methods.graphs import Graph, constant
+from inspect_core.methods.method import Control, Costs, Method, Option, Parameters, Patches, Tell, Workload
+from inspect_core.methods.spectrum import LocalSpectrum
 from inspect_core.package import arrays, fields
 
-_ROWS = 256
+_ROWS, _MOST_ON_TEACH = 256, 200
 
 
-def _project(d: int, seed: int, parameters: Parameters) -> Tensor:
-    return mahalanobis.semi_orthogonal(d, min(int(parameters["k"]), d), seed=seed)
-
-
-def _begin(patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> mahalanobis.LocalGaussian:
-    assert columns is not None
-    return mahalanobis.LocalGaussian(columns, grid=patches.grid)
-
-
-def _costs(work: Workload, parameters: Parameters) -> Costs:
-    """A covariance and its factor at every place, and a triangular solve for every patch shown."""
-    k = min(int(parameters["k"]), work.width)
-    triangle = work.places * k * k
-    memory = 20 * triangle + 256 * work.places * k + 96 * k * k + 4 * arrays.ROW_BYTES * k
-    return Costs(2.5e-11 * triangle * work.fit + 2e-10 * triangle * work.shown + 3e-8 * triangle, memory)
-
-
-def _width(detector: Any) -> int:
-    return int(detector.projection.shape[1])
-
-
-def _whitened(detector: mahalanobis.Mahalanobis, features: Tensor, places: Any, k: int | None) -> Tensor:
-    """y = L⁻¹ (z - mean) of each patch at its own location, in the first k dimensions; ‖y‖ is the patch's score."""
-    k = detector.mean.shape[-1] if k is None else k
-    z = features.to(detector.mean.device)
-    y = z.new_empty(len(z), k)
-    for start in range(0, len(z), _ROWS):
-        here = slice(start, start + _ROWS)
-        row, column = places[here].T
-        centred = (z[here] - detector.mean[row, column])[:, :k, None].double()
-        factor = detector.cholesky[row, column][:, :k, :k].double()
-        y[here] = torch.linalg.solve_triangular(factor, centred, upper=False)[:, :, 0].float()
-    return y
-
-
-def _remark(detector: mahalanobis.Mahalanobis, patches: Patches, parameters: Parameters, k: int) -> str | None:
-    if not 1 < patches.photos <= k:
-        return None
-    return (
-        f"{patches.photos} good photos are too few for a detail of k = {k}: part of how good parts differ is guessed, "
-        f"so new good parts score higher than these. Add good photos, best more than {k}, or lower k."
-    )
-
-
-METHOD = Method(
-    title="Position by position",
-    when="Parts that always lie the same way in the picture: learns what is normal at every place of the part.",
-    reference="Semi-orthogonal embedding for localized Mahalanobis distances (Kim et al. 2021)",
-    rank=1,
-    defaults={"k": 100, "ridge": 0.01},
-    project=_project,
-    begin=_begin,
-    see=lambda statistics, features, photos: statistics.update_projected(features),
-    finish=lambda statistics, seed, parameters, report: statistics.finish(ridge=parameters["ridge"]),
-    costs=_costs,
-    graph=graphs.of_places,
-    from_arrays=mahalanobis.Mahalanobis.from_arrays,
-    arrays={
+class PlaceByPlace(Method):
+    title = "Position by position"
+    when = "Parts that always lie the same way in the picture: learns what is normal at every place of the part."
+    reference = "Semi-orthogonal embedding for localized Mahalanobis distances (Kim et al. 2021)"
+    rank = 1
+    defaults = {"k": 100, "ridge": 0.01}
+    fitted = Mahalanobis
+    arrays = {
         "projection": arrays.unit("d k"),
         "mean": arrays.floats("h w k"),
         "cholesky": arrays.floats("h w tri(k)", types=arrays.HALVES),
-    },
-    fields={"ridge": fields.ANY, "images": fields.whole(1), "storage": fields.one_of("float32", "float16")},
-    taps="expansions",
-    pool=1,
-    place=lambda detector: detector.explained_by_place(),
-    live="k",
-    score=lambda detector, patches, k: detector.score_projected(patches, k=k),
-    sweep=lambda detector, patches, stops: detector.sweep_projected(patches, stops),
-    top=_width,
-    start=_width,
-    controls={
+    }
+    fields = {"ridge": fields.ANY, "images": fields.whole(1), "storage": fields.one_of("float32", "float16")}
+    taps = "expansions"
+    pool = 1
+    joins = 1
+    candidates = ("mahalanobis",)
+    options = {
+        "k": Option(
+            "features kept at every place",
+            label="k, at most",
+            help="Mixed features kept at every place. Every smaller k can be tried live afterwards.",
+        )
+    }
+    live = "k"
+    one_fit = True
+    controls = {
         "k": Control(
             "k: detail",
             "mixed features at every place",
@@ -92,13 +51,91 @@ METHOD = Method(
             "gives fewer false alarms.",
             "Every value comes from the same fit (Kim et al. 2021).",
         )
-    },
-    space=Space(
+    }
+    space = (
         "Whitened at its own place: how far a patch is from the good ones there, in standard deviations, in each of k "
-        "directions. The length of this vector is the patch's score.",
-        _whitened,
-    ),
-    trial_stops=lambda detector, parameters, fixed: one_fit_stops(_width(detector)),
-    one_fit=True,
-    remark=_remark,
-)
+        "directions. The length of this vector is the patch's score."
+    )
+
+    def project(self, d: int, seed: int, parameters: Parameters) -> Tensor:
+        return semi_orthogonal(d, min(int(parameters["k"]), d), seed=seed)
+
+    def begin(self, patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> LocalGaussian:
+        assert columns is not None
+        return LocalGaussian(columns, grid=patches.grid)
+
+    def see(self, statistics: LocalGaussian, features: Tensor, photos: Sequence[int]) -> object:
+        return statistics.update_projected(features)
+
+    def finish(self, statistics: LocalGaussian, seed: int, parameters: Parameters, report: Tell) -> Mahalanobis:
+        return statistics.finish(ridge=parameters["ridge"])
+
+    def costs(self, work: Workload, parameters: Parameters) -> Costs:
+        """A covariance and its factor at every place, and a triangular solve for every patch shown."""
+        k = min(int(parameters["k"]), work.width)
+        triangle = work.places * k * k
+        memory = 20 * triangle + 256 * work.places * k + 96 * k * k + 4 * arrays.ROW_BYTES * k
+        return Costs(2.5e-11 * triangle * work.fit + 2e-10 * triangle * work.shown + 3e-8 * triangle, memory)
+
+    def score(self, detector: Mahalanobis, patches: Tensor, value: int | None) -> Tensor:
+        return detector.score_projected(patches, k=value)
+
+    def sweep(self, detector: Mahalanobis, patches: Tensor, stops: tuple[int, ...]) -> Tensor:
+        return detector.sweep_projected(patches, stops)
+
+    def top(self, detector: Mahalanobis) -> int:
+        return int(detector.projection.shape[1])
+
+    def place(self, detector: Mahalanobis) -> float:
+        return detector.explained_by_place()
+
+    def steps(self, name: str, chosen: Parameters, tiles: TilePlan | None) -> tuple[range, int]:
+        most = _MOST_ON_TEACH if tiles is None else min(tiles.largest_k, _MOST_ON_TEACH)
+        return range(10, most + 1, 10), int(chosen["k"]) // 10 * 10
+
+    def spectrum(self, detector: Mahalanobis) -> LocalSpectrum:
+        return LocalSpectrum(detector.spectrum().cpu().numpy(), detector.images, detector.ridge)
+
+    def in_space(self, detector: Mahalanobis, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
+        """y = L⁻¹ (z - mean) of each patch at its own location, in the first k dimensions; ‖y‖ is the patch's score."""
+        k = detector.mean.shape[-1] if value is None else value
+        z = features.to(detector.mean.device)
+        y = z.new_empty(len(z), k)
+        for start in range(0, len(z), _ROWS):
+            here = slice(start, start + _ROWS)
+            row, column = places[here].T
+            centred = (z[here] - detector.mean[row, column])[:, :k, None].double()
+            factor = detector.cholesky[row, column][:, :k, :k].double()
+            y[here] = torch.linalg.solve_triangular(factor, centred, upper=False)[:, :, 0].float()
+        return y
+
+    def remark(self, detector: Mahalanobis, patches: Patches, parameters: Parameters, value: int) -> str | None:
+        if not 1 < patches.photos <= value:
+            return None
+        return (
+            f"{patches.photos} good photos are too few for a detail of k = {value}: part of how good parts differ is "
+            f"guessed, so new good parts score higher than these. Add good photos, best more than {value}, or lower k."
+        )
+
+    def graph(self, detector: Mahalanobis, columns: Tensor | None, value: int) -> Graph:
+        return detector.projection[:, :value], PlaceDistances(detector, value)
+
+
+class PlaceDistances(nn.Module):
+    """`Mahalanobis.score_projected` in the first k dimensions."""
+
+    mean: Tensor
+
+    def __init__(self, detector: Mahalanobis, k: int) -> None:
+        super().__init__()
+        constant(self, mean=detector.mean[..., :k].permute(2, 0, 1))
+        factors = detector.cholesky.flatten(0, 1)[:, :k, :k].float().cpu()
+        self.blocks = nn.ParameterList(nn.Parameter(block, False) for block in whitening_blocks(factors))
+
+    def forward(self, features: Tensor) -> Tensor:
+        centred = (features - self.mean).flatten(2).permute(2, 0, 1)
+        squares = [(centred[..., : block.shape[1]] @ block).square().sum(-1) for block in self.blocks]
+        return torch.stack(squares).sum(0).sqrt().T.unflatten(1, features.shape[2:])
+
+
+METHOD = PlaceByPlace()

@@ -1,11 +1,17 @@
-"""The interface of a method: how it is fitted, what moves live, what it costs, how it is shown."""
+"""The interface of a method: how a detector is fitted, what moves live, what it costs, how it is shown."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
 
-from torch import Tensor, nn
+import numpy as np
+from torch import Tensor
 
+from inspect_core.detectors.mahalanobis import semi_orthogonal
+from inspect_core.images.tiles import TilePlan
+from inspect_core.methods.graphs import Graph
+from inspect_core.methods.spectrum import LocalSpectrum
 from inspect_core.package.arrays import LARGEST_RECIPE, Array, require_memory
 from inspect_core.package.fields import Rule
 
@@ -16,9 +22,15 @@ LARGEST_FIT = 2 * LARGEST_RECIPE
 LARGEST_TILED_FIT = LARGEST_RECIPE
 """The same for large photos in tiles."""
 STOPS = 64
+WIDEST = 256
+LEAST_PATCHES, PATCHES_A_COMPONENT = 16_384, 50
 
 Parameters = Mapping[str, Any]
 """Parameters of a fit by name: whole numbers, decimals, and None where the method chooses the value."""
+Settings = dict[int, dict[str, float]]
+"""Live values, each with what the fit must be given to begin there."""
+Tell = Callable[[float], None]
+"""Takes the fraction of the work that is done; it raises to stop."""
 
 
 class Detector(Protocol):
@@ -27,6 +39,8 @@ class Detector(Protocol):
     def score(self, features: Tensor, /) -> Tensor: ...
     def arrays(self) -> dict[str, Tensor]: ...
     def params(self) -> dict: ...
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Tensor], params: dict) -> Self: ...
 
 
 @dataclass(frozen=True)
@@ -67,12 +81,15 @@ class Costs:
 
 @dataclass(frozen=True)
 class Control:
-    """How a parameter is shown. effect: one line on what a move does to the parts; help: the full explanation."""
+    """How a parameter is shown on the bench. effect: one line on what a move does to the parts; help: the full
+    explanation; stops: whole numbers to choose from, for a refit parameter; none: half octaves about the one in force.
+    """
 
     label: str
     unit: str
     effect: str
     help: str
+    stops: tuple[int, ...] = ()
 
     @property
     def story(self) -> str:
@@ -86,84 +103,177 @@ class Control:
 
 
 @dataclass(frozen=True)
-class Space:
-    """Where a detector sees patches before it scores them.
+class Option:
+    """A parameter of the fit that a user may set before it: on the command line, and on Teach if it has a label.
 
-    words: for the reader of a plot; apply(detector, features (n, d), places (n, 2) row and column, live) -> (n, D).
+    words: help of the command line; kind: int, float, or bool for 0 and 1, a switch on Teach; label, help, values: of
+    the switch or slider.
     """
 
     words: str
-    apply: Callable[[Any, Tensor, Any, int | None], Tensor]
+    kind: type[int] | type[float] = int
+    label: str = ""
+    help: str = ""
+    values: range = range(0)
 
 
-def _score_as_sweep(detector: Any, patches: Tensor, stops: tuple[int, ...]) -> Tensor:
-    return detector.score(patches)[None]
-
-
-@dataclass(frozen=True)
-class Method:
-    """One row of the table.
-
-    title and when: the words of the Teach page; reference: the paper; rank: place in the table; offered: whether the
-    Teach page offers it (the others are for comparison only); defaults: parameters of the fit.
-    taps: the preset of taps it works best on, where a backbone has several; project(d, seed, parameters): the columns
-    applied to the joined channels; pool: side of the neighbourhood averaged before scoring; ceiling(detector, value):
-    the largest score that strange patches reach at a live value (the local scale is then the same at every place), None
-    for a method without one; place(detector): the share of the variance of patch features that the mean of their place
-    explains, where the method learns it; costs: of a fit, without the backbone; graph(detector, columns, value): what
-    an exported graph applies to the joined channels, and to the result, at one live value (`methods.graphs`).
-    A fit is begin(patches, columns, seed, parameters), which returns empty statistics; see(statistics, features (n, h,
-    w, k), photos), for photos in the order of their numbers; finish(statistics, seed, parameters, report) -> detector,
-    which calls report(fraction) for its own work. Statistics have merge(other), to add later photos to earlier ones,
-    and state() and restore(state), to carry them to another process.
-    arrays, fields: what the detector's arrays and parameters may be in a recipe, built with `package.arrays` and
-    `package.fields`; a recipe that says otherwise is refused.
-    live: the parameter whose every smaller value comes from the same fit, empty without one; score(detector, patches,
-    value) and sweep(detector, patches, stops) take (1, h, w, d); top(detector): its largest legal value;
-    start(detector): the value to begin with.
-    refits: parameters that a preview on a patch sample follows; refit_values(detector): their values in a fitted one.
-    controls: how live and refit parameters are shown, by name; space: where the detector sees patches, None: unchanged.
-    settings(sample, seed): parameters of the fit worth trying on a sample of good patches; trial_stops(detector,
-    parameters, fixed): live values worth trying -> what the fit must be given to begin there;
-    one_fit: whether every setting worth trying comes from the one full fit.
-    remark(detector, patches, parameters, value): what an engineer should know of a fit on these patches at a live
-    value, and what to do about it, in plain words; None for nothing.
+class Method(ABC):
+    """How the app uses a detector. An instance named METHOD in a file of this folder is a row of the table, under the
+    name of the file.
     """
 
     title: str
+    """Name on the pages."""
     when: str
+    """What it is for: a sentence on Teach."""
     reference: str
+    """The paper."""
     rank: int
+    """Place in the table, unlike any other's."""
     defaults: Parameters
-    project: Callable[[int, int, Parameters], Tensor | None]
-    begin: Callable[[Patches, Tensor | None, int, Parameters], Any]
-    see: Callable[[Any, Tensor, Sequence[int]], object]
-    finish: Callable[[Any, int, Parameters, Callable[[float], None]], Detector]
-    costs: Callable[[Workload, Parameters], Costs]
-    graph: Callable[[Any, Tensor | None, int], tuple[Tensor | None, nn.Module]]
-    from_arrays: Callable[[dict[str, Tensor], dict], Detector]
+    """Parameters of the fit, all there are."""
+    fitted: type[Detector]
+    """Class of the fitted detector."""
     arrays: Mapping[str, Array]
-    fields: Mapping[str, Rule] = field(default_factory=dict)
+    """What the detector's arrays may be in a recipe, built with `package.arrays`; a recipe that says otherwise is
+    refused. Lengths: h, w of the grid, k features of a patch; k has to be among them."""
+    fields: Mapping[str, Rule] = {}
+    """What `params()` of the detector may be in a recipe, built with `package.fields`."""
+
     taps: str = "outputs"
+    """The preset of taps it works best on, where a backbone has several."""
     pool: int = 3
-    ceiling: Callable[[Any, int], float] | None = None
-    place: Callable[[Any], float] | None = None
+    """Side of the neighbourhood of patches that is averaged before scoring, 1 or 3."""
     offered: bool = True
+    """Whether Teach offers it by itself."""
+    joins: int = 0
+    """Its place among the methods whose maps are added, 0: none. The first is taught without a comparison; Teach joins
+    the others to it."""
+    candidates: tuple[str, ...] = ()
+    """Detectors, joined ones too, of which it is the last method and that are compared for a new folder."""
+    compared: tuple[str, ...] = ()
+    """Further ones, for the Compare page and `evaluate --compare`."""
+
+    options: Mapping[str, Option] = {}
+    """Parameters of the fit that a user may set, by name."""
     live: str = ""
-    score: Callable[[Any, Tensor, int | None], Tensor] = lambda detector, patches, value: detector.score(patches)
-    sweep: Callable[[Any, Tensor, tuple[int, ...]], Tensor] = _score_as_sweep
-    top: Callable[[Any], int] = lambda detector: 0
-    start: Callable[[Any], int] = lambda detector: 0
-    refits: tuple[str, ...] = ()
-    refit_values: Callable[[Any], dict[str, float]] = lambda detector: {}
-    controls: Mapping[str, Control] = field(default_factory=dict)
-    space: Space | None = None
-    settings: Callable[[Tensor, int], list[dict[str, float]]] = lambda sample, seed: [{}]
-    trial_stops: Callable[[Any, Parameters, Collection[str]], dict[int, dict[str, float]]] = (
-        lambda detector, parameters, fixed: {}
-    )
+    """The parameter whose every smaller value, down to 1, comes from the same fit; empty without one."""
     one_fit: bool = False
-    remark: Callable[[Any, Patches, Parameters, int], str | None] = lambda detector, patches, parameters, value: None
+    """Whether every setting worth trying comes from the one full fit."""
+    refits: tuple[str, ...] = ()
+    """Parameters that a preview on a patch sample follows, for a method whose live parameter has `variances`."""
+    controls: Mapping[str, Control] = {}
+    """How the live and the refit parameters are shown, by name."""
+    space: str = ""
+    """The space in which the detector sees patches before it scores them, for the reader of a plot; empty: that of the
+    features."""
+
+    def project(self, d: int, seed: int, parameters: Parameters) -> Tensor | None:
+        """(d, k) float32 columns applied to the d joined channels, None for all unchanged: every channel up to WIDEST
+        of them, else WIDEST mixed ones.
+        """
+        return None if d <= WIDEST else semi_orthogonal(d, WIDEST, seed=seed)
+
+    @abstractmethod
+    def begin(self, patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> Any:
+        """Empty statistics of a fit; columns: of `project`.
+
+        They have merge(other), to add later photos to earlier ones; without(other), what is left without these; and
+        state() and restore(state), to carry them to another process as arrays.
+        """
+
+    @abstractmethod
+    def see(self, statistics: Any, features: Tensor, photos: Sequence[int]) -> object:
+        """Add photos, (n, h, w, k) float32, with their numbers, in ascending order."""
+
+    @abstractmethod
+    def finish(self, statistics: Any, seed: int, parameters: Parameters, report: Tell) -> Detector:
+        """The detector; reports during long work of its own."""
+
+    @abstractmethod
+    def costs(self, work: Workload, parameters: Parameters) -> Costs:
+        """Of a fit and of scoring, without the backbone; seconds are linear in the photos shown."""
+
+    def score(self, detector: Any, patches: Tensor, value: int | None) -> Tensor:
+        """(n, h, w, k) -> (n, h, w) errors at a value of the live parameter, None for the detector's own.
+
+        Raises ValueError for another width, values that are not finite, and a live value outside the fit.
+        """
+        return detector.score(patches, **{self.live: value}) if self.live else detector.score(patches)
+
+    def sweep(self, detector: Any, patches: Tensor, stops: tuple[int, ...]) -> Tensor:
+        """(1, h, w, k) -> (stops, 1, h, w) errors at each of these values of the live parameter."""
+        return detector.sweep(patches, stops) if self.live else detector.score(patches)[None]
+
+    def top(self, detector: Any) -> int:
+        """Largest value of the live parameter."""
+        return 0
+
+    def start(self, detector: Any) -> int:
+        """Value of the live parameter to begin with."""
+        return self.top(detector)
+
+    def ceiling(self, detector: Any, value: int) -> float | None:
+        """Largest score, which strange patches reach, at a live value; the local scale is then the same at every place.
+        None without one.
+        """
+        return None
+
+    def place(self, detector: Any) -> float | None:
+        """Share of the variance of patch features that the mean of their place explains, where the method learns it."""
+        return None
+
+    def refit_values(self, detector: Any) -> dict[str, float]:
+        """The values of `refits` in a detector, also where the method chose them."""
+        return {name: detector.params()[name] for name in self.refits}
+
+    def settings(self, sample: Tensor, seed: int) -> list[dict[str, float]]:
+        """Values of `refits` worth trying on a sample (n, k) of good patches; {} is the fit's own."""
+        return [{}]
+
+    def trial_stops(self, detector: Any, parameters: Parameters, fixed: Collection[str]) -> dict[int, dict[str, float]]:
+        """Live values worth trying; fixed: parameters that the user has chosen."""
+        if not self.one_fit:
+            return {}
+        top = self.top(detector)
+        return {value: {} for value in {10, 20, 30, 50, 70, 100, 150, 200, top} if value <= top}
+
+    def sample_size(self, parameters: Parameters, value: int) -> int:
+        """Patches that a preview is fitted on, where `value` of the live parameter is in force."""
+        return max(LEAST_PATCHES, PATCHES_A_COMPONENT * value)
+
+    def steps(self, name: str, chosen: Parameters, tiles: TilePlan | None) -> tuple[range, int]:
+        """Values of the slider of an option on Teach, and the one to begin with; chosen: the parameters so far."""
+        return self.options[name].values, int(chosen[name])
+
+    def variances(self, detector: Any) -> Tensor | None:
+        """(r,) of the good patches along each component, largest first, where the live parameter counts components."""
+        return None
+
+    def spectrum(self, detector: Any) -> LocalSpectrum | str:
+        """Where the variance of good patches goes, for a method without `variances`: place by place, or in words."""
+        return "This detector does not use variances, so it has no spectrum to show."
+
+    def in_space(self, detector: Any, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
+        """(n, k) -> (n, D): patches in `space`, at a live value; places: (n, 2) row and column of each."""
+        return features
+
+    def remark(self, detector: Any, patches: Patches, parameters: Parameters, value: int) -> str | None:
+        """What an engineer should know of a fit on these patches at a live value, and what to do about it, in plain
+        words; None for nothing.
+        """
+        return None
+
+    @property
+    def exportable(self) -> bool:
+        """Whether it has a graph: a recipe of a method without one inspects in the app only."""
+        return type(self).graph is not Method.graph
+
+    def graph(self, detector: Any, columns: Tensor | None, value: int) -> Graph:
+        """What an exported graph applies to the joined channels, and to the result, at one live value; columns: of
+        `project`.
+        """
+        raise NotImplementedError(f"{self.title} has no graph")
 
 
 def stops_up_to(top: int, count: int = STOPS) -> tuple[int, ...]:
@@ -174,8 +284,3 @@ def stops_up_to(top: int, count: int = STOPS) -> tuple[int, ...]:
     steps = (digit * 10**power for power in range(9) for digit in (1, 2, 5))
     step = next(step for step in steps if top // step - dense // step + 1 <= count - dense)
     return tuple(sorted({*range(1, dense + 1), *range(step * (dense // step + 1), top + 1, step), top}))
-
-
-def one_fit_stops(top: int) -> dict[int, dict[str, float]]:
-    """Round values worth trying, and `top` itself, for a parameter whose every value comes from one fit."""
-    return {value: {} for value in {10, 20, 30, 50, 70, 100, 150, 200, top} if value <= top}

@@ -1,43 +1,61 @@
 """Distance to the nearest good patch of a seeded bank (PatchCore, Roth et al. 2022, without its subset selection)."""
 
-from collections.abc import Callable
+from torch import Tensor, nn
 
-from inspect_core.detectors import baselines
-from inspect_core.methods import graphs
-from inspect_core.methods.drawn_patches import DrawnPatches
-from inspect_core.methods.method import Costs, Method, Parameters, Workload
-from inspect_core.methods.pooled import at_most_widest, draw_patches
+from inspect_core.detectors.baselines import NearestNeighbour, fit_nearest_neighbour
+from inspect_core.methods.drawn_patches import DrawnMethod, DrawnPatches
+from inspect_core.methods.graphs import Graph, as_rows, constant
+from inspect_core.methods.method import Costs, Parameters, Tell, Workload
 from inspect_core.package import arrays, fields
-from inspect_core.package.arrays import ROW_BYTES
 
 
-def _finish(
-    drawn: DrawnPatches, seed: int, parameters: Parameters, report: Callable[[float], None]
-) -> baselines.NearestNeighbour:
-    return baselines.fit_nearest_neighbour(drawn.rows(), k=int(parameters["neighbour"]))
+class NearestPatch(DrawnMethod):
+    title = "Nearest good patch"
+    when = "For comparison: the distance to the most similar good patch in a bank."
+    reference = "Nearest neighbour (PatchCore-style, without its subset selection)"
+    rank = 8
+    defaults = {"patches": 6000, "neighbour": 1}
+    fitted = NearestNeighbour
+    arrays = {"bank": arrays.floats("n k")}
+    fields = {"k": fields.whole(1), "unit": fields.one_of(False)}
+    offered = False
+    joins = 5
+    candidates = (
+        "nearest", "mahalanobis+nearest", "corp+nearest", "mahalanobis+corp+nearest",
+        "mahalanobis+quadrics+corp+nearest",
+    )  # fmt: skip
+
+    def finish(self, statistics: DrawnPatches, seed: int, parameters: Parameters, report: Tell) -> NearestNeighbour:
+        return fit_nearest_neighbour(statistics.rows(), k=int(parameters["neighbour"]))
+
+    def costs(self, work: Workload, parameters: Parameters) -> Costs:
+        """A sample that is kept, and the distances of every patch shown to it."""
+        n = int(parameters["patches"])
+        memory = 8 * n * work.width + 2 * arrays.ROW_BYTES * max(n, work.width)
+        return Costs(5e-9 * work.places * work.shown * n, memory)
+
+    def graph(self, detector: NearestNeighbour, columns: Tensor | None, value: int) -> Graph:
+        return columns, NearestDistances(detector)
 
 
-def _costs(work: Workload, parameters: Parameters) -> Costs:
-    """A sample that is kept, and the distances of every patch shown to it."""
-    n = int(parameters["patches"])
-    memory = 8 * n * work.width + 2 * ROW_BYTES * max(n, work.width)
-    return Costs(5e-9 * work.places * work.shown * n, memory)
+class NearestDistances(nn.Module):
+    """`NearestNeighbour.score`: the neighbour by one matrix product, its distance from coordinate differences."""
+
+    bank: Tensor
+    columns: Tensor
+    squares: Tensor
+
+    def __init__(self, detector: NearestNeighbour) -> None:
+        super().__init__()
+        self.k, self.unit = detector.k, detector.unit
+        constant(self, bank=detector.bank, columns=detector.bank.T, squares=detector.bank.square().sum(-1))
+
+    def forward(self, features: Tensor) -> Tensor:
+        x = as_rows(features)
+        if self.unit:
+            x = x / (x.square().sum(-1, keepdim=True).sqrt() + 1e-10)
+        nearest = (self.squares - 2.0 * (x @ self.columns)).topk(self.k, largest=False).indices[..., -1]
+        return (x - self.bank[nearest]).square().sum(-1).sqrt().unflatten(1, features.shape[2:])
 
 
-METHOD = Method(
-    title="Nearest good patch",
-    when="For comparison: the distance to the most similar good patch in a bank.",
-    reference="Nearest neighbour (PatchCore-style, without its subset selection)",
-    rank=8,
-    offered=False,
-    defaults={"patches": 6000, "neighbour": 1},
-    project=at_most_widest,
-    begin=draw_patches,
-    see=lambda drawn, features, photos: drawn.draw(features, photos),
-    finish=_finish,
-    costs=_costs,
-    graph=graphs.of_neighbour,
-    from_arrays=baselines.NearestNeighbour.from_arrays,
-    arrays={"bank": arrays.floats("n k")},
-    fields={"k": fields.whole(1), "unit": fields.one_of(False)},
-)
+METHOD = NearestPatch()

@@ -1,19 +1,22 @@
 """Quadric hypersurface intersection on a seeded sample of the good patches (Pavutnitskiy et al. 2022)."""
 
 import math
-from collections.abc import Callable
 
-from inspect_core.detectors import quadrics
+import torch
+from torch import Tensor, nn
+
+from inspect_core.detectors.quadrics import Quadrics, fit, fit_algebraic_hs
 from inspect_core.detectors.quadrics.algebraic import monomial_count
+from inspect_core.detectors.quadrics.distances import hilbert_schmidt_norm, monomial_coefficients
 from inspect_core.detectors.quadrics.fitting import PENALTY_WARNING
 from inspect_core.detectors.quadrics.forecast import forecast_seconds
-from inspect_core.methods import graphs
-from inspect_core.methods.drawn_patches import DrawnPatches
-from inspect_core.methods.method import Control, Costs, Method, Parameters, Patches, Workload, one_fit_stops
-from inspect_core.methods.pooled import at_most_widest, draw_patches
+from inspect_core.images.tiles import TilePlan
+from inspect_core.methods.drawn_patches import DrawnMethod, DrawnPatches
+from inspect_core.methods.graphs import Graph, constant
+from inspect_core.methods.method import Control, Costs, Option, Parameters, Patches, Tell, Workload
 from inspect_core.package import arrays, fields
 
-MOST = 100
+MOST, _MOST_ON_TEACH = 100, 300
 _RATE = 4e10
 """Operations per second on two cores, from `benchmarks.methods.quadrics`."""
 
@@ -23,60 +26,43 @@ def count(components: int, parameters: Parameters) -> int:
     return min(MOST, monomial_count(components)) if parameters["m"] is None else int(parameters["m"])
 
 
-def _finish(
-    drawn: DrawnPatches, seed: int, parameters: Parameters, report: Callable[[float], None]
-) -> quadrics.Quadrics:
-    sample = drawn.rows()
-    components = min(int(parameters["components"]), sample.shape[1])
-    m = count(components, parameters)
-    report(0.0)
-    if not parameters["robust"]:
-        return quadrics.fit_algebraic_hs(sample, m=m, components=components)
-    return quadrics.fit(sample, m=m, components=components, seed=seed, progress=report)
-
-
-def _costs(work: Workload, parameters: Parameters) -> Costs:
-    """The closed form, the refinement when it is robust, and the distances of every patch shown."""
-    n, d = int(parameters["patches"]), min(int(parameters["components"]), work.width)
-    m = count(d, parameters)
-    scoring = 2.0 * work.places * work.shown * m * d * d
-    fitting = forecast_seconds(n, d, m, operations_per_second=_RATE, refined=bool(parameters["robust"]))
-    return Costs(fitting + scoring / _RATE, 8 * n * work.width + 32 * d**4)
-
-
-def _remark(detector: quadrics.Quadrics, patches: Patches, parameters: Parameters, m: int) -> str | None:
-    r = detector.A.shape[1]
-    if min(int(parameters["patches"]), patches.photos * math.prod(patches.grid)) < monomial_count(r) + r + 1:
-        return "Too few good photos for curved surfaces, which fit these and say little of others. Add good photos."
-    if detector.start == "random":
-        return f"The surfaces were begun at random, as {r} components are many; with fewer they are steadier."
-    if detector.penalty_value > PENALTY_WARNING:
-        return f"Some of the m = {len(detector.c)} surfaces partly repeat others. Teach with a smaller m."
-    return None
-
-
-METHOD = Method(
-    title="Surface, curved",
-    when="Textures whose look bends and varies: learns curved surfaces that the good patches lie on.",
-    reference="Quadric hypersurface intersection (Pavutnitskiy et al. 2022)",
-    rank=5,
-    taps="expansions",
-    defaults={"m": None, "components": 48, "robust": 0, "patches": 16_384},
-    project=at_most_widest,
-    begin=draw_patches,
-    see=lambda drawn, features, photos: drawn.draw(features, photos),
-    finish=_finish,
-    costs=_costs,
-    graph=graphs.of_quadrics,
-    from_arrays=quadrics.Quadrics.from_arrays,
-    arrays=arrays.quadrics("k"),
-    fields=fields.QUADRICS,
-    live="m",
-    score=lambda detector, patches, m: detector.score(patches, m=m),
-    sweep=lambda detector, patches, stops: detector.sweep(patches, stops),
-    top=lambda detector: len(detector.c),
-    start=lambda detector: len(detector.c),
-    controls={
+class Curved(DrawnMethod):
+    title = "Surface, curved"
+    when = "Textures whose look bends and varies: learns curved surfaces that the good patches lie on."
+    reference = "Quadric hypersurface intersection (Pavutnitskiy et al. 2022)"
+    rank = 5
+    defaults = {"m": None, "components": 48, "robust": 0, "patches": 16_384}
+    fitted = Quadrics
+    arrays = arrays.quadrics("k")
+    fields = fields.QUADRICS
+    taps = "expansions"
+    joins = 2
+    candidates = ("quadrics", "mahalanobis+quadrics")
+    options = {
+        "components": Option(
+            "principal components that quadrics are fitted in",
+            label="Components",
+            help="Main directions in which the good patches vary; the surfaces are fitted in these. More components "
+            "see finer changes, and training time grows at least with their square.",
+            values=range(16, 89, 8),
+        ),
+        "m": Option(
+            "number of quadrics",
+            label="m, at most",
+            help="Curved surfaces fitted to the good patches. Every smaller m can be tried live afterwards. Training "
+            "time grows with m.",
+        ),
+        "robust": Option(
+            "quadrics: 1 refines the closed form robustly",
+            bool,
+            label="Robust fit",
+            help="Off: the closed form, in seconds; it has found more defects on real parts. On: refined so that "
+            "a few bad patches among the good ones count for little (the published method); takes minutes.",
+        ),
+    }
+    live = "m"
+    one_fit = True
+    controls = {
         "m": Control(
             "m: surfaces",
             "curved surfaces, best first",
@@ -84,8 +70,91 @@ METHOD = Method(
             "The score is the mean distance to the first m of the fitted quadrics (Pavutnitskiy et al. 2022), which is "
             "not quite a fit with m of them.",
         )
-    },
-    trial_stops=lambda detector, parameters, fixed: one_fit_stops(len(detector.c)),
-    one_fit=True,
-    remark=_remark,
-)
+    }
+
+    def finish(self, statistics: DrawnPatches, seed: int, parameters: Parameters, report: Tell) -> Quadrics:
+        sample = statistics.rows()
+        components = min(int(parameters["components"]), sample.shape[1])
+        m = count(components, parameters)
+        report(0.0)
+        if not parameters["robust"]:
+            return fit_algebraic_hs(sample, m=m, components=components)
+        return fit(sample, m=m, components=components, seed=seed, progress=report)
+
+    def costs(self, work: Workload, parameters: Parameters) -> Costs:
+        """The closed form, the refinement when it is robust, and the distances of every patch shown."""
+        n, d = int(parameters["patches"]), min(int(parameters["components"]), work.width)
+        m = count(d, parameters)
+        scoring = 2.0 * work.places * work.shown * m * d * d
+        fitting = forecast_seconds(n, d, m, operations_per_second=_RATE, refined=bool(parameters["robust"]))
+        return Costs(fitting + scoring / _RATE, 8 * n * work.width + 32 * d**4)
+
+    def top(self, detector: Quadrics) -> int:
+        return len(detector.c)
+
+    def steps(self, name: str, chosen: Parameters, tiles: TilePlan | None) -> tuple[range, int]:
+        if name != "m":
+            return super().steps(name, chosen, tiles)
+        return range(10, min(_MOST_ON_TEACH, monomial_count(int(chosen["components"]))) + 1, 10), MOST
+
+    def spectrum(self, detector: Quadrics) -> str:
+        return (
+            f"{len(detector.c)} curved surfaces were fitted in {detector.A.shape[1]} components, which hold "
+            f"{detector.kept_variance:.1%} of the variance of the good patches."
+        )
+
+    def remark(self, detector: Quadrics, patches: Patches, parameters: Parameters, value: int) -> str | None:
+        r = detector.A.shape[1]
+        if min(int(parameters["patches"]), patches.photos * math.prod(patches.grid)) < monomial_count(r) + r + 1:
+            return "Too few good photos for curved surfaces, which fit these and say little of others. Add good photos."
+        if detector.start == "random":
+            return f"The surfaces were begun at random, as {r} components are many; with fewer they are steadier."
+        if detector.penalty_value > PENALTY_WARNING:
+            return f"Some of the m = {len(detector.c)} surfaces partly repeat others. Teach with a smaller m."
+        return None
+
+    def graph(self, detector: Quadrics, columns: Tensor | None, value: int) -> Graph:
+        """The reduction to the fit's coordinates is linear, so it is applied to the channels with the columns."""
+        basis = torch.eye(len(detector.shift)) if columns is None else columns
+        return _coordinates(basis.double(), detector).float(), QuadricDistances(detector, value)
+
+
+class QuadricDistances(nn.Module):
+    """`Quadrics.score` with the first m, for points in the coordinates of the fit, not yet shifted."""
+
+    first: Tensor
+    second: Tensor
+    quadratic: Tensor
+    linear: Tensor
+    offset: Tensor
+    norm: Tensor
+    shift: Tensor
+
+    def __init__(self, detector: Quadrics, m: int) -> None:
+        super().__init__()
+        A, b, c = (part[:m].double().cpu() for part in (detector.A, detector.b, detector.c))
+        first, second = torch.triu_indices(A.shape[1], A.shape[1])
+        quadratic, linear, offset = monomial_coefficients(A, b, c).float().split([len(first), A.shape[1], 1], dim=1)
+        norm, shift = hilbert_schmidt_norm(A).float()[:, None], _coordinates(detector.shift[None], detector).float().T
+        constant(self, first=first, second=second, quadratic=quadratic, linear=linear, offset=offset, norm=norm,
+                 shift=shift)  # fmt: skip
+        self.unit, self.m = float(detector.scale), m
+
+    def forward(self, features: Tensor) -> Tensor:
+        x = features.flatten(2) - self.shift
+        pairs = x.index_select(1, self.first) * x.index_select(1, self.second)
+        forms = self.quadratic @ pairs + self.linear @ x + self.offset
+        size, square = forms[:, : self.m].abs(), forms[:, self.m :].clamp(min=0.0)
+        root = (square + size * self.norm).sqrt() + square.sqrt()
+        distances = torch.where(size == 0, size, size / root)
+        return (distances.mean(1) * self.unit).unflatten(1, features.shape[2:])
+
+
+def _coordinates(rows: Tensor, detector: Quadrics) -> Tensor:
+    """(n, d) -> (n, r) float64: in the coordinates of the fit, but not centred."""
+    rows = rows.double().cpu()
+    reduced = rows if detector.basis is None else rows @ detector.basis.cpu()
+    return reduced / detector.scale.cpu()
+
+
+METHOD = Curved()

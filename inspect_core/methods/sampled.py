@@ -1,24 +1,23 @@
 """The localized Mahalanobis distance on sampled instead of mixed channels (PaDiM, Defard et al. 2021)."""
 
-from dataclasses import replace
-
 from torch import Tensor
 
 from inspect_core.detectors.mahalanobis import sampled
-from inspect_core.methods import mahalanobis
+from inspect_core.methods.mahalanobis import PlaceByPlace
 from inspect_core.methods.method import Parameters
 
 
-def _project(d: int, seed: int, parameters: Parameters) -> Tensor:
-    return sampled(d, min(int(parameters["k"]), d), seed=seed)
+class Sampled(PlaceByPlace):
+    title = "Position by position, sampled channels"
+    when = "For comparison: position by position, with randomly chosen channels instead of mixed ones."
+    reference = "PaDiM-style channel sampling (Defard et al. 2021)"
+    rank = 6
+    offered = False
+    joins = 0
+    candidates = ()
+
+    def project(self, d: int, seed: int, parameters: Parameters) -> Tensor:
+        return sampled(d, min(int(parameters["k"]), d), seed=seed)
 
 
-METHOD = replace(
-    mahalanobis.METHOD,
-    title="Position by position, sampled channels",
-    when="For comparison: position by position, with randomly chosen channels instead of mixed ones.",
-    reference="PaDiM-style channel sampling (Defard et al. 2021)",
-    rank=6,
-    offered=False,
-    project=_project,
-)
+METHOD = Sampled()

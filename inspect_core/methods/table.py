@@ -1,4 +1,6 @@
-"""Every method by name: each other file of this folder that holds a METHOD is a row."""
+"""Every method by name: each other file of this folder that holds a METHOD is a row. Which detectors are tried: what
+each method declares, in one order, and those to begin with.
+"""
 
 import pkgutil
 from collections.abc import Iterable, Sequence
@@ -6,7 +8,8 @@ from importlib import import_module
 
 from inspect_core import methods
 from inspect_core.images.tiles import TilePlan
-from inspect_core.methods.method import Control, Method, Parameters
+from inspect_core.methods.drawn_patches import DrawnMethod
+from inspect_core.methods.method import Control, Method, Option, Parameters
 
 
 def _rows() -> dict[str, Method]:
@@ -27,7 +30,8 @@ FIELDS = {name: method.fields for name, method in METHODS.items()}
 ARRAYS = {name: method.arrays for name, method in METHODS.items()}
 """What the arrays of each method's detector may be in a recipe."""
 CONTROLS: dict[str, Control] = {name: control for row in METHODS.values() for name, control in row.controls.items()}
-
+OPTIONS: dict[str, Option] = {name: option for row in METHODS.values() for name, option in row.options.items()}
+"""Parameters of the fit that a user may set, of all methods."""
 
 JOIN = "+"
 """Between the methods of a detector that adds their maps: "mahalanobis+quadrics"."""
@@ -51,6 +55,11 @@ def methods_of(detector: str) -> tuple[str, ...]:
 def methods_in(detectors: Iterable[str]) -> tuple[str, ...]:
     """The methods of several detectors, each once."""
     return tuple(dict.fromkeys(name for detector in detectors for name in methods_of(detector)))
+
+
+def drawing(count: int) -> tuple[str, Parameters]:
+    """A method whose statistics are drawn patches, and the parameters with which it draws this many."""
+    return next(name for name, method in METHODS.items() if isinstance(method, DrawnMethod)), {"patches": count}
 
 
 def known_parameters(detector: str) -> set[str]:
@@ -82,3 +91,18 @@ def title_of(detector: str) -> str:
     """The name of a detector on the pages."""
     names = methods_of(detector)
     return " + ".join(METHODS[name].title for name in names)
+
+
+_JOINED = sorted((name for name in METHODS if METHODS[name].joins), key=lambda name: METHODS[name].joins)
+FIRST, *SECOND = _JOINED
+"""The detector taught without a comparison, for few photos and for large photos in tiles; what Teach joins to it."""
+BOTH = (FIRST, "corp")
+"""Methods for a first look: one sees each place of the part, one the surface wherever it lies."""
+FIXED, LOOSE = f"{FIRST}{JOIN}nearest", f"{FIRST}{JOIN}corp{JOIN}nearest"
+"""Preferred for parts that show the same at each place of every photo, and for all others (METHODS section 11)."""
+_DECLARED = [detector for name in dict.fromkeys((*_JOINED, *METHODS)) for detector in METHODS[name].candidates]
+CANDIDATES = tuple(dict.fromkeys((FIXED, LOOSE, *sorted(_DECLARED, key=lambda detector: detector.count(JOIN)))))
+"""For a new folder."""
+_FURTHER = [detector for row in METHODS.values() for detector in row.compared]
+ALL = (*CANDIDATES, *sorted(_FURTHER, key=lambda detector: detector.count(JOIN), reverse=True))
+"""For a comparison."""

@@ -84,9 +84,12 @@ def export(
     copied unchanged, so that it keeps its digest whatever version wrote them. bits: 16 stores constants in float16, 8
     also runs the network in whole numbers, each under the same proof.
     Raises ExportError, and writes nothing, when a verdict differs, when a score differs by more than
-    `golden.tolerance`, and when there is no photo to prove it with; OSError as `recipe_file.save`; Cancelled.
+    `golden.tolerance`, when there is no photo to prove it with, and for a detector without a graph; OSError as
+    `recipe_file.save`; Cancelled.
     """
     path = check_place(path)
+    if reason := not_exportable(recipe):
+        raise ExportError(f"{reason}; nothing was written")
     backbone = loaded_backbone(recipe.backbone, "cpu")
     tell(report, None, 0.0, "writing the graph, some ten seconds")
     files = recipe_file.files_of(recipe) if source is None else recipe_file.files_at(source)
@@ -99,6 +102,16 @@ def export(
     tell(report, None, 0.9, "reading it back")
     recipe_file.write(files, path, check=Runner)
     return replace(parity, release=manifest.release_of(recipe_file.sums_of(files)))
+
+
+def not_exportable(recipe: Recipe) -> str:
+    """Why the recipe cannot be exported, without a full stop; "" for one that can."""
+    missing = [view.row.title for view in recipe.views if not view.row.exportable]
+    if not missing:
+        return ""
+    return (
+        f"“{missing[0]}” has no graph for the line: it inspects in the app only; for the line, teach another detector"
+    )
 
 
 def _graphs(recipe: Recipe, backbone: Backbone, check_images: Sequence[str | Path], bits: int) -> dict[str, bytes]:

@@ -253,7 +253,7 @@ def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], where: Path
     }
     projection = own.get("columns", own.get("projection"))
     with refusing(where, f"{PARTS['detector']} cannot be used"):
-        detector = METHODS[part["name"]].from_arrays(own, part["params"])
+        detector = METHODS[part["name"]].fitted.from_arrays(own, part["params"])
     scales = {
         value: LocalScale(
             own["scale_centre"][row].numpy(), own["scale_gain"][row].numpy(),

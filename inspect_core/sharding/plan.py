@@ -121,7 +121,7 @@ def unpack_views(content: bytes, preparation: Preparation) -> tuple[tuple[View, 
             name: torch.from_numpy(values).to(preparation.backbone.device)
             for name, values in of_part(str(i), arrays).items()
         }
-        detector = METHODS[own["method"]].from_arrays(tensors, own["params"])
+        detector = METHODS[own["method"]].fitted.from_arrays(tensors, own["params"])
         found.append((View(own["method"], detector, look), tuple(own["stops"])))
     return tuple(found)
 

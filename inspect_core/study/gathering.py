@@ -16,7 +16,7 @@ from inspect_core.images.samples import Sample
 from inspect_core.images.tolerances import Tolerances, looks_in
 from inspect_core.line.overlap import ranges
 from inspect_core.methods.method import BATCH, Detector, Parameters, Patches
-from inspect_core.methods.table import METHODS
+from inspect_core.methods.table import METHODS, drawing
 from inspect_core.runtime.progress import Cancel, Report, stage, tell
 
 SHARD = 64
@@ -49,7 +49,8 @@ class Fit:
     @classmethod
     def of_sample(cls, view: int, patches: Patches, count: int, seed: int) -> Self:
         """A `Fit` that only draws `count` patches of one view; `rows` of its statistics returns them."""
-        return cls(("nearest",), (view,), (patches,), (None,), ({"patches": count},), seed)
+        method, parameters = drawing(count)
+        return cls((method,), (view,), (patches,), (None,), (parameters,), seed)
 
     def begin(self) -> Gathered:
         """Empty statistics."""

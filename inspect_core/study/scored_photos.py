@@ -210,9 +210,9 @@ class ScoredPhotos:
 
     def ceiling(self, **live: int) -> float | None:
         """Upper end of the scores, for a single method that has a ceiling and without areas, which would change it."""
-        if len(self.views) > 1 or self.areas is not None or (of_method := self.views[0].row.ceiling) is None:
+        if len(self.views) > 1 or self.areas is not None:
             return None
-        return of_method(self.views[0].detector, self._chosen(live)[0][0])
+        return self.views[0].row.ceiling(self.views[0].detector, self._chosen(live)[0][0])
 
     def setters(self) -> np.ndarray:
         """(photos,) bool: the good photos that set limits, the calibrate photos or else the judge photos."""
@@ -284,7 +284,8 @@ class ScoredPhotos:
 
     def _manner(self, view: int, errors: np.ndarray, groups: np.ndarray) -> dict[str, bool]:
         """How a view's scales are learned; photos of one group count as one there."""
-        if self.views[view].row.ceiling is not None:
+        own = self.views[view]
+        if own.row.ceiling(own.detector, own.start) is not None:
             return {"uniform": True}
         each = np.stack([errors[groups == group].mean(axis=0) for group in dict.fromkeys(groups)])
         return {"fixed": GoodMaps.of(each).is_fixed(self.size)}

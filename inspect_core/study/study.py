@@ -18,7 +18,7 @@ from inspect_core.images.read import read
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import Tolerances, looks_in
 from inspect_core.judge.anomaly_map import AREA, largest_area
-from inspect_core.methods.table import known_parameters, methods_of, parameters_of
+from inspect_core.methods.table import FIRST, known_parameters, methods_of, parameters_of
 from inspect_core.recipe import Recipe
 from inspect_core.runtime.progress import Cancel, Report, stage, tell
 from inspect_core.study.crossing import Crossing
@@ -60,7 +60,7 @@ class Study:
         backbone: Backbone,
         store: Store,
         *,
-        method: str | tuple[str, ...] = "mahalanobis",
+        method: str | tuple[str, ...] = FIRST,
         parameters: Mapping[str, float | None] | None = None,
         grid: tuple[int, int] = (32, 32),
         taps: Sequence[tuple[str, ...]] | None = None,

@@ -11,11 +11,10 @@ from inspect_core.features.extraction import Preparation
 from inspect_core.images.alignment import learn
 from inspect_core.images.folders import Sample
 from inspect_core.images.read import ImageError, read
-from inspect_core.methods.table import methods_of, parameters_of
+from inspect_core.methods.table import FIRST, methods_of, parameters_of
 from inspect_core.runtime.progress import Report
 from inspect_core.study.study import Study
 from inspect_core.tuning.alignment_gain import Gain, measured
-from inspect_core.tuning.comparison import ALONE
 from inspect_core.tuning.order import NO_ALIGNMENT, RIGID, SIMILARITY, Order
 from inspect_core.view import looks_of, with_taps
 
@@ -64,12 +63,12 @@ def gain_on(good: Sequence[Sample], preparation: Preparation, report: Report) ->
 
 
 def usual_preparation(
-    methods: Sequence[str] = methods_of(ALONE), name: str = Order.backbone, grid: tuple[int, int] = Order.grid,
+    methods: Sequence[str] = methods_of(FIRST), name: str = Order.backbone, grid: tuple[int, int] = Order.grid,
     size: tuple[int, int] = Order.size, **chosen: Any,
 ) -> Preparation:  # fmt: skip
     """By which photos are compared before anything is learned; chosen, and ValueError: as `with_taps`."""
     backbone, taps = with_taps(methods, name, size=size, **chosen)
-    return Preparation(backbone, grid, looks_of(methods, parameters_of(methods, {}), backbone, taps, 0))
+    return Preparation(backbone, grid, looks_of(methods, parameters_of(methods, {}, None), backbone, taps, 0))
 
 
 def _evenly(samples: Sequence[Sample], most: int) -> Sequence[Sample]:

@@ -13,7 +13,7 @@ from inspect_core.images.read import ImageError, read
 from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc, pro_curve
 from inspect_core.methods.method import Workload
-from inspect_core.methods.table import METHODS, methods_in, methods_of, title_of
+from inspect_core.methods.table import ALL, METHODS, methods_in, methods_of, title_of
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.evaluation import evaluate_photos
@@ -23,7 +23,7 @@ from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.study.workers import Workers
 from inspect_core.tuning.aligning import aligned
-from inspect_core.tuning.comparison import ALL, Comparison, Estimate, Row
+from inspect_core.tuning.comparison import Comparison, Estimate, Row
 from inspect_core.tuning.order import Order
 from inspect_core.tuning.trial import PASTED, SHRINK, Pasting, Trial, crossed_trial
 from inspect_core.view import View, remarks, with_taps
@@ -80,7 +80,8 @@ def compare(
                     scored=scored,
                 )
             )
-    place = next((view.row.place(view.detector) for view in study.results.views if view.row.place), None)
+    places = (view.row.place(view.detector) for view in study.results.views)
+    place = next((place for place in places if place is not None), None)
     notes = remarks(study.results.views, study.preparation, study.parameters, {}, photos=len(study.split.fit))
     return Comparison(tuple(rows), trial.basis, bool(order.photos.choose), place, study, notes)
 

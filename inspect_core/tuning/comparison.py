@@ -6,25 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inspect_core.methods.method import Workload
-from inspect_core.methods.pooled import WIDEST
-from inspect_core.methods.table import JOIN, METHODS, known_parameters, methods_of, title_of
+from inspect_core.methods.method import WIDEST, Workload
+from inspect_core.methods.table import CANDIDATES, FIXED, LOOSE, METHODS, known_parameters, methods_of, title_of
 from inspect_core.study.evaluation import Evaluation
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.trial import is_better
 from inspect_core.verdict import Limits
 
-ALONE = "mahalanobis"
-"""The detector taught without a comparison: for few photos, and for large photos in tiles."""
-FIXED, LOOSE = f"mahalanobis{JOIN}nearest", f"mahalanobis{JOIN}corp{JOIN}nearest"
-"""Preferred for parts that show the same at each place of every photo, and for all others (METHODS section 11)."""
-CANDIDATES = (
-    FIXED, LOOSE, "mahalanobis", "quadrics", "corp", "nearest", f"mahalanobis{JOIN}quadrics", f"mahalanobis{JOIN}corp",
-    f"corp{JOIN}nearest", f"mahalanobis{JOIN}quadrics{JOIN}corp{JOIN}nearest",
-)  # fmt: skip
-"""For a new folder."""
-ALL = (*CANDIDATES, f"mahalanobis{JOIN}kernel_pca", "cop", "kernel_pca")
 PLACED = 0.65
 """Share of the variance of patch features that the mean of their place explains from which on places are preferred."""
 BUDGET = 80.0

@@ -22,6 +22,7 @@ from inspect_core.images.photo_quality import BLUR, EXPOSURE, Finding, Quality, 
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.samples import Sample, Samples, counted
 from inspect_core.images.splitting import LEAST_FOLDS, Split, folds
+from inspect_core.methods.table import BOTH
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.scored_photos import ScoredPhotos
@@ -34,8 +35,6 @@ from inspect_core.view import with_taps
 LOST, PRODUCT, UNLIKE, COPY = "not located", "another product", "unlike the others", "copy"
 TOPICS = (LOST, PRODUCT, UNLIKE, BLUR, EXPOSURE, COPY)
 """Topics of the findings, the most serious first."""
-VIEWS = ("mahalanobis", "corp")
-"""Methods whose maps are added: one sees each place of the part, one the surface wherever it lies."""
 MOST_ALIKE = 0.75
 """Share of the photos, the nearest to their median, that the product is learned from: from all of them, a second
 product among the photos would be learned as part of the first.
@@ -90,9 +89,8 @@ def first_look(samples: Samples, order: Order, store: Store, report: Report) -> 
     it. Raises ValueError for photos that no alignment can be learned from, and whatever `report` raises to stop.
     """
     report(0.0, "loading the network, which can take a minute the first time")
-    methods = VIEWS
     backbone, taps = with_taps(
-        methods, order.backbone, taps=order.taps, size=order.size, device=order.device, weights=order.weights
+        BOTH, order.backbone, taps=order.taps, size=order.size, device=order.device, weights=order.weights
     )
     with device_lock(backbone.device):
         photos, skipped = _read(samples, backbone, store, stage(report, 0.0, 0.4))
@@ -112,7 +110,7 @@ def first_look(samples: Samples, order: Order, store: Store, report: Report) -> 
             _note_foreign(found, _foreign(embeddings, pairs))
             order = aligned(replace(order, photos=Split(samples.good, (), (), groups=groups)), report)
             study = Study(
-                order.photos, backbone, store, method=methods, grid=order.grid, taps=taps, seed=order.seed,
+                order.photos, backbone, store, method=BOTH, grid=order.grid, taps=taps, seed=order.seed,
                 alignment=order.alignment,
             ).extract(stage(report, 0.4, 0.8))  # fmt: skip
             scores, places = _scores(study, pairs, stage(report, 0.8, 1.0))

@@ -15,8 +15,8 @@ from inspect_core.images.splitting import MOST_CROSSED
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import Tolerances, looks_in
 from inspect_core.methods.method import Costs
-from inspect_core.methods.table import METHODS, methods_in, parameters_of
-from inspect_core.tuning.comparison import ALONE, Shortlist
+from inspect_core.methods.table import FIRST, METHODS, methods_in, parameters_of
+from inspect_core.tuning.comparison import Shortlist
 from inspect_core.tuning.order import Order
 from inspect_core.tuning.trial import PASTED
 from inspect_core.view import costs_of, looks_of, with_taps
@@ -76,7 +76,8 @@ def forecast(
     costs = costs_of(methods, chosen, preparation, fit=fit + copies, shown=scored)
     each = costs_of(methods, chosen, preparation, fit=0, shown=0).seconds
     seconds = folds * each + compared * (JUDGING + JUDGING_PHOTO * shown)
-    seconds += SUGGESTING if settings and METHODS[methods[0]].live == "q" else 0.0
+    first = METHODS[methods[0]]
+    seconds += SUGGESTING if settings and first.live and not first.one_fit else 0.0
     return _forecast(
         preparation, costs, seconds, photos=fit + shown, made=copies + again + pasted, wholes=fit, store=store
     )
@@ -87,7 +88,7 @@ def of_order(order: Order, detectors: Sequence[str] = ()) -> dict[str, Any]:
     photos, setters, compared = order.photos, order.photos.setters(order.seed), tuple(detectors)
     if not compared and order.method is None and order.tiles is None and setters:
         compared = tuple(Shortlist.of(order.grid, order.parameters, budget=order.budget).candidates)
-    methods = methods_in(compared or (order.method or ALONE,))
+    methods = methods_in(compared or (order.method or FIRST,))
     return {
         "backbone": order.backbone, "taps": order.taps, "size": order.size, "grid": order.grid, "methods": methods,
         "parameters": order.parameters, "fit": len(photos.fit),

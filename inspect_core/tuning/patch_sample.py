@@ -8,7 +8,6 @@ of its full fit, and the preview the same model.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -17,8 +16,8 @@ from inspect_core.methods.method import Detector, Patches
 from inspect_core.methods.table import METHODS
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.study import Study
+from inspect_core.view import View
 
-LEAST_PATCHES, PATCHES_A_COMPONENT = 16_384, 50
 _ROWS = 2048
 
 
@@ -35,13 +34,13 @@ class PatchSample:
 
     @classmethod
     def of(cls, study: Study, cancelled: Callable[[], bool] | None = None, *, view: int = 0) -> "PatchSample":
-        """The sample of an extracted study: that of the method's own fit, else max(16384, 50 q) for the fitted q.
+        """The sample of an extracted study, as many patches as its method asks for.
 
         Needs no network if the store holds the photos' features. Raises Cancelled when `cancelled` returns True.
         """
-        components = study.live.get("q", 0) if study.scored is not None else 0
-        own = study.parameters[view].get("patches")
-        count = int(own or max(LEAST_PATCHES, PATCHES_A_COMPONENT * components))
+        method = METHODS[study.methods[view]]
+        value = study.live.get(method.live, 0) if study.scored is not None else 0
+        count = method.sample_size(study.parameters[view], value)
         return cls(study, study.patch_sample(count, cancelled, view=view), view)
 
     def fit(self, parameters: Mapping[str, float | None], cancelled: Callable[[], bool] | None = None) -> Detector:
@@ -64,12 +63,13 @@ class PatchSample:
         return method.finish(statistics, study.seed, parameters, report)
 
 
-def explained(detector: Any, stops: Sequence[int]) -> np.ndarray:
-    """(len(stops),) float64 share of the variance of the good patches that the first q components hold, 0 to 1.
+def explained(view: View, stops: Sequence[int]) -> np.ndarray:
+    """(len(stops),) float64 share of the variance of the good patches that the first components hold, 0 to 1.
 
-    detector: one with `eigenvalues` (cop, corp, pca, kernel_pca). Beyond the components it has, 1; with none at all, 1.
+    view: one whose live parameter counts components. Beyond those it has, 1; with none at all, 1.
     """
-    eigenvalues = np.asarray(detector.eigenvalues.cpu(), float)
+    assert view.variances is not None
+    eigenvalues = np.asarray(view.variances.cpu(), float)
     total = eigenvalues.sum()
     if total <= 0:
         return np.ones(len(stops))
@@ -77,6 +77,6 @@ def explained(detector: Any, stops: Sequence[int]) -> np.ndarray:
     return np.minimum(sums[np.minimum(np.asarray(stops, int), len(eigenvalues))], 1.0)
 
 
-def stop_explaining(detector: Any, stops: Sequence[int], fraction: float) -> int:
+def stop_explaining(view: View, fraction: float) -> int:
     """The stop whose components hold nearest to that fraction of the variance, the first of equal ones."""
-    return stops[int(np.argmin(np.abs(explained(detector, stops) - min(fraction, 1.0)).round(12)))]
+    return view.stops[int(np.argmin(np.abs(explained(view, view.stops) - min(fraction, 1.0)).round(12)))]

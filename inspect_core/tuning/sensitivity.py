@@ -90,7 +90,7 @@ def over_refits(
         except ValueError:
             readings.append(Reading(value, math.nan, math.nan, math.nan, math.nan))
             continue
-        chosen = dict(live) | {refit.live: stop_explaining(refit.detector, refit.stops, fraction)}
+        chosen = dict(live) | {refit.live: stop_explaining(refit, fraction)}
         views = [*scored.views[:view], refit, *scored.views[view + 1 :]]
         only = [replace(own, only=(own.value(chosen),)) for own in views]
         other = ScoredPhotos(only, scored.grid, scored.size, area=scored.live[AREA], areas=scored.areas)

@@ -7,14 +7,14 @@ from inspect_core.features.store import Store
 from inspect_core.guard.model import OFF, Guard
 from inspect_core.images.samples import Sample
 from inspect_core.images.splitting import Split, folds
-from inspect_core.methods.table import methods_of
+from inspect_core.methods.table import FIRST, METHODS, methods_of
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.study import Study
 from inspect_core.study.workers import Workers
 from inspect_core.tuning.aligning import aligned, on_alignment
 from inspect_core.tuning.compare import compare
-from inspect_core.tuning.comparison import ALONE, Comparison, Shortlist
+from inspect_core.tuning.comparison import Comparison, Shortlist
 from inspect_core.tuning.guard_training import train_guard
 from inspect_core.tuning.order import Order
 from inspect_core.tuning.suggest import Suggestion, suggest
@@ -51,7 +51,7 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
     order = aligned(order, report)
     report(0.0, "loading the network, which can take a minute the first time")
     comparison, choice = _compared(order, store, stage(report, 0.0, FITTED), workers)
-    method = order.method or (ALONE if comparison is None else comparison.chosen().detector)
+    method = order.method or (FIRST if comparison is None else comparison.chosen().detector)
     backbone, seen = with_taps(
         methods_of(method), order.backbone,
         taps=order.taps, size=order.size, device=order.device, weights=order.weights,
@@ -100,10 +100,10 @@ def _compared(
     if order.method is not None:
         return None, None
     if order.tiles is not None:
-        return None, "Large photos in tiles are learned position by position."
+        return None, f"Large photos in tiles are learned {METHODS[FIRST].title.lower()}."
     photos = order.photos
     if not photos.setters(order.seed):
-        return None, "Too few photos to compare detectors; Position by position needs the fewest."
+        return None, f"Too few photos to compare detectors; {METHODS[FIRST].title} needs the fewest."
     shortlist = Shortlist.of(order.grid, order.parameters, budget=order.budget)
     step = -(-len(photos.fit) // MOST_COMPARED)
     some = photos if step == 1 else replace(photos, fit=photos.fit[::step], judge=())

@@ -102,9 +102,9 @@ class Run:
         if not self.live:
             return self._share
         refit = self.scored.views[view]
-        value, detector = self.live[refit.live], refit.detector
-        kept = self.begin is None and value == stop_explaining(detector, refit.stops, self._share)
-        return self._share if kept else float(explained(detector, [value])[0])
+        value = self.live[refit.live]
+        kept = self.begin is None and value == stop_explaining(refit, self._share)
+        return self._share if kept else float(explained(refit, [value])[0])
 
     def work(self, sample: PatchSample) -> None:
         """Fit, then score photo by photo until all are done or it is cancelled; holds the device for each step."""
@@ -116,7 +116,7 @@ class Run:
             view, fitted = sample.view, study.results
             refit = View(fitted.views[view].method, detector, fitted.views[view].look)
             views = [*fitted.views[:view], refit, *fitted.views[view + 1 :]]
-            begin = self.begin if self.begin is not None else stop_explaining(detector, refit.stops, self._share)
+            begin = self.begin if self.begin is not None else stop_explaining(refit, self._share)
             self.scored = ScoredPhotos(views, fitted.grid, fitted.size, area=fitted.live[AREA], areas=self.areas)
             self.live = self._model_live | {refit.live: self.scored.stop_of(refit.live, begin)}
             while self._to_do and not self._stop.is_set():
@@ -184,6 +184,6 @@ def apply(taught: TaughtPart, run: Run, report: Callable[[float, str], None]) ->
     with device_lock(study.preparation.backbone.device):
         study.fit(report)
     view = study.results.views[position]
-    study.begin_with(**run.live | {name: stop_explaining(view.detector, view.stops, run.fraction(position))})
+    study.begin_with(**run.live | {name: stop_explaining(view, run.fraction(position))})
     latest = shelf.find(taught.id) or taught  # photos may have been added and types learned meanwhile
     return shelf.put(taught_part.refitted(latest, study))

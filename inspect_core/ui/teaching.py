@@ -5,10 +5,10 @@ from pathlib import Path
 from inspect_core.features.store import feature_store
 from inspect_core.images.folders import scan, split
 from inspect_core.images.splitting import learned_from_all
+from inspect_core.methods.table import FIXED
 from inspect_core.runtime.jobs import Job
 from inspect_core.runtime.progress import Report
 from inspect_core.tuning import teaching
-from inspect_core.tuning.comparison import FIXED
 from inspect_core.tuning.order import Order
 from inspect_core.ui import shelf, shell, taught_part
 

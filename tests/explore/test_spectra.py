@@ -6,7 +6,7 @@ import torch
 
 from inspect_core.detectors import cop_corp, kernel_pca, mahalanobis
 from inspect_core.explore import spectra
-from inspect_core.explore.spectra import LocalSpectrum
+from inspect_core.methods.spectrum import LocalSpectrum
 
 
 def features(n: int, k: int, seed: int = 0) -> np.ndarray:
@@ -68,7 +68,7 @@ def test_sampled_channels_collapse_where_half_of_them_are_duplicates():
 def test_shares_of_variance_sum_to_one_in_falling_order():
     x = np.random.default_rng(0).normal(size=(100, 6)).astype(np.float32) * [4, 3, 2, 1, 1, 1]
     for detector in (cop_corp.fit_cop(x), kernel_pca.fit(x, sigma=3.0)):
-        fractions = spectra.variance_fractions(detector)
+        fractions = spectra.variance_fractions(detector.eigenvalues)
         assert fractions.sum() == pytest.approx(1.0)
         assert (np.diff(fractions) <= 1e-15).all()
         np.testing.assert_allclose(fractions, detector.eigenvalues / detector.eigenvalues.sum())
@@ -77,7 +77,7 @@ def test_shares_of_variance_sum_to_one_in_falling_order():
 def test_nothing_varies_nothing_is_shared():
     with pytest.warns(UserWarning, match="fitted on 1 sample"):
         detector = cop_corp.fit_cop(np.ones((1, 6), np.float32))
-    assert spectra.variance_fractions(detector).shape == (0,)
+    assert spectra.variance_fractions(detector.eigenvalues).shape == (0,)
 
 
 def test_embeddings_of_photos_are_those_of_the_preparation(backbone):

@@ -1,7 +1,6 @@
 """What every row of the table must keep, whoever adds it: a method that fails here is not ready to be used."""
 
 import warnings
-from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -10,8 +9,8 @@ import torch
 
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
-from inspect_core.methods.method import Control, Method, Patches, Workload, stops_up_to
-from inspect_core.methods.table import METHODS
+from inspect_core.methods.method import Method, Patches, Workload, stops_up_to
+from inspect_core.methods.table import METHODS, methods_of
 from inspect_core.records.recipe_file import load, save
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.study import Study
@@ -69,6 +68,8 @@ def joined(product, small_backbone, tmp_path_factory):
 @every_method
 def test_the_exported_graph_scores_as_the_detector_does(name, method):
     """At every stop it takes the joined channels of any batch to the detector's own scores, but for rounding."""
+    if not method.exportable:
+        pytest.skip("it has no graph, so it is not exported")
     detector, _ = fitted(method)
     features = photos(5, seed=9)
     columns = method.project(WIDTH, SEED, parameters(method))
@@ -135,8 +136,9 @@ def test_a_sweep_scores_as_each_stop_by_itself(name, method):
 @every_method
 def test_no_patch_scores_above_a_ceiling_and_strange_ones_reach_it(name, method):
     detector, features = fitted(method)
-    for value in stops_up_to(method.top(detector))[::7] if method.ceiling is not None else ():
-        ceiling = method.ceiling(detector, value)
+    for value in stops_up_to(method.top(detector))[::7] if method.live else (0,):
+        if (ceiling := method.ceiling(detector, value)) is None:
+            return
         assert float(method.score(detector, features[:3], value).max()) < ceiling
         strange = method.score(detector, 1e3 * torch.ones_like(features[:1]), value)
         torch.testing.assert_close(strange, torch.full_like(strange, ceiling))
@@ -146,7 +148,7 @@ def test_no_patch_scores_above_a_ceiling_and_strange_ones_reach_it(name, method)
 def test_saved_and_loaded_scores_are_equal_to_the_bit(name, method):
     detector, features = fitted(method)
     arrays = safetensors.torch.load(safetensors.torch.save({n: a.contiguous() for n, a in detector.arrays().items()}))
-    loaded = method.from_arrays(arrays, detector.params())
+    loaded = method.fitted.from_arrays(arrays, detector.params())
     assert type(loaded) is type(detector)
     value = method.start(detector) if method.live else None
     assert torch.equal(method.score(detector, features[:2], value), method.score(loaded, features[:2], value))
@@ -218,12 +220,40 @@ def test_every_control_is_described(name, method):
     moving = {*method.refits, *([method.live] if method.live else [])}
     assert moving == set(method.controls)
     for parameter, control in method.controls.items():
-        assert all(getattr(control, field.name).strip() for field in fields(Control)), parameter
+        assert all((control.label.strip(), control.unit.strip(), control.effect.strip(), control.help.strip())), (
+            parameter
+        )
         assert control.label.startswith(f"{control.sign}: ")
     assert method.title
     assert method.when.endswith(".")
     assert set(method.refits) <= set(method.defaults)
     assert set(method.refit_values(fitted(method)[0])) == set(method.refits)
+    assert set(method.options) <= set(method.defaults)
+
+
+@every_method
+def test_what_it_declares_ends_with_it(name, method):
+    for detector in (*method.candidates, *method.compared):
+        assert methods_of(detector)[-1] == name
+
+
+@every_method
+def test_explore_shows_where_variance_goes_and_how_patches_are_seen(name, method):
+    detector, features = fitted(method)
+    variances = method.variances(detector)
+    if variances is not None:
+        assert (variances.diff() <= 0).all()
+        assert len(variances) >= method.top(detector)
+    else:
+        assert not method.refits
+        spectrum = method.spectrum(detector)
+        assert spectrum.endswith(".") if isinstance(spectrum, str) else spectrum.photos == PHOTOS
+    rows, places = features[0].flatten(end_dim=1), np.stack(np.divmod(np.arange(GRID[0] * GRID[1]), GRID[1]), axis=1)
+    seen = method.in_space(detector, rows, places, method.start(detector) if method.live else None)
+    assert len(seen) == len(rows)
+    assert torch.isfinite(seen).all()
+    if not method.space:
+        assert seen is rows
 
 
 @every_method

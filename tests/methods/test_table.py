@@ -3,7 +3,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspect_core.methods.method import stops_up_to
-from inspect_core.methods.table import METHODS, methods_of, parameters_of
+from inspect_core.methods.table import ALL, CANDIDATES, METHODS, SECOND, methods_of, parameters_of
+
+
+def test_what_methods_declare_is_compared_in_one_order():
+    """Ties go to the first, so another order is another choice for some folder."""
+    assert CANDIDATES == (
+        "mahalanobis+nearest", "mahalanobis+corp+nearest", "mahalanobis", "quadrics", "corp", "nearest",
+        "mahalanobis+quadrics", "mahalanobis+corp", "corp+nearest", "mahalanobis+quadrics+corp+nearest",
+    )  # fmt: skip
+    further = ALL[len(CANDIDATES) :]
+    assert ALL[: -len(further)] == CANDIDATES
+    assert further == ("mahalanobis+kernel_pca", "cop", "kernel_pca")
+    assert SECOND == ["quadrics", "corp", "kernel_pca", "nearest"]
 
 
 @given(st.integers(1, 20_000))

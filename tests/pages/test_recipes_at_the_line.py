@@ -7,6 +7,7 @@ import pytest
 
 from inspect_core.audit import challenges
 from inspect_core.audit.log import AuditLog
+from inspect_core.methods.table import METHODS
 from inspect_core.package import manifest
 from inspect_core.package.known_parts import ChallengePart
 from inspect_core.package.zipped import zipped
@@ -56,6 +57,10 @@ def test_a_recipe_is_exported_with_its_proof(
     app.run()
     assert "The audit log has no export with the release" in app.error[0].value
     assert not app.code
+    monkeypatch.setattr(type(METHODS[recipe.method]), "exportable", False)
+    app.run()
+    assert "has no graph for the line" in app.info[0].value
+    assert "export-f.zip" not in {button.key for button in app.button}
     app.button(key="delete-f.zip").click().run()
     assert not written.exists()
 

@@ -10,7 +10,7 @@ import pytest
 from inspect_core import view
 from inspect_core.cli.commands import main
 from inspect_core.images.read import read
-from inspect_core.methods.table import METHODS
+from inspect_core.methods.table import LOOSE, METHODS
 from inspect_core.recipe import inspect
 from inspect_core.records.onnx_export import export
 from inspect_core.records.recipe_file import load, save
@@ -19,7 +19,6 @@ from inspect_core.study.evaluation import evaluate, in_parts_of
 from inspect_core.study.found import found_up_to
 from inspect_core.study.judged import truth_masks
 from inspect_core.tuning import compare, comparison
-from inspect_core.tuning.comparison import LOOSE
 from inspect_core.ui import shelf, shell
 from inspect_core.ui.bench import bench
 from inspect_core.ui.compare import jobs, panels
@@ -40,7 +39,7 @@ def network(small_backbone, small_recipe, monkeypatch):
     monkeypatch.setattr(comparison, "CANDIDATES", CHOSEN_FROM)
     monkeypatch.setattr(compare, "PASTED", 12)
     for name, defaults in QUICK.items():
-        monkeypatch.setitem(METHODS, name, replace(METHODS[name], defaults=METHODS[name].defaults | defaults))
+        monkeypatch.setattr(METHODS[name], "defaults", METHODS[name].defaults | defaults)
     return named
 
 

@@ -13,12 +13,11 @@ import torch
 from PIL import Image
 
 from inspect_core.cli.commands import main
-from inspect_core.methods.table import methods_in
+from inspect_core.methods.table import CANDIDATES, methods_in
 from inspect_core.package import manifest
 from inspect_core.records.recipe_file import save
 from inspect_core.tuning import comparison
 from inspect_core.tuning.alignment_gain import Gain
-from inspect_core.tuning.comparison import CANDIDATES
 from inspect_core.tuning.order import Order
 from inspect_core.ui import shelf, shell, teaching
 from inspect_core.ui.teach import lying_panel, panels

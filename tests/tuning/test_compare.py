@@ -14,14 +14,11 @@ import pytest
 from benchmarks.measure import RESULTS
 from inspect_core.features.store import Store
 from inspect_core.images.folders import Split, scan, split
-from inspect_core.methods.table import title_of
+from inspect_core.methods.table import CANDIDATES, FIXED, LOOSE, title_of
 from inspect_core.study.study import Study
 from inspect_core.tuning import compare as comparing
 from inspect_core.tuning import report
 from inspect_core.tuning.comparison import (
-    CANDIDATES,
-    FIXED,
-    LOOSE,
     MARGIN,
     PLACED,
     Comparison,

@@ -11,9 +11,8 @@ from inspect_core.images.folders import scan, split
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.method import Workload
-from inspect_core.methods.table import METHODS, methods_in
+from inspect_core.methods.table import CANDIDATES, METHODS, methods_in
 from inspect_core.tuning import forecast as forecasts
-from inspect_core.tuning.comparison import CANDIDATES
 from inspect_core.tuning.forecast import forecast, of_order
 from inspect_core.tuning.order import Order
 

@@ -1,4 +1,5 @@
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample, explained, stop_explaining
 from inspect_core.ui.previews import LEAD, Run, ask
+from inspect_core.view import View
 
 GRID = (16, 16)
 PLACES = 256
@@ -98,27 +100,27 @@ def test_values_out_of_range_are_refused_as_in_the_fit(corp):
 
 
 def test_the_share_that_q_stands_for(corp, hoffmann):
-    for detector in (corp.scored.views[0].detector, hoffmann.scored.views[0].detector):
-        eigenvalues = detector.eigenvalues.numpy()
-        fractions = explained(detector, (1, 3, len(eigenvalues)))
+    for study in (corp, hoffmann):
+        view = replace(study.scored.views[0], only=(1, 3, 10))
+        eigenvalues = view.detector.eigenvalues.numpy()
+        fractions = explained(view, (1, 3, len(eigenvalues)))
         np.testing.assert_allclose(fractions, [eigenvalues[:q].sum() / eigenvalues.sum() for q in (1, 3, None)])
-        assert stop_explaining(detector, (1, 3, 10), fractions[1]) == 3
-        assert stop_explaining(detector, (1, 3, 10), 1.1) == 10
-        assert stop_explaining(detector, (1, 3, 10), 0.0) == 1
+        assert stop_explaining(view, fractions[1]) == 3
+        assert stop_explaining(view, 1.1) == 10
+        assert stop_explaining(view, 0.0) == 1
 
 
 def test_features_that_vary_in_nothing_are_explained_by_nothing():
     constant = kernel_pca.KernelPCA(
         kernel_pca.GaussianKernel(1.0), torch.zeros(1, 2), torch.zeros(1, 0), torch.zeros(1), torch.zeros(0), 0
     )
-    assert explained(constant, (0, 1)).tolist() == [1.0, 1.0]
+    assert explained(View("kernel_pca", constant, look=None), (0, 1)).tolist() == [1.0, 1.0]
 
 
 def test_the_share_at_hand_starts_the_fit_it_belongs_to(corp):
     scored = corp.scored
-    q, detector = scored.stops("q")[10], scored.views[0].detector
-    fraction = float(explained(detector, [q])[0])
-    assert stop_explaining(detector, scored.stops("q"), fraction) == q
+    q, view = scored.stops("q")[10], scored.views[0]
+    assert stop_explaining(view, float(explained(view, [q])[0])) == q
 
 
 def test_q_follows_a_move_so_that_the_share_stays_and_returns_with_it(corp, hoffmann):
@@ -126,20 +128,20 @@ def test_q_follows_a_move_so_that_the_share_stays_and_returns_with_it(corp, hoff
         own, sample = study.scored.views[0], PatchSample.of(study)
         values = values or tuple(own.detector.kernel.sigma * factor for factor in (0.5, 3.0, 1.0))
         begin = own.stops[len(own.stops) // 3]
-        share, counts = float(explained(own.detector, [begin])[0]), []
+        share, counts = float(explained(own, [begin])[0]), []
         for value in values:
             run = Run({name: value}, (), 0, study.live, share)
             run.work(sample)
             view = run.scored.views[0]
-            held = explained(view.detector, view.stops)
-            chosen = float(explained(view.detector, [run.live["q"]])[0])
+            held = explained(view, view.stops)
+            chosen = float(explained(view, [run.live["q"]])[0])
             assert abs(chosen - share) == pytest.approx(np.abs(held - share).min()), "no other stop is nearer"
             assert run.fraction(0) == share, "rounding to stops does not add up over moves"
             counts.append(run.live["q"])
         assert counts[-1] == begin
         assert len(set(counts)) > 1
         run.live = run.live | {"q": begin + 2}
-        assert run.fraction(0) == explained(run.scored.views[0].detector, [begin + 2])[0], "moved by hand"
+        assert run.fraction(0) == explained(run.scored.views[0], [begin + 2])[0], "moved by hand"
 
 
 def drawn(study: Study):

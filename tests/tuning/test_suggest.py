@@ -8,7 +8,7 @@ from scipy.spatial.distance import pdist
 
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan, split
-from inspect_core.methods.pooled import FRACTIONS, KERNEL_VALUES
+from inspect_core.methods.subspace import FRACTIONS, KERNEL_VALUES
 from inspect_core.methods.table import METHODS
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.study import Study

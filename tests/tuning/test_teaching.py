@@ -83,5 +83,5 @@ def test_candidates_are_fitted_once_and_the_one_chosen_is_not_fitted_again(expor
 
 def test_too_few_photos_to_compare_are_told(exported, backbone, product, tmp_path):
     taught = teach(order(Split(split(scan(product), seed=0).fit[:2], (), ())), Store(tmp_path))
-    assert taught.study.method == teaching.ALONE
+    assert taught.study.method == teaching.FIRST
     assert taught.choice.startswith("Too few photos")

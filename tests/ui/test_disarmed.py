@@ -36,8 +36,8 @@ OURS = {
     "defect_types/panels": {"PARENTS.get"},
     "defect_types/results": {"in_words(learned)", "line"},
     "explore/panels": {
-        "CONTROLS[name].label", "GLOSS.values()", "fitted.A.shape[1]", "live[view.live]", "local.photos",
-        "local.possible", "local.values.shape[-1]", "mixed.photos", "mixed.possible", "views[i].row.title",
+        "CONTROLS[name].label", "GLOSS.values()", "local.photos", "local.possible", "local.values.shape[-1]",
+        "mixed.photos", "mixed.possible", "views[i].row.title",
     },
     "explore/patch_map": {"explore.view_in_words(taught.scored.views[view].method, whole=points == PHOTOS)"},
     "history/panels": {
@@ -68,7 +68,7 @@ OURS = {
     "recipes/releasing": {"ICONS.get(state, '')", "label", "words"},
     "teach/panels": {
         "DETECTORS[key][0]", "GUARD_SCORES.__getitem__", "METHODS[key].reference",
-        "METHODS[key].title", "expected.engine", "n", "side", "words",
+        "METHODS[key].title", "expected.engine", "n", "option.help", "option.label", "side", "words",
     },
     "teach/lying_panel": {"ALIGN.__getitem__"},
     "teach/first_look_panel": {"counts[topic]", "list(counts)", "seen.unlike", "topic[0].upper()", "topic[1:]"},

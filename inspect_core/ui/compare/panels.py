@@ -8,11 +8,11 @@ import streamlit as st
 
 from inspect_core.features.store import feature_store
 from inspect_core.images.read import ImageError
-from inspect_core.methods.table import title_of
+from inspect_core.methods.table import ALL, title_of
 from inspect_core.plots import comparison as plots
 from inspect_core.runtime.jobs import Busy
 from inspect_core.tuning import report
-from inspect_core.tuning.comparison import ALL, Comparison
+from inspect_core.tuning.comparison import Comparison
 from inspect_core.tuning.forecast import forecast, of_order
 from inspect_core.tuning.order import Order
 from inspect_core.ui import charts, shell

@@ -9,11 +9,12 @@ from torch import Tensor
 from inspect_core.explore import points as explore
 from inspect_core.explore import spectra
 from inspect_core.explore.points import Points
-from inspect_core.explore.spectra import LocalSpectrum
 from inspect_core.explore.tsne import arrange
 from inspect_core.features.store import feature_store
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.read import ImageError, read
+from inspect_core.methods.spectrum import LocalSpectrum
+from inspect_core.methods.table import CONTROLS
 from inspect_core.runtime.jobs import Job, device_lock
 from inspect_core.study.judged import truth_masks
 from inspect_core.tuning import sensitivity
@@ -21,6 +22,7 @@ from inspect_core.tuning.patch_sample import PatchSample, explained
 from inspect_core.tuning.sensitivity import Reading
 from inspect_core.ui import results
 from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.view import View
 
 PATCHES = 2000
 LEARNED_FROM = 48
@@ -84,22 +86,24 @@ def follow_refits(taught: TaughtPart, name: str, in_force: float, live: dict[str
         return sensitivity.over_refits(
             taught.scored, truth_masks(taught.scored), values_about(name, in_force), fit_at,
             lambda i: features(taught, i), live, view=position,
-            fraction=float(explained(view.detector, [live[view.live]])[0]), report=job.report,
+            fraction=float(explained(view, [live[view.live]])[0]), report=job.report,
         )  # fmt: skip
 
 
 def values_about(name: str, in_force: float) -> tuple[float, ...]:
-    """Values to try around the one in force: an eighth of it to eight times it; M from a quarter to twice."""
-    if name == "M":
+    """Values to try around the one in force: an eighth of it to eight times it; whole numbers, whose cost grows, from a
+    quarter to twice.
+    """
+    if CONTROLS[name].stops:
         return tuple(max(2, round(in_force * 2**step)) for step in STEPS_OF_TWO if -2 <= step <= 1)
     return tuple(in_force * 2.0**step for step in STEPS_OF_TWO)
 
 
-def local_spectrum(taught: TaughtPart, detector: Any) -> LocalSpectrum:
-    """The spectra of the fitted Gaussians, computed once per fit."""
-    key = ("spectrum", taught.id)
+def spectrum(taught: TaughtPart, view: View) -> LocalSpectrum | str:
+    """Where variance goes in a view without components, computed once per fit."""
+    key = ("spectrum", taught.id, view.method)
     if (found := results.kept().get(key)) is None:
-        found = LocalSpectrum(detector.spectrum().cpu().numpy(), detector.images)
+        found = view.row.spectrum(view.detector)
         results.kept().put(key, found)
     return found
 

@@ -1,12 +1,13 @@
 """The parts of the Explore page except its map: where variance goes, how figures change with a parameter."""
 
 import math
-from typing import Any
 
 import numpy as np
 import streamlit as st
+from torch import Tensor
 
 from inspect_core.explore import spectra
+from inspect_core.methods.spectrum import COLLAPSED, LocalSpectrum
 from inspect_core.methods.table import CONTROLS
 from inspect_core.plots import curves
 from inspect_core.tuning.patch_sample import explained
@@ -22,7 +23,7 @@ GLOSS = {
     "AUPRO": "AUPRO: how much of the true defect areas the heatmap covers, to 30 % false alarms per pixel.",
     "FPR95": "FPR95: fraction of good parts rejected when 95 % of the defects are caught; lower is better.",
 }
-THRESHOLDS = (spectra.COLLAPSED, 1e-3, 1e-2, 1e-1)
+THRESHOLDS = (COLLAPSED, 1e-3, 1e-2, 1e-1)
 CURVE_WIDTH, SPECTRUM_WIDTH, PLACES_WIDTH = 460, 540, 380
 FIT_SECONDS, PHOTO_SECONDS = 3.0, 0.06  # of one value of γ, M or σ, measured on two cores
 
@@ -41,30 +42,26 @@ def chosen_view(taught: TaughtPart) -> int:
 def variance(taught: TaughtPart) -> None:
     """Where the variance of good patches goes: eigenvalues, and the remaining rank at every place."""
     view, live = taught.scored.views[chosen_view(taught)], in_force(taught)[0]
-    if view.method in ("mahalanobis", "sampled"):
-        _local_variance(taught, view, live)
-    elif view.method in ("cop", "corp", "pca", "kernel_pca"):
-        _one_spectrum(view, live)
-    elif view.method == "quadrics":
-        fitted: Any = view.detector
-        st.info(
-            f"{len(fitted.c)} curved surfaces were fitted in {fitted.A.shape[1]} components, which hold "
-            f"{fitted.kept_variance:.1%} of the variance of the good patches."
-        )
+    if view.variances is not None:
+        _one_spectrum(view, view.variances, live[view.live])
+        return
+    with st.spinner("Working out the spectra of all places…"):
+        spectrum = jobs.spectrum(taught, view)
+    if isinstance(spectrum, str):
+        st.info(shell.plain(spectrum))
     else:
-        st.info("This detector does not use variances, so it has no spectrum to show.")
+        _local_variance(taught, spectrum, live[view.live])
 
 
-def _one_spectrum(view: View, live: dict[str, int]) -> None:
-    detector: Any = view.detector
-    fractions, q = spectra.variance_fractions(detector), live[view.live]
+def _one_spectrum(view: View, variances: Tensor, q: int) -> None:
+    fractions = spectra.variance_fractions(variances)
     if not len(fractions):
         st.info("The good patches do not vary at all, so there is no spectrum to show.")
         return
-    fraction = float(explained(view.detector, [q])[0])
+    fraction = float(explained(view, [q])[0])
     st.markdown(
-        f"Good patches vary in {len(fractions)} directions. The first **{q}** hold **{fraction:.1%}** of the variance "
-        "and count as normal; a new patch is scored by how far it lies in the others."
+        f"Good patches vary in {len(fractions)} directions. The first **{q:d}** hold **{fraction:.1%}** of the "
+        "variance and count as normal; a new patch is scored by how far it lies in the others."
     )
     charts.show(
         curves.eigenvalues(fractions, q, fraction, charts.look()),
@@ -77,11 +74,7 @@ def _one_spectrum(view: View, live: dict[str, int]) -> None:
     )
 
 
-def _local_variance(taught: TaughtPart, view: View, live: dict[str, int]) -> None:
-    detector: Any = view.detector
-    k = live["k"]
-    with st.spinner("Working out the spectra of all places…"):
-        local = jobs.local_spectrum(taught, detector)
+def _local_variance(taught: TaughtPart, local: LocalSpectrum, k: int) -> None:
     width = local.values.shape[-1]
     above = st.segmented_control(
         "Count directions with a variance of at least", THRESHOLDS, default=1e-2, required=True, key="rank_above",
@@ -100,7 +93,7 @@ def _local_variance(taught: TaughtPart, view: View, live: dict[str, int]) -> Non
         st.markdown("**Spectrum over all places**")
         charts.show(
             curves.local_spectra(
-                {"typical place": local.band}, charts.look(), level=(f"ridge {detector.ridge:g}", detector.ridge), k=k
+                {"typical place": local.band}, charts.look(), level=(f"ridge {local.ridge:g}", local.ridge), k=k
             ),
             key="local_spectrum",
             alt="Eigenvalues at each place on a log scale: median and the band of the middle 80 %.",
@@ -186,9 +179,9 @@ def sensitivity(taught: TaughtPart) -> None:
 
 def _curves(taught: TaughtPart, name: str, value: float, readings: list[Reading]) -> None:
     values, notes = [reading.value for reading in readings], None
-    if name == "q":
-        detector = next(view.detector for view in taught.scored.views if view.live == name)
-        notes = [f" ({fraction:.1%} of the variance)" for fraction in explained(detector, [int(v) for v in values])]
+    view = next((view for view in taught.scored.views if view.live == name), None)
+    if view is not None and view.variances is not None:
+        notes = [f" ({fraction:.1%} of the variance)" for fraction in explained(view, [int(v) for v in values])]
     lines = {
         "image AUROC": [reading.image_auroc for reading in readings],
         "AUPRO": [reading.aupro for reading in readings],

@@ -24,7 +24,6 @@ HALF_OCTAVES = 8
 AREAS = 24
 ROOMY = 3
 """Controls side by side that leave room for the unit of each below it."""
-POWERS_OF_M = (128, 256, 512, 1024, 2048)
 
 
 def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> Run | None:
@@ -55,7 +54,7 @@ def choose(taught: TaughtPart, settings: Settings, *, busy: bool) -> Run | None:
         run = None
     else:
         view, held = scored.views[taught.refit_view], settings.preview
-        in_force = float(explained(view.detector, [settings.live[view.live]])[0])
+        in_force = float(explained(view, [settings.live[view.live]])[0])
         run = settings.preview = previews.ask(
             taught.patch_sample, held, wanted, scored.photos, settings.live, first=settings.position,
             fraction=in_force if held is None else held.fraction(taught.refit_view), begin=begin, areas=scored.areas,
@@ -131,9 +130,9 @@ def _live_control(
     """
     key, stops = _key_of(taught, settings, name, waiting=waiting), scored.stops(name)
     control, fractions = CONTROLS[name], {}
-    if name == "q":
-        detector = next(view.detector for view in scored.views if view.live == name)
-        fractions = dict(zip(stops, explained(detector, stops), strict=True))
+    view = next(view for view in scored.views if view.live == name)
+    if view.variances is not None:
+        fractions = dict(zip(stops, explained(view, stops), strict=True))
     st.session_state[key] = scored.stop_of(name, live[name])
     st.select_slider(
         control.label, stops, key=key, help=control.story, disabled=waiting,
@@ -203,8 +202,8 @@ def _crowded(taught: TaughtPart) -> bool:
 def _stops(taught: TaughtPart, name: str) -> list[float]:
     """Values spaced evenly on a log scale about the one in force, which is among them, as is the suggested one."""
     in_force, start = taught.fitted()[name], suggested(taught).get(name)
-    if name == "M":
-        return sorted({*POWERS_OF_M, in_force})
+    if stops := CONTROLS[name].stops:
+        return sorted({*stops, in_force})
     around = [in_force * 2 ** (step / 2) for step in range(-HALF_OCTAVES, HALF_OCTAVES + 1)]
     if start is not None and all(abs(start / stop - 1) > 1e-3 for stop in around):
         around.append(start)

@@ -15,7 +15,7 @@ from inspect_core.package import golden, known_parts, manifest
 from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import Recipe
 from inspect_core.records.check_photos import find_photos
-from inspect_core.records.onnx_export import export
+from inspect_core.records.onnx_export import export, not_exportable
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job
 from inspect_core.ui import shell
@@ -33,6 +33,9 @@ def section(recipe: Recipe, source: Path) -> None:
 
 
 def _export(recipe: Recipe, source: Path) -> None:
+    if reason := not_exportable(recipe):
+        st.info(f"{shell.plain(reason)}.")
+        return
     key = source.name
     path = workspace.export_of(str(recipe.digest))
     if path.is_file():

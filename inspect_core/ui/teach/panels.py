@@ -10,7 +10,6 @@ from typing import Any
 
 import streamlit as st
 
-from inspect_core.detectors.quadrics.algebraic import monomial_count
 from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import available
 from inspect_core.features.store import feature_store
@@ -22,9 +21,19 @@ from inspect_core.images.manifests.listed import folder_of
 from inspect_core.images.samples import ScanError
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tiles import TilePlan
-from inspect_core.methods.quadrics import MOST as QUADRICS
-from inspect_core.methods.table import JOIN, METHODS, OFFERED, methods_of, title_of
-from inspect_core.tuning.comparison import BUDGET, CANDIDATES, Shortlist
+from inspect_core.methods.method import Method
+from inspect_core.methods.table import (
+    CANDIDATES,
+    FIRST,
+    JOIN,
+    METHODS,
+    OFFERED,
+    SECOND,
+    methods_of,
+    parameters_of,
+    title_of,
+)
+from inspect_core.tuning.comparison import BUDGET, Shortlist
 from inspect_core.tuning.forecast import Forecast, forecast, of_order
 from inspect_core.tuning.order import Order
 from inspect_core.ui import shell, teaching, weights_panel
@@ -41,10 +50,9 @@ LAYOUTS = (
 MAX_LISTED = 12
 COMPARED, JOINED = "compared", "joined"
 DETECTORS = {
-    COMPARED: ("Chosen for these photos", "Compares ten detectors on your photos and teaches the best."),
-    JOINED: ("Position and surface", "Adds the maps of Position by position and of a surface detector."),
+    COMPARED: ("Chosen for these photos", f"Compares {len(CANDIDATES)} detectors on your photos and teaches the best."),
+    JOINED: ("Position and surface", f"Adds the maps of {METHODS[FIRST].title} and of a surface detector."),
 } | {name: (METHODS[name].title, METHODS[name].when) for name in OFFERED}
-SECOND_VIEWS = ("quadrics", "corp", "kernel_pca", "nearest")
 GUARD_SCORES = {ALONE: "Features of the photo", FUSED: "Fused with the network's own classes"}
 
 
@@ -148,10 +156,10 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
     method = None if chosen == COMPARED else chosen
     if chosen == JOINED:
         second = st.segmented_control(
-            "Surface detector", SECOND_VIEWS, default=SECOND_VIEWS[0], required=True, key="second_view",
+            "Surface detector", SECOND, default=SECOND[0], required=True, key="second_view",
             format_func=lambda key: METHODS[key].title,
         )  # fmt: skip
-        method = f"mahalanobis{JOIN}{second}"
+        method = f"{FIRST}{JOIN}{second}"
     lying = choose_lying(photos.fit, key)
     above, tolerating = st.container(), st.container()
     with st.expander("Settings"):
@@ -215,33 +223,27 @@ def _parameters(method: str | None, tiles: TilePlan | None) -> dict[str, float]:
     """The parameters of the fit to be set; none while the detector is not chosen yet."""
     if method is None:
         return {}
-    defaults = {name: value for own in methods_of(method) for name, value in METHODS[own].defaults.items()}
-    chosen: dict[str, float] = {}
-    if "k" in defaults:
-        most, usual = (200, int(defaults["k"])) if tiles is None else (tiles.largest_k // 10 * 10, tiles.k)
-        chosen["k"] = st.slider(
-            "k, at most", 10, min(most, 200), usual // 10 * 10, step=10, key="fit_k" if tiles is None else "tiled_k",
-            help="Mixed features kept at every place. Every smaller k can be tried live afterwards.",
-        )  # fmt: skip
-    if "components" in defaults:
-        left, right = st.columns(2)
-        components = left.slider(
-            "Components", 16, 88, int(defaults["components"]), step=8, key="fit_components",
-            help="Main directions in which the good patches vary; the surfaces are fitted in these. More components "
-            "see finer changes, and training time grows at least with their square.",
-        )  # fmt: skip
-        chosen["components"] = components
-        chosen["m"] = right.slider(
-            "m, at most", 10, min(300, monomial_count(components) // 10 * 10), QUADRICS, step=10, key="fit_m",
-            help="Curved surfaces fitted to the good patches. Every smaller m can be tried live afterwards. Training "
-            "time grows with m.",
-        )  # fmt: skip
-        chosen["robust"] = int(st.toggle(
-            "Robust fit", value=bool(defaults["robust"]), key="fit_robust",
-            help="Off: the closed form, in seconds; it has found more defects on real parts. On: refined so that "
-            "a few bad patches among the good ones count for little (the published method); takes minutes.",
-        ))  # fmt: skip
+    names, chosen = methods_of(method), {}
+    for name, defaults in zip(names, parameters_of(names, {}, tiles), strict=True):
+        chosen |= _of_method(METHODS[name], dict(defaults), tiles)
     return chosen
+
+
+def _of_method(row: Method, values: dict[str, Any], tiles: TilePlan | None) -> dict[str, float]:
+    """The options of one method, each begun at its value; sliders side by side, switches below."""
+    shown = {name: option for name, option in row.options.items() if option.label}
+    sliders = [name for name, option in shown.items() if option.kind is not bool]
+    key = "fit" if tiles is None else "tiled"
+    for column, name in zip(st.columns(len(sliders)) if sliders else (), sliders, strict=True):
+        option, (stops, begin) = shown[name], row.steps(name, values, tiles)
+        values[name] = column.slider(
+            option.label, stops[0], stops[-1], begin, step=stops.step, key=f"{key}_{name}", help=option.help
+        )
+    for name, option in shown.items():
+        if option.kind is bool:
+            switched = st.toggle(option.label, value=bool(values[name]), key=f"{key}_{name}", help=option.help)
+            values[name] = int(switched)
+    return {name: values[name] for name in shown}
 
 
 def _budget(grid: tuple[int, int], parameters: dict[str, float]) -> float:

@@ -1,0 +1,115 @@
+"""Shared by the methods that learn components of good patches: after a feature map, in kernel space, or as they are."""
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from inspect_core.detectors.cop_corp.covariance import MappedCovariance
+from inspect_core.detectors.cop_corp.residual import KernelPCAMap
+from inspect_core.methods.graphs import Graph, as_rows, constant
+from inspect_core.methods.method import BATCH, Control, Costs, Method, Parameters, Patches, Settings, Tell, Workload
+from inspect_core.package.arrays import ROW_BYTES
+
+COSINE_WORDS = "Only the direction of the features counts, not their strength (cosine map)."
+FRACTIONS = (0.8, 0.85, 0.9, 0.95, 0.98, 0.99, 0.995)
+
+KERNEL_VALUES = (0.98, 0.95, 0.85, 0.6, 0.3, 0.1, 0.01)
+"""Kernel widths are chosen by their effect on the data: γ and σ at which the median kernel value of two good patches is
+one of these. Near 1 the kernel distinguishes nothing, near 0 every patch is unlike every other.
+"""
+_PAIRS_OF = 1000
+
+Q = Control(
+    "q: what is normal",
+    "components · share of the good patches' variance",
+    "Higher tolerates more of the usual variation, so only the unusual stands out; too high also tolerates defects.",
+    "The error is what the first q components cannot explain. Every value comes from the same fit.",
+)
+
+
+class Subspace(Method):
+    """From the covariance of all mapped patches, gathered photo by photo; the map is chosen by `begin`."""
+
+    defaults = {"explained_variance": 0.9}
+    fitted = KernelPCAMap
+    live = "q"
+    controls = {"q": Q}
+
+    def see(self, statistics: MappedCovariance, features: Tensor, photos: Sequence[int]) -> object:
+        return statistics.update(features)
+
+    def finish(self, statistics: MappedCovariance, seed: int, parameters: Parameters, report: Tell) -> KernelPCAMap:
+        return statistics.finish(explained_variance=parameters["explained_variance"])
+
+    def costs(self, work: Workload, parameters: Parameters) -> Costs:
+        """One covariance of the mapped features over all patches, and its eigenvectors."""
+        D = int(parameters.get("M") or work.width)
+        rows = work.places * (work.fit + work.shown)
+        kept = 32 * D * D + 32 * D * work.width + 64 * work.width**2
+        memory = kept + 2 * ROW_BYTES * max(D, work.width) + 8 * BATCH * work.places * work.width
+        return Costs(2.5e-11 * rows * D * D + 1.5e-9 * D**3, memory)
+
+    def top(self, detector: KernelPCAMap) -> int:
+        return int(detector.components.shape[1])
+
+    def start(self, detector: KernelPCAMap) -> int:
+        return detector.components_for(detector.explained_variance)
+
+    def trial_stops(self, detector: KernelPCAMap, parameters: Parameters, fixed: Collection[str]) -> Settings:
+        """q for each fraction of the variance worth trying, or only for the one that the user has fixed."""
+        fractions = (parameters["explained_variance"],) if "explained_variance" in fixed else FRACTIONS
+        return {detector.components_for(fraction): {"explained_variance": fraction} for fraction in fractions}
+
+    def variances(self, detector: KernelPCAMap) -> Tensor:
+        return detector.eigenvalues
+
+    def in_space(self, detector: KernelPCAMap, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
+        """The patches after the detector's own feature map."""
+        return detector.feature_map(features.to(detector.mean.device)).float()
+
+    def remark(self, detector: KernelPCAMap, patches: Patches, parameters: Parameters, value: int) -> str | None:
+        return on_alike(detector.components.shape[1], patches)
+
+    def graph(self, detector: KernelPCAMap, columns: Tensor | None, value: int) -> Graph:
+        return columns, SubspaceErrors(detector, value)
+
+
+class SubspaceErrors(nn.Module):
+    """`KernelPCAMap.score` with q components: the length of the residual of the mapped features."""
+
+    mean: Tensor
+    components: Tensor
+
+    def __init__(self, detector: KernelPCAMap, q: int) -> None:
+        super().__init__()
+        self.feature_map = detector.feature_map.to(torch.device("cpu"))
+        kept = detector.components.shape[1]
+        # If few components are left, their coordinates give the length; if few are removed, the remainder does.
+        self.of_the_rest = kept == len(detector.mean) and kept - q < q
+        part = slice(q, None) if self.of_the_rest else slice(q)
+        constant(self, mean=detector.mean, components=detector.components[:, part])
+
+    def forward(self, features: Tensor) -> Tensor:
+        centred = self.feature_map(as_rows(features).to(self.mean.dtype)) - self.mean
+        inside = centred @ self.components
+        rest = inside if self.of_the_rest else centred - inside @ self.components.T
+        return rest.square().sum(-1).sqrt().float().unflatten(1, features.shape[2:])
+
+
+def on_alike(found: int, patches: Patches) -> str | None:
+    """The remark on a fit that found this many components."""
+    if found:
+        return None
+    return (
+        f"The {patches.photos} good photos look exactly alike, so nothing shows how much good parts may differ. Add "
+        "photos of other good parts, each taken anew."
+    )
+
+
+def median_square(sample: Tensor, seed: int) -> float:
+    """The median squared distance of two good patches drawn at random; 0 when most are equal."""
+    drawn = torch.from_numpy(np.random.default_rng(seed).permutation(len(sample))[:_PAIRS_OF])
+    some = sample[drawn.to(sample.device)].double()
+    return float(torch.pdist(some).square().median()) if len(some) > 1 else 0.0
