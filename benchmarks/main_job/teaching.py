@@ -45,8 +45,8 @@ def fit_alone(setting: Setting, side: int) -> dict:
             held.append(torch.from_numpy(rng.standard_normal(shape, np.float32) * falling))
             store.put(f"{number}", held[-1].numpy())
 
-        def stored(number: int) -> tuple[torch.Tensor]:
-            return (torch.from_numpy(store.get(f"{number}", shape)),)
+        def stored(number: int, _: None) -> list[tuple[torch.Tensor]]:
+            return [(torch.from_numpy(store.get(f"{number}", shape)),)]
 
         fit = Fit(
             ("mahalanobis",), (0,), (Patches(setting.good, (side, side), setting.k),), (columns,),
@@ -54,7 +54,7 @@ def fit_alone(setting: Setting, side: int) -> dict:
         )  # fmt: skip
         watch, photos = Stopwatch(), range(setting.good)
         for _ in range(setting.runs + 1):
-            for name, features_of in (("fit", lambda number: (held[number],)), ("fit_from_store", stored)):
+            for name, features_of in (("fit", lambda number, _: [(held[number],)]), ("fit_from_store", stored)):
                 watch.start()
                 fit.finish(gather(fit, photos, features_of), None, None)
                 watch.lap(name)

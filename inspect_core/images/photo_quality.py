@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import cv2
@@ -101,6 +101,20 @@ class QualityRange:
             wider = max(_WIDER * (max(values) - min(values)), least * float(np.median(values)))
             found[name] = (max(min(values) - wider, 0.0), max(values) + wider)
         return cls(**found)
+
+    def within(self, noise: float, light: float, focus: float) -> Self:
+        """The range of the same photos taken again with so much noise (grey levels), light (± %) and blur (pixels).
+
+        A blur takes (1 + focus²)^-1.5 of the finest detail if that is white noise, and less of edges.
+        """
+        calm, (dark, bright) = self.noise, self.brightness
+        softer = (1 + focus**2) ** -1.5
+        return replace(
+            self,
+            noise=(calm[0] * softer, math.hypot(calm[1], noise)),
+            brightness=(dark * (1 - light / 100), bright * (1 + light / 100)),
+            sharpness=(self.sharpness[0] * softer, self.sharpness[1]),
+        )
 
     def words(self, own: Quality) -> str:
         """How a photo differs, "noisier than taught, darker than taught"; "" for one within."""

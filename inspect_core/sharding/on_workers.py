@@ -86,7 +86,7 @@ class OnWorkers:
                     digest,
                     placement_of(own, preparation.alignment),
                     [np.split(look, ends) for look in errors],
-                    [Quality(*values) for values in quality],
+                    Quality(*quality),
                 )
                 for (name, digest, own, quality), errors in zip(facts["photos"], arrays.get("errors", ()), strict=True)
             ]

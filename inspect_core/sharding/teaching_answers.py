@@ -45,7 +45,7 @@ def check_score(preparation: Preparation, looks: int, stops: int, samples: Seque
     require([name for name, *_ in facts["photos"]] == names, "it is about other photos")
     for _, own, placement, quality in facts["photos"]:
         digest(own)
-        numbers(np.array(quality, float), (looks, len(fields(Quality))), np.float64)
+        numbers(np.array(quality, float), (len(fields(Quality)),), np.float64)
         placed = placement_of(placement, preparation.alignment)
         require(min(placed.photo) > 0, "it has no pixels")
         require((placed.located is None) == (preparation.alignment is None), "it is not placed as asked")

@@ -49,7 +49,7 @@ def score_shard(payload: bytes, preparation: bytes, weights: bytes, views: bytes
     """The grid errors of some photos under fitted detectors.
 
     payload: {"photos": facts of each, "keep": whether their features are stored, "again": tolerances of the copies to
-    score too, or None}. Returns {"photos": [(name, digest of the pixels, facts of its placement, `Quality` of all),
+    score too, or None}. Returns {"photos": [(name, digest of the pixels, facts of its placement, `Quality`),
     ...]}, `Unusable`, and errors, (photos, 1 + copies, stops of all views, h, w) float32.
     """
     (facts, _), prepared = unpack(payload), plan.unpack_preparation(preparation, weights)
@@ -63,7 +63,7 @@ def score_shard(payload: bytes, preparation: bytes, weights: bytes, views: bytes
             ]
             errors.append(np.stack([np.concatenate(each) for each in own]))
             digest, placement = features.found[sample.name]
-            quality = [astuple(own) for own in features.quality[sample.name]]
+            quality = astuple(features.quality[sample.name])
             photos.append((sample.name, digest, placement_facts(placement), quality))
     arrays = {"errors": np.stack(errors)} if errors else {}
     return pack({"photos": photos} | features.unusable._asdict(), arrays)

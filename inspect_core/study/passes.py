@@ -47,19 +47,22 @@ class Passes:
         return gathered
 
     def score(
-        self, seen_by: SeenBy, samples: Sequence[Sample], progress: Report | None, cancelled: Cancel | None
-    ) -> Iterator[tuple[Sample, list[list[np.ndarray]]]]:
+        self, seen_by: SeenBy, samples: Sequence[Sample], progress: Report | None, cancelled: Cancel | None,
+        again: Tolerances | None = None,
+    ) -> Iterator[tuple[Sample, list[list[np.ndarray]]]]:  # fmt: skip
         """Each photo that can be read, with its (stops, h, w) float32 errors under each view, and those of its copies.
 
         Raises as `gather`.
         """
         if self.workers is None:
-            return self._score_here(seen_by, samples, progress, cancelled)
-        return self._score_by(self.workers, seen_by, samples, progress, cancelled)
+            return self._score_here(seen_by, samples, progress, cancelled, again)
+        return self._score_by(self.workers, seen_by, samples, progress, cancelled, again)
 
-    def _score_here(self, seen_by, samples, progress, cancelled) -> Iterator[tuple[Sample, list[list[np.ndarray]]]]:
+    def _score_here(
+        self, seen_by, samples, progress, cancelled, again
+    ) -> Iterator[tuple[Sample, list[list[np.ndarray]]]]:
         for done, sample in enumerate(samples, start=1):
-            if looks := self.features.looks(sample, self.again):
+            if looks := self.features.looks(sample, again):
                 yield (
                     sample,
                     [
@@ -70,11 +73,11 @@ class Passes:
             tell(progress, cancelled, done / len(samples), f"scoring photo {done} of {len(samples)}")
 
     def _score_by(
-        self, workers, seen_by, samples, progress, cancelled
+        self, workers, seen_by, samples, progress, cancelled, again
     ) -> Iterator[tuple[Sample, list[list[np.ndarray]]]]:
         views, stops = zip(*seen_by, strict=True)
         for looked, unusable in workers.score(
-            self.features.preparation, views, stops, samples, again=self.again, progress=progress, cancelled=cancelled
+            self.features.preparation, views, stops, samples, again=again, progress=progress, cancelled=cancelled
         ):
             self.features.leave_out(unusable)
             for sample, digest, placement, errors, quality in looked:

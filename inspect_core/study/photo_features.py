@@ -40,8 +40,7 @@ class PhotoFeatures:
     """Features of photos by one preparation.
 
     streamed: names of the photos whose features are not stored. found: digest and placement of each photo read so
-    far; skipped: (name, reason) of those damaged; lost: of those in which the part was not located; quality: of each
-    photo and of the copies made of it last.
+    far; skipped: (name, reason) of those damaged; lost: of those in which the part was not located; quality: of each.
     """
 
     preparation: Preparation
@@ -50,7 +49,7 @@ class PhotoFeatures:
     found: dict[str, tuple[str, Placement]] = field(default_factory=dict)
     skipped: list[tuple[str, str]] = field(default_factory=list)
     lost: dict[str, str] = field(default_factory=dict)
-    quality: dict[str, list[Quality]] = field(default_factory=dict)
+    quality: dict[str, Quality] = field(default_factory=dict)
 
     def of(self, sample: Sample) -> tuple[Tensor, ...] | None:
         """(1, h, w, k) for each view, from the store when there, else from the network.
@@ -72,7 +71,7 @@ class PhotoFeatures:
             self.lost[sample.name] = str(error)
             return None
         self.found[sample.name], seen = (picture.digest, placement), self.preparation.picture(picture.pixels, placement)
-        self.quality[sample.name] = [measured(seen)]
+        self.quality[sample.name] = measured(seen)
         if (stored := self.stored(picture.digest)) is not None:
             return stored
         features = self.preparation.of_picture(seen)
@@ -91,8 +90,7 @@ class PhotoFeatures:
         digest, placement = self.found[sample.name]
         photo = read(sample.path, sample.depth).pixels
         picture = self.preparation.picture(photo, placement)
-        copies = list(tolerances.copies_of(picture, photo.shape[:2], digest))
-        self.quality[sample.name] = [measured(picture), *map(measured, copies)]
+        copies = tolerances.copies_of(picture, photo.shape[:2], digest)
         return [features, *map(self.preparation.of_picture, copies)]
 
     def skip(self, name: str, reason: str) -> None:

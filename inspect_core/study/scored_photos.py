@@ -181,9 +181,11 @@ class ScoredPhotos:
         def rank() -> np.ndarray:
             for view, stop in enumerate(stops):
                 self.scale(view, stop)  # learned from the photos as taken
-            taken, other = self._again >= 0, copy.copy(self)
-            other._rows, other.latest = np.where(taken, self._again, self._rows), Latest()
-            return np.where(taken[:, None], other._ranked(stops), np.float32(np.nan))
+            other, taken = copy.copy(self), np.flatnonzero(self._again >= 0)
+            other._rows = self._again
+            found = np.full((len(self.photos), largest_area(self.size)), np.nan, np.float32)
+            found[taken] = other._largest(stops, taken)
+            return found
 
         return self.latest.of(("again", *stops), rank)[:, area - 1]
 
@@ -231,11 +233,7 @@ class ScoredPhotos:
             return own.scales.get(stop)
         if (view, stop) not in self._scales:
             setters = np.flatnonzero(self.setters())
-            again = setters[self._again[setters] >= 0]
-            errors = np.concatenate(
-                [self._errors(setters, view, stop), self._errors(again, view, stop, rows=self._again)]
-            )
-            setters = np.concatenate([setters, again])
+            errors = self._errors(setters, view, stop)
             manner = self._manner(view, errors, self._groups(setters))
             self._scales[view, stop] = GoodMaps.of(errors).finish(self.size, **manner)
         return self._scales[view, stop]
@@ -266,13 +264,9 @@ class ScoredPhotos:
     def _learns_scales(self) -> bool:
         return any(photo.part == "calibrate" and photo.kind == "good" for photo in self.photos)
 
-    def _errors(self, which: Which, view: int, stop: int, rows: np.ndarray | None = None) -> np.ndarray:
-        """A copy of a view's grid errors at these positions and this stop, (h, w) for one and (n, h, w) for several.
-
-        rows: of the blocks that hold them, by default of the photos as taken.
-        """
-        rows = self._rows if rows is None else rows
-        return np.array(self._blocks.read()[rows[which], self._first[view] + self.views[view].stops.index(stop)])
+    def _errors(self, which: Which, view: int, stop: int) -> np.ndarray:
+        """A copy of a view's grid errors at these positions and this stop, (h, w) for one and (n, h, w) for several."""
+        return np.array(self._blocks.read()[self._rows[which], self._first[view] + self.views[view].stops.index(stop)])
 
     def _joined(self, which: Which, stops: Sequence[int], view: int | None = None) -> np.ndarray:
         chosen = range(len(self.views)) if view is None else (view,)
@@ -303,15 +297,17 @@ class ScoredPhotos:
     def _ranked(self, stops: tuple[int, ...]) -> np.ndarray:
         """(photos, m) the largest values of each map at these stops, largest first; computed once per stops."""
 
-        def rank() -> np.ndarray:
-            count, errors = largest_area(self.size), self._joined(slice(None), stops)
-            rows = [np.zeros((0, count), np.float32)]
-            block = max(1, BLOCK_PIXELS // math.prod(self.size))
-            for i in range(0, len(errors), block):
-                rows.append(largest_values(self._in_pixels(errors[i : i + block], slice(i, i + block)), count))
-            return np.concatenate(rows)
+        return self.latest.of(("ranked", *stops), lambda: self._largest(stops, np.arange(len(self.photos))))
 
-        return self.latest.of(("ranked", *stops), rank)
+    def _largest(self, stops: tuple[int, ...], which: np.ndarray) -> np.ndarray:
+        """(n, m) the largest values of the maps at these positions, largest first."""
+        count, errors = largest_area(self.size), self._joined(which, stops)
+        rows = [np.zeros((0, count), np.float32)]
+        block = max(1, BLOCK_PIXELS // math.prod(self.size))
+        for i in range(0, len(errors), block):
+            maps = self._in_pixels(errors[i : i + block], which[i : i + block])
+            rows.append(largest_values(maps, count))
+        return np.concatenate(rows)
 
     def _chosen(self, live: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
         """(stop of each view, area) at these values, by default at those to begin with."""

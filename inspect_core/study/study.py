@@ -180,7 +180,7 @@ class Study:
         seen = scored.seen_by()
         parts = {sample.name: "choose" for sample in self.split.choose} | {s.name: "judge" for s in self.split.judge}
         rest, step = [*self.split.choose, *self.split.judge], stage(progress, 0.6, 1.0)
-        for sample, errors in self.passes.score(seen, rest, step, cancelled) if rest else ():
+        for sample, errors in self.passes.score(seen, rest, step, cancelled, self.passes.again) if rest else ():
             scored = scored.with_errors(self._photo(sample, parts[sample.name]), *errors)
         setters = [sample for fold in self.split.setters(self.seed) for sample in fold]
         every = [*(("calibrate", s) for s in setters), *((parts[s.name], s) for s in rest)]
@@ -268,8 +268,9 @@ class Study:
     def quality(self) -> QualityRange | None:
         """Range of the good photos that set limits, and of their copies; None where too few were read."""
         known = self._features.quality
-        setters = {photo.name for photo, sets in zip(self.photos, self.results.setters(), strict=True) if sets}
-        return QualityRange.of([own for name, seen in known.items() if name in setters for own in seen])
+        setters = [photo.name for photo, sets in zip(self.photos, self.results.setters(), strict=True) if sets]
+        found, wider = QualityRange.of([known[name] for name in setters if name in known]), self.tolerances
+        return found if found is None or wider is None else found.within(wider.noise, wider.light, wider.focus)
 
     @property
     def skipped(self) -> list[tuple[str, str]]:

@@ -19,14 +19,14 @@ from inspect_core.view import View
 
 class Looked(NamedTuple):
     """A scored photo: digest of its pixels, how it was looked at, and errors (stops, h, w) float32 of each view, then
-    those of its copies; quality: of it and of these.
+    those of its copies; quality: of its pixels.
     """
 
     sample: Sample
     digest: str
     placement: Placement
     errors: list[list[np.ndarray]]
-    quality: list[Quality]
+    quality: Quality
 
 
 class Workers(Protocol):

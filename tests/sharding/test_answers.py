@@ -167,7 +167,7 @@ def test_statistics_are_finite_and_of_the_photos_asked_for(method):
 
 def test_errors_are_those_of_the_photos_and_stops_asked_for():
     preparation = Preparation(None, (2, 2), (), False)
-    photos = [(name, "a" * 64, {"photo": [4, 4], "located": None}, [[1.0] * 5] * 2) for name in "abc"]
+    photos = [(name, "a" * 64, {"photo": [4, 4], "located": None}, [1.0] * 5) for name in "abc"]
     sound = pack({"photos": photos} | ALL._asdict(), {"errors": np.zeros((3, 2, 5, 2, 2), np.float32)})
 
     def why(content):

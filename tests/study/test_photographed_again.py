@@ -11,14 +11,13 @@ from inspect_core.images.read import read
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tolerances import CAREFUL, Taken, Tolerances
 from inspect_core.judge.anomaly_map import image_score
-from inspect_core.judge.local_scale import GoodMaps
 from inspect_core.study import crossing
 from inspect_core.study.evaluation import Changed, changed_again, evaluate, judge_photos
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
 from inspect_core.verdict import Limits
 
-NOISY = Tolerances(noise=4.0, light=0.0, shift=0.0, focus=0.0, jpeg=100, copies=3)
+NOISY = Tolerances(noise=10.0, light=0.0, shift=0.0, focus=0.0, jpeg=100, copies=3)
 pytestmark = pytest.mark.slow
 
 
@@ -55,16 +54,9 @@ def test_copies_are_learned_from_with_their_photo_and_never_stored(study, taught
     assert again.results.scores_again().tobytes() == study.results.scores_again().tobytes()
 
 
-def test_a_part_counts_once_where_limits_are_set_and_its_copy_widens_the_local_scale(study):
-    scored, stop = study.results, study.live["k"]
-    setters = np.flatnonzero(scored.setters())
-    assert len(study.calibration_scores()) == len(setters) == len(study.split.fit)
-    errors = np.concatenate([scored._errors(setters, 0, stop), scored._errors(setters, 0, stop, rows=scored._again)])
-    fixed = GoodMaps.of((errors[: len(setters)] + errors[len(setters) :]) / 2).is_fixed(scored.size)
-    groups = [photo.split_group for photo in scored.photos]
-    if not any(groups):
-        plain = GoodMaps.of(errors).finish(scored.size, fixed=fixed)
-        np.testing.assert_array_equal(plain.spread, scored.scale(0, stop).spread)
+def test_a_part_counts_once_where_limits_are_set(study):
+    assert len(study.calibration_scores()) == len(study.split.fit)
+    assert np.isnan(study.results.scores_again()[study.results.setters()]).all()
 
 
 def test_the_score_again_is_that_of_the_copy_by_hand(study):
@@ -87,14 +79,14 @@ def test_noise_within_the_tolerances_moves_good_scores_less(study, taught):
         shifts = []
         for photo in [photo for photo in own.photos if photo.kind == "good" and photo.part == "judge"]:
             picture = own.preparation.picture(read(photo.path).pixels, photo.placed)
-            noisy = Taken(noise=4.0).of(picture, photo.placed.photo, np.random.default_rng(0))
+            noisy = Taken(noise=10.0).of(picture, photo.placed.photo, np.random.default_rng(0))
             scores = [
                 float(image_score(own.results.map_of(own.preparation.of_picture(seen), photo.placed), area=1))
                 for seen in (picture, noisy)
             ]
             shifts.append(scores[1] - scores[0])
         moved.append(np.mean(shifts) / own.calibration_scores().std())
-    assert moved[1] < 0.5 * moved[0]
+    assert abs(moved[1]) < 0.5 * abs(moved[0])
 
 
 def test_changed_verdicts_are_counted_on_the_bench_and_by_evaluate_alike(study, taught):

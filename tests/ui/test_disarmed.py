@@ -55,6 +55,7 @@ OURS = {
     },
     "inspect/panels": {
         "promise(taught.scored, view.limits, view.setting_scores, ceiling=view.ceiling)", "taught.choice",
+        "changed.sentence()",
         "suggestion.basis", "view.row.title", "words.__getitem__",
     },
     "inspect/preview_panel": {"run.done"},
@@ -70,6 +71,8 @@ OURS = {
         "DETECTORS[key][0]", "GUARD_SCORES.__getitem__", "METHODS[key].reference",
         "METHODS[key].title", "expected.engine", "n", "option.help", "option.label", "side", "words",
     },
+    "inspect/what_if": {"word.capitalize()", "was"},
+    "teach/tolerances_panel": {"label", "words", "caption"},
     "teach/lying_panel": {"ALIGN.__getitem__"},
     "teach/first_look_panel": {"counts[topic]", "list(counts)", "seen.unlike", "topic[0].upper()", "topic[1:]"},
     "ui/photo_source": {"label"},
