@@ -42,6 +42,7 @@ def pictures() -> dict[str, np.ndarray]:
         return rng.integers(0, 256, shape, np.uint8)
 
     return {
+        "black and white": noise(9, 8) > 99,
         "grey": noise(9, 8),
         "colour": noise(9, 8, 3),
         "transparent": noise(9, 8, 4),

@@ -8,7 +8,8 @@ import { PNG } from "pngjs";
  */
 export function photoOf(content, depth) {
   if (content.toString("latin1", 1, 4) !== "PNG") throw new Error("it is not a PNG, the format this client reads");
-  const { width, height, data, depth: bits, colorType } = PNG.sync.read(content, { skipRescale: true });
+  const bits = content[24];
+  const { width, height, data, colorType } = PNG.sync.read(content, { skipRescale: bits === 16 });
   const isDeep = bits === 16 && colorType === 0;
   if (depth && (depth.stored === 16) !== isDeep) {
     throw new Error(`it does not store ${depth.stored} bits a pixel, as the good photos do`);
