@@ -14,16 +14,14 @@ export default [
   { ignores: [".venv/", "workspace/"] },
   js.configs.recommended,
   {
+    linterOptions: { reportUnusedDisableDirectives: "error" },
+    rules: { eqeqeq: "error", "no-var": "error", "prefer-const": "error" },
+  },
+  { files: ["docs/clients/node/*.js"], languageOptions: { globals: globals.node } },
+  {
     files: ["inspect_core/**/*.js"],
     languageOptions: { sourceType: "script", globals: { ...globals.browser, ...shared } },
-    linterOptions: { reportUnusedDisableDirectives: "error" },
-    rules: {
-      eqeqeq: "error",
-      "no-redeclare": ["error", { builtinGlobals: false }],
-      "no-unused-vars": ["error", { vars: "local" }],
-      "no-var": "error",
-      "prefer-const": "error",
-    },
+    rules: { "no-redeclare": ["error", { builtinGlobals: false }], "no-unused-vars": ["error", { vars: "local" }] },
   },
   {
     files: scripts.filter(({ text }) => /^export /m.test(text)).map(({ path }) => path),

@@ -26,6 +26,7 @@ from inspect_core.tuning.guard_training import train_guard
 from inspect_core.tuning.trial import make_trial
 from inspect_core.verdict import Limits
 from inspect_core.view import with_taps
+from tests.clients.node import check_golden_images, exported_with_png
 from tests.conftest import small_network
 
 PLAN = TilePlan((192, 224), (128, 128), 64, 16)
@@ -116,20 +117,33 @@ def test_a_defect_across_a_cut_is_one_region_in_pixels_of_the_photo(study, tiled
     assert top < y < bottom
 
 
-def test_the_line_says_the_same(product, quick_backbone, tmp_path, monkeypatch):
-    monkeypatch.setattr(onnx_export, "loaded_backbone", lambda choice, device: quick_backbone)
-    study = Study(scan(product), quick_backbone, Store(tmp_path / "s"), parameters={"k": 8}, tiles=PLAN).fit()
+@pytest.fixture(scope="module")
+def on_the_line(product, quick_backbone, tmp_path_factory):
+    """A recipe with tiles, its export and what that says of its parity."""
+    folder = tmp_path_factory.mktemp("tiled")
+    study = Study(scan(product), quick_backbone, Store(folder / "store"), parameters={"k": 8}, tiles=PLAN).fit()
     guard = train_guard(quick_backbone, study.split.fit, study.split.calibrate)
-    recipe = recipe_file.save(study.recipe(guard=guard), tmp_path / "recipe")
-    parity = export(recipe, tmp_path / "line.zip", check_images=find_photos(recipe).paths)
+    recipe = recipe_file.save(study.recipe(guard=guard), folder / "recipe")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(onnx_export, "loaded_backbone", lambda choice, device: quick_backbone)
+        return recipe, folder / "line", exported_with_png(recipe, folder / "line")
+
+
+def test_the_line_says_the_same(product, quick_backbone, on_the_line):
+    recipe, line, parity = on_the_line
     assert parity.flips == 0
-    runner = Runner(tmp_path / "line.zip")
-    pixels = read(study.photos[-1].path).pixels
+    runner = Runner(line)
+    pixels = read(sorted((product / "test").rglob("*.jpg"))[-1]).pixels
     here, there = inspect(pixels, recipe, backbone=quick_backbone), runner.inspect(pixels)
     assert there.anomaly_map.shape == MAP
     assert abs(here.score - there.score) <= parity.allowed
     assert here.guard == there.guard
     assert [region.box for region in here.regions] == [region.box for region in there.regions]
+
+
+def test_a_client_in_another_language_says_the_same(on_the_line):
+    _, line, _ = on_the_line
+    check_golden_images(line)
 
 
 def test_tiles_also_see_a_part_that_is_located(product, quick_backbone, tmp_path, monkeypatch):

@@ -1,0 +1,126 @@
+"""The client for Node.js, written from docs/RUNNER.md: it gets the pixels, scores and verdicts of the Python runner."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from inspect_core.images.depth import Depth
+from inspect_core.images.read import read, squash
+from inspect_core.package import golden, manifest
+from inspect_core.records import onnx_export
+from inspect_core.records.check_photos import find_photos
+from tests.clients.node import CLIENT, check_golden_images, exported_with_png, node
+from tests.clients.squashing import CASES, photo
+
+
+def test_the_squash_gives_the_bytes_of_pillow():
+    code = f"""
+        import {{ readFileSync }} from "node:fs";
+        import {{ squash }} from "{CLIENT.as_uri()}/squash.js";
+        const bytes = readFileSync(0);
+        let place = 0;
+        for (const [size, to] of {json.dumps(CASES)}) {{
+          const end = place + size[0] * size[1] * 3;
+          process.stdout.write(squash(bytes.subarray(place, end), size, to));
+          place = end;
+        }}"""
+    photos = [photo(size) for size, _ in CASES]
+    done = node("--input-type=module", "--eval", code, stdin=b"".join(map(np.ndarray.tobytes, photos)))
+    assert done.returncode == 0, done.stderr
+    expected = b"".join(squash(pixels, to).tobytes() for pixels, (_, to) in zip(photos, CASES, strict=True))
+    assert done.stdout == expected
+
+
+def pictures() -> dict[str, np.ndarray]:
+    """Stored values of PNG files by their names: each kind of PNG that a camera or its software writes."""
+    rng = np.random.default_rng(0)
+
+    def noise(*shape: int) -> np.ndarray:
+        return rng.integers(0, 256, shape, np.uint8)
+
+    return {
+        "black and white": noise(9, 8) > 99,
+        "grey": noise(9, 8),
+        "colour": noise(9, 8, 3),
+        "transparent": noise(9, 8, 4),
+        "grey and transparent": noise(9, 8, 2),
+        "deep": rng.integers(0, 65536, (9, 8), np.uint16),
+        "twelve": rng.integers(300, 4096, (9, 8), np.uint16),
+    }
+
+
+@pytest.mark.parametrize("depth", [None, Depth.full(12), Depth(16, 12, False, 400, 3000, 3900)])
+def test_a_photo_is_read_as_in_python(tmp_path, depth):
+    files = []
+    for name, values in pictures().items():
+        if depth is None or name == "twelve":
+            files.append(tmp_path / f"{name}.png")
+            Image.fromarray(values).save(files[-1])
+    code = f"""
+        import {{ readFileSync }} from "node:fs";
+        import {{ photoOf }} from "{CLIENT.as_uri()}/photo.js";
+        for (const path of process.argv.slice(1)) {{
+          process.stdout.write(photoOf(readFileSync(path), {json.dumps(depth and vars(depth))}).rgb);
+        }}"""
+    done = node("--input-type=module", "--eval", code, *files)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == b"".join(read(path, depth).pixels.tobytes() for path in files)
+
+
+@pytest.mark.parametrize(
+    ("name", "depth"),
+    [
+        ("colour", Depth.full(16)),
+        ("deep", Depth(8, 8, False, 0, 255)),
+        ("deep", Depth.full(12)),
+        ("twelve", Depth.full(12, left=True)),
+        ("twelve", Depth.full(16, dimmest=60000)),
+    ],
+)
+def test_a_photo_of_another_depth_is_refused_as_in_python(tmp_path, name, depth):
+    Image.fromarray(pictures()[name]).save(tmp_path / "photo.png")
+    with pytest.raises(ValueError, match="set the camera as it was"):
+        read(tmp_path / "photo.png", depth)
+    code = f"""
+        import {{ readFileSync }} from "node:fs";
+        import {{ photoOf }} from "{CLIENT.as_uri()}/photo.js";
+        photoOf(readFileSync(process.argv[1]), {json.dumps(vars(depth))});"""
+    done = node("--input-type=module", "--eval", code, tmp_path / "photo.png")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"Error: it" in done.stderr
+
+
+@pytest.mark.slow
+def test_golden_images_get_the_verdicts_of_the_app(small_recipe, tmp_path):
+    """Half of them are stopped by the product check, which is fused with the class scores."""
+    recipe = small_recipe("corp")
+    network = onnx_export.loaded_backbone(None, "cpu")
+    paths = find_photos(recipe).paths
+    pictures = np.stack([squash(read(path).pixels, network.size) for path in paths])
+    _, embedding, logits = network.describe(pictures)
+    limit = float(np.median(recipe.guard.score(embedding.numpy(), logits.numpy())))
+    stopping = replace(recipe, guard=replace(recipe.guard.with_mode("stop"), limit=limit))
+    exported_with_png(stopping, tmp_path / "line")
+    check_golden_images(tmp_path / "line")
+
+
+@pytest.mark.slow
+def test_a_recipe_that_it_cannot_prove_or_apply_is_refused(small_recipe, tmp_path):
+    line = tmp_path / "line"
+    exported_with_png(small_recipe("corp"), line)
+    first = golden.read_table(manifest.check(line))[0]
+    for name, old, new, words in (
+        (manifest.EXPECTED, repr(first.score), repr(first.score * 1.01), f"{first.file} gets "),
+        (manifest.EXPECTED, first.file, "golden/none.png", "no such file"),
+        (manifest.RECIPE, '"alignment": null', '"alignment": {}', "use the Python runner"),
+    ):
+        text = (line / name).read_text()
+        assert old in text
+        (line / name).write_text(text.replace(old, new, 1))
+        done = node(CLIENT / "inspect.js", line, line / first.file)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert words in done.stderr.decode()
+        (line / name).write_text(text)
