@@ -8,7 +8,8 @@ export class Recipe {
   static async open(read) {
     const recipe = new Recipe();
     recipe.document = JSON.parse(new TextDecoder().decode(read("recipe.json")));
-    const { alignment, areas, guard, tiles } = recipe.document;
+    const { schema, alignment, areas, guard, tiles } = recipe.document;
+    if (schema !== 1) throw new Error(`its schema is ${schema}, and this client knows 1; take the client of its time`);
     if (alignment || areas) throw new Error("it has an alignment or areas, which need OpenCV; use the Python runner");
     recipe.guard = guard?.mode === "off" ? null : guard;
     recipe.arrays = recipe.guard && arraysOf(read("arrays.safetensors"), "guard.");
