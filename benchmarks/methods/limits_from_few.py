@@ -1,11 +1,11 @@
 """Whether the limits suggested from few good photos hold on new parts, and what they give away.
 
 From the good photos of a folder, wherever they lie in it, COUNT are drawn by group with a seed and taught as a new
-folder would be, in ten folds; at most SHOWN other good ones and DEFECTS defects are judged. For every detector, and for
-the one preferred on these photos: good parts above the limit stated as 5 and as 1 in 100, and regret (balanced accuracy
-given away against the best limit there could be; review counts as found), image AUROC and AUPRO. Other rules are
-applied to the same scores: moments (Gumbel by mean and standard deviation), quartiles (Gumbel through .25, .5, .75
-without regard for their number), empirical (the 95 % point).
+folder would be, within the tolerances of a careful station, in ten folds; at most SHOWN other good ones and DEFECTS
+defects are judged. For every detector, and for the one preferred on these photos: good parts above the limit stated as
+5 and as 1 in 100, and regret (balanced accuracy given away against the best limit there could be; review counts as
+found), image AUROC and AUPRO. Other rules are applied to the same scores: moments (Gumbel by mean and standard
+deviation), quartiles (Gumbel through .25, .5, .75 without regard for their number), empirical (the 95 % point).
 
 python -m benchmarks.methods.limits_from_few --store DIR [--counts 25 50 100] [--seeds 2] [NAME=FOLDER ...]
 """
@@ -25,6 +25,7 @@ from inspect_core.images.folders import scan
 from inspect_core.images.grouping import propose_groups
 from inspect_core.images.samples import Samples
 from inspect_core.images.splitting import Split
+from inspect_core.images.tolerances import CAREFUL
 from inspect_core.judge.limits import limits_from_good
 from inspect_core.methods.table import CANDIDATES, FIXED, LOOSE, methods_in, methods_of
 from inspect_core.study.evaluation import evaluate_photos
@@ -83,7 +84,7 @@ def case(samples: Samples, store: Store, count: int, seed: int) -> dict | None:
     photos = Split(fit, (), (*judged[0], *judged[1]), groups=together)
     methods = methods_in(CANDIDATES)
     backbone, taps = with_taps(methods, "efficientnet_lite0")
-    study = Study(photos, backbone, store, method=methods, taps=taps, seed=seed).fit()
+    study = Study(photos, backbone, store, method=methods, taps=taps, seed=seed, tolerances=CAREFUL).fit()
     place = study.results.views[methods.index("mahalanobis")].detector.explained_by_place()
     masks = truth_masks(study.results)
     found = {name: _figures(study, methods, name, masks) for name in CANDIDATES}
