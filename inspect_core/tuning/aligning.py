@@ -49,7 +49,7 @@ def proposed(order: Order, methods: Sequence[str], report: Report) -> str:
     if order.align != NO_ALIGNMENT or order.alignment is not None:
         return ""
     backbone = {"taps": order.taps, "size": order.size, "device": order.device, "weights": order.weights}
-    gain = gain_on(order.photos.fit, usual_preparation(methods, order.backbone, order.grid, **backbone), report)
+    gain = gain_on(order.photos.fit, usual_preparation(methods, order.backbone, **backbone), report)
     return "" if gain is None or not gain.pays else f"{gain.sentence()} Add --align {RIGID}."
 
 
@@ -63,12 +63,12 @@ def gain_on(good: Sequence[Sample], preparation: Preparation, report: Report) ->
 
 
 def usual_preparation(
-    methods: Sequence[str] = methods_of(FIRST), name: str = Order.backbone, grid: tuple[int, int] = Order.grid,
-    size: tuple[int, int] = Order.size, **chosen: Any,
+    methods: Sequence[str] = methods_of(FIRST), name: str = Order.backbone, size: tuple[int, int] = Order.size,
+    **chosen: Any,
 ) -> Preparation:  # fmt: skip
-    """By which photos are compared before anything is learned; chosen, and ValueError: as `with_taps`."""
+    """By which photos are compared before anything is learned, on the usual grid; chosen, ValueError: as `with_taps`."""
     backbone, taps = with_taps(methods, name, size=size, **chosen)
-    return Preparation(backbone, grid, looks_of(methods, parameters_of(methods, {}, None), backbone, taps, 0))
+    return Preparation(backbone, Order.grid, looks_of(methods, parameters_of(methods, {}, None), backbone, taps, 0))
 
 
 def _evenly(samples: Sequence[Sample], most: int) -> Sequence[Sample]:

@@ -117,6 +117,7 @@ def test_q_gamma_and_m_with_apply_and_the_way_back(bench):
     page.get_by_role("button", name="Apply", exact=True).click()
     applied = wait_for(page, lambda seen: seen.note == "" and seen.score != of_q.score)
     assert applied.followed(of_q)
+    expect(page.locator(".verdict-filter")).to_have_count(1)  # the bench of the fit before goes when its run ends
     for element in judged:
         expect(element).to_be_visible()
     expect(page.get_by_text(re.compile("^Current: 256 · suggested 128"))).to_be_visible()

@@ -90,11 +90,12 @@ def test_photos_without_a_score_stand_in_every_count(product, small_backbone, tm
     assert " of 4 good (" in said
     assert ", 1 not located, misses " in said
     assert " of 3 defects, 1 not located, 1 not judged" in said
-    counts = evaluate(study, limits, truth_masks(study.results)).counts
+    evaluation = evaluate(study, limits, truth_masks(study.results))
+    counts = evaluation.counts
     assert (counts.good_unscored, counts.defects_unscored) == (Unscored(1), Unscored(1, 1))
     assert (counts.good_total, counts.defects_total, counts.with_mask) == (4, 3, 1)
     shown = study.split.judge
     (judged,) = judge_photos(study, shown, [study.live])
     features = study.passes.features
     assert figures(judged, limits, features.unscored(("judge", sample) for sample in shown)).counts == counts
-    assert outcomes(counts)["not_located"] == 2
+    assert outcomes(evaluation)["not_located"] == 2
