@@ -66,7 +66,7 @@ def usual_preparation(
     methods: Sequence[str] = methods_of(FIRST), name: str = Order.backbone, size: tuple[int, int] = Order.size,
     **chosen: Any,
 ) -> Preparation:  # fmt: skip
-    """By which photos are compared before anything is learned, on the usual grid; chosen, ValueError: as `with_taps`."""
+    """By which photos are compared before anything is learned, on the usual grid. chosen, errors: as `with_taps`."""
     backbone, taps = with_taps(methods, name, size=size, **chosen)
     return Preparation(backbone, Order.grid, looks_of(methods, parameters_of(methods, {}, None), backbone, taps, 0))
 
