@@ -31,7 +31,7 @@ def sets(given: Sequence[str]) -> dict[str, Path]:
     """Folders of photos by name from texts NAME=FOLDER, or FOLDER for its own name; the sample parts without any."""
     split = ((Path(text).name, text) if "=" not in text else text.split("=", 1) for text in given)
     named = {name: Path(folder) for name, folder in split}
-    return named or {path.name: path for path in sorted(SAMPLES.iterdir()) if path.is_dir()}
+    return named or {path.name: path for path in sorted(SAMPLES.iterdir()) if (path / "train").is_dir()}
 
 
 def kept(name: str) -> dict:

@@ -20,13 +20,13 @@ from inspect_core.features.store import Store
 from inspect_core.images.alignment import Alignment, NotLocated, learn
 from inspect_core.images.folders import scan, split
 from inspect_core.images.read import read
-from inspect_core.images.synthetic import products
-from inspect_core.images.synthetic.conveyor import RIGID, SCALED, Conveyor
-from inspect_core.images.synthetic.flange import CUT
 from inspect_core.study.evaluation import evaluate
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
 from inspect_core.view import with_taps
+from sample_data.make import products
+from sample_data.make.conveyor import RIGID, SCALED, Conveyor
+from sample_data.make.flange import CUT
 
 PRODUCTS = {"flange": 38.0, "board": 25.0}
 """Half of the side of the part in mm."""

@@ -3,10 +3,8 @@
 import argparse
 
 from inspect_core.cli.console import ACCEPTED, path_argument
-from inspect_core.images.synthetic import panel, products
-from inspect_core.images.synthetic.conveyor import RIGID, SCALED
 
-MOVES = {"rigid": RIGID, "similarity": SCALED}
+MOVES = ("rigid", "similarity")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,8 +25,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Raises ValueError where the generator is missing: it lies beside the package, not in it."""
+    try:
+        from sample_data.make import conveyor, panel, products
+    except ImportError as error:
+        raise ValueError(
+            "the generator of the sample parts is not installed with Loupe; run this in the folder of its source"
+        ) from error
     if options.large:
         panel.write(options.out, seed=options.seed)
     else:
-        products.write(options.out, seed=options.seed, conveyor=MOVES[options.moved] if options.moved else None)
+        moved = {"rigid": conveyor.RIGID, "similarity": conveyor.SCALED}
+        products.write(options.out, seed=options.seed, conveyor=moved[options.moved] if options.moved else None)
     return ACCEPTED

@@ -34,7 +34,7 @@ def start_sample() -> None:
 
 def samples() -> tuple[str, ...]:
     """The bundled sample parts by folder name."""
-    return tuple(sorted(path.name for path in SAMPLES.iterdir() if path.is_dir())) if SAMPLES.exists() else ()
+    return tuple(sorted(path.parent.name for path in SAMPLES.glob("*/train")))
 
 
 def teach(order: Order, report: Report) -> taught_part.TaughtPart:

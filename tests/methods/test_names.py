@@ -16,8 +16,6 @@ ABOVE = {"cli", "ui", "tuning", "explore", "sharding", "study", "view.py", "page
 """What may know no parameter either; below, recipes and the product check have words of their own."""
 OTHERWISE = {
     "explore/tsne.py": {"pca"},  # how t-SNE begins
-    "images/synthetic/camera.py": {"nearest"},  # what lies beyond a picture's border
-    "images/synthetic/scene.py": {"nearest"},
     "package/fields.py": {"nearest"},  # of the geometry: coarse taps are repeated
     "records/recipe_file.py": {"nearest"},
     "sharding/plan.py": {"nearest", "patches"},  # of a fit, as they are sent

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from inspect_core.images.synthetic import scene as scenes
-from inspect_core.images.synthetic.flange import drill
-from inspect_core.images.synthetic.marks import stroke
-from inspect_core.images.synthetic.scene import CANVAS, Light, Pose, Scene, radiance
+from sample_data.make import scene as scenes
+from sample_data.make.flange import drill
+from sample_data.make.marks import stroke
+from sample_data.make.scene import CANVAS, Light, Pose, Scene, radiance
 
 POSE = Pose((1.5, -0.8), 0.2, 60.0)
 DARK = (0.0, 0.0, 0.0)

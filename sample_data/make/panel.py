@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from inspect_core.images.synthetic import products
-from inspect_core.images.synthetic.board import board as drawing
-from inspect_core.images.synthetic.camera import SIZE
-from inspect_core.images.synthetic.conveyor import Conveyor
-from inspect_core.images.synthetic.scene import Light, Pose, Scene
+from sample_data.make import products
+from sample_data.make.board import board as drawing
+from sample_data.make.camera import SIZE
+from sample_data.make.conveyor import Conveyor
+from sample_data.make.scene import Light, Pose, Scene
 
 PRODUCT, BOARD = "board_panel", "board"
 HEIGHT, WIDTH = 3000, 4000

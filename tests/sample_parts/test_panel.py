@@ -6,7 +6,7 @@ from PIL import Image
 
 from inspect_core.cli.commands import main
 from inspect_core.images.folders import scan
-from inspect_core.images.synthetic import panel, products
+from sample_data.make import panel, products
 
 pytestmark = pytest.mark.slow
 BLANK = np.zeros((products.SIZE, products.SIZE, 3), np.uint8)

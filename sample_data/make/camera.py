@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import ndimage
 
-from inspect_core.images.synthetic.scene import CANVAS
+from sample_data.make.scene import CANVAS
 
 SIZE = CANVAS // 2
 

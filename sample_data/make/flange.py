@@ -9,8 +9,8 @@ from functools import cache
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from inspect_core.images.synthetic.marks import blot, dent, scratch, stroke, wander
-from inspect_core.images.synthetic.scene import Light, Pose, Scene, ramp, smooth_noise
+from sample_data.make.marks import blot, dent, scratch, stroke, wander
+from sample_data.make.scene import Light, Pose, Scene, ramp, smooth_noise
 
 KINDS = ("contamination", "dent", "misdrilled", "scratch", "stain")
 CUT = "cut"

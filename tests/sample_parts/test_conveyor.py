@@ -7,8 +7,8 @@ import pytest
 
 from inspect_core.cli.commands import main
 from inspect_core.images.alignment import learn
-from inspect_core.images.synthetic import products
-from inspect_core.images.synthetic.conveyor import RIGID, SCALED
+from sample_data.make import products
+from sample_data.make.conveyor import RIGID, SCALED
 
 pytestmark = pytest.mark.slow
 

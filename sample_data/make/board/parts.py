@@ -5,8 +5,8 @@ See `images.synthetic.scene` for the conventions.
 
 import numpy as np
 
-from inspect_core.images.synthetic.board.solids import GOLD, TIN, Seat, mark, nearer, solid
-from inspect_core.images.synthetic.scene import Pose, Scene, ramp
+from sample_data.make.board.solids import GOLD, TIN, Seat, mark, nearer, solid
+from sample_data.make.scene import Pose, Scene, ramp
 
 _EPOXY = ((0.022, 0.022, 0.023), (0.035, 0.035, 0.035))
 _CERAMIC = ((0.62, 0.61, 0.58), (0.03, 0.03, 0.03))

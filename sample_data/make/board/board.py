@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from inspect_core.images.synthetic.board.artwork import EXTENT, HALF, PADS, PARTS, Part, artwork
-from inspect_core.images.synthetic.board.parts import DRAW
-from inspect_core.images.synthetic.board.solids import GOLD, TIN, Seat, blob
-from inspect_core.images.synthetic.marks import blot, scratch, wander
-from inspect_core.images.synthetic.scene import Light, Pose, Scene, ramp, smooth_noise
+from sample_data.make.board.artwork import EXTENT, HALF, PADS, PARTS, Part, artwork
+from sample_data.make.board.parts import DRAW
+from sample_data.make.board.solids import GOLD, TIN, Seat, blob
+from sample_data.make.marks import blot, scratch, wander
+from sample_data.make.scene import Light, Pose, Scene, ramp, smooth_noise
 
 KINDS = ("flux_residue", "misaligned", "missing_part", "scratch", "solder_bridge")
 FIELD = 44.0

@@ -13,12 +13,12 @@ import numpy as np
 from PIL import Image
 from scipy import ndimage
 
-from inspect_core.images.synthetic import flange, linen
-from inspect_core.images.synthetic.board import board
-from inspect_core.images.synthetic.camera import SIZE, Camera, photograph
-from inspect_core.images.synthetic.conveyor import ROOM, Conveyor
-from inspect_core.images.synthetic.flange import CUT
-from inspect_core.images.synthetic.scene import Pose, Scene, radiance
+from sample_data.make import flange, linen
+from sample_data.make.board import board
+from sample_data.make.camera import SIZE, Camera, photograph
+from sample_data.make.conveyor import ROOM, Conveyor
+from sample_data.make.flange import CUT
+from sample_data.make.scene import Pose, Scene, radiance
 
 _MODULES: dict[str, ModuleType] = {"flange": flange, "linen": linen, "board": board}
 PRODUCTS = tuple(_MODULES)

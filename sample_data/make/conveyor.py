@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inspect_core.images.synthetic.scene import CANVAS, Light, Pose, Scene, ramp, smooth_noise
+from sample_data.make.scene import CANVAS, Light, Pose, Scene, ramp, smooth_noise
 
 ROOM = 1.25
 """Field of view over that of the part in its fixture: turned and shifted, all of the part is still seen."""

@@ -7,7 +7,7 @@
 import numpy as np
 from scipy.spatial import KDTree
 
-from inspect_core.images.synthetic.scene import Pose, Scene, ramp, smooth_noise
+from sample_data.make.scene import Pose, Scene, ramp, smooth_noise
 
 
 def wander(rng: np.random.Generator, start: tuple, heading: float, length: float, bend: float) -> np.ndarray:

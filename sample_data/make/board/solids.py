@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 from scipy import ndimage
 
-from inspect_core.images.synthetic.scene import Pose, Scene
+from sample_data.make.scene import Pose, Scene
 
 TIN = ((0.05, 0.05, 0.05), (0.74, 0.74, 0.73))
 GOLD = ((0.09, 0.06, 0.015), (0.80, 0.58, 0.24))

@@ -6,8 +6,8 @@ The cloth passes the camera as it comes: it is aligned with nothing. One unit of
 import numpy as np
 from scipy import ndimage
 
-from inspect_core.images.synthetic.marks import blot, fibre, wander
-from inspect_core.images.synthetic.scene import CANVAS, Light, Pose, Scene, ramp, smooth_noise
+from sample_data.make.marks import blot, fibre, wander
+from sample_data.make.scene import CANVAS, Light, Pose, Scene, ramp, smooth_noise
 
 KINDS = ("foreign_fibre", "hole", "missing_yarn", "slub", "stain")
 FIELD = 30.0

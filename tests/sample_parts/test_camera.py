@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from inspect_core.images.synthetic.camera import SIZE, Camera, photograph
-from inspect_core.images.synthetic.scene import CANVAS
+from sample_data.make.camera import SIZE, Camera, photograph
+from sample_data.make.scene import CANVAS
 
 SHARP = np.zeros((CANVAS, CANVAS), dtype=np.float32)
 CAMERA = Camera(exposure=(1.0, 1.0, 1.0))
