@@ -14,6 +14,8 @@ from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
 
 SIDE = 480
+HELD = "again-held"
+"""Where the session keeps the last answer to how far a verdict holds."""
 DONE = {"accept": "accepted", "review": "sent to review", "reject": "rejected"}
 NOISE, LIGHT, FOCUS, SHIFT = "noise", "light", "focus", "shift"
 MOVES: dict[str, Callable[[float], Taken]] = {
@@ -61,9 +63,12 @@ def _moved(taught: TaughtPart, position: int, live: dict[str, int], limits: Limi
         st.markdown(f"**{word.capitalize()}** at a score of {score:.4g}; as taken {was}, at {before:.4g}.")
         if word != was:
             st.warning("The verdict changes.", icon=":material/warning:")
+        asked, held = (taught.id, position, live, limits), st.session_state.get(HELD)
         if st.button("How far does its verdict hold?", key=f"again_range-{key}", icon=":material/straighten:"):
             with st.spinner("Photographing again…"):
-                st.markdown(shell.plain(_holds(taught, position, live, limits, was)))
+                held = st.session_state[HELD] = asked, _holds(taught, position, live, limits, was)
+        if held is not None and held[0] == asked:
+            st.markdown(shell.plain(held[1]))
 
 
 def _map(taught: TaughtPart, position: int, live: dict[str, int], taken: Taken) -> tuple[np.ndarray, np.ndarray]:
