@@ -14,7 +14,7 @@ from inspect_core.line.maps import Maps, drawn
 from inspect_core.line.overlap import in_order
 from inspect_core.line.record import Record, as_recorded, facts_of, is_recorded, key_of
 from inspect_core.line.report import check_report, pictures_of, worst, write_report
-from inspect_core.line.row import Row, file_digest, judge, strictly
+from inspect_core.line.row import Row, file_digest, is_moved, judge, strictly
 from inspect_core.line.table import check_table, write_table
 from inspect_core.package.place import check_apart
 from inspect_core.runtime.progress import Report
@@ -93,8 +93,7 @@ def run(
             until_the_end.callback(journal.close)
         batch = journal.run if journal is not None else secrets.token_hex(8)
         kept, paths = _kept(journal, inspector, photos, outputs.maps, record, report), dict(photos)
-        rows = {name: row for name, row in kept.items() if strict or not row.photo or row.reason != row.photo}
-        rows = {name: row for name, row in rows.items() if not strict or row == strictly(row)}
+        rows = {name: row for name, row in kept.items() if (row == strictly(row) if strict else not is_moved(row))}
         rest = [photo for photo in photos if photo[0] not in rows]
         for number, (row, file, files) in enumerate((judging or _side_by_side)(inspector, rest, outputs.maps), 1):
             row = strictly(row) if strict else row
@@ -132,7 +131,8 @@ def _write_pictures(folder: Path, rows: Sequence[Row], pictures: Mapping[str, by
 
 
 def _key(batch: str, row: Row) -> str:
-    return key_of("batch", batch, row.release or row.recipe, row.digest, row.name)
+    moved = ["strict"] if is_moved(row) else []
+    return key_of("batch", batch, row.release or row.recipe, row.digest, row.name, *moved)
 
 
 def _kept(

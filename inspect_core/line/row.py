@@ -84,6 +84,11 @@ def strictly(row: Row) -> Row:
     return replace(row, verdict="review", reason=row.photo) if row.photo and row.verdict == "accept" else row
 
 
+def is_moved(row: Row) -> bool:
+    """Whether `strictly` sent the photo to review."""
+    return bool(row.photo) and row.reason == row.photo
+
+
 def file_digest(path: Path) -> str:
     """SHA-256 of a file's bytes, "" if it is not an ordinary file. Raises OSError when it cannot be read."""
     if not path.is_file():

@@ -146,7 +146,8 @@ class Watch:
             return None
         with suppress(OSError):  # `judge` gives the reason why it cannot be read
             file = file_digest(claimed)
-        key = key_of("watch", self.inspector.release or self.inspector.digest, file, str(seen.written), name)
+        judged_by, strict = self.inspector.release or self.inspector.digest, ["strict"] if self._strict else []
+        key = key_of("watch", judged_by, file, str(seen.written), name, *strict)
         known = self.record.find(key)
         if known is not None:
             self._claims[claimed] = True

@@ -1,0 +1,81 @@
+import os
+from dataclasses import replace
+
+import pytest
+
+from inspect_core.line.batch import Outputs, run
+from inspect_core.line.row import Row, is_moved, strictly
+from inspect_core.line.watch import FOLDERS, Watch, watching
+from inspect_core.runtime.progress import Cancelled
+
+WORDS = "noisier than taught"
+MODIFIED = 1_700_000_000
+
+
+@pytest.fixture
+def noisy(inspector):
+    """An inspector by brightness to whom every photo is noisier than taught."""
+
+    class Noisy(inspector):
+        def inspect(self, image):
+            return replace(super().inspect(image), photo=WORDS)
+
+    return Noisy()
+
+
+@pytest.fixture
+def three(photo, tmp_path):
+    """(name, path) of a photo that is accepted, one for review, and one that is rejected."""
+    return [(f"{level}.png", photo(tmp_path / "photos" / f"{level}.png", level)) for level in (50, 150, 250)]
+
+
+def test_a_photo_that_differs_is_told_and_only_strictly_reviewed(three, noisy):
+    assert [(row.verdict, row.photo, row.reason) for row in run(noisy, three, Outputs())] == [
+        ("accept", WORDS, ""), ("review", WORDS, ""), ("reject", WORDS, ""),
+    ]  # fmt: skip
+    assert [(row.verdict, row.reason) for row in run(noisy, three, Outputs(), strict=True)] == [
+        ("review", WORDS), ("review", ""), ("reject", ""),
+    ]  # fmt: skip
+
+
+def test_no_verdict_becomes_better():
+    row = Row(name="a.png", photo=WORDS, review=1.0, reject=2.0, area=1, recipe="d" * 64, reason="its own")
+    for verdict in ("review", "reject", "not located", "not judged"):
+        assert strictly(replace(row, verdict=verdict)) == replace(row, verdict=verdict)
+    alike = replace(row, verdict="accept", photo="")
+    assert strictly(alike) == alike
+    assert not is_moved(row)
+
+
+@pytest.mark.parametrize("with_log", [True, False])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_stopped_batch_goes_on_as_strictly_as_it_is_asked_to(
+    three, noisy, logged, inspections, tmp_path, with_log, first
+):
+    def stop(row):
+        raise Cancelled
+
+    record, outputs, told = logged(noisy) if with_log else None, Outputs(table=tmp_path / "v.csv"), []
+    words = ["accept", "review"] if first else ["review", "accept"]
+    for strict in (first, not first):
+        with pytest.raises(Cancelled):
+            run(noisy, three, outputs, record=record, told=stop, strict=not strict)
+    rows = run(noisy, three, outputs, record=record, told=told.append, strict=first)
+    assert [row.verdict for row in rows] == [words[1], "review", "reject"]
+    if with_log:
+        assert {facts["verdict"] for facts in inspections() if facts["name"] == "50.png"} == {"accept", "review"}
+        assert [facts["name"] for facts in inspections()].count("50.png") == 2, "each verdict is recorded once"
+
+
+def test_a_strict_watch_puts_it_with_those_to_review(photo, noisy, logged, inspections, tmp_path):
+    (tmp_path / "in").mkdir()
+    with watching(tmp_path / "in", tmp_path / "out"):
+        pass
+    for strict, word in ((False, "accept"), (True, "review")):
+        arrived = photo(tmp_path / "in" / "a.png", 50)
+        os.utime(arrived, (MODIFIED, MODIFIED))
+        watch = Watch(noisy, tmp_path / "in", tmp_path / "out", logged(noisy), steady=0.0, patience=0.0, strict=strict)
+        watch.poll()
+        watch.poll()
+        assert [path.name for path in (tmp_path / "out" / FOLDERS[word]).rglob("*.png")] == ["a.png"]
+        assert inspections()[-1]["verdict"] == word
