@@ -58,7 +58,7 @@ class ExportedModel:
         self._alignment: Alignment | None = found["alignment"]
         picture = geometry_of(document, self._alignment)
         self.size, self.map_size, self.tiles, self._areas = picture.size, picture.map_size, picture.tiles, picture.areas
-        self._quality = document["quality"] and QualityRange(**document["quality"])
+        self._quality = QualityRange.loaded(document["quality"])
         head = self._guard is not None or self._types is not None
         self._head = [EMBEDDING, LOGITS] if head else []
         seen = [MAP] if self.tiles is None else cells_of(len(document["views"]))

@@ -1,7 +1,7 @@
 """Noise, brightness and sharpness of photos: those of good photos compared with each other, and new ones with those."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -115,6 +115,11 @@ class QualityRange:
             brightness=(dark * (1 - light / 100), bright * (1 + light / 100)),
             sharpness=(self.sharpness[0] * softer, self.sharpness[1]),
         )
+
+    @classmethod
+    def loaded(cls, record: Mapping[str, Sequence[float]] | None) -> Self | None:
+        """From the checked record of a recipe."""
+        return None if record is None else cls(**{name: (least, most) for name, (least, most) in record.items()})
 
     def words(self, own: Quality) -> str:
         """How a photo differs, "noisier than taught, darker than taught"; "" for one within."""

@@ -206,6 +206,9 @@ CLASSIFIERS = {"forest": _CLASSIFIER, "network": _CLASSIFIER | {"with_output": F
 """The parameters of the kinds' classifier, by its parent."""
 
 
+ADDED = {"quality": None}
+"""What a field means that recipes of this schema need not have."""
+
 _OPTIONAL = {
     "depth": DEPTH,
     "guard": GUARD,

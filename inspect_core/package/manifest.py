@@ -148,7 +148,7 @@ def is_exported(where: Path) -> bool:
 
 
 def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.Rule]] | None) -> dict:
-    """recipe.json as a dictionary whose every field has been checked. detectors: as for `fields.check`."""
+    """recipe.json, with `fields.ADDED`, as a dictionary of checked fields. detectors: as for `fields.check`."""
     with refusing(package.where, f"{RECIPE} is not valid JSON"):
         document = from_json(package.read(RECIPE), constant=_refuse_constant)
     if not isinstance(document, dict):
@@ -159,6 +159,7 @@ def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.
             f"{package.where.name}: schema version is {version!r:.20}, this Loupe reads {fields.SCHEMA} only; "
             "open it with the version that wrote it, or teach it again"
         )
+    document = fields.ADDED | document
     with refusing(package.where, "a field is damaged"):
         fields.check(document, detectors)
     return document

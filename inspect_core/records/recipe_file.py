@@ -241,7 +241,7 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
         areas=picture.areas,
         tiles=picture.tiles,
         mm_per_pixel=document["mm_per_pixel"],
-        quality=document["quality"] and QualityRange(**document["quality"]),
+        quality=QualityRange.loaded(document["quality"]),
         digest=package.digest,
     )
 

@@ -10,6 +10,7 @@ import torch
 from inspect_core.detectors import cop_corp
 from inspect_core.features.extraction import Look
 from inspect_core.images.depth import EIGHT, Depth
+from inspect_core.images.photo_quality import QualityRange
 from inspect_core.judge.local_scale import GoodMaps
 from inspect_core.package import manifest
 from inspect_core.package.zipped import zipped
@@ -93,6 +94,21 @@ def test_a_recipe_without_depth_and_scale_says_so_and_a_missing_field_is_not_gue
         write(files | {manifest.RECIPE: json.dumps(less).encode()}, tmp_path / "r")
         with pytest.raises(manifest.RecipeError, match=f"lacks the field '{name}'"):
             load(tmp_path / "r")
+
+
+def test_a_recipe_from_before_photos_were_measured_loads_and_says_nothing(recipe, tmp_path):
+    measured = QualityRange((0.5, 2.0), (90.0, 110.0), (0.3, 0.4))
+    save(replace(recipe, quality=measured), tmp_path / "new")
+    assert load(tmp_path / "new").quality == measured
+    document = json.loads((tmp_path / "new" / manifest.RECIPE).read_text())
+    del document["quality"]
+    write(files_of(recipe) | {manifest.RECIPE: json.dumps(document).encode()}, tmp_path / "old")
+    assert load(tmp_path / "old").quality is None
+    for wrong in ([3.0, 1.0], [1.0], "1", None):
+        spoiled = document | {"quality": {"noise": wrong, "brightness": [0, 1], "sharpness": [0, 1]}}
+        write(files_of(recipe) | {manifest.RECIPE: json.dumps(spoiled).encode()}, tmp_path / "old")
+        with pytest.raises(manifest.RecipeError, match=r"quality\.noise.*two numbers, the smaller first"):
+            load(tmp_path / "old")
 
 
 def test_the_scale_comes_back_and_is_told_in_words(recipe, tmp_path):
