@@ -14,7 +14,8 @@ import pytest
 
 from inspect_core.classify.kernel_density import fit_kdf, fit_kdn
 from inspect_core.defect_types.classifier import DefectTypes
-from inspect_core.images.read import read
+from inspect_core.images.photo_quality import QualityRange, measured
+from inspect_core.images.read import read, squash
 from inspect_core.package import golden, manifest
 from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import inspect
@@ -186,9 +187,24 @@ def test_defect_types_are_named_as_in_the_app(small_recipe, small_backbone, prod
         assert there.kind[1] == pytest.approx(here.kind[1], abs=1e-3)
 
 
-def _small(path: Path) -> np.ndarray:
-    from inspect_core.images.read import squash
+def test_how_a_photo_differs_is_said_as_in_the_app_and_changes_no_verdict(small_recipe, small_backbone, tmp_path):
+    silent = small_recipe("cop")
+    photos = [read(path).pixels for path in find_photos(silent).paths]
+    taught = QualityRange.of(2 * [measured(squash(pixels, (64, 96))) for pixels in photos])
+    recipe, said = replace(silent, quality=taught), set()
+    export(recipe, tmp_path / "line", check_images=find_photos(silent).paths)
+    runner = Runner(tmp_path / "line")
+    for good in photos[:2]:
+        noise = np.random.default_rng(0).normal(0, 40, good.shape)
+        for pixels in (good, np.clip(good + noise, 0, 255).astype(np.uint8), good // 2):
+            here, there = inspect(pixels, recipe, backbone=small_backbone), runner.inspect(pixels)
+            assert here.photo == there.photo
+            assert here.verdict == inspect(pixels, silent, backbone=small_backbone).verdict
+            said.update(here.photo.split(", "))
+    assert {"", "noisier than taught", "darker than taught"} <= said
 
+
+def _small(path: Path) -> np.ndarray:
     return squash(read(path).pixels, (64, 96))
 
 
