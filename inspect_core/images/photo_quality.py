@@ -19,25 +19,28 @@ FEWEST = 5
 """Photos from which a range is learned."""
 _WIDER = 0.5
 """By how much of itself a range is widened on either side: the photos taught are a sample."""
+_SHARPER = 0.35
+"""The same for the range of the logarithms of sharpness."""
 _WIDENED = {
     "noise": (0.15, "less noisy", "noisier"),
     "brightness": (0.04, "darker", "brighter"),
-    "sharpness": (0.08, "less sharp", "sharper"),
+    "sharpness": (0.04, "less sharp", "sharper"),
 }
 """Of each, the least share of its median to widen by, and the words below and above its range."""
 SAID = frozenset(f"{word} than taught" for _, *words in _WIDENED.values() for word in words)
 """All that can be said of a photo."""
 _IMMERKAER = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32)
 _BLOCK = 8
-_SHARPNESS, _BRIGHTNESS, _CLIPPED = 0.06, 3.0, 0.003
+_FAINTEST = 0.1
+"""Least slope, in grey levels a pixel, by which curvature is divided."""
+_SHARPNESS, _BRIGHTNESS, _CLIPPED = 0.03, 3.0, 0.003
 """Least deviations of the logarithm of sharpness, of grey levels, and of the share of clipped pixels."""
 
 
 @dataclass(frozen=True)
 class Quality:
-    """noise: in grey levels, of the calmest quarter of the photo; sharpness: strength of the finest detail, relative to
-    the contrast of the photo, without unit; brightness: mean grey level, 0 to 255; black, white: shares of clipped
-    pixels.
+    """noise: in grey levels, of the calmest quarter of the photo; sharpness: curvature over slope of its grey levels,
+    per pixel; brightness: mean grey level, 0 to 255; black, white: shares of clipped pixels.
     """
 
     noise: float
@@ -62,8 +65,9 @@ def measured(pixels: np.ndarray) -> Quality:
     if (longest := max(grey.shape)) > LONGEST:
         grey = cv2.resize(grey, None, fx=LONGEST / longest, fy=LONGEST / longest, interpolation=cv2.INTER_AREA)
     smooth = cv2.GaussianBlur(grey.astype(np.float32), (0, 0), 1.0)  # noise must not count as sharpness
-    contrast = max(float(smooth.std()), 1.0)
-    sharpness = float(cv2.Laplacian(smooth, cv2.CV_32F).std()) / contrast
+    slopes = [cv2.Sobel(smooth, cv2.CV_32F, *way, scale=1 / 8) for way in ((1, 0), (0, 1))]
+    slope = math.hypot(*(float(cv2.norm(own)) for own in slopes)) / math.sqrt(grey.size)
+    sharpness = float(cv2.Laplacian(smooth, cv2.CV_32F).std()) / max(slope, _FAINTEST)
     return Quality(_noise(grey), sharpness, float(grey.mean()), black, white)
 
 
@@ -100,12 +104,16 @@ class QualityRange:
             values = [getattr(own, name) for own in qualities]
             wider = max(_WIDER * (max(values) - min(values)), least * float(np.median(values)))
             found[name] = (max(min(values) - wider, 0.0), max(values) + wider)
+        low, high = min(own.sharpness for own in qualities), max(own.sharpness for own in qualities)
+        wider = max((high / max(low, 1e-6)) ** _SHARPER, 1 + _WIDENED["sharpness"][0])
+        found["sharpness"] = low / wider, high * wider
         return cls(**found)
 
     def within(self, noise: float, light: float, focus: float) -> Self:
         """The range of the same photos taken again with so much noise (grey levels), light (± %) and blur (pixels).
 
-        A blur takes (1 + focus²)^-1.5 of the finest detail if that is white noise, and less of edges.
+        A blur takes (1 + focus²)^-1.5 of the finest detail if that is white noise, and less of edges;
+        (1 + focus²)^-.5 of curvature over slope.
         """
         calm, (dark, bright) = self.noise, self.brightness
         softer = (1 + focus**2) ** -1.5
@@ -113,7 +121,7 @@ class QualityRange:
             self,
             noise=(calm[0] * softer, math.hypot(calm[1], noise)),
             brightness=(dark * (1 - light / 100), bright * (1 + light / 100)),
-            sharpness=(self.sharpness[0] * softer, self.sharpness[1]),
+            sharpness=(self.sharpness[0] * softer ** (1 / 3), self.sharpness[1]),
         )
 
     @classmethod

@@ -2,7 +2,7 @@ import cv2
 import numpy as np
 import pytest
 
-from inspect_core.images.photo_quality import BLUR, EXPOSURE, findings, measured
+from inspect_core.images.photo_quality import BLUR, EXPOSURE, SAID, QualityRange, differs, findings, measured
 
 SIZE = 160
 
@@ -62,3 +62,38 @@ def test_sharpness_does_not_depend_on_light_or_contrast():
 def test_constant_and_tiny_photos_have_figures():
     for pixels in (np.zeros((8, 8, 3), np.uint8), np.full((2000, 10, 3), 255, np.uint8)):
         assert np.isfinite([measured(pixels).sharpness, measured(pixels).brightness]).all()
+
+
+TAUGHT = QualityRange.of(GOOD)
+CHANGES = {
+    "noisier": lambda part: part + np.random.default_rng(1).normal(0, 3, part.shape[:2])[:, :, None],
+    "darker": lambda part: 0.85 * part,
+    "brighter": lambda part: 1.15 * part,
+    "less sharp": lambda part: cv2.GaussianBlur(part, (0, 0), 1.5),
+    "sharper": lambda part: part + 2 * (part - cv2.GaussianBlur(part, (0, 0), 1.5)),
+}
+
+
+@pytest.mark.parametrize("word", CHANGES)
+def test_a_photo_that_differs_from_those_taught_is_told_how(word):
+    changed = np.clip(CHANGES[word](photo(50).astype(np.float32)), 0, 255).round().astype(np.uint8)
+    said = differs(changed, TAUGHT).split(", ")
+    assert f"{word} than taught" in said
+    assert set(said) <= SAID
+
+
+def test_photos_like_those_taught_are_not_told_and_few_teach_no_range():
+    assert not any(differs(photo(seed), TAUGHT) for seed in range(50, 80))
+    assert QualityRange.of(GOOD[:4]) is None
+    assert differs(photo(50) // 2, None) == ""
+
+
+def test_sharpness_is_of_the_lens_and_not_of_what_lies_there():
+    part = photo(3).astype(np.float32)
+    rising = np.clip(part + np.linspace(-50, 50, SIZE, dtype=np.float32)[:, None, None], 0, 255)
+    half = part.copy()
+    half[: SIZE // 2] = part.mean()
+    expected = measured(photo(3)).sharpness
+    for other in (rising, half):
+        assert measured(other.astype(np.uint8)).sharpness == pytest.approx(expected, rel=0.06)
+    assert measured(cv2.GaussianBlur(photo(3), (0, 0), 1.5)).sharpness < 0.85 * expected
