@@ -9,6 +9,7 @@ import cv2
 import numpy as np
 
 from inspect_core.images.outliers import STANDS_OUT, distances
+from inspect_core.images.read import squash
 
 BLUR, EXPOSURE = "blur", "exposure"
 LONGEST = 1024
@@ -31,6 +32,8 @@ SAID = frozenset(f"{word} than taught" for _, *words in _WIDENED.values() for wo
 """All that can be said of a photo."""
 _IMMERKAER = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32)
 _BLOCK = 8
+_TRIED = 64
+"""Pixels of the side to which noise is squashed to see how much of it is read."""
 _FAINTEST = 0.1
 """Least slope, in grey levels a pixel, by which curvature is divided."""
 _SHARPNESS, _BRIGHTNESS, _CLIPPED = 0.03, 3.0, 0.003
@@ -69,6 +72,14 @@ def measured(pixels: np.ndarray) -> Quality:
     slope = math.hypot(*(float(cv2.norm(own)) for own in slopes)) / math.sqrt(grey.size)
     sharpness = float(cv2.Laplacian(smooth, cv2.CV_32F).std()) / max(slope, _FAINTEST)
     return Quality(_noise(grey), sharpness, float(grey.mean()), black, white)
+
+
+def noise_as_read(spread: float, photo: tuple[int, int], size: tuple[int, int]) -> float:
+    """What is measured of noise of this spread, in grey levels, in a photo (height, width) squashed to this size."""
+    height, width = (max(_TRIED * own // to, 1) for own, to in zip(photo, size, strict=True))
+    grey = 128 + spread * np.random.default_rng(0).standard_normal((height, width, 1))
+    noisy = np.clip(np.rint(grey), 0, 255).astype(np.uint8).repeat(3, axis=2)
+    return measured(squash(noisy, (_TRIED, _TRIED))).noise
 
 
 def differs(picture: np.ndarray, taught: "QualityRange | None") -> str:
@@ -110,7 +121,7 @@ class QualityRange:
         return cls(**found)
 
     def within(self, noise: float, light: float, focus: float) -> Self:
-        """The range of the same photos taken again with so much noise (grey levels), light (± %) and blur (pixels).
+        """The range of the same photos taken again with so much noise (as read), light (± %) and blur (pixels).
 
         A blur takes (1 + focus²)^-1.5 of the finest detail if that is white noise, and less of edges;
         (1 + focus²)^-.5 of curvature over slope.

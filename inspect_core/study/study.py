@@ -13,7 +13,7 @@ from inspect_core.features.store import Store
 from inspect_core.images.alignment import Alignment
 from inspect_core.images.depth import Depth
 from inspect_core.images.folders import Sample, Samples, Split, split
-from inspect_core.images.photo_quality import QualityRange
+from inspect_core.images.photo_quality import QualityRange, noise_as_read
 from inspect_core.images.read import read
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import Tolerances, looks_in
@@ -270,7 +270,10 @@ class Study:
         known = self._features.quality
         setters = [photo.name for photo, sets in zip(self.photos, self.results.setters(), strict=True) if sets]
         found, wider = QualityRange.of([known[name] for name in setters if name in known]), self.tolerances
-        return found if found is None or wider is None else found.within(wider.noise, wider.light, wider.focus)
+        if found is None or wider is None:
+            return found
+        noise = noise_as_read(wider.noise, self.photos[0].placed.photo, self.preparation.size)
+        return found.within(noise, wider.light, wider.focus)
 
     @property
     def skipped(self) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from inspect_core.guard.model import OFF, Guard
 from inspect_core.images import heatmap
 from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
-from inspect_core.images.photo_quality import QualityRange
+from inspect_core.images.photo_quality import Quality, measured
 from inspect_core.images.placement import Placement
 from inspect_core.images.read import ImageError, read
 from inspect_core.methods.table import parameters_of
@@ -45,6 +45,7 @@ class _Memo:
         self.picture: tuple[Path, np.ndarray] | None = None
         self.sample: PatchSample | None = None
         self.areas: np.ndarray | None = None
+        self.quality: dict[str, Quality] = {}
         self.sampling = threading.Lock()
 
 
@@ -184,12 +185,15 @@ class TaughtPart:
         self._memo.foreign[digest, self.guard.fused] = float(self.guard.score(embedding, logits)[0])
         return features
 
-    @property
-    def quality(self) -> QualityRange | None:
-        """Range of noise, brightness and sharpness of the photos taught, where it is known."""
-        if self.study is not None:
-            return self.study.quality
-        return None if self.recipe is None else self.recipe.quality
+    def differs(self, position: int) -> str:
+        """How a photo differs from those taught in noise, light and sharpness; measured once. Raises ImageError."""
+        source = self.study or self.recipe
+        if source is None or (taught := source.quality) is None:
+            return ""
+        photo, known = self.scored.photos[position], self._memo.quality
+        if photo.digest not in known:
+            known[photo.digest] = measured(self.preparation.picture(self.photo(position), photo.placed))
+        return taught.words(known[photo.digest])
 
     @property
     def refits(self) -> tuple[str, ...]:

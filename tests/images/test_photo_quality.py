@@ -2,7 +2,17 @@ import cv2
 import numpy as np
 import pytest
 
-from inspect_core.images.photo_quality import BLUR, EXPOSURE, SAID, QualityRange, differs, findings, measured
+from inspect_core.images.photo_quality import (
+    BLUR,
+    EXPOSURE,
+    SAID,
+    QualityRange,
+    differs,
+    findings,
+    measured,
+    noise_as_read,
+)
+from inspect_core.images.read import squash
 
 SIZE = 160
 
@@ -23,6 +33,14 @@ def topics(pixels: np.ndarray) -> list[str]:
     *others, own = findings([*GOOD, measured(pixels)])
     assert not any(others)
     return [finding.topic for finding in own]
+
+
+@pytest.mark.parametrize("side", [160, 320, 640])
+def test_noise_as_read_is_what_is_measured_of_a_photo_so_squashed(side):
+    noisy = np.clip(np.rint(128 + 5 * np.random.default_rng(1).standard_normal((side, side, 1))), 0, 255)
+    pixels = noisy.astype(np.uint8).repeat(3, axis=2)
+    read = measured(squash(pixels, (SIZE, SIZE))).noise
+    assert noise_as_read(5, (side, side), (SIZE, SIZE)) == pytest.approx(read, rel=0.1)
 
 
 def test_good_photos_are_not_accused():

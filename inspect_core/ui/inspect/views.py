@@ -6,7 +6,6 @@ from functools import partial
 import numpy as np
 
 from inspect_core.guard.model import Guard
-from inspect_core.images.photo_quality import differs
 from inspect_core.judge.anomaly_map import AREA, image_score
 from inspect_core.study.evaluation import in_parts_of
 from inspect_core.study.found import found_up_to
@@ -111,9 +110,8 @@ def verdict_of(
     """
     named = taught.defect_types is not None and not preview and not gone
     scored, placement = taught.scored, taught.scored.photos[position].placed
-    differs_by = "" if gone else differs(taught.preparation.picture(taught.photo(position), placement), taught.quality)
     return assemble(
-        view.pixel_map, view.limits, placement, photo=differs_by,
+        view.pixel_map, view.limits, placement, photo="" if gone else taught.differs(position),
         area=view.area, view=InView.of(placement, scored.size, scored.areas),
         check=taught.product_check(position, guard, ask=not gone),
         name_type=partial(defect_naming.name_type, taught, position) if named else None,
