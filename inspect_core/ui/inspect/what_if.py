@@ -1,6 +1,7 @@
 """What if the part shown is photographed again: noise, light, focus and place moved, and how far its verdict holds."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -26,9 +27,9 @@ MOVES: dict[str, Callable[[float], Taken]] = {
 }
 ENDS = {
     NOISE: ("noise {:g}", (12.0,), 0.5),
-    LIGHT: ("light {:+g} %", (-20.0, 20.0), 1.0),
+    LIGHT: ("light {:+g} to {:+g} %", (-20.0, 20.0), 1.0),
     FOCUS: ("blur {:g} px", (3.0,), 0.1),
-    SHIFT: ("shift {:+g} px", (-8.0, 8.0), 0.5),
+    SHIFT: ("shift {:+g} to {:+g} px", (-8.0, 8.0), 0.5),
 }  # fmt: skip
 """Of each move: its words, the farthest values tried, and the step to which the last one that holds is found."""
 
@@ -89,10 +90,10 @@ def _holds(taught: TaughtPart, position: int, live: dict[str, int], limits: Limi
         _, moved = _map(taught, position, live, MOVES[name](value))
         return DONE[limits.verdict(float(image_score(moved, area=live[AREA])))] == was
 
-    found = []
-    for name, (words, ends, step) in ENDS.items():
-        for end in ends:
-            found.append(words.format(farthest(lambda value, name=name: same(name, value), end, step)))
+    found = [
+        words.format(*(farthest(partial(same, name), end, step) for end in ends))
+        for name, (words, ends, step) in ENDS.items()
+    ]
     return f"Stays {was} up to " + ", ".join(found) + "."
 
 
@@ -105,4 +106,4 @@ def farthest(holds: Callable[[float], bool], end: float, step: float) -> float:
     while failing - sure > 1:
         middle = (sure + failing) // 2
         sure, failing = (middle, failing) if holds(np.sign(end) * middle * step) else (sure, middle)
-    return float(np.sign(end) * round(sure * step, 6))
+    return float(np.sign(end) * round(sure * step, 6)) + 0.0  # no -0
