@@ -54,7 +54,8 @@ def _moved(taught: TaughtPart, position: int, live: dict[str, int], limits: Limi
     )  # fmt: skip
     taken = Taken(noise=noise, light=1 + light / 100, focus=focus, right=right)
     picture, moved = _map(taught, position, live, taken)
-    score, before = float(image_score(moved, area=live[AREA])), float(taught.scores(live)[position])
+    before = _map(taught, position, live, AS_TAKEN)[1]
+    score, before = (float(image_score(own, area=live[AREA])) for own in (moved, before))
     word, was = (DONE[limits.verdict(own)] for own in (score, before))
     left, middle, right_side = st.columns([2, 2, 3])
     left.image(boxes.reduced(picture, SIDE), caption="Photographed again", width="stretch")
@@ -62,6 +63,12 @@ def _moved(taught: TaughtPart, position: int, live: dict[str, int], limits: Limi
     middle.image(shown, caption="Its heatmap", width="stretch")
     with right_side:
         st.markdown(f"**{word.capitalize()}** at a score of {score:.4g}; as taken {was}, at {before:.4g}.")
+        study = taught.study
+        if study is not None and taught.scored.photos[position].name in {sample.name for sample in study.split.fit}:
+            st.caption(
+                "Loupe has learned from this photo, so it scores lower here than on the bench, where it stands for a "
+                "new part. Better try one that only judges."
+            )
         if word != was:
             st.warning("The verdict changes.", icon=":material/warning:")
         asked, held = (taught.id, position, live, limits), st.session_state.get(HELD)
