@@ -19,8 +19,8 @@ class Settings:
     live: the live parameters in force by name, the area among them; limits: set by hand, None for the suggested ones;
     position: of the photo shown; mode: of the product check; patch: framed on a photo, (position, (row, column));
     added: ids of the files added; problems: why the last ones could not be added; preview: the current run; begin: the
-    live value with which a button wants the next preview to begin; film: token of the thumbnails sent; areas_stamp: of
-    the last areas put in force; areas_problem: why the last drawing could not be.
+    live value with which a button wants the next preview to begin; areas_stamp: of the last
+    areas put in force; areas_problem: why the last drawing could not be.
     """
 
     live: dict[str, int]
@@ -32,7 +32,6 @@ class Settings:
     problems: list[str] = field(default_factory=list)
     preview: Run | None = None
     begin: int | None = None
-    film: str | None = None
     areas_stamp: float | None = None
     areas_problem: str = ""
 

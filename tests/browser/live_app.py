@@ -40,5 +40,4 @@ if part is None or part.study.method != taught.study.method:
     shelf.take(shelf.put(taught))
     st.rerun()
 shell.sidebar()
-panels.hand_over_thumbnails(part)
 panels.bench_with_parameters(part)

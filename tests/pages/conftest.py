@@ -11,6 +11,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
 from inspect_core.ui import shelf, shell, taught_part, teaching
+from inspect_core.ui.bench import bench
 from inspect_core.ui.teach import lying_panel, panels
 from tests.pages.waiting import wait_for_job
 
@@ -48,6 +49,14 @@ def fresh_process_state(workspace, kept_graphs):
     if job is not None and job.active:
         job.cancel()
         wait_for_job()
+
+
+@pytest.fixture
+def drawn(monkeypatch) -> list:
+    """What the bench was given to draw, the latest last."""
+    given, draw = [], bench.bench
+    monkeypatch.setattr(bench, "bench", lambda key, drawn, thumbs: given.append(drawn) or draw(key, drawn, thumbs))
+    return given
 
 
 @pytest.fixture(autouse=True)

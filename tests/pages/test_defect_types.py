@@ -241,11 +241,11 @@ def on_page_and_line(part, recipe):
     for position, photo in enumerate(part.scored.photos):
         ours = inspect(read(photo.path).pixels, recipe, backbone=part.preparation.backbone)
         view = views.of_model(now(part), position, dict(recipe.live), recipe.limits)
-        page = views.verdict_of(now(part), position, view, recipe.guard, preview=False, gone=False)
+        page = views.verdict_of(now(part), view, recipe.guard, gone=False)
         assert np.array_equal(page.anomaly_map, ours.anomaly_map)
         names = {field.name for field in fields(ours)} - {"anomaly_map", "placement", "left_out"}
         assert [getattr(page, name) for name in names] == [getattr(ours, name) for name in names], photo.name
-        preview = views.verdict_of(now(part), position, view, recipe.guard, preview=True, gone=False)
+        preview = views.verdict_of(now(part), replace(view, preview=True), recipe.guard, gone=False)
         assert (preview.verdict, preview.kind, preview.of_unknown_type) == (ours.verdict, None, False)
         found.append(ours)
     return found

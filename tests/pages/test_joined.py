@@ -13,7 +13,6 @@ from inspect_core.recipe import inspect
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
 from inspect_core.ui import shelf, taught_part
-from inspect_core.ui.bench import bench
 from inspect_core.ui.explore import jobs
 from inspect_core.verdict import Limits
 from tests.pages.waiting import finish
@@ -55,19 +54,6 @@ def flexible(teach, fresh_process_state):
     return part
 
 
-@pytest.fixture
-def drawn(monkeypatch) -> list:
-    """What the bench was given to draw, (parts, shown, limits), the latest last."""
-    given, draw = [], bench.bench
-
-    def noted(key, parts, shown, limits, **more):
-        given.append((parts, shown, limits))
-        return draw(key, parts, shown, limits, **more)
-
-    monkeypatch.setattr(bench, "bench", noted)
-    return given
-
-
 def settings(app, part):
     return app.session_state[f"settings-{part.id}"]
 
@@ -78,7 +64,7 @@ def move(app, part, name: str, value: float):
 
 
 def scores(drawn) -> list[float]:
-    return [part.score for part in drawn[-1][0]]
+    return drawn[-1].scores.tolist()
 
 
 def words(app) -> str:
@@ -96,7 +82,7 @@ def test_k_m_and_the_smallest_area_each_move_the_scores(open_app, curved, drawn)
         assert settings(app, curved).live == live
         assert scores(drawn) != before
         assert scores(drawn) == curved.study.scores(**live).tolist()
-        assert drawn[-1][2] == curved.study.default_limits(**live)
+        assert drawn[-1].limits == curved.study.default_limits(**live)
         assert f"Current: {value} ·" in words(app)
 
 
@@ -111,11 +97,11 @@ def test_the_smallest_area_decides_what_is_rejected_at_one_limit(open_app, curve
         move(app, curved, "area", area)
         settings(app, curved).limits = Limits(limit, limit)
         app.run()
-        parts, shown, limits = drawn[-1]
-        assert limits.reject == limit
+        shown = drawn[-1]
+        assert shown.limits.reject == limit
         assert np.array_equal(shown.anomaly_map, own), "what lies above the limit stays on the map"
         assert shown.area == area
-        assert (limits.verdict(parts[position].score) == "reject") == rejected
+        assert (shown.limits.verdict(shown.scores[position]) == "reject") == rejected
 
 
 def test_known_defects_that_the_smallest_area_hides_are_counted(open_app, curved):
@@ -141,13 +127,13 @@ def test_a_preview_of_one_view_and_its_way_into_force(open_app, flexible, drawn,
     monkeypatch.setattr(Study, "features", held_back)
     app = open_app("pages/inspect.py")
     move(app, flexible, "k", 3)
-    before, limits = scores(drawn), drawn[-1][2]
+    before, limits = scores(drawn), drawn[-1].limits
     gamma = flexible.scored.views[1].detector.feature_map.gamma * 4
     move(app, flexible, "gamma", gamma)
     run, position = settings(app, flexible).preview, settings(app, flexible).position
     wait_until(lambda: run.ready(position))
     app.run()
-    assert drawn[-1][2] == limits
+    assert drawn[-1].limits == limits
     shown = scores(drawn)
     assert shown[position] != before[position]
     shown[position] = before[position]
@@ -156,8 +142,7 @@ def test_a_preview_of_one_view_and_its_way_into_force(open_app, flexible, drawn,
     assert run.ended.wait(60)
     app.run()
     assert run.live["k"] == 3
-    of_preview = drawn[-1][1].anomaly_map
-    assert np.array_equal(of_preview, run.map(position, run.live))
+    assert np.array_equal(drawn[-1].anomaly_map, run.map(position, run.live))
 
     finish(app.button(key=f"apply-{flexible.id}").click().run())
     applied = shelf.find(app.session_state["in_hand"])
@@ -181,10 +166,10 @@ def test_a_photo_added_to_the_part_is_judged_as_its_recipe_does(open_app, curved
     app.file_uploader(key=f"added-{curved.id}").set_value(files).run()
     assert not app.exception
     verdict = inspect(read(photo).pixels, curved.study.recipe(), backbone=curved.preparation.backbone)
-    parts, shown, limits = drawn[-1]
-    assert (parts[shown.position].name, parts[shown.position].score) == ("new.jpg", verdict.score)
+    shown = drawn[-1]
+    assert (shown.photos[shown.position].name, shown.scores[shown.position]) == ("new.jpg", verdict.score)
     assert np.array_equal(shown.anomaly_map, verdict.anomaly_map)
-    assert limits.verdict(verdict.score) == verdict.verdict
+    assert shown.limits.verdict(verdict.score) == verdict.verdict
 
 
 def test_an_opened_recipe_judges_and_shows_what_inspect_does(
@@ -204,9 +189,9 @@ def test_an_opened_recipe_judges_and_shows_what_inspect_does(
     recipes.file_uploader(key=f"added-{opened.id}").set_value([("x.jpg", photo.read_bytes(), "image/jpeg")]).run()
     assert not recipes.exception
     verdict = inspect(read(photo).pixels, opened.recipe, backbone=opened.preparation.backbone)
-    parts, shown, limits = drawn[-1]
-    assert parts[0].score == verdict.score
-    assert limits == recipe.limits
+    shown = drawn[-1]
+    assert shown.scores[0] == verdict.score
+    assert shown.limits == recipe.limits
     assert shown.area == verdict.area
     assert np.array_equal(shown.anomaly_map, verdict.anomaly_map)
 

@@ -20,7 +20,6 @@ from inspect_core.study.found import found_up_to
 from inspect_core.study.judged import truth_masks
 from inspect_core.tuning import compare, comparison
 from inspect_core.ui import shelf, shell
-from inspect_core.ui.bench import bench
 from inspect_core.ui.compare import jobs, panels
 from inspect_core.ui.teach import panels as teach_panels
 from tests.pages.waiting import finish, wait_for_job
@@ -41,19 +40,6 @@ def network(small_backbone, small_recipe, monkeypatch):
     for name, defaults in QUICK.items():
         monkeypatch.setattr(METHODS[name], "defaults", METHODS[name].defaults | defaults)
     return named
-
-
-@pytest.fixture
-def drawn(monkeypatch) -> list:
-    """What the bench was given to draw, (parts, limits), the latest last."""
-    given, draw = [], bench.bench
-
-    def noted(key, parts, shown, limits, **more):
-        given.append((parts, limits))
-        return draw(key, parts, shown, limits, **more)
-
-    monkeypatch.setattr(bench, "bench", noted)
-    return given
 
 
 @pytest.fixture
@@ -92,9 +78,8 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
     found = evaluate(study, limits, truth_masks(study.scored))
 
     open_app("pages/inspect.py")
-    parts, on_bench = drawn[-1]
-    assert [part.score for part in parts] == scores.tolist()
-    assert on_bench == limits
+    assert np.array_equal(drawn[-1].scores, scores)
+    assert drawn[-1].limits == limits
 
     monkeypatch.setattr(panels, "_forecast", lambda **_: 1.0)
     app = open_app("pages/compare.py")

@@ -12,7 +12,6 @@ import pytest
 from inspect_core.images.read import Picture
 from inspect_core.records.recipe_file import load
 from inspect_core.ui import shelf, shell, taught_part, teaching, uploads
-from inspect_core.ui.bench import bench
 from inspect_core.ui.inspect import views
 from inspect_core.ui.teach import panels
 from tests.pages.waiting import wait_for_job
@@ -117,25 +116,16 @@ def test_a_part_in_use_stays_when_others_are_taught(open_app, taught, in_the_han
     assert app.session_state[f"settings-{in_the_hand.id}"].live == in_the_hand.scored.live
 
 
-def test_each_session_has_its_own_mode_of_the_product_check(open_app, taught, in_the_hand, monkeypatch, workspace):
+def test_each_session_has_its_own_mode_of_the_product_check(open_app, taught, in_the_hand, drawn, workspace):
     assert not in_the_hand.product_check(0, in_the_hand.guard).foreign
     strict = shelf.change(in_the_hand.id, lambda held: replace(held, guard=replace(held.guard, limit=-1.0)))
-    drawn = []
-    draw = bench.bench
-    monkeypatch.setattr(
-        bench,
-        "bench",
-        lambda key, parts, shown, *rest, **more: drawn.append((parts, shown)) or draw(key, parts, shown, *rest, **more),
-    )
     here, there = open_app("pages/inspect.py"), open_app("pages/inspect.py")
     here.segmented_control(key=f"guard-{strict.id}").set_value("stop").run()
-    parts, shown = drawn[-1]
-    assert parts[shown.position].stopped
-    assert "rejects it" in shown.guard
+    assert drawn[-1].stopped[drawn[-1].position]
+    assert "rejects it" in drawn[-1].check
     there.run()
-    parts, shown = drawn[-1]
-    assert not parts[shown.position].stopped
-    assert "do not rely on the verdict" in shown.guard
+    assert not drawn[-1].stopped[drawn[-1].position]
+    assert "do not rely on the verdict" in drawn[-1].check
     assert there.segmented_control(key=f"guard-{strict.id}").value == "warn"
     there.button(key=f"save-{strict.id}").click().run()
     here.button(key=f"save-{strict.id}").click().run()

@@ -10,8 +10,8 @@ from inspect_core.images.samples import counted
 from inspect_core.runtime.jobs import Busy
 from inspect_core.study.evaluation import unscored_counts
 from inspect_core.ui import shell, teaching
+from inspect_core.ui.bench.drawn import Drawn
 from inspect_core.ui.inspect import limit_advice
-from inspect_core.ui.inspect.views import Drawn
 from inspect_core.ui.taught_part import TaughtPart
 
 MISSED = 0.2
