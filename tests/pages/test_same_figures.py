@@ -100,7 +100,7 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
     assert all(np.array_equal(again.study.map(i), study.map(i)) for i in range(len(scores)))
     assert again.suggested_limits(again.scored.live) == limits
     open_app("pages/inspect.py")
-    assert [part.score for part in drawn[-1][0]] == scores.tolist()
+    assert np.array_equal(drawn[-1].scores, scores)
 
     save(again.study.recipe(product="flange", guard=again.guard), tmp_path / "flange.zip")
     recipe = load(tmp_path / "flange.zip")
