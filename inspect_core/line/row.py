@@ -58,14 +58,21 @@ class Judged:
     verdict: Verdict | None = None
 
 
+def row_of(inspector: Inspector, name: str, *, reason: str = "") -> Row:
+    """The row of a photo that is not judged, by the recipe in force."""
+    limits = inspector.limits
+    return Row(
+        name=name, review=limits.review, reject=limits.reject, area=inspector.area, recipe=inspector.digest,
+        release=inspector.release, reason=reason,
+    )  # fmt: skip
+
+
 def judge(inspector: Inspector, name: str, path: Path, *, file: str = "") -> Judged:
     """Read and inspect one photo. Any problem with it becomes the reason of a row that is not judged.
 
     file: SHA-256 of the file, if already known.
     """
-    limits, began, picture, verdict = inspector.limits, time.perf_counter(), None, None
-    row = Row(name=name, review=limits.review, reject=limits.reject, area=inspector.area, recipe=inspector.digest,
-              release=inspector.release)  # fmt: skip
+    row, began, picture, verdict = row_of(inspector, name), time.perf_counter(), None, None
     try:
         file = file or file_digest(path)
         picture = read(path, inspector.depth)

@@ -17,9 +17,9 @@ from inspect_core.records.recipe_file import save
 from inspect_core.sharding import cluster
 from inspect_core.sharding.choosing import workers
 from inspect_core.sharding.cluster import Certificates, Cluster, checked
+from inspect_core.sharding.executor import Refused
 from inspect_core.sharding.inspecting import JudgedByWorkers
 from inspect_core.sharding.on_workers import OnWorkers
-from inspect_core.sharding.tasks import Refused
 from tests.sharding.conftest import Started, bits
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -89,9 +89,9 @@ def test_another_version_or_too_little_memory_is_refused(started, monkeypatch):
     with workers(cluster=started.address) as executor:
         with pytest.raises(ValueError, match=r"started with 8\.0; start it with a larger --memory-limit"):
             executor.require(10**10)
-        monkeypatch.setattr(cluster, "stamp", lambda: b'{"torch": "1"}')
+        monkeypatch.setattr(cluster, "stamp", lambda: {"torch": "1"})
         with pytest.raises(Refused, match="instead of 1"):
-            list(executor.map("ready", (), [(0, b"")]))
+            list(executor.map(str, [(0, b"")]))
         with pytest.raises(ValueError, match="install the same on every machine"):
             Cluster(started.address)
 
