@@ -129,9 +129,11 @@ class Cluster:
         own, security = self._certificates, None
         if own is not None:
             security = Security(
-                tls_ca_file=str(own.ca), tls_client_cert=str(own.cert), tls_client_key=str(own.key),
+                tls_ca_file=str(own.ca),
+                tls_client_cert=str(own.cert),
+                tls_client_key=str(own.key),
                 require_encryption=True,
-            )  # fmt: skip
+            )
         for name in ("distributed", "tornado"):  # what they log of a connection is said below, in one line
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         until = time.monotonic() + ANSWER

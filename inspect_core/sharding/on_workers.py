@@ -58,9 +58,16 @@ class OnWorkers:
     weights: Path | None = None
 
     def gather(
-        self, preparation: Preparation, fit: Fit, samples: Sequence[Sample], *, keep: bool, memory: int,
-        progress: Report | None, cancelled: Cancel | None,
-    ) -> tuple[Gathered, Unusable]:  # fmt: skip
+        self,
+        preparation: Preparation,
+        fit: Fit,
+        samples: Sequence[Sample],
+        *,
+        keep: bool,
+        memory: int,
+        progress: Report | None,
+        cancelled: Cancel | None,
+    ) -> tuple[Gathered, Unusable]:
         """As `Workers.gather`, equal to the bit to `study.gathering.gather`.
 
         Also raises ShardsFailed, and ValueError for too little memory.
@@ -72,9 +79,16 @@ class OnWorkers:
         return merged_states(fit, work.kept, work.results, whole=whole)
 
     def score(
-        self, preparation: Preparation, views: Sequence[View], stops: Sequence[Sequence[int]],
-        samples: Sequence[Sample], *, again: Tolerances | None, progress: Report | None, cancelled: Cancel | None,
-    ) -> Iterator[tuple[list[Looked], Unusable]]:  # fmt: skip
+        self,
+        preparation: Preparation,
+        views: Sequence[View],
+        stops: Sequence[Sequence[int]],
+        samples: Sequence[Sample],
+        *,
+        again: Tolerances | None,
+        progress: Report | None,
+        cancelled: Cancel | None,
+    ) -> Iterator[tuple[list[Looked], Unusable]]:
         """As `Workers.score`: equal to the bit to `View.sweep`."""
         asked = tuple(_bare(view, own, scales={}) for view, own in zip(views, stops, strict=True))
         task = Scoring(self._prepared(preparation), asked, again)
@@ -86,9 +100,17 @@ class OnWorkers:
             yield found.content, found.unusable
 
     def judge(
-        self, preparation: Preparation, views: Sequence[View], moves: Sequence[Live], samples: Sequence[Sample], *,
-        keep: bool, again: Tolerances | None, progress: Report | None, cancelled: Cancel | None,
-    ) -> Iterator[tuple[list[Judged], Unusable]]:  # fmt: skip
+        self,
+        preparation: Preparation,
+        views: Sequence[View],
+        moves: Sequence[Live],
+        samples: Sequence[Sample],
+        *,
+        keep: bool,
+        again: Tolerances | None,
+        progress: Report | None,
+        cancelled: Cancel | None,
+    ) -> Iterator[tuple[list[Judged], Unusable]]:
         """As `Workers.judge`: equal to the bit to `judged.judge`."""
         asked = tuple(_bare(view, view.stops) for view in views)
         task = Judging(self._prepared(preparation), asked, tuple(moves), keep, again)

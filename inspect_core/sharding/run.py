@@ -23,9 +23,12 @@ class ShardsFailed(RuntimeError):
 
 
 def results(
-    executor: Executor, task: Task, payload_of: Callable[[int], Any], taken: Callable[[int, Any], Any],
+    executor: Executor,
+    task: Task,
+    payload_of: Callable[[int], Any],
+    taken: Callable[[int, Any], Any],
     numbers: Sequence[int],
-) -> Iterator[Numbered]:  # fmt: skip
+) -> Iterator[Numbered]:
     """(number, result) of each as it is finished; a Failure only after ATTEMPTS attempts.
 
     taken: called with number and result, returns what the result becomes, a Failure when it cannot be used.
@@ -43,9 +46,11 @@ def results(
 
 
 def kept_results(
-    kept: Kept, numbers: Sequence[int], names_of: Callable[[int], Sequence[str]],
+    kept: Kept,
+    numbers: Sequence[int],
+    names_of: Callable[[int], Sequence[str]],
     results_of: Callable[[Sequence[int]], Iterable[Numbered]],
-) -> Iterator[Numbered]:  # fmt: skip
+) -> Iterator[Numbered]:
     """(number, result) of each, first those stored by an earlier run; each is on disk before it is yielded.
 
     results_of: as `results` of some numbers. Raises ShardsFailed after all others have been yielded.
