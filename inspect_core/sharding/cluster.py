@@ -10,6 +10,7 @@ import pickle
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,7 +72,7 @@ class Cluster:
         source, content = iter(payloads), pickle.dumps(task)
         waiting: dict[int, tuple[Any, Any]] = {}
         finished: Queue[tuple[int, Any]] = Queue()
-        sent = self._sent(content)
+        sent = self._client.scatter(content, hash=True)  # each worker fetches it once
 
         def submit(number: int, payload: Any) -> None:
             future, where = self._client.submit(perform, stamp(), sent, payload, pure=False), finished
@@ -86,7 +87,9 @@ class Cluster:
                     submit(*following)
                 if not waiting and self._is_there:
                     return
-                number, future = _next(finished)
+                number, future = 0, None
+                with suppress(Empty):
+                    number, future = finished.get(timeout=1.0)
                 if future is not None and future.status in ("finished", "error"):
                     payload, _ = waiting.pop(number)
                     try:
@@ -97,7 +100,7 @@ class Cluster:
                         yield number, result
                 elif future is not None or not self._is_there:
                     self._come_back()
-                    sent, finished = self._sent(content), Queue()
+                    sent, finished = self._client.scatter(content, hash=True), Queue()
                     for number, (payload, _) in list(waiting.items()):
                         submit(number, payload)
         finally:
@@ -126,14 +129,10 @@ class Cluster:
             raise ValueError(
                 "Dask is not installed here; run: pip install -r requirements-cluster.txt, or use --workers"
             ) from error
-        own, security = self._certificates, None
-        if own is not None:
-            security = Security(
-                tls_ca_file=str(own.ca),
-                tls_client_cert=str(own.cert),
-                tls_client_key=str(own.key),
-                require_encryption=True,
-            )
+        security = None
+        if (own := self._certificates) is not None:
+            files = {"tls_ca_file": str(own.ca), "tls_client_cert": str(own.cert), "tls_client_key": str(own.key)}
+            security = Security(**files, require_encryption=True)
         for name in ("distributed", "tornado"):  # what they log of a connection is said below, in one line
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         until = time.monotonic() + ANSWER
@@ -172,10 +171,6 @@ class Cluster:
             if isinstance(found, Exception):
                 raise ValueError(f"{address} cannot be used: {found}; Loupe has to be installed there: pip install .")
 
-    def _sent(self, task: bytes) -> Any:
-        """The future of a task; each worker fetches it once, from the scheduler or from another worker."""
-        return self._client.scatter(task, hash=True)
-
     def _come_back(self) -> None:
         """Connect again to a scheduler that was restarted. Raises OSError if it was not."""
         self.close()
@@ -213,21 +208,19 @@ def _within(seconds: float, work: Callable[[], object]) -> None:
 
     Raises whatever the work raises.
     """
-    errors: list[BaseException] = []
+    done: Future[None] = Future()
 
     def tried() -> None:
         try:
             work()
+            done.set_result(None)
         except BaseException as error:
-            errors.append(error)
+            done.set_exception(error)
 
-    thread = threading.Thread(target=tried, name="loupe-connecting", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if thread.is_alive():
+    threading.Thread(target=tried, name="loupe-connecting", daemon=True).start()
+    if not wait([done], timeout=seconds).done:
         raise TimeoutError("it was reached, and said nothing that a scheduler says")
-    if errors:
-        raise errors[0]
+    done.result()
 
 
 def _is_loopback(host: str) -> bool:
@@ -235,14 +228,6 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def _next(done: "Queue[tuple[int, Any]]") -> tuple[int, Any]:
-    """The next finished future with its number; (0, None) if none finishes within a second."""
-    try:
-        return done.get(timeout=1.0)
-    except Empty:
-        return 0, None
 
 
 def _result(future: Any) -> Any:

@@ -37,15 +37,12 @@ from inspect_core.study.workers import Looked
 from inspect_core.view import View
 from tests.line.conftest import ByBrightness, photo  # noqa: F401
 
-SHARD = Shard(0, [
-    Sample(Path(f"{name}.png"), name, kind, (4, 4)) for name, kind in zip("abc", ("good", "dent", "good"), strict=True)
-])  # fmt: skip
-ALL, WITHOUT_B = Unusable([], []), Unusable([("b", "cut short")], [])
-FOREIGN, UNNAMED, TWICE = (
-    Unusable([("d", "foreign")], []),
-    Unusable([("b", None)], []),
-    Unusable([("b", "")], [("b", "")]),
+SHARD = Shard(
+    0, [Sample(Path(name), name, kind, (4, 4)) for name, kind in {"a": "good", "b": "dent", "c": "good"}.items()]
 )
+ALL, WITHOUT_B = Unusable([], []), Unusable([("b", "cut short")], [])
+FOREIGN, UNNAMED = Unusable([("d", "foreign")], []), Unusable([("b", None)], [])
+TWICE = Unusable([("b", "")], [("b", "")])
 PREPARED = Prepared(None, {"alignment": None, "grid": (2, 2)})
 VIEW = View("cop", None, Look(("tap",)), only=(1, 2, 3))
 
@@ -81,12 +78,22 @@ def first(row=lambda row: row, file=lambda file: file, maps=lambda maps: maps):
 
 
 VALUES = {
-    "score": (math.nan, math.inf, None, "50", True), "verdict": ("reject", "accepted", None, "not located"),
-    "name": ("b.png", "foreign.png", None), "digest": (None, "a", "z" * 64), "percentile_among_good": (math.nan, 101.0),
-    "regions": (-1, 0.5), "largest_region_pixels": ("9",), "review": (1e9,), "area": (1,), "recipe": ("e" * 64,),
-    "defect_type_probability": (2.0,), "reason": ("other product", "partly out of view", "none", 3),
-    "time": ("yesterday", "2026-11-21T10:00:00"), "milliseconds": (None, math.inf), "photo": ("a.png",),
-}  # fmt: skip
+    "score": (math.nan, math.inf, None, "50", True),
+    "verdict": ("reject", "accepted", None, "not located"),
+    "name": ("b.png", "foreign.png", None),
+    "digest": (None, "a", "z" * 64),
+    "percentile_among_good": (math.nan, 101.0),
+    "regions": (-1, 0.5),
+    "largest_region_pixels": ("9",),
+    "review": (1e9,),
+    "area": (1,),
+    "recipe": ("e" * 64,),
+    "defect_type_probability": (2.0,),
+    "reason": ("other product", "partly out of view", "none", 3),
+    "time": ("yesterday", "2026-11-21T10:00:00"),
+    "milliseconds": (None, math.inf),
+    "photo": ("a.png",),
+}
 SPOILED = {
     f"{name} {value}": first(lambda row, change={name: value}: replace(row, **change))
     for name, values in VALUES.items()
@@ -198,8 +205,10 @@ def test_errors_are_those_of_the_photos_and_stops_asked_for():
         *({"errors": [[own]] * 2} for own in (zeros, zeros[:2].astype(np.float32), np.full_like(zeros, np.nan, "f4"))),
         *({"errors": own} for own in (errors[:1], [], [[], []], None)),
         *({"placement": own} for own in (Placement((0, 4)), Placement((4, 4), located), None)),
-        {"digest": "../a"}, {"quality": replace(quality, noise=np.nan)}, {"sample": SHARD.samples[1]},
-    ]  # fmt: skip
+        {"digest": "../a"},
+        {"quality": replace(quality, noise=np.nan)},
+        {"sample": SHARD.samples[1]},
+    ]
     spoiled = [
         *(replace(sound, content=[sound.content[0]._replace(**own), *sound.content[1:]]) for own in changes),
         *(replace(sound, content=own) for own in (sound.content[::-1], sound.content[:2])),
@@ -215,23 +224,23 @@ def test_errors_are_those_of_the_photos_and_stops_asked_for():
 
 def test_judged_photos_are_those_asked_for():
     counts = OverlapCounts(np.array([3, 4], np.int32), np.array([1, 2]), np.array([0, 1]), np.zeros(2), 1)
-    own = Judged(
-        np.zeros(3, np.float32), np.full(3, np.nan, np.float32), np.array([False, True, False]),
-        np.array([np.nan, -1, np.nan]), counts,
-    )  # fmt: skip
+    scores, defect, found = np.zeros(3, np.float32), np.array([False, True, False]), np.array([np.nan, -1, np.nan])
+    own = Judged(scores, scores * np.nan, defect, found, counts)
     sound = Found(ALL, [own, own])
     changes = [
-        {"scores": np.full(3, np.nan, np.float32)}, {"defect": np.ones(3, bool)},
+        {"scores": np.full(3, np.nan, np.float32)},
+        {"defect": np.ones(3, bool)},
         *({"found": values} for values in (np.array([np.nan, 0.5, np.nan]), np.full(3, -np.inf), np.zeros(2))),
         {"again": np.full(3, np.inf, np.float32)},
-        *({"counts": replace(counts, **{name: value})} for name, value in (
-            ("normal", np.array([-1, 2])), ("weight", np.zeros(3)), ("classes", np.array([3.0, 4.0])), ("regions", -1),
-        )),
-    ]  # fmt: skip
+        *({"counts": replace(counts, **own)} for own in ({"normal": np.array([-1, 2])}, {"weight": np.zeros(3)})),
+        *({"counts": replace(counts, **own)} for own in ({"classes": np.array([3.0, 4.0])}, {"regions": -1})),
+    ]
     spoiled = [
         *(Found(ALL, [own, replace(own, **change)]) for change in changes),
-        Found(ALL, [own]), replace(sound, unmasked=["a"]), Found(Unusable([], [("z", "gone")]), [own, own]),
-    ]  # fmt: skip
+        Found(ALL, [own]),
+        replace(sound, unmasked=["a"]),
+        Found(Unusable([], [("z", "gone")]), [own, own]),
+    ]
     assert believed(Judging(PREPARED, (VIEW,), ({}, {}), True, None), [sound], spoiled) == []
 
 

@@ -45,8 +45,9 @@ def started(dask, shared_workspace, tmp_path_factory):
 
 
 @with_dask
-def test_two_workers_started_by_hand_give_the_bits_of_the_plain_path(study_of, started, plain, small_shards, product,
-                                                                     tmp_path):  # fmt: skip
+def test_two_workers_started_by_hand_give_the_bits_of_the_plain_path(
+    study_of, started, plain, small_shards, product, tmp_path
+):
     """Inspect; fit while a worker is killed; and again while the scheduler is, and is started anew."""
     with workers(cluster=started.address) as executor:
         executor._client.wait_for_workers(2, timeout=30)
@@ -139,11 +140,12 @@ def test_loopback_and_tls_are_taken(address, certificates, full):
 @pytest.mark.parametrize(
     ("address", "certificates"),
     [
-        ("10.0.0.2:8786", None), ("tcp://10.0.0.2:8786", CERTIFICATES), ("tls://10.0.0.2:8786", None),
-        ("tcp://0.0.0.0:8786", None), ("tcp://localhost.example:8786", None), ("ws://127.0.0.1:8786", None),
-        ("inproc://127.0.0.1", None), ("tcp://127.0.0.1.example:8786", None), ("", None), ("tls://", CERTIFICATES),
+        *((address, None) for address in ("10.0.0.2:8786", "tls://10.0.0.2:8786", "tcp://0.0.0.0:8786", "")),
+        *((address, None) for address in ("tcp://localhost.example:8786", "tcp://127.0.0.1.example:8786")),
+        *((address, None) for address in ("ws://127.0.0.1:8786", "inproc://127.0.0.1")),
+        *((address, CERTIFICATES) for address in ("tcp://10.0.0.2:8786", "tls://")),
     ],
-)  # fmt: skip
+)
 def test_any_other_way_is_refused(address, certificates):
     with pytest.raises(ValueError, match="--tls-ca, --tls-cert and --tls-key"):
         checked(address, certificates)
