@@ -72,7 +72,12 @@ def clear() -> None:
                     continue
                 folder = Path(os.fsdecode(file.read(_LONGEST_PATH)))
                 if folder.name == f"{HIDDEN}{record.name}" and folder.is_dir() and not folder.is_symlink():
-                    _put_back(folder)
+                    aside = (
+                        folder / ASIDE
+                    )  # by `_swap`; a link may have come to lie in its place, which leads elsewhere
+                    for old in () if aside.is_symlink() or not aside.is_dir() else aside.iterdir():
+                        if not os.path.lexists(folder.parent / old.name):
+                            os.rename(old, folder.parent / old.name)
                     shutil.rmtree(folder)
                 _remove(record, file)
 
@@ -90,7 +95,13 @@ def _process_folder(parent: Path, _workspace: Path) -> Path:
 def _recorded(parent: Path) -> Generator[Path]:
     """A new hidden folder in `parent`, gone when the block ends."""
     _records().mkdir(parents=True, exist_ok=True)
-    record, file = _new_record()
+    while True:
+        record = _records() / secrets.token_hex(16)
+        file = record.open("xb")
+        lock(file, wait=True)
+        if record.exists():  # `clear` may have removed it as a leftover before it was locked
+            break
+        file.close()
     with file:
         folder = parent.absolute() / f"{HIDDEN}{record.name}"
         file.write(os.fsencode(folder))
@@ -106,17 +117,6 @@ def _recorded(parent: Path) -> Generator[Path]:
 
 def _records() -> Path:
     return workspace.root() / "unfinished"
-
-
-def _new_record() -> tuple[Path, BinaryIO]:
-    """A record that is locked and still exists: `clear` may have removed it as a leftover before it was locked."""
-    while True:
-        record = _records() / secrets.token_hex(16)
-        file = record.open("xb")
-        lock(file, wait=True)
-        if record.exists():
-            return record, file
-        file.close()
 
 
 def lock(file: BinaryIO, *, wait: bool) -> bool:
@@ -141,7 +141,7 @@ def _remove(record: Path, file: BinaryIO) -> None:
 
 def _swap(new: Path, target: Path, aside: Path) -> None:
     """A folder cannot take another's place in one step: between two renamings the old one lies aside, and is put back
-    by `_put_back`; the last renaming says that it is no longer wanted.
+    by `clear`; the last renaming says that it is no longer wanted.
     """
     aside.parent.mkdir()
     while True:
@@ -158,13 +158,3 @@ def _swap(new: Path, target: Path, aside: Path) -> None:
             shutil.rmtree(aside, ignore_errors=True)  # another writer was faster: its result is now the old one
     if aside.exists():
         os.rename(aside, new)
-
-
-def _put_back(folder: Path) -> None:
-    """Only from what `_swap` makes: a link may have come to lie in its place, which leads elsewhere."""
-    aside = folder / ASIDE
-    if aside.is_symlink() or not aside.is_dir():
-        return
-    for old in aside.iterdir():
-        if not os.path.lexists(folder.parent / old.name):
-            os.rename(old, folder.parent / old.name)
