@@ -94,8 +94,11 @@ class JudgedByWorkers:
         task, parts = Inspecting.of(self.path, inspector, maps), ranges(len(photos), PHOTOS)
         self.executor.require(RESTING_EXPORTED if task.network is None else RESTING)
 
-        def some_of(number: int) -> list[Photo]:
-            return [(name, Path(os.path.abspath(path))) for name, path in map(photos.__getitem__, parts[number])]
+        def some_of(number: int) -> Sequence[Photo]:
+            return photos[parts[number].start : parts[number].stop]
+
+        def sent(number: int) -> list[Photo]:  # a worker may run in another folder
+            return [(name, Path(os.path.abspath(path))) for name, path in some_of(number)]
 
         def check(number: int, found: Sequence[Drawn]) -> None:
             for drawn, (name, _) in zip(found, some_of(number), strict=True):
@@ -105,7 +108,7 @@ class JudgedByWorkers:
             why = fault(check, number, found)
             return Failure(why) if why else found
 
-        for number, found in results(self.executor, task, some_of, taken, range(len(parts))):
+        for number, found in results(self.executor, task, sent, taken, range(len(parts))):
             if isinstance(found, Failure):
                 reason = f"its shard failed {ATTEMPTS} times: {found.reason}"
                 yield from ((row_of(inspector, name, reason=reason), "", {}) for name, _ in some_of(number))
