@@ -72,12 +72,7 @@ def clear() -> None:
                     continue
                 folder = Path(os.fsdecode(file.read(_LONGEST_PATH)))
                 if folder.name == f"{HIDDEN}{record.name}" and folder.is_dir() and not folder.is_symlink():
-                    aside = (
-                        folder / ASIDE
-                    )  # by `_swap`; a link may have come to lie in its place, which leads elsewhere
-                    for old in () if aside.is_symlink() or not aside.is_dir() else aside.iterdir():
-                        if not os.path.lexists(folder.parent / old.name):
-                            os.rename(old, folder.parent / old.name)
+                    _put_back(folder)
                     shutil.rmtree(folder)
                 _remove(record, file)
 
@@ -141,7 +136,7 @@ def _remove(record: Path, file: BinaryIO) -> None:
 
 def _swap(new: Path, target: Path, aside: Path) -> None:
     """A folder cannot take another's place in one step: between two renamings the old one lies aside, and is put back
-    by `clear`; the last renaming says that it is no longer wanted.
+    by `_put_back`; the last renaming says that it is no longer wanted.
     """
     aside.parent.mkdir()
     while True:
@@ -158,3 +153,12 @@ def _swap(new: Path, target: Path, aside: Path) -> None:
             shutil.rmtree(aside, ignore_errors=True)  # another writer was faster: its result is now the old one
     if aside.exists():
         os.rename(aside, new)
+
+
+def _put_back(folder: Path) -> None:
+    """Only from what `_swap` makes: a link may have come to lie in its place, which leads elsewhere."""
+    aside = folder / ASIDE
+    if aside.is_dir() and not aside.is_symlink():
+        for old in aside.iterdir():
+            if not os.path.lexists(folder.parent / old.name):
+                os.rename(old, folder.parent / old.name)
