@@ -76,10 +76,9 @@ def pictures_of(inspector: Inspector, rows: Sequence[Row], photos: Mapping[str, 
 def _picture(inspector: Inspector, name: str, path: Path) -> bytes | None:
     """The photo with its heatmap, reduced, as WebP; None when it can no longer be read and judged."""
     judged = judge(inspector, name, path)
-    if judged.picture is None or judged.verdict is None:
+    if judged.picture is None or (verdict := judged.verdict) is None:
         return None
     pixels = reduced(judged.picture.pixels, SIDE)
-    verdict = judged.verdict
     return webp(heatmap.overlay(pixels, verdict.photo_map, judged.row.review, left_out=verdict.photo_left_out))
 
 

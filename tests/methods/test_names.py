@@ -18,7 +18,6 @@ OTHERWISE = {
     "explore/tsne.py": {"pca"},  # how t-SNE begins
     "package/fields.py": {"nearest"},  # of the geometry: coarse taps are repeated
     "records/recipe_file.py": {"nearest"},
-    "sharding/plan.py": {"nearest", "patches"},  # of a fit, as they are sent
     "ui/explore/panels.py": {"sampled"},  # channels
     "ui/explore/patch_map.py": {"patches"},  # the points of a map
 }
