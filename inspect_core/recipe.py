@@ -19,10 +19,10 @@ from inspect_core.images.photo_quality import QualityRange, differs
 from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA, SIGMA, to_pixels
 from inspect_core.methods.table import JOIN
+from inspect_core.methods.view import View, joined_errors
 from inspect_core.package.known_parts import Calibrated, ChallengePart
 from inspect_core.similar.known_cases import KnownCases
 from inspect_core.verdict import InView, Limits, Verdict, assemble, inspected, not_located
-from inspect_core.view import View, joined_errors
 
 
 @dataclass(frozen=True)

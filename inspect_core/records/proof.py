@@ -15,9 +15,9 @@ import torch
 
 from inspect_core.judge.anomaly_map import SIGMA, image_score, to_pixels
 from inspect_core.judge.checks import as_finite
+from inspect_core.methods.view import joined_errors
 from inspect_core.package.manifest import refusing
 from inspect_core.recipe import Recipe
-from inspect_core.view import joined_errors
 
 PARTS = {
     "detector": "the detector",

@@ -22,6 +22,7 @@ from inspect_core.images.photo_quality import QualityRange
 from inspect_core.judge.anomaly_map import AREA, SIGMA
 from inspect_core.judge.local_scale import LocalScale
 from inspect_core.methods.table import ARRAYS, FIELDS, JOIN, METHODS, methods_of
+from inspect_core.methods.view import View
 from inspect_core.package import arrays as recipe_arrays
 from inspect_core.package import known_parts, manifest
 from inspect_core.package.fields import DIRECTION, RESIZE_RULE, SCHEMA
@@ -34,7 +35,6 @@ from inspect_core.records.proof import PARTS, prove
 from inspect_core.runtime.unfinished import replacing
 from inspect_core.similar.known_cases import KnownCases
 from inspect_core.verdict import Limits
-from inspect_core.view import View
 
 TRIANGLE = ".cholesky"
 EXTRAS = {

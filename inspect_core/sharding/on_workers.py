@@ -15,6 +15,7 @@ from inspect_core.images.photo_quality import Quality
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.tolerances import Tolerances, looks_in
 from inspect_core.line.overlap import ranges
+from inspect_core.methods.view import View
 from inspect_core.runtime.progress import Cancel, Report, tell
 from inspect_core.sharding import plan, teaching_answers
 from inspect_core.sharding.answers import Check, checked, require
@@ -28,7 +29,6 @@ from inspect_core.study.gathering import BLOCK, SHARD, Fit, Gathered, Merged
 from inspect_core.study.judged import AT_ONCE, Judged, Live
 from inspect_core.study.photo_features import Unusable
 from inspect_core.study.workers import Looked
-from inspect_core.view import View
 
 MOST_SHARDS = 64
 """Largest fit that is sent shard by shard; larger ones are sent in whole blocks."""

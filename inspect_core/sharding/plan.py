@@ -22,13 +22,13 @@ from inspect_core.judge.local_scale import LocalScale
 from inspect_core.judge.overlap_counts import OverlapCounts
 from inspect_core.methods.method import Patches
 from inspect_core.methods.table import METHODS
+from inspect_core.methods.view import View
 from inspect_core.package.arrays import of_part, under
 from inspect_core.sharding.container import pack, unpack
 from inspect_core.sharding.tasks import Refused
 from inspect_core.study.gathering import Fit, Gathered
 from inspect_core.study.judged import Judged, Live
 from inspect_core.study.photo_features import Unusable
-from inspect_core.view import View
 
 
 def pack_weights(backbone: Backbone, path: Path | None = None) -> bytes:

@@ -56,9 +56,9 @@ def recipes(recipe, network) -> dict:
     from inspect_core.judge.local_scale import GoodMaps
     from inspect_core.methods.method import Patches
     from inspect_core.methods.table import METHODS, parameters_of
+    from inspect_core.methods.view import View
     from inspect_core.similar.known_cases import Case, learn
     from inspect_core.tuning import guard_training
-    from inspect_core.view import View
 
     rng = np.random.default_rng(8)
     photos = [torch.from_numpy(rng.normal(2, 1, (1, *GRID, CHANNELS)).astype(np.float32)) for _ in range(8)]

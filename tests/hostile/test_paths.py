@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from inspect_core import view
 from inspect_core.cli import commands
 from inspect_core.features.weights import read_weights
 from inspect_core.images.folders import inside, scan
 from inspect_core.images.listing import MAX_DEPTH, photos_in
 from inspect_core.images.samples import ScanError
+from inspect_core.methods import view
 from inspect_core.package.manifest import RecipeError
 from inspect_core.records.recipe_file import load, save
 from inspect_core.runtime.workspace import usable
