@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -62,7 +63,7 @@ class ChallengePart:
         return replace(self, verdict=verdict) if proves else None
 
 
-def read_challenge(document: dict) -> tuple[ChallengePart, ...]:
+def read_challenge(document: Mapping) -> tuple[ChallengePart, ...]:
     """The challenge parts of recipe.json. Raises ValueError for a name twice and for one that its limits contradict or
     that lies right at a limit.
     """

@@ -2,7 +2,6 @@
 and written only when no verdict differs.
 """
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, fields, replace
@@ -24,7 +23,7 @@ from inspect_core.recipe import Recipe, inspect, loaded_backbone
 from inspect_core.records import line_network, recipe_file
 from inspect_core.records.check_photos import known_sets
 from inspect_core.records.place import check_place
-from inspect_core.runner import PARTS, ExportedModel, Runner
+from inspect_core.runner import ExportedModel, Runner
 from inspect_core.runtime.progress import Report, stage, tell
 
 OTHER_PHOTO = "other"
@@ -94,7 +93,7 @@ def export(
     tell(report, None, 0.0, "writing the graph, some ten seconds")
     files = recipe_file.files_of(recipe) if source is None else recipe_file.files_at(source)
     files |= _graphs(recipe, backbone, check_images, bits)
-    model = _model(files, recipe)
+    model = ExportedModel(files, len(recipe.views), **recipe.facts)
     compared = _compare(recipe, backbone, model, check_images, stage(report, 0.2, 0.9))
     parity = _parity(recipe, [row for row, _ in compared])
     files[manifest.PARITY] = _table(parity.table)
@@ -140,17 +139,6 @@ def _inputs(pixels: np.ndarray, recipe: Recipe) -> Iterator[np.ndarray]:
     picture, tiles = placement.at(pixels, recipe.tiles.size), recipe.tiles.tiles
     for tile in tiles[:: -(-len(tiles) // QUANTISED_TILES)]:
         yield recipe.tiles.cut(picture, tile)
-
-
-def _model(files: dict[str, bytes], recipe: Recipe) -> ExportedModel:
-    parts = {"guard": recipe.guard, "kinds": recipe.defect_types, "alignment": recipe.alignment}
-    arrays = {
-        f"{prefix}.{name}": np.asarray(value)
-        for prefix in PARTS
-        if (part := parts[prefix]) is not None
-        for name, value in part.arrays().items()
-    }
-    return ExportedModel(files, json.loads(files[manifest.RECIPE]), arrays)
 
 
 def _compare(

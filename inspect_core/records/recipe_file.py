@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import safetensors.numpy
@@ -17,8 +16,7 @@ from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.extraction import Look
 from inspect_core.guard.model import Guard
 from inspect_core.images.alignment import Alignment
-from inspect_core.images.depth import Depth
-from inspect_core.images.photo_quality import QualityRange
+from inspect_core.inspection import PARTS, read_facts
 from inspect_core.judge.anomaly_map import AREA, SIGMA
 from inspect_core.judge.local_scale import LocalScale
 from inspect_core.methods.table import ARRAYS, FIELDS, JOIN, METHODS, methods_of
@@ -26,24 +24,17 @@ from inspect_core.methods.view import View
 from inspect_core.package import arrays as recipe_arrays
 from inspect_core.package import known_parts, manifest
 from inspect_core.package.fields import DIRECTION, RESIZE_RULE, SCHEMA
-from inspect_core.package.geometry import geometry_of
 from inspect_core.package.manifest import refusing
 from inspect_core.package.zipped import write_zip
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
 from inspect_core.records.place import check_place
-from inspect_core.records.proof import PARTS, prove
+from inspect_core.records.proof import prove
 from inspect_core.runtime.unfinished import replacing
 from inspect_core.similar.known_cases import KnownCases
-from inspect_core.verdict import Limits
 
 TRIANGLE = ".cholesky"
-EXTRAS = {
-    "guard": ("guard", Guard),
-    "gallery": ("gallery", KnownCases),
-    "kinds": ("defect_types", DefectTypes),
-    "alignment": ("alignment", Alignment),
-}
-"""Parts of a recipe that may be missing: name in recipe.json -> field of Recipe, and its class."""
+EXTRAS = {"guard": PARTS["guard"], "gallery": ("gallery", KnownCases, "the gallery of known cases"), **PARTS}
+"""Parts of a recipe that may be missing, as `inspection.PARTS`, in the order of recipe.json."""
 
 
 def save(recipe: Recipe, path: str | Path) -> Recipe:
@@ -184,7 +175,7 @@ def _scale_arrays(view: View) -> dict[str, np.ndarray]:
 
 
 def _extras(recipe: Recipe) -> dict[str, Guard | KnownCases | DefectTypes | Alignment | None]:
-    return {name: getattr(recipe, field) for name, (field, _) in EXTRAS.items()}
+    return {name: getattr(recipe, field) for name, (field, *_) in EXTRAS.items()}
 
 
 def _to_numpy(value: Tensor | np.ndarray) -> np.ndarray:
@@ -216,32 +207,20 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
             raise ValueError(f"live.{view.live} is {live[view.live]}, above {view.row.top(view.detector)} of the fit")
     if not set(chosen["taps"]) >= {tap for view in views for tap in view.look.taps}:
         raise ValueError("a view uses a tap that the backbone does not have")
-    extras: dict[str, Any] = {}
-    for name, (field, kind) in EXTRAS.items():
-        with refusing(package.where, f"{PARTS[name]} cannot be used"):
-            extras[field] = document[name] and kind.from_arrays(recipe_arrays.of_part(name, arrays), document[name])
-    picture = geometry_of(document, extras["alignment"])
     return Recipe(
-        product=document["product"],
+        **read_facts(document, arrays, package.where, EXTRAS),
         backbone=BackboneChoice(**chosen | {"taps": tuple(chosen["taps"]), "size": tuple(geometry["size"])}),
         grid=tuple(geometry["grid"]),
         nearest=geometry["nearest"],
         views=views,
         live=live,
-        limits=Limits(**document["limits"]),
         calibration=calibration,
         judged=judged,
-        challenge=known_parts.read_challenge(document),
         provenance=Provenance(
             **{part.name: document[part.name] for part in fields(Provenance) if part.name in document},
             calibration_note=document["calibration"]["note"],
         ),
-        **extras,
-        depth=document["depth"] and Depth(**document["depth"]),
-        areas=picture.areas,
-        tiles=picture.tiles,
         mm_per_pixel=document["mm_per_pixel"],
-        quality=QualityRange.loaded(document["quality"]),
         digest=package.digest,
     )
 
@@ -252,7 +231,7 @@ def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], where: Path
         for name, value in recipe_arrays.of_part(recipe_arrays.view(number), arrays).items()
     }
     projection = own.get("columns", own.get("projection"))
-    with refusing(where, f"{PARTS['detector']} cannot be used"):
+    with refusing(where, "the detector cannot be used"):
         detector = METHODS[part["name"]].fitted.from_arrays(own, part["params"])
     scales = {
         value: LocalScale(
