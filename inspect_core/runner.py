@@ -79,7 +79,10 @@ class Runner(ExportedModel):
     def __init__(self, path: str | os.PathLike[str], *, threads: int | None = None, release: str | None = None) -> None:
         self.path = Path(path)
         package = manifest.check(self.path)
-        manifest.require_release(package, release)
+        if release is not None and package.release != release.strip().lower():
+            raise RecipeError(
+                f"{self.path.name}: its release is {package.release}, not {release}; take the export that was approved"
+            )
         document = manifest.read_document(package, None)
         images = golden.read_table(package)
         calibration, _ = known_parts.read_table(package, document)
