@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import safetensors.numpy
@@ -47,7 +48,7 @@ def save(recipe: Recipe, path: str | Path) -> Recipe:
     path = check_place(path)
     files = files_of(recipe)
     write(files, path)
-    return replace(recipe, digest=digest_of(files))
+    return replace(recipe, digest=manifest.digest_of(sums_of(files)))
 
 
 def write(files: Mapping[str, bytes], path: Path, check: Callable[[Path], object] = lambda new: None) -> None:
@@ -58,23 +59,20 @@ def write(files: Mapping[str, bytes], path: Path, check: Callable[[Path], object
     files = {**files, manifest.SUMS: manifest.listing_of(sums_of(files))}
     try:
         with replacing(path) as new:
-            (_write_zip if path.suffix == ".zip" else _write_folder)(files, new)
+            if path.suffix == ".zip":
+                write_zip(new, files.items())
+                _flush(new)
+            else:
+                _write_folder(files, new)
             check(new)
     except OSError as error:
-        raise OSError(
-            error.errno,
-            f"recipe {path.name} was not saved ({error.strerror}); free some disk space or choose another folder",
-        ) from error
+        said = f"recipe {path.name} was not saved ({error.strerror}); free some disk space or choose another folder"
+        raise OSError(error.errno, said) from error
 
 
 def sums_of(files: Mapping[str, bytes]) -> dict[str, str]:
     """SHA-256 of each file by name."""
     return {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-
-
-def digest_of(files: Mapping[str, bytes]) -> str:
-    """The digest of the recipe with these files."""
-    return manifest.digest_of(sums_of(files))
 
 
 def load(path: str | Path) -> Recipe:
@@ -88,7 +86,12 @@ def load(path: str | Path) -> Recipe:
     document = manifest.read_document(package, FIELDS)
     with refusing(path, "its parts do not fit together"):
         lengths = recipe_arrays.check(document, package.header, ARRAYS)
-        recipe = _recipe_of(document, _arrays(package, document), package)
+        arrays = package.arrays()
+        recipe_arrays.check_values(document, arrays, ARRAYS)
+        for name in arrays:
+            if name.endswith(TRIANGLE):
+                arrays[name] = recipe_arrays.unpack_triangle(arrays[name])
+        recipe = _recipe_of(document, arrays, package)
     widths = [lengths[f"{recipe_arrays.view(number)}.k"] for number in range(len(recipe.views))]
     prove(recipe, path, widths=widths, embedding=lengths.get("e"))
     return recipe
@@ -147,19 +150,18 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
 
 
 def _packed(recipe: Recipe) -> dict[str, np.ndarray]:
-    arrays: dict[str, np.ndarray] = {}
+    found: dict[str, Any] = {}
     for number, view in enumerate(recipe.views):
-        own = {name: _to_numpy(value) for name, value in view.detector.arrays().items()} | _scale_arrays(view)
+        own = view.detector.arrays() | _scale_arrays(view)
         if view.look.projection is not None and "projection" not in own:
             own["columns"] = view.look.projection
-        arrays |= recipe_arrays.under(recipe_arrays.view(number), own)
+        found |= recipe_arrays.under(recipe_arrays.view(number), own)
     for prefix, part in _extras(recipe).items():
-        own = part.arrays() if part else {}
-        arrays |= recipe_arrays.under(prefix, {name: _to_numpy(value) for name, value in own.items()})
-    return {
-        name: np.ascontiguousarray(recipe_arrays.pack_triangle(value) if name.endswith(TRIANGLE) else value)
-        for name, value in arrays.items()
-    }
+        found |= recipe_arrays.under(prefix, part.arrays() if part else {})
+    for name, value in found.items():
+        plain = value.detach().cpu().numpy() if isinstance(value, Tensor) else value
+        found[name] = np.ascontiguousarray(recipe_arrays.pack_triangle(plain) if name.endswith(TRIANGLE) else plain)
+    return found
 
 
 def _scale_arrays(view: View) -> dict[str, np.ndarray]:
@@ -167,28 +169,12 @@ def _scale_arrays(view: View) -> dict[str, np.ndarray]:
     scales = list(view.scales.values())
     if not scales:
         return {}
-    maps = {name: [scale.arrays()[name] for scale in scales] for name in ("centre", "gain")}
-    numbers = {name: [scale.params()[name] for scale in scales] for name in ("level", "spread")}
-    return {f"scale_{name}": np.array(rows, np.float32) for name, rows in maps.items()} | {
-        f"scale_{name}": np.array(row, np.float64) for name, row in numbers.items()
-    }
+    kinds = {"centre": np.float32, "gain": np.float32, "level": np.float64, "spread": np.float64}
+    return {f"scale_{name}": np.array([getattr(own, name) for own in scales], kind) for name, kind in kinds.items()}
 
 
 def _extras(recipe: Recipe) -> dict[str, Guard | KnownCases | DefectTypes | Alignment | None]:
     return {name: getattr(recipe, field) for name, (field, *_) in EXTRAS.items()}
-
-
-def _to_numpy(value: Tensor | np.ndarray) -> np.ndarray:
-    return value.detach().cpu().numpy() if isinstance(value, Tensor) else np.asarray(value)
-
-
-def _arrays(package: manifest.Package, document: dict) -> dict[str, np.ndarray]:
-    arrays = package.arrays()
-    recipe_arrays.check_values(document, arrays, ARRAYS)
-    return {
-        name: recipe_arrays.unpack_triangle(value) if name.endswith(TRIANGLE) else value
-        for name, value in arrays.items()
-    }
 
 
 def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recipe:
@@ -226,27 +212,17 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
 
 
 def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], where: Path) -> View:
-    own = {
-        name: torch.from_numpy(value)
-        for name, value in recipe_arrays.of_part(recipe_arrays.view(number), arrays).items()
-    }
+    found = recipe_arrays.of_part(recipe_arrays.view(number), arrays)
+    own = {name: torch.from_numpy(value) for name, value in found.items()}
     projection = own.get("columns", own.get("projection"))
     with refusing(where, "the detector cannot be used"):
         detector = METHODS[part["name"]].fitted.from_arrays(own, part["params"])
-    scales = {
-        value: LocalScale(
-            own["scale_centre"][row].numpy(), own["scale_gain"][row].numpy(),
-            float(own["scale_level"][row]), float(own["scale_spread"][row]),
-        )
-        for row, value in enumerate(part["scales"])
-    }  # fmt: skip
+    scales = {}
+    for row, value in enumerate(part["scales"]):
+        centre, gain, level, spread = (found[f"scale_{name}"][row] for name in ("centre", "gain", "level", "spread"))
+        scales[value] = LocalScale(centre, gain, float(level), float(spread))
     look = Look(tuple(part["taps"]), None if projection is None else projection.numpy(), part["pool"])
     return View(part["name"], detector, look, scales)
-
-
-def _write_zip(files: dict[str, bytes], path: Path) -> None:
-    write_zip(path, files.items())
-    _flush(path)
 
 
 def _write_folder(files: dict[str, bytes], folder: Path) -> None:
