@@ -84,7 +84,7 @@ _BOUNDS = Rule(
     "two numbers, the smaller first",
     lambda value: isinstance(value, list) and len(value) == 2 and all(map(_is_number, value)) and value[0] <= value[1],
 )
-_SIDE = Rule("a multiple of 32", lambda value: _is_whole(value) and value >= 32 and value % 32 == 0)
+_SIDE = Rule("a multiple of 32", lambda value: _is_whole(value) and 32 <= value <= MANY and value % 32 == 0)
 _FINITE = Rule("a finite number", lambda value: _is_number(value) and abs(value) <= sys.float_info.max)
 ANY, DISTANCE, WIDTH = number(-LARGEST, LARGEST), number(0, LARGEST), number(SMALLEST, LARGEST)
 SCALE = number(1e-6, 100)

@@ -137,10 +137,14 @@ class Package:
     def arrays(self) -> dict[str, np.ndarray]:
         return safetensors.numpy.load(self.files[manifest.ARRAYS])
 
+    @staticmethod
+    def text_of(document: dict) -> str:
+        """A text between @ signs stands there bare, for numbers Python writes not."""
+        return re.sub(r'"@([^"@]*)@"', r"\1", json.dumps(document))
+
     def with_document(self, document: dict):
-        """The folder with this recipe.json; a text between @ signs stands there bare, for numbers Python writes not."""
-        text = re.sub(r'"@([^"@]*)@"', r"\1", json.dumps(document))
-        return self.with_file(manifest.RECIPE, text.encode())
+        """The folder with this recipe.json."""
+        return self.with_file(manifest.RECIPE, self.text_of(document).encode())
 
     def with_arrays(self, arrays: dict[str, np.ndarray]):
         contiguous = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
