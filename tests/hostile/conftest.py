@@ -3,7 +3,9 @@
 import hashlib
 import json
 import re
+import signal
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -37,6 +39,16 @@ class MadeUpNetwork:
         return np.random.default_rng(int(images.sum())).normal(2, 1, shape).astype(np.float32)
 
 
+@pytest.fixture
+def no_waiting() -> Iterator[None]:
+    """A test that waits for a pipe fails instead."""
+    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("it waits"))
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
 @pytest.fixture(scope="session")
 def network() -> MadeUpNetwork:
     return MadeUpNetwork()
@@ -62,10 +74,8 @@ def recipes(recipe, network) -> dict:
 
     rng = np.random.default_rng(8)
     photos = [torch.from_numpy(rng.normal(2, 1, (1, *GRID, CHANNELS)).astype(np.float32)) for _ in range(8)]
-    given = {
-        "mahalanobis": {"k": 5}, "sampled": {"k": 4}, "corp": {"M": 16}, "kernel_pca": {"patches": 24},
-        "quadrics": {"components": 4, "m": 3}, "nearest": {"patches": 20},
-    }  # fmt: skip
+    given = {"mahalanobis": {"k": 5}, "sampled": {"k": 4}, "corp": {"M": 16}, "kernel_pca": {"patches": 24}}
+    given |= {"quadrics": {"components": 4, "m": 3}, "nearest": {"patches": 20}}
 
     def view_of(name: str) -> View:
         row, (parameters,) = METHODS[name], parameters_of([name], given.get(name, {}))
