@@ -72,10 +72,10 @@ def recipe():
     """A small recipe on a 4 x 3 grid of 6-channel features, k = 5."""
     from inspect_core.detectors import mahalanobis
     from inspect_core.features.extraction import Look
+    from inspect_core.methods.view import View
     from inspect_core.package.known_parts import Calibrated
     from inspect_core.recipe import BackboneChoice, Provenance, Recipe
     from inspect_core.verdict import Limits
-    from inspect_core.view import View
 
     rng = np.random.default_rng(3)
     projection = mahalanobis.semi_orthogonal(6, 5, seed=1)

@@ -25,12 +25,12 @@ from inspect_core.features.store import Store
 from inspect_core.images.read import read, squash
 from inspect_core.judge.anomaly_map import AREA, SIGMA, image_score, regions, to_pixels
 from inspect_core.methods.table import methods_in, methods_of
+from inspect_core.methods.view import joined_errors, with_taps
 from inspect_core.recipe import Recipe, inspect
 from inspect_core.runtime.threads import cores
 from inspect_core.study.study import Study
 from inspect_core.tuning.comparison import CANDIDATES
 from inspect_core.tuning.guard_training import train_guard
-from inspect_core.view import joined_errors, with_taps
 
 AFTER_BACKBONE = ("grid", "detector", "map")
 WHOLES = {"file_to_verdict": False, "file_to_verdict_by_region": True}

@@ -21,39 +21,28 @@ from inspect_core.verdict import Limits
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     teaching.add_options(parser)
     working.add_options(parser)
-    parser.add_argument(
-        "--out", type=path_argument, required=True,
-        help="recipe to write: a folder, or a file ending in .zip; replaces only a Loupe recipe",
-    )  # fmt: skip
+    out = "recipe to write: a folder, or a file ending in .zip; replaces only a Loupe recipe"
+    parser.add_argument("--out", type=path_argument, required=True, help=out)
     parser.add_argument("--product", help="name of the product (default: the folder's name)")
-    parser.add_argument(
-        "--overkill", type=float, help="fraction of good calibrate parts that a single limit may reject"
-    )
+    overkill = "fraction of good calibrate parts that a single limit may reject"
+    parser.add_argument("--overkill", type=float, help=overkill)
     parser.add_argument("--limit", type=float, help="the limit itself, as a raw score")
-    parser.add_argument(
-        "--mm-per-pixel", type=scale_argument, help="scale of the photos; areas are then also given in mm²"
-    )
-    parser.add_argument(
-        "--guard", choices=MODES, default=Order.guard, help="what to do with a photo of another product"
-    )
-    parser.add_argument(
-        "--guard-scores", choices=(ALONE, FUSED), default=ALONE,
-        help="the guard's score: the photo's features alone, or fused with the network's own class scores",
-    )  # fmt: skip
+    scale = "scale of the photos; areas are then also given in mm²"
+    parser.add_argument("--mm-per-pixel", type=scale_argument, help=scale)
+    guard = "what to do with a photo of another product"
+    parser.add_argument("--guard", choices=MODES, default=Order.guard, help=guard)
+    scores = "the guard's score: the photo's features alone, or fused with the network's own class scores"
+    parser.add_argument("--guard-scores", choices=(ALONE, FUSED), default=ALONE, help=scores)
 
 
 def run(options: argparse.Namespace) -> int:
     check_place(options.out, photos=options.folder)
     AuditLog.open().close()  # one that cannot be written is said before anything is learned
     taught = teaching.taught(options, guard=options.guard, fused_guard=options.guard_scores == FUSED)
-    study = taught.study
-    limits = _limits(study, options)
-    product = shown(options.product or options.folder.resolve().stem)
-    who = current_user()
-    recipe = save(
-        study.recipe(limits, product=product, author=who, guard=taught.guard, mm_per_pixel=options.mm_per_pixel),
-        options.out,
-    )
+    study, who = taught.study, current_user()
+    limits, product = _limits(study, options), shown(options.product or options.folder.resolve().stem)
+    facts = {"product": product, "author": who, "guard": taught.guard, "mm_per_pixel": options.mm_per_pixel}
+    recipe = save(study.recipe(limits, **facts), options.out)
     with AuditLog.open() as log:
         entry = limits_changed(None, limits, product=product, recipe=recipe.digest or "", reason="fitted", user=who)
         log.append_all([] if entry is None else [entry])
@@ -66,9 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _limits(study: Study, options: argparse.Namespace) -> Limits:
-    if options.limit is not None:
-        return Limits(options.limit, options.limit)
-    if options.overkill is not None:
+    limit = options.limit
+    if limit is None and options.overkill is not None:
         limit = limit_for_overkill(study.calibration_scores(), rate=options.overkill)
-        return Limits(limit, limit)
-    return study.default_limits()
+    return study.default_limits() if limit is None else Limits(limit, limit)

@@ -16,19 +16,15 @@ if TYPE_CHECKING:
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recipe", type=path_argument)
     parser.add_argument("--device", default="auto")
-    parser.add_argument(
-        "--release", metavar="DIGEST",
-        help="inspect only with the export that has this digest (all of it), as export and an approval name it",
-    )  # fmt: skip
+    release = "inspect only with the export that has this digest (all of it), as export and an approval name it"
+    parser.add_argument("--release", metavar="DIGEST", help=release)
     parser.add_argument("--download", action="store_true", help="download the backbone's weights if they are missing")
 
 
 def add_strict(parser: argparse.ArgumentParser) -> None:
     """For the commands whose verdicts count."""
-    parser.add_argument(
-        "--strict", action="store_true",
-        help="a photo that is noisier, darker, less sharp, ... than those taught is not accepted but goes to review",
-    )  # fmt: skip
+    words = "a photo that is noisier, darker, less sharp, ... than those taught is not accepted but goes to review"
+    parser.add_argument("--strict", action="store_true", help=words)
 
 
 def open_inspector(options: argparse.Namespace) -> Inspector:

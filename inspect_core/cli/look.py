@@ -3,7 +3,7 @@
 import argparse
 
 from inspect_core.cli import teaching
-from inspect_core.cli.console import ACCEPTED, bar, say
+from inspect_core.cli.console import ACCEPTED, bar, say, say_notes
 from inspect_core.features.store import feature_store
 from inspect_core.guard.model import OFF
 from inspect_core.tuning.first_look import first_look
@@ -19,8 +19,7 @@ def run(options: argparse.Namespace) -> int:
     order = teaching.order_of(options, samples, guard=OFF)
     with bar() as report:
         look = first_look(samples, order, feature_store(), report)
-    for name, reason in look.skipped:
-        say(f"Note: {name} was skipped: {reason}")
+    say_notes(f"{name} was skipped: {reason}" for name, reason in look.skipped)
     say(look.sentence())
     for seen in look.found:
         say(f"{seen.sample.name}: {' '.join(finding.sentence for finding in seen.findings)}")

@@ -11,10 +11,10 @@ from inspect_core.detectors.cop_corp.feature_maps import cosine
 from inspect_core.images.boxes import cell_peaks
 from inspect_core.methods.subspace import COSINE_WORDS
 from inspect_core.methods.table import METHODS
+from inspect_core.methods.view import View
 from inspect_core.runtime.progress import Report, tell
 from inspect_core.study.scored_photo import UNKNOWN
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.view import View
 
 WHOLE = -1
 

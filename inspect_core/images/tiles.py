@@ -5,11 +5,11 @@ and is joined on cells of its own; cells next to a neighbour, where the network 
 every cell of the whole photo comes from exactly one tile, and always from the same place in it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -113,6 +113,21 @@ class TilePlan:
     def cut(self, picture: np.ndarray, tile: Tile) -> np.ndarray:
         """A tile (h, w, 3) of a picture (H, W, 3) at the working size, as a view."""
         return picture[tile.top : tile.top + self.tile[0], tile.left : tile.left + self.tile[1]]
+
+    def fill(
+        self, whole: Sequence[Any], picture: np.ndarray, see: Callable[[np.ndarray], Iterable[Any]], *, at_once: int = 1
+    ) -> None:
+        """Fill arrays or tensors (1, h, w, k) of the whole grid, tile after tile, so that only the kept cells of each
+        tile take memory that grows with the photo.
+
+        see: from (n, H, W, 3) uint8 tiles to their cells (n, h, w, k) for each of `whole`; at_once: largest n.
+        """
+        for first in range(0, len(self.tiles), at_once):
+            tiles = self.tiles[first : first + at_once]
+            seen = see(np.stack([self.cut(picture, tile) for tile in tiles]))
+            for cells_of_all, of_tiles in zip(whole, seen, strict=True):
+                for tile, cells in zip(tiles, of_tiles, strict=True):
+                    cells_of_all[0][tile.cells] = cells[tile.own]
 
     @property
     def largest_k(self) -> int:

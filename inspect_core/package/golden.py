@@ -3,10 +3,8 @@
 They prove that the software on another PC gives the same results: the runner inspects them at every start.
 """
 
-import csv
-import io
 import math
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 
 import numpy as np
 
@@ -62,10 +60,7 @@ def difference(score: float | None, other: float | None) -> float:
 
 def table_of(rows: list[Golden]) -> bytes:
     """golden/expected.csv."""
-    lines = (
-        [r.file, r.name, "" if r.score is None else repr(r.score), r.verdict, r.reason, r.defect_type] for r in rows
-    )
-    return csv_text([["file", "name", "score", "verdict", "reason", "defect_type"], *lines]).encode()
+    return csv_text([[field.name for field in fields(Golden)], *map(astuple, rows)]).encode()
 
 
 def read_table(package: Package) -> list[Golden]:
@@ -77,15 +72,10 @@ def read_table(package: Package) -> list[Golden]:
         if name not in package.sizes:
             raise RecipeError(f"{package.where.name}: it has no {name}; export it first: python -m inspect_core export")
     with refusing(package.where, f"{manifest.EXPECTED} is damaged"):
-        rows = csv.DictReader(io.StringIO(package.read(manifest.EXPECTED).decode("utf-8")))
-        found = [
-            Golden(
-                row["file"], row["name"],
-                as_finite_number(float(row["score"]), name="score") if row["score"] else None,
-                row["verdict"], row["reason"], row["defect_type"],
-            )
-            for row in rows
-        ]  # fmt: skip
+        found = []
+        for row in package.rows(manifest.EXPECTED):
+            score = as_finite_number(float(row["score"]), name="score") if row["score"] else None
+            found.append(Golden(row["file"], row["name"], score, row["verdict"], row["reason"], row["defect_type"]))
         if not found or not {row.file for row in found} <= set(package.sizes):
             raise ValueError("it names no image, or one that is missing")
     return found

@@ -1,8 +1,8 @@
 """Parts that a recipe knows by name: photos that its limits were set or judged on, and its challenge parts."""
 
-import csv
-import io
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, replace
 from typing import Self
 
 from inspect_core.judge.checks import as_finite_number
@@ -62,15 +62,16 @@ class ChallengePart:
         return replace(self, verdict=verdict) if proves else None
 
 
-def read_challenge(document: dict) -> tuple[ChallengePart, ...]:
+def read_challenge(document: Mapping) -> tuple[ChallengePart, ...]:
     """The challenge parts of recipe.json. Raises ValueError for a name twice and for one that its limits contradict or
     that lies right at a limit.
     """
-    parts = tuple(ChallengePart(**part) for part in document["challenge"])
+    parts, limits = tuple(ChallengePart(**part) for part in document["challenge"]), Limits(**document["limits"])
+    names = Counter(part.name for part in parts)
     for part in parts:
-        if sum(other.name == part.name for other in parts) > 1:
+        if names[part.name] > 1:
             raise ValueError(f"two challenge parts are called {part.name!r:.80}")
-        if part.under(Limits(**document["limits"])) != part:
+        if part.under(limits) != part:
             raise ValueError(f"challenge part {part.name!r:.80} proves nothing: its score is not clear of the limits")
     return parts
 
@@ -78,19 +79,18 @@ def read_challenge(document: dict) -> tuple[ChallengePart, ...]:
 def table_of(calibration: tuple[Calibrated, ...], judged: tuple[Calibrated, ...]) -> bytes:
     """calibration.csv."""
     sets = ((calibration, CALIBRATE), (judged, JUDGE))
-    rows = [[row.name, row.digest, repr(row.score), part] for photos, part in sets for row in photos]
+    rows = [[*astuple(row), part] for photos, part in sets for row in photos]
     return csv_text([["name", "digest", "score", "set"], *rows]).encode()
 
 
-def read_table(package: Package, document: dict) -> tuple[tuple[Calibrated, ...], tuple[Calibrated, ...]]:
+def read_table(package: Package, document: Mapping) -> tuple[tuple[Calibrated, ...], tuple[Calibrated, ...]]:
     """The photos that limits were set on, and those that they were judged on.
 
     Raises RecipeError for a table that is damaged or not as long as recipe.json states.
     """
     sets: dict[str, list[Calibrated]] = {CALIBRATE: [], JUDGE: []}
     with refusing(package.where, f"{manifest.CALIBRATION} is damaged"):
-        rows = csv.DictReader(io.StringIO(package.read(manifest.CALIBRATION).decode("utf-8")))
-        for number, row in enumerate(rows, start=1):
+        for number, row in enumerate(package.rows(manifest.CALIBRATION), start=1):
             score = as_finite_number(float(row["score"]), name=f"score of row {number}")
             sets[row["set"]].append(Calibrated(row["name"], row["digest"], score))
         if len(sets[CALIBRATE]) != document["calibration"]["good"]:

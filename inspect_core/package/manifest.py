@@ -5,15 +5,18 @@ against caps, links refused, digests by streaming. Shared by the line runner and
 alone.
 """
 
+import csv
 import hashlib
+import io
 import math
 import operator
 import re
 import stat
 import zipfile
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -97,17 +100,19 @@ class Package:
             raise RecipeError(f"{self.where.name}: {name} changed while it was being read; try again")
         return data
 
+    def rows(self, name: str) -> csv.DictReader:
+        """The rows of a table, each by the names of its columns. Raises ValueError for what is no text in UTF-8."""
+        return csv.DictReader(io.StringIO(self.read(name).decode("utf-8")))
+
     def arrays(self, parts: Collection[str] | None = None) -> dict[str, np.ndarray]:
         """The arrays by name: those of these parts ("guard", "kinds"), or all."""
         data = self.read(ARRAYS)
         start = 8 + int.from_bytes(data[:8], "little")
-        found = {}
-        for name, entry in from_json(data[8:start]).items():
-            if name not in self.header or (parts is not None and name.split(".")[0] not in parts):
-                continue
-            kind, shape = self.header[name]
-            values = np.frombuffer(data, DTYPES[kind], math.prod(shape), start + entry["data_offsets"][0])
-            found[name] = values.reshape(shape).copy()
+        entries, found = from_json(data[8:start]), {}
+        for name, (kind, shape) in self.header.items():
+            if parts is None or name.split(".")[0] in parts:
+                first = start + entries[name]["data_offsets"][0]
+                found[name] = np.frombuffer(data, DTYPES[kind], math.prod(shape), first).reshape(shape).copy()
         return found
 
 
@@ -119,10 +124,9 @@ def check(where: Path) -> Package:
     """
     where = Path(where)
     with _opened(where) as source:
-        sizes = source.sizes()
-        for name in REQUIRED:
-            if name not in sizes:
-                raise RecipeError(f"{where.name}: {name} is missing; the recipe is incomplete, get a fresh copy")
+        sizes = _sizes(source, where.name)
+        if missing := [name for name in REQUIRED if name not in sizes]:
+            raise RecipeError(f"{where.name}: {missing[0]} is missing; the recipe is incomplete, get a fresh copy")
         with source.open(SUMS) as file:
             sums = _parse_sums(file.read(sizes[SUMS] + 1), where)
         present = set(sizes) - {SUMS}
@@ -142,7 +146,7 @@ def is_exported(where: Path) -> bool:
     """Whether a package holds a graph for the line; False also for anything that is not a package."""
     try:
         with _opened(Path(where)) as source:
-            return MODEL in source.sizes()
+            return MODEL in _sizes(source, Path(where).name)
     except RecipeError:
         return False
 
@@ -180,20 +184,11 @@ def release_of(sums: Mapping[str, str]) -> str:
     return hashlib.sha256(listing_of(sums)).hexdigest()
 
 
-def require_release(package: Package, release: str | None) -> None:
-    """Raise RecipeError, naming both, unless this is the export that was asked for, by its whole digest."""
-    if release is not None and package.release != release.strip().lower():
-        raise RecipeError(
-            f"{package.where.name}: its release is {package.release}, not {release}; take the export that was approved"
-        )
-
-
 class _Folder:
-    def __init__(self, root: Path):
+    def __init__(self, root: Path) -> None:
         self.root = root
 
-    def sizes(self) -> dict[str, int]:
-        found: dict[str, int] = {}
+    def entries(self) -> Iterator[tuple[str, int]]:
         for path in self.root.rglob("*"):
             name = path.relative_to(self.root).as_posix()
             if path.is_symlink():
@@ -202,65 +197,64 @@ class _Folder:
                 if name != "golden":
                     raise RecipeError(f"{self.root.name}: folder {name} does not belong in a recipe; remove it")
                 continue
-            if not stat.S_ISREG(path.stat().st_mode):
+            if not path.is_file():
                 raise RecipeError(f"{self.root.name}: {name} is not a plain file; a recipe holds files only")
-            found[name] = path.stat().st_size
-            _check_entry(name, found[name], len(found), self.root.name)
-        return found
+            yield name, path.stat().st_size
 
     def open(self, name: str) -> IO[bytes]:
         return (self.root / name).open("rb")
 
 
 class _Zip:
-    def __init__(self, path: Path, archive: zipfile.ZipFile):
-        self.path, self.archive = path, archive
+    def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
+        self.path, self.archive, self.open = path, archive, archive.open
 
-    def sizes(self) -> dict[str, int]:
-        found: dict[str, int] = {}
+    def entries(self) -> Iterator[tuple[str, int]]:
+        seen: set[str] = set()
         for entry in self.archive.infolist():
-            name = entry.filename
-            if name in found:
-                raise RecipeError(f"{self.path.name}: {name} is in it twice; get a fresh copy")
+            where = f"{self.path.name}: {entry.filename}"
+            if entry.filename in seen:
+                raise RecipeError(f"{where} is in it twice; get a fresh copy")
             if stat.S_ISLNK(entry.external_attr >> 16):
-                raise RecipeError(f"{self.path.name}: {name} is a link; a recipe holds files only")
+                raise RecipeError(f"{where} is a link; a recipe holds files only")
             if entry.flag_bits & 1:
-                raise RecipeError(f"{self.path.name}: {name} is encrypted; save the recipe without a password")
+                raise RecipeError(f"{where} is encrypted; save the recipe without a password")
             if entry.file_size > MAX_RATIO * max(entry.compress_size, 1):
-                raise RecipeError(f"{self.path.name}: {name} would grow {MAX_RATIO} times on reading; it is refused")
-            found[name] = entry.file_size
-            _check_entry(name, entry.file_size, len(found), self.path.name)
-        return found
-
-    def open(self, name: str) -> IO[bytes]:
-        return self.archive.open(name)
+                raise RecipeError(f"{where} would grow {MAX_RATIO} times on reading; it is refused")
+            seen.add(entry.filename)
+            yield entry.filename, entry.file_size
 
 
 @contextmanager
 def _opened(where: Path) -> Generator[_Folder | _Zip]:
     if not where.exists():
         raise RecipeError(f"{where.name}: there is no recipe at {where}; check the path")
-    if not (where.is_dir() or where.is_file()):  # a pipe would keep a reader waiting
-        raise RecipeError(f"{where.name}: it is neither a folder nor a file; name a recipe")
     if where.is_dir():
         with refusing(where, "not a recipe folder"):
             yield _Folder(where)
-        return
-    with refusing(where, "not a complete recipe zip, cut short or none at all"), zipfile.ZipFile(where) as archive:
-        yield _Zip(where, archive)
+    elif where.is_file():
+        with refusing(where, "not a complete recipe zip, cut short or none at all"), zipfile.ZipFile(where) as archive:
+            yield _Zip(where, archive)
+    else:  # a pipe would keep a reader waiting
+        raise RecipeError(f"{where.name}: it is neither a folder nor a file; name a recipe")
 
 
-def _check_entry(name: str, size: int, count: int, where: str) -> None:
-    path = PurePosixPath(name)
-    if "\\" in name or "\0" in name or path.is_absolute() or ".." in path.parts or ":" in name:
-        raise RecipeError(f"{where}: the name {name!r} leads out of the recipe; it is refused")
-    cap = BYTE_CAPS.get(name, GOLDEN_CAP if GOLDEN.fullmatch(name) else None)
-    if cap is None:
-        raise RecipeError(f"{where}: {name!r} does not belong in a recipe; remove it or get a fresh copy")
-    if size > cap:
-        raise RecipeError(f"{where}: {name} is {size / MEGABYTE:.0f} MB, more than the {cap / MEGABYTE:.0f} MB allowed")
-    if count > MAX_FILES:
-        raise RecipeError(f"{where}: more than {MAX_FILES} files; this is not a recipe")
+def _sizes(source: _Folder | _Zip, where: str) -> dict[str, int]:
+    """Bytes of every file by name, each within its cap."""
+    sizes: dict[str, int] = {}
+    for name, size in source.entries():
+        path, sizes[name] = PurePosixPath(name), size
+        if "\\" in name or "\0" in name or path.is_absolute() or ".." in path.parts or ":" in name:
+            raise RecipeError(f"{where}: the name {name!r} leads out of the recipe; it is refused")
+        cap = BYTE_CAPS.get(name, GOLDEN_CAP if GOLDEN.fullmatch(name) else None)
+        if cap is None:
+            raise RecipeError(f"{where}: {name!r} does not belong in a recipe; remove it or get a fresh copy")
+        if size > cap:
+            larger, most = size / MEGABYTE, cap / MEGABYTE
+            raise RecipeError(f"{where}: {name} is {larger:.0f} MB, more than the {most:.0f} MB allowed")
+        if len(sizes) > MAX_FILES:
+            raise RecipeError(f"{where}: more than {MAX_FILES} files; this is not a recipe")
+    return sizes
 
 
 def _parse_sums(listing: bytes, where: Path) -> dict[str, str]:
@@ -284,7 +278,11 @@ def _stream_digest(file: IO[bytes], size: int, where: Path, name: str) -> str:
 
 
 def _read_array_header(file: IO[bytes], size: int, where: Path) -> Header:
-    """Type and shape of every array, once they are known to fill the file. Raises RecipeError when they do not."""
+    """Type and shape of every array, once they are known to fill the file. Raises RecipeError when they do not.
+
+    safetensors has a reader, but it takes a file of its own or all bytes in memory, where this reads a stream from a
+    zip, on PCs without safetensors, and refuses a header before anything of its sizes is allocated.
+    """
     prefix = file.read(8)
     length = int.from_bytes(prefix, "little")
     if len(prefix) < 8 or length > min(MAX_HEADER, size - 8):
@@ -294,15 +292,13 @@ def _read_array_header(file: IO[bytes], size: int, where: Path) -> Header:
         for name, entry in from_json(file.read(length)).items():
             if name == "__metadata__":
                 continue
-            start, end = entry["data_offsets"]
-            shape = tuple(map(operator.index, entry["shape"]))
+            (start, end), shape = entry["data_offsets"], tuple(map(operator.index, entry["shape"]))
             if min(shape, default=0) < 0 or end - start != math.prod(shape) * BYTES[entry["dtype"]]:
                 raise ValueError(f"the size of {name} does not match its shape")
             header[name] = entry["dtype"], shape
             spans.append((start, end))
-        spans.sort()
-        ends = [0, *(end for _, end in spans)]
-        if [start for start, _ in spans] != ends[:-1] or ends[-1] != size - 8 - length:
+        spans = [(0, 0), *sorted(spans), (size - 8 - length, 0)]
+        if any(start != end for (_, end), (start, _) in pairwise(spans)):
             raise ValueError("the arrays do not fill the file")
     return header
 

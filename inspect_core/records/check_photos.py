@@ -1,7 +1,7 @@
 """The photos that a recipe was calibrated and judged with, found again by their content."""
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from inspect_core.images.listing import photos_in
 from inspect_core.images.read import ImageError, read
@@ -9,8 +9,7 @@ from inspect_core.package.known_parts import CALIBRATE, JUDGE
 from inspect_core.recipe import Recipe
 
 
-@dataclass(frozen=True)
-class CheckPhotos:
+class CheckPhotos(NamedTuple):
     """paths: of the photos that were found; missing: names of those that were not."""
 
     paths: tuple[Path, ...]
@@ -29,10 +28,9 @@ def find_photos(recipe: Recipe, folder: Path | None = None) -> CheckPhotos:
     Raises ValueError, with the remedy, when none is found.
     """
     rows = [*recipe.calibration, *recipe.judged]
-    root = folder or (None if recipe.provenance.photos is None else Path(recipe.provenance.photos))
-    found: dict[str, Path] = {}
-    if root is not None and root.is_dir():
-        wanted = {row.digest for row in rows}
+    root = folder or (Path(recipe.provenance.photos) if recipe.provenance.photos else None)
+    wanted, found = {row.digest for row in rows}, {}
+    if root and root.is_dir():
         by_name = [path for row in rows if (path := root / row.name).is_file()]
         for path in dict.fromkeys([*by_name, *(path for _, path in photos_in([root]))]):
             if wanted <= set(found):

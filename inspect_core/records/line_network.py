@@ -33,9 +33,8 @@ class ViewCells(nn.Module):
     def __init__(self, columns: Tensor | None, channels: Sequence[int], grid: tuple[int, int], nearest: bool) -> None:
         super().__init__()
         self.grid = tuple(grid)
-        self.mode: dict[str, Any] = (
-            {"mode": "nearest-exact"} if nearest else {"mode": "bilinear", "align_corners": False}
-        )
+        bilinear: dict[str, Any] = {"mode": "bilinear", "align_corners": False}
+        self.mode = {"mode": "nearest-exact"} if nearest else bilinear
         parts = () if columns is None else columns.detach().cpu().float().split(list(channels))
         self.kernels = nn.ParameterList(nn.Parameter(part.T[:, :, None, None].contiguous(), False) for part in parts)
 
@@ -115,13 +114,12 @@ def exported(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
     """
     head = [EMBEDDING, LOGITS] if recipe.guard is not None or recipe.defect_types is not None else []
     network, tiles = backbone.copied(head=bool(head)), recipe.tiles
-    places = [[network.taps.index(tap) for tap in view.look.taps] for view in recipe.views]
-    views, heads = [], []
-    for view, own in zip(recipe.views, places, strict=True):
+    grid, places, views, heads = recipe.grid if tiles is None else tiles.tile_grid, [], [], []
+    for view in recipe.views:
         projection = None if view.look.projection is None else torch.tensor(view.look.projection)
         columns, errors = view.row.graph(view.detector, projection, view.value(recipe.live))
-        channels = [backbone.tap_channels[tap] for tap in own]
-        grid = recipe.grid if tiles is None else tiles.tile_grid
+        places.append([network.taps.index(tap) for tap in view.look.taps])
+        channels = [backbone.tap_channels[tap] for tap in places[-1]]
         views.append(ViewCells(columns, channels, grid, recipe.nearest))
         heads.append(errors)
     seeing, judging = Seeing(network, places, views).eval(), Judging(recipe, heads).eval()
@@ -146,10 +144,16 @@ def _graph(module: nn.Module, examples: tuple[Tensor, ...], given: list[str], fo
         warnings.simplefilter("ignore")
         # Any: torch's types do not say that there always is a program here, and that it saves into memory.
         program: Any = torch.onnx.export(
-            module, examples, input_names=given, output_names=found, opset_version=OPSET,
-            dynamic_shapes=(shapes,) if isinstance(module, Judging) else shapes, dynamo=True,
-            external_data=False, verbose=False,
-        )  # fmt: skip
+            module,
+            examples,
+            input_names=given,
+            output_names=found,
+            opset_version=OPSET,
+            dynamic_shapes=(shapes,) if isinstance(module, Judging) else shapes,
+            dynamo=True,
+            external_data=False,
+            verbose=False,
+        )
     buffer = io.BytesIO()
     program.save(buffer)
     return buffer.getvalue()

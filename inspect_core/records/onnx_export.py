@@ -2,11 +2,12 @@
 and written only when no verdict differs.
 """
 
-import json
 import math
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +21,11 @@ from inspect_core.line.spreadsheet import cell
 from inspect_core.package import golden, manifest
 from inspect_core.package.csv_text import csv_text
 from inspect_core.package.golden import Golden
-from inspect_core.recipe import Recipe, inspect, loaded_backbone
+from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
 from inspect_core.records import line_network, recipe_file
 from inspect_core.records.check_photos import known_sets
 from inspect_core.records.place import check_place
-from inspect_core.runner import PARTS, ExportedModel, Runner
+from inspect_core.runner import ExportedModel, Runner
 from inspect_core.runtime.progress import Report, stage, tell
 
 OTHER_PHOTO = "other"
@@ -94,7 +95,7 @@ def export(
     tell(report, None, 0.0, "writing the graph, some ten seconds")
     files = recipe_file.files_of(recipe) if source is None else recipe_file.files_at(source)
     files |= _graphs(recipe, backbone, check_images, bits)
-    model = _model(files, recipe)
+    model = ExportedModel(files, len(recipe.views), **recipe.facts)
     compared = _compare(recipe, backbone, model, check_images, stage(report, 0.2, 0.9))
     parity = _parity(recipe, [row for row, _ in compared])
     files[manifest.PARITY] = _table(parity.table)
@@ -107,11 +108,8 @@ def export(
 def not_exportable(recipe: Recipe) -> str:
     """Why the recipe cannot be exported, without a full stop; "" for one that can."""
     missing = [view.row.title for view in recipe.views if not view.row.exportable]
-    if not missing:
-        return ""
-    return (
-        f"“{missing[0]}” has no graph for the line: it inspects in the app only; for the line, teach another detector"
-    )
+    why = "has no graph for the line: it inspects in the app only; for the line, teach another detector"
+    return f"“{missing[0]}” {why}" if missing else ""
 
 
 def _graphs(recipe: Recipe, backbone: Backbone, check_images: Sequence[str | Path], bits: int) -> dict[str, bytes]:
@@ -142,29 +140,17 @@ def _inputs(pixels: np.ndarray, recipe: Recipe) -> Iterator[np.ndarray]:
         yield recipe.tiles.cut(picture, tile)
 
 
-def _model(files: dict[str, bytes], recipe: Recipe) -> ExportedModel:
-    parts = {"guard": recipe.guard, "kinds": recipe.defect_types, "alignment": recipe.alignment}
-    arrays = {
-        f"{prefix}.{name}": np.asarray(value)
-        for prefix in PARTS
-        if (part := parts[prefix]) is not None
-        for name, value in part.arrays().items()
-    }
-    return ExportedModel(files, json.loads(files[manifest.RECIPE]), arrays)
-
-
 def _compare(
     recipe: Recipe, backbone: Backbone, model: ExportedModel, paths: Sequence[str | Path], report: Report | None
 ) -> list[tuple[Compared, Golden]]:
     """Every photo in the app and the graph, each content once, with its entry as a golden image."""
+    app_inspector = LoadedRecipe(recipe, backbone)
     sets, found = known_sets(recipe), {}
     for done, (path, picture) in enumerate(_pictures(paths, recipe.depth), start=1):
-        app, line = inspect(picture.pixels, recipe, backbone=backbone), model.inspect(picture.pixels)
-        words, others = ("; ".join(filter(None, golden.said(verdict))) for verdict in (app, line))
-        row = Compared(
-            picture.name, sets.get(picture.digest, OTHER_PHOTO), picture.digest, app.score, line.score, words, others
-        )
-        found[picture.digest] = row, Golden(str(path), picture.name, app.score, *golden.said(app))
+        app, line, digest = app_inspector.inspect(picture.pixels), model.inspect(picture.pixels), picture.digest
+        said = ["; ".join(filter(None, golden.said(verdict))) for verdict in (app, line)]
+        row = Compared(picture.name, sets.get(digest, OTHER_PHOTO), digest, app.score, line.score, *said)
+        found[digest] = row, Golden(str(path), picture.name, app.score, *golden.said(app))
         tell(report, None, done / len(paths), f"comparing photo {done} of {len(paths)}")
     if not found:
         raise ExportError("there is no photo to prove the export with; name the folder that holds the good photos")
@@ -210,11 +196,10 @@ def _golden_files(recipe: Recipe, compared: Sequence[tuple[Compared, Golden]]) -
     would move most.
     """
     rows = sorted((row for _, row in compared), key=lambda row: math.inf if row.score is None else row.score)
-    nearest: list[Golden] = []
+    scored, nearest = [row for row in rows if row.score is not None], []
     for limit in (recipe.limits.review, recipe.limits.reject):
-        below = [row for row in rows if row.score is not None and row.score <= limit]
-        above = [row for row in rows if row.score is not None and row.score > limit]
-        nearest += [row for row in (*below[-1:], *above[:1]) if row not in nearest]
+        split = bisect_right(scored, limit, key=attrgetter("score"))
+        nearest += [row for row in scored[max(split - 1, 0) : split + 1] if row not in nearest]
     rest = [row for row in rows if row not in nearest]
     evenly = np.linspace(0, max(len(rest) - 1, 0), golden.MOST - len(nearest)).round().astype(int)
     spread = [rest[i] for i in np.unique(evenly) if i < len(rest)]
@@ -224,5 +209,5 @@ def _golden_files(recipe: Recipe, compared: Sequence[tuple[Compared, Golden]]) -
         name = f"golden/{number:02}{source.suffix.lower()}"
         name = name if manifest.GOLDEN.fullmatch(name) else f"golden/{number:02}.png"  # read by its content anyway
         files[name] = source.read_bytes()
-        expected.append(Golden(name, row.name, row.score, row.verdict, row.reason, row.defect_type))
+        expected.append(replace(row, file=name))
     return files | {manifest.EXPECTED: golden.table_of(expected)}

@@ -13,19 +13,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from inspect_core.inspection import PARTS
 from inspect_core.judge.anomaly_map import SIGMA, image_score, to_pixels
 from inspect_core.judge.checks import as_finite
+from inspect_core.methods.view import joined_errors
 from inspect_core.package.manifest import refusing
 from inspect_core.recipe import Recipe
-from inspect_core.view import joined_errors
 
-PARTS = {
-    "detector": "the detector",
-    "guard": "the product check",
-    "gallery": "the gallery of known cases",
-    "kinds": "the naming of defects",
-    "alignment": "the alignment",
-}
 PHOTOS, CLASSES = 8, 1000
 SHORTEST, LONGEST = -3, 6
 """Powers of ten that the made-up vectors are scaled by."""
@@ -43,22 +37,22 @@ def prove(recipe: Recipe, where: Path, *, widths: Sequence[int], embedding: int 
     patches = [torch.from_numpy(_vectors(rng, *recipe.grid, width)[None]) for width in widths]
     photos = _vectors(rng, PHOTOS, embedding or 0)
     with np.errstate(all="ignore"):
-        with refusing(where, f"{PARTS['detector']} cannot be used"):
+        with refusing(where, "the detector cannot be used"):
             _prove_detector(recipe, patches)
         if recipe.guard is not None:
-            with refusing(where, f"{PARTS['guard']} cannot be used"):
+            with refusing(where, f"{PARTS['guard'][-1]} cannot be used"):
                 logits = _vectors(rng, PHOTOS, CLASSES) if recipe.guard.fused else None
                 as_finite(recipe.guard.score(photos, logits), name="its score")
         if recipe.gallery is not None:
-            with refusing(where, f"{PARTS['gallery']} cannot be used"):
+            with refusing(where, "the gallery of known cases cannot be used"):
                 for photo in photos:
                     recipe.gallery.nearest(photo, count=1)
         if recipe.defect_types is not None:
-            with refusing(where, f"{PARTS['kinds']} cannot be used"):
+            with refusing(where, f"{PARTS['kinds'][-1]} cannot be used"):
                 for photo in photos:
                     recipe.defect_types.of_embedding(photo)
         if recipe.alignment is not None:
-            with refusing(where, f"{PARTS['alignment']} cannot be used"):
+            with refusing(where, f"{PARTS['alignment'][-1]} cannot be used"):
                 recipe.alignment.locate(recipe.alignment.reference)
 
 

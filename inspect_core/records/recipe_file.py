@@ -17,33 +17,25 @@ from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.extraction import Look
 from inspect_core.guard.model import Guard
 from inspect_core.images.alignment import Alignment
-from inspect_core.images.depth import Depth
-from inspect_core.images.photo_quality import QualityRange
+from inspect_core.inspection import PARTS, read_facts
 from inspect_core.judge.anomaly_map import AREA, SIGMA
 from inspect_core.judge.local_scale import LocalScale
 from inspect_core.methods.table import ARRAYS, FIELDS, JOIN, METHODS, methods_of
+from inspect_core.methods.view import View
 from inspect_core.package import arrays as recipe_arrays
 from inspect_core.package import known_parts, manifest
 from inspect_core.package.fields import DIRECTION, RESIZE_RULE, SCHEMA
-from inspect_core.package.geometry import geometry_of
 from inspect_core.package.manifest import refusing
 from inspect_core.package.zipped import write_zip
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
 from inspect_core.records.place import check_place
-from inspect_core.records.proof import PARTS, prove
+from inspect_core.records.proof import prove
 from inspect_core.runtime.unfinished import replacing
 from inspect_core.similar.known_cases import KnownCases
-from inspect_core.verdict import Limits
-from inspect_core.view import View
 
 TRIANGLE = ".cholesky"
-EXTRAS = {
-    "guard": ("guard", Guard),
-    "gallery": ("gallery", KnownCases),
-    "kinds": ("defect_types", DefectTypes),
-    "alignment": ("alignment", Alignment),
-}
-"""Parts of a recipe that may be missing: name in recipe.json -> field of Recipe, and its class."""
+EXTRAS = {"guard": PARTS["guard"], "gallery": ("gallery", KnownCases, "the gallery of known cases"), **PARTS}
+"""Parts of a recipe that may be missing, as `inspection.PARTS`, in the order of recipe.json."""
 
 
 def save(recipe: Recipe, path: str | Path) -> Recipe:
@@ -56,7 +48,7 @@ def save(recipe: Recipe, path: str | Path) -> Recipe:
     path = check_place(path)
     files = files_of(recipe)
     write(files, path)
-    return replace(recipe, digest=digest_of(files))
+    return replace(recipe, digest=manifest.digest_of(sums_of(files)))
 
 
 def write(files: Mapping[str, bytes], path: Path, check: Callable[[Path], object] = lambda new: None) -> None:
@@ -67,23 +59,20 @@ def write(files: Mapping[str, bytes], path: Path, check: Callable[[Path], object
     files = {**files, manifest.SUMS: manifest.listing_of(sums_of(files))}
     try:
         with replacing(path) as new:
-            (_write_zip if path.suffix == ".zip" else _write_folder)(files, new)
+            if path.suffix == ".zip":
+                write_zip(new, files.items())
+                _flush(new)
+            else:
+                _write_folder(files, new)
             check(new)
     except OSError as error:
-        raise OSError(
-            error.errno,
-            f"recipe {path.name} was not saved ({error.strerror}); free some disk space or choose another folder",
-        ) from error
+        said = f"recipe {path.name} was not saved ({error.strerror}); free some disk space or choose another folder"
+        raise OSError(error.errno, said) from error
 
 
 def sums_of(files: Mapping[str, bytes]) -> dict[str, str]:
     """SHA-256 of each file by name."""
     return {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-
-
-def digest_of(files: Mapping[str, bytes]) -> str:
-    """The digest of the recipe with these files."""
-    return manifest.digest_of(sums_of(files))
 
 
 def load(path: str | Path) -> Recipe:
@@ -97,7 +86,12 @@ def load(path: str | Path) -> Recipe:
     document = manifest.read_document(package, FIELDS)
     with refusing(path, "its parts do not fit together"):
         lengths = recipe_arrays.check(document, package.header, ARRAYS)
-        recipe = _recipe_of(document, _arrays(package, document), package)
+        arrays = package.arrays()
+        recipe_arrays.check_values(document, arrays, ARRAYS)
+        for name in arrays:
+            if name.endswith(TRIANGLE):
+                arrays[name] = recipe_arrays.unpack_triangle(arrays[name])
+        recipe = _recipe_of(document, arrays, package)
     widths = [lengths[f"{recipe_arrays.view(number)}.k"] for number in range(len(recipe.views))]
     prove(recipe, path, widths=widths, embedding=lengths.get("e"))
     return recipe
@@ -156,19 +150,18 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
 
 
 def _packed(recipe: Recipe) -> dict[str, np.ndarray]:
-    arrays: dict[str, np.ndarray] = {}
+    found: dict[str, Any] = {}
     for number, view in enumerate(recipe.views):
-        own = {name: _to_numpy(value) for name, value in view.detector.arrays().items()} | _scale_arrays(view)
+        own = view.detector.arrays() | _scale_arrays(view)
         if view.look.projection is not None and "projection" not in own:
             own["columns"] = view.look.projection
-        arrays |= recipe_arrays.under(recipe_arrays.view(number), own)
+        found |= recipe_arrays.under(recipe_arrays.view(number), own)
     for prefix, part in _extras(recipe).items():
-        own = part.arrays() if part else {}
-        arrays |= recipe_arrays.under(prefix, {name: _to_numpy(value) for name, value in own.items()})
-    return {
-        name: np.ascontiguousarray(recipe_arrays.pack_triangle(value) if name.endswith(TRIANGLE) else value)
-        for name, value in arrays.items()
-    }
+        found |= recipe_arrays.under(prefix, part.arrays() if part else {})
+    for name, value in found.items():
+        plain = value.detach().cpu().numpy() if isinstance(value, Tensor) else value
+        found[name] = np.ascontiguousarray(recipe_arrays.pack_triangle(plain) if name.endswith(TRIANGLE) else plain)
+    return found
 
 
 def _scale_arrays(view: View) -> dict[str, np.ndarray]:
@@ -176,28 +169,12 @@ def _scale_arrays(view: View) -> dict[str, np.ndarray]:
     scales = list(view.scales.values())
     if not scales:
         return {}
-    maps = {name: [scale.arrays()[name] for scale in scales] for name in ("centre", "gain")}
-    numbers = {name: [scale.params()[name] for scale in scales] for name in ("level", "spread")}
-    return {f"scale_{name}": np.array(rows, np.float32) for name, rows in maps.items()} | {
-        f"scale_{name}": np.array(row, np.float64) for name, row in numbers.items()
-    }
+    kinds = {"centre": np.float32, "gain": np.float32, "level": np.float64, "spread": np.float64}
+    return {f"scale_{name}": np.array([getattr(own, name) for own in scales], kind) for name, kind in kinds.items()}
 
 
 def _extras(recipe: Recipe) -> dict[str, Guard | KnownCases | DefectTypes | Alignment | None]:
-    return {name: getattr(recipe, field) for name, (field, _) in EXTRAS.items()}
-
-
-def _to_numpy(value: Tensor | np.ndarray) -> np.ndarray:
-    return value.detach().cpu().numpy() if isinstance(value, Tensor) else np.asarray(value)
-
-
-def _arrays(package: manifest.Package, document: dict) -> dict[str, np.ndarray]:
-    arrays = package.arrays()
-    recipe_arrays.check_values(document, arrays, ARRAYS)
-    return {
-        name: recipe_arrays.unpack_triangle(value) if name.endswith(TRIANGLE) else value
-        for name, value in arrays.items()
-    }
+    return {name: getattr(recipe, field) for name, (field, *_) in EXTRAS.items()}
 
 
 def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recipe:
@@ -216,58 +193,36 @@ def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recip
             raise ValueError(f"live.{view.live} is {live[view.live]}, above {view.row.top(view.detector)} of the fit")
     if not set(chosen["taps"]) >= {tap for view in views for tap in view.look.taps}:
         raise ValueError("a view uses a tap that the backbone does not have")
-    extras: dict[str, Any] = {}
-    for name, (field, kind) in EXTRAS.items():
-        with refusing(package.where, f"{PARTS[name]} cannot be used"):
-            extras[field] = document[name] and kind.from_arrays(recipe_arrays.of_part(name, arrays), document[name])
-    picture = geometry_of(document, extras["alignment"])
     return Recipe(
-        product=document["product"],
+        **read_facts(document, arrays, package.where, EXTRAS),
         backbone=BackboneChoice(**chosen | {"taps": tuple(chosen["taps"]), "size": tuple(geometry["size"])}),
         grid=tuple(geometry["grid"]),
         nearest=geometry["nearest"],
         views=views,
         live=live,
-        limits=Limits(**document["limits"]),
         calibration=calibration,
         judged=judged,
-        challenge=known_parts.read_challenge(document),
         provenance=Provenance(
             **{part.name: document[part.name] for part in fields(Provenance) if part.name in document},
             calibration_note=document["calibration"]["note"],
         ),
-        **extras,
-        depth=document["depth"] and Depth(**document["depth"]),
-        areas=picture.areas,
-        tiles=picture.tiles,
         mm_per_pixel=document["mm_per_pixel"],
-        quality=QualityRange.loaded(document["quality"]),
         digest=package.digest,
     )
 
 
 def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], where: Path) -> View:
-    own = {
-        name: torch.from_numpy(value)
-        for name, value in recipe_arrays.of_part(recipe_arrays.view(number), arrays).items()
-    }
+    found = recipe_arrays.of_part(recipe_arrays.view(number), arrays)
+    own = {name: torch.from_numpy(value) for name, value in found.items()}
     projection = own.get("columns", own.get("projection"))
-    with refusing(where, f"{PARTS['detector']} cannot be used"):
+    with refusing(where, "the detector cannot be used"):
         detector = METHODS[part["name"]].fitted.from_arrays(own, part["params"])
-    scales = {
-        value: LocalScale(
-            own["scale_centre"][row].numpy(), own["scale_gain"][row].numpy(),
-            float(own["scale_level"][row]), float(own["scale_spread"][row]),
-        )
-        for row, value in enumerate(part["scales"])
-    }  # fmt: skip
+    scales = {}
+    for row, value in enumerate(part["scales"]):
+        centre, gain, level, spread = (found[f"scale_{name}"][row] for name in ("centre", "gain", "level", "spread"))
+        scales[value] = LocalScale(centre, gain, float(level), float(spread))
     look = Look(tuple(part["taps"]), None if projection is None else projection.numpy(), part["pool"])
     return View(part["name"], detector, look, scales)
-
-
-def _write_zip(files: dict[str, bytes], path: Path) -> None:
-    write_zip(path, files.items())
-    _flush(path)
 
 
 def _write_folder(files: dict[str, bytes], folder: Path) -> None:

@@ -5,6 +5,7 @@ enough.
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -53,8 +54,7 @@ def with_eight_bit_network(content: bytes, images: Sequence[np.ndarray]) -> byte
     with tempfile.TemporaryDirectory(prefix="loupe-graph-") as folder:
         whole, reduced = Path(folder) / "whole.onnx", Path(folder) / "reduced.onnx"
         whole.write_bytes(content)
-        quantize_static(
-            whole, reduced, _Images(images), quant_format=QuantFormat.QDQ, op_types_to_quantize=["Conv"],
-            per_channel=True, activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8,
-        )  # fmt: skip
+        types: dict[str, Any] = {"activation_type": QuantType.QUInt8, "weight_type": QuantType.QInt8}
+        types |= {"quant_format": QuantFormat.QDQ, "op_types_to_quantize": ["Conv"], "per_channel": True}
+        quantize_static(whole, reduced, _Images(images), **types)
         return reduced.read_bytes()

@@ -14,6 +14,7 @@ from inspect_core.images.folders import Sample
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.line.overlap import ranges
+from inspect_core.methods.view import View
 from inspect_core.runtime.progress import Cancel, Report, tell
 from inspect_core.sharding.answers import fault, require
 from inspect_core.sharding.executor import RESTING, Executor, Failure, Numbered, attempt, stamp
@@ -36,7 +37,6 @@ from inspect_core.study.gathering import BLOCK, SHARD, Fit, Gathered, Merged
 from inspect_core.study.judged import AT_ONCE, Judged, Live
 from inspect_core.study.photo_features import Unusable
 from inspect_core.study.workers import Looked
-from inspect_core.view import View
 
 MOST_SHARDS = 64
 """Largest fit that is sent shard by shard; larger ones are sent in whole blocks."""

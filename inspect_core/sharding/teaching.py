@@ -22,6 +22,7 @@ from inspect_core.images.samples import Sample
 from inspect_core.images.tolerances import Tolerances, looks_in
 from inspect_core.judge.overlap_counts import OverlapCounts
 from inspect_core.line.overlap import ranges
+from inspect_core.methods.view import View
 from inspect_core.sharding.answers import digest, numbers, require
 from inspect_core.sharding.sent import Prepared, preparation_of
 from inspect_core.study.gathering import SHARD, Fit, Gathered, Merged
@@ -29,7 +30,6 @@ from inspect_core.study.judged import Judged, Live, judge
 from inspect_core.study.photo_features import PhotoFeatures, Unusable, described
 from inspect_core.study.scored_photo import UNKNOWN
 from inspect_core.study.workers import Looked
-from inspect_core.view import View
 
 
 class Shard(NamedTuple):

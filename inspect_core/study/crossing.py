@@ -14,10 +14,10 @@ import numpy as np
 import torch
 
 from inspect_core.images.folders import Sample
+from inspect_core.methods.view import View
 from inspect_core.runtime.progress import Cancel, Report, stage
 from inspect_core.study.fitting import Fitting
 from inspect_core.study.gathering import Gathered
-from inspect_core.view import View
 
 
 class Crossing:

@@ -8,10 +8,10 @@ from torch import Tensor
 from inspect_core.images.folders import Sample
 from inspect_core.images.tolerances import Tolerances, looks_in
 from inspect_core.methods.method import Parameters, Patches
+from inspect_core.methods.view import View
 from inspect_core.runtime.progress import Cancel, Report, stage
 from inspect_core.study.gathering import Fit, Gathered
 from inspect_core.study.passes import Passes
-from inspect_core.view import View
 
 GATHERING = 0.6
 """Share of the progress of a fit; the rest makes detectors from the statistics gathered."""

@@ -11,10 +11,10 @@ from inspect_core.images.tolerances import Tolerances
 from inspect_core.judge.anomaly_map import AREA, image_score
 from inspect_core.judge.found import found_up_to, grown
 from inspect_core.judge.overlap_counts import OverlapCounts
+from inspect_core.methods.view import View
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.view import View
 
 AT_ONCE = 16
 """Photos whose maps are made, counted and forgotten. Sums depend on it, so it is the same in every process."""

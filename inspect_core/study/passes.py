@@ -8,12 +8,12 @@ import numpy as np
 from inspect_core.images.folders import Sample
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.line.overlap import ranges
+from inspect_core.methods.view import View
 from inspect_core.runtime.progress import Cancel, Report, tell
 from inspect_core.study.gathering import Fit, Gathered, gather
 from inspect_core.study.judged import AT_ONCE, Judged, Live, judge
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.workers import Workers
-from inspect_core.view import View
 
 SeenBy = Sequence[tuple[View, tuple[int, ...]]]
 """Views, and the values of the live parameter of each at which errors are wanted."""

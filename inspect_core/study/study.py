@@ -19,6 +19,7 @@ from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import Tolerances, looks_in
 from inspect_core.judge.anomaly_map import AREA, largest_area
 from inspect_core.methods.table import FIRST, known_parameters, methods_of, parameters_of
+from inspect_core.methods.view import View, costs_of, looks_of
 from inspect_core.recipe import Recipe
 from inspect_core.runtime.progress import Cancel, Report, stage, tell
 from inspect_core.study.crossing import Crossing
@@ -30,7 +31,6 @@ from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.workers import Workers
 from inspect_core.verdict import Limits
-from inspect_core.view import View, costs_of, looks_of
 
 Tried = tuple[ScoredPhoto, list[np.ndarray]]
 """A photo with its (stops, h, w) float32 errors under each view."""

@@ -12,11 +12,11 @@ from inspect_core.images.alignment import learn
 from inspect_core.images.folders import Sample
 from inspect_core.images.read import ImageError, read
 from inspect_core.methods.table import FIRST, methods_of, parameters_of
+from inspect_core.methods.view import looks_of, with_taps
 from inspect_core.runtime.progress import Report
 from inspect_core.study.study import Study
 from inspect_core.tuning.alignment_gain import Gain, measured
 from inspect_core.tuning.order import NO_ALIGNMENT, RIGID, SIMILARITY, Order
-from inspect_core.view import looks_of, with_taps
 
 MOST, MOST_TRIED = 200, 24
 """Photos that an alignment is learned from, and photos used to see whether it would help."""

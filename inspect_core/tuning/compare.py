@@ -14,6 +14,7 @@ from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc, pro_curve
 from inspect_core.methods.method import Workload
 from inspect_core.methods.table import ALL, METHODS, methods_in, methods_of, title_of
+from inspect_core.methods.view import View, remarks, with_taps
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.evaluation import evaluate_photos
@@ -26,7 +27,6 @@ from inspect_core.tuning.aligning import aligned
 from inspect_core.tuning.comparison import Comparison, Estimate, Row
 from inspect_core.tuning.order import Order
 from inspect_core.tuning.trial import PASTED, SHRINK, Pasting, Trial, crossed_trial
-from inspect_core.view import View, remarks, with_taps
 
 DRAWS = 500
 AUPRO_DRAWS = 30

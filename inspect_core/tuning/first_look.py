@@ -23,6 +23,7 @@ from inspect_core.images.read import ImageError, read
 from inspect_core.images.samples import Sample, Samples, counted
 from inspect_core.images.splitting import LEAST_FOLDS, Split, folds
 from inspect_core.methods.table import BOTH
+from inspect_core.methods.view import with_taps
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.scored_photos import ScoredPhotos
@@ -30,7 +31,6 @@ from inspect_core.study.study import Study
 from inspect_core.tuning.aligning import aligned
 from inspect_core.tuning.guard_training import fit
 from inspect_core.tuning.order import Order
-from inspect_core.view import with_taps
 
 LOST, PRODUCT, UNLIKE, COPY = "not located", "another product", "unlike the others", "copy"
 TOPICS = (LOST, PRODUCT, UNLIKE, BLUR, EXPOSURE, COPY)

@@ -16,10 +16,10 @@ from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import Tolerances, looks_in
 from inspect_core.methods.method import Costs
 from inspect_core.methods.table import FIRST, METHODS, methods_in, parameters_of
+from inspect_core.methods.view import costs_of, looks_of, with_taps
 from inspect_core.tuning.comparison import Shortlist
 from inspect_core.tuning.order import Order
 from inspect_core.tuning.trial import PASTED
-from inspect_core.view import costs_of, looks_of, with_taps
 
 READING, READING_PIXEL = 0.006, 1.2e-8
 """Seconds to read and squash a photo, and for each pixel of the working size when it has tiles."""

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from inspect_core.methods.method import Detector, Patches
 from inspect_core.methods.table import METHODS
+from inspect_core.methods.view import View
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.study import Study
-from inspect_core.view import View
 
 _ROWS = 2048
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from inspect_core.methods.method import Detector
 from inspect_core.methods.table import METHODS
+from inspect_core.methods.view import View
 from inspect_core.runtime.progress import Report, stage, tell
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.tuning.trial import FeatureTrial, is_better, make_trial
-from inspect_core.view import View
 
 TIE = 0.0025
 

@@ -8,6 +8,7 @@ from inspect_core.guard.model import OFF, Guard
 from inspect_core.images.samples import Sample
 from inspect_core.images.splitting import Split, folds
 from inspect_core.methods.table import FIRST, METHODS, methods_of
+from inspect_core.methods.view import remarks, with_taps
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.study import Study
@@ -18,7 +19,6 @@ from inspect_core.tuning.comparison import Comparison, Shortlist
 from inspect_core.tuning.guard_training import train_guard
 from inspect_core.tuning.order import Order
 from inspect_core.tuning.suggest import Suggestion, suggest
-from inspect_core.view import remarks, with_taps
 
 MOST_COMPARED = 300
 """Good photos that the candidates for a new folder are fitted on."""

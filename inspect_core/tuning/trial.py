@@ -19,11 +19,11 @@ from inspect_core.images.placement import Placement
 from inspect_core.images.read import ImageError, read
 from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc
+from inspect_core.methods.view import View
 from inspect_core.runtime.progress import Report, tell
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
-from inspect_core.view import View
 
 PASTED, PASTED_FEW = 120, 24
 """Synthetic defects that detectors are compared on, and that settings of one detector are tried on."""

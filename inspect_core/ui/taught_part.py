@@ -19,6 +19,7 @@ from inspect_core.images.photo_quality import Quality, measured
 from inspect_core.images.placement import Placement
 from inspect_core.images.read import ImageError, read
 from inspect_core.methods.table import parameters_of
+from inspect_core.methods.view import chosen_taps
 from inspect_core.recipe import Recipe
 from inspect_core.similar.known_cases import KnownCases
 from inspect_core.study.judged import truth_masks
@@ -29,7 +30,6 @@ from inspect_core.tuning.order import Order
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.tuning.suggest import Suggestion
 from inspect_core.verdict import Limits, ProductCheck
-from inspect_core.view import chosen_taps
 
 ADDED = "added"
 BESIDE = 480

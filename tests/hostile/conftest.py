@@ -3,7 +3,9 @@
 import hashlib
 import json
 import re
+import signal
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -37,6 +39,16 @@ class MadeUpNetwork:
         return np.random.default_rng(int(images.sum())).normal(2, 1, shape).astype(np.float32)
 
 
+@pytest.fixture
+def no_waiting() -> Iterator[None]:
+    """A test that waits for a pipe fails instead."""
+    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("it waits"))
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
 @pytest.fixture(scope="session")
 def network() -> MadeUpNetwork:
     return MadeUpNetwork()
@@ -56,16 +68,14 @@ def recipes(recipe, network) -> dict:
     from inspect_core.judge.local_scale import GoodMaps
     from inspect_core.methods.method import Patches
     from inspect_core.methods.table import METHODS, parameters_of
+    from inspect_core.methods.view import View
     from inspect_core.similar.known_cases import Case, learn
     from inspect_core.tuning import guard_training
-    from inspect_core.view import View
 
     rng = np.random.default_rng(8)
     photos = [torch.from_numpy(rng.normal(2, 1, (1, *GRID, CHANNELS)).astype(np.float32)) for _ in range(8)]
-    given = {
-        "mahalanobis": {"k": 5}, "sampled": {"k": 4}, "corp": {"M": 16}, "kernel_pca": {"patches": 24},
-        "quadrics": {"components": 4, "m": 3}, "nearest": {"patches": 20},
-    }  # fmt: skip
+    given = {"mahalanobis": {"k": 5}, "sampled": {"k": 4}, "corp": {"M": 16}, "kernel_pca": {"patches": 24}}
+    given |= {"quadrics": {"components": 4, "m": 3}, "nearest": {"patches": 20}}
 
     def view_of(name: str) -> View:
         row, (parameters,) = METHODS[name], parameters_of([name], given.get(name, {}))
@@ -137,10 +147,14 @@ class Package:
     def arrays(self) -> dict[str, np.ndarray]:
         return safetensors.numpy.load(self.files[manifest.ARRAYS])
 
+    @staticmethod
+    def text_of(document: dict) -> str:
+        """A text between @ signs stands there bare, for numbers Python writes not."""
+        return re.sub(r'"@([^"@]*)@"', r"\1", json.dumps(document))
+
     def with_document(self, document: dict):
-        """The folder with this recipe.json; a text between @ signs stands there bare, for numbers Python writes not."""
-        text = re.sub(r'"@([^"@]*)@"', r"\1", json.dumps(document))
-        return self.with_file(manifest.RECIPE, text.encode())
+        """The folder with this recipe.json."""
+        return self.with_file(manifest.RECIPE, self.text_of(document).encode())
 
     def with_arrays(self, arrays: dict[str, np.ndarray]):
         contiguous = {name: np.ascontiguousarray(value) for name, value in arrays.items()}

@@ -1,6 +1,5 @@
 """Files that must not be read as images: each is refused as ImageError with its name, the reason and the remedy."""
 
-import io
 import os
 import struct
 import zlib
@@ -13,21 +12,10 @@ from PIL import Image
 
 from inspect_core.images import folders, read
 from inspect_core.images.samples import ScanError
+from tests.hostile.files import encoded
 
 RGB = np.random.default_rng(1).integers(0, 256, (40, 48, 3), dtype=np.uint8)
-KINDS = {
-    "PNG": {},
-    "JPEG": {"quality": 90},
-    "BMP": {},
-    "TIFF": {},
-    "WEBP": {"quality": 90},
-}
-
-
-def encoded(image, kind, **options):
-    file = io.BytesIO()
-    (image if isinstance(image, Image.Image) else Image.fromarray(image)).save(file, kind, **options)
-    return file.getvalue()
+KINDS = {"PNG": {}, "JPEG": {"quality": 90}, "BMP": {}, "TIFF": {}, "WEBP": {"quality": 90}}
 
 
 def png_header(width, height):

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from PIL import Image
 
 from inspect_core.cli import commands, inspectors
 from inspect_core.cli.evaluate import write_figures
@@ -18,10 +17,10 @@ from inspect_core.line.maps import output_names
 from inspect_core.line.row import COLUMNS
 from inspect_core.records.recipe_file import save
 from inspect_core.verdict import NOT_JUDGED, Verdict
+from tests.hostile.files import made, photo
 
-NUMBERS = {
-    "score", "percentile_among_good", "regions", "largest_region_pixels", "review", "reject", "area", "milliseconds",
-}  # fmt: skip
+NUMBERS = {"score", "percentile_among_good", "regions", "largest_region_pixels"}
+NUMBERS |= {"review", "reject", "area", "milliseconds"}
 HOSTILE_NAMES = (
     *("=1+1.png", "+1.png", "-1.png", "@sum.png", "'quoted.png", " =1.png", "＝1.png", "＋1.png", "﹣1.png", "＠1.png"),
     *("\t=1.png", "\r=1.png", "\n=1.png", "a\nreject     9.0000  b.png", "a\r\nb.png", "a\u2028b.png", "a\x85b.png"),
@@ -39,12 +38,8 @@ def by_brightness(recipe, refused=None) -> SimpleNamespace:
         score = float(pixels.mean()) - 100
         return Verdict(score, recipe.limits.verdict(score), np.full((4, 6), score, np.float32), (), guard="=1+1")
 
-    return SimpleNamespace(
-        release="",
-        product="tile", digest="d" * 64, limits=recipe.limits, area=12, good_scores=np.arange(9.0), challenge=(),
-        depth=None, engine="nothing",
-        inspect=inspect,
-    )  # fmt: skip
+    facts = {"product": "tile", "digest": "d" * 64, "release": "", "limits": recipe.limits, "area": 12, "depth": None}
+    return SimpleNamespace(**facts, good_scores=np.arange(9.0), challenge=(), engine="nothing", inspect=inspect)
 
 
 @pytest.fixture
@@ -62,14 +57,6 @@ def line(recipe, tmp_path, monkeypatch):
             return stop.code
 
     return run
-
-
-def photo(path: Path, level: int = 0) -> Path:
-    """A grey photo in a lossless format, whatever its name says, at one brightness."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as file:
-        Image.fromarray(np.full((16, 16, 3), level, np.uint8)).save(file, "PNG")
-    return path
 
 
 def rows_of(path: Path) -> list[dict]:
@@ -155,32 +142,27 @@ def test_names_stay_as_they_are_where_they_can():
 
 IN_THE_WAY = {
     "a heatmap's name": lambda maps, elsewhere: photo(maps / "sub" / "part.png", 7),
-    "a raw map's name": lambda maps, elsewhere: np.save(_made(maps / "sub/part.npy"), np.zeros((4, 6), np.float32)),
-    "a link for a heatmap": lambda maps, elsewhere: _made(maps / "sub/part.png").symlink_to(elsewhere / "part.png"),
-    "a hard link for a raw map": lambda maps, elsewhere: _made(maps / "sub/part.npy").hardlink_to(
+    "a raw map's name": lambda maps, elsewhere: np.save(made(maps / "sub/part.npy"), np.zeros((4, 6), np.float32)),
+    "a link for a heatmap": lambda maps, elsewhere: made(maps / "sub/part.png").symlink_to(elsewhere / "part.png"),
+    "a hard link for a raw map": lambda maps, elsewhere: made(maps / "sub/part.npy").hardlink_to(
         elsewhere / "part.png"
     ),
-    "a link to nothing": lambda maps, elsewhere: _made(maps / "sub/part.png").symlink_to(elsewhere / "gone"),
-    "a link to itself": lambda maps, elsewhere: _made(maps / "sub/part.png").symlink_to("part.png"),
+    "a link to nothing": lambda maps, elsewhere: made(maps / "sub/part.png").symlink_to(elsewhere / "gone"),
+    "a link to itself": lambda maps, elsewhere: made(maps / "sub/part.png").symlink_to("part.png"),
     "a folder for a heatmap": lambda maps, elsewhere: (maps / "sub/part.png").mkdir(parents=True),
-    "a pipe": lambda maps, elsewhere: os.mkfifo(_made(maps / "sub/part.npy")),
-    "a link for a folder": lambda maps, elsewhere: _made(maps / "sub").symlink_to(elsewhere),
+    "a pipe": lambda maps, elsewhere: os.mkfifo(made(maps / "sub/part.npy")),
+    "a link for a folder": lambda maps, elsewhere: made(maps / "sub").symlink_to(elsewhere),
     "a link for a folder, within": lambda maps, elsewhere: (
         (maps / "other").mkdir(parents=True) or (maps / "sub").symlink_to("other")
     ),
     "a file for a folder": lambda maps, elsewhere: photo(maps / "sub"),
-    "a list of the user": lambda maps, elsewhere: _made(maps / ".loupe-written").write_text("of the user\n"),
-    "a link for the list": lambda maps, elsewhere: _made(maps / ".loupe-written").symlink_to(elsewhere / "part.png"),
-    "a pipe for the list": lambda maps, elsewhere: os.mkfifo(_made(maps / ".loupe-written")),
+    "a list of the user": lambda maps, elsewhere: made(maps / ".loupe-written").write_text("of the user\n"),
+    "a link for the list": lambda maps, elsewhere: made(maps / ".loupe-written").symlink_to(elsewhere / "part.png"),
+    "a pipe for the list": lambda maps, elsewhere: os.mkfifo(made(maps / ".loupe-written")),
     "a file for it all": lambda maps, elsewhere: photo(maps),
     "a pipe for it all": lambda maps, elsewhere: os.mkfifo(maps),
     "a link to nothing for it all": lambda maps, elsewhere: maps.symlink_to(elsewhere / "part.png" / "gone"),
 }
-
-
-def _made(path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
 
 
 @pytest.mark.parametrize("what", IN_THE_WAY)
@@ -223,8 +205,8 @@ def test_maps_among_the_photos_are_no_photos_the_next_time(line, tmp_path, maps)
 TABLES_OF_OTHERS = {
     "a photo": lambda tmp: tmp / "photos" / "part.png",
     "the recipe": lambda tmp: tmp / "recipe.zip",
-    "a text": lambda tmp: _made(tmp / "t.txt").write_text("of the user") and tmp / "t.txt",
-    "another table": lambda tmp: _made(tmp / "t.csv").write_text("name,digest,score\na,b,1\n") and tmp / "t.csv",
+    "a text": lambda tmp: made(tmp / "t.txt").write_text("of the user") and tmp / "t.txt",
+    "another table": lambda tmp: made(tmp / "t.csv").write_text("name,digest,score\na,b,1\n") and tmp / "t.csv",
     "an empty file": lambda tmp: (tmp / "t.csv").touch() or tmp / "t.csv",
     "a folder": lambda tmp: tmp / "photos",
     "a pipe": lambda tmp: os.mkfifo(tmp / "t.csv") or tmp / "t.csv",
@@ -292,9 +274,8 @@ def test_outputs_beside_each_other_and_among_the_maps_are_fine(line, tmp_path):
     photo(tmp_path / "photos" / "part.png")
     for _ in range(2):
         assert line(tmp_path / "photos", "--csv", "o/v.csv", "--report", "o/r.html", "--maps", "o") == 0
-    assert sorted(path.name for path in (tmp_path / "o").iterdir()) == [
-        ".loupe-written", "part.npy", "part.png", "r.html", "v.csv",
-    ]  # fmt: skip
+    written = sorted(path.name for path in (tmp_path / "o").iterdir())
+    assert written == [".loupe-written", "part.npy", "part.png", "r.html", "v.csv"]
 
 
 def test_a_table_and_figures_replace_their_own(line, tmp_path):
@@ -354,7 +335,6 @@ def test_a_photo_that_cannot_be_judged_has_a_row_with_the_reason(line, recipe, t
     assert "Not judged 1.png: score is not finite" in said.err
     assert "Accepted 2 of 3; 1 not judged" in said.out
     rows = rows_of(tmp_path / "v.csv")
-    assert [(row["name"], row["verdict"]) for row in rows] == [
-        ("0.png", "accept"), ("1.png", NOT_JUDGED), ("2.png", "accept"),
-    ]  # fmt: skip
+    assert [row["name"] for row in rows] == ["0.png", "1.png", "2.png"]
+    assert [row["verdict"] for row in rows] == ["accept", NOT_JUDGED, "accept"]
     assert (rows[1]["score"], rows[1]["reason"]) == ("", "score is not finite")

@@ -2,7 +2,6 @@
 
 import io
 import os
-import signal
 import stat
 import zipfile
 import zlib
@@ -23,19 +22,10 @@ SHAPE = (1, 3, 4, 5)
 HAND = SimpleNamespace(scored=SimpleNamespace(photos=[SimpleNamespace(digest="a", kind="dent", is_defect=True)]))
 SOUND = np.arange(60, dtype=np.float32).reshape(SHAPE)
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes, devices and links as on Unix")
-
-
-@pytest.fixture(autouse=True)
-def no_waiting():
-    def give_up(*_):
-        raise TimeoutError("it waits")
-
-    before = signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(60)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes, devices and links as on Unix"),
+    pytest.mark.usefixtures("no_waiting"),
+]
 
 
 def saved(array, **options):

@@ -1,8 +1,6 @@
 """Saving replaces nothing but a recipe, and a process killed on the way leaves the old one or the new one."""
 
-import contextlib
 import os
-import socket
 import subprocess
 import sys
 import zipfile
@@ -22,6 +20,7 @@ from inspect_core.package.place import PlaceError
 from inspect_core.records.place import check_place
 from inspect_core.records.recipe_file import load, save
 from inspect_core.runtime import unfinished
+from tests.hostile.files import linked, listening, made
 
 NAMES = ("r", "r.zip")
 TOUCHES = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.truncate", "fcntl.flock"}
@@ -43,20 +42,8 @@ def zip_of(folder: Path, path: Path, **more: bytes) -> Path:
     return path
 
 
-def linked(path: Path, target: Path | str) -> Path:
-    path.symlink_to(target)
-    return path
-
-
 def written(path: Path, content: bytes = b"of the user") -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    return path
-
-
-def listening(path: Path) -> Path:
-    with contextlib.chdir(path.parent):  # the system takes short paths only
-        socket.socket(socket.AF_UNIX).bind(path.name)
+    made(path).write_bytes(content)
     return path
 
 

@@ -11,10 +11,10 @@ from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
 from inspect_core.methods.method import Method, Patches, Workload, stops_up_to
 from inspect_core.methods.table import METHODS, methods_of
+from inspect_core.methods.view import joined_errors
 from inspect_core.records.recipe_file import load, save
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.study import Study
-from inspect_core.view import joined_errors
 
 PHOTOS, GRID, WIDTH, SEED = 24, (4, 5), 12, 3
 SMALL = {"k": 6, "M": 64, "patches": 200, "components": 6}

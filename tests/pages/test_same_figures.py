@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from inspect_core import view
 from inspect_core.cli.commands import main
 from inspect_core.images.read import read
+from inspect_core.methods import view
 from inspect_core.methods.table import LOOSE, METHODS
 from inspect_core.recipe import inspect
 from inspect_core.records.onnx_export import export

@@ -12,11 +12,11 @@ from inspect_core.features.extraction import Look
 from inspect_core.images.depth import EIGHT, Depth
 from inspect_core.images.photo_quality import QualityRange
 from inspect_core.judge.local_scale import GoodMaps
+from inspect_core.methods.view import View, joined_errors
 from inspect_core.package import manifest
 from inspect_core.package.zipped import zipped
 from inspect_core.records.difference import in_words
 from inspect_core.records.recipe_file import files_of, load, save, write
-from inspect_core.view import View, joined_errors
 
 
 @pytest.mark.parametrize("name", ["recipe", "recipe.zip"])

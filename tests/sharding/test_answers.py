@@ -20,6 +20,7 @@ from inspect_core.judge.overlap_counts import OverlapCounts
 from inspect_core.line.batch import judge_and_draw
 from inspect_core.line.maps import Maps
 from inspect_core.methods.method import Patches
+from inspect_core.methods.view import View
 from inspect_core.sharding import inspecting
 from inspect_core.sharding.answers import fault
 from inspect_core.sharding.executor import attempt
@@ -34,7 +35,6 @@ from inspect_core.study.gathering import Fit
 from inspect_core.study.judged import Judged
 from inspect_core.study.photo_features import Unusable
 from inspect_core.study.workers import Looked
-from inspect_core.view import View
 from tests.line.conftest import ByBrightness, photo  # noqa: F401
 
 SHARD = Shard(

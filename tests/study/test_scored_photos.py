@@ -9,10 +9,10 @@ from inspect_core.detectors import cop_corp
 from inspect_core.features.extraction import Look
 from inspect_core.judge.anomaly_map import image_score, to_pixels
 from inspect_core.judge.local_scale import GoodMaps
+from inspect_core.methods.view import View, joined_errors
 from inspect_core.study import scored_photos
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.view import View, joined_errors
 
 GROUPS = ("a", "a", "b", None, "c", "c", None, None)
 """Of the calibrate photos of `fused`; None for a photo that stands alone."""

@@ -15,6 +15,7 @@ from inspect_core.images.read import read
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import CAREFUL
+from inspect_core.methods.view import with_taps
 from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import inspect
 from inspect_core.records import onnx_export, recipe_file
@@ -25,7 +26,6 @@ from inspect_core.study.study import Study
 from inspect_core.tuning.guard_training import train_guard
 from inspect_core.tuning.trial import make_trial
 from inspect_core.verdict import Limits
-from inspect_core.view import with_taps
 from tests.clients.node import check_golden_images, exported_with_png
 from tests.conftest import small_network
 

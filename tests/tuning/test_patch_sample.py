@@ -9,12 +9,12 @@ from inspect_core.detectors import cop_corp, kernel_pca
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
+from inspect_core.methods.view import View
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample, explained, stop_explaining
 from inspect_core.ui.previews import LEAD, Run, ask
-from inspect_core.view import View
 
 GRID = (16, 16)
 PLACES = 256

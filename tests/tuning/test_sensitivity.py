@@ -8,11 +8,11 @@ import torch
 from inspect_core.detectors import cop_corp, mahalanobis
 from inspect_core.features.extraction import Look
 from inspect_core.judge.metrics import aupro, auroc, fpr_at_tpr
+from inspect_core.methods.view import View
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning import sensitivity
-from inspect_core.view import View
 
 SIZE, GRID = (64, 96), (4, 3)
 KINDS = ("good", "good", "good", "good", "good", "dent", "dent", "unknown")

@@ -15,6 +15,7 @@ from inspect_core.images.alignment import NotLocated
 from inspect_core.images.read import ImageError, read
 from inspect_core.methods.spectrum import LocalSpectrum
 from inspect_core.methods.table import CONTROLS
+from inspect_core.methods.view import View
 from inspect_core.runtime.jobs import Job, device_lock
 from inspect_core.study.judged import truth_masks
 from inspect_core.tuning import sensitivity
@@ -22,7 +23,6 @@ from inspect_core.tuning.patch_sample import PatchSample, explained
 from inspect_core.tuning.sensitivity import Reading
 from inspect_core.ui import results
 from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.view import View
 
 PATCHES = 2000
 LEARNED_FROM = 48

@@ -9,6 +9,7 @@ from torch import Tensor
 from inspect_core.explore import spectra
 from inspect_core.methods.spectrum import COLLAPSED, LocalSpectrum
 from inspect_core.methods.table import CONTROLS
+from inspect_core.methods.view import View
 from inspect_core.plots import curves
 from inspect_core.tuning.patch_sample import explained
 from inspect_core.tuning.sensitivity import Reading
@@ -16,7 +17,6 @@ from inspect_core.ui import charts, results, shell
 from inspect_core.ui.explore import jobs
 from inspect_core.ui.session import in_force
 from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.view import View
 
 GLOSS = {
     "image AUROC": "Image AUROC: the chance that a defect scores above a good part; 50 % is guessing.",

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -113,26 +113,28 @@ def remarks(
 
 
 def with_taps(
-    methods: Sequence[str], backbone: str, *, taps: str | tuple[str, ...] | None = None, **chosen: Any
+    methods: Sequence[str],
+    backbone: str,
+    *,
+    taps: str | tuple[str, ...] | None = None,
+    weights: Any = None,
+    **more: Any,
 ) -> tuple[Backbone, list[tuple[str, ...]]]:
     """A backbone with all taps that the methods see, and the taps of each method.
 
     taps: a preset or names of taps for all methods; None: for each method the preset it works best on, where the
-    backbone has that. chosen: as for `shared`, or with `weights` as for `load`.
+    backbone has that. more: as for `shared`, or with weights as for `load`.
     """
-    load_it = load if chosen.get("weights") is not None else shared
-    if chosen.get("weights") is None:
-        chosen.pop("weights", None)
-    presets = spec_of(backbone, has_weights="weights" in chosen).presets
-    if taps is None:
-        wanted = _best_taps(methods, presets)
-        if None not in wanted:  # in one order whatever that of the methods: it is one network
-            seen = {tap for own in wanted for tap in own or ()}
-            taps = tuple(dict.fromkeys(tap for own in presets.values() for tap in own if tap in seen))
-        network = load_it(backbone, taps=taps, **chosen)
-        return network, [own or network.taps for own in wanted]
-    network = load_it(backbone, taps=taps, **chosen)
-    return network, [network.taps] * len(methods)
+    presets = spec_of(backbone, has_weights=weights is not None).presets
+    loaded = partial(shared, backbone) if weights is None else partial(load, backbone, weights=weights)
+    wanted = _best_taps(methods, presets) if taps is None else [None]
+    if None in wanted:
+        network = loaded(taps=taps, **more)
+        return network, [network.taps] * len(methods)
+    seen = {tap for own in wanted for tap in own or ()}
+    # In one order whatever that of the methods: it is one network.
+    network = loaded(taps=tuple(dict.fromkeys(tap for own in presets.values() for tap in own if tap in seen)), **more)
+    return network, [own or network.taps for own in wanted]
 
 
 def chosen_taps(methods: Sequence[str], preparation: Preparation) -> tuple[str, ...] | None:
