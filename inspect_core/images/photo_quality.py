@@ -8,10 +8,12 @@ from typing import Self
 import cv2
 import numpy as np
 
-from inspect_core.images.outliers import STANDS_OUT, distances
 from inspect_core.images.read import squash
 
 BLUR, EXPOSURE = "blur", "exposure"
+STANDS_OUT, FEWEST_COMPARED = 3.5, 10
+"""Robust standard deviations from which a value stands out, and the fewest values among which one can."""
+_PER_DEVIATION = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
 LONGEST = 1024
 """Pixels of the longer side to which larger photos are reduced for measuring."""
 DARKEST, BRIGHTEST = 2, 253
@@ -145,18 +147,16 @@ class QualityRange:
         said = []
         for name, (_, below, above) in _WIDENED.items():
             (least, most), value = getattr(self, name), getattr(own, name)
-            said += [
-                f"{word} than taught" for word, outside in ((below, value < least), (above, value > most)) if outside
-            ]
-        return ", ".join(filter(None, said))
+            if value < least or value > most:
+                said.append(f"{below if value < least else above} than taught")
+        return ", ".join(said)
 
 
 def findings(qualities: Sequence[Quality]) -> list[list[Finding]]:
     """For each photo, what stands out in comparison with all of them."""
     found: list[list[Finding]] = [[] for _ in qualities]
-    sharpness, brightness, black, white = np.array(
-        [(one.sharpness, one.brightness, one.black, one.white) for one in qualities]
-    ).T.reshape(4, -1)
+    names = ("sharpness", "brightness", "black", "white")
+    sharpness, brightness, black, white = (np.array([getattr(own, name) for own in qualities]) for name in names)
     median, middle = (float(np.median(values)) if len(values) else 0.0 for values in (sharpness, brightness))
     blurred = -distances(np.log(np.maximum(sharpness, 1e-6)), least=_SHARPNESS)
     shifted = distances(brightness, least=_BRIGHTNESS)
@@ -175,3 +175,15 @@ def findings(qualities: Sequence[Quality]) -> list[list[Finding]]:
                 sentence = f"{100 * shares[i]:.1f} % of its pixels are {word}, {others:.1f} % of the others' (median)."
                 found[i].append(Finding(EXPOSURE, sentence))
     return found
+
+
+def distances(values: np.ndarray, *, least: float) -> np.ndarray:
+    """(n,) how far each value lies above the median, in robust standard deviations (Iglewicz and Hoaglin, How to Detect
+    and Handle Outliers, 1993); 0 for fewer than FEWEST_COMPARED.
+
+    least: lower bound of the deviation, so that differences too small to matter do not stand out.
+    """
+    if len(values) < FEWEST_COMPARED:
+        return np.zeros(len(values))
+    above = values - np.median(values)
+    return above / max(_PER_DEVIATION * float(np.median(np.abs(above))), least)
