@@ -19,8 +19,7 @@ from inspect_core.audit import triggers
 from inspect_core.audit.entry import KEY_LENGTH
 from inspect_core.runtime import workspace
 
-WAIT_SECONDS = 30
-"""Longest wait for another process that is writing."""
+WAIT_SECONDS = 30  # longest wait for another process that is writing
 _SETUP_LOCK = 0x10C0FE
 _TABLES = sa.MetaData()
 

@@ -11,8 +11,7 @@ from inspect_core.audit.log import AuditLog
 from inspect_core.verdict import NOT_JUDGED, OTHER_PRODUCT, OUTCOMES, PARTLY_OUT, Limits
 
 ACCEPT, REVIEW, REJECT = "accept", "review", "reject"
-NOTCH = 0.05
-"""Share of the limit for rejection by which both limits are moved, to see what that would have done."""
+NOTCH = 0.05  # share of the limit for rejection by which both limits are moved, to see what that would have done
 
 
 @dataclass(frozen=True)

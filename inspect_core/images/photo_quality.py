@@ -14,16 +14,11 @@ BLUR, EXPOSURE = "blur", "exposure"
 STANDS_OUT, FEWEST_COMPARED = 3.5, 10
 """Robust standard deviations from which a value stands out, and the fewest values among which one can."""
 _PER_DEVIATION = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
-LONGEST = 1024
-"""Pixels of the longer side to which larger photos are reduced for measuring."""
-DARKEST, BRIGHTEST = 2, 253
-"""Grey levels from which a pixel counts as clipped: compression moves it a little."""
-FEWEST = 5
-"""Photos from which a range is learned."""
-_WIDER = 0.5
-"""By how much of itself a range is widened on either side: the photos taught are a sample."""
-_SHARPER = 0.35
-"""The same for the range of the logarithms of sharpness."""
+LONGEST = 1024  # pixels of the longer side to which larger photos are reduced for measuring
+DARKEST, BRIGHTEST = 2, 253  # grey levels from which a pixel counts as clipped: compression moves it a little
+FEWEST = 5  # photos from which a range is learned
+_WIDER = 0.5  # by how much of itself a range is widened on either side: the photos taught are a sample
+_SHARPER = 0.35  # the same for the range of the logarithms of sharpness
 _WIDENED = {
     "noise": (0.15, "less noisy", "noisier"),
     "brightness": (0.04, "darker", "brighter"),
@@ -34,10 +29,8 @@ SAID = frozenset(f"{word} than taught" for _, *words in _WIDENED.values() for wo
 """All that can be said of a photo."""
 _IMMERKAER = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32)
 _BLOCK = 8
-_TRIED = 64
-"""Pixels of the side to which noise is squashed to see how much of it is read."""
-_FAINTEST = 0.1
-"""Least slope, in grey levels a pixel, by which curvature is divided."""
+_TRIED = 64  # pixels of the side to which noise is squashed to see how much of it is read
+_FAINTEST = 0.1  # least slope, in grey levels a pixel, by which curvature is divided
 _SHARPNESS, _BRIGHTNESS, _CLIPPED = 0.03, 3.0, 0.003
 """Least deviations of the logarithm of sharpness, of grey levels, and of the share of clipped pixels."""
 

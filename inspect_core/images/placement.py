@@ -66,8 +66,7 @@ class Placement:
         return (over > 0.5) | ~inside
 
 
-AS_TAKEN = Placement((1, 1))
-"""For a verdict or a photo of which nothing but the map is asked."""
+AS_TAKEN = Placement((1, 1))  # for a verdict or a photo of which nothing but the map is asked
 
 
 def place(pixels: np.ndarray, alignment: Alignment | None) -> Placement:

@@ -16,10 +16,8 @@ _name = attrgetter("name")
 FOLDS = 10
 LEAST_FOLDS = 3
 """Folds of good photos, each scored by a detector fitted to the others; fewer where there are fewer groups."""
-MOST_CROSSED = 200
-"""Good photos that set limits by folds; of more, they are chosen evenly."""
-NAMED = 50
-"""Most photos left out that a note names; the rest are counted."""
+MOST_CROSSED = 200  # good photos that set limits by folds; of more, they are chosen evenly
+NAMED = 50  # most photos left out that a note names; the rest are counted
 
 
 @dataclass(frozen=True)
