@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from inspect_core.images.areas import Areas
-from inspect_core.images.placement import Placement
+from inspect_core.images.placement import AS_TAKEN, Placement
 from inspect_core.judge.anomaly_map import Region, image_score, regions, scale_region
 from inspect_core.judge.checks import as_finite_number
 from inspect_core.judge.limits import carried
@@ -112,21 +112,19 @@ class Verdict:
     kind: tuple[str, float] | None = None
     of_unknown_type: bool = False
     reason: str | None = None
-    placement: Placement | None = None
+    placement: Placement = AS_TAKEN
     left_out: np.ndarray | None = None
     photo: str = ""
 
     @property
     def photo_map(self) -> np.ndarray:
         """(H, W) float32: the map as it lies over the photo as taken, drawn at the map's own size."""
-        return self.anomaly_map if self.placement is None else self.placement.over_photo(self.anomaly_map)
+        return self.placement.over_photo(self.anomaly_map)
 
     @property
     def photo_left_out(self) -> np.ndarray | None:
         """(H, W) bool: `left_out` over the photo as taken."""
-        if self.left_out is None or self.placement is None:
-            return self.left_out
-        return self.placement.mask_over_photo(self.left_out)
+        return None if self.left_out is None else self.placement.mask_over_photo(self.left_out)
 
 
 def inspected(anomaly_map: np.ndarray, left_out: np.ndarray, areas: Areas | None) -> np.ndarray:

@@ -17,8 +17,17 @@ from inspect_core.features.embeddings import stored_embedding
 from inspect_core.features.store import Store
 from inspect_core.images.duplicates import HASH_GRID, alike, difference_hash, near_duplicates
 from inspect_core.images.grouping import propose_groups
-from inspect_core.images.outliers import FEWEST, STANDS_OUT, distances
-from inspect_core.images.photo_quality import BLUR, EXPOSURE, Finding, Quality, findings, measured
+from inspect_core.images.photo_quality import (
+    BLUR,
+    EXPOSURE,
+    STANDS_OUT,
+    Finding,
+    Quality,
+    distances,
+    findings,
+    measured,
+)
+from inspect_core.images.photo_quality import FEWEST_COMPARED as FEWEST
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.samples import Sample, Samples, counted
 from inspect_core.images.splitting import LEAST_FOLDS, Split, folds

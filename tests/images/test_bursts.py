@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspect_core.images.bursts import burst_gap
+from inspect_core.images.grouping import burst_gap
 
 
 def test_clear_bursts():

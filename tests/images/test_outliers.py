@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from inspect_core.images.outliers import FEWEST, STANDS_OUT, distances
+from inspect_core.images.photo_quality import FEWEST_COMPARED as FEWEST
+from inspect_core.images.photo_quality import STANDS_OUT, distances
 
 values = arrays(float, st.integers(FEWEST, 40), elements=st.floats(-1e6, 1e6))
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from inspect_core.images.manifests.run_lengths import decoded
+from inspect_core.images.manifests.coco import decoded
 
 masks = arrays(bool, array_shapes(min_dims=2, max_dims=2, max_side=40))
 
