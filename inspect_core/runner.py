@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from inspect_core.defect_types.classifier import DefectTypes
-from inspect_core.guard.model import Guard
 from inspect_core.images.alignment import Alignment, NotLocated
 from inspect_core.images.depth import Depth
 from inspect_core.images.photo_quality import QualityRange, differs
@@ -25,6 +23,8 @@ from inspect_core.package.geometry import geometry_of
 from inspect_core.package.manifest import RecipeError, refusing
 from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, REFUSALS, InferenceSession, cells_of, session_of
 from inspect_core.verdict import InView, Limits, Verdict, assemble, inspected, not_located
+from inspect_core.whole_part.defect_types import DefectTypes
+from inspect_core.whole_part.product_check import Guard
 
 PARTS = {"guard": Guard, "kinds": DefectTypes, "alignment": Alignment}
 """Parts of a recipe that are used on the line besides the graph, by their names in recipe.json."""

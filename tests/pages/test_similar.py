@@ -8,7 +8,7 @@ import pytest
 from inspect_core.images.read import Picture, read
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.records import recipe_file
-from inspect_core.similar.surface import LEAST
+from inspect_core.tuning.known_cases_training import LEAST
 from inspect_core.ui import crops, shelf, shell, taught_part
 from inspect_core.ui.inspect import case_gathering
 from inspect_core.ui.inspect.known_cases_panel import WHOLE

@@ -4,15 +4,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from inspect_core.defect_types.examples import groups_of
 from inspect_core.images.boxes import Box
 from inspect_core.images.read import ImageError
 from inspect_core.runtime.jobs import Job, device_lock
-from inspect_core.similar import known_cases
-from inspect_core.similar.known_cases import Case
+from inspect_core.tuning import known_cases_training
 from inspect_core.ui import crops, defect_labels, shelf, shell
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
+from inspect_core.whole_part import known_cases
+from inspect_core.whole_part.known_cases import Case
+from inspect_core.whole_part.labelled_examples import groups_of
 
 MOST_GOOD = 100
 
@@ -44,7 +45,7 @@ def start(taught: TaughtPart, order: Order) -> None:
     """Gather and learn in the background; the part then has the cases. Raises Busy while another job runs."""
 
     def work(job: Job) -> None:
-        learned = known_cases.learn(_cases(taught, order, job), by_region=order.by_region)
+        learned = known_cases_training.learn(_cases(taught, order, job), by_region=order.by_region)
         shelf.change(taught.id, lambda held: replace(held, cases=learned))
 
     shell.start(f"Building the gallery of {taught.product}", work)

@@ -9,15 +9,15 @@ import streamlit as st
 from inspect_core.images.boxes import Box
 from inspect_core.images.read import ImageError
 from inspect_core.images.samples import counted
-from inspect_core.similar.gallery import Match
-from inspect_core.similar.known_cases import Case, KnownCases
-from inspect_core.similar.surface import LEAST
+from inspect_core.tuning.known_cases_training import LEAST
 from inspect_core.ui import crops, shelf, shell
 from inspect_core.ui.crops import REGION, WHOLE
 from inspect_core.ui.inspect import case_gathering
 from inspect_core.ui.inspect.case_gathering import Order
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
+from inspect_core.whole_part.gallery import Match
+from inspect_core.whole_part.known_cases import Case, KnownCases
 
 SHOWN = 5
 MOST_REGIONS = 8

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from torch import Tensor, from_numpy
+
+from inspect_core.whole_part.known_surface import to_unit
 
 NEVER_SIMILAR = 0.0
 
@@ -28,22 +29,6 @@ def robust_similarity(
         if np.isnan(values).any():
             raise ValueError(f"{name} has NaN; score every part before comparing")
     return np.where(np.maximum(outlier_a, outlier_b) < limit, similarity, NEVER_SIMILAR)
-
-
-def outlier_limit(scores: np.ndarray, *, quantile: float = 0.99) -> float:
-    """The limit t of eq. 17: a quantile of the outlier scores of good images that took no part in the fit.
-
-    False alarms are counted on good images: at .99, one in a hundred of them is called an outlier. The paper's search
-    ends between .985 and .994. The outlier model has to be fitted on every type of part that should be found again,
-    known defects among them; fitted on good parts alone it calls the known defects outliers too.
-    Raises ValueError for no scores, non-finite scores or a quantile outside 0 to 1.
-    """
-    scores = np.asarray(scores, dtype=np.float64).ravel()
-    if scores.size == 0 or not np.isfinite(scores).all():
-        raise ValueError(f"scores must be finite, at least one; there are {scores.size}; score good images first")
-    if not 0 <= quantile <= 1:
-        raise ValueError(f"quantile is {quantile}, outside 0 to 1; .985 to .994 are usual")
-    return float(np.quantile(scores, quantile))
 
 
 @dataclass(frozen=True)
@@ -120,14 +105,14 @@ class Gallery:
             if similarity[i] > NEVER_SIMILAR
         ]
 
-    def arrays(self) -> dict[str, Tensor]:
-        return {"embeddings": from_numpy(self.embeddings), "outlier_scores": from_numpy(self.outlier_scores)}
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"embeddings": self.embeddings, "outlier_scores": self.outlier_scores}
 
     def params(self) -> dict[str, list[str]]:
         return {"names": list(self.names), "kinds": list(self.defect_types), "notes": list(self.notes)}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Tensor | np.ndarray], params: Mapping[str, Sequence[str]]) -> "Gallery":
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping[str, Sequence[str]]) -> "Gallery":
         """The gallery whose arrays() and params() these are."""
         return cls(
             embeddings=np.asarray(arrays["embeddings"], dtype=np.float32),
@@ -146,9 +131,3 @@ class Gallery:
         if not np.isfinite(embedding).all():
             raise ValueError("embedding is not finite; repair that part before comparing it")
         return embedding
-
-
-def to_unit(rows: np.ndarray) -> np.ndarray:
-    """Rows divided by their length; zero rows stay zero."""
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.divide(rows, length, out=np.zeros_like(rows), where=length > 0)

@@ -1,22 +1,18 @@
 """Have we seen this before: a gallery of known parts with what it takes to answer that, kept in a recipe."""
 
 import itertools
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from inspect_core.images.boxes import Box, cropped
 from inspect_core.images.read import squash
 from inspect_core.judge.checks import as_finite_number
-from inspect_core.similar import surface as known_surface
-from inspect_core.similar.gallery import Gallery, Match, outlier_limit, to_unit
-from inspect_core.similar.surface import KnownSurface
+from inspect_core.whole_part.gallery import Gallery, Match
+from inspect_core.whole_part.known_surface import KnownSurface, to_unit
 
 PICTURE = 64
-QUANTILE = 0.99
 _GALLERY = ("embeddings", "outlier_scores")
 
 
@@ -106,9 +102,9 @@ class KnownCases:
         """The same cases with another t: lower calls more parts unlike anything. Raises ValueError for one below 0."""
         return replace(self, limit=float(limit))
 
-    def arrays(self) -> dict[str, Tensor]:
+    def arrays(self) -> dict[str, np.ndarray]:
         surface = {f"surface_{name}": value for name, value in self.surface.arrays().items()}
-        return {**self.gallery.arrays(), **surface, "pictures": torch.from_numpy(self.pictures)}
+        return {**self.gallery.arrays(), **surface, "pictures": self.pictures}
 
     def params(self) -> dict:
         return {
@@ -121,12 +117,10 @@ class KnownCases:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Tensor | np.ndarray], params: Mapping) -> "KnownCases":
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping) -> "KnownCases":
         """The cases of a recipe; every answer is equal to the bit."""
         surface = {
-            name.removeprefix("surface_"): torch.as_tensor(value)
-            for name, value in arrays.items()
-            if name.startswith("surface_")
+            name.removeprefix("surface_"): value for name, value in arrays.items() if name.startswith("surface_")
         }
         return cls(
             gallery=Gallery.from_arrays({name: arrays[name] for name in _GALLERY}, params["gallery"]),
@@ -137,39 +131,6 @@ class KnownCases:
             digests=tuple(params["digests"]),
             by_region=bool(params["by_region"]),
         )
-
-
-def learn(cases: Sequence[Case], *, by_region: bool) -> KnownCases:
-    """Known cases from examples: every other group of good ones sets the limit, all else fits the surface.
-
-    A person labelled the defects, so they are vouched for, however rare their type is among the rest. Good parts alone
-    make a gallery too: everything else is then unlike it. If too few would be left to fit, none is set aside, and the
-    parts of the fit set the limit, which is then too strict.
-    Raises ValueError for fewer than `known_surface.LEAST` cases to fit, and non-finite embeddings.
-    """
-    embeddings = np.stack([case.embedding for case in cases]) if cases else np.empty((0, 1))
-    aside = _set_aside(cases)
-    if (~aside).sum() < known_surface.LEAST:
-        aside[:] = False
-    defect = np.array([case.kind != "good" for case in cases], bool)
-    surface = known_surface.fit(embeddings[~aside]).vouch(embeddings[defect])
-    scores = surface.score(embeddings)
-    limit = outlier_limit(scores[aside] if aside.any() else scores, quantile=QUANTILE)
-    return KnownCases(
-        gallery=Gallery(
-            embeddings.astype(np.float32),
-            scores,
-            tuple(case.name for case in cases),
-            tuple(case.kind for case in cases),
-            tuple(case.note for case in cases),
-        ),
-        surface=surface,
-        limit=limit,
-        suggested=limit,
-        pictures=np.stack([case.picture for case in cases]),
-        digests=tuple(case.digest for case in cases),
-        by_region=by_region,
-    )
 
 
 def strangest_box(pixel_map: np.ndarray, size: tuple[int, int]) -> Box:
@@ -184,11 +145,3 @@ def strangest_box(pixel_map: np.ndarray, size: tuple[int, int]) -> Box:
 def picture_of(image: np.ndarray, box: Box | None) -> np.ndarray:
     """(64, 64, 3) uint8 of a photo, or of the square around a box on it: what the embedding looked at."""
     return squash(cropped(image, box), (PICTURE, PICTURE))
-
-
-def _set_aside(cases: Sequence[Case]) -> np.ndarray:
-    """(n,) bool: the good cases of every other group, in the order in which the groups come."""
-    owners = [case.name if case.group is None else case.group for case in cases]
-    good = [case.kind == "good" for case in cases]
-    order = {owner: place for place, owner in enumerate(dict.fromkeys(itertools.compress(owners, good)))}
-    return np.array([is_good and order[owner] % 2 == 1 for owner, is_good in zip(owners, good, strict=True)], bool)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from inspect_core.similar.known_cases import Case, KnownCases, learn, picture_of, strangest_box
+from inspect_core.tuning.known_cases_training import learn
+from inspect_core.whole_part.known_cases import Case, KnownCases, picture_of, strangest_box
 
 WIDTH = 24
 _DIRECTIONS = np.random.default_rng(0).standard_normal((4, WIDTH))

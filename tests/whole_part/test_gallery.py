@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspect_core.similar.gallery import Gallery, outlier_limit, robust_similarity
+from inspect_core.whole_part.gallery import Gallery, robust_similarity
 
 
 def empty(d):
@@ -46,16 +46,6 @@ def test_nan_is_refused_by_name():
             robust_similarity(**arguments, limit=1.0)
     with pytest.raises(ValueError, match="limit"):
         robust_similarity(1.0, 0.0, 0.0, limit=np.nan)
-
-
-def test_limit_is_a_quantile_of_good_scores():
-    assert outlier_limit(np.arange(101.0)) == pytest.approx(99.0)
-    assert outlier_limit(np.arange(101.0), quantile=0.5) == 50
-    for scores in ([], [np.nan, 1.0]):
-        with pytest.raises(ValueError, match="scores"):
-            outlier_limit(np.array(scores))
-    with pytest.raises(ValueError, match=r"quantile is 1\.5"):
-        outlier_limit(np.ones(3), quantile=1.5)
 
 
 def test_nearest_are_the_known_parts_of_highest_cosine(gallery):
