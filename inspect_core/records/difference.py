@@ -98,7 +98,7 @@ def _defect_types(recipe: Recipe) -> str:
 
 
 def _known_cases(recipe: Recipe) -> str:
-    return counted(len(recipe.gallery.gallery.names), "part") if recipe.gallery else "none"
+    return counted(len(recipe.gallery.cases), "part") if recipe.gallery else "none"
 
 
 def _same_fit(before: Recipe, after: Recipe) -> bool:

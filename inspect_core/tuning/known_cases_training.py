@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from inspect_core.detectors import quadrics
-from inspect_core.whole_part.gallery import Gallery
 from inspect_core.whole_part.known_cases import Case, KnownCases
 from inspect_core.whole_part.known_surface import KnownSurface, finite_unit
 
@@ -28,25 +27,11 @@ def learn(cases: Sequence[Case], *, by_region: bool) -> KnownCases:
     aside = _set_aside(cases)
     if (~aside).sum() < LEAST:
         aside[:] = False
-    defect = np.array([case.kind != "good" for case in cases], bool)
+    defect = np.array([case.defect_type != "good" for case in cases], bool)
     surface = fit_surface(embeddings[~aside]).vouch(embeddings[defect])
     scores = surface.score(embeddings)
     limit = float(np.quantile(scores[aside] if aside.any() else scores, QUANTILE))
-    return KnownCases(
-        gallery=Gallery(
-            embeddings.astype(np.float32),
-            scores,
-            tuple(case.name for case in cases),
-            tuple(case.kind for case in cases),
-            tuple(case.note for case in cases),
-        ),
-        surface=surface,
-        limit=limit,
-        suggested=limit,
-        pictures=np.stack([case.picture for case in cases]),
-        digests=tuple(case.digest for case in cases),
-        by_region=by_region,
-    )
+    return KnownCases(tuple(cases), scores, surface, limit, suggested=limit, by_region=by_region)
 
 
 def fit_surface(embeddings: np.ndarray, *, seed: int = 0) -> KnownSurface:
@@ -68,6 +53,6 @@ def fit_surface(embeddings: np.ndarray, *, seed: int = 0) -> KnownSurface:
 def _set_aside(cases: Sequence[Case]) -> np.ndarray:
     """(n,) bool: the good cases of every other group, in the order in which the groups come."""
     owners = [case.name if case.group is None else case.group for case in cases]
-    good = [case.kind == "good" for case in cases]
+    good = [case.defect_type == "good" for case in cases]
     order = {owner: place for place, owner in enumerate(dict.fromkeys(itertools.compress(owners, good)))}
     return np.array([is_good and order[owner] % 2 == 1 for owner, is_good in zip(owners, good, strict=True)], bool)

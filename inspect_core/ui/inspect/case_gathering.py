@@ -63,14 +63,14 @@ def box_of(taught: TaughtPart, position: int, live: dict[str, int], limits: Limi
     return found or known_cases.strangest_box(taught.scored.map(position, **live), photo.size)
 
 
-def case_of(taught: TaughtPart, position: int, box: Box | None, *, kind: str, group: str | None = None) -> Case:
+def case_of(taught: TaughtPart, position: int, box: Box | None, *, defect_type: str, group: str | None = None) -> Case:
     """A photo on the bench, or the square around a box on it, as a known case. Raises ImageError."""
     return Case(
         crops.embedding(taught, position, box),
         crops.picture(taught, position, box),
         taught.scored.photos[position].digest,
         taught.scored.photos[position].name,
-        kind,
+        defect_type,
         group=group,
     )
 
@@ -85,7 +85,7 @@ def _cases(taught: TaughtPart, order: Order, job: Job) -> list[Case]:
             box = box_of(taught, position, order.live, order.limits, known=True) if order.by_region else None
             group = groups[taught.scored.photos[position].name]
             try:
-                cases.append(case_of(taught, position, box, kind=kind, group=group))
+                cases.append(case_of(taught, position, box, defect_type=kind, group=group))
             except ImageError:
                 continue  # a photo that no longer exists is not a case; the bench names it when it is chosen
     job.report(0.9, "learning what is known")
