@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from inspect_core.defect_types.classifier import DefectTypes
-from inspect_core.guard.model import Guard
 from inspect_core.images.alignment import Alignment, NotLocated
 from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
@@ -22,6 +20,8 @@ from inspect_core.package import arrays as recipe_arrays
 from inspect_core.package.known_parts import Calibrated, ChallengePart, read_challenge
 from inspect_core.package.manifest import refusing
 from inspect_core.verdict import InView, Limits, Verdict, assemble, inspected, not_located
+from inspect_core.whole_part.defect_types import DefectTypes
+from inspect_core.whole_part.product_check import Guard
 
 PARTS = {
     "guard": ("guard", Guard, "the product check"),

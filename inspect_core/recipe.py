@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.backbones import Backbone, shared
 from inspect_core.features.extraction import Preparation, embed
-from inspect_core.guard.model import Guard
 from inspect_core.images.alignment import Alignment
 from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
@@ -23,8 +21,10 @@ from inspect_core.judge.anomaly_map import AREA, SIGMA, to_pixels
 from inspect_core.methods.table import JOIN
 from inspect_core.methods.view import View, joined_errors
 from inspect_core.package.known_parts import Calibrated, ChallengePart
-from inspect_core.similar.known_cases import KnownCases
 from inspect_core.verdict import Limits, Verdict
+from inspect_core.whole_part.defect_types import DefectTypes
+from inspect_core.whole_part.known_cases import KnownCases
+from inspect_core.whole_part.product_check import Guard
 
 
 @dataclass(frozen=True)

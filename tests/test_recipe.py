@@ -8,14 +8,14 @@ import pytest
 import torch
 
 from inspect_core.classify.kernel_density import fit_kdf
-from inspect_core.defect_types.training import FITS, FOREST, fit
 from inspect_core.features import backbones
-from inspect_core.guard.model import OFF, STOP
 from inspect_core.images.read import read
 from inspect_core.recipe import inspect
 from inspect_core.records.recipe_file import load, save
 from inspect_core.runtime.versions import library_versions
 from inspect_core.verdict import OTHER_PRODUCT, Limits
+from inspect_core.whole_part.product_check import OFF, STOP
+from inspect_core.whole_part.type_training import FITS, FOREST, fit
 
 DATA = Path(__file__).parent / "data"
 PHOTOS = Path(__file__).parents[1] / "sample_data" / "flange" / "test"

@@ -13,7 +13,6 @@ import onnx
 import pytest
 
 from inspect_core.classify.kernel_density import fit_kdf, fit_kdn
-from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.images.photo_quality import QualityRange, measured
 from inspect_core.images.read import read, squash
 from inspect_core.package import golden, manifest
@@ -25,6 +24,7 @@ from inspect_core.records.onnx_export import export
 from inspect_core.records.recipe_file import save
 from inspect_core.runner import Runner
 from inspect_core.verdict import Limits
+from inspect_core.whole_part.defect_types import DefectTypes
 
 ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.slow

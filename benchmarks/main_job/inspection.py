@@ -17,7 +17,6 @@ import torch
 
 from benchmarks.main_job.setting import BACKBONE, Setting, sample, study, taught, with_head
 from benchmarks.measure import Stopwatch, machine, spread
-from inspect_core.defect_types import training
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import embed
 from inspect_core.features.patch_grid import join
@@ -31,6 +30,7 @@ from inspect_core.runtime.threads import cores
 from inspect_core.study.study import Study
 from inspect_core.tuning.comparison import CANDIDATES
 from inspect_core.tuning.guard_training import train_guard
+from inspect_core.whole_part import type_training
 
 AFTER_BACKBONE = ("grid", "detector", "map")
 WHOLES = {"file_to_verdict": False, "file_to_verdict_by_region": True}
@@ -42,7 +42,7 @@ def figures(setting: Setting) -> dict:
     backbone, photos = with_head(setting), taught(setting)
     guard, paths = train_guard(backbone, photos.fit, photos.calibrate), _in_turn(photos.judge)
     defects = sample().defects
-    types = training.fit(
+    types = type_training.fit(
         np.stack([embed(read(photo.path).pixels, backbone) for photo in defects]), [p.kind for p in defects]
     ).defect_types
     found = {"engine": backbone.engine, "threads": cores(), "k": setting.k}

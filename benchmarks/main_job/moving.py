@@ -18,7 +18,6 @@ from benchmarks.main_job.setting import QUICK, Setting, all_shown, study
 from benchmarks.main_job.start import FINISHED, ON_THE_BENCH, PATIENCE_S, open_browser, served
 from benchmarks.measure import Stopwatch, spread, timed
 from inspect_core.features.store import Store
-from inspect_core.guard.model import OFF
 from inspect_core.judge.anomaly_map import largest_area, regions
 from inspect_core.methods.table import LOOSE
 from inspect_core.runtime.threads import cores
@@ -32,6 +31,7 @@ from inspect_core.ui.bench import pixels
 from inspect_core.ui.inspect import views
 from inspect_core.ui.session import Settings
 from inspect_core.verdict import Limits
+from inspect_core.whole_part.product_check import OFF
 
 PREVIEWS = {"corp": {"gamma": 2.0}, "kernel_pca": {"sigma": 1.5}}
 """Method -> what its parameter moves to: a value, or for σ a multiple of the fitted one."""

@@ -9,7 +9,6 @@ from pathlib import Path
 from inspect_core.cli import teaching, working
 from inspect_core.cli.console import ACCEPTED, bar, path_argument, say, say_notes
 from inspect_core.features.store import feature_store
-from inspect_core.guard.model import OFF
 from inspect_core.judge.counts import count_parts, in_parts
 from inspect_core.methods.table import ALL
 from inspect_core.package.place import check_apart, check_own
@@ -22,6 +21,7 @@ from inspect_core.study.study import Study
 from inspect_core.tuning.compare import compare
 from inspect_core.tuning.report import CSV_BEGINS, HTML_BEGINS, csv_of, figures_of, html_of, table_of
 from inspect_core.tuning.teaching import teach
+from inspect_core.whole_part.product_check import OFF
 
 TEACHING = 0.8
 """Fraction of the progress bar; judging takes the rest."""

@@ -6,7 +6,6 @@ from inspect_core.audit.changes import limits_changed
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import teaching, working
 from inspect_core.cli.console import ACCEPTED, current_user, path_argument, say, scale_argument
-from inspect_core.guard.model import ALONE, FUSED, MODES
 from inspect_core.images.samples import shown
 from inspect_core.judge.limits import limit_for_overkill
 from inspect_core.records.place import check_place
@@ -16,6 +15,7 @@ from inspect_core.study.found import found_up_to
 from inspect_core.study.study import Study
 from inspect_core.tuning.order import Order
 from inspect_core.verdict import Limits
+from inspect_core.whole_part.product_check import ALONE, FUSED, MODES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

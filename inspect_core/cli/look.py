@@ -5,8 +5,8 @@ import argparse
 from inspect_core.cli import teaching
 from inspect_core.cli.console import ACCEPTED, bar, say, say_notes
 from inspect_core.features.store import feature_store
-from inspect_core.guard.model import OFF
 from inspect_core.tuning.first_look import first_look
+from inspect_core.whole_part.product_check import OFF
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -45,7 +45,7 @@ def in_words(recipe: Recipe) -> dict[str, str]:
         "Areas": ", ".join(areas) or "none, all is inspected alike",
         "Product check": f"{guard.mode}, limit {guard.limit:.4g}" if guard else "none",
         "Defect types": named,
-        "Known cases": counted(len(known.gallery.names), "part") if known else "none",
+        "Known cases": counted(len(known.cases), "part") if known else "none",
         "Reason": provenance.reason,
         "Made": f"{made(recipe)} by {provenance.author}",
         "Versions": ", ".join(f"{name} {number}" for name, number in provenance.versions.items()),

@@ -13,9 +13,7 @@ import safetensors.numpy
 import torch
 from torch import Tensor
 
-from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.extraction import Look
-from inspect_core.guard.model import Guard
 from inspect_core.images.alignment import Alignment
 from inspect_core.inspection import PARTS, read_facts
 from inspect_core.judge.anomaly_map import AREA, SIGMA
@@ -31,7 +29,9 @@ from inspect_core.recipe import BackboneChoice, Provenance, Recipe
 from inspect_core.records.place import check_place
 from inspect_core.records.proof import prove
 from inspect_core.runtime.unfinished import replacing
-from inspect_core.similar.known_cases import KnownCases
+from inspect_core.whole_part.defect_types import DefectTypes
+from inspect_core.whole_part.known_cases import KnownCases
+from inspect_core.whole_part.product_check import Guard
 
 TRIANGLE = ".cholesky"
 EXTRAS = {"guard": PARTS["guard"], "gallery": ("gallery", KnownCases, "the gallery of known cases"), **PARTS}

@@ -4,15 +4,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from inspect_core.defect_types.classifier import DefectTypes
-from inspect_core.guard.model import Guard
 from inspect_core.images.areas import Areas
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.package.known_parts import Calibrated
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
 from inspect_core.runtime.versions import library_versions
-from inspect_core.similar.known_cases import KnownCases
 from inspect_core.verdict import Limits
+from inspect_core.whole_part.defect_types import DefectTypes
+from inspect_core.whole_part.known_cases import KnownCases
+from inspect_core.whole_part.product_check import Guard
 
 if TYPE_CHECKING:
     from inspect_core.study.study import Study

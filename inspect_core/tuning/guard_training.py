@@ -10,14 +10,14 @@ import torch
 from inspect_core.detectors.cop_corp import energy, fit_cop
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import Preparation
-from inspect_core.guard.model import WARN, Guard
-from inspect_core.guard.subspace import Subspace
 from inspect_core.images.alignment import Alignment, NotLocated
 from inspect_core.images.folders import Sample
 from inspect_core.images.read import ImageError
 from inspect_core.runtime.progress import Report, stage, tell
 from inspect_core.study.photo_features import described
 from inspect_core.study.workers import Workers
+from inspect_core.whole_part.product_check import WARN, Guard
+from inspect_core.whole_part.subspace import Subspace
 
 EXPLAINED_VARIANCE = 0.9
 

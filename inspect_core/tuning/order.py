@@ -4,13 +4,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from inspect_core.guard.model import WARN
 from inspect_core.images.alignment import SHIFT, TURN, Alignment
 from inspect_core.images.areas import Areas
 from inspect_core.images.folders import Split
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import CAREFUL, Tolerances
 from inspect_core.tuning.comparison import BUDGET
+from inspect_core.whole_part.product_check import WARN
 
 NO_ALIGNMENT, RIGID, SIMILARITY = "none", "rigid", "similarity"
 ALIGN = {NO_ALIGNMENT: "As taken", RIGID: "Shifted and turned", SIMILARITY: "Shifted, turned, nearer or farther"}

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from inspect_core.features.store import Store
-from inspect_core.guard.model import OFF, Guard
 from inspect_core.images.samples import Sample
 from inspect_core.images.splitting import Split, folds
 from inspect_core.methods.table import FIRST, METHODS, methods_of
@@ -19,6 +18,7 @@ from inspect_core.tuning.comparison import Comparison, Shortlist
 from inspect_core.tuning.guard_training import train_guard
 from inspect_core.tuning.order import Order
 from inspect_core.tuning.suggest import Suggestion, suggest
+from inspect_core.whole_part.product_check import OFF, Guard
 
 MOST_COMPARED = 300
 """Good photos that the candidates for a new folder are fitted on."""

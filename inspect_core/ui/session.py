@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from inspect_core.guard.model import OFF, Guard
 from inspect_core.ui import shelf
 from inspect_core.ui.previews import Run
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
+from inspect_core.whole_part.product_check import OFF, Guard
 
 
 @dataclass

@@ -9,9 +9,7 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
-from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.extraction import Preparation
-from inspect_core.guard.model import OFF, Guard
 from inspect_core.images import heatmap
 from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
@@ -21,7 +19,6 @@ from inspect_core.images.read import ImageError, read
 from inspect_core.methods.table import parameters_of
 from inspect_core.methods.view import chosen_taps
 from inspect_core.recipe import Recipe
-from inspect_core.similar.known_cases import KnownCases
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
@@ -30,6 +27,9 @@ from inspect_core.tuning.order import Order
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.tuning.suggest import Suggestion
 from inspect_core.verdict import Limits, ProductCheck
+from inspect_core.whole_part.defect_types import DefectTypes
+from inspect_core.whole_part.known_cases import KnownCases
+from inspect_core.whole_part.product_check import OFF, Guard
 
 ADDED = "added"
 BESIDE = 480

@@ -59,18 +59,19 @@ def recipes(recipe, network) -> dict:
     """A recipe of each method by its name, and of two joined; between them all parts: both product checks, gallery,
     forest and net."""
     from inspect_core.classify.kernel_density import fit_kdf, fit_kdn
-    from inspect_core.defect_types.classifier import DefectTypes
     from inspect_core.detectors.cop_corp import fit_corp
     from inspect_core.detectors.mahalanobis.projections import semi_orthogonal
     from inspect_core.features.extraction import Look
-    from inspect_core.guard.model import Guard
-    from inspect_core.guard.subspace import Subspace
     from inspect_core.judge.local_scale import GoodMaps
     from inspect_core.methods.method import Patches
     from inspect_core.methods.table import METHODS, parameters_of
     from inspect_core.methods.view import View
-    from inspect_core.similar.known_cases import Case, learn
     from inspect_core.tuning import guard_training
+    from inspect_core.tuning.known_cases_training import learn
+    from inspect_core.whole_part.defect_types import DefectTypes
+    from inspect_core.whole_part.known_cases import Case
+    from inspect_core.whole_part.product_check import Guard
+    from inspect_core.whole_part.subspace import Subspace
 
     rng = np.random.default_rng(8)
     photos = [torch.from_numpy(rng.normal(2, 1, (1, *GRID, CHANNELS)).astype(np.float32)) for _ in range(8)]

@@ -10,12 +10,11 @@ import pytest
 import torch
 
 from inspect_core.classify.posterior import posterior
-from inspect_core.guard import model
-from inspect_core.guard.model import Guard
 from inspect_core.judge.counts import count_parts
 from inspect_core.recipe import inspect
-from inspect_core.similar import known_cases
 from inspect_core.verdict import Limits
+from inspect_core.whole_part import product_check
+from inspect_core.whole_part.product_check import Guard
 
 ENDLESS = (np.nan, np.inf, -np.inf)
 PHOTO = np.random.default_rng(1).integers(0, 255, (50, 40, 3), np.uint8)
@@ -41,7 +40,7 @@ def with_guard(recipe, error: float, mode: str, **fields):
 
 
 @every
-@pytest.mark.parametrize("mode", [model.WARN, model.STOP])
+@pytest.mark.parametrize("mode", [product_check.WARN, product_check.STOP])
 @pytest.mark.parametrize("fused", [False, True])
 def test_a_product_check_without_a_score(recipes, network, value, mode, fused):
     recipe = with_guard(recipes["mahalanobis"], value, mode, fused=fused)
@@ -118,16 +117,14 @@ def _of(detector, arrays):
 @every
 def test_nothing_is_like_a_case_that_is_no_number(recipes, place, value):
     cases = recipes["mahalanobis"].gallery
-    query = np.array(cases.gallery.embeddings[0])
+    query = np.array(cases.embeddings[0])
     if place == "embeddings":
         query[0] = value
     else:
-        quadrics = dataclasses.replace(
-            cases.surface.quadrics, shift=torch.full_like(cases.surface.quadrics.shift, value)
-        )
-        cases = dataclasses.replace(cases, surface=known_cases.KnownSurface(quadrics, cases.surface.vouched))
+        surface = dataclasses.replace(cases.surface, shift=np.full_like(cases.surface.shift, value))
+        cases = dataclasses.replace(cases, surface=surface)
     try:
         found = cases.nearest(query, count=3)
     except ValueError:
         return
-    assert all(np.isfinite(match.similarity) for match in found)
+    assert all(np.isfinite(similarity) for _, similarity in found)

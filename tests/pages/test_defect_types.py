@@ -8,7 +8,6 @@ import pytest
 
 from inspect_core.classify import net_training
 from inspect_core.classify.kernel_density import fit_kdf
-from inspect_core.defect_types import training
 from inspect_core.images.read import read
 from inspect_core.recipe import inspect
 from inspect_core.records import recipe_file
@@ -18,6 +17,7 @@ from inspect_core.ui.defect_types import results
 from inspect_core.ui.defect_types import training as kinds_training
 from inspect_core.ui.defect_types.panels import WHOLE
 from inspect_core.ui.inspect import views
+from inspect_core.whole_part import type_training
 
 PAGE = "pages/defect_types.py"
 
@@ -25,7 +25,7 @@ PAGE = "pages/defect_types.py"
 @pytest.fixture(autouse=True)
 def quick(monkeypatch, no_first_start):
     """Few trees, and no other products to ask about."""
-    monkeypatch.setitem(training.FITS, training.FOREST, partial(fit_kdf, trees=30))
+    monkeypatch.setitem(type_training.FITS, type_training.FOREST, partial(fit_kdf, trees=30))
 
 
 @pytest.fixture
@@ -181,7 +181,7 @@ def test_learning_again_brings_a_limit_of_its_own(open_app, learned):
 
 def test_a_neural_net_can_be_the_parent(ready, labelled, monkeypatch):
     monkeypatch.setattr(net_training, "LARGEST_EPOCHS", 20)
-    ready.radio(key=f"parent-{labelled.id}").set_value(training.NETWORK).run()
+    ready.radio(key=f"parent-{labelled.id}").set_value(type_training.NETWORK).run()
     app = finish(ready.button(key="learn_kinds").click().run())
     assert now(labelled).defect_types.params()["classifier"]["parent"] == "network"
     assert "kernel density network (in use)" in app.dataframe[0].value["model"].tolist()

@@ -15,11 +15,11 @@ import pytest
 from streamlit.runtime.fragment import MemoryFragmentStorage
 
 from inspect_core.classify.kernel_density import fit_kdf
-from inspect_core.defect_types import training
 from inspect_core.runtime.jobs import Job
 from inspect_core.study.study import Study
 from inspect_core.ui import defect_labels, shelf, shell, taught_part, teaching
 from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.whole_part import type_training
 from tests.pages.waiting import finish
 
 PAGES = ("pages/inspect.py", "pages/explore.py", "pages/defect_types.py", "pages/recipes.py")
@@ -77,7 +77,7 @@ def test_what_can_be_reached_is_found():
 
 
 def test_no_widget_and_no_fragment_holds_anything_of_ours(open_app, in_the_hand, fragments, monkeypatch):
-    monkeypatch.setitem(training.FITS, training.FOREST, partial(fit_kdf, trees=30))
+    monkeypatch.setitem(type_training.FITS, type_training.FOREST, partial(fit_kdf, trees=30))
     monkeypatch.setattr(teaching, "samples", lambda: ())
     defect_labels.set_kind(in_the_hand, [0], "dent")
     app = open_app()

@@ -8,7 +8,7 @@ import pytest
 from inspect_core.images.read import Picture, read
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.records import recipe_file
-from inspect_core.similar.surface import LEAST
+from inspect_core.tuning.known_cases_training import LEAST
 from inspect_core.ui import crops, shelf, shell, taught_part
 from inspect_core.ui.inspect import case_gathering
 from inspect_core.ui.inspect.known_cases_panel import WHOLE
@@ -83,7 +83,7 @@ def test_what_is_looked_at_is_what_inspection_finds(taught):
 
 
 def test_a_known_part_is_shown_with_its_like_and_not_with_itself(app, taught):
-    assert len(now(taught).cases.gallery.names) == len(taught.scored.photos) >= LEAST
+    assert len(now(taught).cases.cases) == len(taught.scored.photos) >= LEAST
     position = int(np.flatnonzero(taught.scored.good_and_defect()[1])[0])
     choose(app, taught, position)
     assert "% alike" in words(app)
@@ -98,11 +98,11 @@ def test_a_stranger_is_like_nothing_until_it_is_added(app, taught):
     app.text_input(key=f"case_note-{taught.id}-{position}").set_value("test *stripes*").run()
     app.button(key=f"add_case-{taught.id}-{position}").click().run()
     assert not app.exception
-    assert now(taught).cases.gallery.names[-1] == "stripes1.png"
-    assert now(taught).cases.gallery.notes[-1] == "test *stripes*"
+    assert now(taught).cases.cases[-1].name == "stripes1.png"
+    assert now(taught).cases.cases[-1].note == "test *stripes*"
     app.run()
     app.button(key=f"take_out-{taught.id}-{position}").click().run()
-    assert "stripes1.png" not in now(taught).cases.gallery.names
+    assert "stripes1.png" not in [case.name for case in now(taught).cases.cases]
     assert "Nothing like this in the gallery" in words(app)
 
 
@@ -117,7 +117,7 @@ def test_the_gallery_goes_into_the_recipe_and_an_opened_recipe_can_be_revised(ap
     choose(app, taught, 0)
     app.button(key=f"save-{taught.id}").click().run()
     first = now(taught).recipe
-    assert first.gallery.gallery.names == now(taught).cases.gallery.names
+    assert first.gallery.params()["gallery"] == now(taught).cases.params()["gallery"]
     recipes = open_app("pages/recipes.py")
     recipes.button(key="open-flange.zip").click().run()
     opened = shelf._shelf().last_used()
@@ -131,9 +131,9 @@ def test_the_gallery_goes_into_the_recipe_and_an_opened_recipe_can_be_revised(ap
     assert not line.exception
     again = recipe_file.load(workspace / "recipes/flange-2.zip")
     assert again.provenance.parent == first.digest
-    assert again.gallery.gallery.names[-1] == "stripes2.png"
+    assert again.gallery.cases[-1].name == "stripes2.png"
     assert again.limits == first.limits
-    np.testing.assert_array_equal(again.gallery.pictures[-1], now(opened).cases.pictures[-1])
+    np.testing.assert_array_equal(again.gallery.cases[-1].picture, now(opened).cases.cases[-1].picture)
 
 
 def test_a_limit_moved_by_hand_does_not_outlive_its_gallery(app, taught):

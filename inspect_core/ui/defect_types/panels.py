@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from inspect_core.defect_types.examples import ENOUGH, LEAST, Example, advice, examples_of, groups_of, learnable
 from inspect_core.images.samples import counted
 from inspect_core.ui import crops, defect_labels, shell
 from inspect_core.ui.crops import REGION, WHOLE
@@ -11,6 +10,7 @@ from inspect_core.ui.defect_types.results import PARENTS
 from inspect_core.ui.defect_types.training import Order
 from inspect_core.ui.session import in_force
 from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.whole_part.labelled_examples import ENOUGH, LEAST, Example, advice, examples_of, groups_of, learnable
 
 COUNTS_WIDTH, ORDER_WIDTH = 430, 470
 

@@ -3,8 +3,6 @@
 import numpy as np
 import streamlit as st
 
-from inspect_core.defect_types.classifier import DefectTypes
-from inspect_core.defect_types.training import FOREST, NETWORK
 from inspect_core.images.samples import counted
 from inspect_core.judge.metrics import accuracy, expected_calibration_error, reliability_curve
 from inspect_core.plots import defect_types
@@ -12,6 +10,8 @@ from inspect_core.ui import charts, defect_naming, shelf, shell
 from inspect_core.ui.defect_types import training
 from inspect_core.ui.defect_types.training import Taught
 from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.whole_part.defect_types import DefectTypes
+from inspect_core.whole_part.type_training import FOREST, NETWORK
 
 PARENTS = {FOREST: "Random forest", NETWORK: "Neural net"}
 KERNEL = {FOREST: "kernel density forest", NETWORK: "kernel density network"}

@@ -6,9 +6,6 @@ from functools import cached_property
 
 import numpy as np
 
-from inspect_core.defect_types import training, unknown_types
-from inspect_core.defect_types.cross_validation import CrossValidation
-from inspect_core.defect_types.examples import Example, boxes_of_mask
 from inspect_core.features.extraction import embed
 from inspect_core.images.boxes import cropped
 from inspect_core.images.folders import scan
@@ -16,6 +13,9 @@ from inspect_core.images.read import read, read_mask
 from inspect_core.runtime.jobs import Job, device_lock
 from inspect_core.ui import crops, results, shelf, teaching
 from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.whole_part import type_training, unknown_types
+from inspect_core.whole_part.cross_validation import CrossValidation
+from inspect_core.whole_part.labelled_examples import Example, boxes_of_mask
 
 AWAY = tuple(np.round(np.geomspace(0.5, 8, 33), 3).tolist())
 
@@ -115,7 +115,7 @@ def _learn(taught: TaughtPart, order: Order, job: Job) -> Taught:
         "parent": order.parent,
         "seed": order.seed,
     }
-    learned = training.fit(
+    learned = type_training.fit(
         embeddings, by_region=order.by_region, **settings,
         report=lambda fraction, step: job.report(0.4 + 0.2 * fraction, step),
     )  # fmt: skip

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from inspect_core.guard.model import OFF
 from inspect_core.images.samples import counted
 from inspect_core.runtime.jobs import Busy
 from inspect_core.study.evaluation import unscored_counts
@@ -13,6 +12,7 @@ from inspect_core.ui import shell, teaching
 from inspect_core.ui.bench.drawn import Drawn
 from inspect_core.ui.inspect import limit_advice
 from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.whole_part.product_check import OFF
 
 MISSED = 0.2
 """Share of the known defects at or below the review limit from which on the strip is shown."""

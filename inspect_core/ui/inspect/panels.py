@@ -9,7 +9,6 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from inspect_core.guard.model import OFF, STOP, WARN
 from inspect_core.images import boxes, heatmap
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.read import ImageError, read_bytes
@@ -34,6 +33,7 @@ from inspect_core.ui.inspect import (
 from inspect_core.ui.photo_source import TYPES
 from inspect_core.ui.session import Settings, settings_at, settings_of
 from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.whole_part.product_check import OFF, STOP, WARN
 
 OWN_MAP_SIDE = 480
 FUSION = ", fused with the energy of its class scores"

@@ -5,7 +5,6 @@ from functools import partial
 
 import numpy as np
 
-from inspect_core.guard.model import Guard
 from inspect_core.judge.anomaly_map import AREA, image_score
 from inspect_core.study.evaluation import in_parts_of
 from inspect_core.study.found import found_up_to
@@ -15,6 +14,7 @@ from inspect_core.ui.inspect.live_parameters import describe
 from inspect_core.ui.previews import Run
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import InView, Limits, Verdict, assemble
+from inspect_core.whole_part.product_check import Guard
 
 NO_VERDICTS = "Preview: no verdicts until you apply it."
 

@@ -13,7 +13,6 @@ import streamlit as st
 from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import available
 from inspect_core.features.store import feature_store
-from inspect_core.guard.model import ALONE, FUSED
 from inspect_core.images.folders import MAX_FILES, Samples, Split, scan, split
 from inspect_core.images.grouping import propose_groups, ungrouped
 from inspect_core.images.listing import walk
@@ -41,6 +40,7 @@ from inspect_core.ui.photo_source import FOLDER, UPLOAD, Source, choose_folder, 
 from inspect_core.ui.teach.lying_panel import choose_lying
 from inspect_core.ui.teach.tiles_panel import choose_tiles
 from inspect_core.ui.teach.tolerances_panel import choose_tolerances
+from inspect_core.whole_part.product_check import ALONE, FUSED
 
 SAMPLE = "Sample part"
 LAYOUTS = (

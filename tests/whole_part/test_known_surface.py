@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from inspect_core.similar import surface as known_surface
-from inspect_core.similar.gallery import to_unit
-from inspect_core.similar.surface import KnownSurface
+from inspect_core.tuning.known_cases_training import fit_surface
+from inspect_core.whole_part.known_surface import KnownSurface, to_unit
 
 
 @pytest.fixture(scope="module")
@@ -17,22 +16,22 @@ def rows():
 
 @pytest.fixture(scope="module")
 def surface(rows):
-    return known_surface.fit(rows)
+    return fit_surface(rows)
 
 
 def test_the_score_is_the_mean_quadric_distance_and_what_lies_outside_the_components(surface, rows):
     x = np.random.default_rng(1).standard_normal((20, 12))
     unit = x / np.linalg.norm(x, axis=1, keepdims=True)
-    model = surface.quadrics
-    basis, scale = model.basis.numpy(), float(model.scale)
-    z = (unit - model.shift.numpy()) @ basis / scale
+    model = surface
+    basis, scale = model.basis, float(model.scale)
+    z = (unit - model.shift) @ basis / scale
     expected = []
     for point, row in zip(z, unit, strict=True):
         total = 0.0
-        for A, b, c in zip(model.A.double().numpy(), model.b.double().numpy(), model.c.double().numpy(), strict=True):
+        for A, b, c in zip(model.A, model.b, model.c, strict=True):
             f, h, n = point @ A @ point + b @ point + c, np.linalg.norm(2 * A @ point + b) / 2, np.linalg.norm(A)
             total += abs(f) / (np.sqrt(h * h + abs(f) * n) + h)
-        outside = (row - model.shift.numpy()) - basis @ (basis.T @ (row - model.shift.numpy()))
+        outside = (row - model.shift) - basis @ (basis.T @ (row - model.shift))
         expected.append(np.hypot(scale * total / len(model.c), np.linalg.norm(outside)))
     np.testing.assert_allclose(surface.score(x), expected, rtol=1e-5)
 
@@ -66,19 +65,19 @@ def test_round_trip_is_equal_to_the_bit_and_so_is_a_refit(surface, rows):
     vouched = surface.vouch(rows[:2])
     again = KnownSurface.from_arrays(vouched.arrays(), vouched.params())
     np.testing.assert_array_equal(again.score(rows), vouched.score(rows))
-    np.testing.assert_array_equal(known_surface.fit(rows).score(rows), surface.score(rows))
+    np.testing.assert_array_equal(fit_surface(rows).score(rows), surface.score(rows))
 
 
 @pytest.mark.parametrize("n", [5, 9, 40])
 def test_few_parts_get_as_many_components_as_they_determine(n, rows):
-    r = known_surface.fit(rows[:n]).quadrics.A.shape[1]
+    r = fit_surface(rows[:n]).A.shape[1]
     assert r * (r + 3) // 2 + 1 <= n < (r + 1) * (r + 4) // 2 + 1 or r == 12
 
 
 def test_too_few_and_non_finite_are_refused(rows):
     with pytest.raises(ValueError, match="4 known parts; 5 or more"):
-        known_surface.fit(rows[:4])
+        fit_surface(rows[:4])
     broken = rows.copy()
     broken[3, 2] = np.nan
     with pytest.raises(ValueError, match="finite"):
-        known_surface.fit(broken)
+        fit_surface(broken)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from inspect_core.classify.kernel_density import fit_kdf
-from inspect_core.defect_types.cross_validation import cross_validate, deal_folds
 from inspect_core.judge.metrics import expected_calibration_error
+from inspect_core.whole_part.cross_validation import cross_validate, deal_folds
 
 
 def test_groups_stay_whole_and_every_kind_is_spread():

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from inspect_core.defect_types.training import fit
-from inspect_core.defect_types.unknown_types import confidence_away, leave_types_out
+from inspect_core.whole_part.type_training import fit
+from inspect_core.whole_part.unknown_types import confidence_away, leave_types_out
 
 
 def clusters(count: int) -> tuple[np.ndarray, list[str]]:

@@ -5,8 +5,8 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from inspect_core.classify.kernel_density import KernelDensityClassifier
-from inspect_core.defect_types.training import FOREST, fit
 from inspect_core.runtime.progress import Report, tell
+from inspect_core.whole_part.type_training import FOREST, fit
 
 
 def leave_types_out(

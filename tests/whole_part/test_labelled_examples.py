@@ -3,8 +3,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inspect_core.defect_types.examples import Example, advice, boxes_of_mask, examples_of, groups_of, learnable
 from inspect_core.study.scored_photo import ScoredPhoto
+from inspect_core.whole_part.labelled_examples import Example, advice, boxes_of_mask, examples_of, groups_of, learnable
 
 
 def photo(name: str, group: str | None = None) -> ScoredPhoto:

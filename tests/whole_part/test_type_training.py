@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from inspect_core.classify import net_training
-from inspect_core.defect_types.classifier import least_limit
-from inspect_core.defect_types.training import FOREST, NETWORK, fit, suggested_limit
 from inspect_core.judge.metrics import accuracy
+from inspect_core.whole_part.defect_types import least_limit
+from inspect_core.whole_part.type_training import FOREST, NETWORK, fit, suggested_limit
 
 CENTRES = {"dent": 0.0, "scratch": 3.0, "stain": -3.0}
 

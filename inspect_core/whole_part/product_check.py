@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import logsumexp
 
-from inspect_core.guard.subspace import Subspace
 from inspect_core.judge.checks import as_finite, as_finite_number
 from inspect_core.verdict import ProductCheck
+from inspect_core.whole_part.subspace import Subspace
 
 OFF, WARN, STOP = "off", "warn", "stop"
 MODES = (OFF, WARN, STOP)

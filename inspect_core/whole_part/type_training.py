@@ -16,9 +16,9 @@ import numpy as np
 
 from inspect_core.classify.examples import as_classes, as_points
 from inspect_core.classify.kernel_density import KernelDensityClassifier, fit_kdf, fit_kdn
-from inspect_core.defect_types.classifier import DefectTypes, least_limit
-from inspect_core.defect_types.cross_validation import FOLDS, LAM, POWERS, CrossValidation, cross_validate
 from inspect_core.runtime.progress import Report, tell
+from inspect_core.whole_part.cross_validation import FOLDS, LAM, POWERS, CrossValidation, cross_validate
+from inspect_core.whole_part.defect_types import DefectTypes, least_limit
 
 FOREST, NETWORK = "forest", "network"
 FITS: dict[str, Callable[..., KernelDensityClassifier]] = {
