@@ -11,6 +11,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
 from inspect_core.ui import shelf, shell, taught_part, teaching
+from inspect_core.ui.bench import bench
 from inspect_core.ui.teach import lying_panel, panels
 from tests.pages.waiting import wait_for_job
 
@@ -90,6 +91,19 @@ def open_app() -> Callable[[str], AppTest]:
     return start
 
 
+@pytest.fixture
+def drawn(monkeypatch) -> list:
+    """What the bench was given to draw, (parts, shown, limits), the latest last."""
+    given, draw = [], bench.bench
+
+    def noted(key, parts, shown, limits, **more):
+        given.append((parts, shown, limits))
+        return draw(key, parts, shown, limits, **more)
+
+    monkeypatch.setattr(bench, "bench", noted)
+    return given
+
+
 @pytest.fixture(scope="session")
 def taught(product, backbone, tmp_path_factory):
     """A small part in hand, taught once for all page tests."""
@@ -100,11 +114,26 @@ def taught(product, backbone, tmp_path_factory):
 
     study = Study(scan(product), backbone, Store(tmp_path_factory.mktemp("store")), parameters={"k": 8}, grid=(16, 16))
     study.fit()
-    return taught_part.of_study(
-        "flange",
-        study,
-        guard=train_guard(study.preparation.backbone, study.split.fit, study.split.calibrate),
-    )
+    guard = train_guard(study.preparation.backbone, study.split.fit, study.split.calibrate)
+    return taught_part.of_study("flange", study, guard=guard)
+
+
+@pytest.fixture(scope="session")
+def retaught(taught):
+    """retaught(detector, **parameters) is the part of `taught` under it, taught once for all page tests."""
+    from inspect_core.study.study import Study
+
+    made = {}
+
+    def part(detector: str, **parameters: int):
+        if detector not in made:
+            learned, backbone = taught.study, taught.preparation.backbone
+            own = {"method": detector, "parameters": parameters, "grid": (16, 16)}
+            study = Study(learned.split, backbone, learned.store, **own).fit()
+            made[detector] = taught_part.of_study("flange", study, guard=taught.guard)
+        return made[detector]
+
+    return part
 
 
 @pytest.fixture

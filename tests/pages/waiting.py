@@ -1,9 +1,13 @@
-"""What all page tests do: wait for the job in the background, press, and read the page."""
+"""What all page tests do: wait for the job in the background, press, read the page."""
 
+import copy
 import time
+import uuid
 from collections.abc import Callable
+from dataclasses import replace
 
-from inspect_core.ui import shell
+from inspect_core.ui import shell, taught_part
+from inspect_core.ui.taught_part import TaughtPart
 
 
 def wait_until(done: Callable[[], object], seconds: float = 120) -> None:
@@ -38,3 +42,8 @@ def words(app) -> str:
     """All that the page says outside its widgets and tables."""
     kinds = (app.markdown, app.caption, app.subheader, app.info, app.warning, app.error, app.success, app.toast)
     return " ".join(element.value for elements in kinds for element in elements)
+
+
+def another(part: TaughtPart) -> TaughtPart:
+    """The same as another part in hand, with a tray of its own, which nobody holds."""
+    return replace(part, id=uuid.uuid4().hex[:12], scored=copy.copy(part.scored), _memo=taught_part._Memo())
