@@ -7,7 +7,7 @@ from inspect_core.runtime.progress import Cancelled
 from inspect_core.tuning.first_look import COPY, FirstLook, Seen
 from inspect_core.ui import shell, teaching
 from inspect_core.ui.teach import first_look_panel, panels
-from tests.pages.waiting import press, wait_for_job, words
+from tests.pages.waiting import choose_folder, press, wait_for_job, words
 
 pytestmark = pytest.mark.usefixtures("no_first_start")
 
@@ -33,13 +33,6 @@ def orders(product, monkeypatch):
     return ordered
 
 
-def at_folder(app, folder):
-    app.segmented_control(key="photos_from").set_value("Folder on this computer").run()
-    app.text_input(key="folder").set_value(str(folder)).run()
-    assert not app.exception
-    return app
-
-
 def look(app):
     """The page once the look that was begun there has ended."""
     press(app, "first_look")
@@ -51,7 +44,7 @@ def look(app):
 
 @pytest.fixture
 def looked(open_app, orders, product):
-    return look(at_folder(open_app("pages/teach.py"), product))
+    return look(choose_folder(open_app("pages/teach.py"), product))
 
 
 def show(app, topic):
@@ -131,7 +124,7 @@ def test_a_look_that_is_cancelled_can_be_begun_again(open_app, orders, product, 
         raise Cancelled
 
     monkeypatch.setattr(first_look_panel, "first_look", stop)
-    app = look(at_folder(open_app("pages/teach.py"), product))
+    app = look(choose_folder(open_app("pages/teach.py"), product))
     assert shell.jobs().current.state.value == "cancelled"
     assert not app.button(key="first_look").disabled
 
@@ -141,7 +134,7 @@ def test_a_list_of_photos_is_taught_like_a_folder(open_app, orders, product):
     table = product / "labels.csv"
     table.write_text("".join(f"{photo.name},good\n" for photo in photos) + "gone.jpg,good\n")
     try:
-        app = at_folder(open_app("pages/teach.py"), table)
+        app = choose_folder(open_app("pages/teach.py"), table)
         assert f"{len(photos)} good, 0 defects" in words(app).replace("\\", "")
         assert any("gone" in warning.value for warning in app.warning)
         assert taught(app, orders)[0] == {f"train/good/{photo.name}" for photo in photos}

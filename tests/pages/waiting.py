@@ -38,6 +38,14 @@ def press(app, key: str):
     return app
 
 
+def choose_folder(app, path):
+    """Teach on the photos of this folder."""
+    app.segmented_control(key="photos_from").set_value("Folder on this computer").run()
+    app.text_input(key="folder").set_value(str(path)).run()
+    assert not app.exception
+    return app
+
+
 def words(app) -> str:
     """All that the page says outside its widgets and tables."""
     kinds = (app.markdown, app.caption, app.subheader, app.info, app.warning, app.error, app.success, app.toast)
