@@ -109,11 +109,26 @@ def taught(product, backbone, tmp_path_factory):
 
     study = Study(scan(product), backbone, Store(tmp_path_factory.mktemp("store")), parameters={"k": 8}, grid=(16, 16))
     study.fit()
-    return taught_part.of_study(
-        "flange",
-        study,
-        guard=train_guard(study.preparation.backbone, study.split.fit, study.split.calibrate),
-    )
+    guard = train_guard(study.preparation.backbone, study.split.fit, study.split.calibrate)
+    return taught_part.of_study("flange", study, guard=guard)
+
+
+@pytest.fixture(scope="session")
+def retaught(taught):
+    """retaught(detector, **parameters) is the part of `taught` under it, taught once for all page tests."""
+    from inspect_core.study.study import Study
+
+    made = {}
+
+    def part(detector: str, **parameters: int):
+        if detector not in made:
+            learned, backbone = taught.study, taught.preparation.backbone
+            own = {"method": detector, "parameters": parameters, "grid": (16, 16)}
+            study = Study(learned.split, backbone, learned.store, **own).fit()
+            made[detector] = taught_part.of_study("flange", study, guard=taught.guard)
+        return made[detector]
+
+    return part
 
 
 @pytest.fixture
