@@ -27,7 +27,7 @@ PAGE = "pages/defect_types.py"
 @pytest.fixture(autouse=True)
 def quick(monkeypatch, no_first_start):
     """Few trees, and no other products to ask about."""
-    monkeypatch.setitem(training.FITS, training.FOREST, partial(fit_kdf, trees=30))
+    monkeypatch.setitem(type_training.FITS, type_training.FOREST, partial(fit_kdf, trees=30))
 
 
 @pytest.fixture

@@ -150,9 +150,9 @@ def test_a_photo_is_judged_and_shown_alike_by_the_part_its_recipe_and_the_recipe
         shown = drawn[-1]
         assert (shown.photos[shown.position].name, shown.scores[shown.position]) == (photo.name, verdict.score)
         assert np.array_equal(shown.anomaly_map, verdict.anomaly_map)
-        assert limits.verdict(verdict.score) == verdict.verdict
+        assert shown.limits.verdict(verdict.score) == verdict.verdict
         assert shown.area == verdict.area
-        return limits
+        return shown.limits
 
     add(app, curved, next((product / "train/good").iterdir()))
     move(app, curved, "k", 3)
