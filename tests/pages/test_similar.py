@@ -116,8 +116,8 @@ def test_the_gallery_goes_into_the_recipe_and_an_opened_recipe_can_be_revised(ap
     first = shelf.find(in_the_hand.id).recipe
     assert first.gallery.params()["gallery"] == cases(in_the_hand).params()["gallery"]
     press(app.switch_page("pages/recipes.py").run(), "open-flange.zip")
-    opened = shelf._shelf().last_used()
-    assert opened is not in_the_hand
+    opened = shelf.find(app.session_state["in_hand"])
+    assert opened.id != in_the_hand.id
     position = add(opened, stranger(2))
     choose(app.switch_page(PAGE).run(), opened, position)
     assert LIKE_NOTHING in words(app)
