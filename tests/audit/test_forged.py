@@ -132,13 +132,7 @@ DEEP = '{"a":' * 100_000 + "1" + "}" * 100_000
 @ON_SQLITE
 @pytest.mark.parametrize(
     "columns",
-    [
-        {"time": "zzz"},
-        {"facts": DEEP},
-        {"facts": "[1]"},
-        {"facts": "null"},
-        {"facts": '{"i": ' + "9" * 5000 + "}"},
-    ],
+    [{"time": "zzz"}, {"facts": DEEP}, {"facts": "[1]"}, {"facts": "null"}, {"facts": '{"i": ' + "9" * 5000 + "}"}],
 )
 @pytest.mark.parametrize("resealed", [False, True])
 def test_an_entry_that_was_tampered_with_is_a_finding_and_an_error_that_can_be_read(filled, tamper, columns, resealed):
