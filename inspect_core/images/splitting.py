@@ -117,7 +117,7 @@ def split(
 
 
 def _to_choose_by(defects: Sequence[Sample], seed: int) -> list[Sample]:
-    """Of KNOWN or more defects half: of every type every second group in a random order; its first photo's type counts."""
+    """Half of KNOWN or more defects: of each type every second group at random; its first photo types a group."""
     if len(defects) < KNOWN:
         return []
     groups: dict[str, list[Sample]] = defaultdict(list)
