@@ -22,9 +22,8 @@ def alike(first: np.ndarray, second: np.ndarray) -> float:
 def near_duplicates(hashes: np.ndarray, *, distance: int = NEAR) -> list[list[int]]:
     """The groups, of two rows and more, in which every row is within `distance` bits of another.
 
-    hashes: (n, 4) uint64. O(n) memory, at most n² comparisons.
-    The default: halved, brightened and strongly compressed copies differ by 5 to 17 bits of 256, most by less than 10,
-    photographs of different parts in one fixture by more than 20, of one magnetic tile at several exposures by 3 to 20.
+    hashes: (n, 4) uint64. Of 256 bits, halved, brightened and strongly compressed copies differ by 5 to 17, most by
+    less than 10, different parts in one fixture by more than 20, one magnetic tile at several exposures by 3 to 20.
     """
     remaining = np.arange(len(hashes))
     groups = []

@@ -151,8 +151,7 @@ def _of_one_depth(found: Sequence[tuple[Sample, _Look]], skipped: list[Skipped])
 def _descend(root: Path, *, archive: bool) -> Path:
     """Go down while a folder holds just one folder, as archives do, but not into one whose name says what it holds.
 
-    A folder with only images may be one defect type: it is entered only in an archive, where a wrapping folder is
-    usual.
+    A folder with only images may be a defect type: it is entered in an archive alone, where wrapping folders are usual.
     """
     for _ in range(MAX_DEPTH):
         folders, has_images = _content(root)

@@ -96,12 +96,11 @@ def _grouping(good: Sequence[Sample], labels: Mapping[str, str], why: str) -> Gr
 
 
 def _lots_by_folder(good: Sequence[Sample]) -> dict[str, str]:
-    labels = {}
-    for sample in good:
-        lot = [folder for folder in (sample.group or "").split("/") if folder and not _VIEW.fullmatch(folder)]
-        if lot:
-            labels[sample.name] = "/".join(lot)
-    return labels
+    lots = {
+        sample.name: [folder for folder in (sample.group or "").split("/") if folder and not _VIEW.fullmatch(folder)]
+        for sample in good
+    }
+    return {name: "/".join(folders) for name, folders in lots.items() if folders}
 
 
 def _lots_by_name(good: Sequence[Sample]) -> dict[str, str]:
@@ -125,11 +124,8 @@ def _views(good: Sequence[Sample]) -> dict[str, str]:
 
 
 def _endings(good: Sequence[Sample]) -> dict[str, str]:
-    labels = {}
-    for sample in good:
-        if match := _ENDING.match(sample.path.stem):
-            labels[sample.name] = f"{sample.group or ''}/{match[1] or match[3]}"
-    return labels
+    matches = [(sample, _ENDING.match(sample.path.stem)) for sample in good]
+    return {sample.name: f"{sample.group or ''}/{match[1] or match[3]}" for sample, match in matches if match}
 
 
 def _bursts(good: Sequence[Sample]) -> tuple[dict[str, str], int]:
@@ -188,8 +184,7 @@ def burst_gap(gaps: Sequence[int]) -> int | None:
 def _two_clusters(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Weight, mean and standard deviation `(2,)` of two normal densities fitted to `x`, the lower one first."""
     lower = x <= np.median(x)
-    if lower.all():
-        lower = x < x.max()
+    lower = x < x.max() if lower.all() else lower
     mean = np.array([x[lower].mean() if lower.any() else x[0], x[~lower].mean() if (~lower).any() else x[0]])
     weight, sd = np.full(2, 0.5), np.full(2, max(x.std(), _NARROWEST))
     for _ in range(_ROUNDS):

@@ -1,7 +1,7 @@
 """Memory that reading an image takes, known from its header, and the limits that follow from one setting.
 
-Pillow's draft mode cannot replace this: it reduces JPEG alone, while every pixel of a photo is needed to judge
-it, and libjpeg keeps all coefficients of a progressive one at any size.
+Pillow's draft mode cannot replace this: it reduces JPEG alone, while every pixel of a photo is needed to judge it, and
+libjpeg keeps all coefficients of a progressive one at any size.
 """
 
 import io

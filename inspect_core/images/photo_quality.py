@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import cv2
 import numpy as np
@@ -48,8 +48,7 @@ class Quality:
     white: float
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """Why a photo deserves a look. topic: one word; sentence: for the user, with a figure."""
 
     topic: str
@@ -121,14 +120,10 @@ class QualityRange:
         A blur takes (1 + focus²)^-1.5 of the finest detail if that is white noise, and less of edges;
         (1 + focus²)^-.5 of curvature over slope.
         """
-        calm, (dark, bright) = self.noise, self.brightness
+        (calm, noisy), (dark, bright), (soft, sharp) = self.noise, self.brightness, self.sharpness
         softer = (1 + focus**2) ** -1.5
-        return replace(
-            self,
-            noise=(calm[0] * softer, math.hypot(calm[1], noise)),
-            brightness=(dark * (1 - light / 100), bright * (1 + light / 100)),
-            sharpness=(self.sharpness[0] * softer ** (1 / 3), self.sharpness[1]),
-        )
+        brightness = dark * (1 - light / 100), bright * (1 + light / 100)
+        return type(self)((calm * softer, math.hypot(noisy, noise)), brightness, (soft * softer ** (1 / 3), sharp))
 
     @classmethod
     def loaded(cls, record: Mapping[str, Sequence[float]] | None) -> Self | None:

@@ -79,8 +79,8 @@ def split(
     groups: image name (`Sample.name`, or the bare file name) -> group, for every good image; None takes
     `propose_groups`, and `ungrouped(samples)` keeps none together. A group with an image in test/ is judged as a whole.
     calibrate: fraction of the good images that sets the limit, 0 to 0.5; 0 fits all that is not in test/.
-    The result depends on the names, the groups and the seed, not on the order of the samples.
-    Raises ValueError for a fraction out of range, a good image without a group, or groups that leave nothing to fit.
+    The order of the samples does not matter. Raises ValueError for a fraction out of range, a good image without a
+    group, or groups that leave nothing to fit.
     """
     if not 0 <= calibrate <= 0.5:
         raise ValueError(f"calibrate is {calibrate}; give the fraction of good images that sets the limit, 0 to 0.5")
@@ -117,10 +117,7 @@ def split(
 
 
 def _to_choose_by(defects: Sequence[Sample], seed: int) -> list[Sample]:
-    """Half of the defects when there are KNOWN or more: of every type, every second group in a random order.
-
-    A group has the type of its first photo.
-    """
+    """Half of KNOWN or more defects: of each type every second group at random; its first photo types a group."""
     if len(defects) < KNOWN:
         return []
     groups: dict[str, list[Sample]] = defaultdict(list)
@@ -199,8 +196,7 @@ def _assign(sizes: Sequence[int], fractions: Sequence[float]) -> list[int]:
 
 
 def _notes(parts: Sequence[Sequence[Sample]], fractions: Sequence[float], groups: int, moved: int) -> tuple[str, ...]:
-    notes = []
-    jobs = ("to fit", "to set the limit", "to judge")
+    notes, jobs = [], ("to fit", "to set the limit", "to judge")
     empty = [job for job, part, fraction in zip(jobs, parts, fractions, strict=True) if fraction > 0 and not part]
     if empty:
         found = counted(groups, "group")

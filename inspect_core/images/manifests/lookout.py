@@ -2,8 +2,7 @@
 
 A line names its photo in `source-ref`; the class stands in the metadata of type groundtruth/image-classification
 (`anomaly-label-metadata`, or under another name), the mask in the reference whose metadata have the type
-groundtruth/semantic-segmentation, each class in the colour that `internal-color-map` gives it. The service ended in
-2025.
+groundtruth/semantic-segmentation, each class in the colour that `internal-color-map` gives it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
