@@ -97,10 +97,8 @@ def test_a_detector_that_overflows_accepts_nothing(recipes, network, method):
     for name, array in arrays.items():
         for value in (torch.finfo(array.dtype).max, torch.inf, torch.nan):
             overflowing = _of(view.detector, arrays | {name: torch.full_like(array, value)})
-            broken = dataclasses.replace(
-                recipe, limits=Limits(1e9, 1e9), guard=None, defect_types=None,
-                views=(dataclasses.replace(view, detector=overflowing),),
-            )  # fmt: skip
+            views = (dataclasses.replace(view, detector=overflowing),)
+            broken = dataclasses.replace(recipe, limits=Limits(1e9, 1e9), guard=None, defect_types=None, views=views)
             try:
                 verdict = inspect(PHOTO, broken, backbone=network)
             except ValueError:
@@ -122,9 +120,8 @@ def test_nothing_is_like_a_case_that_is_no_number(recipes, place, value):
     if place == "embeddings":
         query[0] = value
     else:
-        quadrics = dataclasses.replace(
-            cases.surface.quadrics, shift=torch.full_like(cases.surface.quadrics.shift, value)
-        )
+        shift = torch.full_like(cases.surface.quadrics.shift, value)
+        quadrics = dataclasses.replace(cases.surface.quadrics, shift=shift)
         cases = dataclasses.replace(cases, surface=known_cases.KnownSurface(quadrics, cases.surface.vouched))
     try:
         found = cases.nearest(query, count=3)
