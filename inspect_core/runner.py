@@ -79,18 +79,17 @@ class Runner(ExportedModel):
     def __init__(self, path: str | os.PathLike[str], *, threads: int | None = None, release: str | None = None) -> None:
         self.path = Path(path)
         package = manifest.check(self.path)
-        if release is not None and package.release != release.strip().lower():
-            raise RecipeError(
-                f"{self.path.name}: its release is {package.release}, not {release}; take the export that was approved"
-            )
+        name, found = self.path.name, package.release
+        if release is not None and found != release.strip().lower():
+            raise RecipeError(f"{name}: its release is {found}, not {release}; take the export that was approved")
         document = manifest.read_document(package, None)
         images = golden.read_table(package)
         calibration, _ = known_parts.read_table(package, document)
         with refusing(self.path, "its parts do not fit together"):
             # What the graph replaces, and what stays behind, is not read.
             rest = document | {"views": [], "gallery": None}
-            graphs = {name: package.read(name) for name in (manifest.MODEL, manifest.WHOLE) if name in package.sizes}
-            header = {name: entry for name, entry in package.header.items() if name.split(".")[0] in PARTS}
+            graphs = {file: package.read(file) for file in (manifest.MODEL, manifest.WHOLE) if file in package.sizes}
+            header = {array: entry for array, entry in package.header.items() if array.split(".")[0] in PARTS}
             arrays.check(rest, header, {})
             parts = package.arrays(PARTS)
             arrays.check_values(rest, parts, {})

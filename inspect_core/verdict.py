@@ -17,13 +17,8 @@ NOT_LOCATED: Literal["not located"] = "not located"
 """The word of a part that was not found in its photo: never accepted, and without a score."""
 NOT_JUDGED: Literal["not judged"] = "not judged"
 """The word of a photo that could not be read or inspected."""
-SPOKEN = {
-    "accept": "accepted",
-    "review": "to review",
-    "reject": "rejected",
-    NOT_LOCATED: NOT_LOCATED,
-    NOT_JUDGED: NOT_JUDGED,
-}
+SPOKEN = {"accept": "accepted", "review": "to review", "reject": "rejected"}
+SPOKEN |= {NOT_LOCATED: NOT_LOCATED, NOT_JUDGED: NOT_JUDGED}
 """What can become of a photo, from the best, and how it is said of several."""
 SIGNS = dict(zip(SPOKEN, "✓?✕∅–", strict=True))
 OUTCOMES = tuple(SPOKEN)
@@ -188,12 +183,19 @@ def assemble(
     if word == "accept" and is_partly_out(view.missing, view.left, area):
         word, reason = "review", PARTLY_OUT
     found = regions(anomaly_map, limits.review, area=area)
+    regions_found = tuple(_in_photo(region, placement, size) for region in found)
     verdict = Verdict(
-        score, word, anomaly_map, tuple(_in_photo(region, placement, size) for region in found), area,
-        guard=check.sentence if check is not None else None, reason=reason,
-        placement=placement, left_out=view.left_out if view.left < view.left_out.size else None,
+        score,
+        word,
+        anomaly_map,
+        regions_found,
+        area,
+        guard=check.sentence if check is not None else None,
+        reason=reason,
+        placement=placement,
+        left_out=view.left_out if view.left < view.left_out.size else None,
         photo=photo,
-    )  # fmt: skip
+    )
     if check is not None and check.stops:
         return replace(verdict, verdict="reject", reason=OTHER_PRODUCT)
     if name_type is None or not found:

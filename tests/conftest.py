@@ -190,11 +190,9 @@ def small_network(size: tuple[int, int], graphs: Path):
             return self.fc(self.second(self.first(images)).mean((2, 3)))
 
     torch.manual_seed(4)
-    return exported_once(Backbone(
-        name="small", taps=("first", "second"), tap_channels=(10, 14), size=size, mean=(0.5, 0.5, 0.5),
-        sd=(0.25, 0.25, 0.25), device=torch.device("cpu"), engine="ONNX Runtime", weight_digest="0" * 64,
-        classifier="fc", cache=graphs, _network=SmallNetwork().eval,
-    ))  # fmt: skip
+    facts = {"name": "small", "taps": ("first", "second"), "tap_channels": (10, 14), "size": size, "classifier": "fc"}
+    facts |= {"mean": (0.5,) * 3, "sd": (0.25,) * 3, "device": torch.device("cpu"), "engine": "ONNX Runtime"}
+    return exported_once(Backbone(**facts, weight_digest="0" * 64, cache=graphs, _network=SmallNetwork().eval))
 
 
 @pytest.fixture(scope="session")

@@ -18,12 +18,8 @@ from inspect_core.runner import Runner
 from inspect_core.study.study import Study
 
 pytestmark = pytest.mark.slow
-AREAS = Areas(
-    (
-        Area("ignore", ((0.0, 0.0), (0.5, 0.0), (0.5, 0.4), (0.0, 0.4))),
-        Area("stricter", ((0.6, 0.6), (0.9, 0.6), (0.9, 0.9), (0.6, 0.9)), 3.0),
-    )
-)
+IGNORED = Area("ignore", ((0.0, 0.0), (0.5, 0.0), (0.5, 0.4), (0.0, 0.4)))
+AREAS = Areas((IGNORED, Area("stricter", ((0.6, 0.6), (0.9, 0.6), (0.9, 0.9), (0.6, 0.9)), 3.0)))
 
 
 @pytest.fixture(scope="module")

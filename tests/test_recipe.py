@@ -15,7 +15,6 @@ from inspect_core.records.recipe_file import load, save
 from inspect_core.runtime.versions import library_versions
 from inspect_core.verdict import OTHER_PRODUCT, Limits
 from inspect_core.whole_part.product_check import OFF, STOP
-from inspect_core.whole_part.type_training import FITS, FOREST, fit
 
 DATA = Path(__file__).parent / "data"
 PHOTOS = Path(__file__).parents[1] / "sample_data" / "flange" / "test"
@@ -53,9 +52,7 @@ def processor_maker() -> str:
 def types(*, by_region: bool):
     rng = np.random.default_rng(0)
     points = np.concatenate([rng.normal(centre, 0.3, (8, 1280)) for centre in (0, 2)]).astype(np.float32)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(FITS, FOREST, functools.partial(fit_kdf, trees=20))
-        return fit(points, ["dent"] * 8 + ["scratch"] * 8, by_region=by_region).defect_types
+    return DefectTypes(fit_kdf(points, ["dent"] * 8 + ["scratch"] * 8, power=1.0, trees=20), by_region, 0.6)
 
 
 @pytest.mark.parametrize("mode", ["warn", OFF])
@@ -96,10 +93,8 @@ def test_a_recipe_saved_before_judges_by_the_largest_value_of_its_raw_map(stored
     ],
 )
 def test_the_network_runs_once_and_once_more_for_a_crop(stored, backbone, runs, mode, by_region, limit, expected):
-    recipe = dataclasses.replace(
-        stored, guard=stored.guard.with_mode(mode), limits=Limits(limit, limit),
-        defect_types=None if by_region is None else types(by_region=by_region),
-    )  # fmt: skip
+    guard, named = stored.guard.with_mode(mode), None if by_region is None else types(by_region=by_region)
+    recipe = dataclasses.replace(stored, guard=guard, limits=Limits(limit, limit), defect_types=named)
     inspect(read(PHOTOS / next(iter(NAMES))).pixels, recipe, backbone=backbone)
     assert runs == expected
 
@@ -107,8 +102,7 @@ def test_the_network_runs_once_and_once_more_for_a_crop(stored, backbone, runs, 
 @pytest.mark.parametrize("limit", [0.0, 1e9])
 def test_a_stopped_photo_has_a_reason_and_no_defect_type(stored, backbone, limit):
     guard = dataclasses.replace(stored.guard, mode=STOP, limit=-1.0)
-    recipe = dataclasses.replace(
-        stored, guard=guard, limits=Limits(limit, limit), defect_types=types(by_region=False).with_limit(0.0)
-    )
+    named = types(by_region=False).with_limit(0.0)
+    recipe = dataclasses.replace(stored, guard=guard, limits=Limits(limit, limit), defect_types=named)
     found = inspect(read(PHOTOS / next(iter(NAMES))).pixels, recipe, backbone=backbone)
     assert (found.verdict, found.reason, found.kind) == ("reject", OTHER_PRODUCT, None)

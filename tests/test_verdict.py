@@ -86,10 +86,8 @@ def test_a_verdict_is_assembled_by_one_set_of_rules(peak, limits, said, types):
 
     limits = Limits(*limits)
     placement = Placement((8, 16))
-    found = assemble(
-        anomaly_map, limits, placement, view=InView.of(placement, (4, 8), None), check=check,
-        name_type=None if types is None else name_type,
-    )  # fmt: skip
+    view, namer = InView.of(placement, (4, 8), None), None if types is None else name_type
+    found = assemble(anomaly_map, limits, placement, view=view, check=check, name_type=namer)
     stopped, accepted = said == (True, True), limits.verdict(peak) == "accept"
     assert found.verdict == ("reject" if stopped else limits.verdict(peak))
     assert found.reason == (OTHER_PRODUCT if stopped else None)

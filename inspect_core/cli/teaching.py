@@ -108,7 +108,8 @@ def order_of(
     samples = samples_of(options) if samples is None else samples
     kept = {} if options.calibrate is None else {"calibrate": options.calibrate}
     parts = split(samples, seed=options.seed, blind=options.blind, **kept)
-    parts = parts if kept else learned_from_all(parts)
+    if not kept:
+        parts = learned_from_all(parts)
     say_notes(parts.notes)
     if options.download and options.weights is None:
         download_weights(spec_of(options.backbone, has_weights=False))

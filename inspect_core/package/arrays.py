@@ -126,11 +126,8 @@ _FOREST = {
     "roots": whole("trees"),
     "share": fractions("nodes classes"),
 }
-_ALIGNMENT = {
-    "reference": Array(("U8",), ("down", "across", "3"), 0, 255),
-    "mask": Array(("U8",), ("down", "across"), 0, 1),
-    "always": Array(("U8",), ("down", "across"), 0, 1),
-}
+_PIXELS, _MASK = Array(("U8",), ("down", "across", "3"), 0, 255), Array(("U8",), ("down", "across"), 0, 1)
+_ALIGNMENT = {"reference": _PIXELS, "mask": _MASK, "always": _MASK}
 
 
 def view(number: int) -> str:
@@ -172,20 +169,18 @@ def check(document: Mapping, header: Header, detectors: Detectors) -> dict[str, 
     """
     arrays = expected(document, header, detectors)
     if odd := sorted(set(arrays) ^ set(header)):
-        raise ValueError(f"array {odd[0]} is missing" if odd[0] in arrays else f"array {odd[0]} is unknown")
+        raise ValueError(f"array {odd[0]} is {'missing' if odd[0] in arrays else 'unknown'}")
     lengths = dict(zip(("h", "w"), document["geometry"]["grid"], strict=True))
     lengths |= {f"{view(number)}.s": len(part["scales"]) for number, part in enumerate(document["views"])}
     if document["kinds"] is not None:
         lengths["kinds.classes"] = len(document["kinds"]["classifier"]["classes"])
     for name, array in arrays.items():
         kind, shape = header[name]
-        shape = shape or (1,)  # a lone number may stand without an axis
+        shape, known = shape or (1,), dict(lengths)  # a lone number may stand without an axis
         if kind not in array.types:
             raise ValueError(f"array {name} is {kind}; it must be {' or '.join(array.types)}")
-        known = dict(lengths)
-        if len(shape) != len(array.shape) or not all(
-            _fits(length, word, name, lengths) for length, word in zip(shape, array.shape, strict=True)
-        ):
+        pairs = zip(shape, array.shape, strict=False)
+        if len(shape) != len(array.shape) or not all(_fits(length, word, name, lengths) for length, word in pairs):
             words = [f"{word} = {known[key]}" if (key := _key(word, name)) in known else word for word in array.shape]
             raise ValueError(f"array {name} has shape {shape}; it must be ({', '.join(words)})")
     require_memory(sum(_needed(document, header, lengths).values()), LARGEST_RECIPE, "this recipe")
@@ -275,12 +270,11 @@ def _key(word: str, name: str) -> str:
 def _needed(document: Mapping, header: Header, lengths: Mapping[str, int]) -> dict[str, int]:
     """Bytes by purpose: the file as read, the arrays as used, a working copy of each, one photo, and blocks of it."""
     counts = {name: math.prod(shape) for name, (_, shape) in header.items()}
-    used = {name: BYTES[kind] * counts[name] for name, (kind, _) in header.items()}
-    # Quadrics are multiplied and compared in float64, three numbers for one; others are copied once.
-    copies = {
-        name: (24 if name.endswith(".A") else 8) * counts[name] if kind in FLOATS else used[name]
-        for name, (kind, _) in header.items()
-    }
+    file = {name: BYTES[kind] * counts[name] for name, (kind, _) in header.items()}
+    used, copies = dict(file), dict(file)
+    for name, (kind, _) in header.items():
+        if kind in FLOATS:  # quadrics are multiplied and compared in float64, three numbers for one
+            copies[name] = (24 if name.endswith(".A") else 8) * counts[name]
     widths = [lengths[f"{view(number)}.k"] for number in range(len(document["views"]))] or [0]
     for number, k in enumerate(widths):
         name = f"{view(number)}.cholesky"
@@ -292,7 +286,7 @@ def _needed(document: Mapping, header: Header, lengths: Mapping[str, int]) -> di
     geometry = document["geometry"]
     tiles = document["tiles"] and TilePlan.from_params(document["tiles"], geometry["size"])
     return {
-        "file": sum(BYTES[kind] * counts[name] for name, (kind, _) in header.items()),
+        "file": sum(file.values()),
         "arrays": sum(used.values()),
         "copies": sum(copies.values()),
         "photo": photo_bytes(geometry["size"], geometry["grid"], sum(widths), tiles),

@@ -65,9 +65,8 @@ def refusing(where: Path, what: str) -> Generator[None]:
     except RecipeError:
         raise
     except OSError as error:
-        raise RecipeError(
-            f"{where.name}: cannot be read ({error.strerror or error}); check disk and permissions"
-        ) from error
+        said = f"cannot be read ({error.strerror or error}); check disk and permissions"
+        raise RecipeError(f"{where.name}: {said}") from error
     except Exception as error:
         reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         raise RecipeError(f"{where.name}: {what} ({reason}); get a fresh copy, or teach it again") from error
@@ -155,13 +154,14 @@ def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.
     """recipe.json, with `fields.ADDED`, as a dictionary of checked fields. detectors: as for `fields.check`."""
     with refusing(package.where, f"{RECIPE} is not valid JSON"):
         document = from_json(package.read(RECIPE), constant=_refuse_constant)
+    where = package.where.name
     if not isinstance(document, dict):
-        raise RecipeError(f"{package.where.name}: {RECIPE} is not a table of fields; get a fresh copy")
+        raise RecipeError(f"{where}: {RECIPE} is not a table of fields; get a fresh copy")
     version = document.get("schema")
     if type(version) is not int or version != fields.SCHEMA:
+        remedy = "open it with the version that wrote it, or teach it again"
         raise RecipeError(
-            f"{package.where.name}: schema version is {version!r:.20}, this Loupe reads {fields.SCHEMA} only; "
-            "open it with the version that wrote it, or teach it again"
+            f"{where}: schema version is {version!r:.20}, this Loupe reads {fields.SCHEMA} only; {remedy}"
         )
     document = fields.ADDED | document
     with refusing(package.where, "a field is damaged"):

@@ -96,10 +96,8 @@ def test_a_detector_that_overflows_accepts_nothing(recipes, network, method):
     for name, array in arrays.items():
         for value in (torch.finfo(array.dtype).max, torch.inf, torch.nan):
             overflowing = _of(view.detector, arrays | {name: torch.full_like(array, value)})
-            broken = dataclasses.replace(
-                recipe, limits=Limits(1e9, 1e9), guard=None, defect_types=None,
-                views=(dataclasses.replace(view, detector=overflowing),),
-            )  # fmt: skip
+            views = (dataclasses.replace(view, detector=overflowing),)
+            broken = dataclasses.replace(recipe, limits=Limits(1e9, 1e9), guard=None, defect_types=None, views=views)
             try:
                 verdict = inspect(PHOTO, broken, backbone=network)
             except ValueError:

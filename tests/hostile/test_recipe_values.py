@@ -254,12 +254,13 @@ def test_factors_that_overflow_when_inverted(recipes, package):
         load(package.with_arrays(arrays))
 
 
-@pytest.mark.parametrize("raised", [
-    zlib.error("x"), lzma.LZMAError("x"), OverflowError("x"), TypeError("x"), IndexError("x"), KeyError("x"),
-    ZeroDivisionError("x"), RecursionError("x"), MemoryError(), AssertionError(), RuntimeError("x"), EOFError(),
-    safetensors.SafetensorError("x"), zipfile.BadZipFile("x"), OSError(5, "x"), UnicodeDecodeError("a", b"", 0, 1, "x"),
-    type("InvalidProtobuf", (Exception,), {})("x"),
-], ids=lambda error: type(error).__name__)  # fmt: skip
+KINDS = (zlib.error, lzma.LZMAError, OverflowError, TypeError, IndexError, KeyError, ZeroDivisionError, RecursionError)
+KINDS += (MemoryError, AssertionError, RuntimeError, EOFError, safetensors.SafetensorError, zipfile.BadZipFile)
+RAISED = [kind("x") for kind in (*KINDS, type("InvalidProtobuf", (Exception,), {}))]
+RAISED += [OSError(5, "x"), UnicodeDecodeError("a", b"", 0, 1, "x")]
+
+
+@pytest.mark.parametrize("raised", RAISED, ids=lambda error: type(error).__name__)
 def test_whatever_is_raised_is_a_refusal(recipes, package, monkeypatch, raised):
     def fail(data):
         raise raised

@@ -1,5 +1,4 @@
 import csv
-import hashlib
 import io
 import json
 from dataclasses import replace
@@ -14,8 +13,8 @@ from inspect_core.package import golden, manifest
 from inspect_core.recipe import inspect
 from inspect_core.records import line_network, onnx_export
 from inspect_core.records.check_photos import find_photos
-from inspect_core.records.onnx_export import ExportError, export
-from inspect_core.records.recipe_file import load, save
+from inspect_core.records.onnx_export import Compared, ExportError, export
+from inspect_core.records.recipe_file import files_of, load, save, write
 from inspect_core.runner import Runner
 from inspect_core.runtime.graph import session_of
 from inspect_core.verdict import Limits
@@ -85,27 +84,23 @@ def test_the_package_holds_the_proof(small_recipe, tmp_path):
     assert {row["set"] for row in rows} == {"calibrate", "judge"}
     images = golden.read_table(package)
     assert 1 <= len(images) <= golden.MOST
-    distance = {row["name"]: min(abs(float(row["app_score"]) - limit) for limit in vars(recipe.limits).values())
-                for row in rows}  # fmt: skip
-    assert min(distance, key=distance.get) in {image.name.split("/")[-1] for image in images}
+    limits = (recipe.limits.review, recipe.limits.reject)
+    nearest = min(rows, key=lambda row: min(abs(float(row["app_score"]) - limit) for limit in limits))
+    assert nearest["name"] in {image.name.split("/")[-1] for image in images}
     again = load(tmp_path / "line")
     assert again.digest == save(recipe, tmp_path / "plain").digest
     assert (again.judged, again.challenge) == (recipe.judged, recipe.challenge)
 
 
 def test_an_export_keeps_the_digest_of_a_file_that_is_written_otherwise(small_recipe, tmp_path):
-    save(small_recipe("cop"), tmp_path / "old")
-    document = json.loads((tmp_path / "old" / manifest.RECIPE).read_text())
-    (tmp_path / "old" / manifest.RECIPE).write_text(json.dumps(document, sort_keys=True))
-    files = {name: (tmp_path / "old" / name).read_bytes() for name in manifest.REQUIRED if name != manifest.SUMS}
-    sums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    (tmp_path / "old" / manifest.SUMS).write_bytes(manifest.listing_of(sums))
+    recipe = small_recipe("cop")
+    files = files_of(recipe)
+    files[manifest.RECIPE] = json.dumps(json.loads(files[manifest.RECIPE]), sort_keys=True).encode()
+    write(files, tmp_path / "old")
     old = load(tmp_path / "old")
-    paths = find_photos(small_recipe("cop")).paths
-    export(old, tmp_path / "line", check_images=paths, source=tmp_path / "old")
-    assert Runner(tmp_path / "line").digest == old.digest
-    assert Runner(tmp_path / "line").digest != small_recipe("cop").digest
-    assert load(tmp_path / "line").digest == old.digest
+    export(old, tmp_path / "line", check_images=find_photos(recipe).paths, source=tmp_path / "old")
+    assert Runner(tmp_path / "line").digest == load(tmp_path / "line").digest == old.digest
+    assert old.digest != save(recipe, tmp_path / "new").digest
 
 
 def test_an_export_that_would_flip_a_verdict_is_refused(small_recipe, product, tmp_path, tree, monkeypatch):
@@ -165,3 +160,12 @@ def test_openvino_reads_the_same_file(small_recipe, small_backbone):
     image = np.random.default_rng(0).integers(0, 255, (1, 64, 96, 3), np.uint8)
     expected = session_of(content).run(["map"], {"images": image})[0]
     np.testing.assert_allclose(model(image)["map"], expected, rtol=1e-3, atol=1e-4 * np.abs(expected).max())
+
+
+def test_a_spreadsheet_runs_nothing_from_the_table():
+    names = ["=1+1.jpg", "+1.jpg", "-1.jpg", "@x.jpg", "\t=1.jpg", "\r=1.jpg", "a\n=1.jpg", "plain.jpg"]
+    table = onnx_export._table([Compared(name, "judge", "d", 1.0, None, "accept", "reject") for name in names]).decode()
+    cells = [line["name"] for line in csv.DictReader(io.StringIO(table))]
+    assert table.count("\n") == len(names) + 1
+    assert not [cell for cell in cells if cell[0] in "=+-@\t\r"]
+    assert (cells[0], cells[-1]) == ("'=1+1.jpg", "plain.jpg")
