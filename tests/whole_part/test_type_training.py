@@ -4,7 +4,14 @@ import pytest
 from inspect_core.classify import net_training
 from inspect_core.judge.metrics import accuracy
 from inspect_core.whole_part.defect_types import least_limit
-from inspect_core.whole_part.type_training import FOREST, NETWORK, fit, suggested_limit
+from inspect_core.whole_part.type_training import (
+    FOREST,
+    NETWORK,
+    confidence_away,
+    fit,
+    leave_types_out,
+    suggested_limit,
+)
 
 CENTRES = {"dent": 0.0, "scratch": 3.0, "stain": -3.0}
 
@@ -88,3 +95,34 @@ def test_identical_examples_are_refused_with_a_cure():
 def test_few_examples_warn_nobody_here(recwarn):
     fit(*examples(3))
     assert not recwarn.list
+
+
+@pytest.mark.slow
+def test_a_kind_left_out_is_less_sure_than_a_known_one():
+    points, labels = examples(10)
+    points[20:] = 40.0 + points[20:]  # stain lies far from the others
+    sure = leave_types_out(points, labels)
+    assert sure.shape == (30,)
+    assert sure[20:] == pytest.approx(0.5, abs=0.05)
+    assert fit(points, labels).unseen.kernel().max(axis=1).mean() > 0.8
+
+
+def test_two_kinds_leave_nothing_to_tell_a_third_from():
+    points, labels = examples(4)
+    assert leave_types_out(points[:8], labels[:8]).shape == (0,)
+
+
+@pytest.mark.slow
+def test_judged_rows_only_are_returned_with_a_kind_left_out():
+    points, labels = examples(6)
+    judged = [i % 3 > 0 for i in range(len(labels))]
+    assert leave_types_out(points, labels, judged=judged).shape == (sum(judged),)
+
+
+def test_far_from_the_examples_the_kernel_falls_to_the_prior_and_its_parent_does_not():
+    points, labels = examples(20)
+    classifier = fit(points, labels).defect_types.classifier
+    kernel, parent = confidence_away(classifier, points, (1.0, 30.0))
+    assert kernel[0] == pytest.approx(classifier.predict_proba(points).max(axis=1).mean())
+    assert kernel[1] == pytest.approx(classifier.prior.max(), abs=0.02)
+    assert parent[1] > kernel[1] + 0.2
