@@ -25,7 +25,7 @@ def few_epochs(monkeypatch):
 def examples(count: int, seed: int = 0) -> tuple[np.ndarray, list[str]]:
     rng = np.random.default_rng(seed)
     points = [centre + 0.5 * rng.normal(size=(count, 6)) for centre in CENTRES.values()]
-    return np.concatenate(points).astype(np.float32), [kind for kind in CENTRES for _ in range(count)]
+    return np.concatenate(points).astype(np.float32), [name for name in CENTRES for _ in range(count)]
 
 
 @pytest.mark.parametrize("parent", [FOREST, pytest.param(NETWORK, marks=pytest.mark.slow)])
@@ -49,7 +49,7 @@ def test_only_judged_examples_are_counted_but_all_are_learned():
     )
 
 
-def test_a_kind_without_a_judged_example_is_named():
+def test_a_type_without_a_judged_example_is_named():
     points, labels = examples(4)
     with pytest.raises(ValueError, match="'stain'"):
         fit(points, labels, judged=[label != "stain" for label in labels])
@@ -67,7 +67,7 @@ def test_the_suggested_limit_keeps_nine_right_names_of_ten_above_the_prior():
 
 @pytest.mark.slow
 def test_the_network_learns_with_its_output_layer():
-    """On wide embeddings the hidden units alone hardly part the kinds."""
+    """On wide embeddings the hidden units alone hardly part the types."""
     assert fit(*examples(4), parent=NETWORK).defect_types.classifier.parent.with_output
 
 
@@ -98,7 +98,7 @@ def test_few_examples_warn_nobody_here(recwarn):
 
 
 @pytest.mark.slow
-def test_a_kind_left_out_is_less_sure_than_a_known_one():
+def test_a_type_left_out_is_less_sure_than_a_known_one():
     points, labels = examples(10)
     points[20:] = 40.0 + points[20:]  # stain lies far from the others
     sure = leave_types_out(points, labels)
@@ -107,13 +107,13 @@ def test_a_kind_left_out_is_less_sure_than_a_known_one():
     assert fit(points, labels).unseen.kernel().max(axis=1).mean() > 0.8
 
 
-def test_two_kinds_leave_nothing_to_tell_a_third_from():
+def test_two_types_leave_nothing_to_tell_a_third_from():
     points, labels = examples(4)
     assert leave_types_out(points[:8], labels[:8]).shape == (0,)
 
 
 @pytest.mark.slow
-def test_judged_rows_only_are_returned_with_a_kind_left_out():
+def test_judged_rows_only_are_returned_with_a_type_left_out():
     points, labels = examples(6)
     judged = [i % 3 > 0 for i in range(len(labels))]
     assert leave_types_out(points, labels, judged=judged).shape == (sum(judged),)

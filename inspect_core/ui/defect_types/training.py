@@ -89,7 +89,8 @@ def rename(taught_id: str, old: str, new: str) -> None:
     )
     if (found := last(taught)) is not None:
         words = tuple(
-            replace(example, kind=new) if example.kind == old else example for example in found.order.examples
+            replace(example, defect_type=new) if example.defect_type == old else example
+            for example in found.order.examples
         )
         results.kept().put(_key(taught), replace(found, order=replace(found.order, examples=words)))
 
@@ -109,7 +110,7 @@ def _learn(taught: TaughtPart, order: Order, job: Job) -> Taught:
         )
     embeddings = np.stack(points)
     settings = {
-        "labels": [example.kind for example in order.examples],
+        "labels": [example.defect_type for example in order.examples],
         "groups": order.groups,
         "judged": [example.as_inspected for example in order.examples],
         "parent": order.parent,
