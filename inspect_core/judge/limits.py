@@ -206,10 +206,9 @@ def limit_for_overkill(good_scores: ArrayLike, *, rate: float) -> float:
     """The limit that rejects at most the share `rate` of the given good parts: floor(rate * n) of them.
 
     good_scores: (n,) finite. rate: 0 <= rate < 1. The limit lies halfway between the largest accepted and the smallest
-    rejected score. When none is rejected (always so for rate < 1 / n) it is the maximum plus half the gap to the
-    next lower score. Equal scores are treated alike, so a tie at the cut is accepted as a whole and fewer parts are
-    rejected than allowed. When all scores are equal, or there is only one, there is no gap to go by: the limit is
-    that score, with a warning. Raises ValueError for no scores, scores that are not finite, or a rate outside [0, 1).
+    rejected score; when none is rejected it is the maximum plus half the gap to the next lower score. A tie at the cut
+    is accepted as a whole. When all scores are equal, or there is only one, the limit is that score, with a warning.
+    Raises ValueError for no scores, scores that are not finite, or a rate outside [0, 1).
     """
     scores = np.sort(as_some_finite(good_scores, name="good_scores"))
     if not 0 <= rate < 1:
@@ -236,7 +235,7 @@ def clopper_pearson(k: int, n: int, *, confidence: float = 0.95) -> tuple[float,
     _require_count(k, n, confidence)
     tail = (1 - confidence) / 2
     low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, tail))
-    return low, 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - tail))
+    return low, upper_bound(k, n, confidence=1 - tail)
 
 
 def upper_bound(k: int, n: int, *, confidence: float = 0.95) -> float:
