@@ -16,8 +16,7 @@ from inspect_core.images.read import ImageError
 from inspect_core.runtime.progress import Report, stage, tell
 from inspect_core.study.photo_features import described
 from inspect_core.study.workers import Workers
-from inspect_core.whole_part.product_check import WARN, Guard
-from inspect_core.whole_part.subspace import Subspace
+from inspect_core.whole_part.product_check import WARN, Guard, Subspace
 
 EXPLAINED_VARIANCE = 0.9
 

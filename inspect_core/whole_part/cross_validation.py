@@ -39,10 +39,8 @@ class CrossValidation:
 
     def only(self, rows: np.ndarray) -> "CrossValidation":
         """The same for some of the examples, (n,) bool."""
-        return replace(
-            self, y=self.y[rows], fold=self.fold[rows], log_density=self.log_density[:, rows],
-            prior=self.prior[rows], parent=self.parent[rows],
-        )  # fmt: skip
+        columns = {name: getattr(self, name)[rows] for name in ("y", "fold", "prior", "parent")}
+        return replace(self, log_density=self.log_density[:, rows], **columns)
 
     def choose(self, rows: np.ndarray) -> tuple[int, float]:
         """Place in `POWERS` and the constant, log(b / log n), from the examples in `rows`, (n,) bool.
@@ -62,8 +60,7 @@ class CrossValidation:
     def kernel(self) -> np.ndarray:
         """(n, C) posteriors of KDF or KDN; power and constant of an example are chosen on the other folds."""
         found = np.empty_like(self.parent)
-        for fold in np.unique(self.fold):
-            own = self.fold == fold
+        for own in self._folds():
             number, constant = self.choose(~own)
             found[own] = posterior(self.log_density[number, own], constant, self.prior[own])
         return found
@@ -84,17 +81,26 @@ class CrossValidation:
         if parent is not None:
             return calibrated(self.parent, self.y, method=method).predict_proba(parent)
         found = np.empty_like(self.parent)
-        for fold in np.unique(self.fold):
-            own = self.fold == fold
+        for own in self._folds():
             curves = calibrated(self.parent[~own], self.y[~own], method=method)
             found[own] = curves.predict_proba(self.parent[own])
         return found
 
+    def _folds(self) -> list[np.ndarray]:
+        """(n,) bool, the examples of each fold."""
+        return [self.fold == fold for fold in np.unique(self.fold)]
+
 
 def cross_validate(
-    points: np.ndarray, numbers: np.ndarray, classes: np.ndarray, groups: np.ndarray,
-    fit: Callable[..., KernelDensityClassifier], *, seed: int, report: Report | None = None,
-) -> CrossValidation:  # fmt: skip
+    points: np.ndarray,
+    numbers: np.ndarray,
+    classes: np.ndarray,
+    groups: np.ndarray,
+    fit: Callable[..., KernelDensityClassifier],
+    *,
+    seed: int,
+    report: Report | None = None,
+) -> CrossValidation:
     """Each of n examples judged by a classifier fitted on the other folds.
 
     points: (n, d); numbers: (n,) types from 0, named by classes, (C,); groups: (n,) group numbers from 0, kept whole;
@@ -130,8 +136,8 @@ def deal_folds(numbers: np.ndarray, groups: np.ndarray, *, folds: int, seed: int
         shuffled = rng.permutation(len(counts))
         rarest = np.where(counts[shuffled] > 0, rare, np.inf).min(axis=1)
         for group in shuffled[np.argsort(rarest, kind="stable")]:
-            kind = np.where(counts[group] > 0, rare, np.inf).argmin()
-            fold = np.lexsort((rng.random(folds), dealt.sum(axis=1), dealt[:, kind]))[0]
+            rarest_type = np.where(counts[group] > 0, rare, np.inf).argmin()
+            fold = np.lexsort((rng.random(folds), dealt.sum(axis=1), dealt[:, rarest_type]))[0]
             fold_of[group] = fold
             dealt[fold] += counts[group]
         if ((dealt > 0).sum(axis=0) > 1).all():

@@ -88,11 +88,8 @@ class DefectTypes:
         }
 
     def params(self) -> dict:
-        return {
-            "by_region": self.by_region,
-            "known_from": self.minimum_confidence,
-            "classifier": self.classifier.params(),
-        }
+        own = {"by_region": self.by_region, "known_from": self.minimum_confidence}
+        return own | {"classifier": self.classifier.params()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping) -> "DefectTypes":

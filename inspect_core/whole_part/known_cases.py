@@ -14,10 +14,12 @@ import numpy as np
 from inspect_core.images.boxes import Box, cropped
 from inspect_core.images.read import squash
 from inspect_core.judge.checks import as_finite, as_finite_number
-from inspect_core.whole_part.known_surface import KnownSurface, to_unit
+from inspect_core.whole_part.known_surface import KnownSurface, finite_unit, to_unit
 
 PICTURE = 64
 NEVER_SIMILAR = 0.0
+NOISE = 1e-6
+"""Embeddings of length 1 nearer to each other in every feature are of one part: float32 tells no more."""
 
 
 def robust_similarity(
@@ -112,12 +114,12 @@ class KnownCases:
 
     def without(self, row: int) -> "KnownCases":
         """These without the case in that row. The surface keeps what it learned; a vouch for that part is withdrawn."""
-        apart = np.abs(self.surface.vouched - to_unit(self.embeddings[row : row + 1])).max(axis=1)
+        apart = np.abs(self.surface.vouched - finite_unit(self.embeddings[row : row + 1])).max(axis=1)
         return replace(
             self,
             cases=(*self.cases[:row], *self.cases[row + 1 :]),
             outlier_scores=np.delete(self.outlier_scores, row),
-            surface=replace(self.surface, vouched=self.surface.vouched[apart > 0]),
+            surface=replace(self.surface, vouched=self.surface.vouched[apart > NOISE]),
         )
 
     def with_limit(self, limit: float) -> "KnownCases":

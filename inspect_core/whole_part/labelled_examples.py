@@ -27,7 +27,7 @@ class Example:
 
     position: int
     box: Box | None
-    kind: str
+    defect_type: str
     as_inspected: bool = True
 
 
@@ -47,13 +47,13 @@ def examples_of(
     piece, or as a whole.
     """
     if not by_region:
-        return tuple(Example(position, None, kind) for position, kind in sorted(labels.items()))
+        return tuple(Example(position, None, name) for position, name in sorted(labels.items()))
     examples = []
-    for position, kind in sorted(labels.items()):
+    for position, name in sorted(labels.items()):
         pieces = list(true.get(position, ()))
         seen = found.get(position) or (pieces.pop(0) if pieces else None)
-        examples.append(Example(position, seen, kind))
-        examples += [Example(position, piece, kind, as_inspected=False) for piece in pieces]
+        examples.append(Example(position, seen, name))
+        examples += [Example(position, piece, name, as_inspected=False) for piece in pieces]
     return tuple(examples)
 
 
@@ -64,19 +64,19 @@ def groups_of(photos: Sequence[Sample]) -> dict[str, str]:
 
 def learnable(labels: Mapping[int, str], groups: Sequence[str]) -> tuple[str, ...]:
     """Defect types with examples of at least `LEAST` groups, sorted; groups: of every photo, by position."""
-    owners = {(kind, groups[position]) for position, kind in labels.items()}
-    return tuple(sorted(kind for kind, count in Counter(kind for kind, _ in owners).items() if count >= LEAST))
+    owners = Counter(name for name, _ in {(name, groups[position]) for position, name in labels.items()})
+    return tuple(sorted(name for name, count in owners.items() if count >= LEAST))
 
 
 def advice(labels: Mapping[int, str], groups: Sequence[str]) -> list[tuple[str, int, str]]:
     """(defect type, labelled photos, advice on what else would help) for every type, sorted by name."""
     rows, ready = [], learnable(labels, groups)
-    for kind, count in sorted(Counter(labels.values()).items()):
-        if kind not in ready:
-            remark = (
-                f"{LEAST - count} more to be learned" if count < LEAST else "all of one part: add a photo of another"
-            )
+    for name, count in sorted(Counter(labels.values()).items()):
+        if count < LEAST:
+            remark = f"{LEAST - count} more to be learned"
+        elif name not in ready:
+            remark = "all of one part: add a photo of another"
         else:
             remark = f"{ENOUGH - count} more for a useful probability" if count < ENOUGH else "enough"
-        rows.append((kind, count, remark))
+        rows.append((name, count, remark))
     return rows

@@ -70,8 +70,7 @@ def recipes(recipe, network) -> dict:
     from inspect_core.tuning.known_cases_training import learn
     from inspect_core.whole_part.defect_types import DefectTypes
     from inspect_core.whole_part.known_cases import Case
-    from inspect_core.whole_part.product_check import Guard
-    from inspect_core.whole_part.subspace import Subspace
+    from inspect_core.whole_part.product_check import Guard, Subspace
 
     rng = np.random.default_rng(8)
     photos = [torch.from_numpy(rng.normal(2, 1, (1, *GRID, CHANNELS)).astype(np.float32)) for _ in range(8)]

@@ -14,7 +14,7 @@ CENTRES = {"dent": 0.0, "scratch": 3.0, "stain": -3.0}
 def examples(count: int, seed: int) -> tuple[np.ndarray, list[str]]:
     rng = np.random.default_rng(seed)
     points = [centre + 0.3 * rng.normal(size=(count, 6)) for centre in CENTRES.values()]
-    return np.concatenate(points).astype(np.float32), [kind for kind in CENTRES for _ in range(count)]
+    return np.concatenate(points).astype(np.float32), [name for name in CENTRES for _ in range(count)]
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def defect_types() -> DefectTypes:
 
 
 @pytest.mark.slow
-def test_known_kinds_are_named_with_their_probability(defect_types):
+def test_known_types_are_named_with_their_probability(defect_types):
     points, labels = examples(10, 1)
     named = [defect_types.of_embedding(point) for point in points]
     right = [name is not None and name[0] == label for name, label in zip(named, labels, strict=True)]
@@ -31,7 +31,7 @@ def test_known_kinds_are_named_with_their_probability(defect_types):
     assert all(defect_types.minimum_confidence <= name[1] <= 1 for name in named if name)
 
 
-def test_a_part_far_from_all_is_not_a_known_kind(defect_types):
+def test_a_part_far_from_all_is_not_a_known_type(defect_types):
     assert defect_types.of_embedding(np.full(6, 400.0, np.float32)) is None
 
 
@@ -41,7 +41,7 @@ def test_the_limit_decides_what_is_named(defect_types):
         defect_types.with_limit(1.5)
 
 
-def test_a_kind_can_be_renamed_but_not_joined(defect_types):
+def test_a_type_can_be_renamed_but_not_joined(defect_types):
     assert defect_types.renamed("dent", "bump").names == ("bump", "scratch", "stain")
     with pytest.raises(ValueError, match="already a defect type"):
         defect_types.renamed("dent", "stain")
@@ -59,7 +59,7 @@ def test_it_comes_back_from_its_arrays_to_the_bit(defect_types):
 
 
 @pytest.mark.slow
-def test_the_same_examples_give_the_same_kinds_to_the_bit(defect_types):
+def test_the_same_examples_give_the_same_types_to_the_bit(defect_types):
     point = examples(3, 2)[0]
     again = fit(*examples(20, 0)).defect_types
     assert np.array_equal(again.classifier.predict_proba(point), defect_types.classifier.predict_proba(point))

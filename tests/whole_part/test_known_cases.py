@@ -143,7 +143,9 @@ def test_a_foreign_part_is_like_nothing_until_it_is_added(known):
     )
     assert known.nearest(foreign, count=3) == [], "the cases before are as they were"
     assert len(more.cases) == len(known.cases) + 1
-    assert more.without(len(more.cases) - 1).nearest(like, count=3) == []
+    less = more.without(len(more.cases) - 1)
+    assert less.nearest(like, count=3) == []
+    assert less.surface.score(like[None]) == known.surface.score(like[None]), "it is vouched for no longer"
 
 
 def test_one_example_of_a_rare_type_is_found_again():

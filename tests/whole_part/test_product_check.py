@@ -3,8 +3,7 @@ import pytest
 
 from inspect_core.detectors.cop_corp import fit_corp
 from inspect_core.tuning.guard_training import fit
-from inspect_core.whole_part.product_check import Guard
-from inspect_core.whole_part.subspace import Subspace
+from inspect_core.whole_part.product_check import Guard, Subspace
 
 RNG = np.random.default_rng(5)
 BASIS = RNG.normal(size=(6, 40))

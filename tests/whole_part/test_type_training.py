@@ -4,7 +4,14 @@ import pytest
 from inspect_core.classify import net_training
 from inspect_core.judge.metrics import accuracy
 from inspect_core.whole_part.defect_types import least_limit
-from inspect_core.whole_part.type_training import FOREST, NETWORK, fit, suggested_limit
+from inspect_core.whole_part.type_training import (
+    FOREST,
+    NETWORK,
+    confidence_away,
+    fit,
+    leave_types_out,
+    suggested_limit,
+)
 
 CENTRES = {"dent": 0.0, "scratch": 3.0, "stain": -3.0}
 
@@ -18,7 +25,7 @@ def few_epochs(monkeypatch):
 def examples(count: int, seed: int = 0) -> tuple[np.ndarray, list[str]]:
     rng = np.random.default_rng(seed)
     points = [centre + 0.5 * rng.normal(size=(count, 6)) for centre in CENTRES.values()]
-    return np.concatenate(points).astype(np.float32), [kind for kind in CENTRES for _ in range(count)]
+    return np.concatenate(points).astype(np.float32), [name for name in CENTRES for _ in range(count)]
 
 
 @pytest.mark.parametrize("parent", [FOREST, pytest.param(NETWORK, marks=pytest.mark.slow)])
@@ -42,7 +49,7 @@ def test_only_judged_examples_are_counted_but_all_are_learned():
     )
 
 
-def test_a_kind_without_a_judged_example_is_named():
+def test_a_type_without_a_judged_example_is_named():
     points, labels = examples(4)
     with pytest.raises(ValueError, match="'stain'"):
         fit(points, labels, judged=[label != "stain" for label in labels])
@@ -60,7 +67,7 @@ def test_the_suggested_limit_keeps_nine_right_names_of_ten_above_the_prior():
 
 @pytest.mark.slow
 def test_the_network_learns_with_its_output_layer():
-    """On wide embeddings the hidden units alone hardly part the kinds."""
+    """On wide embeddings the hidden units alone hardly part the types."""
     assert fit(*examples(4), parent=NETWORK).defect_types.classifier.parent.with_output
 
 
@@ -88,3 +95,34 @@ def test_identical_examples_are_refused_with_a_cure():
 def test_few_examples_warn_nobody_here(recwarn):
     fit(*examples(3))
     assert not recwarn.list
+
+
+@pytest.mark.slow
+def test_a_type_left_out_is_less_sure_than_a_known_one():
+    points, labels = examples(10)
+    points[20:] = 40.0 + points[20:]  # stain lies far from the others
+    sure = leave_types_out(points, labels)
+    assert sure.shape == (30,)
+    assert sure[20:] == pytest.approx(0.5, abs=0.05)
+    assert fit(points, labels).unseen.kernel().max(axis=1).mean() > 0.8
+
+
+def test_two_types_leave_nothing_to_tell_a_third_from():
+    points, labels = examples(4)
+    assert leave_types_out(points[:8], labels[:8]).shape == (0,)
+
+
+@pytest.mark.slow
+def test_judged_rows_only_are_returned_with_a_type_left_out():
+    points, labels = examples(6)
+    judged = [i % 3 > 0 for i in range(len(labels))]
+    assert leave_types_out(points, labels, judged=judged).shape == (sum(judged),)
+
+
+def test_far_from_the_examples_the_kernel_falls_to_the_prior_and_its_parent_does_not():
+    points, labels = examples(20)
+    classifier = fit(points, labels).defect_types.classifier
+    kernel, parent = confidence_away(classifier, points, (1.0, 30.0))
+    assert kernel[0] == pytest.approx(classifier.predict_proba(points).max(axis=1).mean())
+    assert kernel[1] == pytest.approx(classifier.prior.max(), abs=0.02)
+    assert parent[1] > kernel[1] + 0.2

@@ -13,7 +13,7 @@ from inspect_core.images.read import read, read_mask
 from inspect_core.runtime.jobs import Job, device_lock
 from inspect_core.ui import crops, results, shelf, teaching
 from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.whole_part import type_training, unknown_types
+from inspect_core.whole_part import type_training
 from inspect_core.whole_part.cross_validation import CrossValidation
 from inspect_core.whole_part.labelled_examples import Example, boxes_of_mask
 
@@ -89,7 +89,8 @@ def rename(taught_id: str, old: str, new: str) -> None:
     )
     if (found := last(taught)) is not None:
         words = tuple(
-            replace(example, kind=new) if example.kind == old else example for example in found.order.examples
+            replace(example, defect_type=new) if example.defect_type == old else example
+            for example in found.order.examples
         )
         results.kept().put(_key(taught), replace(found, order=replace(found.order, examples=words)))
 
@@ -109,7 +110,7 @@ def _learn(taught: TaughtPart, order: Order, job: Job) -> Taught:
         )
     embeddings = np.stack(points)
     settings = {
-        "labels": [example.kind for example in order.examples],
+        "labels": [example.defect_type for example in order.examples],
         "groups": order.groups,
         "judged": [example.as_inspected for example in order.examples],
         "parent": order.parent,
@@ -119,11 +120,11 @@ def _learn(taught: TaughtPart, order: Order, job: Job) -> Taught:
         embeddings, by_region=order.by_region, **settings,
         report=lambda fraction, step: job.report(0.4 + 0.2 * fraction, step),
     )  # fmt: skip
-    left_out = unknown_types.leave_types_out(
+    left_out = type_training.leave_types_out(
         embeddings, **settings, report=lambda fraction, step: job.report(0.6 + 0.4 * fraction, step)
     )
     classifier = learned.defect_types.classifier
-    away = unknown_types.confidence_away(classifier, embeddings, AWAY)
+    away = type_training.confidence_away(classifier, embeddings, AWAY)
     sure = classifier.predict_proba(foreign).max(axis=1) if len(foreign) else np.empty(0)
     shelf.change(taught.id, lambda held: replace(held, defect_types=learned.defect_types))
     return Taught(order, learned.unseen, left_out, sure, *away)
