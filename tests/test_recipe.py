@@ -14,6 +14,7 @@ from inspect_core.recipe import inspect
 from inspect_core.records.recipe_file import load, save
 from inspect_core.runtime.versions import library_versions
 from inspect_core.verdict import OTHER_PRODUCT, Limits
+from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.product_check import OFF, STOP
 
 DATA = Path(__file__).parent / "data"
