@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 ROOMS = (
-    "__main__", "cli", "ui", "tuning", "explore", "sharding", "study", "records", "recipe", "view", "similar",
+    "__main__", "cli", "ui", "tuning", "sharding", "study", "records", "recipe", "view", "similar",
     "methods", "features", "plots", "detectors", "line", "audit", "runner", "defect_types", "guard", "classify",
     "package", "verdict", "judge", "images", "runtime",
 )  # fmt: skip

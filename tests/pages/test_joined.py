@@ -6,12 +6,12 @@ import time
 import numpy as np
 import pytest
 
-from inspect_core.explore import tsne
 from inspect_core.images.read import read
 from inspect_core.judge.anomaly_map import image_score
 from inspect_core.recipe import inspect
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
+from inspect_core.tuning import tsne
 from inspect_core.ui import shelf, taught_part
 from inspect_core.ui.bench import bench
 from inspect_core.ui.explore import jobs

@@ -6,10 +6,6 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from inspect_core.explore import points as explore
-from inspect_core.explore import spectra
-from inspect_core.explore.points import Points
-from inspect_core.explore.tsne import arrange
 from inspect_core.features.store import feature_store
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.read import ImageError, read
@@ -17,9 +13,12 @@ from inspect_core.methods.spectrum import LocalSpectrum
 from inspect_core.methods.table import CONTROLS
 from inspect_core.runtime.jobs import Job, device_lock
 from inspect_core.study.judged import truth_masks
-from inspect_core.tuning import sensitivity
+from inspect_core.tuning import points as explore
+from inspect_core.tuning import sensitivity, spectra
 from inspect_core.tuning.patch_sample import PatchSample, explained
+from inspect_core.tuning.points import Points
 from inspect_core.tuning.sensitivity import Reading
+from inspect_core.tuning.tsne import arrange
 from inspect_core.ui import results
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.view import View

@@ -6,9 +6,9 @@ import hashlib
 import numpy as np
 from sklearn.manifold import TSNE
 
-from inspect_core.explore.points import Points
 from inspect_core.features.store import Store
 from inspect_core.runtime.progress import Report, tell
+from inspect_core.tuning.points import Points
 
 LEAST_POINTS = 5
 PERPLEXITY = 30.0
