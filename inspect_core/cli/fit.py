@@ -11,10 +11,9 @@ from inspect_core.images.samples import shown
 from inspect_core.judge.limits import limit_for_overkill
 from inspect_core.records.place import check_place
 from inspect_core.records.recipe_file import save
-from inspect_core.study.evaluation import in_parts_of, promise
-from inspect_core.study.found import found_up_to
+from inspect_core.study.evaluation import found_up_to, in_parts_of, promise
+from inspect_core.study.order import Order
 from inspect_core.study.study import Study
-from inspect_core.tuning.order import Order
 from inspect_core.verdict import Limits
 
 

@@ -12,11 +12,9 @@ from inspect_core.runtime.progress import Cancel, Report, tell
 from inspect_core.study.gathering import Fit, Gathered, gather
 from inspect_core.study.judged import AT_ONCE, Judged, Live, judge
 from inspect_core.study.photo_features import PhotoFeatures
+from inspect_core.study.scored_photos import SeenBy, swept
 from inspect_core.study.workers import Workers
 from inspect_core.view import View
-
-SeenBy = Sequence[tuple[View, tuple[int, ...]]]
-"""Views, and the values of the live parameter of each at which errors are wanted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +61,7 @@ class Passes:
     ) -> Iterator[tuple[Sample, list[list[np.ndarray]]]]:
         for done, sample in enumerate(samples, start=1):
             if looks := self.features.looks(sample, again):
-                yield (
-                    sample,
-                    [
-                        [view.sweep(own, stops) for (view, stops), own in zip(seen_by, features, strict=True)]
-                        for features in looks
-                    ],
-                )
+                yield sample, [swept(seen_by, features) for features in looks]
             tell(progress, cancelled, done / len(samples), f"scoring photo {done} of {len(samples)}")
 
     def _score_by(
@@ -101,14 +93,8 @@ class Passes:
                 tell(progress, cancelled, some.stop / len(samples), f"judging photo {some.stop} of {len(samples)}")
             return
         for judged, unusable in self.workers.judge(
-            self.features.preparation,
-            views,
-            moves,
-            samples,
-            keep=keep,
-            again=self.again,
-            progress=progress,
+            self.features.preparation, views, moves, samples, keep=keep, again=self.again, progress=progress,
             cancelled=cancelled,
-        ):
+        ):  # fmt: skip
             self.features.leave_out(unusable)
             yield judged

@@ -18,15 +18,15 @@ from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.judged import truth_masks
+from inspect_core.study.order import Order
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.study.workers import Workers
 from inspect_core.tuning.aligning import aligned
 from inspect_core.tuning.comparison import Comparison, Estimate, Row
-from inspect_core.tuning.order import Order
 from inspect_core.tuning.trial import PASTED, SHRINK, Pasting, Trial, crossed_trial
-from inspect_core.view import View, remarks, with_taps
+from inspect_core.view import View, remarks
 
 DRAWS = 500
 AUPRO_DRAWS = 30
@@ -45,21 +45,14 @@ def compare(
     limits, and whatever `report` raises to stop.
     """
     order, methods = aligned(order, report), methods_in(detectors)
-    backbone, taps = with_taps(
-        methods, order.backbone, taps=order.taps, size=order.size, device=order.device, weights=order.weights
-    )
+    backbone, taps = order.network(methods)
     known = {name for method in methods for name in METHODS[method].defaults}
+    given = {name: value for name, value in order.parameters.items() if name in known}
     with device_lock(backbone.device):
-        study = Study(
-            order.photos, backbone, store, method=methods,
-            parameters={name: value for name, value in order.parameters.items() if name in known}, grid=order.grid,
-            taps=taps, area=order.area, alignment=order.alignment, tiles=order.tiles, tolerances=order.tolerances,
-                seed=order.seed, workers=workers,
-        )  # fmt: skip
-        setters = [sample for fold in study.split.setters(study.seed) for sample in fold]
-        if not setters:
+        study = Study(order, backbone, store, taps=taps, workers=workers, method=methods, parameters=given)
+        if not order.setters:
             raise ValueError("too few good photos to set limits; add good parts or lots, then compare")
-        pasting = Pasting(study, setters, PASTED)
+        pasting = Pasting(study, order.setters, PASTED)
         study.fit(stage(report, 0.0, 0.8), trying=pasting.made_of)
         trial, tried = crossed_trial(study, pasting)
         masks = truth_masks(study.results) if judged else None
@@ -88,11 +81,7 @@ def compare(
 
 def fitted(comparison: Comparison, detector: str, order: Order) -> Study:
     """The study of one of the detectors compared, as it was fitted; order: the one that was compared."""
-    backbone, taps = with_taps(
-        methods_of(detector), order.backbone, taps=order.taps, size=order.size, device=order.device,
-        weights=order.weights,
-    )  # fmt: skip
-    return comparison.study.of_detector(detector, backbone, taps)
+    return comparison.study.of_detector(detector, *order.network(methods_of(detector)))
 
 
 def _fit_seconds(study: Study, which: Sequence[int]) -> float:

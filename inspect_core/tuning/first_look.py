@@ -25,12 +25,11 @@ from inspect_core.images.splitting import LEAST_FOLDS, Split, folds
 from inspect_core.methods.table import BOTH
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
+from inspect_core.study.order import Order
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.aligning import aligned
 from inspect_core.tuning.guard_training import fit
-from inspect_core.tuning.order import Order
-from inspect_core.view import with_taps
 
 LOST, PRODUCT, UNLIKE, COPY = "not located", "another product", "unlike the others", "copy"
 TOPICS = (LOST, PRODUCT, UNLIKE, BLUR, EXPOSURE, COPY)
@@ -89,9 +88,7 @@ def first_look(samples: Samples, order: Order, store: Store, report: Report) -> 
     it. Raises ValueError for photos that no alignment can be learned from, and whatever `report` raises to stop.
     """
     report(0.0, "loading the network, which can take a minute the first time")
-    backbone, taps = with_taps(
-        BOTH, order.backbone, taps=order.taps, size=order.size, device=order.device, weights=order.weights
-    )
+    backbone, taps = order.network(BOTH)
     with device_lock(backbone.device):
         photos, skipped = _read(samples, backbone, store, stage(report, 0.0, 0.4))
         samples = replace(samples, good=tuple(photo.sample for photo in photos))
@@ -110,9 +107,9 @@ def first_look(samples: Samples, order: Order, store: Store, report: Report) -> 
             _note_foreign(found, _foreign(embeddings, pairs))
             order = aligned(replace(order, photos=Split(samples.good, (), (), groups=groups)), report)
             study = Study(
-                order.photos, backbone, store, method=BOTH, grid=order.grid, taps=taps, seed=order.seed,
-                alignment=order.alignment,
-            ).extract(stage(report, 0.4, 0.8))  # fmt: skip
+                order, backbone, store, taps=taps, method=BOTH, parameters={}, area=None, tolerances=None, tiles=None
+            )
+            study.extract(stage(report, 0.4, 0.8))
             scores, places = _scores(study, pairs, stage(report, 0.8, 1.0))
             for own, sample in zip(found, samples.good, strict=True):
                 if sample.name in study.lost:

@@ -21,9 +21,9 @@ from inspect_core.plots import comparison as plots
 from inspect_core.plots.svg import svg
 from inspect_core.plots.theme import LIGHT
 from inspect_core.study.evaluation import outcomes
+from inspect_core.study.order import Order
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.tuning.comparison import Comparison, Estimate, Row
-from inspect_core.tuning.order import Order
 from inspect_core.verdict import InView, Limits, Verdict, assemble
 
 CSV_BEGINS = "detector,title,chosen,"

@@ -64,7 +64,7 @@ class Pasting:
         photo, donated = (read(one.path, one.depth).pixels for one in (sample, donor))
         placement = preparation.place(photo)
         pixels, other = preparation.picture(photo, placement), preparation.picture(donated)
-        rng = np.random.default_rng([self._study.seed, number])
+        rng = np.random.default_rng([self._study.order.seed, number])
         here, mask = _window(preparation, rng), np.zeros(preparation.size, bool)
         pixels[here], mask[here] = KINDS[number % len(KINDS)](pixels[here], rng, other[here])
         mask &= ~placement.empty(preparation.size)

@@ -22,10 +22,10 @@ from inspect_core.methods.table import parameters_of
 from inspect_core.recipe import Recipe
 from inspect_core.similar.known_cases import KnownCases
 from inspect_core.study.judged import truth_masks
+from inspect_core.study.order import Order
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
-from inspect_core.tuning.order import Order
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.tuning.suggest import Suggestion
 from inspect_core.verdict import Limits, ProductCheck
@@ -101,20 +101,17 @@ class TaughtPart:
 
         Parameters that have their default are left out, as another method may have another.
         """
-        study, backbone, tiles = self.own_study, self.preparation.backbone, self.preparation.tiles
         if self.compared is not None:
             return replace(self.compared, areas=self.scored.areas)
-        usual = parameters_of(study.methods, {}, tiles)
+        study = self.own_study
+        usual = parameters_of(study.methods, {}, study.order.tiles)
         chosen = {
-            name: value for name, value in study.given.items()
+            name: value for name, value in study.order.parameters.items()
             if value is not None and any(own.get(name, value) != value for own in usual)
         }  # fmt: skip
-        return Order(
-            self.product, study.split, backbone.name, chosen_taps(study.methods, self.preparation), backbone.size,
-            self.preparation.grid, parameters=chosen, area=study.area, alignment=self.preparation.alignment,
-            areas=self.scored.areas, tiles=tiles, tolerances=study.tolerances, seed=study.seed, guard=OFF,
-            fused_guard=self.guard is not None and self.guard.fused,
-        )  # fmt: skip
+        taps, fused = chosen_taps(study.methods, self.preparation), self.guard is not None and self.guard.fused
+        plain = replace(study.order, product=self.product, method=None, parameters=chosen, fixed=(), notes=())
+        return replace(plain, taps=taps, areas=self.scored.areas, guard=OFF, fused_guard=fused)
 
     def describe(self) -> str:
         """One line: the recipe in use with its short digest, or that nothing was saved yet."""

@@ -6,6 +6,7 @@ sample part.
 """
 
 import sys
+from dataclasses import replace
 from functools import partial
 
 from streamlit.web.cli import main
@@ -15,16 +16,16 @@ from inspect_core.defect_types import training
 from inspect_core.tuning import aligning
 from inspect_core.ui import teaching
 from inspect_core.ui.explore import jobs
-from inspect_core.ui.teach import lying_panel, panels
+from inspect_core.ui.teach import lying_panel
 
-forecast = panels.forecast
+forecast = teaching.forecast
 
 teaching.Order = partial(teaching.Order, size=(128, 128), grid=(16, 16))
 teaching.FIXED = "mahalanobis"
 jobs.PATCHES = 500
 aligning.MOST_TRIED = 4
 lying_panel._gain = lambda key, good: None
-panels.forecast = lambda **order: forecast(**order | {"size": (128, 128)})
+teaching.forecast = lambda order, *others: forecast(replace(order, size=(128, 128)), *others)
 teaching.samples = lambda: (teaching.FIRST_SAMPLE,)
 training.FITS[training.FOREST] = partial(fit_kdf, trees=50)
 

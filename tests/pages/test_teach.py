@@ -16,9 +16,10 @@ from inspect_core.cli.commands import main
 from inspect_core.methods.table import CANDIDATES, methods_in
 from inspect_core.package import manifest
 from inspect_core.records.recipe_file import save
+from inspect_core.study.order import Order
 from inspect_core.tuning import comparison
-from inspect_core.tuning.alignment_gain import Gain
-from inspect_core.tuning.order import Order
+from inspect_core.tuning.aligning import Gain
+from inspect_core.tuning.forecast import methods_to_fit
 from inspect_core.ui import shelf, shell, teaching
 from inspect_core.ui.teach import lying_panel, panels
 
@@ -253,7 +254,7 @@ def test_settings_reach_the_order_and_its_forecast(
     assert not app.exception
     (order,) = orders
     assert (order.size, order.grid, order.method) == ((128, 128), (16, 16), "cop")
-    asked = [(given["size"], given["grid"], given["methods"]) for given in forecast_of_an_exported_graph]
+    asked = [(given.size, given.grid, methods_to_fit(given)) for given in forecast_of_an_exported_graph]
     assert asked[0] == ((256, 256), (32, 32), methods_in(CANDIDATES))
     assert asked[-1] == ((128, 128), (16, 16), ("cop",))
     assert order.photos.calibrate == ()

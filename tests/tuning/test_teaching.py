@@ -10,9 +10,9 @@ from inspect_core.images.folders import scan, split
 from inspect_core.images.splitting import Split, learned_from_all
 from inspect_core.images.tolerances import CAREFUL
 from inspect_core.methods.table import known_parameters
+from inspect_core.study.order import Order
 from inspect_core.study.study import Study
 from inspect_core.tuning import compare, comparison, teaching
-from inspect_core.tuning.order import Order
 from inspect_core.view import with_taps
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

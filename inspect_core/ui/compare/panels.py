@@ -6,16 +6,14 @@ from typing import Any
 
 import streamlit as st
 
-from inspect_core.features.store import feature_store
 from inspect_core.images.read import ImageError
 from inspect_core.methods.table import ALL, title_of
 from inspect_core.plots import comparison as plots
 from inspect_core.runtime.jobs import Busy
+from inspect_core.study.order import Order
 from inspect_core.tuning import report
 from inspect_core.tuning.comparison import Comparison
-from inspect_core.tuning.forecast import forecast, of_order
-from inspect_core.tuning.order import Order
-from inspect_core.ui import charts, shell
+from inspect_core.ui import charts, shell, teaching
 from inspect_core.ui.compare import jobs
 from inspect_core.ui.taught_part import TaughtPart
 
@@ -30,15 +28,15 @@ def start(order: Order) -> None:
     detectors = st.multiselect("Detectors", ALL, default=ALL, format_func=title_of, key="compare_detectors")
     words = "Choose at least one detector."
     if detectors:
-        asked = of_order(order, detectors)
         try:
-            seconds = _forecast(**asked)
+            seconds = teaching.expected(order, detectors).seconds
         except ValueError as error:
             st.error(f"{shell.plain(error)}; or compare fewer detectors.", icon=":material/error:")
             return
         words = (
             f"Takes about {shell.duration(seconds)} on this machine: every detector is fitted once to "
-            f"{asked['fit']:d} good photos and scores {asked['shown']:d} others. You can keep working meanwhile."
+            f"{len(order.photos.fit):d} good photos and scores {len(order.scored):d} others. You can keep working "
+            "meanwhile."
         )
     begin = partial(jobs.start, order, detectors)
     shell.offer("Compare", words, begin, key="start-comparison", disabled=not detectors)
@@ -157,8 +155,3 @@ def _scores(comparison: Comparison) -> None:
                     key=f"compare_scores_{row.detector}",
                     alt="Scores of good and defective parts.",
                 )
-
-
-@st.cache_data(max_entries=32, show_spinner="Timing one photo…")
-def _forecast(**asked: Any) -> float:
-    return forecast(**asked, store=feature_store()).seconds

@@ -123,7 +123,7 @@ def compare_embeddings(taught: TaughtPart, width: int, job: Job) -> tuple[LocalS
     with device_lock(preparation.backbone.device):
         return spectra.compare_embeddings(
             photos(), preparation.backbone, k=width, grid=preparation.grid, nearest=preparation.nearest,
-            seed=taught.own_study.seed,
+            seed=taught.own_study.order.seed,
         )  # fmt: skip
 
 

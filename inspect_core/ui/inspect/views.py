@@ -7,8 +7,7 @@ import numpy as np
 
 from inspect_core.guard.model import Guard
 from inspect_core.judge.anomaly_map import AREA, image_score
-from inspect_core.study.evaluation import in_parts_of
-from inspect_core.study.found import found_up_to
+from inspect_core.study.evaluation import found_up_to, in_parts_of
 from inspect_core.ui import defect_naming
 from inspect_core.ui.inspect.live_parameters import describe
 from inspect_core.ui.previews import Run
