@@ -15,7 +15,7 @@ from inspect_core.judge.counts import Counts, Unscored, count_parts, counted_par
 from inspect_core.judge.found import found_up_to as found_in_map
 from inspect_core.judge.limits import least_promise, overkill_at
 from inspect_core.judge.metrics import auroc, fpr_at_tpr
-from inspect_core.runtime.progress import Cancel, Report
+from inspect_core.runtime.progress import Report, silent
 from inspect_core.study.judged import AT_ONCE, Judged, Live
 from inspect_core.study.scored_photo import UNKNOWN, UnscoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
@@ -82,16 +82,12 @@ class Evaluation:
 
 
 def judge_photos(
-    study: Study,
-    samples: Sequence[Sample],
-    moves: Sequence[Live],
-    progress: Report | None = None,
-    cancelled: Cancel | None = None,
+    study: Study, samples: Sequence[Sample], moves: Sequence[Live], report: Report = silent
 ) -> list[Judged]:
     """What a fitted study makes of any number of other photos, at each of several live values.
 
     They are counted and forgotten some at a time, and are not on the bench; damaged ones are left out. Raises
-    ValueError for a value outside the fit, Cancelled when `cancelled` returns True.
+    ValueError for a value outside the fit, and whatever `report` raises to stop.
     """
     lives = [study.live | dict(move) for move in moves]
     views = [replace(view, only=tuple(sorted({view.value(own) for own in lives}))) for view in study.results.views]
@@ -101,7 +97,7 @@ def judge_photos(
             views[i] = replace(view, scales={**view.scales, **scored.scales(i, [view.value(own)])})
     keep = study.store.would_fit(study.preparation.bytes_per_photo * len(samples))
     found = [Judged.merged([]) for _ in lives]
-    for some in study.passes.judge(views, lives, samples, keep=keep, progress=progress, cancelled=cancelled):
+    for some in study.passes.judge(views, lives, samples, report, keep=keep):
         found = [Judged.merged(own) for own in zip(found, some, strict=True)]
     return found
 

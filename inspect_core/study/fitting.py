@@ -18,7 +18,7 @@ from torch import Tensor
 from inspect_core.images.folders import Sample
 from inspect_core.images.tolerances import looks_in
 from inspect_core.methods.method import Parameters, Patches
-from inspect_core.runtime.progress import Cancel, Report, stage
+from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.gathering import Fit, Gathered
 from inspect_core.study.order import Order
 from inspect_core.study.passes import Passes
@@ -32,7 +32,7 @@ GATHERING = 0.6
 class Fitting:
     """methods, parameters: by the position of each among the views of a photo; passes: how photos are processed.
 
-    Everything here raises Cancelled when `cancelled` returns True.
+    Everything here raises whatever `report` raises to stop.
     """
 
     order: Order
@@ -41,13 +41,12 @@ class Fitting:
     passes: Passes
 
     def views(
-        self, samples: Sequence[Sample], progress: Report | None, cancelled: Cancel | None, *,
-        numbers: Sequence[int] | None = None,
-    ) -> tuple[View, ...]:  # fmt: skip
+        self, samples: Sequence[Sample], report: Report, *, numbers: Sequence[int] | None = None
+    ) -> tuple[View, ...]:
         """The methods, or those at some positions, fitted on these photos."""
         fit = self.fit_of(samples, numbers)
-        gathered = self.passes.gather(fit, samples, stage(progress, 0.0, GATHERING), cancelled)
-        return self.finished(fit, gathered, stage(progress, GATHERING, 1.0), cancelled)
+        gathered = self.passes.gather(fit, samples, stage(report, 0.0, GATHERING))
+        return self.finished(fit, gathered, stage(report, GATHERING, 1.0))
 
     def fit_of(self, samples: Sequence[Sample], numbers: Sequence[int] | None = None) -> Fit:
         """What the methods, or those at some positions, learn from these photos."""
@@ -64,18 +63,16 @@ class Fitting:
             tolerances=tolerances,
         )
 
-    def finished(
-        self, fit: Fit, gathered: Gathered, progress: Report | None, cancelled: Cancel | None
-    ) -> tuple[View, ...]:
+    def finished(self, fit: Fit, gathered: Gathered, report: Report) -> tuple[View, ...]:
         """The methods of a fit made from what was gathered."""
-        looks, detectors = self.passes.features.preparation.looks, fit.finish(gathered, progress, cancelled)
+        looks, detectors = self.passes.features.preparation.looks, fit.finish(gathered, report)
         each = zip(fit.methods, detectors, fit.views, strict=True)
         return tuple(View(name, detector, looks[i]) for name, detector, i in each)
 
-    def patch_sample(self, samples: Sequence[Sample], count: int, view: int, cancelled: Cancel | None) -> Tensor:
+    def patch_sample(self, samples: Sequence[Sample], count: int, view: int, report: Report) -> Tensor:
         """(n, k) patches as one view sees them, drawn evenly over the photos with the seed; n is `count` or all."""
         fit = Fit.of_sample(view, self._patches(len(samples), view), count, self.order.seed)
-        return self.passes.gather(fit, samples, None, cancelled)[0].rows()
+        return self.passes.gather(fit, samples, report)[0].rows()
 
     def _patches(self, photos: int, view: int) -> Patches:
         _, height, width, channels = self.passes.features.preparation.shapes[view]
@@ -92,23 +89,23 @@ class Crossing:
         self._file = tempfile.TemporaryFile(prefix="loupe-folds-")  # noqa: SIM115 - closed with this object
         self._places: list[list[dict[str, int]]] = []
 
-    def gather(self, progress: Report | None, cancelled: Cancel | None) -> Self:
+    def gather(self, report: Report) -> Self:
         """Learn from the photos of every fold."""
         first, count = 0, sum(map(len, self.folds))
         for fold in self.folds:
-            step = stage(progress, first / count, (first + len(fold)) / count)
-            gathered = self._fitting.passes.gather(replace(self._fit, first=first), fold, step, cancelled)
+            step = stage(report, first / count, (first + len(fold)) / count)
+            gathered = self._fitting.passes.gather(replace(self._fit, first=first), fold, step)
             self._places.append([self._keep(own.state()) for own in gathered])
             for own, other in zip(self._total, gathered, strict=True):
                 own.merge(other)
             first += len(fold)
         return self
 
-    def views(self, cancelled: Cancel | None) -> tuple[View, ...]:
+    def views(self, report: Report) -> tuple[View, ...]:
         """The methods fitted on all photos."""
-        return self._fitting.finished(self._fit, self._total, None, cancelled)
+        return self._fitting.finished(self._fit, self._total, report)
 
-    def left_out(self, cancelled: Cancel | None) -> Iterator[tuple[View, ...]]:
+    def left_out(self, report: Report) -> Iterator[tuple[View, ...]]:
         """For each fold the methods fitted on all others."""
         for places in self._places:
             rest = []
@@ -117,7 +114,7 @@ class Crossing:
                 rest.append(total.without(own))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # the detector of all photos has said the same
-                views = self._fitting.finished(self._fit, rest, None, cancelled)
+                views = self._fitting.finished(self._fit, rest, report)
             yield views
 
     def _keep(self, state: dict[str, Tensor]) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from inspect_core.images.tolerances import looks_in
 from inspect_core.judge.anomaly_map import AREA, largest_area
 from inspect_core.methods.table import FIRST, known_parameters, methods_of, parameters_of
 from inspect_core.recipe import Recipe
-from inspect_core.runtime.progress import Cancel, Report, stage, tell
+from inspect_core.runtime.progress import Cancel, Report, silent, stage, tell
 from inspect_core.study.fitting import Crossing, Fitting
 from inspect_core.study.freezing import frozen
 from inspect_core.study.order import Order
@@ -119,26 +120,24 @@ class Study:
         limits, which are scored like these and kept in `tried`.
         Same seed, same machine: the same model to the bit.
         """
+        report = partial(tell, progress, cancelled)
         if not self._features.found:
-            self.extract(stage(progress, 0.0, 0.7), cancelled)
-        crossing, learning = self._crossing(), stage(progress, 0.7, 0.8)
+            self.extract(stage(report, 0.0, 0.7))
+        crossing, learning, scoring = self._crossing(), stage(report, 0.7, 0.8), stage(report, 0.8, 1.0)
         if crossing is None:
-            views = self._fitting.views(self.split.fit, learning, cancelled)
+            views = self._fitting.views(self.split.fit, learning)
         else:
-            views = crossing.gather(learning, cancelled).views(cancelled)
-        self.scored, self.tried = score_photos(
-            self.order, self.passes, views, crossing, area=self.area, progress=stage(progress, 0.8, 1.0),
-            cancelled=cancelled, trying=trying,
-        )  # fmt: skip
+            views = crossing.gather(learning).views(partial(tell, None, cancelled))
+        self.scored, self.tried = score_photos(self.order, self.passes, views, crossing, self.area, scoring, trying)
         self._exact = None
         if self.scored.photos and isinstance(self.method, str):
             self.scored.scores()  # photos that cannot be judged raise here, not on the bench
         return self
 
-    def fit_view(self, number: int, progress: Report | None = None, *, samples: Sequence[Sample] | None = None) -> View:
+    def fit_view(self, number: int, report: Report = silent, *, samples: Sequence[Sample] | None = None) -> View:
         """The method at this position alone, fitted on these photos, by default those to fit."""
         samples = self.split.fit if samples is None else samples
-        return self._fitting.views(samples, progress, None, numbers=[number])[0]
+        return self._fitting.views(samples, report, numbers=[number])[0]
 
     def of_detector(self, method: str, backbone: Backbone, taps: Sequence[tuple[str, ...]]) -> "Study":
         """The fitted study of one detector, of methods that were fitted one by one here; nothing is computed again.
@@ -200,8 +199,8 @@ class Study:
             views = [replace(view, only=(view.value(wanted),)) for view in scored.views]
             crossing = self._crossing()
             if crossing is not None:
-                crossing.gather(None, None)
-            anew, _ = score_photos(self.order, self.passes, views, crossing, area=self.area)
+                crossing.gather(silent)
+            anew, _ = score_photos(self.order, self.passes, views, crossing, self.area, silent)
             self._exact = wanted, anew.beginning_with({**scored.live, **wanted}).with_areas(scored.areas)
         return self._exact[1]
 
@@ -257,7 +256,7 @@ class Study:
 
         n is `count` or all. Raises Cancelled when `cancelled` returns True.
         """
-        return self._fitting.patch_sample(self.split.fit, count, view, cancelled)
+        return self._fitting.patch_sample(self.split.fit, count, view, partial(tell, None, cancelled))
 
     @property
     def results(self) -> ScoredPhotos:

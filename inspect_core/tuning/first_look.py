@@ -26,7 +26,7 @@ from inspect_core.methods.table import BOTH
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.order import Order
-from inspect_core.study.scored_photos import ScoredPhotos
+from inspect_core.study.scored_photos import ScoredPhotos, swept
 from inspect_core.study.study import Study
 from inspect_core.tuning.aligning import aligned
 from inspect_core.tuning.guard_training import fit
@@ -96,9 +96,8 @@ def first_look(samples: Samples, order: Order, store: Store, report: Report) -> 
         copies = near_duplicates(np.array([photo.hash for photo in photos], np.uint64).reshape(-1, 4))
         for first, *others in copies:
             for i in others:
-                share = alike(photos[first].hash, photos[i].hash)
-                sentence = f"Nearly the same picture as {samples.good[first].name}: {100 * share:.0f} % alike."
-                found[i].append(Finding(COPY, sentence))
+                share = f"{100 * alike(photos[first].hash, photos[i].hash):.0f} % alike"
+                found[i].append(Finding(COPY, f"Nearly the same picture as {samples.good[first].name}: {share}."))
         unlike, places = np.ones(len(photos)), [None] * len(photos)
         groups = _together(samples, copies)
         pairs = _pairs(samples.good, groups, order.seed)
@@ -198,19 +197,17 @@ def _scores(study: Study, pairs: Pairs, report: Report) -> tuple[np.ndarray, lis
     """(n,) score of each photo to fit by a detector that learned the photos of the other folds, and its strangest
     place; NaN and None for a photo that cannot be scored because its part is not located.
     """
-    positions = range(len(study.methods))
     scored, count = None, len(study.split.fit)
     for fold, others in pairs:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # few photos: all are scored alike
-            views = [study.fit_view(number, samples=others) for number in positions]
+            views = [study.fit_view(number, samples=others) for number in range(len(study.methods))]
         views = [replace(view, only=(view.start,)) for view in views]
         scored = scored or ScoredPhotos(views, study.preparation.grid, study.preparation.backbone.size)
         for sample in fold:
             report(len(scored.photos) / count, f"comparing photo {len(scored.photos) + 1} of {count} with the others")
             if (photo := study.scored_photo(sample, "calibrate")) is not None:
-                errors = [view.sweep(photo[1][i], view.stops) for view, i in zip(views, positions, strict=True)]
-                scored = scored.with_errors(photo[0], errors)
+                scored = scored.with_errors(photo[0], swept([(view, view.stops) for view in views], photo[1]))
     if scored is None:
         raise ValueError("there are too few photos to compare; add good photos")
     scores, (height, width) = scored.calibration_scores(), study.preparation.grid

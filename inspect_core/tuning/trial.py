@@ -31,6 +31,7 @@ MOST_GOOD = 60
 HELD_BYTES = 10**9
 """Most bytes of features of the good photos, which are held in memory: fewer photos if they are large."""
 CONFIDENCE = 0.95
+GONE = "none of the good photos can be read any more; check that they are still there"
 SHRINK = 4
 """Maps are read at every fourth pixel: they are smooth, and hundreds of them are compared."""
 
@@ -156,7 +157,7 @@ def make_trial(study: Study, progress: Report | None = None) -> FeatureTrial:
         tell(progress, None, len(pasting.masks) / PASTED_FEW, "making synthetic defects")
         found.append(made)
     if not pasting.masks:
-        raise ValueError("none of the good photos can be read any more; check that they are still there")
+        raise ValueError(GONE)
     known = [study.scored_photo(sample, "choose") for sample in study.split.choose]
     usable = [each for each in (*found, *known) if each is not None]
     masks = pasting.masks | masks_of([photo for photo, _ in usable], study.preparation.map_size)
@@ -170,7 +171,7 @@ def crossed_trial(study: Study, pasting: Pasting) -> tuple[Trial, ScoredPhotos]:
     Raises ValueError as `make_trial`.
     """
     if not study.tried:
-        raise ValueError("none of the good photos can be read any more; check that they are still there")
+        raise ValueError(GONE)
     results = study.results
     views = [replace(view, only=(view.start,)) for view in results.views]
     first = [view.stops.index(view.start) for view in results.views]

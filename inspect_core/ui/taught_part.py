@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -49,6 +50,10 @@ class _Memo:
         self.sampling = threading.Lock()
 
 
+def _new_id() -> str:
+    return uuid.uuid4().hex[:12]
+
+
 @dataclass(frozen=True, eq=False)
 class TaughtPart:
     """A taught part on the bench: from a study just fitted, or from a recipe that was opened.
@@ -79,7 +84,7 @@ class TaughtPart:
     mm_per_pixel: float | None = None
     thumbnails: tuple[bytes, ...] = ()
     without_score: tuple[bytes, ...] = ()
-    id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
+    id: str = field(default_factory=_new_id)
     _memo: _Memo = field(default_factory=_Memo, repr=False)
 
     @property
@@ -115,9 +120,8 @@ class TaughtPart:
 
     def describe(self) -> str:
         """One line: the recipe in use with its short digest, or that nothing was saved yet."""
-        if self.recipe is None or self.recipe.digest is None:
-            return "not saved as a recipe yet"
-        return f"recipe {self.recipe.digest[:8]}"
+        digest = None if self.recipe is None else self.recipe.digest
+        return "not saved as a recipe yet" if digest is None else f"recipe {digest[:8]}"
 
     def pixels(self, position: int) -> np.ndarray:
         """(H, W, 3) uint8 of one photo on the bench as placed; otherwise as `photo`."""
@@ -242,28 +246,20 @@ class TaughtPart:
 
 
 def of_study(
-    product: str,
-    study: Study,
-    notes: tuple[str, ...] = (),
-    guard: Guard | None = None,
-    suggestion: Suggestion | None = None,
-    choice: str | None = None,
+    product: str, study: Study, notes: tuple[str, ...] = (), guard: Guard | None = None, **known: Any
 ) -> TaughtPart:
-    """The part of a finished fit."""
+    """The part of a finished fit; known: further fields of it."""
     taught = TaughtPart(
         product,
         study.results,
         study.preparation,
-        study=study,
+        study,
         notes=notes,
         guard=guard,
-        suggestion=suggestion,
-        choice=choice,
         without_score=_without_score(study),
+        **known,
     )
-    return replace(
-        taught, thumbnails=tuple(heatmap.thumbnail(taught.pixels(i)) for i in range(len(study.results.photos)))
-    )
+    return replace(taught, thumbnails=tuple(heatmap.thumbnail(taught.pixels(i)) for i in range(len(study.photos))))
 
 
 def _without_score(study: Study) -> tuple[bytes, ...]:
@@ -287,9 +283,15 @@ def refitted(taught: TaughtPart, study: Study) -> TaughtPart:
     for photo in taught.scored.photos:
         if photo.part == ADDED:
             scored = scored.with_photo(photo, study.features(photo))
-    return TaughtPart(
-        taught.product, scored.with_areas(taught.scored.areas), study.preparation, study=study, notes=taught.notes,
-        guard=taught.guard, defect_types=taught.defect_types, cases=taught.cases,
-        suggestion=taught.suggestion, choice=taught.choice, follows=taught.id, mm_per_pixel=taught.mm_per_pixel,
-        thumbnails=taught.thumbnails, without_score=_without_score(study), _memo=memo,
-    )  # fmt: skip
+    return replace(
+        taught,
+        scored=scored.with_areas(taught.scored.areas),
+        preparation=study.preparation,
+        study=study,
+        recipe=None,
+        compared=None,
+        follows=taught.id,
+        without_score=_without_score(study),
+        id=_new_id(),
+        _memo=memo,
+    )

@@ -50,6 +50,4 @@ def expected(order: Order, detectors: Sequence[str] = ()) -> Forecast:
 def teach(order: Order, report: Report) -> taught_part.TaughtPart:
     """The taught part of an order. Raises ValueError in words the page can show."""
     taught = teaching.teach(order, feature_store(), report)
-    return taught_part.of_study(
-        order.product, taught.study, taught.notes, taught.guard, taught.suggestion, taught.choice
-    )
+    return taught_part.of_study(order.product, **vars(taught))

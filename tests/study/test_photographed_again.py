@@ -40,8 +40,8 @@ def study(taught) -> Study:
 def test_copies_are_learned_from_with_their_photo_and_never_stored(study, taught, monkeypatch):
     stored, seen, left_out = set(study.store.folder.iterdir()), [], fitting.Crossing.left_out
 
-    def noted(self, cancelled):
-        for fold, views in zip(self.folds, left_out(self, cancelled), strict=True):
+    def noted(self, report):
+        for fold, views in zip(self.folds, left_out(self, report), strict=True):
             seen.append((len(fold), views[0].detector.images))
             yield views
 

@@ -104,16 +104,10 @@ def _made(order: Order, write: Callable[[Comparison], str]) -> str:
 
 def _curves(comparison: Comparison) -> None:
     row = st.container(horizontal=True, gap="medium")
-    if roc := report.roc_lines(comparison):
+    for name, (title, figure) in report.curves(comparison, charts.look()).items():
         with row.container(width=CURVE_WIDTH):
-            st.markdown("**Parts: defects caught against good parts rejected**", help="The ROC curve, limit by limit.")
-            drawn = plots.rates(roc, charts.look(), x="good parts above the limit", y="defects above the limit")
-            charts.show(drawn, key="compare_roc", alt="ROC curve of every detector.")
-    if pro := report.pro_lines(comparison):
-        with row.container(width=CURVE_WIDTH):
-            st.markdown("**Places: defect area covered against false alarms**", help="The PRO curve, limit by limit.")
-            drawn = plots.rates(pro, charts.look(), x="good pixels above the limit", y="defect area covered", most=0.3)
-            charts.show(drawn, key="compare_pro", alt="PRO curve of every detector.")
+            st.markdown(f"**{title}**", help=f"The {name} curve, limit by limit.")
+            charts.show(figure, key=f"compare_{name.lower()}", alt=f"{name} curve of every detector.")
 
 
 @st.fragment  # Streamlit keeps its argument, so it is given the order and not the comparison
@@ -150,8 +144,4 @@ def _scores(comparison: Comparison) -> None:
             with shelf.container(width=SCORES_WIDTH):
                 st.markdown(f"**{shell.plain(row.title)}**")
                 drawn = plots.scores(*report.judged_scores(row), (limits.review, limits.reject), charts.look())
-                charts.show(
-                    drawn,
-                    key=f"compare_scores_{row.detector}",
-                    alt="Scores of good and defective parts.",
-                )
+                charts.show(drawn, key=f"compare_scores_{row.detector}", alt="Scores of good and defective parts.")
