@@ -56,7 +56,7 @@ def fit_alone(setting: Setting, side: int) -> dict:
         for _ in range(setting.runs + 1):
             for name, features_of in (("fit", lambda number, _: [(held[number],)]), ("fit_from_store", stored)):
                 watch.start()
-                fit.finish(gather(fit, photos, features_of), None, None)
+                fit.finish(gather(fit, photos, features_of))
                 watch.lap(name)
     return {"images": setting.good} | _in_seconds(watch, skip=1)
 

@@ -10,10 +10,9 @@ from inspect_core.images.samples import shown
 from inspect_core.judge.limits import limit_for_overkill
 from inspect_core.records.place import check_place
 from inspect_core.records.recipe_file import save
-from inspect_core.study.evaluation import in_parts_of, promise
-from inspect_core.study.found import found_up_to
+from inspect_core.study.evaluation import found_up_to, in_parts_of, promise
+from inspect_core.study.order import Order
 from inspect_core.study.study import Study
-from inspect_core.tuning.order import Order
 from inspect_core.verdict import Limits
 from inspect_core.whole_part.product_check import ALONE, FUSED, MODES
 
@@ -41,8 +40,10 @@ def run(options: argparse.Namespace) -> int:
     taught = teaching.taught(options, guard=options.guard, fused_guard=options.guard_scores == FUSED)
     study, who = taught.study, current_user()
     limits, product = _limits(study, options), shown(options.product or options.folder.resolve().stem)
-    facts = {"product": product, "author": who, "guard": taught.guard, "mm_per_pixel": options.mm_per_pixel}
-    recipe = save(study.recipe(limits, **facts), options.out)
+    recipe = save(
+        study.recipe(limits, product=product, author=who, guard=taught.guard, mm_per_pixel=options.mm_per_pixel),
+        options.out,
+    )
     with AuditLog.open() as log:
         entry = limits_changed(None, limits, product=product, recipe=recipe.digest or "", reason="fitted", user=who)
         log.append_all([] if entry is None else [entry])

@@ -13,10 +13,9 @@ from inspect_core.images.folders import Samples, scan, split
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tolerances import NONE, Tolerances
 from inspect_core.methods.table import JOIN, METHODS, OPTIONS, methods_of
+from inspect_core.study.order import ALIGN, Order
 from inspect_core.tuning import tiling
 from inspect_core.tuning.aligning import proposed
-from inspect_core.tuning.forecast import of_order
-from inspect_core.tuning.order import ALIGN, Order
 from inspect_core.tuning.teaching import Taught, teach
 
 FULL, LEARNED = "full", "learned"
@@ -147,7 +146,7 @@ def taught(options: argparse.Namespace, *, guard: str, fused_guard: bool = False
 def say_lying(order: Order) -> None:
     """Print, before anything is learned, whether alignment would help. Raises ValueError as `proposed`."""
     with bar() as report:
-        note = proposed(order, of_order(order)["methods"], report)
+        note = proposed(order, report)
     say_notes([note] if note else [])
 
 

@@ -13,7 +13,6 @@ from inspect_core.judge.found import found_up_to, grown
 from inspect_core.judge.overlap_counts import OverlapCounts
 from inspect_core.methods.view import View
 from inspect_core.study.photo_features import PhotoFeatures
-from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 
 AT_ONCE = 16
@@ -42,11 +41,10 @@ class Judged:
             some = list(which[first : first + AT_ONCE])
             maps = scored.maps(some, **live)
             scores.append(image_score(maps, area=area))
-            counts += [OverlapCounts.merged(
-                OverlapCounts.of(own, mask) for own, i in zip(maps, some, strict=True) if (mask := masks[i]) is not None
-            )]  # fmt: skip
-            for own, i in zip(maps, some, strict=True):
-                mask = masks[i]
+            pairs = [(own, masks[i]) for own, i in zip(maps, some, strict=True)]
+            known = ((own, mask) for own, mask in pairs if mask is not None)
+            counts.append(OverlapCounts.merged(OverlapCounts.of(own, mask) for own, mask in known))
+            for own, mask in pairs:
                 found.append(np.nan if mask is None or not mask.any() else found_up_to(own, grown(mask), area=area))
         defect, again = scored.good_and_defect()[1], scored.scores_again(**live)
         each = again[list(which)], defect[list(which)], np.array(found, float)
@@ -55,13 +53,12 @@ class Judged:
     @classmethod
     def merged(cls, parts: Sequence[Self]) -> Self:
         """Of the photos of all parts, in their order."""
-        return cls(
-            np.concatenate([np.zeros(0, np.float32), *(part.scores for part in parts)]),
-            np.concatenate([np.zeros(0, np.float32), *(part.again for part in parts)]),
-            np.concatenate([np.zeros(0, bool), *(part.defect for part in parts)]),
-            np.concatenate([np.zeros(0), *(part.found for part in parts)]),
-            OverlapCounts.merged(part.counts for part in parts),
-        )
+        dtypes = {"scores": np.float32, "again": np.float32, "defect": bool, "found": float}
+        each = {
+            name: np.concatenate([np.zeros(0, dtype), *(getattr(part, name) for part in parts)])
+            for name, dtype in dtypes.items()
+        }
+        return cls(**each, counts=OverlapCounts.merged(part.counts for part in parts))
 
 
 def truth_masks(scored: ScoredPhotos, which: Sequence[int] | None = None) -> list[np.ndarray | None]:
@@ -85,11 +82,6 @@ def judge(
     scored = ScoredPhotos(views, preparation.grid, preparation.map_size)
     for sample in samples:
         if looks := features.looks(sample, again):
-            digest, placement = features.found[sample.name]
-            photo = ScoredPhoto(
-                sample.name, digest, placement.size, sample.kind, "judge", sample.path, sample.mask,
-                depth=sample.depth, placement=placement,
-            )  # fmt: skip
-            scored = scored.with_photo(photo, *looks)
+            scored = scored.with_photo(features.photo(sample, "judge"), *looks)
     masks = truth_masks(scored)
     return [Judged.of(scored, live, range(len(masks)), masks) for live in moves]

@@ -22,43 +22,28 @@ EXPLAINED_VARIANCE = 0.9
 
 
 def train_guard(
-    backbone: Backbone,
-    good: Sequence[Sample],
-    held_out: Sequence[Sample],
-    *,
-    fused: bool = False,
-    mode: str = WARN,
-    alignment: Alignment | None = None,
-    report: Report | None = None,
-    workers: Workers | None = None,
-) -> Guard:
+    backbone: Backbone, good: Sequence[Sample], held_out: Sequence[Sample], *, fused: bool = False, mode: str = WARN,
+    alignment: Alignment | None = None, report: Report | None = None, workers: Workers | None = None,
+) -> Guard:  # fmt: skip
     """A guard from `good` photos, with its limit from `held_out` good ones.
 
     Photos that are damaged, or in which the part is not located, are skipped. alignment: locates the part; fused: with
     the energy of the backbone's logits. report(fraction, step) is called after each photo and may raise Cancelled;
     workers: as `Study` takes them.
     """
-    share = len(good) / (len(good) + len(held_out))
-    known = _described(backbone, good, alignment, workers, stage(report, 0.0, share))
-    unseen = _described(backbone, held_out, alignment, workers, stage(report, share, 1.0))
-    unseen = unseen if len(unseen[0]) else tuple(np.zeros((0, own.shape[1]), np.float32) for own in known)
-    return fit(
-        known[0],
-        unseen[0],
-        good_logits=known[1] if fused else None,
-        held_out_logits=unseen[1] if fused else None,
-        mode=mode,
-    )
+    preparation, share = Preparation(backbone, (1, 1), (), alignment=alignment), len(good) / (len(good) + len(held_out))
+    known = _described(preparation, good, workers, stage(report, 0.0, share))
+    unseen = _described(preparation, held_out, workers, stage(report, share, 1.0))
+    if not len(unseen[0]):
+        unseen = tuple(np.zeros((0, own.shape[1]), np.float32) for own in known)
+    logits = {"good_logits": known[1], "held_out_logits": unseen[1]} if fused else {}
+    return fit(known[0], unseen[0], mode=mode, **logits)
 
 
 def fit(
-    good: np.ndarray,
-    held_out: np.ndarray,
-    *,
-    good_logits: np.ndarray | None = None,
-    held_out_logits: np.ndarray | None = None,
-    mode: str = WARN,
-) -> Guard:
+    good: np.ndarray, held_out: np.ndarray, *, good_logits: np.ndarray | None = None,
+    held_out_logits: np.ndarray | None = None, mode: str = WARN,
+) -> Guard:  # fmt: skip
     """Learn the product from good photos; set the limit on held-out good ones.
 
     good: (n, d) penultimate features; held_out: (c, d) of good photos not in `good` (if there are none, `good` is
@@ -81,14 +66,9 @@ def _tensor(values: np.ndarray) -> torch.Tensor:
 
 
 def _described(
-    backbone: Backbone,
-    samples: Sequence[Sample],
-    alignment: Alignment | None,
-    workers: Workers | None,
-    report: Report | None,
+    preparation: Preparation, samples: Sequence[Sample], workers: Workers | None, report: Report | None
 ) -> tuple[np.ndarray, ...]:
     """(n, d) features and (n, c) logits of the photos that can be used; (0, 0) without any."""
-    preparation = Preparation(backbone, (1, 1), (), alignment=alignment)
     if workers is not None:
         return workers.describe(preparation, samples, report)
     rows = []

@@ -81,7 +81,7 @@ def candidates(study: Study, fixed: Collection[str]) -> Iterator[tuple[float, di
         yield 0.5, {}, study.results.views[0].detector
         return
     sample = PatchSample.of(study)
-    widths = method.settings(sample.patches, study.seed)
+    widths = method.settings(sample.patches, study.order.seed)
     settings = [{}, *(own for own in widths if own and not own.keys() & set(fixed))]
     for number, parameters in enumerate(settings):
         yield (number + 1) / (len(settings) + 1), parameters, sample.fit(parameters)

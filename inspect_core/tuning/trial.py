@@ -31,6 +31,7 @@ MOST_GOOD = 60
 HELD_BYTES = 10**9
 """Most bytes of features of the good photos, which are held in memory: fewer photos if they are large."""
 CONFIDENCE = 0.95
+GONE = "none of the good photos can be read any more; check that they are still there"
 SHRINK = 4
 """Maps are read at every fourth pixel: they are smooth, and hundreds of them are compared."""
 
@@ -64,7 +65,7 @@ class Pasting:
         photo, donated = (read(one.path, one.depth).pixels for one in (sample, donor))
         placement = preparation.place(photo)
         pixels, other = preparation.picture(photo, placement), preparation.picture(donated)
-        rng = np.random.default_rng([self._study.seed, number])
+        rng = np.random.default_rng([self._study.order.seed, number])
         here, mask = _window(preparation, rng), np.zeros(preparation.size, bool)
         pixels[here], mask[here] = KINDS[number % len(KINDS)](pixels[here], rng, other[here])
         mask &= ~placement.empty(preparation.size)
@@ -156,7 +157,7 @@ def make_trial(study: Study, progress: Report | None = None) -> FeatureTrial:
         tell(progress, None, len(pasting.masks) / PASTED_FEW, "making synthetic defects")
         found.append(made)
     if not pasting.masks:
-        raise ValueError("none of the good photos can be read any more; check that they are still there")
+        raise ValueError(GONE)
     known = [study.scored_photo(sample, "choose") for sample in study.split.choose]
     usable = [each for each in (*found, *known) if each is not None]
     masks = pasting.masks | masks_of([photo for photo, _ in usable], study.preparation.map_size)
@@ -170,7 +171,7 @@ def crossed_trial(study: Study, pasting: Pasting) -> tuple[Trial, ScoredPhotos]:
     Raises ValueError as `make_trial`.
     """
     if not study.tried:
-        raise ValueError("none of the good photos can be read any more; check that they are still there")
+        raise ValueError(GONE)
     results = study.results
     views = [replace(view, only=(view.start,)) for view in results.views]
     first = [view.stops.index(view.start) for view in results.views]

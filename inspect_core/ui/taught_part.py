@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -20,10 +21,10 @@ from inspect_core.methods.table import parameters_of
 from inspect_core.methods.view import chosen_taps
 from inspect_core.recipe import Recipe
 from inspect_core.study.judged import truth_masks
+from inspect_core.study.order import Order
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
-from inspect_core.tuning.order import Order
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.tuning.suggest import Suggestion
 from inspect_core.verdict import Limits, ProductCheck
@@ -47,6 +48,10 @@ class _Memo:
         self.areas: np.ndarray | None = None
         self.quality: dict[str, Quality] = {}
         self.sampling = threading.Lock()
+
+
+def _new_id() -> str:
+    return uuid.uuid4().hex[:12]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +84,7 @@ class TaughtPart:
     mm_per_pixel: float | None = None
     thumbnails: tuple[bytes, ...] = ()
     without_score: tuple[bytes, ...] = ()
-    id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
+    id: str = field(default_factory=_new_id)
     _memo: _Memo = field(default_factory=_Memo, repr=False)
 
     @property
@@ -101,26 +106,22 @@ class TaughtPart:
 
         Parameters that have their default are left out, as another method may have another.
         """
-        study, backbone, tiles = self.own_study, self.preparation.backbone, self.preparation.tiles
         if self.compared is not None:
             return replace(self.compared, areas=self.scored.areas)
-        usual = parameters_of(study.methods, {}, tiles)
+        study = self.own_study
+        usual = parameters_of(study.methods, {}, study.order.tiles)
         chosen = {
-            name: value for name, value in study.given.items()
+            name: value for name, value in study.order.parameters.items()
             if value is not None and any(own.get(name, value) != value for own in usual)
         }  # fmt: skip
-        return Order(
-            self.product, study.split, backbone.name, chosen_taps(study.methods, self.preparation), backbone.size,
-            self.preparation.grid, parameters=chosen, area=study.area, alignment=self.preparation.alignment,
-            areas=self.scored.areas, tiles=tiles, tolerances=study.tolerances, seed=study.seed, guard=OFF,
-            fused_guard=self.guard is not None and self.guard.fused,
-        )  # fmt: skip
+        taps, fused = chosen_taps(study.methods, self.preparation), self.guard is not None and self.guard.fused
+        plain = replace(study.order, product=self.product, method=None, parameters=chosen, fixed=(), notes=())
+        return replace(plain, taps=taps, areas=self.scored.areas, guard=OFF, fused_guard=fused)
 
     def describe(self) -> str:
         """One line: the recipe in use with its short digest, or that nothing was saved yet."""
-        if self.recipe is None or self.recipe.digest is None:
-            return "not saved as a recipe yet"
-        return f"recipe {self.recipe.digest[:8]}"
+        digest = None if self.recipe is None else self.recipe.digest
+        return "not saved as a recipe yet" if digest is None else f"recipe {digest[:8]}"
 
     def pixels(self, position: int) -> np.ndarray:
         """(H, W, 3) uint8 of one photo on the bench as placed; otherwise as `photo`."""
@@ -245,28 +246,20 @@ class TaughtPart:
 
 
 def of_study(
-    product: str,
-    study: Study,
-    notes: tuple[str, ...] = (),
-    guard: Guard | None = None,
-    suggestion: Suggestion | None = None,
-    choice: str | None = None,
+    product: str, study: Study, notes: tuple[str, ...] = (), guard: Guard | None = None, **known: Any
 ) -> TaughtPart:
-    """The part of a finished fit."""
+    """The part of a finished fit; known: further fields of it."""
     taught = TaughtPart(
         product,
         study.results,
         study.preparation,
-        study=study,
+        study,
         notes=notes,
         guard=guard,
-        suggestion=suggestion,
-        choice=choice,
         without_score=_without_score(study),
+        **known,
     )
-    return replace(
-        taught, thumbnails=tuple(heatmap.thumbnail(taught.pixels(i)) for i in range(len(study.results.photos)))
-    )
+    return replace(taught, thumbnails=tuple(heatmap.thumbnail(taught.pixels(i)) for i in range(len(study.photos))))
 
 
 def _without_score(study: Study) -> tuple[bytes, ...]:
@@ -290,9 +283,15 @@ def refitted(taught: TaughtPart, study: Study) -> TaughtPart:
     for photo in taught.scored.photos:
         if photo.part == ADDED:
             scored = scored.with_photo(photo, study.features(photo))
-    return TaughtPart(
-        taught.product, scored.with_areas(taught.scored.areas), study.preparation, study=study, notes=taught.notes,
-        guard=taught.guard, defect_types=taught.defect_types, cases=taught.cases,
-        suggestion=taught.suggestion, choice=taught.choice, follows=taught.id, mm_per_pixel=taught.mm_per_pixel,
-        thumbnails=taught.thumbnails, without_score=_without_score(study), _memo=memo,
-    )  # fmt: skip
+    return replace(
+        taught,
+        scored=scored.with_areas(taught.scored.areas),
+        preparation=study.preparation,
+        study=study,
+        recipe=None,
+        compared=None,
+        follows=taught.id,
+        without_score=_without_score(study),
+        id=_new_id(),
+        _memo=memo,
+    )

@@ -6,7 +6,7 @@ from inspect_core.cli import evaluate, teaching
 from inspect_core.cli.commands import main
 from inspect_core.records.recipe_file import load
 from inspect_core.tuning import aligning
-from inspect_core.tuning.alignment_gain import Gain
+from inspect_core.tuning.aligning import Gain
 
 pytestmark = pytest.mark.slow
 

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from inspect_core.ui import shelf, shell, taught_part, teaching
 from inspect_core.ui.bench import bench
-from inspect_core.ui.teach import lying_panel, panels
+from inspect_core.ui.teach import lying_panel
 from tests.pages.waiting import wait_for_job
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,13 +63,13 @@ def drawn(monkeypatch) -> list:
 @pytest.fixture(autouse=True)
 def forecast_of_an_exported_graph(monkeypatch):
     """Whatever is chosen, the forecast times a network that is exported already; the list of what was asked for."""
-    forecast, asked = panels.forecast, []
+    forecast, asked = teaching.forecast, []
 
-    def quick(**order):
+    def quick(order, *others):
         asked.append(order)
-        return forecast(**order | {"size": (128, 128), "taps": "expansions"})
+        return forecast(replace(order, size=(128, 128), taps="expansions"), *others)
 
-    monkeypatch.setattr(panels, "forecast", quick)
+    monkeypatch.setattr(teaching, "forecast", quick)
     return asked
 
 

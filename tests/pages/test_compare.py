@@ -7,7 +7,7 @@ import pytest
 from inspect_core.images.areas import Area, Areas
 from inspect_core.study.study import Study
 from inspect_core.tuning import compare
-from inspect_core.ui import shelf, shell, taught_part
+from inspect_core.ui import shelf, shell, taught_part, teaching
 from inspect_core.ui.compare import jobs, panels
 from tests.pages.waiting import finish, press, wait_for_job, words
 
@@ -36,9 +36,9 @@ def test_with_nothing_taught_it_says_what_to_do(open_app, no_first_start):
 
 
 def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, exported, monkeypatch):
-    forecast = panels.forecast
+    forecast = teaching.forecast
     monkeypatch.setattr(compare, "PASTED", 12)
-    monkeypatch.setattr(panels, "forecast", lambda **order: forecast(**order | {"methods": ("mahalanobis",)}))
+    monkeypatch.setattr(teaching, "forecast", lambda order, store, _: forecast(order, store, ("mahalanobis",)))
     app = open_app(PAGE)
     app.multiselect(key="compare_detectors").set_value(TWO).run()
     assert "Takes about" in words(app)

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from inspect_core.explore import tsne
 from inspect_core.features import backbones
 from inspect_core.images.areas import Area, Areas
 from inspect_core.images.read import read
 from inspect_core.records.recipe_file import save
 from inspect_core.study.scored_photos import ScoredPhotos
+from inspect_core.tuning import tsne
 from inspect_core.ui import results, shelf, shell, taught_part
 from inspect_core.ui.explore import jobs, patch_map
 from inspect_core.ui.explore.jobs import MapOrder

@@ -174,6 +174,6 @@ def test_many_missed_defects_show_the_good_photos_that_hold_the_limit_up(open_ap
     app.button(key=again).click().run()
     assert not app.exception
     assert orders[0].photos.left_out == (scored.photos[strangest].name,)
-    assert (orders[0].method, orders[0].parameters) == ("mahalanobis", in_the_hand.study.given)
+    assert (orders[0].method, orders[0].parameters) == ("mahalanobis", in_the_hand.study.order.parameters)
     settings.limits = Limits(1.0, 2.0)
     assert not [element for element in app.run().markdown if "below the suggested limit" in element.value]

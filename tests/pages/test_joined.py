@@ -5,12 +5,12 @@ import threading
 import numpy as np
 import pytest
 
-from inspect_core.explore import tsne
 from inspect_core.images.read import read
 from inspect_core.judge.anomaly_map import image_score
 from inspect_core.recipe import inspect
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
+from inspect_core.tuning import tsne
 from inspect_core.ui import shelf
 from inspect_core.ui.explore import jobs
 from inspect_core.verdict import Limits

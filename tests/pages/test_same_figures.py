@@ -17,11 +17,10 @@ from inspect_core.recipe import inspect
 from inspect_core.records.onnx_export import export
 from inspect_core.records.recipe_file import load, save
 from inspect_core.runner import Runner
-from inspect_core.study.evaluation import evaluate, in_parts_of
-from inspect_core.study.found import found_up_to
+from inspect_core.study.evaluation import evaluate, found_up_to, in_parts_of
 from inspect_core.study.judged import truth_masks
 from inspect_core.tuning import compare, comparison
-from inspect_core.ui import shelf, shell
+from inspect_core.ui import shelf, shell, teaching
 from inspect_core.ui.compare import jobs, panels
 from inspect_core.ui.teach import panels as teach_panels
 from tests.pages.waiting import choose_folder, finish, press, wait_for_job
@@ -94,7 +93,7 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
     assert np.array_equal(drawn[-1].scores, scores)
     assert drawn[-1].limits == limits
 
-    monkeypatch.setattr(panels, "_forecast", lambda **_: 1.0)
+    monkeypatch.setattr(teaching, "expected", lambda *_: SimpleNamespace(seconds=1.0))
     app = open_app("pages/compare.py")
     app.multiselect(key="compare_detectors").set_value(list(CHOSEN_FROM)).run()
     finish(press(app, "start-comparison"))

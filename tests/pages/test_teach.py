@@ -15,8 +15,9 @@ from PIL import Image
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import CAREFUL, Tolerances
 from inspect_core.methods.table import CANDIDATES, methods_in
-from inspect_core.tuning.alignment_gain import Gain
-from inspect_core.tuning.order import Order
+from inspect_core.study.order import Order
+from inspect_core.tuning.aligning import Gain
+from inspect_core.tuning.forecast import methods_to_fit
 from inspect_core.ui import shelf, shell, teaching
 from inspect_core.ui.teach import lying_panel, panels
 from tests.pages.waiting import choose_folder, finish, press, words
@@ -224,7 +225,7 @@ def test_settings_reach_the_order_and_its_forecast_and_a_robust_fit_takes_longer
     assert (order.size, order.grid, order.method) == ((128, 128), (16, 16), "cop")
     assert order.photos.calibrate == ()
     assert order.fused_guard
-    asked = [(given["size"], given["grid"], given["methods"]) for given in forecast_of_an_exported_graph]
+    asked = [(given.size, given.grid, methods_to_fit(given)) for given in forecast_of_an_exported_graph]
     assert asked[0] == ((256, 256), (32, 32), methods_in(CANDIDATES))
     assert asked[-1] == ((128, 128), (16, 16), ("cop",))
 

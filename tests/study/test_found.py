@@ -15,8 +15,7 @@ from inspect_core.images.folders import scan
 from inspect_core.images.read import read
 from inspect_core.judge import found as rule
 from inspect_core.judge.counts import Unscored
-from inspect_core.study.evaluation import evaluate, figures, in_parts_of, judge_photos, outcomes
-from inspect_core.study.found import found_up_to
+from inspect_core.study.evaluation import evaluate, figures, found_up_to, in_parts_of, judge_photos, outcomes
 from inspect_core.study.judged import Judged, truth_masks
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos

@@ -106,7 +106,7 @@ def test_photos_added_at_once_from_several_threads_keep_their_own_errors(scored,
 
 
 def test_a_block_cut_short_by_a_full_disk_leaves_the_next_one_whole(scored, monkeypatch):
-    file = scored._blocks._file
+    file = scored.stored.blocks._file
 
     class Full:
         seek, fileno, flush = file.seek, file.fileno, file.flush
@@ -116,7 +116,7 @@ def test_a_block_cut_short_by_a_full_disk_leaves_the_next_one_whole(scored, monk
             raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(scored._blocks, "_file", Full())
+        patched.setattr(scored.stored.blocks, "_file", Full())
         with pytest.raises(OSError, match="No space"):
             scored.with_photo(photo("new"), [patches(9)])
     other = scored.with_photo(photo("new"), [patches(9)])

@@ -15,6 +15,7 @@ from benchmarks.measure import RESULTS
 from inspect_core.features.store import Store
 from inspect_core.images.folders import Split, scan, split
 from inspect_core.methods.table import CANDIDATES, FIXED, LOOSE, title_of
+from inspect_core.study.order import Order
 from inspect_core.study.study import Study
 from inspect_core.tuning import compare as comparing
 from inspect_core.tuning import report
@@ -27,7 +28,6 @@ from inspect_core.tuning.comparison import (
     Shortlist,
     forecast_ms,
 )
-from inspect_core.tuning.order import Order
 
 JOINED, ALONE, NEAREST = "mahalanobis+quadrics", "mahalanobis", "nearest"
 PRODUCT = "<script>alert(1)</script>"

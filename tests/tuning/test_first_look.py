@@ -11,8 +11,8 @@ from inspect_core.images.photo_quality import BLUR
 from inspect_core.images.read import read_mask
 from inspect_core.images.splitting import Split
 from inspect_core.runtime.progress import Cancelled
+from inspect_core.study.order import Order
 from inspect_core.tuning.first_look import COPY, PRODUCT, first_look
-from inspect_core.tuning.order import Order
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
 ORDER = Order("flange", Split((), (), ()), taps="expansions", size=(128, 128), grid=(16, 16), device="cpu")

@@ -60,7 +60,7 @@ def test_a_preview_is_the_published_fit_with_the_draw_of_the_full_one(corp):
     sample = PatchSample.of(corp)
     for gamma, M in ((0.5, 32), (2.0, 96), (8.0, 128)):
         detector = sample.fit({"gamma": gamma, "M": M})
-        expected = cop_corp.fit_corp(sample.patches, gamma=gamma, M=M, seed=corp.seed)
+        expected = cop_corp.fit_corp(sample.patches, gamma=gamma, M=M, seed=corp.order.seed)
         assert torch.equal(detector.feature_map.w0, expected.feature_map.w0)
         assert torch.equal(detector.feature_map.u, expected.feature_map.u)
         torch.testing.assert_close(detector.eigenvalues, expected.eigenvalues, rtol=1e-4, atol=1e-6)

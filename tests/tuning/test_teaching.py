@@ -11,9 +11,9 @@ from inspect_core.images.splitting import Split, learned_from_all
 from inspect_core.images.tolerances import CAREFUL
 from inspect_core.methods.table import known_parameters
 from inspect_core.methods.view import with_taps
+from inspect_core.study.order import Order
 from inspect_core.study.study import Study
 from inspect_core.tuning import compare, comparison, teaching
-from inspect_core.tuning.order import Order
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 QUICK = {"k": 8, "patches": 300, "components": 8, "m": 8}

@@ -8,9 +8,9 @@ import streamlit as st
 from inspect_core.features.store import feature_store
 from inspect_core.methods.table import title_of
 from inspect_core.runtime.jobs import Job
+from inspect_core.study.order import Order
 from inspect_core.tuning.compare import compare, fitted
 from inspect_core.tuning.comparison import Comparison
-from inspect_core.tuning.order import Order
 from inspect_core.ui import shelf, shell
 from inspect_core.ui.results import Kept
 from inspect_core.ui.taught_part import TaughtPart, of_study

@@ -6,10 +6,6 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from inspect_core.explore import points as explore
-from inspect_core.explore import spectra
-from inspect_core.explore.points import Points
-from inspect_core.explore.tsne import arrange
 from inspect_core.features.store import feature_store
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.read import ImageError, read
@@ -18,9 +14,12 @@ from inspect_core.methods.table import CONTROLS
 from inspect_core.methods.view import View
 from inspect_core.runtime.jobs import Job, device_lock
 from inspect_core.study.judged import truth_masks
-from inspect_core.tuning import sensitivity
+from inspect_core.tuning import points as explore
+from inspect_core.tuning import sensitivity, spectra
 from inspect_core.tuning.patch_sample import PatchSample, explained
+from inspect_core.tuning.points import Points
 from inspect_core.tuning.sensitivity import Reading
+from inspect_core.tuning.tsne import arrange
 from inspect_core.ui import results
 from inspect_core.ui.taught_part import TaughtPart
 
@@ -124,7 +123,7 @@ def compare_embeddings(taught: TaughtPart, width: int, job: Job) -> tuple[LocalS
     with device_lock(preparation.backbone.device):
         return spectra.compare_embeddings(
             photos(), preparation.backbone, k=width, grid=preparation.grid, nearest=preparation.nearest,
-            seed=taught.own_study.seed,
+            seed=taught.own_study.order.seed,
         )  # fmt: skip
 
 

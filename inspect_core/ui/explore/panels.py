@@ -6,11 +6,11 @@ import numpy as np
 import streamlit as st
 from torch import Tensor
 
-from inspect_core.explore import spectra
 from inspect_core.methods.spectrum import COLLAPSED, LocalSpectrum
 from inspect_core.methods.table import CONTROLS
 from inspect_core.methods.view import View
 from inspect_core.plots import curves
+from inspect_core.tuning import spectra
 from inspect_core.tuning.patch_sample import explained
 from inspect_core.tuning.sensitivity import Reading
 from inspect_core.ui import charts, results, shell

@@ -7,12 +7,12 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from inspect_core.explore import points as explore
 from inspect_core.images import boxes
 from inspect_core.images.read import ImageError
 from inspect_core.plots import scatter
 from inspect_core.plots.scatter import Marks
 from inspect_core.plots.theme import Look, as_text
+from inspect_core.tuning import points as explore
 from inspect_core.ui import charts, results, shelf, shell
 from inspect_core.ui.explore import jobs, panels
 from inspect_core.ui.explore.jobs import DrawnMap, MapOrder

@@ -54,7 +54,8 @@ def strip(taught: TaughtPart, drawn: Drawn, *, busy: bool) -> None:
             try:
                 study = taught.own_study
                 again = replace(taught.order(), photos=study.split.without(left_out), method=str(study.method))
-                teaching.start(replace(again, parameters=study.given, guard=taught.guard.mode if taught.guard else OFF))
+                guard = taught.guard.mode if taught.guard else OFF
+                teaching.start(replace(again, parameters=study.order.parameters, guard=guard))
             except (Busy, ValueError) as error:
                 st.warning(shell.plain(error))
             else:

@@ -6,8 +6,7 @@ from functools import partial
 import numpy as np
 
 from inspect_core.judge.anomaly_map import AREA, image_score
-from inspect_core.study.evaluation import in_parts_of
-from inspect_core.study.found import found_up_to
+from inspect_core.study.evaluation import found_up_to, in_parts_of
 from inspect_core.ui import defect_naming
 from inspect_core.ui.bench.drawn import Drawn
 from inspect_core.ui.inspect.live_parameters import describe

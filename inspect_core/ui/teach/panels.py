@@ -12,7 +12,6 @@ import streamlit as st
 
 from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import available
-from inspect_core.features.store import feature_store
 from inspect_core.images.folders import MAX_FILES, Samples, Split, scan, split
 from inspect_core.images.grouping import propose_groups, ungrouped
 from inspect_core.images.listing import walk
@@ -32,9 +31,8 @@ from inspect_core.methods.table import (
     parameters_of,
     title_of,
 )
-from inspect_core.tuning.comparison import BUDGET, Shortlist
-from inspect_core.tuning.forecast import Forecast, forecast, of_order
-from inspect_core.tuning.order import Order
+from inspect_core.study.order import Order
+from inspect_core.tuning.comparison import Shortlist
 from inspect_core.ui import shell, teaching, weights_panel
 from inspect_core.ui.photo_source import FOLDER, UPLOAD, Source, choose_folder, choose_upload
 from inspect_core.ui.teach.lying_panel import choose_lying
@@ -187,7 +185,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
             help="A finer grid shows smaller defects; each step takes four times the memory.",
         )  # fmt: skip
         parameters = _parameters(method, tiles)
-        budget = _budget((grid, grid), parameters) if chosen == COMPARED and tiles is None else BUDGET
+        budget = _budget((grid, grid), parameters) if chosen == COMPARED and tiles is None else Order.budget
         guard_scores = st.segmented_control(
             "Product check", GUARD_SCORES, default=ALONE, format_func=GUARD_SCORES.__getitem__, required=True,
             key="guard_scores", help="Is this the product that was taught? Judged by the features of the whole photo, "
@@ -207,7 +205,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
 def show_forecast(order: Order) -> None:
     """How long teaching will take and what it will need, before it starts."""
     try:
-        expected = _forecast(**of_order(order))
+        expected = teaching.expected(order)
     except (ValueError, OSError) as error:
         st.error(shell.plain(error), icon=":material/error:")
         st.stop()
@@ -249,7 +247,7 @@ def _of_method(row: Method, values: dict[str, Any], tiles: TilePlan | None) -> d
 def _budget(grid: tuple[int, int], parameters: dict[str, float]) -> float:
     """The most time that a detector chosen for the photos may take, with what that leaves out."""
     most = st.number_input(
-        "Most time a photo, in milliseconds", 1.0, 10_000.0, BUDGET, step=10.0, key="budget",
+        "Most time a photo, in milliseconds", 1.0, 10_000.0, Order.budget, step=10.0, key="budget",
         help="Of the detector alone, forecast for two cores; the network takes about 10 more. Slower detectors take no "
         "part in the choice.",
     )  # fmt: skip
@@ -286,11 +284,6 @@ def fingerprint(path: Path) -> str:
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _scan(path: str, fingerprint: str) -> Samples:
     return scan(Path(path))
-
-
-@st.cache_data(max_entries=32, show_spinner="Timing one photo…")
-def _forecast(**asked: Any) -> Forecast:
-    return forecast(**asked, store=feature_store())
 
 
 def _pixels(side: int) -> str:

@@ -5,12 +5,12 @@ import pytest
 import torch
 
 from inspect_core.detectors import baselines, cop_corp, kernel_pca
-from inspect_core.explore import points as explore
-from inspect_core.explore.points import Points
 from inspect_core.features.extraction import Look
 from inspect_core.methods.view import View
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
+from inspect_core.tuning import points as explore
+from inspect_core.tuning.points import Points
 
 KINDS = ("good", "scratch", "unknown", "good", "dent")
 SIZE, GRID = (64, 96), (4, 3)

@@ -1,7 +1,7 @@
 """Embeddings for plots: the patches or photos that a scatter shows, and how the detector sees them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
@@ -50,16 +50,9 @@ class Points:
 
 
 def sample_patches(
-    scored: ScoredPhotos,
-    features_of: Callable[[int], Tensor],
-    masks: list[np.ndarray | None],
-    *,
-    limit: float,
-    count: int = 2000,
-    seed: int = 0,
-    report: Report | None = None,
-    **live: int,
-) -> Points:
+    scored: ScoredPhotos, features_of: Callable[[int], Tensor], masks: list[np.ndarray | None], *, limit: float,
+    count: int = 2000, seed: int = 0, report: Report | None = None, **live: int,
+) -> Points:  # fmt: skip
     """At most `count` patches drawn evenly over the scored photos, with the live parameter in force.
 
     features_of: position -> (1, h, w, k); masks: returned by `truth_masks`. A patch that touches a true mask shows the
@@ -76,19 +69,16 @@ def sample_patches(
     children = np.random.SeedSequence(seed).spawn(photos)
     drawn: list[Points] = []
     for i, child in enumerate(children):
-        truth, peak = (
-            _truth(scored.photos[i].kind, masks[i], scored.grid),
-            cell_peaks(scored.map(i, **live), scored.grid),
-        )
+        truth = _truth(scored.photos[i].kind, masks[i], scored.grid)
+        peak = cell_peaks(scored.map(i, **live), scored.grid)
         striking = ((truth != "good") & (truth != UNKNOWN)) | (peak > limit)
         chosen = _draw(striking.ravel(), int(fractions[i]), np.random.default_rng(child))
         rows = features_of(i).reshape(h * w, -1).cpu().float().numpy()[chosen]
         place = np.stack(np.divmod(chosen, w), axis=1)
-        drawn.append(
-            Points(rows, np.full(len(chosen), i), place, *(a.ravel()[chosen] for a in (scores[i], peak, truth)))
-        )
+        values = (own.ravel()[chosen] for own in (scores[i], peak, truth))
+        drawn.append(Points(rows, np.full(len(chosen), i), place, *values))
         tell(report, None, (i + 1) / photos, f"looking at photo {i + 1} of {photos}")
-    return _joined(drawn)
+    return Points(**{own.name: np.concatenate([getattr(part, own.name) for part in drawn]) for own in fields(Points)})
 
 
 def whole_photos(
@@ -137,10 +127,3 @@ def _truth(kind: str, mask: np.ndarray | None, grid: tuple[int, int]) -> np.ndar
     if mask is None:
         return np.full(grid, UNKNOWN, dtype=object)
     return np.where(cell_peaks(mask, grid), kind, "good").astype(object)
-
-
-def _joined(drawn: list[Points]) -> Points:
-    columns: Mapping[str, list[np.ndarray]] = {
-        name: [getattr(part, name) for part in drawn] for name in Points.__dataclass_fields__
-    }
-    return Points(**{name: np.concatenate(parts) for name, parts in columns.items()})

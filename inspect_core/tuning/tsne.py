@@ -6,9 +6,9 @@ import hashlib
 import numpy as np
 from sklearn.manifold import TSNE
 
-from inspect_core.explore.points import Points
 from inspect_core.features.store import Store
 from inspect_core.runtime.progress import Report, tell
+from inspect_core.tuning.points import Points
 
 LEAST_POINTS = 5
 PERPLEXITY = 30.0
@@ -32,13 +32,9 @@ def tsne(features: np.ndarray, *, seed: int = 0, report: Report | None = None) -
     held: np.ndarray | str = "pca"
     for chunk in range(CHUNKS):
         tell(report, None, chunk / CHUNKS, f"arranging {len(features)} points, step {chunk + 1} of {CHUNKS}")
-        held = TSNE(
-            perplexity=perplexity,
-            init=held,
-            early_exaggeration=EXAGGERATION if chunk == 0 else 1.0,
-            max_iter=CHUNK,
-            random_state=seed,
-        ).fit_transform(features)
+        early = EXAGGERATION if chunk == 0 else 1.0
+        arranging = TSNE(perplexity=perplexity, init=held, early_exaggeration=early, max_iter=CHUNK, random_state=seed)
+        held = arranging.fit_transform(features)
     return held
 
 

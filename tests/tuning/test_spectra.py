@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from inspect_core.detectors import cop_corp, kernel_pca, mahalanobis
-from inspect_core.explore import spectra
 from inspect_core.methods.spectrum import LocalSpectrum
+from inspect_core.tuning import spectra
 
 
 def features(n: int, k: int, seed: int = 0) -> np.ndarray:

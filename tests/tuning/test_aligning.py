@@ -14,10 +14,9 @@ from inspect_core.images.folders import scan
 from inspect_core.images.read import squash
 from inspect_core.images.samples import Sample
 from inspect_core.images.splitting import Split
+from inspect_core.study.order import SIMILARITY, Order
 from inspect_core.tuning import aligning
-from inspect_core.tuning.aligning import aligned, gain_on
-from inspect_core.tuning.alignment_gain import Gain, measured
-from inspect_core.tuning.order import SIMILARITY, Order
+from inspect_core.tuning.aligning import Gain, aligned, gain_on, measured
 
 
 def photos(rng, reach):

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from sklearn.manifold import trustworthiness
 
-from inspect_core.explore import tsne as arranging
-from inspect_core.explore.points import Points
-from inspect_core.explore.tsne import arrange, tsne
 from inspect_core.features.store import Store
 from inspect_core.runtime.progress import Cancelled
+from inspect_core.tuning import tsne as arranging
+from inspect_core.tuning.points import Points
+from inspect_core.tuning.tsne import arrange, tsne
 
 GRID = (4, 3)
 
