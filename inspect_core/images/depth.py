@@ -65,8 +65,7 @@ class Depth:
 
     stored: bits of a value in the file, 8 or 16; bits: those that the camera fills, 8 when stored is 8; left: whether
     it fills the upper ones; black, white: stored values, the full range of the bits unless a window was learned;
-    dimmest: the smallest of the good photos' largest values, 0 when unknown.
-    Raises ValueError for values that do not fit together.
+    dimmest: the smallest of the good photos' largest values, 0 when unknown. Raises ValueError for what does not fit.
     """
 
     stored: int

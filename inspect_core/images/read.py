@@ -35,17 +35,9 @@ _ANY = Depth.full(DEPTHS[-1])
 SMALL = 20_000_000  # bytes: images that take more are decoded one at a time in this process, for all callers
 _one_at_a_time = threading.Lock()
 
-# An upright array seen as the file stores it, by EXIF orientation.
-_AS_STORED: dict[int, Callable[[np.ndarray], np.ndarray]] = {
-    2: lambda upright: upright[:, ::-1],
-    3: lambda upright: upright[::-1, ::-1],
-    4: lambda upright: upright[::-1],
-    5: lambda upright: upright.swapaxes(0, 1),
-    6: lambda upright: upright.swapaxes(0, 1)[::-1],
-    7: lambda upright: upright.swapaxes(0, 1)[::-1, ::-1],
-    8: lambda upright: upright.swapaxes(0, 1)[:, ::-1],
-}
-_ON_ITS_SIDE = (5, 6, 7, 8)
+_ON_ITS_SIDE = (5, 6, 7, 8)  # EXIF orientations
+_STEPS = {2: (1, -1), 3: (-1, -1), 4: (-1, 1), 6: (-1, 1), 7: (-1, -1), 8: (1, -1)}
+"""By EXIF orientation, along the rows and columns of an upright array, seen as the file stores it."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +181,8 @@ def _upright(image: ImageFile.ImageFile, name: str, values: Callable[[Image.Imag
         (width, height), of_one = image.size, values(image.crop((0, 0, 1, 1)))
         size = (width, height) if orientation in _ON_ITS_SIDE else (height, width)
         upright = np.empty((*size, *of_one.shape[2:]), of_one.dtype)
-        stored = _AS_STORED.get(orientation, lambda upright: upright)(upright)
+        down, across = _STEPS.get(orientation, (1, 1))
+        stored = (upright.swapaxes(0, 1) if orientation in _ON_ITS_SIDE else upright)[::down, ::across]
         for rows in bands(height, width):
             stored[rows] = values(image.crop((0, rows.start, width, rows.stop)))
         image.close()
