@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,6 +56,7 @@ class _Arrival(NamedTuple):
     facts: Facts
 
 
+@dataclass(eq=False)
 class Watch:
     """Judges what comes into `folder`, at any depth, and moves it into the folders of `out`. Use inside `watching`.
 
@@ -62,22 +64,21 @@ class Watch:
     cannot be read yet.
     """
 
-    def __init__(
-        self,
-        inspector: Inspector,
-        folder: Path,
-        out: Path,
-        record: Record,
-        *,
-        steady: float = STEADY,
-        patience: float = PATIENCE,
-        strict: bool = False,
-    ) -> None:
-        self.inspector, self.folder, self.out, self.record = inspector, folder, Path(os.path.realpath(out)), record
-        self.steady, self.patience, self.strict, self.waiting = steady, patience, strict, 0
-        self._seen: dict[str, _Seen] = {}
-        self._claims: dict[Path, bool] = {}
-        self._problems: dict[str, str] = {}
+    inspector: Inspector
+    folder: Path
+    out: Path
+    record: Record
+    _: KW_ONLY
+    steady: float = STEADY
+    patience: float = PATIENCE
+    strict: bool = False
+    waiting: int = field(default=0, init=False)
+    _seen: dict[str, _Seen] = field(default_factory=dict, init=False)
+    _claims: dict[Path, bool] = field(default_factory=dict, init=False)
+    _problems: dict[str, str] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self.out = Path(os.path.realpath(self.out))
 
     def poll(self, told: Callable[[Facts], None] = lambda facts: None) -> int:
         """Take every photo that no longer changes; return how many were moved. `told` is called after each move.
