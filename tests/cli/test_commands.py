@@ -27,6 +27,14 @@ def test_every_verb_explains_itself(verb, capsys):
     assert capsys.readouterr().out.startswith(f"usage: loupe {verb}")
 
 
+def test_doctor_says_what_is_there(capsys):
+    assert main(["doctor"]) == 0
+    printed = capsys.readouterr().out
+    assert [
+        word for word in ("torch ", "device:", "weights of efficientnet_lite0", "workspace:") if word not in printed
+    ] == []
+
+
 @pytest.mark.slow
 def test_weights_are_fetched_by_the_flag_alone(taught, product, tmp_path, monkeypatch, capsys):
     fetched = []

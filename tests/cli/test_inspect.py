@@ -89,18 +89,16 @@ def test_a_damaged_photo_is_named_and_the_rest_is_inspected(taught, product, tmp
 def test_the_defect_type_of_a_part_stands_in_the_table(
     taught, defect_types, product, tmp_path, minimum_confidence, named
 ):
-    recipe = save(
-        replace(load(taught), defect_types=defect_types.with_limit(minimum_confidence), digest=None), tmp_path / "k.zip"
-    )
+    types = defect_types.with_limit(minimum_confidence)
+    recipe = save(replace(load(taught), defect_types=types, digest=None), tmp_path / "k.zip")
     assert main(["inspect", str(tmp_path / "k.zip"), str(product / "test"), "--csv", str(tmp_path / "v.csv")]) == 1
     rows = rows_of(tmp_path / "v.csv")
     assert {row["defect_type"] for row in rows if row["verdict"] != "accept"} <= named
     assert {row["defect_type"] for row in rows if row["verdict"] == "accept"} <= {""}
     row = next(row for row in rows if row["verdict"] != "accept")
     verdict = inspect(read(product / "test" / row["name"]).pixels, recipe)
-    assert (row["defect_type"], row["defect_type_probability"]) == (
-        (verdict.kind[0], repr(verdict.kind[1])) if verdict.kind else (UNKNOWN_TYPE, "")
-    )
+    said = (verdict.kind[0], repr(verdict.kind[1])) if verdict.kind else (UNKNOWN_TYPE, "")
+    assert (row["defect_type"], row["defect_type_probability"]) == said
 
 
 def test_the_documents_name_every_column():
