@@ -15,7 +15,7 @@ PARAMETERS = {name for row in METHODS.values() for name in (*row.defaults, *row.
 ABOVE = {"cli", "ui", "tuning", "explore", "sharding", "study", "pages", "app.py"}
 """What may know no parameter either; below, recipes and the product check have words of their own."""
 OTHERWISE = {
-    "explore/tsne.py": {"pca"},  # how t-SNE begins
+    "tuning/tsne.py": {"pca"},  # how t-SNE begins
     "package/fields.py": {"nearest"},  # of the geometry: coarse taps are repeated
     "records/recipe_file.py": {"nearest"},
     "ui/explore/panels.py": {"sampled"},  # channels
