@@ -1,31 +1,21 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 
 from inspect_core.detectors import baselines, cop_corp, kernel_pca
 from inspect_core.features.extraction import Look
-from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning import points as explore
 from inspect_core.tuning.points import Points
 from inspect_core.view import View
+from tests.study.made_up import GRID, SIZE, bench, patches, photo
 
 KINDS = ("good", "scratch", "unknown", "good", "dent")
-SIZE, GRID = (64, 96), (4, 3)
-
-
-def patches(i: int) -> torch.Tensor:
-    return torch.from_numpy(np.random.default_rng(i).normal(size=(1, *GRID, 5)).astype(np.float32))
 
 
 @pytest.fixture
 def scored(recipe) -> ScoredPhotos:
-    scored = ScoredPhotos(recipe.views, GRID, SIZE)
-    for i, kind in enumerate(KINDS):
-        scored = scored.with_photo(ScoredPhoto(f"p{i}", f"d{i}", SIZE, kind, "judge", Path(f"p{i}")), [patches(i)])
-    return scored
+    return bench(recipe.views, [photo(f"p{i}", kind) for i, kind in enumerate(KINDS)])
 
 
 @pytest.fixture

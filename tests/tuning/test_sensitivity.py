@@ -13,17 +13,18 @@ from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning import sensitivity
 from inspect_core.view import View
+from tests.study import made_up
+from tests.study.made_up import GRID, SIZE, bench, photo
 
-SIZE, GRID = (64, 96), (4, 3)
 KINDS = ("good", "good", "good", "good", "good", "dent", "dent", "unknown")
 PARTS = ("calibrate", "calibrate", "calibrate", "judge", "judge", "judge", "judge", "added")
 
 
 def patches(i: int) -> torch.Tensor:
-    rows = np.random.default_rng(i).normal(size=(1, *GRID, 5)).astype(np.float32)
+    rows = made_up.patches(i)
     if KINDS[i] == "dent":
         rows[0, 1, 2] += 3
-    return torch.from_numpy(rows)
+    return rows
 
 
 def features(i: int) -> list[torch.Tensor]:
@@ -34,15 +35,14 @@ def view(method: str, detector) -> View:
     return View(method, detector, Look(("made up",)))
 
 
-def filled(scored: ScoredPhotos, defect_types=KINDS) -> ScoredPhotos:
-    for i, (kind, part) in enumerate(zip(defect_types, PARTS, strict=True)):
-        scored = scored.with_photo(ScoredPhoto(f"p{i}", f"d{i}", SIZE, kind, part, Path(f"p{i}")), [patches(i)])
-    return scored
+def filled(recipe, defect_types=KINDS) -> ScoredPhotos:
+    each = enumerate(zip(defect_types, PARTS, strict=True))
+    return bench(recipe.views, [photo(f"p{i}", kind, part) for i, (kind, part) in each], patches)
 
 
 @pytest.fixture
 def scored(recipe) -> ScoredPhotos:
-    return filled(ScoredPhotos(recipe.views, GRID, SIZE))
+    return filled(recipe)
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_figures_of_every_stop_are_those_of_its_maps(scored, masks):
 
 
 def test_without_defects_the_spread_remains(recipe, masks):
-    scored = filled(ScoredPhotos(recipe.views, GRID, SIZE), defect_types=("good",) * 8)
+    scored = filled(recipe, defect_types=("good",) * 8)
     (reading,) = sensitivity.over_live(scored, [np.zeros(SIZE, bool)] * 8, "k", (5,), {})
     assert math.isnan(reading.image_auroc)
     assert math.isnan(reading.aupro)
