@@ -1,4 +1,4 @@
-"""Photos on the bench whose patches are made up."""
+"""Photos on the bench, and points of a scatter, whose patches are made up."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +8,7 @@ import torch
 
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
+from inspect_core.tuning.points import Points
 from inspect_core.view import View
 
 SIZE, GRID = (64, 96), (4, 3)
@@ -28,3 +29,11 @@ def bench(views: Sequence[View], photos: Sequence[ScoredPhoto], seen=patches) ->
     for i, own in enumerate(photos):
         scored = scored.with_photo(own, [seen(i)])
     return scored
+
+
+def rows_of(n: int, d: int = 5, seed: int = 0) -> Points:
+    rng = np.random.default_rng(seed)
+    place = np.stack([rng.integers(0, GRID[0], n), rng.integers(0, GRID[1], n)], axis=1)
+    flat = np.zeros(n, np.float32)
+    truth = np.full(n, "good", dtype=object)
+    return Points(rng.normal(size=(n, d)).astype(np.float32), np.zeros(n, int), place, flat, flat, truth)

@@ -8,7 +8,7 @@ from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning import points as explore
 from inspect_core.tuning.points import Points
 from inspect_core.view import View
-from tests.study.made_up import GRID, SIZE, bench, patches, photo
+from tests.study.made_up import GRID, SIZE, bench, patches, photo, rows_of
 
 KINDS = ("good", "scratch", "unknown", "good", "dent")
 
@@ -33,14 +33,6 @@ def sample(scored, masks, *, limit=np.inf, count=25, **options) -> Points:
 
 def view(method: str, detector) -> View:
     return View(method, detector, Look(("made up",)))
-
-
-def rows_of(n: int, d: int = 5, seed: int = 0) -> Points:
-    rng = np.random.default_rng(seed)
-    place = np.stack([rng.integers(0, GRID[0], n), rng.integers(0, GRID[1], n)], axis=1)
-    flat = np.zeros(n, np.float32)
-    truth = np.full(n, "good", dtype=object)
-    return Points(rng.normal(size=(n, d)).astype(np.float32), np.zeros(n, int), place, flat, flat, truth)
 
 
 def test_every_point_is_the_patch_it_says_it_is(scored, masks):

@@ -63,7 +63,12 @@ def choose_photos() -> Source | None:
         UPLOAD: choose_upload,
     }
     way = st.segmented_control(
-        "Photos from", list(ways), default=SAMPLE, required=True, key="photos_from", persist_state="session"
+        "Photos from",
+        [SAMPLE, FOLDER, UPLOAD],
+        default=SAMPLE,
+        required=True,
+        key="photos_from",
+        persist_state="session",
     )
     return ways[way]()
 
