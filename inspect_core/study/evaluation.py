@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,10 +58,8 @@ class Changed:
         marks = (limits.review, limits.reject)
         before, after = (np.searchsorted(marks, own[taken].astype(float)) for own in (scores, again))
         stopped, accepted = (before == 0) & (after > 0), (before > 0) & (after == 0)
-        return cls(
-            int((before != after).sum()), int((stopped & ~defect[taken]).sum()), int((accepted & defect[taken]).sum()),
-            int(taken.sum()),
-        )  # fmt: skip
+        parts = before != after, stopped & ~defect[taken], accepted & defect[taken], taken
+        return cls(*(int(own.sum()) for own in parts))
 
 
 @dataclass(frozen=True)
@@ -126,12 +124,15 @@ def figures(judged: Judged, limits: Limits, unscored: Sequence[UnscoredPhoto] = 
             pixel_auroc=counts.pixel_auroc,
             aupro=counts.aupro(),
             fpr95=fpr_at_tpr(scores, defect),
-            counts=count_parts(
-                scores[~defect], scores[defect], review=limits.review, reject=limits.reject,
-                found_up_to=judged.found[defect], **unscored_counts(unscored),
-            ),
+            counts=_counts(scores[~defect], scores[defect], limits, judged.found[defect], unscored),
             changed=Changed.of(scores, judged.again, defect, limits),
-        )  # fmt: skip
+        )
+
+
+def _counts(
+    good: np.ndarray, defects: np.ndarray, limits: Limits, found: np.ndarray | None, unscored: Sequence[UnscoredPhoto]
+) -> Counts:
+    return count_parts(good, defects, **asdict(limits), found_up_to=found, **unscored_counts(unscored))
 
 
 def unscored_counts(photos: Sequence[UnscoredPhoto]) -> dict[str, Unscored]:
@@ -249,8 +250,5 @@ def counted(photos: Sequence[Any], unscored: Sequence[UnscoredPhoto]) -> Counted
 def in_parts_of(scored: ScoredPhotos, scores: np.ndarray, limits: Limits, found: np.ndarray | None = None) -> str:
     """What the limits do to the photos, in parts; found: (photos,) up to which limit each defect is found."""
     good, defect, unscored, own = counted(scored.photos, scored.unscored)
-    counts = count_parts(
-        scores[good], scores[defect], review=limits.review, reject=limits.reject,
-        found_up_to=None if found is None else found[defect], **unscored_counts(unscored),
-    )  # fmt: skip
+    counts = _counts(scores[good], scores[defect], limits, None if found is None else found[defect], unscored)
     return in_parts(counts, limit_set_on_these=own)

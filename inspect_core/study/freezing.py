@@ -19,10 +19,20 @@ from inspect_core.verdict import Limits
 
 
 def frozen(
-    order: Order, preparation: Preparation, fitted: ScoredPhotos, scored: ScoredPhotos, live: Mapping[str, int],
-    limits: Limits | None, *, quality: QualityRange | None, product: str = "part",
-    author: str = "you", reason: str = "", parent: str | None = None, **parts: Any,
-) -> Recipe:  # fmt: skip
+    order: Order,
+    preparation: Preparation,
+    fitted: ScoredPhotos,
+    scored: ScoredPhotos,
+    live: Mapping[str, int],
+    limits: Limits | None,
+    *,
+    quality: QualityRange | None,
+    product: str = "part",
+    author: str = "you",
+    reason: str = "",
+    parent: str | None = None,
+    **parts: Any,
+) -> Recipe:
     """The recipe at these live values with these limits, default ones when None.
 
     fitted: the photos at the stored stops; scored: at the live values, with the areas of the recipe; parent: digest of
@@ -38,11 +48,10 @@ def frozen(
     note = order.photos.note()
     if order.tolerances is not None:
         note = f"{note}, each within the tolerances {order.tolerances}"
-    provenance = Provenance(
-        datetime.now(UTC).isoformat(timespec="seconds"), author, reason, parent,
-        seeds={"split": order.seed, "detector": order.seed}, versions=library_versions(),
-        photos=str(order.photos.fit[0].root), calibration_note=note,
-    )  # fmt: skip
+    made, root = datetime.now(UTC).isoformat(timespec="seconds"), str(order.photos.fit[0].root)
+    seeds, versions = {"split": order.seed, "detector": order.seed}, library_versions()
+    by = author, reason, parent
+    provenance = Provenance(made, *by, seeds=seeds, versions=versions, photos=root, calibration_note=note)
     scores = scored.scores(**live)
 
     def recorded(part: str, which: np.ndarray) -> tuple[Calibrated, ...]:

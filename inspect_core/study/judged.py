@@ -70,9 +70,12 @@ def truth_masks(scored: ScoredPhotos, which: Sequence[int] | None = None) -> lis
 
 
 def judge(
-    features: PhotoFeatures, views: Sequence[View], moves: Sequence[Live], samples: Sequence[Sample],
+    features: PhotoFeatures,
+    views: Sequence[View],
+    moves: Sequence[Live],
+    samples: Sequence[Sample],
     again: Tolerances | None = None,
-) -> list[Judged]:  # fmt: skip
+) -> list[Judged]:
     """Some photos at each of several moves of the live parameters; those that cannot be used are left out.
 
     views: asked for the values of the moves only, with the local scales that were learned for them; again: tolerances

@@ -96,11 +96,8 @@ class PhotoFeatures:
     def photo(self, sample: Sample, part: str, groups: Mapping[str, str] | None = None) -> ScoredPhoto:
         """A photo that was read, as one of a part of the study; groups: by name, those of the split."""
         digest, placement = self.found[sample.name]
-        group = (groups or {}).get(sample.name)
-        return ScoredPhoto(
-            sample.name, digest, placement.size, sample.kind, part, sample.path, sample.mask, sample.group, group,
-            sample.depth, placement,
-        )  # fmt: skip
+        known = sample.name, digest, placement.size, sample.kind, part, sample.path, sample.mask, sample.group
+        return ScoredPhoto(*known, (groups or {}).get(sample.name), sample.depth, placement)
 
     def learn_from(self, other: "PhotoFeatures") -> None:
         """Note what is known of each photo elsewhere."""

@@ -68,9 +68,14 @@ class ScoredPhotos(KnownPhotos):
     """
 
     def __init__(
-        self, views: Sequence[View], grid: tuple[int, int], size: tuple[int, int], *, area: int | None = None,
+        self,
+        views: Sequence[View],
+        grid: tuple[int, int],
+        size: tuple[int, int],
+        *,
+        area: int | None = None,
         areas: Areas | None = None,
-    ):  # fmt: skip
+    ):
         self.views, self.grid, self.size, self.areas = tuple(views), grid, size, areas
         self.live: Mapping[str, int] = {view.live: view.start for view in self.views if view.live} | {
             AREA: default_area(size) if area is None else area
@@ -106,10 +111,8 @@ class ScoredPhotos(KnownPhotos):
         """
         empty, packed = photo.placed.empty(self.size), np.array([None], object)
         packed[0] = np.packbits(empty) if empty.any() else None
-        return self._with(
-            photos=(*self.photos, photo), stored=self.stored.with_photo(photo.name, errors, again),
-            _empty=np.concatenate([self._empty, packed]), _scales={},
-        )  # fmt: skip
+        stored, empties = self.stored.with_photo(photo.name, errors, again), np.concatenate([self._empty, packed])
+        return self._with(photos=(*self.photos, photo), stored=stored, _empty=empties, _scales={})
 
     def with_unscored(self, photos: Iterable[UnscoredPhoto]) -> Self:
         """These, and the photos that have no score."""

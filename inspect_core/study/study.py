@@ -74,11 +74,11 @@ class Study:
         self.method = method or order.method or FIRST
         self.methods = methods_of(self.method) if isinstance(self.method, str) else self.method
         self.parameters = parameters_of(self.methods, order.parameters, order.tiles)
-        self.preparation = Preparation(
-            backbone, order.grid if order.tiles is None else order.tiles.grid,
-            looks_of(self.methods, self.parameters, backbone, taps, order.seed),
-            published_with_nearest(backbone.name) if nearest is None else nearest, order.alignment, order.tiles,
-        )  # fmt: skip
+        nearest = published_with_nearest(backbone.name) if nearest is None else nearest
+        grid, looks = order.grid, looks_of(self.methods, self.parameters, backbone, taps, order.seed)
+        if order.tiles is not None:
+            grid = order.tiles.grid
+        self.preparation = Preparation(backbone, grid, looks, nearest, order.alignment, order.tiles)
         self.area = self.preparation.default_area if order.area is None else order.area
         if not 1 <= self.area <= (most := largest_area(self.preparation.map_size)):
             raise ValueError(f"area is {self.area}, outside 1..{most} pixels of the map")
@@ -168,14 +168,15 @@ class Study:
         return other
 
     def _like(
-        self, backbone: Backbone, method: str | tuple[str, ...], taps: Sequence[tuple[str, ...]],
+        self,
+        backbone: Backbone,
+        method: str | tuple[str, ...],
+        taps: Sequence[tuple[str, ...]],
         parameters: Mapping[str, float | None],
-    ) -> "Study":  # fmt: skip
+    ) -> "Study":
         """An unfitted study of the same photos, with what is known of each."""
-        other = Study(
-            self.order, backbone, self.store, method=method, taps=taps, nearest=self.preparation.nearest,
-            workers=self.passes.workers, parameters=parameters,
-        )  # fmt: skip
+        same = {"nearest": self.preparation.nearest, "workers": self.passes.workers, "parameters": parameters}
+        other = Study(self.order, backbone, self.store, method=method, taps=taps, **same)
         other._features.learn_from(self._features)
         return other
 

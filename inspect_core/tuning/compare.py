@@ -34,9 +34,14 @@ RUNS = 5
 
 
 def compare(
-    order: Order, store: Store, report: Report, detectors: Sequence[str] = ALL, *, workers: Workers | None = None,
+    order: Order,
+    store: Store,
+    report: Report,
+    detectors: Sequence[str] = ALL,
+    *,
+    workers: Workers | None = None,
     judged: bool = True,
-) -> Comparison:  # fmt: skip
+) -> Comparison:
     """All detectors on one extraction; each of their methods is fitted once and scores a photo once.
 
     The methods begin at their defaults, except for the order's parameters. What is found of a detector is, to the bit,

@@ -141,11 +141,12 @@ class Comparison:
         """
         first, margin, tried = self.preferred(), 0.0 if self.known else MARGIN, max(len(self.rows) - 1, 1)
         better = [
-            row for row in self.rows
+            row
+            for row in self.rows
             if row is not first
             and row.quality.value >= first.quality.value + margin
             and is_better(row.qualities, first.qualities, tried=tried)
-        ]  # fmt: skip
+        ]
         return max(better, key=lambda row: row.quality.value, default=first)
 
     def reason(self) -> str:

@@ -196,10 +196,13 @@ def _note_foreign(found: list[list[Finding]], scores: np.ndarray) -> None:
     median, apart = float(np.median(scores)), distances(scores, least=_PRODUCT)
     for own, score, distance in zip(found, scores.tolist(), apart.tolist(), strict=True):
         if distance > STANDS_OUT and score > (median + UNRELATED) / 2:
-            own.append(Finding(
-                PRODUCT, f"Looks like another product: product check {score:.2f} (0: the same, 1: nothing in common), "
-                f"median of the photos {median:.2f}.",
-            ))  # fmt: skip
+            own.append(
+                Finding(
+                    PRODUCT,
+                    f"Looks like another product: product check {score:.2f} (0: the same, 1: nothing in common), "
+                    f"median of the photos {median:.2f}.",
+                )
+            )
 
 
 def _scores(study: Study, pairs: Pairs, report: Report) -> tuple[np.ndarray, list[tuple[float, float] | None]]:

@@ -22,9 +22,16 @@ EXPLAINED_VARIANCE = 0.9
 
 
 def train_guard(
-    backbone: Backbone, good: Sequence[Sample], held_out: Sequence[Sample], *, fused: bool = False, mode: str = WARN,
-    alignment: Alignment | None = None, report: Report | None = None, workers: Workers | None = None,
-) -> Guard:  # fmt: skip
+    backbone: Backbone,
+    good: Sequence[Sample],
+    held_out: Sequence[Sample],
+    *,
+    fused: bool = False,
+    mode: str = WARN,
+    alignment: Alignment | None = None,
+    report: Report | None = None,
+    workers: Workers | None = None,
+) -> Guard:
     """A guard from `good` photos, with its limit from `held_out` good ones.
 
     Photos that are damaged, or in which the part is not located, are skipped. alignment: locates the part; fused: with
@@ -41,9 +48,13 @@ def train_guard(
 
 
 def fit(
-    good: np.ndarray, held_out: np.ndarray, *, good_logits: np.ndarray | None = None,
-    held_out_logits: np.ndarray | None = None, mode: str = WARN,
-) -> Guard:  # fmt: skip
+    good: np.ndarray,
+    held_out: np.ndarray,
+    *,
+    good_logits: np.ndarray | None = None,
+    held_out_logits: np.ndarray | None = None,
+    mode: str = WARN,
+) -> Guard:
     """Learn the product from good photos; set the limit on held-out good ones.
 
     good: (n, d) penultimate features; held_out: (c, d) of good photos not in `good` (if there are none, `good` is

@@ -50,9 +50,16 @@ class Points:
 
 
 def sample_patches(
-    scored: ScoredPhotos, features_of: Callable[[int], Tensor], masks: list[np.ndarray | None], *, limit: float,
-    count: int = 2000, seed: int = 0, report: Report | None = None, **live: int,
-) -> Points:  # fmt: skip
+    scored: ScoredPhotos,
+    features_of: Callable[[int], Tensor],
+    masks: list[np.ndarray | None],
+    *,
+    limit: float,
+    count: int = 2000,
+    seed: int = 0,
+    report: Report | None = None,
+    **live: int,
+) -> Points:
     """At most `count` patches drawn evenly over the scored photos, with the live parameter in force.
 
     features_of: position -> (1, h, w, k); masks: returned by `truth_masks`. A patch that touches a true mask shows the

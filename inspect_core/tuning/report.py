@@ -64,22 +64,24 @@ def figures_of(comparison: Comparison) -> list[dict]:
     for row in comparison.rows:
         found = row.evaluation
         figures: dict[str, Estimate] = {name: getattr(row, name) for name in FIGURES}
-        rows.append({
-            "live": row.scored.live,
-            "detector": row.detector,
-            "title": row.title,
-            "chosen": row is comparison.chosen(),
-            **{name: _number(own.value) for name, own in figures.items()},
-            "pixel_auroc": found and _number(found.pixel_auroc),
-            "fpr95": found and _number(found.fpr95),
-            "intervals": {name: [_number(own.low), _number(own.high)] for name, own in figures.items()},
-            "limits": row.limits and asdict(row.limits),
-            "in_parts": found and in_parts(found.counts),
-            **(outcomes(found) if found else {}),
-            "fit_seconds": row.fit_seconds,
-            "verdict_ms": _number(row.verdict_ms),
-            "arrays_mb": row.arrays_mb,
-        })  # fmt: skip
+        rows.append(
+            {
+                "live": row.scored.live,
+                "detector": row.detector,
+                "title": row.title,
+                "chosen": row is comparison.chosen(),
+                **{name: _number(own.value) for name, own in figures.items()},
+                "pixel_auroc": found and _number(found.pixel_auroc),
+                "fpr95": found and _number(found.fpr95),
+                "intervals": {name: [_number(own.low), _number(own.high)] for name, own in figures.items()},
+                "limits": row.limits and asdict(row.limits),
+                "in_parts": found and in_parts(found.counts),
+                **(outcomes(found) if found else {}),
+                "fit_seconds": row.fit_seconds,
+                "verdict_ms": _number(row.verdict_ms),
+                "arrays_mb": row.arrays_mb,
+            }
+        )
     return rows
 
 

@@ -43,9 +43,13 @@ def chosen_stops(scored: ScoredPhotos, name: str, value: int) -> tuple[int, ...]
 
 
 def over_live(
-    scored: ScoredPhotos, masks: list[np.ndarray | None], name: str, stops: Sequence[int], live: Mapping[str, int],
+    scored: ScoredPhotos,
+    masks: list[np.ndarray | None],
+    name: str,
+    stops: Sequence[int],
+    live: Mapping[str, int],
     report: Report | None = None,
-) -> list[Reading]:  # fmt: skip
+) -> list[Reading]:
     """Figures at values of one live parameter, the others as in `live`, from stored errors: no network and no fit."""
     readings = []
     for done, stop in enumerate(stops):
@@ -55,10 +59,17 @@ def over_live(
 
 
 def over_refits(
-    scored: ScoredPhotos, masks: list[np.ndarray | None], values: Sequence[float], fit_at: Callable[[float], Detector],
-    features_of: Callable[[int], Sequence[Tensor]], live: Mapping[str, int], *, view: int, fraction: float,
+    scored: ScoredPhotos,
+    masks: list[np.ndarray | None],
+    values: Sequence[float],
+    fit_at: Callable[[float], Detector],
+    features_of: Callable[[int], Sequence[Tensor]],
+    live: Mapping[str, int],
+    *,
+    view: int,
+    fraction: float,
     report: Report | None = None,
-) -> list[Reading]:  # fmt: skip
+) -> list[Reading]:
     """Figures at values of a parameter that needs a fit each, such as γ, M or σ.
 
     fit_at(value) -> a detector for the view at that position; features_of(position) -> (1, h, w, k) for each view;

@@ -64,10 +64,8 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
         guard = None
         if order.guard != OFF:
             learned, held_out = _for_product_check(order.photos)
-            guard = train_guard(
-                backbone, learned, held_out, fused=order.fused_guard, mode=order.guard, alignment=order.alignment,
-                report=stage(report, FITTED, 1.0), workers=workers,
-            )  # fmt: skip
+            how = {"fused": order.fused_guard, "mode": order.guard, "alignment": order.alignment, "workers": workers}
+            guard = train_guard(backbone, learned, held_out, report=stage(report, FITTED, 1.0), **how)
         on_lying = on_alignment(study)
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
     on_fit = remarks(study.results.views, study.preparation, study.parameters, study.live, photos=len(study.split.fit))

@@ -80,13 +80,15 @@ class Trial:
     """Photos to try detectors or settings on.
 
     photos: good ones, which set the limits, and defects; masks: of a defect, (h, w) bool, by name, where it is known;
-    pasted: how many of the defects are made up; held_out: whether no good photo is scored by what has learned from it.
+    pasted: how many of the defects are made up; held_out: whether no good photo is scored by what has learned from it;
+    features: of each photo, (1, h, w, k) for each view, where it can be scored by any detector.
     """
 
     photos: tuple[ScoredPhoto, ...]
     masks: Mapping[str, np.ndarray]
     pasted: int
     held_out: bool
+    features: tuple[tuple[Tensor, ...], ...] = ()
 
     @property
     def basis(self) -> str:
@@ -94,6 +96,13 @@ class Trial:
         known = sum(photo.is_defect for photo in self.photos) - self.pasted
         made = f"{self.pasted} good photos with synthetic defects pasted in"
         return made if not known else f"{made} and {known} known defects"
+
+    def scored(self, views: Sequence[View], preparation: Preparation) -> ScoredPhotos:
+        """The photos under another detector, given how their features were made."""
+        scored = ScoredPhotos(views, preparation.grid, preparation.map_size, area=preparation.default_area)
+        for photo, features in zip(self.photos, self.features, strict=True):
+            scored = scored.with_photo(photo, features)
+        return scored
 
     def qualities(self, scored: ScoredPhotos, **live: int) -> np.ndarray:
         """(defects,) from 0 to 1: the mean of up to three shares for each photo with a defect.
@@ -127,23 +136,7 @@ def is_better(qualities: np.ndarray, than: np.ndarray, *, tried: int = 1) -> boo
     return bool(difference.mean() > stats.t.ppf(1 - (1 - CONFIDENCE) / tried, len(difference) - 1) * error)
 
 
-@dataclass(frozen=True, eq=False)
-class FeatureTrial(Trial):
-    """A trial whose photos can be scored by any detector. features: of each photo, (1, h, w, k) for each view."""
-
-    features: tuple[tuple[Tensor, ...], ...]
-    preparation: Preparation
-
-    def scored(self, views: Sequence[View]) -> ScoredPhotos:
-        """The photos of the trial under a detector."""
-        preparation = self.preparation
-        scored = ScoredPhotos(views, preparation.grid, preparation.map_size, area=preparation.default_area)
-        for photo, features in zip(self.photos, self.features, strict=True):
-            scored = scored.with_photo(photo, features)
-        return scored
-
-
-def make_trial(study: Study, progress: Report | None = None) -> FeatureTrial:
+def make_trial(study: Study, progress: Report | None = None) -> Trial:
     """The trial of an extracted study, for settings that need fits of their own.
 
     Raises ValueError when none of the good photos can be read any more.
@@ -162,7 +155,7 @@ def make_trial(study: Study, progress: Report | None = None) -> FeatureTrial:
     usable = [each for each in (*found, *known) if each is not None]
     masks = pasting.masks | masks_of([photo for photo, _ in usable], study.preparation.map_size)
     photos, features = zip(*usable, strict=True)
-    return FeatureTrial(photos, masks, len(pasting.masks), bool(study.split.calibrate), features, study.preparation)
+    return Trial(photos, masks, len(pasting.masks), bool(study.split.calibrate), features)
 
 
 def crossed_trial(study: Study, pasting: Pasting) -> tuple[Trial, ScoredPhotos]:

@@ -14,14 +14,13 @@ from inspect_core.images.folders import scan, split
 from inspect_core.images.read import read
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tiles import TilePlan
-from inspect_core.images.tolerances import CAREFUL
-from inspect_core.methods.view import with_taps
 from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import inspect
 from inspect_core.records import onnx_export, recipe_file
 from inspect_core.records.check_photos import find_photos
 from inspect_core.records.onnx_export import export
 from inspect_core.runner import Runner
+from inspect_core.study.order import Order
 from inspect_core.study.study import Study
 from inspect_core.tuning.guard_training import train_guard
 from inspect_core.tuning.trial import make_trial
@@ -51,13 +50,9 @@ def tiled_recipe(study, backbone):
     return study.recipe(product="flange", guard=guard)
 
 
-def test_the_grid_and_the_map_are_those_of_the_whole_photo(study):
+def test_inspect_says_what_the_study_says_of_the_whole_photo(study, tiled_recipe, backbone):
     assert study.results.grid == GRID
-    assert study.map(0).shape == MAP
     assert study.live["area"] == PLAN.default_area == 64
-
-
-def test_inspect_says_what_the_study_says(study, tiled_recipe, backbone):
     for photo, score in zip(study.photos, study.scores(), strict=True):
         if photo.part == "judge":
             verdict = inspect(read(photo.path).pixels, tiled_recipe, backbone=backbone)
@@ -199,7 +194,7 @@ def test_defects_of_the_trial_are_as_large_as_in_a_photo_of_one_tile(study):
     trial = make_trial(study)
     masks = [trial.masks[photo.name] for photo in trial.photos if photo.kind == "pasted"]
     assert all(0 < mask.mean() < 0.2 for mask in masks)
-    assert trial.scored(study.results.views).live["area"] == PLAN.default_area
+    assert trial.scored(study.results.views, study.preparation).live["area"] == PLAN.default_area
 
 
 @pytest.mark.slow
@@ -209,11 +204,9 @@ def test_the_command_line_gives_what_the_study_gives(product, tmp_path, kept_gra
     assert main(["fit", str(product), "--out", str(out), *arguments, "--guard", "off"]) == 0
     recipe = recipe_file.load(out)
     assert recipe.tiles == TilePlan((320, 320), (128, 128), 64, 16)
-    backbone, taps = with_taps(("mahalanobis",), "efficientnet_lite0", size=(128, 128))
-    store = Store(tmp_path / "store")
     photos = learned_from_all(split(scan(product), seed=0))
-    study = Study(photos, backbone, store, parameters={"k": 8}, taps=taps, tiles=recipe.tiles, tolerances=CAREFUL).fit()
-    assert [row.score for row in recipe.judged] == pytest.approx(
-        [float(score) for photo, score in zip(study.photos, study.scores(), strict=True) if photo.part == "judge"],
-        abs=0,
-    )
+    order = Order("flange", photos, size=(128, 128), parameters={"k": 8}, tiles=recipe.tiles)
+    backbone, taps = order.network(("mahalanobis",))
+    study = Study(order, backbone, Store(tmp_path / "store"), taps=taps).fit()
+    judged = study.scores()[study.results.of_subset("judge")]
+    assert [row.score for row in recipe.judged] == judged.tolist()

@@ -40,9 +40,14 @@ def seconds(monkeypatch, backbone, tmp_path):
 
     def of(tiles: TilePlan | None = None, detectors=(), *, calibrate: bool = True, **given) -> float:
         order = Order(
-            "flange", photos(30, 10, calibrate=calibrate), size=(128, 128), grid=(16, 16), tiles=tiles,
-            tolerances=None, **{"method": "quadrics", "fixed": ()} | given,
-        )  # fmt: skip
+            "flange",
+            photos(30, 10, calibrate=calibrate),
+            size=(128, 128),
+            grid=(16, 16),
+            tiles=tiles,
+            tolerances=None,
+            **{"method": "quadrics", "fixed": ()} | given,
+        )
         return forecast(order, Store(tmp_path), detectors).seconds
 
     return of

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -7,25 +5,17 @@ import torch
 from inspect_core.detectors import baselines, cop_corp, kernel_pca
 from inspect_core.features.extraction import Look
 from inspect_core.methods.view import View
-from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning import points as explore
 from inspect_core.tuning.points import Points
+from tests.study.made_up import GRID, SIZE, bench, patches, photo, rows_of
 
 KINDS = ("good", "scratch", "unknown", "good", "dent")
-SIZE, GRID = (64, 96), (4, 3)
-
-
-def patches(i: int) -> torch.Tensor:
-    return torch.from_numpy(np.random.default_rng(i).normal(size=(1, *GRID, 5)).astype(np.float32))
 
 
 @pytest.fixture
 def scored(recipe) -> ScoredPhotos:
-    scored = ScoredPhotos(recipe.views, GRID, SIZE)
-    for i, kind in enumerate(KINDS):
-        scored = scored.with_photo(ScoredPhoto(f"p{i}", f"d{i}", SIZE, kind, "judge", Path(f"p{i}")), [patches(i)])
-    return scored
+    return bench(recipe.views, [photo(f"p{i}", kind) for i, kind in enumerate(KINDS)])
 
 
 @pytest.fixture
@@ -43,14 +33,6 @@ def sample(scored, masks, *, limit=np.inf, count=25, **options) -> Points:
 
 def view(method: str, detector) -> View:
     return View(method, detector, Look(("made up",)))
-
-
-def rows_of(n: int, d: int = 5, seed: int = 0) -> Points:
-    rng = np.random.default_rng(seed)
-    place = np.stack([rng.integers(0, GRID[0], n), rng.integers(0, GRID[1], n)], axis=1)
-    flat = np.zeros(n, np.float32)
-    truth = np.full(n, "good", dtype=object)
-    return Points(rng.normal(size=(n, d)).astype(np.float32), np.zeros(n, int), place, flat, flat, truth)
 
 
 def test_every_point_is_the_patch_it_says_it_is(scored, masks):

@@ -39,14 +39,11 @@ def test_rank_share_and_band():
     np.testing.assert_allclose(spectrum.band[:, 0], [2.2, 3.0, 3.8], rtol=1e-6)
 
 
-def test_few_photos_bound_the_rank_that_is_possible():
+def test_few_photos_bound_the_rank_and_none_are_refused():
     spectrum = spectra.local_spectrum(features(4, 9))
     assert spectrum.possible == 3
     assert spectrum.fraction() == 1.0
     assert math.isnan(spectra.local_spectrum(features(1, 3)).fraction())
-
-
-def test_no_photo_is_refused():
     with pytest.raises(ValueError, match="no photo"):
         spectra.local_spectrum(np.zeros((0, 3, 2, 4), np.float32))
 

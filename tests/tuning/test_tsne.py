@@ -5,18 +5,8 @@ from sklearn.manifold import trustworthiness
 from inspect_core.features.store import Store
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.tuning import tsne as arranging
-from inspect_core.tuning.points import Points
 from inspect_core.tuning.tsne import arrange, tsne
-
-GRID = (4, 3)
-
-
-def rows_of(n: int, d: int = 5, seed: int = 0) -> Points:
-    rng = np.random.default_rng(seed)
-    place = np.stack([rng.integers(0, GRID[0], n), rng.integers(0, GRID[1], n)], axis=1)
-    flat = np.zeros(n, np.float32)
-    truth = np.full(n, "good", dtype=object)
-    return Points(rng.normal(size=(n, d)).astype(np.float32), np.zeros(n, int), place, flat, flat, truth)
+from tests.study.made_up import rows_of
 
 
 def two_groups(n: int = 60) -> np.ndarray:

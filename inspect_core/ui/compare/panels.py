@@ -106,7 +106,7 @@ def _curves(comparison: Comparison) -> None:
     row = st.container(horizontal=True, gap="medium")
     for name, (title, figure) in report.curves(comparison, charts.look()).items():
         with row.container(width=CURVE_WIDTH):
-            st.markdown(f"**{title}**", help=f"The {name} curve, limit by limit.")
+            st.markdown(f"**{shell.plain(title)}**", help=f"The {shell.plain(name)} curve, limit by limit.")
             charts.show(figure, key=f"compare_{name.lower()}", alt=f"{name} curve of every detector.")
 
 

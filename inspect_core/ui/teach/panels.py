@@ -46,6 +46,7 @@ LAYOUTS = (
     "next to the photos: a Lookout for Vision manifest, COCO annotations, or a CSV of file and label."
 )
 MAX_LISTED = 12
+SIZES = (128, 192, 256, 320, 384, 448, 512)
 COMPARED, JOINED = "compared", "joined"
 DETECTORS = {
     COMPARED: ("Chosen for these photos", f"Compares {len(CANDIDATES)} detectors on your photos and teaches the best."),
@@ -56,6 +57,11 @@ GUARD_SCORES = {ALONE: "Features of the photo", FUSED: "Fused with the network's
 
 def choose_photos() -> Source | None:
     """Sample, folder or upload; None until a choice is made."""
+    ways = {
+        SAMPLE: _choose_sample,
+        FOLDER: partial(choose_folder, LAYOUTS, label="Folder, zip or list"),
+        UPLOAD: choose_upload,
+    }
     way = st.segmented_control(
         "Photos from",
         [SAMPLE, FOLDER, UPLOAD],
@@ -64,11 +70,7 @@ def choose_photos() -> Source | None:
         key="photos_from",
         persist_state="session",
     )
-    return {
-        SAMPLE: _choose_sample,
-        FOLDER: partial(choose_folder, LAYOUTS, label="Folder, zip or list"),
-        UPLOAD: choose_upload,
-    }[way]()
+    return ways[way]()
 
 
 def look(source: Source, key: str) -> Samples | None:
@@ -85,16 +87,13 @@ def look(source: Source, key: str) -> Samples | None:
     st.subheader("What was found")
     st.markdown(f"**{shell.plain(samples.summary())}.**")
     rows = samples.table()
-    st.dataframe(
-        {
-            "What": [row.what.replace("_", " ").capitalize() for row in rows],
-            "Photos": [row.count for row in rows],
-            "Remark": [row.remark for row in rows],
-        },
-        hide_index=True,
-        width="stretch",
-        column_config={"Remark": st.column_config.TextColumn(width="large")},
-    )
+    table = {
+        "What": [row.what.replace("_", " ").capitalize() for row in rows],
+        "Photos": [row.count for row in rows],
+        "Remark": [row.remark for row in rows],
+    }
+    wide = {"Remark": st.column_config.TextColumn(width="large")}
+    st.dataframe(table, hide_index=True, width="stretch", column_config=wide)
     for line in samples.warnings:
         st.warning(shell.plain(line), icon=":material/info:")
     if samples.skipped:
@@ -172,9 +171,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
             help="The layers that features are taken from. Expansions are wider and see finer changes; "
             "outputs are faster.",
         )  # fmt: skip
-        size = left.select_slider(
-            "Image size", [128, 192, 256, 320, 384, 448, 512], 256, key="size", format_func=_pixels
-        )
+        size = left.select_slider("Image size", SIZES, 256, key="size", format_func=lambda n: f"{n} × {n} px")
         with above:
             tiles = choose_tiles(photos.fit, (size, size))
         with tolerating:
@@ -223,7 +220,7 @@ def _parameters(method: str | None, tiles: TilePlan | None) -> dict[str, float]:
         return {}
     names, chosen = methods_of(method), {}
     for name, defaults in zip(names, parameters_of(names, {}, tiles), strict=True):
-        chosen |= _of_method(METHODS[name], dict(defaults), tiles)
+        chosen |= _of_method(METHODS[name], defaults, tiles)
     return chosen
 
 
@@ -284,7 +281,3 @@ def fingerprint(path: Path) -> str:
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _scan(path: str, fingerprint: str) -> Samples:
     return scan(Path(path))
-
-
-def _pixels(side: int) -> str:
-    return f"{side} × {side} px"
