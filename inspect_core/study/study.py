@@ -175,8 +175,16 @@ class Study:
         parameters: Mapping[str, float | None],
     ) -> "Study":
         """An unfitted study of the same photos, with what is known of each."""
-        same = {"nearest": self.preparation.nearest, "workers": self.passes.workers, "parameters": parameters}
-        other = Study(self.order, backbone, self.store, method=method, taps=taps, **same)
+        other = Study(
+            self.order,
+            backbone,
+            self.store,
+            method=method,
+            taps=taps,
+            parameters=parameters,
+            nearest=self.preparation.nearest,
+            workers=self.passes.workers,
+        )
         other._features.learn_from(self._features)
         return other
 

@@ -10,9 +10,10 @@ import pytest
 import torch
 from sklearn.neighbors import LocalOutlierFactor
 
-from inspect_core import recipe, view
+from inspect_core import recipe
 from inspect_core.cli.commands import main
 from inspect_core.images.read import read
+from inspect_core.methods import view
 from inspect_core.methods.table import ALL, CANDIDATES, FIRST, METHODS, OFFERED, SECOND
 from inspect_core.recipe import inspect
 from inspect_core.records.recipe_file import load

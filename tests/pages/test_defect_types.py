@@ -238,7 +238,7 @@ def test_inspect_names_the_kind_as_the_recipe_does_which_brings_its_kinds_when_o
     assert np.array_equal(kept.predict_proba(points), again.predict_proba(points))
 
     press(app.switch_page("pages/recipes.py").run(), "open-Named.zip")
-    opened = shelf._shelf().last_used()
+    opened = shelf.find(app.session_state["in_hand"])
     assert opened.id != labelled.id
     assert opened.defect_types.names == ("dent", "scratch")
     assert opened.defect_types.minimum_confidence == 0.55

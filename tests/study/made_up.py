@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from inspect_core.view import View
 
+from inspect_core.methods.view import View
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.points import Points
