@@ -28,10 +28,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=float, help="the limit itself, as a raw score")
     scale = "scale of the photos; areas are then also given in mm²"
     parser.add_argument("--mm-per-pixel", type=scale_argument, help=scale)
-    guard = "what to do with a photo of another product"
-    parser.add_argument("--guard", choices=MODES, default=Order.guard, help=guard)
-    scores = "the guard's score: the photo's features alone, or fused with the network's own class scores"
-    parser.add_argument("--guard-scores", choices=(ALONE, FUSED), default=ALONE, help=scores)
+    check = "what to do with a photo of another product (--guard, its former name, is understood)"
+    parser.add_argument("--product-check", "--guard", dest="guard", choices=MODES, default=Order.guard, help=check)
+    scores = "score of the product check: the photo's features alone, or fused with the network's own class scores"
+    parser.add_argument(
+        "--product-check-scores",
+        "--guard-scores",
+        dest="guard_scores",
+        choices=(ALONE, FUSED),
+        default=ALONE,
+        help=scores,
+    )
 
 
 def run(options: argparse.Namespace) -> int:

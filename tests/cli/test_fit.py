@@ -42,7 +42,7 @@ def test_that_alignment_would_help_is_said_before_anything_is_learned(teach, ver
 
 def test_the_guard_can_be_fused_with_the_class_scores(fit, taught, tmp_path):
     assert not load(taught).guard.fused
-    assert fit(tmp_path / "r", "--guard", "warn", "--guard-scores", "fused") == 0
+    assert fit(tmp_path / "r", "--product-check", "warn", "--guard-scores", "fused") == 0
     fused = load(tmp_path / "r").guard
     assert fused.fused
     assert fused.limit < 0, "minus the paper's score, which is larger for the product"
