@@ -91,7 +91,7 @@ class Verdict:
     score: the value that `area` pixels of the map reach, None for a part that was not located. verdict: the word.
     anomaly_map: (H, W) float32, over the reference when parts are aligned, 0 where the part was not inspected. regions:
     above the limit for review, highest peak first, in pixels of the original image. area: the smallest that counts, in
-    pixels of the map. guard: the sentence of the product check, None when it is off. kind: the defect type and its
+    pixels of the map. product_check: the sentence of the product check, None when it is off. defect_type: its name and
     probability, None when none was asked for or none was likely enough (then of_unknown_type is True). reason:
     OTHER_PRODUCT when the product check stopped the photo, PARTLY_OUT, or why the part was not located. placement:
     where the part lies in the photo; left_out: (H, W) bool, what was not inspected, None when all of it was. photo: how
@@ -103,8 +103,8 @@ class Verdict:
     anomaly_map: np.ndarray
     regions: tuple[Region, ...] = ()
     area: int = 1
-    guard: str | None = None
-    kind: tuple[str, float] | None = None
+    product_check: str | None = None
+    defect_type: tuple[str, float] | None = None
     of_unknown_type: bool = False
     reason: str | None = None
     placement: Placement = AS_TAKEN
@@ -190,7 +190,7 @@ def assemble(
         anomaly_map,
         regions_found,
         area,
-        guard=check.sentence if check is not None else None,
+        product_check=check.sentence if check is not None else None,
         reason=reason,
         placement=placement,
         left_out=view.left_out if view.left < view.left_out.size else None,
@@ -200,8 +200,8 @@ def assemble(
         return replace(verdict, verdict="reject", reason=OTHER_PRODUCT)
     if name_type is None or not found:
         return verdict
-    kind = name_type(tuple(scale_region(region, size, placement.size) for region in found))
-    return replace(verdict, kind=kind, of_unknown_type=kind is None)
+    named = name_type(tuple(scale_region(region, size, placement.size) for region in found))
+    return replace(verdict, defect_type=named, of_unknown_type=named is None)
 
 
 def not_located(reason: str, size: tuple[int, int], *, area: int = 1) -> Verdict:

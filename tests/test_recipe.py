@@ -106,4 +106,4 @@ def test_a_stopped_photo_has_a_reason_and_no_defect_type(stored, backbone, limit
     named = types(by_region=False).with_limit(0.0)
     recipe = dataclasses.replace(stored, guard=guard, limits=Limits(limit, limit), defect_types=named)
     found = inspect(read(PHOTOS / next(iter(NAMES))).pixels, recipe, backbone=backbone)
-    assert (found.verdict, found.reason, found.kind) == ("reject", OTHER_PRODUCT, None)
+    assert (found.verdict, found.reason, found.defect_type) == ("reject", OTHER_PRODUCT, None)

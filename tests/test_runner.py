@@ -167,9 +167,9 @@ def test_defect_types_are_named_as_in_the_app(small_recipe, small_backbone, prod
     runner = Runner(tmp_path / "line")
     for pixels in photos:
         here, there = inspect(pixels, recipe, backbone=small_backbone), runner.inspect(pixels)
-        assert here.kind is not None
-        assert there.kind[0] == here.kind[0]
-        assert there.kind[1] == pytest.approx(here.kind[1], abs=1e-3)
+        assert here.defect_type is not None
+        assert there.defect_type[0] == here.defect_type[0]
+        assert there.defect_type[1] == pytest.approx(here.defect_type[1], abs=1e-3)
 
 
 def test_how_a_photo_differs_is_said_as_in_the_app_and_changes_no_verdict(small_recipe, small_backbone, tmp_path):

@@ -63,7 +63,7 @@ def test_limits_and_verdict_are_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         limits.review = 5
     verdict = Verdict(score=1.0, verdict="accept", anomaly_map=np.zeros((2, 2), dtype=np.float32))
-    assert (verdict.regions, verdict.guard, verdict.kind) == ((), None, None)
+    assert (verdict.regions, verdict.product_check, verdict.defect_type) == ((), None, None)
     with pytest.raises(dataclasses.FrozenInstanceError):
         verdict.score = 2.0
 
@@ -91,10 +91,10 @@ def test_a_verdict_is_assembled_by_one_set_of_rules(peak, limits, said, types):
     stopped, accepted = said == (True, True), limits.verdict(peak) == "accept"
     assert found.verdict == ("reject" if stopped else limits.verdict(peak))
     assert found.reason == (OTHER_PRODUCT if stopped else None)
-    assert found.guard == (None if said is None else "said")
+    assert found.product_check == (None if said is None else "said")
     assert [region.box for region in found.regions] == ([] if accepted else [(4, 2, 8, 6)])
     assert asked == ([found.regions] if types is not None and not stopped and not accepted else [])
-    assert found.kind == (("dent", 0.9) if asked and types == "named" else None)
+    assert found.defect_type == (("dent", 0.9) if asked and types == "named" else None)
     assert found.of_unknown_type == bool(asked and types == "unknown")
 
 

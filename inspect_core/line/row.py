@@ -107,12 +107,12 @@ def file_digest(path: Path) -> str:
 
 
 def _with_verdict(row: Row, verdict: Verdict, digest: str, good: np.ndarray) -> Row:
-    kind, probability = verdict.kind or (UNKNOWN_TYPE if verdict.of_unknown_type else "", None)
+    kind, probability = verdict.defect_type or (UNKNOWN_TYPE if verdict.of_unknown_type else "", None)
     row = replace(
         row,
         digest=digest,
         verdict=verdict.verdict,
-        product_check=verdict.guard or "",
+        product_check=verdict.product_check or "",
         photo=verdict.photo,
         defect_type=kind,
         defect_type_probability=probability,

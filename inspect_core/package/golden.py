@@ -38,7 +38,7 @@ def said(verdict: Verdict) -> tuple[str, str, str]:
     """
     if verdict.verdict == NOT_LOCATED:
         return NOT_LOCATED, "", ""
-    of_type = verdict.kind[0] if verdict.kind else UNKNOWN_TYPE if verdict.of_unknown_type else ""
+    of_type = verdict.defect_type[0] if verdict.defect_type else UNKNOWN_TYPE if verdict.of_unknown_type else ""
     return verdict.verdict, verdict.reason or "", of_type
 
 

@@ -97,7 +97,7 @@ def test_the_defect_type_of_a_part_stands_in_the_table(
     assert {row["defect_type"] for row in rows if row["verdict"] == "accept"} <= {""}
     row = next(row for row in rows if row["verdict"] != "accept")
     verdict = inspect(read(product / "test" / row["name"]).pixels, recipe)
-    said = (verdict.kind[0], repr(verdict.kind[1])) if verdict.kind else (UNKNOWN_TYPE, "")
+    said = (verdict.defect_type[0], repr(verdict.defect_type[1])) if verdict.defect_type else (UNKNOWN_TYPE, "")
     assert (row["defect_type"], row["defect_type_probability"]) == said
 
 

@@ -201,7 +201,7 @@ def on_page_and_line(part, recipe):
         names = {field.name for field in fields(ours)} - {"anomaly_map", "placement", "left_out"}
         assert [getattr(page, name) for name in names] == [getattr(ours, name) for name in names], photo.name
         preview = views.verdict_of(now(part), replace(view, preview=True), recipe.guard, gone=False)
-        assert (preview.verdict, preview.kind, preview.of_unknown_type) == (ours.verdict, None, False)
+        assert (preview.verdict, preview.defect_type, preview.of_unknown_type) == (ours.verdict, None, False)
         found.append(ours)
     return found
 
@@ -217,7 +217,7 @@ def test_a_photo_stopped_by_the_product_check_is_told_alike_by_page_and_recipe(a
     assert {verdict.verdict for verdict in stopped} == {"reject"}
     assert {defect_naming.in_words(verdict) for verdict in stopped} == {"other product"}
     assert any(not verdict.regions for verdict in stopped), "under the limit, and stopped all the same"
-    assert any(verdict.kind for verdict in verdicts if verdict not in stopped)
+    assert any(verdict.defect_type for verdict in verdicts if verdict not in stopped)
 
 
 def test_inspect_names_the_kind_as_the_recipe_does_which_brings_its_kinds_when_opened(
@@ -231,8 +231,8 @@ def test_inspect_names_the_kind_as_the_recipe_does_which_brings_its_kinds_when_o
     press(app, f"save-{labelled.id}")
     recipe = recipe_file.load(workspace / "recipes/Named.zip")
     verdicts = on_page_and_line(labelled, recipe)
-    assert {verdict.kind is not None for verdict in verdicts} == {True, False}
-    assert all(verdict.kind is None for verdict in verdicts if verdict.verdict == "accept")
+    assert {verdict.defect_type is not None for verdict in verdicts} == {True, False}
+    assert all(verdict.defect_type is None for verdict in verdicts if verdict.verdict == "accept")
     points = np.random.default_rng(0).normal(size=(5, 1280)).astype(np.float32)
     kept, again = now(labelled).defect_types.classifier, recipe.defect_types.classifier
     assert np.array_equal(kept.predict_proba(points), again.predict_proba(points))

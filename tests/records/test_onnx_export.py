@@ -49,7 +49,7 @@ def test_the_line_says_what_the_app_says(small_recipe, small_backbone, product, 
         pixels = read(path).pixels
         here, there = inspect(pixels, recipe, backbone=small_backbone), runner.inspect(pixels)
         assert golden.said(there) == golden.said(here)
-        assert there.guard == here.guard
+        assert there.product_check == here.product_check
         assert abs(there.score - here.score) <= parity.allowed
         assert [region.box for region in there.regions] == [region.box for region in here.regions]
 

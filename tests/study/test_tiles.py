@@ -58,7 +58,7 @@ def test_inspect_says_what_the_study_says_of_the_whole_photo(study, tiled_recipe
             verdict = inspect(read(photo.path).pixels, tiled_recipe, backbone=backbone)
             assert verdict.score == score
             assert verdict.anomaly_map.shape == MAP
-            assert verdict.guard is not None
+            assert verdict.product_check is not None
 
 
 def test_saved_and_opened_it_says_the_same(study, tiled_recipe, backbone, tmp_path):
@@ -132,7 +132,7 @@ def test_the_line_says_the_same(product, quick_backbone, on_the_line):
     here, there = inspect(pixels, recipe, backbone=quick_backbone), runner.inspect(pixels)
     assert there.anomaly_map.shape == MAP
     assert abs(here.score - there.score) <= parity.allowed
-    assert here.guard == there.guard
+    assert here.product_check == there.product_check
     assert [region.box for region in here.regions] == [region.box for region in there.regions]
 
 

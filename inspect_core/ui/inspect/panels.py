@@ -240,7 +240,7 @@ def with_picture(taught: TaughtPart, view: Drawn, pixels: np.ndarray, *, gone: b
         notes.append("Framed: the patch chosen on Explore.")
     return replace(
         view, image=pixels, mask=photos[position].known_mask(taught.scored.size), left_out=verdict.left_out,
-        stopped=np.array([check is not None and check.stops for check in checks]), check=verdict.guard,
+        stopped=np.array([check is not None and check.stops for check in checks]), check=verdict.product_check,
         foreign=(own := checks[position]) is not None and own.foreign, note=" ".join(filter(None, notes)) or None,
         patch=box, defect_type=None if view.preview else defect_naming.in_words(verdict),
     )  # fmt: skip
