@@ -16,11 +16,11 @@ from inspect_core.images.depth import Depth
 from inspect_core.images.photo_quality import QualityRange
 from inspect_core.images.placement import Placement
 from inspect_core.images.tiles import TilePlan
-from inspect_core.inspection import PhotoInspector
 from inspect_core.judge.anomaly_map import AREA, SIGMA, to_pixels
 from inspect_core.methods.table import JOIN
 from inspect_core.methods.view import View, joined_errors
-from inspect_core.package.known_parts import Calibrated, ChallengePart
+from inspect_core.recipe_format.known_parts import Calibrated, ChallengePart
+from inspect_core.recipe_format.photo_inspector import PhotoInspector
 from inspect_core.verdict import Limits, Verdict
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.known_cases import KnownCases

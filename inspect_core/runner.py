@@ -14,10 +14,10 @@ import numpy as np
 from inspect_core.images.placement import Placement
 from inspect_core.images.read import read_bytes, squash
 from inspect_core.images.tiles import TilePlan
-from inspect_core.inspection import PARTS, PhotoInspector, read_facts
 from inspect_core.judge.anomaly_map import AREA
-from inspect_core.package import arrays, golden, known_parts, manifest
-from inspect_core.package.manifest import RecipeError, refusing
+from inspect_core.recipe_format import arrays, golden, known_parts, manifest
+from inspect_core.recipe_format.manifest import RecipeError, refusing
+from inspect_core.recipe_format.photo_inspector import PARTS, PhotoInspector, read_facts
 from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, REFUSALS, InferenceSession, cells_of, session_of
 
 

@@ -73,8 +73,8 @@ def recipe():
     from inspect_core.detectors import mahalanobis
     from inspect_core.features.extraction import Look
     from inspect_core.methods.view import View
-    from inspect_core.package.known_parts import Calibrated
     from inspect_core.recipe import BackboneChoice, Provenance, Recipe
+    from inspect_core.recipe_format.known_parts import Calibrated
     from inspect_core.verdict import Limits
 
     rng = np.random.default_rng(3)
@@ -227,7 +227,7 @@ def learned(product: Path, small_backbone, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture(scope="session")
 def exported_graphs():
     """`line_network.exported`, which exports what it was given before once."""
-    from inspect_core.records import line_network
+    from inspect_core.recipe_io import line_network
 
     exported, known = line_network.exported, []
 
@@ -246,7 +246,7 @@ def exported_graphs():
 @pytest.fixture
 def small_recipe(learned, small_backbone, exported_graphs, monkeypatch: pytest.MonkeyPatch):
     """As `learned`, and its network is the one that an export finds."""
-    from inspect_core.records import line_network, onnx_export
+    from inspect_core.recipe_io import line_network, onnx_export
 
     monkeypatch.setattr(onnx_export, "loaded_backbone", lambda choice, device: small_backbone)
     monkeypatch.setattr(line_network, "exported", exported_graphs)

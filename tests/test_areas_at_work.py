@@ -9,11 +9,11 @@ from inspect_core.features.store import Store
 from inspect_core.images.areas import Area, Areas
 from inspect_core.images.folders import scan, split
 from inspect_core.images.read import read
-from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import inspect
-from inspect_core.records import onnx_export
-from inspect_core.records.onnx_export import export
-from inspect_core.records.recipe_file import load, save
+from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.recipe_io import onnx_export
+from inspect_core.recipe_io.onnx_export import export
+from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runner import Runner
 from inspect_core.study.study import Study
 

@@ -11,8 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 ROOMS = (
-    "__main__", "cli", "ui", "tuning", "sharding", "study", "records", "recipe", "methods", "features", "plots",
-    "detectors", "line", "audit", "runner", "inspection", "whole_part", "classify", "package", "verdict", "judge",
+    "__main__", "cli", "ui", "tuning", "sharding", "study", "recipe_io", "recipe", "methods", "features", "plots",
+    "detectors", "line", "audit", "runner", "recipe_format", "whole_part", "classify", "verdict", "judge",
     "images", "runtime",
 )  # fmt: skip
 CLOSED = {"detectors", "classify", "judge"}

@@ -11,7 +11,7 @@ from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.features import backbones
 from inspect_core.images.read import read
 from inspect_core.recipe import inspect
-from inspect_core.records.recipe_file import load, save
+from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runtime.versions import library_versions
 from inspect_core.verdict import OTHER_PRODUCT, Limits
 from inspect_core.whole_part.defect_types import DefectTypes

@@ -15,13 +15,13 @@ import pytest
 from inspect_core.classify.kernel_density import fit_kdf, fit_kdn
 from inspect_core.images.photo_quality import QualityRange, measured
 from inspect_core.images.read import read, squash
-from inspect_core.package import golden, manifest
-from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import inspect
-from inspect_core.records import line_network, onnx_export
-from inspect_core.records.check_photos import find_photos
-from inspect_core.records.onnx_export import export
-from inspect_core.records.recipe_file import save
+from inspect_core.recipe_format import golden, manifest
+from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.recipe_io import line_network, onnx_export
+from inspect_core.recipe_io.check_photos import find_photos
+from inspect_core.recipe_io.onnx_export import export
+from inspect_core.recipe_io.recipe_file import save
 from inspect_core.runner import Runner
 from inspect_core.verdict import Limits
 from inspect_core.whole_part.defect_types import DefectTypes

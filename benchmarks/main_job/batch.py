@@ -22,8 +22,8 @@ from inspect_core.line.inspector import Inspector
 from inspect_core.line.logged import Logged
 from inspect_core.line.row import Row, judge
 from inspect_core.recipe import LoadedRecipe, Recipe
-from inspect_core.records.check_photos import find_photos
-from inspect_core.records.onnx_export import export
+from inspect_core.recipe_io.check_photos import find_photos
+from inspect_core.recipe_io.onnx_export import export
 from inspect_core.runner import Runner
 from inspect_core.tuning.guard_training import train_guard
 

@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _name(options: argparse.Namespace) -> int:
     # Imported where it is used: parts are named where the app is, and a challenge on the line has no torch.
-    from inspect_core.records.recipe_file import save
+    from inspect_core.recipe_io.recipe_file import save
 
     if options.release is not None:
         raise ValueError("parts are named with the recipe, not with its export; leave --release out")

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from tqdm import tqdm
 
 from inspect_core.images.samples import shown
-from inspect_core.package.fields import SCALE
+from inspect_core.recipe_format.fields import SCALE
 from inspect_core.runtime import workspace
 from inspect_core.runtime.progress import Report
 

@@ -11,7 +11,7 @@ from inspect_core.cli.console import ACCEPTED, bar, path_argument, say, say_note
 from inspect_core.features.store import feature_store
 from inspect_core.judge.counts import count_parts, in_parts
 from inspect_core.methods.table import ALL
-from inspect_core.package.place import check_apart, check_own
+from inspect_core.recipe_format.place import check_apart, check_own
 from inspect_core.runtime.progress import stage
 from inspect_core.runtime.unfinished import replacing
 from inspect_core.study.evaluation import figures, judge_photos, outcomes, unscored_counts

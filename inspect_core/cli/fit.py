@@ -8,8 +8,8 @@ from inspect_core.cli import teaching, working
 from inspect_core.cli.console import ACCEPTED, current_user, path_argument, say, scale_argument
 from inspect_core.images.samples import shown
 from inspect_core.judge.limits import limit_for_overkill
-from inspect_core.records.place import check_place
-from inspect_core.records.recipe_file import save
+from inspect_core.recipe_io.place import check_place
+from inspect_core.recipe_io.recipe_file import save
 from inspect_core.study.evaluation import found_up_to, in_parts_of, promise
 from inspect_core.study.order import Order
 from inspect_core.study.study import Study

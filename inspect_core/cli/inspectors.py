@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from inspect_core.cli.console import path_argument
 from inspect_core.line.inspector import Inspector
-from inspect_core.package import manifest
+from inspect_core.recipe_format import manifest
 from inspect_core.runner import Runner
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def load_recipe(path: Path, *, device: str = "auto", download: bool = False) -> 
     from inspect_core.features.backbone_catalogue import spec_of
     from inspect_core.features.weights import download_weights
     from inspect_core.recipe import LoadedRecipe, loaded_backbone
-    from inspect_core.records.recipe_file import load
+    from inspect_core.recipe_io.recipe_file import load
     from inspect_core.runtime.threads import one_core
 
     one_core()  # several photos are judged at a time: threads within each would take a sixth more of the cores' time

@@ -17,7 +17,7 @@ from inspect_core.images.placement import Placement, place
 from inspect_core.images.read import squash
 from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import default_area
-from inspect_core.package.arrays import photo_bytes
+from inspect_core.recipe_format.arrays import photo_bytes
 
 
 def embed(pixels: np.ndarray, backbone: Backbone) -> np.ndarray:

@@ -16,7 +16,7 @@ from inspect_core.line.record import Record, as_recorded, facts_of, is_recorded,
 from inspect_core.line.report import check_report, pictures_of, worst, write_report
 from inspect_core.line.row import Row, file_digest, is_moved, judge, strictly
 from inspect_core.line.table import check_table, write_table
-from inspect_core.package.place import check_apart
+from inspect_core.recipe_format.place import check_apart
 from inspect_core.runtime.progress import Report, tell
 from inspect_core.runtime.unfinished import replacing
 

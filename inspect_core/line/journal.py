@@ -12,7 +12,7 @@ from pathlib import Path
 
 from inspect_core.line.record import key_of
 from inspect_core.line.row import Row
-from inspect_core.package.place import PlaceError, check_own
+from inspect_core.recipe_format.place import PlaceError, check_own
 from inspect_core.runtime import workspace
 from inspect_core.runtime.unfinished import lock
 

@@ -14,7 +14,7 @@ from inspect_core.images import heatmap
 from inspect_core.images.listing import is_image
 from inspect_core.images.png import png_of
 from inspect_core.images.written import LIST, Written
-from inspect_core.package.place import PlaceError, check_folder
+from inspect_core.recipe_format.place import PlaceError, check_folder
 from inspect_core.runtime import workspace
 from inspect_core.runtime.unfinished import replacing
 from inspect_core.verdict import Verdict

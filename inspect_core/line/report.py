@@ -11,7 +11,7 @@ from inspect_core.line.histogram import histogram
 from inspect_core.line.html_page import page, webp
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.row import Row, judge
-from inspect_core.package.place import check_own
+from inspect_core.recipe_format.place import check_own
 from inspect_core.runtime.unfinished import replacing
 from inspect_core.verdict import OUTCOMES, SPOKEN
 

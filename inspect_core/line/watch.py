@@ -21,7 +21,7 @@ from inspect_core.line.moving import CLAIMED, claim, free_name, give_back, is_ba
 from inspect_core.line.overlap import in_order
 from inspect_core.line.record import Facts, Record, facts_of, key_of
 from inspect_core.line.row import file_digest, judge, strictly
-from inspect_core.package.place import PlaceError, check_folder
+from inspect_core.recipe_format.place import PlaceError, check_folder
 from inspect_core.runtime import workspace
 from inspect_core.runtime.unfinished import lock
 from inspect_core.verdict import NOT_JUDGED, OUTCOMES

@@ -19,7 +19,7 @@ from inspect_core.line.inspector import Inspector
 from inspect_core.line.maps import Maps
 from inspect_core.line.overlap import ranges
 from inspect_core.line.row import Row, row_of
-from inspect_core.package.zipped import zipped
+from inspect_core.recipe_format.zipped import zipped
 from inspect_core.runner import Runner
 from inspect_core.sharding.answers import digest, fault, require
 from inspect_core.sharding.executor import RESTING, RESTING_EXPORTED, Executor, Failure
@@ -70,7 +70,7 @@ def _opened(task: Inspecting) -> Inspector:
             return Runner(path, threads=1, release=task.release)
         # Imported where they are used: an exported recipe needs none of them.
         from inspect_core.recipe import LoadedRecipe
-        from inspect_core.records.recipe_file import load
+        from inspect_core.recipe_io.recipe_file import load
         from inspect_core.runtime.threads import one_core
         from inspect_core.sharding.sent import backbone_of
 

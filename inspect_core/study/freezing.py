@@ -10,8 +10,8 @@ import numpy as np
 from inspect_core.features.extraction import Preparation
 from inspect_core.images.photo_quality import QualityRange
 from inspect_core.judge.anomaly_map import AREA
-from inspect_core.package.known_parts import Calibrated
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
+from inspect_core.recipe_format.known_parts import Calibrated
 from inspect_core.runtime.versions import library_versions
 from inspect_core.study.order import Order
 from inspect_core.study.scored_photos import ScoredPhotos

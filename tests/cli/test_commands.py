@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from inspect_core.cli.commands import VERBS, main
-from inspect_core.records.recipe_file import load, save
+from inspect_core.recipe_io.recipe_file import load, save
 
 
 def test_the_list_of_verbs_is_printed_without_torch():

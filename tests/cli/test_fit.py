@@ -4,7 +4,7 @@ from inspect_core.audit.entry import LIMITS_CHANGED
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import evaluate, teaching
 from inspect_core.cli.commands import main
-from inspect_core.records.recipe_file import load
+from inspect_core.recipe_io.recipe_file import load
 from inspect_core.tuning import aligning
 from inspect_core.tuning.aligning import Gain
 

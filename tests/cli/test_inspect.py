@@ -13,7 +13,7 @@ from inspect_core.features.extraction import embed
 from inspect_core.images.read import read
 from inspect_core.line.row import COLUMNS
 from inspect_core.recipe import inspect, loaded_backbone
-from inspect_core.records.recipe_file import load, save
+from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.verdict import NOT_JUDGED, UNKNOWN_TYPE
 from inspect_core.whole_part.type_training import FITS, FOREST
 from inspect_core.whole_part.type_training import fit as learn_types

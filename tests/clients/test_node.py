@@ -9,9 +9,9 @@ from PIL import Image
 
 from inspect_core.images.depth import Depth
 from inspect_core.images.read import read, squash
-from inspect_core.package import golden, manifest
-from inspect_core.records import onnx_export
-from inspect_core.records.check_photos import find_photos
+from inspect_core.recipe_format import golden, manifest
+from inspect_core.recipe_io import onnx_export
+from inspect_core.recipe_io.check_photos import find_photos
 from tests.clients.node import CLIENT, check_golden_images, exported_with_png, node
 from tests.clients.squashing import CASES, photo
 

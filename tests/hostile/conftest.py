@@ -13,7 +13,7 @@ import pytest
 import safetensors.numpy
 import torch
 
-from inspect_core.package import manifest
+from inspect_core.recipe_format import manifest
 
 JOINED = "mahalanobis+quadrics"
 CHANNELS, EMBEDDING, CLASSES, GRID, SIZE = 10, 8, 12, (4, 3), (64, 96)
@@ -131,7 +131,7 @@ class Package:
         self.folder = folder
 
     def save(self, recipe) -> "Package":
-        from inspect_core.records.recipe_file import save
+        from inspect_core.recipe_io.recipe_file import save
 
         save(recipe, self.folder)
         self.files = {path.name: path.read_bytes() for path in self.folder.iterdir()}

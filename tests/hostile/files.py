@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from inspect_core.package.manifest import RecipeError
-from inspect_core.records.recipe_file import load
+from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.recipe_io.recipe_file import load
 
 
 def made(path: Path) -> Path:

@@ -15,7 +15,7 @@ from inspect_core.cli import commands, inspectors
 from inspect_core.cli.evaluate import write_figures
 from inspect_core.line.maps import output_names
 from inspect_core.line.row import COLUMNS
-from inspect_core.records.recipe_file import save
+from inspect_core.recipe_io.recipe_file import save
 from inspect_core.verdict import NOT_JUDGED, Verdict
 from tests.hostile.files import made, photo
 

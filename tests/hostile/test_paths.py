@@ -15,8 +15,8 @@ from inspect_core.images.folders import inside, scan
 from inspect_core.images.listing import MAX_DEPTH, photos_in
 from inspect_core.images.samples import ScanError
 from inspect_core.methods import view
-from inspect_core.package.manifest import RecipeError
-from inspect_core.records.recipe_file import load, save
+from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runtime.workspace import usable
 from inspect_core.ui.teach import panels
 from tests.hostile.files import linked, listening, photo

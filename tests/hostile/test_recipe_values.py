@@ -14,12 +14,12 @@ import pytest
 import safetensors
 
 from inspect_core.methods.table import ARRAYS, FIELDS, METHODS
-from inspect_core.package import arrays as recipe_arrays
-from inspect_core.package import fields, manifest
-from inspect_core.package.fields import RESIZE_RULE
-from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import inspect
-from inspect_core.records.recipe_file import load
+from inspect_core.recipe_format import arrays as recipe_arrays
+from inspect_core.recipe_format import fields, manifest
+from inspect_core.recipe_format.fields import RESIZE_RULE
+from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.recipe_io.recipe_file import load
 from tests.hostile.files import loaded
 
 PHOTO = np.random.default_rng(1).integers(0, 255, (50, 40, 3), np.uint8)
@@ -136,7 +136,7 @@ def outcome(folder, network) -> str:
 def test_what_was_not_changed_loads_and_inspects_the_same(recipes, package, network, method):
     again = load(package.save(recipes[method]).folder)
     ours, theirs = (inspect(PHOTO, recipe, backbone=network) for recipe in (again, recipes[method]))
-    for name in ("score", "verdict", "guard", "kind"):
+    for name in ("score", "verdict", "product_check", "defect_type"):
         assert getattr(ours, name) == getattr(theirs, name)
     assert np.array_equal(ours.anomaly_map, theirs.anomaly_map)
 

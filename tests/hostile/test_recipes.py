@@ -7,9 +7,9 @@ import zipfile
 import numpy as np
 import pytest
 
-from inspect_core.package import manifest
-from inspect_core.package.manifest import RecipeError
-from inspect_core.records.recipe_file import load
+from inspect_core.recipe_format import manifest
+from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.recipe_io.recipe_file import load
 from tests.hostile.files import loaded
 
 

@@ -15,10 +15,10 @@ from inspect_core.cli import commands, teaching
 from inspect_core.features.store import Store
 from inspect_core.images import archives
 from inspect_core.methods.table import FIELDS
-from inspect_core.package import manifest
-from inspect_core.package.place import PlaceError
-from inspect_core.records.place import check_place
-from inspect_core.records.recipe_file import load, save
+from inspect_core.recipe_format import manifest
+from inspect_core.recipe_format.place import PlaceError
+from inspect_core.recipe_io.place import check_place
+from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runtime import unfinished
 from tests.hostile.files import linked, listening, made
 

@@ -18,7 +18,7 @@ from inspect_core.line.overlap import THREADS
 from inspect_core.line.record import key_of
 from inspect_core.line.row import COLUMNS
 from inspect_core.line.table import LARGEST, read_table
-from inspect_core.package.place import PlaceError
+from inspect_core.recipe_format.place import PlaceError
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.verdict import NOT_JUDGED, Limits
 

@@ -9,7 +9,7 @@ import pytest
 from inspect_core.line import moving
 from inspect_core.line import watch as watching_module
 from inspect_core.line.watch import FOLDERS, PhotosLeft, Watch, watching
-from inspect_core.package.place import PlaceError
+from inspect_core.recipe_format.place import PlaceError
 from inspect_core.verdict import Limits
 
 NAMES = (

@@ -16,7 +16,7 @@ from inspect_core.images.read import read
 from inspect_core.methods import view
 from inspect_core.methods.table import ALL, CANDIDATES, FIRST, METHODS, OFFERED, SECOND
 from inspect_core.recipe import inspect
-from inspect_core.records.recipe_file import load
+from inspect_core.recipe_io.recipe_file import load
 from inspect_core.tuning import compare
 
 NEW = "local_outliers"

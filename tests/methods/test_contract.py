@@ -12,7 +12,7 @@ from inspect_core.images.folders import scan
 from inspect_core.methods.method import Method, Patches, Workload, stops_up_to
 from inspect_core.methods.table import METHODS, methods_of
 from inspect_core.methods.view import joined_errors
-from inspect_core.records.recipe_file import load, save
+from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.study import Study
 

@@ -11,7 +11,7 @@ from PIL import Image
 from inspect_core.audit.log import AuditLog
 from inspect_core.line.table import read_table
 from inspect_core.recipe import LoadedRecipe
-from inspect_core.records.recipe_file import save
+from inspect_core.recipe_io.recipe_file import save
 from inspect_core.ui.batch import runs
 from inspect_core.verdict import Verdict
 from tests.pages.waiting import finish, press, wait_for_job, wait_until, words

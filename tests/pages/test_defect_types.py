@@ -11,7 +11,7 @@ from inspect_core.classify import net_training
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.images.read import read
 from inspect_core.recipe import inspect
-from inspect_core.records import recipe_file
+from inspect_core.recipe_io import recipe_file
 from inspect_core.runtime.jobs import State
 from inspect_core.ui import crops, defect_labels, defect_naming, shelf, shell
 from inspect_core.ui.defect_types import results

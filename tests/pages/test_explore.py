@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from inspect_core.features import backbones
 from inspect_core.images.areas import Area, Areas
 from inspect_core.images.read import read
-from inspect_core.records.recipe_file import save
+from inspect_core.recipe_io.recipe_file import save
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning import tsne
 from inspect_core.ui import results, shelf, shell, taught_part

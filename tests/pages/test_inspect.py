@@ -38,7 +38,7 @@ def test_the_taught_part_lies_on_the_bench(open_app, in_the_hand):
 
 
 def test_a_recipe_is_saved_with_what_is_in_force(open_app, in_the_hand, workspace):
-    from inspect_core.records.recipe_file import load
+    from inspect_core.recipe_io.recipe_file import load
 
     app = open_app()
     app.text_input(key=f"recipe_name-{in_the_hand.id}").set_value("My / flange").run()

@@ -19,9 +19,9 @@ from safetensors import SafetensorError
 
 from inspect_core.audit import life_cycle
 from inspect_core.audit.log import AuditLog
-from inspect_core.package import manifest
-from inspect_core.records import recipe_file
-from inspect_core.records.recipe_file import save
+from inspect_core.recipe_format import manifest
+from inspect_core.recipe_io import recipe_file
+from inspect_core.recipe_io.recipe_file import save
 from inspect_core.ui import server, shelf, weights_panel
 from inspect_core.verdict import Limits
 from tests.pages.waiting import press, words

@@ -8,10 +8,10 @@ import pytest
 from inspect_core.audit import challenges
 from inspect_core.audit.log import AuditLog
 from inspect_core.methods.table import METHODS
-from inspect_core.package import manifest
-from inspect_core.package.known_parts import ChallengePart
-from inspect_core.package.zipped import zipped
-from inspect_core.records.recipe_file import load, save
+from inspect_core.recipe_format import manifest
+from inspect_core.recipe_format.known_parts import ChallengePart
+from inspect_core.recipe_format.zipped import zipped
+from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runner import Runner
 from inspect_core.ui import shell
 from inspect_core.verdict import Limits

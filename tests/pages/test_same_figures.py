@@ -12,10 +12,10 @@ from inspect_core.cli.commands import main
 from inspect_core.images.read import read
 from inspect_core.methods import view
 from inspect_core.methods.table import LOOSE, METHODS
-from inspect_core.package import manifest
 from inspect_core.recipe import inspect
-from inspect_core.records.onnx_export import export
-from inspect_core.records.recipe_file import load, save
+from inspect_core.recipe_format import manifest
+from inspect_core.recipe_io.onnx_export import export
+from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runner import Runner
 from inspect_core.study.evaluation import evaluate, found_up_to, in_parts_of
 from inspect_core.study.judged import truth_masks

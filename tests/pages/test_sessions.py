@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from inspect_core.images.read import Picture
-from inspect_core.records.recipe_file import load
+from inspect_core.recipe_io.recipe_file import load
 from inspect_core.ui import shelf, shell, taught_part, teaching, uploads
 from inspect_core.ui.inspect import views
 from inspect_core.ui.teach import panels

@@ -5,7 +5,7 @@ import pytest
 
 from inspect_core.images.read import Picture, read
 from inspect_core.judge.anomaly_map import AREA
-from inspect_core.records import recipe_file
+from inspect_core.recipe_io import recipe_file
 from inspect_core.tuning.known_cases_training import LEAST
 from inspect_core.ui import crops, shelf, taught_part
 from inspect_core.ui.inspect import case_gathering

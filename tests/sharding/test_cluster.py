@@ -13,7 +13,7 @@ import pytest
 
 from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.recipe import LoadedRecipe
-from inspect_core.records.recipe_file import save
+from inspect_core.recipe_io.recipe_file import save
 from inspect_core.sharding import cluster
 from inspect_core.sharding.choosing import workers
 from inspect_core.sharding.cluster import Certificates, Cluster, checked

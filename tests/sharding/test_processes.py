@@ -15,7 +15,7 @@ import pytest
 from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.line.maps import Maps
 from inspect_core.recipe import LoadedRecipe
-from inspect_core.records.recipe_file import save
+from inspect_core.recipe_io.recipe_file import save
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.sharding import kept, on_workers, processes, teaching
 from inspect_core.sharding.executor import Refused, attempt

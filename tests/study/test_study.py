@@ -16,7 +16,7 @@ from inspect_core.judge.limits import limits_from_good
 from inspect_core.judge.local_scale import GoodMaps, joined
 from inspect_core.judge.metrics import aupro, auroc
 from inspect_core.recipe import inspect
-from inspect_core.records.recipe_file import load, save
+from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runtime.progress import Cancelled, silent
 from inspect_core.study.evaluation import evaluate, figures, in_parts_of, judge_photos
 from inspect_core.study.judged import truth_masks

@@ -14,11 +14,11 @@ from inspect_core.images.folders import scan, split
 from inspect_core.images.read import read
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tiles import TilePlan
-from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import inspect
-from inspect_core.records import onnx_export, recipe_file
-from inspect_core.records.check_photos import find_photos
-from inspect_core.records.onnx_export import export
+from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.recipe_io import onnx_export, recipe_file
+from inspect_core.recipe_io.check_photos import find_photos
+from inspect_core.recipe_io.onnx_export import export
 from inspect_core.runner import Runner
 from inspect_core.study.order import Order
 from inspect_core.study.study import Study

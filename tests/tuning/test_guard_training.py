@@ -6,7 +6,7 @@ from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
 from inspect_core.images.read import read
 from inspect_core.recipe import inspect
-from inspect_core.records.recipe_file import load, save
+from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.study.study import Study
 from inspect_core.tuning.guard_training import train_guard
 from inspect_core.whole_part.product_check import STOP

@@ -9,9 +9,9 @@ from inspect_core.audit.log import AuditLog
 from inspect_core.line.batch import photos_of, run
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.logged import Logged
-from inspect_core.package import manifest
 from inspect_core.recipe import LoadedRecipe, loaded_backbone
-from inspect_core.records import recipe_file
+from inspect_core.recipe_format import manifest
+from inspect_core.recipe_io import recipe_file
 from inspect_core.runner import Runner
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job

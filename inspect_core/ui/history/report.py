@@ -12,10 +12,10 @@ from inspect_core.audit.inspections import Inspection, counts, defect_types, not
 from inspect_core.images.samples import counted
 from inspect_core.line.html_page import page
 from inspect_core.line.spreadsheet import cell
-from inspect_core.package.csv_text import csv_text
 from inspect_core.plots import history as plots
 from inspect_core.plots.svg import svg
 from inspect_core.plots.theme import LIGHT
+from inspect_core.recipe_format.csv_text import csv_text
 from inspect_core.ui import shell
 from inspect_core.ui.history.panels import MOST_TYPES, STEPS, examples, series
 from inspect_core.ui.history.selection import MOST, Selection, local

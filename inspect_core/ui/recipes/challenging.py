@@ -10,7 +10,7 @@ from inspect_core.audit import challenges
 from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.line.challenge import challenge, facts, name_parts, photos_by_part
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
-from inspect_core.records import recipe_file
+from inspect_core.recipe_io import recipe_file
 from inspect_core.runtime import workspace
 from inspect_core.ui import shell, uploads
 from inspect_core.ui.photo_source import TYPES

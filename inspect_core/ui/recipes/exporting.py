@@ -11,11 +11,11 @@ import streamlit as st
 
 from inspect_core.audit import life_cycle
 from inspect_core.audit.log import AuditLog
-from inspect_core.package import golden, known_parts, manifest
-from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import Recipe
-from inspect_core.records.check_photos import find_photos
-from inspect_core.records.onnx_export import export, not_exportable
+from inspect_core.recipe_format import golden, known_parts, manifest
+from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.recipe_io.check_photos import find_photos
+from inspect_core.recipe_io.onnx_export import export, not_exportable
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job
 from inspect_core.ui import shell

@@ -14,11 +14,11 @@ from inspect_core.audit.life_cycle import APPROVED
 from inspect_core.features.backbone_catalogue import spec_of
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.methods.table import title_of
-from inspect_core.package.manifest import RecipeError
-from inspect_core.package.zipped import zipped
 from inspect_core.recipe import Recipe, loaded_backbone
-from inspect_core.records import recipe_file
-from inspect_core.records.difference import in_words, made
+from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.recipe_format.zipped import zipped
+from inspect_core.recipe_io import recipe_file
+from inspect_core.recipe_io.difference import in_words, made
 from inspect_core.runtime import workspace
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.ui import saved_recipes, shelf, shell, weights_panel

@@ -10,7 +10,7 @@ from inspect_core.audit import life_cycle
 from inspect_core.audit.life_cycle import APPROVED, DRAFT, RETIRED
 from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.recipe import Recipe
-from inspect_core.records.difference import difference
+from inspect_core.recipe_io.difference import difference
 from inspect_core.ui import saved_recipes, shell
 
 ICONS = {DRAFT: ":material/edit_note:", APPROVED: ":material/verified:", RETIRED: ":material/inventory:"}

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from inspect_core.images.listing import photos_in
 from inspect_core.images.read import ImageError, read
-from inspect_core.package.known_parts import CALIBRATE, JUDGE
 from inspect_core.recipe import Recipe
+from inspect_core.recipe_format.known_parts import CALIBRATE, JUDGE
 
 
 class CheckPhotos(NamedTuple):

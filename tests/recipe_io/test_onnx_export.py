@@ -9,12 +9,12 @@ import pytest
 
 from inspect_core.images.read import read
 from inspect_core.methods.table import METHODS, methods_of
-from inspect_core.package import golden, manifest
 from inspect_core.recipe import inspect
-from inspect_core.records import line_network, onnx_export
-from inspect_core.records.check_photos import find_photos
-from inspect_core.records.onnx_export import Compared, ExportError, export
-from inspect_core.records.recipe_file import files_of, load, save, write
+from inspect_core.recipe_format import golden, manifest
+from inspect_core.recipe_io import line_network, onnx_export
+from inspect_core.recipe_io.check_photos import find_photos
+from inspect_core.recipe_io.onnx_export import Compared, ExportError, export
+from inspect_core.recipe_io.recipe_file import files_of, load, save, write
 from inspect_core.runner import Runner
 from inspect_core.runtime.graph import session_of
 from inspect_core.verdict import Limits

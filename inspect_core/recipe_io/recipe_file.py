@@ -15,19 +15,19 @@ from torch import Tensor
 
 from inspect_core.features.extraction import Look
 from inspect_core.images.alignment import Alignment
-from inspect_core.inspection import PARTS, read_facts
 from inspect_core.judge.anomaly_map import AREA, SIGMA
 from inspect_core.judge.local_scale import LocalScale
 from inspect_core.methods.table import ARRAYS, FIELDS, JOIN, METHODS, methods_of
 from inspect_core.methods.view import View
-from inspect_core.package import arrays as recipe_arrays
-from inspect_core.package import known_parts, manifest
-from inspect_core.package.fields import DIRECTION, RESIZE_RULE, SCHEMA
-from inspect_core.package.manifest import refusing
-from inspect_core.package.zipped import write_zip
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
-from inspect_core.records.place import check_place
-from inspect_core.records.proof import prove
+from inspect_core.recipe_format import arrays as recipe_arrays
+from inspect_core.recipe_format import known_parts, manifest
+from inspect_core.recipe_format.fields import DIRECTION, RESIZE_RULE, SCHEMA
+from inspect_core.recipe_format.manifest import refusing
+from inspect_core.recipe_format.photo_inspector import PARTS, read_facts
+from inspect_core.recipe_format.zipped import write_zip
+from inspect_core.recipe_io.place import check_place
+from inspect_core.recipe_io.proof import prove
 from inspect_core.runtime.unfinished import replacing
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.known_cases import KnownCases
@@ -35,7 +35,7 @@ from inspect_core.whole_part.product_check import Guard
 
 TRIANGLE = ".cholesky"
 EXTRAS = {"guard": PARTS["guard"], "gallery": ("gallery", KnownCases, "the gallery of known cases"), **PARTS}
-"""Parts of a recipe that may be missing, as `inspection.PARTS`, in the order of recipe.json."""
+"""Parts of a recipe that may be missing, as `photo_inspector.PARTS`, in the order of recipe.json."""
 
 
 def save(recipe: Recipe, path: str | Path) -> Recipe:

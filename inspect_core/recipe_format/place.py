@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from inspect_core.package import manifest
+from inspect_core.recipe_format import manifest
 from inspect_core.runtime import workspace
 
 

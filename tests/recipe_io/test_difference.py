@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from inspect_core.recipe import Calibrated
-from inspect_core.records.difference import difference
+from inspect_core.recipe_io.difference import difference
 from inspect_core.verdict import Limits
 
 

@@ -13,11 +13,11 @@ from inspect_core.images.depth import EIGHT, Depth
 from inspect_core.images.photo_quality import QualityRange
 from inspect_core.judge.local_scale import GoodMaps
 from inspect_core.methods.view import View, joined_errors
-from inspect_core.package import manifest
-from inspect_core.package.zipped import zipped
-from inspect_core.records import recipe_file
-from inspect_core.records.difference import in_words
-from inspect_core.records.recipe_file import files_of, load, save, write
+from inspect_core.recipe_format import manifest
+from inspect_core.recipe_format.zipped import zipped
+from inspect_core.recipe_io import recipe_file
+from inspect_core.recipe_io.difference import in_words
+from inspect_core.recipe_io.recipe_file import files_of, load, save, write
 
 
 @pytest.mark.parametrize("name", ["recipe", "recipe.zip"])

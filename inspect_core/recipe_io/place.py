@@ -6,9 +6,9 @@ from pathlib import Path
 
 from inspect_core.images.manifests.listed import folder_of
 from inspect_core.methods.table import FIELDS
-from inspect_core.package import manifest
-from inspect_core.package.manifest import RecipeError
-from inspect_core.package.place import PlaceError, check_folder
+from inspect_core.recipe_format import manifest
+from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.recipe_format.place import PlaceError, check_folder
 from inspect_core.runtime import workspace
 
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from inspect_core.inspection import PARTS
 from inspect_core.judge.anomaly_map import SIGMA, image_score, to_pixels
 from inspect_core.judge.checks import as_finite
 from inspect_core.methods.view import joined_errors
-from inspect_core.package.manifest import refusing
 from inspect_core.recipe import Recipe
+from inspect_core.recipe_format.manifest import refusing
+from inspect_core.recipe_format.photo_inspector import PARTS
 
 PHOTOS, CLASSES = 8, 1000
 SHORTEST, LONGEST = -3, 6

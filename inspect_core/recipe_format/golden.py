@@ -9,9 +9,9 @@ from dataclasses import astuple, dataclass, fields
 import numpy as np
 
 from inspect_core.judge.checks import as_finite_number
-from inspect_core.package import manifest
-from inspect_core.package.csv_text import csv_text
-from inspect_core.package.manifest import Package, RecipeError, refusing
+from inspect_core.recipe_format import manifest
+from inspect_core.recipe_format.csv_text import csv_text
+from inspect_core.recipe_format.manifest import Package, RecipeError, refusing
 from inspect_core.verdict import NOT_LOCATED, UNKNOWN_TYPE, Limits, Verdict
 
 MOST = 12

@@ -22,8 +22,8 @@ from typing import IO
 
 import numpy as np
 
-from inspect_core.package import fields
-from inspect_core.package.arrays import BYTES, DTYPES, Header
+from inspect_core.recipe_format import fields
+from inspect_core.recipe_format.arrays import BYTES, DTYPES, Header
 from inspect_core.runtime.json_text import from_json
 
 RECIPE, ARRAYS, CALIBRATION, SUMS = "recipe.json", "arrays.safetensors", "calibration.csv", "SHA256SUMS"

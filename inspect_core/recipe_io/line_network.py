@@ -20,8 +20,8 @@ from inspect_core.features.tapped_network import TappedNetwork
 from inspect_core.judge.anomaly_map import SIGMA, pixel_operator
 from inspect_core.judge.local_scale import LocalScale
 from inspect_core.methods.graphs import constant
-from inspect_core.package import manifest
 from inspect_core.recipe import Recipe
+from inspect_core.recipe_format import manifest
 from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, cells_of
 
 OPSET = 20

@@ -6,9 +6,9 @@ from dataclasses import astuple, dataclass, replace
 from typing import Self
 
 from inspect_core.judge.checks import as_finite_number
-from inspect_core.package import manifest
-from inspect_core.package.csv_text import csv_text
-from inspect_core.package.manifest import Package, refusing
+from inspect_core.recipe_format import manifest
+from inspect_core.recipe_format.csv_text import csv_text
+from inspect_core.recipe_format.manifest import Package, refusing
 from inspect_core.verdict import OTHER_PRODUCT, Limits, Word
 
 CALIBRATE, JUDGE = "calibrate", "judge"

@@ -18,13 +18,13 @@ from inspect_core.images.depth import Depth
 from inspect_core.images.placement import place
 from inspect_core.images.read import ImageError, Picture, read
 from inspect_core.line.spreadsheet import cell
-from inspect_core.package import golden, manifest
-from inspect_core.package.csv_text import csv_text
-from inspect_core.package.golden import Golden
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
-from inspect_core.records import line_network, recipe_file
-from inspect_core.records.check_photos import known_sets
-from inspect_core.records.place import check_place
+from inspect_core.recipe_format import golden, manifest
+from inspect_core.recipe_format.csv_text import csv_text
+from inspect_core.recipe_format.golden import Golden
+from inspect_core.recipe_io import line_network, recipe_file
+from inspect_core.recipe_io.check_photos import known_sets
+from inspect_core.recipe_io.place import check_place
 from inspect_core.runner import ExportedModel, Runner
 from inspect_core.runtime.progress import Report, stage, tell
 
@@ -117,7 +117,7 @@ def _graphs(recipe: Recipe, backbone: Backbone, check_images: Sequence[str | Pat
     if bits == 32:
         return graphs
     # Imported here only: few users need the tools that make a graph smaller.
-    from inspect_core.records.reduced_graph import with_eight_bit_network, with_half_weights
+    from inspect_core.recipe_io.reduced_graph import with_eight_bit_network, with_half_weights
 
     if bits == 8:
         some = islice(_pictures(check_images, recipe.depth), QUANTISED_WITH)

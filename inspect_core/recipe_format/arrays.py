@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from inspect_core.images.tiles import TilePlan
-from inspect_core.package.fields import LARGEST, MANY, SMALLEST
+from inspect_core.recipe_format.fields import LARGEST, MANY, SMALLEST
 
 Header = Mapping[str, tuple[str, tuple[int, ...]]]
 """Type and shape of every array, by name."""
