@@ -24,7 +24,7 @@ from inspect_core.recipe_format.photo_inspector import PhotoInspector
 from inspect_core.verdict import Limits, Verdict
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.known_cases import KnownCases
-from inspect_core.whole_part.product_check import Guard
+from inspect_core.whole_part.product_check import ProductCheck
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Recipe:
     """Everything needed to inspect.
 
     views: fitted detectors whose maps are added; live: by name, the values in force of their live parameters and of the
-    smallest area, in pixels of the map; guard, gallery, defect_types: the product check, known cases and classifier, if
+    smallest area, in pixels of the map; product_check, gallery (of known cases), defect_types: if
     taught; judged: photos on which its limits were judged; challenge: its challenge parts; depth: the bit depth at
     which photos are read, None takes any; alignment: locates the part, None takes photos as they are; areas: drawn on
     the part; tiles: how large photos are cut, None squashes them to the network's input; mm_per_pixel: of the photos,
@@ -76,7 +76,7 @@ class Recipe:
     limits: Limits
     calibration: tuple[Calibrated, ...]
     provenance: Provenance
-    guard: Guard | None = None
+    product_check: ProductCheck | None = None
     gallery: KnownCases | None = None
     defect_types: DefectTypes | None = None
     judged: tuple[Calibrated, ...] = ()

@@ -33,7 +33,7 @@ class ExportedModel(PhotoInspector):
 
     def __init__(self, graphs: Mapping[str, bytes], views: int, *, threads: int | None = None, **facts: Any) -> None:
         super().__init__(**facts)
-        head = [] if self.guard is None and self.defect_types is None else [EMBEDDING, LOGITS]
+        head = [] if self.product_check is None and self.defect_types is None else [EMBEDDING, LOGITS]
         seen = [MAP] if self.tiles is None else cells_of(views)
         photos = [(IMAGES, "tensor(uint8)", [*self.size, 3])]
         self._session = _session(graphs, manifest.MODEL, photos, [*seen, *head], threads)

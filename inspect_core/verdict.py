@@ -72,7 +72,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class ProductCheck:
+class ProductCheckResult:
     """Result of the product check on one photo.
 
     foreign: whether it shows another product than the one taught; stops: whether it is rejected for that, whatever its
@@ -166,7 +166,7 @@ def assemble(
     *,
     view: InView,
     area: int = 1,
-    check: ProductCheck | None = None,
+    check: ProductCheckResult | None = None,
     photo: str = "",
     name_type: Callable[[tuple[Region, ...]], tuple[str, float] | None] | None = None,
 ) -> Verdict:

@@ -205,7 +205,7 @@ def learned(product: Path, small_backbone, tmp_path_factory: pytest.TempPathFact
     from inspect_core.images.folders import scan
     from inspect_core.methods.table import known_parameters
     from inspect_core.study.study import Study
-    from inspect_core.tuning.guard_training import train_guard
+    from inspect_core.tuning.product_check_training import train_product_check
 
     store, photos = Store(tmp_path_factory.mktemp("features")), scan(product)
     given = {"k": 8, "M": 32, "patches": 300, "components": 6, "m": 6}
@@ -218,8 +218,10 @@ def learned(product: Path, small_backbone, tmp_path_factory: pytest.TempPathFact
             study = Study(
                 photos, small_backbone, store, method=method, grid=(8, 12), nearest=method == "pca", parameters=own
             ).fit()
-            guard = train_guard(small_backbone, study.split.fit, study.split.calibrate, fused=method == "corp")
-            return study.recipe(product="flange", guard=guard)
+            product_check = train_product_check(
+                small_backbone, study.split.fit, study.split.calibrate, fused=method == "corp"
+            )
+            return study.recipe(product="flange", product_check=product_check)
 
     return recipe
 
@@ -232,7 +234,7 @@ def exported_graphs():
     exported, known = line_network.exported, []
 
     def remembered(recipe, backbone):
-        headless = recipe.guard is None and recipe.defect_types is None
+        headless = recipe.product_check is None and recipe.defect_types is None
         needs = (recipe.views, recipe.live, headless, recipe.tiles, backbone)
         for given, graphs in known:
             if all(own is other for own, other in zip(given, needs, strict=True)):

@@ -46,7 +46,7 @@ def without_guard(exported, monkeypatch: pytest.MonkeyPatch) -> None:
     """The guard has its own tests, and so have most methods."""
     monkeypatch.setattr(inspection, "CANDIDATES", ("mahalanobis",))
     for module in (batch, memory, teaching):
-        monkeypatch.setattr(module, "train_guard", lambda *photos, **settings: None)
+        monkeypatch.setattr(module, "train_product_check", lambda *photos, **settings: None)
         monkeypatch.setattr(module, "with_head", setting.network)
 
 

@@ -60,7 +60,7 @@ def types(*, by_region: bool):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_recipe_saved_before_gives_the_same_scores(stored, backbone, name, mode):
     """To the bit with the libraries of then, on processors whose scores were recorded."""
-    recipe = dataclasses.replace(stored, guard=stored.guard.with_mode(mode))
+    recipe = dataclasses.replace(stored, product_check=stored.product_check.with_mode(mode))
     score = inspect(read(PHOTOS / name).pixels, recipe, backbone=backbone).score
     recorded = STORED.get(f"{processor_maker()} {torch.backends.cpu.get_cpu_capability()}")
     if recorded is not None and library_versions() == stored.provenance.versions:
@@ -94,16 +94,19 @@ def test_a_recipe_saved_before_judges_by_the_largest_value_of_its_raw_map(stored
     ],
 )
 def test_the_network_runs_once_and_once_more_for_a_crop(stored, backbone, runs, mode, by_region, limit, expected):
-    guard, named = stored.guard.with_mode(mode), None if by_region is None else types(by_region=by_region)
-    recipe = dataclasses.replace(stored, guard=guard, limits=Limits(limit, limit), defect_types=named)
+    product_check, named = (
+        stored.product_check.with_mode(mode),
+        None if by_region is None else types(by_region=by_region),
+    )
+    recipe = dataclasses.replace(stored, product_check=product_check, limits=Limits(limit, limit), defect_types=named)
     inspect(read(PHOTOS / next(iter(NAMES))).pixels, recipe, backbone=backbone)
     assert runs == expected
 
 
 @pytest.mark.parametrize("limit", [0.0, 1e9])
 def test_a_stopped_photo_has_a_reason_and_no_defect_type(stored, backbone, limit):
-    guard = dataclasses.replace(stored.guard, mode=STOP, limit=-1.0)
+    product_check = dataclasses.replace(stored.product_check, mode=STOP, limit=-1.0)
     named = types(by_region=False).with_limit(0.0)
-    recipe = dataclasses.replace(stored, guard=guard, limits=Limits(limit, limit), defect_types=named)
+    recipe = dataclasses.replace(stored, product_check=product_check, limits=Limits(limit, limit), defect_types=named)
     found = inspect(read(PHOTOS / next(iter(NAMES))).pixels, recipe, backbone=backbone)
     assert (found.verdict, found.reason, found.defect_type) == ("reject", OTHER_PRODUCT, None)

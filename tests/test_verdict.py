@@ -10,7 +10,16 @@ from inspect_core.images.areas import Area, Areas
 from inspect_core.images.located import Located
 from inspect_core.images.placement import Placement
 from inspect_core.judge.counts import count_parts
-from inspect_core.verdict import OTHER_PRODUCT, PARTLY_OUT, InView, Limits, ProductCheck, Verdict, assemble, inspected
+from inspect_core.verdict import (
+    OTHER_PRODUCT,
+    PARTLY_OUT,
+    InView,
+    Limits,
+    ProductCheckResult,
+    Verdict,
+    assemble,
+    inspected,
+)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +87,7 @@ def test_limits_and_verdict_are_frozen():
 def test_a_verdict_is_assembled_by_one_set_of_rules(peak, limits, said, types):
     anomaly_map = np.zeros((4, 8), np.float32)
     anomaly_map[1:3, 2:4] = peak
-    check, asked = None if said is None else ProductCheck(*said, "said"), []
+    check, asked = None if said is None else ProductCheckResult(*said, "said"), []
 
     def name_type(found):
         asked.append(found)

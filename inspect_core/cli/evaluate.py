@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _evaluate(options: argparse.Namespace) -> int:
-    order = teaching.order_of(options, guard=OFF)
+    order = teaching.order_of(options, product_check=OFF)
     teaching.say_lying(order)
     shown, photos = order.photos.judge, order.photos
     if photos.setters(order.seed):  # else the judged ones set the limit
@@ -112,7 +112,7 @@ def _moves(study: Study, values: list[int] | None) -> tuple[list[dict[str, int]]
 
 
 def _compare(options: argparse.Namespace) -> int:
-    order = teaching.order_of(options, guard=OFF)
+    order = teaching.order_of(options, product_check=OFF)
     with working.study_workers(options) as workers, bar() as report:
         comparison = compare(order, feature_store(), report, options.detectors, workers=workers)
     table = table_of(comparison)

@@ -29,12 +29,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     scale = "scale of the photos; areas are then also given in mm²"
     parser.add_argument("--mm-per-pixel", type=scale_argument, help=scale)
     check = "what to do with a photo of another product (--guard, its former name, is understood)"
-    parser.add_argument("--product-check", "--guard", dest="guard", choices=MODES, default=Order.guard, help=check)
+    parser.add_argument(
+        "--product-check", "--guard", dest="product_check", choices=MODES, default=Order.product_check, help=check
+    )
     scores = "score of the product check: the photo's features alone, or fused with the network's own class scores"
     parser.add_argument(
         "--product-check-scores",
         "--guard-scores",
-        dest="guard_scores",
+        dest="product_check_scores",
         choices=(ALONE, FUSED),
         default=ALONE,
         help=scores,
@@ -44,11 +46,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     check_place(options.out, photos=options.folder)
     AuditLog.open().close()  # one that cannot be written is said before anything is learned
-    taught = teaching.taught(options, guard=options.guard, fused_guard=options.guard_scores == FUSED)
+    taught = teaching.taught(
+        options, product_check=options.product_check, fused_product_check=options.product_check_scores == FUSED
+    )
     study, who = taught.study, current_user()
     limits, product = _limits(study, options), shown(options.product or options.folder.resolve().stem)
     recipe = save(
-        study.recipe(limits, product=product, author=who, guard=taught.guard, mm_per_pixel=options.mm_per_pixel),
+        study.recipe(
+            limits, product=product, author=who, product_check=taught.product_check, mm_per_pixel=options.mm_per_pixel
+        ),
         options.out,
     )
     with AuditLog.open() as log:

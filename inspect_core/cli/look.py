@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     samples = teaching.samples_of(options)
-    order = teaching.order_of(options, samples, guard=OFF)
+    order = teaching.order_of(options, samples, product_check=OFF)
     with bar() as report:
         look = first_look(samples, order, feature_store(), report)
     say_notes(f"{name} was skipped: {reason}" for name, reason in look.skipped)

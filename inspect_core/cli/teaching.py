@@ -101,9 +101,13 @@ def samples_of(options: argparse.Namespace) -> Samples:
 
 
 def order_of(
-    options: argparse.Namespace, samples: Samples | None = None, *, guard: str, fused_guard: bool = False
+    options: argparse.Namespace,
+    samples: Samples | None = None,
+    *,
+    product_check: str,
+    fused_product_check: bool = False,
 ) -> Order:
-    """The order that the options describe; samples: of `samples_of`; guard, fused_guard: fields of the order."""
+    """The order that the options describe; samples: of `samples_of`; the others: fields of the order."""
     samples = samples_of(options) if samples is None else samples
     kept = {} if options.calibrate is None else {"calibrate": options.calibrate}
     parts = split(samples, seed=options.seed, blind=options.blind, **kept)
@@ -128,14 +132,14 @@ def order_of(
         align_shift=options.align_shift / 100,
         tiles=tiles,
         tolerances=options.tolerance,
-        guard=guard,
-        fused_guard=fused_guard,
+        product_check=product_check,
+        fused_product_check=fused_product_check,
     )
 
 
-def taught(options: argparse.Namespace, *, guard: str, fused_guard: bool = False) -> Taught:
+def taught(options: argparse.Namespace, *, product_check: str, fused_product_check: bool = False) -> Taught:
     """The folder taught as on the page; prints what was chosen. Otherwise as `order_of`."""
-    order = order_of(options, guard=guard, fused_guard=fused_guard)
+    order = order_of(options, product_check=product_check, fused_product_check=fused_product_check)
     say_lying(order)
     with working.study_workers(options) as workers, bar() as report:
         found = teach(order, feature_store(), report, workers)

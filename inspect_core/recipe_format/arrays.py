@@ -141,15 +141,15 @@ def expected(document: Mapping, names: Collection[str], detectors: Detectors) ->
     names: those it has, which say whether it mixes channels and how deep its net is; detectors: the arrays of the
     detector of every method, by its name.
     """
-    guard, defect_types = document["guard"], document["kinds"]
+    product_check, defect_types = document["guard"], document["kinds"]
     arrays: dict[str, Array] = {}
     for number, part in enumerate(document["views"]):
         own = dict(detectors[part["name"]]) | (_SCALES if part["scales"] else {})
         if "projection" not in own and f"{view(number)}.columns" in names:
             own |= {"columns": unit("d k")}
         arrays |= under(view(number), own)
-    if guard is not None:
-        arrays |= under("guard", subspace("e", 1.01) if guard["detector"]["gamma"] is None else fourier("e"))
+    if product_check is not None:
+        arrays |= under("guard", subspace("e", 1.01) if product_check["detector"]["gamma"] is None else fourier("e"))
     if document["gallery"] is not None:
         arrays |= under("gallery", _GALLERY)
     if defect_types is not None:

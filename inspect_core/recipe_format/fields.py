@@ -129,7 +129,7 @@ CHALLENGE = {"name": _TEXT, "good": FLAG, "verdict": _WORD, "score": _FINITE, "r
 COSINE = {"cosine": one_of(True), "gamma": one_of(None), "explained_variance": number(SMALLEST, 1)}
 FOURIER = COSINE | {"gamma": WIDTH}
 QUADRICS = {"kept_variance": number(0, 1 + 1e-6), "penalty_value": DISTANCE, "start": one_of("closed form", "random")}
-GUARD = {
+PRODUCT_CHECK = {
     "fused": FLAG,
     "smallest": number(-LARGEST, 0),
     "limit": ANY,
@@ -179,7 +179,7 @@ FIELDS = {
     "challenge": (_list_of(_TABLE), CHALLENGE),
     "seeds": _table_of(whole(0, 2**63)),
     "versions": _table_of(_TEXT),
-    "guard": (_OPTIONAL_TABLE, GUARD),
+    "guard": (_OPTIONAL_TABLE, PRODUCT_CHECK),
     "gallery": (_OPTIONAL_TABLE, GALLERY),
     "kinds": (_OPTIONAL_TABLE, TYPES),
     "alignment": (_OPTIONAL_TABLE, ALIGNMENT),

@@ -21,10 +21,10 @@ from inspect_core.recipe_format.known_parts import Calibrated, ChallengePart, re
 from inspect_core.recipe_format.manifest import refusing
 from inspect_core.verdict import InView, Limits, Verdict, assemble, inspected, not_located
 from inspect_core.whole_part.defect_types import DefectTypes
-from inspect_core.whole_part.product_check import Guard
+from inspect_core.whole_part.product_check import ProductCheck
 
 PARTS = {
-    "guard": ("guard", Guard, "the product check"),
+    "guard": ("product_check", ProductCheck, "the product check"),
     "kinds": ("defect_types", DefectTypes, "the naming of defects"),
     "alignment": ("alignment", Alignment, "the alignment"),
 }
@@ -46,7 +46,7 @@ class PhotoInspector(ABC):
     calibration: tuple[Calibrated, ...]
     challenge: tuple[ChallengePart, ...]
     depth: Depth | None
-    guard: Guard | None
+    product_check: ProductCheck | None
     defect_types: DefectTypes | None
     alignment: Alignment | None
     areas: Areas | None
@@ -87,11 +87,11 @@ class PhotoInspector(ABC):
             placement = place(image, self.alignment)
         except NotLocated as error:
             return not_located(str(error), self.map_size, area=self.area)
-        guard, types = self.guard, self.defect_types
+        product_check, types = self.product_check, self.defect_types
         picture = placement.at(image, self.size if self.tiles is None else self.tiles.size)
-        head = (guard is not None and guard.is_on) or (types is not None and not types.by_region)
+        head = (product_check is not None and product_check.is_on) or (types is not None and not types.by_region)
         pixel_map, *seen = self.see(image, placement, picture, head=head)
-        check = guard.check(*seen) if guard is not None and seen else None
+        check = product_check.check(*seen) if product_check is not None and seen else None
         whole = seen[0][0] if seen else None
         view = InView.of(placement, self.map_size, self.areas)
 

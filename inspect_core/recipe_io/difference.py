@@ -23,7 +23,7 @@ class Difference(NamedTuple):
 def in_words(recipe: Recipe) -> dict[str, str]:
     """Everything that an engineer sets or sees of a recipe, by its name on the pages."""
     backbone, provenance, (height, width) = recipe.backbone, recipe.provenance, recipe.grid
-    alignment, guard, types, known = recipe.alignment, recipe.guard, recipe.defect_types, recipe.gallery
+    alignment, product_check, types, known = recipe.alignment, recipe.product_check, recipe.defect_types, recipe.gallery
     kinds = Counter(area.kind for area in recipe.areas.areas) if recipe.areas else {}
     areas = [f"{count} {kind if kind == 'stricter' else f'to {kind}'}" for kind, count in kinds.items()]
     named = f"{', '.join(types.names)}; minimum confidence {100 * types.minimum_confidence:.0f} %" if types else "none"
@@ -43,7 +43,7 @@ def in_words(recipe: Recipe) -> dict[str, str]:
         "Photos that set the limit": counted(len(recipe.calibration), "good part"),
         "Alignment": " ".join(alignment.sentences()) if alignment else "none, photos as taken",
         "Areas": ", ".join(areas) or "none, all is inspected alike",
-        "Product check": f"{guard.mode}, limit {guard.limit:.4g}" if guard else "none",
+        "Product check": f"{product_check.mode}, limit {product_check.limit:.4g}" if product_check else "none",
         "Defect types": named,
         "Known cases": counted(len(known.cases), "part") if known else "none",
         "Reason": provenance.reason,

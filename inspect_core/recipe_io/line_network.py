@@ -112,7 +112,7 @@ def exported(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
     recipe, "embedding" and "logits". With tiles it takes any number of them and gives the cells of each view instead,
     "cells_0" and so on, and a second graph takes those of the whole photo and gives the map.
     """
-    head = [EMBEDDING, LOGITS] if recipe.guard is not None or recipe.defect_types is not None else []
+    head = [EMBEDDING, LOGITS] if recipe.product_check is not None or recipe.defect_types is not None else []
     network, tiles = backbone.copied(head=bool(head)), recipe.tiles
     grid, places, views, heads = recipe.grid if tiles is None else tiles.tile_grid, [], [], []
     for view in recipe.views:

@@ -39,10 +39,10 @@ def prove(recipe: Recipe, where: Path, *, widths: Sequence[int], embedding: int 
     with np.errstate(all="ignore"):
         with refusing(where, "the detector cannot be used"):
             _prove_detector(recipe, patches)
-        if recipe.guard is not None:
+        if recipe.product_check is not None:
             with refusing(where, f"{PARTS['guard'][-1]} cannot be used"):
-                logits = _vectors(rng, PHOTOS, CLASSES) if recipe.guard.fused else None
-                as_finite(recipe.guard.score(photos, logits), name="its score")
+                logits = _vectors(rng, PHOTOS, CLASSES) if recipe.product_check.fused else None
+                as_finite(recipe.product_check.score(photos, logits), name="its score")
         if recipe.gallery is not None:
             with refusing(where, "the gallery of known cases cannot be used"):
                 for photo in photos:

@@ -31,7 +31,7 @@ from inspect_core.recipe_io.proof import prove
 from inspect_core.runtime.unfinished import replacing
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.known_cases import KnownCases
-from inspect_core.whole_part.product_check import Guard
+from inspect_core.whole_part.product_check import ProductCheck
 
 TRIANGLE = ".cholesky"
 EXTRAS = {"guard": PARTS["guard"], "gallery": ("gallery", KnownCases, "the gallery of known cases"), **PARTS}
@@ -173,7 +173,7 @@ def _scale_arrays(view: View) -> dict[str, np.ndarray]:
     return {f"scale_{name}": np.array([getattr(own, name) for own in scales], kind) for name, kind in kinds.items()}
 
 
-def _extras(recipe: Recipe) -> dict[str, Guard | KnownCases | DefectTypes | Alignment | None]:
+def _extras(recipe: Recipe) -> dict[str, ProductCheck | KnownCases | DefectTypes | Alignment | None]:
     return {name: getattr(recipe, field) for name, (field, *_) in EXTRAS.items()}
 
 

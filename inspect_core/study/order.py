@@ -32,7 +32,7 @@ class Order:
     comparison judges; tiles: how large photos are cut (`tiled`), None squashes them to the backbone's size; their grid
     replaces that of the order. tolerances: how far photos of the same part may differ, None: not at all; within them
     copies of every photo to fit are learned from too, and of the others one each is scored. weights: a file to use
-    instead of the one found on this machine. guard: its mode, "off" for none. notes: sentences on the photos, passed
+    instead of the one found on this machine. product_check: its mode, or "off". notes: sentences on the photos, passed
     through.
     """
 
@@ -55,8 +55,8 @@ class Order:
     tiles: TilePlan | None = None
     tolerances: Tolerances | None = CAREFUL
     seed: int = 0
-    guard: str = WARN
-    fused_guard: bool = False
+    product_check: str = WARN
+    fused_product_check: bool = False
     weights: Path | None = None
     device: str = "auto"
     notes: tuple[str, ...] = ()

@@ -38,7 +38,7 @@ from inspect_core.study.order import Order
 from inspect_core.study.scored_photos import ScoredPhotos, swept
 from inspect_core.study.study import Study
 from inspect_core.tuning.aligning import aligned
-from inspect_core.tuning.guard_training import fit
+from inspect_core.tuning.product_check_training import fit
 
 LOST, PRODUCT, UNLIKE, COPY = "not located", "another product", "unlike the others", "copy"
 TOPICS = (LOST, PRODUCT, UNLIKE, BLUR, EXPOSURE, COPY)
@@ -186,8 +186,8 @@ def _foreign(embeddings: dict[str, np.ndarray], pairs: Pairs) -> np.ndarray:
         directions = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         apart = np.linalg.norm(directions - np.median(directions, axis=0), axis=1)
         asked = np.stack([embeddings[sample.name] for sample in fold])
-        guard = fit(rows[apart <= np.quantile(apart, MOST_ALIKE)], asked)
-        scores |= zip((sample.name for sample in fold), guard.score(asked).tolist(), strict=True)
+        product_check = fit(rows[apart <= np.quantile(apart, MOST_ALIKE)], asked)
+        scores |= zip((sample.name for sample in fold), product_check.score(asked).tolist(), strict=True)
     return np.array([scores[name] for name in embeddings])
 
 

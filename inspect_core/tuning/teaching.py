@@ -1,4 +1,4 @@
-"""Teaching, the same for the page and the command line: photos and choices in, a fitted study and a guard out."""
+"""Teaching, the same for the page and the command line: photos and choices in, a study and a product check out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,9 +16,9 @@ from inspect_core.study.workers import Workers
 from inspect_core.tuning.aligning import aligned, on_alignment
 from inspect_core.tuning.compare import compare
 from inspect_core.tuning.comparison import Comparison, Shortlist
-from inspect_core.tuning.guard_training import train_guard
+from inspect_core.tuning.product_check_training import train_product_check
 from inspect_core.tuning.suggest import Suggestion, suggest
-from inspect_core.whole_part.product_check import OFF, Guard
+from inspect_core.whole_part.product_check import OFF, ProductCheck
 
 MOST_COMPARED = 300
 """Good photos that the candidates for a new folder are fitted on."""
@@ -37,7 +37,7 @@ class Taught:
     study: Study
     choice: str | None
     suggestion: Suggestion | None
-    guard: Guard | None
+    product_check: ProductCheck | None
     notes: tuple[str, ...]
 
 
@@ -61,16 +61,21 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
             study = Study(order, backbone, store, taps=taps, workers=workers, method=method)
             study.fit(stage(report, 0.0, FITTED))
             suggestion = suggest(study, fixed=order.fixed) if order.method is not None else None
-        guard = None
-        if order.guard != OFF:
+        product_check = None
+        if order.product_check != OFF:
             learned, held_out = _for_product_check(order.photos)
-            how = {"fused": order.fused_guard, "mode": order.guard, "alignment": order.alignment, "workers": workers}
-            guard = train_guard(backbone, learned, held_out, report=stage(report, FITTED, 1.0), **how)
+            how = {
+                "fused": order.fused_product_check,
+                "mode": order.product_check,
+                "alignment": order.alignment,
+                "workers": workers,
+            }
+            product_check = train_product_check(backbone, learned, held_out, report=stage(report, FITTED, 1.0), **how)
         on_lying = on_alignment(study)
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
     on_fit = remarks(study.results.views, study.preparation, study.parameters, study.live, photos=len(study.split.fit))
     notes = order.notes + skipped + on_lying + on_fit
-    return Taught(study, choice, suggestion, guard, notes)
+    return Taught(study, choice, suggestion, product_check, notes)
 
 
 def _for_product_check(photos: Split) -> tuple[Sequence[Sample], Sequence[Sample]]:

@@ -9,7 +9,7 @@ from inspect_core.ui import shelf
 from inspect_core.ui.previews import Run
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
-from inspect_core.whole_part.product_check import OFF, Guard
+from inspect_core.whole_part.product_check import OFF, ProductCheck
 
 
 @dataclass
@@ -44,9 +44,9 @@ class Settings:
             self.limits = self.limits.carried(before, after, ceilings)
         self.live = live
 
-    def guard(self, taught: TaughtPart) -> Guard | None:
+    def product_check(self, taught: TaughtPart) -> ProductCheck | None:
         """The part's product check in this session's mode; None without one."""
-        return taught.guard and taught.guard.with_mode(self.mode)
+        return taught.product_check and taught.product_check.with_mode(self.mode)
 
 
 def settings_of(taught: TaughtPart) -> Settings:
@@ -59,7 +59,7 @@ def settings_of(taught: TaughtPart) -> Settings:
             live,
             None if opened is None else opened.limits,
             before.position if before else _strangest(taught, live),
-            before.mode if before else taught.guard.mode if taught.guard else OFF,
+            before.mode if before else taught.product_check.mode if taught.product_check else OFF,
         )
         for key in [key for key in st.session_state if str(key).startswith(_key(""))]:
             if shelf.find(key.removeprefix(_key(""))) is None:

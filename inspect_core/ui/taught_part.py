@@ -27,10 +27,10 @@ from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.tuning.suggest import Suggestion
-from inspect_core.verdict import Limits, ProductCheck
+from inspect_core.verdict import Limits, ProductCheckResult
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.known_cases import KnownCases
-from inspect_core.whole_part.product_check import OFF, Guard
+from inspect_core.whole_part.product_check import OFF, ProductCheck
 
 ADDED = "added"
 BESIDE = 480
@@ -74,7 +74,7 @@ class TaughtPart:
     study: Study | None = None
     recipe: Recipe | None = None
     notes: tuple[str, ...] = ()
-    guard: Guard | None = None
+    product_check: ProductCheck | None = None
     defect_types: DefectTypes | None = None
     cases: KnownCases | None = None
     suggestion: Suggestion | None = None
@@ -114,9 +114,12 @@ class TaughtPart:
             name: value for name, value in study.order.parameters.items()
             if value is not None and any(own.get(name, value) != value for own in usual)
         }  # fmt: skip
-        taps, fused = chosen_taps(study.methods, self.preparation), self.guard is not None and self.guard.fused
+        taps, fused = (
+            chosen_taps(study.methods, self.preparation),
+            self.product_check is not None and self.product_check.fused,
+        )
         plain = replace(study.order, product=self.product, method=None, parameters=chosen, fixed=(), notes=())
-        return replace(plain, taps=taps, areas=self.scored.areas, guard=OFF, fused_guard=fused)
+        return replace(plain, taps=taps, areas=self.scored.areas, product_check=OFF, fused_product_check=fused)
 
     def describe(self) -> str:
         """One line: the recipe in use with its short digest, or that nothing was saved yet."""
@@ -165,25 +168,29 @@ class TaughtPart:
         chosen = errors[good] if good.any() else errors
         return float(np.median(chosen)) if chosen.size else 0.0
 
-    def product_check(self, position: int, guard: Guard | None, *, ask: bool = True) -> ProductCheck | None:
-        """Result of the guard (the part's, in the session's mode) on one photo; None when `guard` is None or off.
+    def checked(
+        self, position: int, product_check: ProductCheck | None, *, ask: bool = True
+    ) -> ProductCheckResult | None:
+        """Result of the product check (the part's, in the session's mode) on one photo; None when it is None or off.
 
         ask False: None also if the result is not known yet, since it takes a run of the network. Raises ImageError for
         a photo that can no longer be read.
         """
-        if guard is None or not guard.is_on:
+        if product_check is None or not product_check.is_on:
             return None
         digest, known = self.scored.photos[position].digest, self._memo.foreign
-        if ask and (digest, guard.fused) not in known:
+        if ask and (digest, product_check.fused) not in known:
             self.look(self.photo(position), digest, self.scored.photos[position].placed)
-        return guard.judge(known[digest, guard.fused]) if (digest, guard.fused) in known else None
+        return (
+            product_check.judge(known[digest, product_check.fused]) if (digest, product_check.fused) in known else None
+        )
 
     def look(self, pixels: np.ndarray, digest: str, placement: Placement) -> tuple[Tensor, ...]:
-        """(1, h, w, k) patch features of a photo for each view; the guard's result from the same run is kept."""
-        if self.guard is None:
+        """(1, h, w, k) patch features of a photo for each view; the product check of the same run is kept."""
+        if self.product_check is None:
             return self.preparation.features(pixels, placement)
         features, embedding, logits = self.preparation.describe(pixels, placement)
-        self._memo.foreign[digest, self.guard.fused] = float(self.guard.score(embedding, logits)[0])
+        self._memo.foreign[digest, self.product_check.fused] = float(self.product_check.score(embedding, logits)[0])
         return features
 
     def differs(self, position: int) -> str:
@@ -246,7 +253,7 @@ class TaughtPart:
 
 
 def of_study(
-    product: str, study: Study, notes: tuple[str, ...] = (), guard: Guard | None = None, **known: Any
+    product: str, study: Study, notes: tuple[str, ...] = (), product_check: ProductCheck | None = None, **known: Any
 ) -> TaughtPart:
     """The part of a finished fit; known: further fields of it."""
     taught = TaughtPart(
@@ -255,7 +262,7 @@ def of_study(
         study.preparation,
         study,
         notes=notes,
-        guard=guard,
+        product_check=product_check,
         without_score=_without_score(study),
         **known,
     )

@@ -1,7 +1,7 @@
 """The product check: is this the product that was taught at all? One score for the whole photo, with its own limit.
 
 CoP or CoRP on the penultimate features of the backbone, alone or fused with the energy of the backbone's own logits
-(Fang et al. 2024), trained in `tuning.guard_training` and evaluated in NumPy. The map looks for a defect on the part;
+(Fang et al. 2024), trained in `tuning/` and evaluated in NumPy. The map looks for a defect on the part;
 the product check looks whether it is the part.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from inspect_core.judge.checks import as_finite, as_finite_number
-from inspect_core.verdict import ProductCheck
+from inspect_core.verdict import ProductCheckResult
 
 OFF, WARN, STOP = "off", "warn", "stop"
 MODES = (OFF, WARN, STOP)
@@ -80,7 +80,7 @@ class Subspace:
 
 
 @dataclass(frozen=True, eq=False)
-class Guard:
+class ProductCheck:
     """A fitted product check.
 
     detector: CoP or CoRP on (d,) penultimate features; fused: whether the energy of the logits takes part;
@@ -112,7 +112,8 @@ class Guard:
             return error
         if logits is None:
             raise ValueError(
-                "logits are missing, and this guard is fused with them; use a backbone with a head, or a guard alone"
+                "logits are missing, and this product check is fused with them; take a backbone with a head, or the "
+                "check alone"
             )
         energy = as_finite(logsumexp(np.asarray(logits, np.float64), axis=-1), name="the energy of the logits")
         return -np.maximum(1 - error, 0) * np.maximum(energy - self.smallest, 0)
@@ -121,11 +122,11 @@ class Guard:
     def is_on(self) -> bool:
         return self.mode != OFF
 
-    def check(self, embedding: np.ndarray, logits: np.ndarray) -> ProductCheck | None:
+    def check(self, embedding: np.ndarray, logits: np.ndarray) -> ProductCheckResult | None:
         """The result on one photo, from its (1, d) and (1, c). Raises as `score` and `judge`."""
         return self.judge(float(self.score(embedding, logits)[0])) if self.is_on else None
 
-    def judge(self, score: float) -> ProductCheck | None:
+    def judge(self, score: float) -> ProductCheckResult | None:
         """The result on a photo with this score; None when the check is off.
 
         Raises ValueError when the score is not finite: it is then unknown whether the photo shows the product.
@@ -133,11 +134,13 @@ class Guard:
         if not self.is_on:
             return None
         if as_finite_number(score, name="the product check's score") <= self.limit:
-            return ProductCheck(False, False, "This looks like the product that was taught.")
+            return ProductCheckResult(False, False, "This looks like the product that was taught.")
         stops = self.mode == STOP
         what = "so the recipe rejects it" if stops else "so do not rely on the verdict"
         figures = f"(product check {score:.2f}, limit {self.limit:.2f})"
-        return ProductCheck(True, stops, f"This does not look like the product that was taught, {what} {figures}.")
+        return ProductCheckResult(
+            True, stops, f"This does not look like the product that was taught, {what} {figures}."
+        )
 
     def with_mode(self, mode: str) -> Self:
         """The same check in mode "off", "warn" or "stop". Raises ValueError for any other mode."""

@@ -15,7 +15,7 @@ from inspect_core.judge.counts import Unscored, count_parts, in_parts
 from inspect_core.judge.limits import limit_for_overkill, upper_bound
 from inspect_core.ui.bench import bench
 from inspect_core.ui.inspect import areas_panel
-from inspect_core.verdict import InView, Limits, ProductCheck, assemble
+from inspect_core.verdict import InView, Limits, ProductCheckResult, assemble
 
 FOLDER = bench.FRONTEND
 AREAS = Path(areas_panel.__file__).with_name("areas")
@@ -162,7 +162,11 @@ def test_a_verdict_is_that_of_python_stopped_photos_included(run) -> None:
     view = InView.of(placement, (2, 2), None)
     assert said == [
         assemble(
-            np.full((2, 2), score, np.float32), limits, placement, view=view, check=ProductCheck(stopped, stopped, "")
+            np.full((2, 2), score, np.float32),
+            limits,
+            placement,
+            view=view,
+            check=ProductCheckResult(stopped, stopped, ""),
         ).verdict
         for score, limits, stopped in cases
     ]

@@ -96,8 +96,8 @@ def test_golden_images_get_the_verdicts_of_the_app(small_recipe, tmp_path):
     paths = find_photos(recipe).paths
     pictures = np.stack([squash(read(path).pixels, network.size) for path in paths])
     _, embedding, logits = network.describe(pictures)
-    limit = float(np.median(recipe.guard.score(embedding.numpy(), logits.numpy())))
-    stopping = replace(recipe, guard=replace(recipe.guard.with_mode("stop"), limit=limit))
+    limit = float(np.median(recipe.product_check.score(embedding.numpy(), logits.numpy())))
+    stopping = replace(recipe, product_check=replace(recipe.product_check.with_mode("stop"), limit=limit))
     exported_with_png(stopping, tmp_path / "line")
     check_golden_images(tmp_path / "line")
 

@@ -66,11 +66,11 @@ def recipes(recipe, network) -> dict:
     from inspect_core.methods.method import Patches
     from inspect_core.methods.table import METHODS, parameters_of
     from inspect_core.methods.view import View
-    from inspect_core.tuning import guard_training
+    from inspect_core.tuning import product_check_training
     from inspect_core.tuning.known_cases_training import learn
     from inspect_core.whole_part.defect_types import DefectTypes
     from inspect_core.whole_part.known_cases import Case
-    from inspect_core.whole_part.product_check import Guard, Subspace
+    from inspect_core.whole_part.product_check import ProductCheck, Subspace
 
     rng = np.random.default_rng(8)
     photos = [torch.from_numpy(rng.normal(2, 1, (1, *GRID, CHANNELS)).astype(np.float32)) for _ in range(8)]
@@ -109,12 +109,12 @@ def recipes(recipe, network) -> dict:
             DefectTypes(fit(embeddings, labels, power=1.0, **options), by_region=False, minimum_confidence=0.1)
             for fit, options in ((fit_kdf, {"trees": 4}), (fit_kdn, {"hidden": (5, 6), "include_output": True}))
         )
-        cop = guard_training.fit(embeddings[:12], embeddings[12:], mode="stop")
+        cop = product_check_training.fit(embeddings[:12], embeddings[12:], mode="stop")
         random = fit_corp(embeddings[:12], gamma=1.0, M=16)
         known = {name: values.numpy() for name, values in random.arrays().items()}
-        corp = Guard(Subspace.from_arrays(known, random.params()), True, 0.0, 0.0, "stop")
-        found["mahalanobis"] = replace(found["mahalanobis"], guard=cop, gallery=learn(cases, by_region=True))
-        found["kernel_pca"] = replace(found["kernel_pca"], guard=corp, defect_types=forest)
+        corp = ProductCheck(Subspace.from_arrays(known, random.params()), True, 0.0, 0.0, "stop")
+        found["mahalanobis"] = replace(found["mahalanobis"], product_check=cop, gallery=learn(cases, by_region=True))
+        found["kernel_pca"] = replace(found["kernel_pca"], product_check=corp, defect_types=forest)
         found["quadrics"] = replace(found["quadrics"], defect_types=net)
     return found
 

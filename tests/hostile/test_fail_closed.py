@@ -14,7 +14,7 @@ from inspect_core.judge.counts import count_parts
 from inspect_core.recipe import inspect
 from inspect_core.verdict import Limits
 from inspect_core.whole_part import product_check
-from inspect_core.whole_part.product_check import Guard
+from inspect_core.whole_part.product_check import ProductCheck
 
 ENDLESS = (np.nan, np.inf, -np.inf)
 PHOTO = np.random.default_rng(1).integers(0, 255, (50, 40, 3), np.uint8)
@@ -35,8 +35,8 @@ class Fixed:
 
 def with_guard(recipe, error: float, mode: str, **fields):
     """The recipe with limits that accept anything, and a product check that gives this error."""
-    fixed = Guard(Fixed(error), fields.pop("fused", False), 0.0, 1.0, mode)
-    return dataclasses.replace(recipe, limits=Limits(1e9, 1e9), guard=dataclasses.replace(fixed, **fields))
+    fixed = ProductCheck(Fixed(error), fields.pop("fused", False), 0.0, 1.0, mode)
+    return dataclasses.replace(recipe, limits=Limits(1e9, 1e9), product_check=dataclasses.replace(fixed, **fields))
 
 
 @every
@@ -58,7 +58,7 @@ def test_numbers_that_decide_are_checked_where_they_are_set(recipes, value):
     known = recipes["mahalanobis"]
     for fields in ({"limit": value}, {"smallest": value}):
         with pytest.raises(ValueError, match="product check"):
-            dataclasses.replace(known.guard, **fields)
+            dataclasses.replace(known.product_check, **fields)
     for fields in ({"limit": value}, {"suggested": value}):
         with pytest.raises(ValueError, match=next(iter(fields))):
             dataclasses.replace(known.gallery, **fields)
@@ -97,7 +97,9 @@ def test_a_detector_that_overflows_accepts_nothing(recipes, network, method):
         for value in (torch.finfo(array.dtype).max, torch.inf, torch.nan):
             overflowing = _of(view.detector, arrays | {name: torch.full_like(array, value)})
             views = (dataclasses.replace(view, detector=overflowing),)
-            broken = dataclasses.replace(recipe, limits=Limits(1e9, 1e9), guard=None, defect_types=None, views=views)
+            broken = dataclasses.replace(
+                recipe, limits=Limits(1e9, 1e9), product_check=None, defect_types=None, views=views
+            )
             try:
                 verdict = inspect(PHOTO, broken, backbone=network)
             except ValueError:

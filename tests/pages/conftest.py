@@ -106,12 +106,12 @@ def taught(product, backbone, tmp_path_factory):
     from inspect_core.features.store import Store
     from inspect_core.images.folders import scan
     from inspect_core.study.study import Study
-    from inspect_core.tuning.guard_training import train_guard
+    from inspect_core.tuning.product_check_training import train_product_check
 
     study = Study(scan(product), backbone, Store(tmp_path_factory.mktemp("store")), parameters={"k": 8}, grid=(16, 16))
     study.fit()
-    guard = train_guard(study.preparation.backbone, study.split.fit, study.split.calibrate)
-    return taught_part.of_study("flange", study, guard=guard)
+    product_check = train_product_check(study.preparation.backbone, study.split.fit, study.split.calibrate)
+    return taught_part.of_study("flange", study, product_check=product_check)
 
 
 @pytest.fixture(scope="session")
@@ -126,7 +126,7 @@ def retaught(taught):
             learned, backbone = taught.study, taught.preparation.backbone
             own = {"method": detector, "parameters": parameters, "grid": (16, 16)}
             study = Study(learned.split, backbone, learned.store, **own).fit()
-            made[detector] = taught_part.of_study("flange", study, guard=taught.guard)
+            made[detector] = taught_part.of_study("flange", study, product_check=taught.product_check)
         return made[detector]
 
     return part

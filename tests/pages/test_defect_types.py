@@ -196,11 +196,11 @@ def on_page_and_line(part, recipe):
     for position, photo in enumerate(part.scored.photos):
         ours = inspect(read(photo.path).pixels, recipe, backbone=part.preparation.backbone)
         view = views.of_model(now(part), position, dict(recipe.live), recipe.limits)
-        page = views.verdict_of(now(part), view, recipe.guard, gone=False)
+        page = views.verdict_of(now(part), view, recipe.product_check, gone=False)
         assert np.array_equal(page.anomaly_map, ours.anomaly_map)
         names = {field.name for field in fields(ours)} - {"anomaly_map", "placement", "left_out"}
         assert [getattr(page, name) for name in names] == [getattr(ours, name) for name in names], photo.name
-        preview = views.verdict_of(now(part), replace(view, preview=True), recipe.guard, gone=False)
+        preview = views.verdict_of(now(part), replace(view, preview=True), recipe.product_check, gone=False)
         assert (preview.verdict, preview.defect_type, preview.of_unknown_type) == (ours.verdict, None, False)
         found.append(ours)
     return found
@@ -209,10 +209,12 @@ def on_page_and_line(part, recipe):
 def test_a_photo_stopped_by_the_product_check_is_told_alike_by_page_and_recipe(app, labelled):
     part = now(labelled)
     embedded = [part.preparation.describe(part.pixels(i))[1:] for i in range(len(part.scored.photos))]
-    strict = replace(part.guard, mode="stop", limit=float(np.median([part.guard.score(*one)[0] for one in embedded])))
+    strict = replace(
+        part.product_check, mode="stop", limit=float(np.median([part.product_check.score(*one)[0] for one in embedded]))
+    )
     sure = part.defect_types.with_limit(0.0)
-    shelf.change(part.id, lambda held: replace(held, guard=strict, defect_types=sure))
-    verdicts = on_page_and_line(labelled, part.study.recipe(guard=strict, defect_types=sure))
+    shelf.change(part.id, lambda held: replace(held, product_check=strict, defect_types=sure))
+    verdicts = on_page_and_line(labelled, part.study.recipe(product_check=strict, defect_types=sure))
     stopped = [verdict for verdict in verdicts if verdict.reason == "other product"]
     assert {verdict.verdict for verdict in stopped} == {"reject"}
     assert {defect_naming.in_words(verdict) for verdict in stopped} == {"other product"}

@@ -155,10 +155,12 @@ def test_one_spectrum_and_curves_of_refits(open_app, retaught):
 def test_an_opened_recipe_says_which_photos_are_missing_and_maps_those_added_as_unknown(
     open_app, taught, workspace, product
 ):
-    recipe = save(taught.study.recipe(product="flange", guard=taught.guard), workspace / "r.zip")
+    recipe = save(taught.study.recipe(product="flange", product_check=taught.product_check), workspace / "r.zip")
     views = [replace(view, only=(view.value(recipe.live),)) for view in recipe.views]
     scored = ScoredPhotos(views, recipe.grid, recipe.backbone.size)
-    opened = taught_part.TaughtPart("flange", scored, taught.preparation, recipe=recipe, guard=recipe.guard)
+    opened = taught_part.TaughtPart(
+        "flange", scored, taught.preparation, recipe=recipe, product_check=recipe.product_check
+    )
     shelf.put(opened)
     app = open_app(PAGE)
     assert "no photos on the bench yet" in app.info[0].value

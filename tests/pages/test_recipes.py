@@ -32,7 +32,10 @@ pytestmark = pytest.mark.usefixtures("no_first_start")
 
 @pytest.fixture
 def saved(taught, workspace):
-    return save(taught.study.recipe(product="flange", reason="first", guard=taught.guard), workspace / "recipes/f.zip")
+    return save(
+        taught.study.recipe(product="flange", reason="first", product_check=taught.product_check),
+        workspace / "recipes/f.zip",
+    )
 
 
 @pytest.fixture
@@ -84,7 +87,7 @@ def test_a_recipe_shows_what_is_in_it_opens_with_its_limits_and_guard_and_is_del
     part = shelf._shelf().last_used()
     assert part.recipe.digest == saved.digest
     assert part.suggested_limits(dict(part.recipe.live)) == saved.limits
-    assert part.guard is not None
+    assert part.product_check is not None
     app.switch_page(PAGE).run()
     assert in_folder() == {"f.zip"}, "deleting asks first"
     press(app, "delete-f.zip")

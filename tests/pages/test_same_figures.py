@@ -84,7 +84,7 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
     assert study.method == LOOSE
     found = evaluate(study, limits, truth_masks(study.scored))
     assert taught.choice
-    of_page = study.recipe(limits, product=taught.product, guard=taught.guard, **taught.scored.live)
+    of_page = study.recipe(limits, product=taught.product, product_check=taught.product_check, **taught.scored.live)
     save(of_page, tmp_path / "page")
     assert main(["fit", str(product), "--out", str(tmp_path / "fit"), *SETTINGS]) == 0
     assert files_of(tmp_path / "fit") == files_of(tmp_path / "page")
@@ -114,7 +114,7 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
     open_app("pages/inspect.py")
     assert np.array_equal(drawn[-1].scores, scores)
 
-    save(again.study.recipe(product="flange", guard=again.guard), tmp_path / "flange.zip")
+    save(again.study.recipe(product="flange", product_check=again.product_check), tmp_path / "flange.zip")
     recipe = load(tmp_path / "flange.zip")
     kept = {one.name: one.score for one in (*recipe.calibration, *recipe.judged)}
     assert kept == dict(zip((photo.name for photo in study.photos), scores.tolist(), strict=True))

@@ -105,8 +105,10 @@ def test_a_part_in_use_stays_when_others_are_taught_and_one_put_away_is_not_repl
 
 
 def test_each_session_has_its_own_mode_of_the_product_check(open_app, in_the_hand, drawn, workspace):
-    assert not in_the_hand.product_check(0, in_the_hand.guard).foreign
-    strict = shelf.change(in_the_hand.id, lambda held: replace(held, guard=replace(held.guard, limit=-1.0)))
+    assert not in_the_hand.checked(0, in_the_hand.product_check).foreign
+    strict = shelf.change(
+        in_the_hand.id, lambda held: replace(held, product_check=replace(held.product_check, limit=-1.0))
+    )
     here, there = open_app("pages/inspect.py"), open_app("pages/inspect.py")
     here.segmented_control(key=f"guard-{strict.id}").set_value("stop").run()
     assert drawn[-1].stopped[drawn[-1].position]
@@ -117,7 +119,7 @@ def test_each_session_has_its_own_mode_of_the_product_check(open_app, in_the_han
     assert there.segmented_control(key=f"guard-{strict.id}").value == "warn"
     press(there, f"save-{strict.id}")
     press(here, f"save-{strict.id}")
-    saved = [load(workspace / "recipes" / name).guard.mode for name in ("flange.zip", "flange-2.zip")]
+    saved = [load(workspace / "recipes" / name).product_check.mode for name in ("flange.zip", "flange-2.zip")]
     assert saved == ["warn", "stop"]
 
 

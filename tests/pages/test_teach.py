@@ -97,7 +97,7 @@ def test_a_folder_is_taught_and_lies_in_hand(on_product, exported):
     finish(on_product)
     (taught,) = shelf._shelf().items.values()
     assert taught.product == "flange"
-    assert taught.guard is not None
+    assert taught.product_check is not None
 
 
 def test_a_damaged_photo_is_listed_and_the_others_can_be_taught(
@@ -224,7 +224,7 @@ def test_settings_reach_the_order_and_its_forecast_and_a_robust_fit_takes_longer
     order = orders[-1]
     assert (order.size, order.grid, order.method) == ((128, 128), (16, 16), "cop")
     assert order.photos.calibrate == ()
-    assert order.fused_guard
+    assert order.fused_product_check
     asked = [(given.size, given.grid, methods_to_fit(given)) for given in forecast_of_an_exported_graph]
     assert asked[0] == ((256, 256), (32, 32), methods_in(CANDIDATES))
     assert asked[-1] == ((128, 128), (16, 16), ("cop",))

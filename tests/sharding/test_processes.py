@@ -26,7 +26,7 @@ from inspect_core.sharding.processes import Processes
 from inspect_core.sharding.run import ATTEMPTS, ShardsFailed, kept_results, results
 from inspect_core.study import gathering, passes
 from inspect_core.study.evaluation import figures, judge_photos
-from inspect_core.tuning.guard_training import train_guard
+from inspect_core.tuning.product_check_training import train_product_check
 from tests.sharding.conftest import ROOT, bits, wait_until
 from tests.sharding.ready import Ready
 
@@ -109,13 +109,13 @@ def _as_fitted(study, fitted):
 
 def test_the_product_check_and_the_verdicts_are_those_of_one_process(plain, pool, product, tmp_path):
     own, theirs = (
-        train_guard(plain.preparation.backbone, plain.split.fit, plain.split.calibrate, workers=workers)
+        train_product_check(plain.preparation.backbone, plain.split.fit, plain.split.calibrate, workers=workers)
         for workers in (None, OnWorkers(pool))
     )
     assert own.arrays().keys() == theirs.arrays().keys()
     assert all((own.arrays()[name] == theirs.arrays()[name]).all() for name in own.arrays())
     assert own.params() == theirs.params()
-    recipe = save(plain.recipe(guard=own), tmp_path / "recipe")
+    recipe = save(plain.recipe(product_check=own), tmp_path / "recipe")
     inspector = LoadedRecipe(recipe, plain.preparation.backbone)
     photos = [*photos_of([product / "test"]), ("gone.png", tmp_path / "gone.png")]
     found = {}

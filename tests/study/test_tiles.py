@@ -22,7 +22,7 @@ from inspect_core.recipe_io.onnx_export import export
 from inspect_core.runner import Runner
 from inspect_core.study.order import Order
 from inspect_core.study.study import Study
-from inspect_core.tuning.guard_training import train_guard
+from inspect_core.tuning.product_check_training import train_product_check
 from inspect_core.tuning.trial import make_trial
 from inspect_core.verdict import Limits
 from tests.clients.node import check_golden_images, exported_with_png
@@ -46,8 +46,8 @@ def quick_backbone(graphs):
 
 @pytest.fixture(scope="module")
 def tiled_recipe(study, backbone):
-    guard = train_guard(backbone, study.split.fit, study.split.calibrate)
-    return study.recipe(product="flange", guard=guard)
+    product_check = train_product_check(backbone, study.split.fit, study.split.calibrate)
+    return study.recipe(product="flange", product_check=product_check)
 
 
 def test_inspect_says_what_the_study_says_of_the_whole_photo(study, tiled_recipe, backbone):
@@ -117,8 +117,8 @@ def on_the_line(product, quick_backbone, tmp_path_factory):
     """A recipe with tiles, its export and what that says of its parity."""
     folder = tmp_path_factory.mktemp("tiled")
     study = Study(scan(product), quick_backbone, Store(folder / "store"), parameters={"k": 8}, tiles=PLAN).fit()
-    guard = train_guard(quick_backbone, study.split.fit, study.split.calibrate)
-    recipe = recipe_file.save(study.recipe(guard=guard), folder / "recipe")
+    product_check = train_product_check(quick_backbone, study.split.fit, study.split.calibrate)
+    recipe = recipe_file.save(study.recipe(product_check=product_check), folder / "recipe")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(onnx_export, "loaded_backbone", lambda choice, device: quick_backbone)
         return recipe, folder / "line", exported_with_png(recipe, folder / "line")

@@ -25,7 +25,7 @@ def few_defects_pasted(monkeypatch):
 
 def order(photos: Split, **options) -> Order:
     small = {"taps": "expansions", "size": (128, 128), "grid": (8, 8)}
-    return Order("flange", photos, guard="off", device="cpu", **small, **options)
+    return Order("flange", photos, product_check="off", device="cpu", **small, **options)
 
 
 def teach(asked: Order, store: Store) -> teaching.Taught:

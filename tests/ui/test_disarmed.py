@@ -74,7 +74,7 @@ OURS = {
         "{head: [shell.plain(getattr(row, name)) for row in rows] for head, name in heads.items()}",
     },
     "teach/panels": {
-        "DETECTORS[key][0]", "GUARD_SCORES.__getitem__", "METHODS[key].reference",
+        "DETECTORS[key][0]", "CHECK_SCORES.__getitem__", "METHODS[key].reference",
         "METHODS[key].title", "expected.engine", "n", "option.help", "option.label", "side", "words",
     },
     "inspect/what_if": {"word.capitalize()", "was"},

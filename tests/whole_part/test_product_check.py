@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from inspect_core.detectors.cop_corp import fit_corp
-from inspect_core.tuning.guard_training import fit
-from inspect_core.whole_part.product_check import Guard, Subspace
+from inspect_core.tuning.product_check_training import fit
+from inspect_core.whole_part.product_check import ProductCheck, Subspace
 
 RNG = np.random.default_rng(5)
 BASIS = RNG.normal(size=(6, 40))
@@ -26,55 +26,55 @@ def logits(n: int, level: float) -> np.ndarray:
 @pytest.mark.parametrize("fused", [False, True])
 def test_another_product_trips_and_new_good_parts_do_not(fused):
     own = (logits(60, 8), logits(20, 8)) if fused else (None, None)
-    guard = fit(product(60, 1), product(20, 2), good_logits=own[0], held_out_logits=own[1], mode="stop")
-    fresh = guard.score(product(50, 3), logits(50, 8) if fused else None)
-    strange = guard.score(foreign(50), logits(50, 5) if fused else None)
-    known, stopped = ([guard.judge(score) for score in scores] for scores in (fresh, strange))
+    product_check = fit(product(60, 1), product(20, 2), good_logits=own[0], held_out_logits=own[1], mode="stop")
+    fresh = product_check.score(product(50, 3), logits(50, 8) if fused else None)
+    strange = product_check.score(foreign(50), logits(50, 5) if fused else None)
+    known, stopped = ([product_check.judge(score) for score in scores] for scores in (fresh, strange))
     assert not any(check.foreign or check.stops for check in known)
     assert all(check.foreign and check.stops for check in stopped)
     assert all("does not look like" in check.sentence for check in stopped)
     assert all("looks like the product" in check.sentence for check in known)
-    warned = guard.with_mode("warn").judge(strange[0])
+    warned = product_check.with_mode("warn").judge(strange[0])
     assert (warned.foreign, warned.stops) == (True, False)
 
 
 def test_fused_score_is_minus_the_papers():
-    guard = fit(product(30, 1), product(10, 2), good_logits=logits(30, 8), held_out_logits=logits(10, 8))
+    product_check = fit(product(30, 1), product(10, 2), good_logits=logits(30, 8), held_out_logits=logits(10, 8))
     z, head = product(5, 4), logits(5, 8)
-    error = guard.detector.score(z)
+    error = product_check.detector.score(z)
     energy = np.log(np.exp(head.astype(np.float64)).sum(axis=1))
-    np.testing.assert_allclose(guard.score(z, head), -(1 - error) * energy, rtol=1e-5)
+    np.testing.assert_allclose(product_check.score(z, head), -(1 - error) * energy, rtol=1e-5)
 
 
 def test_energies_that_fall_below_nothing_are_shifted():
-    guard = fit(product(30, 1), product(10, 2), good_logits=logits(30, -20), held_out_logits=logits(10, -20))
-    assert guard.smallest < 0
-    assert np.isfinite(guard.score(foreign(4), logits(4, -40))).all()
+    product_check = fit(product(30, 1), product(10, 2), good_logits=logits(30, -20), held_out_logits=logits(10, -20))
+    assert product_check.smallest < 0
+    assert np.isfinite(product_check.score(foreign(4), logits(4, -40))).all()
 
 
 def test_off_says_nothing():
-    guard = fit(product(30, 1), product(10, 2)).with_mode("off")
-    assert guard.judge(1e9) is None
+    product_check = fit(product(30, 1), product(10, 2)).with_mode("off")
+    assert product_check.judge(1e9) is None
     with pytest.raises(ValueError, match="mode is 'maybe'"):
-        guard.with_mode("maybe")
+        product_check.with_mode("maybe")
 
 
 def test_missing_logits_are_named():
-    guard = fit(product(30, 1), product(10, 2), good_logits=logits(30, 8), held_out_logits=logits(10, 8))
+    product_check = fit(product(30, 1), product(10, 2), good_logits=logits(30, 8), held_out_logits=logits(10, 8))
     with pytest.raises(ValueError, match="logits are missing"):
-        guard.score(product(2, 3))
+        product_check.score(product(2, 3))
 
 
 def test_one_with_random_features_scores_as_its_detector_and_comes_back_from_its_arrays_to_the_bit():
     detector = fit_corp(product(30, 1), gamma=0.5, M=64)
     arrays = {name: values.numpy() for name, values in detector.arrays().items()}
-    guard = Guard(Subspace.from_arrays(arrays, detector.params()), False, 0.0, 1.0, "stop")
-    np.testing.assert_allclose(guard.score(foreign(3)), detector.score(foreign(3)), rtol=1e-5)
-    again = Guard.from_arrays(guard.arrays(), guard.params())
-    assert np.array_equal(again.score(foreign(3)), guard.score(foreign(3)))
-    assert (again.limit, again.mode, again.fused) == (guard.limit, guard.mode, guard.fused)
+    product_check = ProductCheck(Subspace.from_arrays(arrays, detector.params()), False, 0.0, 1.0, "stop")
+    np.testing.assert_allclose(product_check.score(foreign(3)), detector.score(foreign(3)), rtol=1e-5)
+    again = ProductCheck.from_arrays(product_check.arrays(), product_check.params())
+    assert np.array_equal(again.score(foreign(3)), product_check.score(foreign(3)))
+    assert (again.limit, again.mode, again.fused) == (product_check.limit, product_check.mode, product_check.fused)
 
 
 def test_without_held_out_photos_the_good_ones_have_to_do():
-    guard = fit(product(30, 1), product(0, 2))
-    assert np.isfinite(guard.limit)
+    product_check = fit(product(30, 1), product(0, 2))
+    assert np.isfinite(product_check.limit)

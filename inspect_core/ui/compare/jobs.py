@@ -46,7 +46,7 @@ def put_on_bench(taught: TaughtPart, comparison: Comparison, detector: str) -> N
     def work(job: Job) -> str:
         job.report(0.0, "loading the network")
         study = fitted(comparison, detector, order)
-        part = of_study(taught.product, study, taught.notes, taught.guard)
+        part = of_study(taught.product, study, taught.notes, taught.product_check)
         return shelf.put(replace(part.with_areas(order.areas), compared=order))
 
     shell.start(f"Putting {title_of(detector)} on the bench", work)

@@ -54,8 +54,8 @@ def strip(taught: TaughtPart, drawn: Drawn, *, busy: bool) -> None:
             try:
                 study = taught.own_study
                 again = replace(taught.order(), photos=study.split.without(left_out), method=str(study.method))
-                guard = taught.guard.mode if taught.guard else OFF
-                teaching.start(replace(again, parameters=study.order.parameters, guard=guard))
+                product_check = taught.product_check.mode if taught.product_check else OFF
+                teaching.start(replace(again, parameters=study.order.parameters, product_check=product_check))
             except (Busy, ValueError) as error:
                 st.warning(shell.plain(error))
             else:

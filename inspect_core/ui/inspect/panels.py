@@ -145,7 +145,7 @@ def bench_with_parameters(taught: TaughtPart) -> None:
                 alignment_panel.show(taught, position, pixels)
                 areas_panel.show(taught, position, pixels, view)
                 scale_panel.show(taught)
-            product_check(taught, settings)
+            product_check_mode(taught, settings)
             defect_naming.limit_slider(taught, "inspect")
             saving.save_recipe(taught, view.limits, settings)
             if not gone:
@@ -197,9 +197,9 @@ def each_view(taught: TaughtPart, position: int, live: Mapping[str, int], pixels
             column.image(shown, caption=view.row.title, width="stretch")
 
 
-def product_check(taught: TaughtPart, settings: Settings) -> None:
+def product_check_mode(taught: TaughtPart, settings: Settings) -> None:
     """What happens when a photo does not show the product that was taught."""
-    if taught.guard is None:
+    if taught.product_check is None:
         return
     words, key = {OFF: "Off", WARN: "Warn", STOP: "Stop"}, f"guard-{taught.id}"
     st.segmented_control(
@@ -207,7 +207,7 @@ def product_check(taught: TaughtPart, settings: Settings) -> None:
         on_change=_set_mode, args=(taught.id, key), help="Is this the product that was taught? Warn: a warning above "
         "the verdict. Stop: a photo of anything else is rejected, whatever its score. The check compares the whole "
         "photo with the good ones (CoP on the network's last features"
-        f"{FUSION if taught.guard.fused else ''}, Fang et al. 2024); its limit comes from good photos.",
+        f"{FUSION if taught.product_check.fused else ''}, Fang et al. 2024); its limit comes from good photos.",
     )  # fmt: skip
 
 
@@ -231,9 +231,9 @@ def with_picture(taught: TaughtPart, view: Drawn, pixels: np.ndarray, *, gone: b
     Raises ValueError for a score that is not finite.
     """
     settings, photos, position = settings_of(taught), taught.scored.photos, view.position
-    guard = settings.guard(taught)
-    verdict = views.verdict_of(taught, view, guard, gone=gone)
-    checks = [taught.product_check(i, guard, ask=False) for i in range(len(photos))]
+    product_check = settings.product_check(taught)
+    verdict = views.verdict_of(taught, view, product_check, gone=gone)
+    checks = [taught.checked(i, product_check, ask=False) for i in range(len(photos))]
     notes, box = [view.note, verdict.photo and f"The photo is {verdict.photo}."], None
     if (patch := settings.patch) is not None and patch[0] == position:
         box = boxes.patch_box(patch[1], taught.scored.grid, pixels.shape[:2])

@@ -27,7 +27,7 @@ def save_recipe(taught: TaughtPart, limits: Limits, settings: Settings) -> None:
                 "product": name.strip(),
                 "author": shell.current_user(),
                 "reason": reason,
-                "guard": settings.guard(taught),
+                "product_check": settings.product_check(taught),
                 "gallery": taught.cases,
                 "defect_types": taught.defect_types,
                 "areas": taught.scored.areas,

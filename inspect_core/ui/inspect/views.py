@@ -13,7 +13,7 @@ from inspect_core.ui.inspect.live_parameters import describe
 from inspect_core.ui.previews import Run
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import InView, Limits, Verdict, assemble
-from inspect_core.whole_part.product_check import Guard
+from inspect_core.whole_part.product_check import ProductCheck
 
 NO_VERDICTS = "Preview: no verdicts until you apply it."
 
@@ -65,10 +65,10 @@ def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Dra
     )  # fmt: skip
 
 
-def verdict_of(taught: TaughtPart, view: Drawn, guard: Guard | None, *, gone: bool) -> Verdict:
+def verdict_of(taught: TaughtPart, view: Drawn, product_check: ProductCheck | None, *, gone: bool) -> Verdict:
     """The verdict on the photo shown in this view, the same as from the recipe.
 
-    guard: the part's, in the mode of the session. No defect type is named on a preview. A missing photo has no type,
+    product_check: the part's, in the session's mode. No defect type is named on a preview. A missing photo has no type,
     and a product check only if it was made before. Raises ValueError for a score that is not finite, and ImageError for
     a photo that has just disappeared.
     """
@@ -78,7 +78,7 @@ def verdict_of(taught: TaughtPart, view: Drawn, guard: Guard | None, *, gone: bo
     return assemble(
         view.anomaly_map, view.limits, placement, photo="" if gone else taught.differs(position),
         area=view.area, view=InView.of(placement, scored.size, scored.areas),
-        check=taught.product_check(position, guard, ask=not gone),
+        check=taught.checked(position, product_check, ask=not gone),
         name_type=partial(defect_naming.name_type, taught, position) if named else None,
     )  # fmt: skip
 

@@ -109,7 +109,7 @@ def _open(recipe: Recipe) -> None:
         recipe.prepare(backbone),
         recipe=recipe,
         mm_per_pixel=recipe.mm_per_pixel,
-        guard=recipe.guard,
+        product_check=recipe.product_check,
         defect_types=recipe.defect_types,
         cases=recipe.gallery,
     )

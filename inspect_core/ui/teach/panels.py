@@ -52,7 +52,7 @@ DETECTORS = {
     COMPARED: ("Chosen for these photos", f"Compares {len(CANDIDATES)} detectors on your photos and teaches the best."),
     JOINED: ("Position and surface", f"Adds the maps of {METHODS[FIRST].title} and of a surface detector."),
 } | {name: (METHODS[name].title, METHODS[name].when) for name in OFFERED}
-GUARD_SCORES = {ALONE: "Features of the photo", FUSED: "Fused with the network's own classes"}
+CHECK_SCORES = {ALONE: "Features of the photo", FUSED: "Fused with the network's own classes"}
 
 
 def choose_photos() -> Source | None:
@@ -183,8 +183,8 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         )  # fmt: skip
         parameters = _parameters(method, tiles)
         budget = _budget((grid, grid), parameters) if chosen == COMPARED and tiles is None else Order.budget
-        guard_scores = st.segmented_control(
-            "Product check", GUARD_SCORES, default=ALONE, format_func=GUARD_SCORES.__getitem__, required=True,
+        check_scores = st.segmented_control(
+            "Product check", CHECK_SCORES, default=ALONE, format_func=CHECK_SCORES.__getitem__, required=True,
             key="guard_scores", help="Is this the product that was taught? Judged by the features of the whole photo, "
             "alone or with how certain the network is of its own classes (Fang et al. 2024, fused score).",
         )  # fmt: skip
@@ -195,7 +195,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         return None
     return Order(
         name.strip(), photos, backbone, taps, (size, size), (grid, grid), method, budget, parameters,
-        tiles=tiles, tolerances=tolerances, seed=seed, notes=notes, fused_guard=guard_scores == FUSED, **lying,
+        tiles=tiles, tolerances=tolerances, seed=seed, notes=notes, fused_product_check=check_scores == FUSED, **lying,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Training the guard: what the product looks like as a whole, from good photos."""
+"""Training the product check: what the product looks like as a whole, from good photos."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,12 +16,12 @@ from inspect_core.images.read import ImageError
 from inspect_core.runtime.progress import Report, stage, tell
 from inspect_core.study.photo_features import described
 from inspect_core.study.workers import Workers
-from inspect_core.whole_part.product_check import WARN, Guard, Subspace
+from inspect_core.whole_part.product_check import WARN, ProductCheck, Subspace
 
 EXPLAINED_VARIANCE = 0.9
 
 
-def train_guard(
+def train_product_check(
     backbone: Backbone,
     good: Sequence[Sample],
     held_out: Sequence[Sample],
@@ -31,8 +31,8 @@ def train_guard(
     alignment: Alignment | None = None,
     report: Report | None = None,
     workers: Workers | None = None,
-) -> Guard:
-    """A guard from `good` photos, with its limit from `held_out` good ones.
+) -> ProductCheck:
+    """A product check from `good` photos, with its limit from `held_out` good ones.
 
     Photos that are damaged, or in which the part is not located, are skipped. alignment: locates the part; fused: with
     the energy of the backbone's logits. report(fraction, step) is called after each photo and may raise Cancelled;
@@ -54,11 +54,11 @@ def fit(
     good_logits: np.ndarray | None = None,
     held_out_logits: np.ndarray | None = None,
     mode: str = WARN,
-) -> Guard:
+) -> ProductCheck:
     """Learn the product from good photos; set the limit on held-out good ones.
 
     good: (n, d) penultimate features; held_out: (c, d) of good photos not in `good` (if there are none, `good` is
-    used); logits of both make the guard fused.
+    used); logits of both make it fused.
     The limit lies halfway between the strangest held-out photo and an unrelated one. The value of the latter is known
     beforehand: its mapped features are at right angles to the product's, so its error is about 1, or its fused score 0.
     A limit close to the good photos would take every ordinary defect for another product.
@@ -66,10 +66,12 @@ def fit(
     detector = fit_cop(_tensor(good), explained_variance=EXPLAINED_VARIANCE)
     smallest = 0.0 if good_logits is None else min(0.0, float(energy(_tensor(good_logits)).min()))
     arrays = {name: value.cpu().numpy() for name, value in detector.arrays().items()}
-    guard = Guard(Subspace.from_arrays(arrays, detector.params()), good_logits is not None, smallest, 0.0, mode)
-    scores = guard.score(held_out, held_out_logits) if len(held_out) else guard.score(good, good_logits)
-    highest, unrelated = float(scores.max()), 0.0 if guard.fused else 1.0
-    return replace(guard, limit=(highest + max(highest, unrelated)) / 2)
+    product_check = ProductCheck(
+        Subspace.from_arrays(arrays, detector.params()), good_logits is not None, smallest, 0.0, mode
+    )
+    scores = product_check.score(held_out, held_out_logits) if len(held_out) else product_check.score(good, good_logits)
+    highest, unrelated = float(scores.max()), 0.0 if product_check.fused else 1.0
+    return replace(product_check, limit=(highest + max(highest, unrelated)) / 2)
 
 
 def _tensor(values: np.ndarray) -> torch.Tensor:
