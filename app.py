@@ -61,4 +61,4 @@ if __name__ == "__main__":  # run for a session
 else:  # imported once, by the server: `streamlit run` looks for this name
     from inspect_core.ui import server
 
-    app = st.App(__file__, middleware=server.guards(), lifespan=server.first_page)
+    app = st.App(__file__, middleware=server.product_checks(), lifespan=server.first_page)

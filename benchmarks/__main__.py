@@ -102,10 +102,9 @@ def run_alone(name: str, folder: Path) -> None:
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="\n".join(f"{name:28}{what}" for name, (_, what) in (MAIN_JOB | METHODS).items()),
-    )  # fmt: skip
+    names = "\n".join(f"{name:28}{what}" for name, (_, what) in (MAIN_JOB | METHODS).items())
+    plain = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__, epilog=names, formatter_class=plain)
     parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run; below")
     parser.add_argument("--all", action="store_true", help="those of single methods too: about an hour")
     parser.add_argument("--quick", action="store_true", help="only see that those of the main job run")

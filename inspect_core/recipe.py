@@ -1,28 +1,30 @@
 """A recipe is everything needed to inspect a part, frozen; `inspect` applies it to one photo."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.backbones import Backbone, shared
 from inspect_core.features.extraction import Preparation, embed
-from inspect_core.guard.model import Guard
-from inspect_core.images.alignment import Alignment, NotLocated
+from inspect_core.images.alignment import Alignment
 from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
-from inspect_core.images.photo_quality import QualityRange, differs
+from inspect_core.images.photo_quality import QualityRange
+from inspect_core.images.placement import Placement
 from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA, SIGMA, to_pixels
 from inspect_core.methods.table import JOIN
-from inspect_core.package.known_parts import Calibrated, ChallengePart
-from inspect_core.similar.known_cases import KnownCases
-from inspect_core.verdict import InView, Limits, Verdict, assemble, inspected, not_located
-from inspect_core.view import View, joined_errors
+from inspect_core.methods.view import View, joined_errors
+from inspect_core.recipe_format.known_parts import Calibrated, ChallengePart
+from inspect_core.recipe_format.photo_inspector import PhotoInspector
+from inspect_core.verdict import Limits, Verdict
+from inspect_core.whole_part.defect_types import DefectTypes
+from inspect_core.whole_part.known_cases import KnownCases
+from inspect_core.whole_part.product_check import ProductCheck
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Recipe:
     """Everything needed to inspect.
 
     views: fitted detectors whose maps are added; live: by name, the values in force of their live parameters and of the
-    smallest area, in pixels of the map; guard, gallery, defect_types: the product check, known cases and classifier, if
+    smallest area, in pixels of the map; product_check, gallery (of known cases), defect_types: if
     taught; judged: photos on which its limits were judged; challenge: its challenge parts; depth: the bit depth at
     which photos are read, None takes any; alignment: locates the part, None takes photos as they are; areas: drawn on
     the part; tiles: how large photos are cut, None squashes them to the network's input; mm_per_pixel: of the photos,
@@ -74,7 +76,7 @@ class Recipe:
     limits: Limits
     calibration: tuple[Calibrated, ...]
     provenance: Provenance
-    guard: Guard | None = None
+    product_check: ProductCheck | None = None
     gallery: KnownCases | None = None
     defect_types: DefectTypes | None = None
     judged: tuple[Calibrated, ...] = ()
@@ -96,6 +98,13 @@ class Recipe:
     def map_size(self) -> tuple[int, int]:
         """(height, width) of its anomaly maps."""
         return self.backbone.size if self.tiles is None else self.tiles.map_size
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The fields of its `PhotoInspector`."""
+        shared = {field.name for field in fields(PhotoInspector)} & {field.name for field in fields(self)}
+        own = {"area": self.live[AREA], "size": self.backbone.size, "digest": self.digest or ""}
+        return {name: getattr(self, name) for name in shared} | own
 
     def prepare(self, backbone: Backbone) -> Preparation:
         """How this recipe turns a photo into patch features on a loaded backbone."""
@@ -123,87 +132,35 @@ class Recipe:
         return replace(self.revised(author=author, reason="challenge parts named"), challenge=parts)
 
 
-def inspect(image: np.ndarray, recipe: Recipe, *, backbone: Backbone | None = None) -> Verdict:
-    """The recipe's verdict on one part, from one run of the network; types by region take one more on what stands out.
-
-    image: (H, W, 3) uint8 RGB of any size. The anomaly map is float32 at the recipe's map size, regions are in pixels
-    of `image`; a part that is not found in it is "not located". `backbone`: the recipe's, when already loaded.
-    Raises ValueError when the picture is not RGB bytes, or the backbone's weights are missing or differ.
-    """
-    backbone = backbone or loaded_backbone(recipe.backbone)
-    preparation, guard, types = recipe.prepare(backbone), recipe.guard, recipe.defect_types
-    try:
-        placement = preparation.place(image)
-    except NotLocated as error:
-        return not_located(str(error), recipe.map_size, area=recipe.live[AREA])
-    picture, check, whole = preparation.picture(image, placement), None, None
-    if (guard is not None and guard.is_on) or (types is not None and not types.by_region):
-        features, embedding, logits = preparation.describe(image, placement, picture)
-        if guard is not None:
-            check = guard.check(embedding, logits)
-        whole = embedding[0]
-    else:
-        features = preparation.of_picture(picture)
-    pixel_map = to_pixels(joined_errors(recipe.views, features, recipe.live), recipe.map_size, sigma=SIGMA)
-    view = InView.of(placement, recipe.map_size, recipe.areas)
-
-    embed_crop = partial(embed, backbone=backbone)
-    return assemble(
-        inspected(pixel_map, view.left_out, recipe.areas), recipe.limits, placement,
-        area=recipe.live[AREA], view=view, check=check, photo=differs(picture, recipe.quality),
-        name_type=None if types is None else lambda found: types.name(
-            placement.picture(image), found, embed_crop, whole
-        ),
-    )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class LoadedRecipe:
+class LoadedRecipe(PhotoInspector):
     """A saved recipe with its network; batch and watch folder inspect with it (an `Inspector` of `line.inspector`)."""
 
-    recipe: Recipe
-    backbone: Backbone
-
-    @property
-    def product(self) -> str:
-        return self.recipe.product
-
-    @property
-    def digest(self) -> str:
-        return self.recipe.digest or ""
-
-    @property
-    def limits(self) -> Limits:
-        return self.recipe.limits
-
-    @property
-    def area(self) -> int:
-        return self.recipe.live[AREA]
-
-    @cached_property
-    def good_scores(self) -> np.ndarray:
-        return np.sort(np.array([part.score for part in self.recipe.calibration], np.float64))
-
-    @property
-    def challenge(self) -> tuple[ChallengePart, ...]:
-        return self.recipe.challenge
-
-    @property
-    def depth(self) -> Depth | None:
-        return self.recipe.depth
+    def __init__(self, recipe: Recipe, backbone: Backbone) -> None:
+        super().__init__(**recipe.facts)
+        self.recipe, self.backbone, self.preparation = recipe, backbone, recipe.prepare(backbone)
 
     @property
     def engine(self) -> str:
+        """What runs the network, in words."""
         return self.backbone.engine
 
-    @property
-    def release(self) -> str:
-        """None: only an export has one."""
-        return ""
+    def see(self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool) -> Sequence[np.ndarray]:
+        features, *found = (
+            self.preparation.describe(image, placement, picture) if head else (self.preparation.of_picture(picture),)
+        )
+        errors = joined_errors(self.recipe.views, features, self.recipe.live)
+        return to_pixels(errors, self.map_size, sigma=SIGMA), *found
 
-    def inspect(self, image: np.ndarray) -> Verdict:
-        """As `inspect` of this module; safe to call from several threads."""
-        return inspect(image, self.recipe, backbone=self.backbone)
+    def embed(self, picture: np.ndarray) -> np.ndarray:
+        return embed(picture, self.backbone)
+
+
+def inspect(image: np.ndarray, recipe: Recipe, *, backbone: Backbone | None = None) -> Verdict:
+    """The recipe's verdict on one part, as `PhotoInspector.inspect`. `backbone`: the recipe's, when already loaded.
+
+    Raises ValueError also when the backbone's weights are missing or differ.
+    """
+    return LoadedRecipe(recipe, backbone or loaded_backbone(recipe.backbone)).inspect(image)
 
 
 @lru_cache(maxsize=4)

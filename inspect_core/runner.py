@@ -5,119 +5,73 @@ types) is the same code as in the app.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from inspect_core.defect_types.classifier import DefectTypes
-from inspect_core.guard.model import Guard
-from inspect_core.images.alignment import Alignment, NotLocated
-from inspect_core.images.depth import Depth
-from inspect_core.images.photo_quality import QualityRange, differs
-from inspect_core.images.placement import place
+from inspect_core.images.placement import Placement
 from inspect_core.images.read import read_bytes, squash
 from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import AREA
-from inspect_core.package import arrays, golden, known_parts, manifest
-from inspect_core.package.geometry import geometry_of
-from inspect_core.package.manifest import RecipeError, refusing
+from inspect_core.recipe_format import arrays, golden, known_parts, manifest
+from inspect_core.recipe_format.manifest import RecipeError, refusing
+from inspect_core.recipe_format.photo_inspector import PARTS, PhotoInspector, read_facts
 from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, REFUSALS, InferenceSession, cells_of, session_of
-from inspect_core.verdict import InView, Limits, Verdict, assemble, inspected, not_located
-
-PARTS = {"guard": Guard, "kinds": DefectTypes, "alignment": Alignment}
-"""Parts of a recipe that are used on the line besides the graph, by their names in recipe.json."""
 
 
-class ExportedModel:
+class ExportedModel(PhotoInspector):
     """The graphs of an exported recipe, and everything that judges the map. Safe to use from several threads.
 
-    graphs: model.onnx and, with tiles, whole.onnx, by name; document: recipe.json, checked; parts: arrays of product
-    check and defect types by name; threads: of ONNX Runtime for one image, None for as many as there are cores.
+    graphs: model.onnx and, with tiles, whole.onnx, by name; views: their number; threads: of ONNX Runtime for one
+    image, None for as many as there are cores; facts: fields of `PhotoInspector`.
     Raises ValueError for a graph that does not belong to this recipe, or that ONNX Runtime cannot use.
     """
 
-    def __init__(
-        self,
-        graphs: Mapping[str, bytes],
-        document: Mapping,
-        parts: Mapping[str, np.ndarray],
-        *,
-        threads: int | None = None,
-    ) -> None:
-        self.product: str = document["product"]
-        self.limits = Limits(**document["limits"])
-        self.area: int = document["live"][AREA]
-        found: dict[str, Any] = {
-            name: document[name] and kind.from_arrays(arrays.of_part(name, parts), document[name])
-            for name, kind in PARTS.items()
-        }
-        self._guard: Guard | None = found["guard"]
-        self._types: DefectTypes | None = found["kinds"]
-        self._alignment: Alignment | None = found["alignment"]
-        picture = geometry_of(document, self._alignment)
-        self.size, self.map_size, self.tiles, self._areas = picture.size, picture.map_size, picture.tiles, picture.areas
-        self._quality = QualityRange.loaded(document["quality"])
-        head = self._guard is not None or self._types is not None
-        self._head = [EMBEDDING, LOGITS] if head else []
-        seen = [MAP] if self.tiles is None else cells_of(len(document["views"]))
+    engine = "ONNX Runtime on the CPU"
+
+    def __init__(self, graphs: Mapping[str, bytes], views: int, *, threads: int | None = None, **facts: Any) -> None:
+        super().__init__(**facts)
+        head = [] if self.product_check is None and self.defect_types is None else [EMBEDDING, LOGITS]
+        seen = [MAP] if self.tiles is None else cells_of(views)
         photos = [(IMAGES, "tensor(uint8)", [*self.size, 3])]
-        self._session = _session(graphs, manifest.MODEL, photos, [*seen, *self._head], threads)
+        self._session = _session(graphs, manifest.MODEL, photos, [*seen, *head], threads)
         if self.tiles is not None:
-            widths = [output.shape[1] for output in self._session.get_outputs()[: len(seen)]]
+            widths = [output.shape[1] for output in self._session.get_outputs()[:views]]
             cells = [(name, "tensor(float)", [k, *self.tiles.grid]) for name, k in zip(seen, widths, strict=True)]
             self._whole = _session(graphs, manifest.WHOLE, cells, [MAP], threads)
 
-    def inspect(self, image: np.ndarray) -> Verdict:
-        """The verdict on one part, (H, W, 3) uint8 RGB of any size. Same result and errors as `recipe.inspect`.
-
-        With types by region one more run of the network looks at what stands out on a part that is not accepted.
-        """
-        try:
-            placement = place(image, self._alignment)
-        except NotLocated as error:
-            return not_located(str(error), self.map_size, area=self.area)
-        picture = placement.at(image, self.size if self.tiles is None else self.tiles.size)
+    def see(self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool) -> Sequence[np.ndarray]:
+        names = [EMBEDDING, LOGITS] if head else []
         if self.tiles is None:
-            pixel_map, *head = self._run(picture, [MAP, *self._head])
+            pixel_map, *found = self._run(picture[None], [MAP, *names])
         else:
             pixel_map = self._map_of_tiles(picture, self.tiles)
-            head = self._run(placement.at(image, self.size), self._head) if self._head else []
-        check = self._guard.check(*head) if self._guard is not None else None
-        types = self._types
-        view = InView.of(placement, self.map_size, self._areas)
-        return assemble(
-            inspected(pixel_map[0], view.left_out, self._areas), self.limits, placement,
-            area=self.area, view=view, check=check, photo=differs(picture, self._quality),
-            name_type=None if types is None else lambda found: types.name(
-                placement.picture(image), found, self._embed, head[0][0]
-            ),
-        )  # fmt: skip
+            found = self._run(placement.at(image, self.size)[None], names) if head else []
+        return pixel_map[0], *found
+
+    def embed(self, picture: np.ndarray) -> np.ndarray:
+        return self._run(squash(picture, self.size)[None], [EMBEDDING])[0][0]
 
     def _map_of_tiles(self, picture: np.ndarray, plan: TilePlan) -> np.ndarray:
-        """(1, H, W): as `Preparation.features`, tile after tile, then the second graph on all cells."""
+        """(1, H, W): the first graph on each tile, the second on all cells, channels first."""
         whole = {given.name: np.empty((1, *given.shape[1:]), np.float32) for given in self._whole.get_inputs()}
-        for tile in plan.tiles:
-            found = self._run(plan.cut(picture, tile), list(whole))
-            for cells, own in zip(whole.values(), found, strict=True):
-                cells[0][:, *tile.cells] = own[0][:, *tile.own]
+        plan.fill(
+            [np.moveaxis(cells, 1, -1) for cells in whole.values()],
+            picture,
+            lambda tiles: [np.moveaxis(cells, 1, -1) for cells in self._run(tiles, list(whole))],
+        )
         return np.asarray(self._whole.run([MAP], whole)[0])
 
-    def _embed(self, image: np.ndarray) -> np.ndarray:
-        return self._run(squash(image, self.size), [EMBEDDING])[0][0]
-
-    def _run(self, picture: np.ndarray, outputs: list[str]) -> list[np.ndarray]:
-        return [np.asarray(found) for found in self._session.run(outputs, {IMAGES: picture[None]})]
+    def _run(self, pictures: np.ndarray, outputs: list[str]) -> list[np.ndarray]:
+        return [np.asarray(found) for found in self._session.run(outputs, {IMAGES: pictures})]
 
 
 class Runner(ExportedModel):
     """An exported recipe, proved on this PC: its files have their digests and its golden images their verdicts.
 
     release: the digest that the export must have, over all its files; None takes any.
-    product, limits and area as in force; depth: bit depth at which photos are read; digest: of the recipe; good_scores:
-    (n,) ascending, of the good parts that set the limits; challenge: its challenge parts; engine: what runs the
-    network, in words. Safe to use from several threads.
     Raises RecipeError, naming file, reason and remedy, for a recipe that was not exported, is damaged or was changed,
     and when a golden image gets another verdict or score here than where it was exported.
     """
@@ -125,25 +79,24 @@ class Runner(ExportedModel):
     def __init__(self, path: str | os.PathLike[str], *, threads: int | None = None, release: str | None = None) -> None:
         self.path = Path(path)
         package = manifest.check(self.path)
-        manifest.require_release(package, release)
+        name, found = self.path.name, package.release
+        if release is not None and found != release.strip().lower():
+            raise RecipeError(f"{name}: its release is {found}, not {release}; take the export that was approved")
         document = manifest.read_document(package, None)
         images = golden.read_table(package)
+        calibration, _ = known_parts.read_table(package, document)
         with refusing(self.path, "its parts do not fit together"):
             # What the graph replaces, and what stays behind, is not read.
             rest = document | {"views": [], "gallery": None}
-            graphs = {name: package.read(name) for name in (manifest.MODEL, manifest.WHOLE) if name in package.sizes}
-            header = {name: entry for name, entry in package.header.items() if name.split(".")[0] in PARTS}
+            graphs = {file: package.read(file) for file in (manifest.MODEL, manifest.WHOLE) if file in package.sizes}
+            header = {array: entry for array, entry in package.header.items() if array.split(".")[0] in PARTS}
             arrays.check(rest, header, {})
             parts = package.arrays(PARTS)
             arrays.check_values(rest, parts, {})
-            super().__init__(graphs, document, parts, threads=threads)
-        calibration, _ = known_parts.read_table(package, document)
-        self.digest, self.release = package.digest, package.release
-        self.good_scores = np.sort(np.array([part.score for part in calibration], np.float64))
-        with refusing(self.path, "a challenge part cannot be used"):
-            self.challenge = known_parts.read_challenge(document)
-        self.depth = document["depth"] and Depth(**document["depth"])
-        self.engine = "ONNX Runtime on the CPU"
+            facts = read_facts(document, parts, self.path) | {"digest": package.digest, "release": package.release}
+            facts |= {"calibration": calibration, "area": document["live"][AREA]}
+            size = tuple(document["geometry"]["size"])
+            super().__init__(graphs, len(document["views"]), threads=threads, size=size, **facts)
         self._prove(package, images)
 
     def _prove(self, package: manifest.Package, images: list[golden.Golden]) -> None:

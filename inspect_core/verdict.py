@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from inspect_core.images.areas import Areas
-from inspect_core.images.placement import Placement
+from inspect_core.images.placement import AS_TAKEN, Placement
 from inspect_core.judge.anomaly_map import Region, image_score, regions, scale_region
 from inspect_core.judge.checks import as_finite_number
 from inspect_core.judge.limits import carried
@@ -17,13 +17,8 @@ NOT_LOCATED: Literal["not located"] = "not located"
 """The word of a part that was not found in its photo: never accepted, and without a score."""
 NOT_JUDGED: Literal["not judged"] = "not judged"
 """The word of a photo that could not be read or inspected."""
-SPOKEN = {
-    "accept": "accepted",
-    "review": "to review",
-    "reject": "rejected",
-    NOT_LOCATED: NOT_LOCATED,
-    NOT_JUDGED: NOT_JUDGED,
-}
+SPOKEN = {"accept": "accepted", "review": "to review", "reject": "rejected"}
+SPOKEN |= {NOT_LOCATED: NOT_LOCATED, NOT_JUDGED: NOT_JUDGED}
 """What can become of a photo, from the best, and how it is said of several."""
 SIGNS = dict(zip(SPOKEN, "✓?✕∅–", strict=True))
 OUTCOMES = tuple(SPOKEN)
@@ -77,7 +72,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class ProductCheck:
+class ProductCheckResult:
     """Result of the product check on one photo.
 
     foreign: whether it shows another product than the one taught; stops: whether it is rejected for that, whatever its
@@ -96,7 +91,7 @@ class Verdict:
     score: the value that `area` pixels of the map reach, None for a part that was not located. verdict: the word.
     anomaly_map: (H, W) float32, over the reference when parts are aligned, 0 where the part was not inspected. regions:
     above the limit for review, highest peak first, in pixels of the original image. area: the smallest that counts, in
-    pixels of the map. guard: the sentence of the product check, None when it is off. kind: the defect type and its
+    pixels of the map. product_check: the sentence of the product check, None when it is off. defect_type: its name and
     probability, None when none was asked for or none was likely enough (then of_unknown_type is True). reason:
     OTHER_PRODUCT when the product check stopped the photo, PARTLY_OUT, or why the part was not located. placement:
     where the part lies in the photo; left_out: (H, W) bool, what was not inspected, None when all of it was. photo: how
@@ -108,25 +103,23 @@ class Verdict:
     anomaly_map: np.ndarray
     regions: tuple[Region, ...] = ()
     area: int = 1
-    guard: str | None = None
-    kind: tuple[str, float] | None = None
+    product_check: str | None = None
+    defect_type: tuple[str, float] | None = None
     of_unknown_type: bool = False
     reason: str | None = None
-    placement: Placement | None = None
+    placement: Placement = AS_TAKEN
     left_out: np.ndarray | None = None
     photo: str = ""
 
     @property
     def photo_map(self) -> np.ndarray:
         """(H, W) float32: the map as it lies over the photo as taken, drawn at the map's own size."""
-        return self.anomaly_map if self.placement is None else self.placement.over_photo(self.anomaly_map)
+        return self.placement.over_photo(self.anomaly_map)
 
     @property
     def photo_left_out(self) -> np.ndarray | None:
         """(H, W) bool: `left_out` over the photo as taken."""
-        if self.left_out is None or self.placement is None:
-            return self.left_out
-        return self.placement.mask_over_photo(self.left_out)
+        return None if self.left_out is None else self.placement.mask_over_photo(self.left_out)
 
 
 def inspected(anomaly_map: np.ndarray, left_out: np.ndarray, areas: Areas | None) -> np.ndarray:
@@ -173,7 +166,7 @@ def assemble(
     *,
     view: InView,
     area: int = 1,
-    check: ProductCheck | None = None,
+    check: ProductCheckResult | None = None,
     photo: str = "",
     name_type: Callable[[tuple[Region, ...]], tuple[str, float] | None] | None = None,
 ) -> Verdict:
@@ -190,18 +183,25 @@ def assemble(
     if word == "accept" and is_partly_out(view.missing, view.left, area):
         word, reason = "review", PARTLY_OUT
     found = regions(anomaly_map, limits.review, area=area)
+    regions_found = tuple(_in_photo(region, placement, size) for region in found)
     verdict = Verdict(
-        score, word, anomaly_map, tuple(_in_photo(region, placement, size) for region in found), area,
-        guard=check.sentence if check is not None else None, reason=reason,
-        placement=placement, left_out=view.left_out if view.left < view.left_out.size else None,
+        score,
+        word,
+        anomaly_map,
+        regions_found,
+        area,
+        product_check=check.sentence if check is not None else None,
+        reason=reason,
+        placement=placement,
+        left_out=view.left_out if view.left < view.left_out.size else None,
         photo=photo,
-    )  # fmt: skip
+    )
     if check is not None and check.stops:
         return replace(verdict, verdict="reject", reason=OTHER_PRODUCT)
     if name_type is None or not found:
         return verdict
-    kind = name_type(tuple(scale_region(region, size, placement.size) for region in found))
-    return replace(verdict, kind=kind, of_unknown_type=kind is None)
+    named = name_type(tuple(scale_region(region, size, placement.size) for region in found))
+    return replace(verdict, defect_type=named, of_unknown_type=named is None)
 
 
 def not_located(reason: str, size: tuple[int, int], *, area: int = 1) -> Verdict:

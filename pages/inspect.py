@@ -12,6 +12,5 @@ if taught is None:
     panels.first_start()
     st.stop()
 shell.show_running("This page updates when it finishes.")
-panels.hand_over_thumbnails(taught)
 panels.bench_with_parameters(taught)
 panels.notes(taught)

@@ -72,10 +72,10 @@ def recipe():
     """A small recipe on a 4 x 3 grid of 6-channel features, k = 5."""
     from inspect_core.detectors import mahalanobis
     from inspect_core.features.extraction import Look
-    from inspect_core.package.known_parts import Calibrated
+    from inspect_core.methods.view import View
     from inspect_core.recipe import BackboneChoice, Provenance, Recipe
+    from inspect_core.recipe_format.known_parts import Calibrated
     from inspect_core.verdict import Limits
-    from inspect_core.view import View
 
     rng = np.random.default_rng(3)
     projection = mahalanobis.semi_orthogonal(6, 5, seed=1)
@@ -190,11 +190,9 @@ def small_network(size: tuple[int, int], graphs: Path):
             return self.fc(self.second(self.first(images)).mean((2, 3)))
 
     torch.manual_seed(4)
-    return exported_once(Backbone(
-        name="small", taps=("first", "second"), tap_channels=(10, 14), size=size, mean=(0.5, 0.5, 0.5),
-        sd=(0.25, 0.25, 0.25), device=torch.device("cpu"), engine="ONNX Runtime", weight_digest="0" * 64,
-        classifier="fc", cache=graphs, _network=SmallNetwork().eval,
-    ))  # fmt: skip
+    facts = {"name": "small", "taps": ("first", "second"), "tap_channels": (10, 14), "size": size, "classifier": "fc"}
+    facts |= {"mean": (0.5,) * 3, "sd": (0.25,) * 3, "device": torch.device("cpu"), "engine": "ONNX Runtime"}
+    return exported_once(Backbone(**facts, weight_digest="0" * 64, cache=graphs, _network=SmallNetwork().eval))
 
 
 @pytest.fixture(scope="session")
@@ -207,7 +205,7 @@ def learned(product: Path, small_backbone, tmp_path_factory: pytest.TempPathFact
     from inspect_core.images.folders import scan
     from inspect_core.methods.table import known_parameters
     from inspect_core.study.study import Study
-    from inspect_core.tuning.guard_training import train_guard
+    from inspect_core.tuning.product_check_training import train_product_check
 
     store, photos = Store(tmp_path_factory.mktemp("features")), scan(product)
     given = {"k": 8, "M": 32, "patches": 300, "components": 6, "m": 6}
@@ -220,8 +218,10 @@ def learned(product: Path, small_backbone, tmp_path_factory: pytest.TempPathFact
             study = Study(
                 photos, small_backbone, store, method=method, grid=(8, 12), nearest=method == "pca", parameters=own
             ).fit()
-            guard = train_guard(small_backbone, study.split.fit, study.split.calibrate, fused=method == "corp")
-            return study.recipe(product="flange", guard=guard)
+            product_check = train_product_check(
+                small_backbone, study.split.fit, study.split.calibrate, fused=method == "corp"
+            )
+            return study.recipe(product="flange", product_check=product_check)
 
     return recipe
 
@@ -229,12 +229,12 @@ def learned(product: Path, small_backbone, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture(scope="session")
 def exported_graphs():
     """`line_network.exported`, which exports what it was given before once."""
-    from inspect_core.records import line_network
+    from inspect_core.recipe_io import line_network
 
     exported, known = line_network.exported, []
 
     def remembered(recipe, backbone):
-        headless = recipe.guard is None and recipe.defect_types is None
+        headless = recipe.product_check is None and recipe.defect_types is None
         needs = (recipe.views, recipe.live, headless, recipe.tiles, backbone)
         for given, graphs in known:
             if all(own is other for own, other in zip(given, needs, strict=True)):
@@ -248,7 +248,7 @@ def exported_graphs():
 @pytest.fixture
 def small_recipe(learned, small_backbone, exported_graphs, monkeypatch: pytest.MonkeyPatch):
     """As `learned`, and its network is the one that an export finds."""
-    from inspect_core.records import line_network, onnx_export
+    from inspect_core.recipe_io import line_network, onnx_export
 
     monkeypatch.setattr(onnx_export, "loaded_backbone", lambda choice, device: small_backbone)
     monkeypatch.setattr(line_network, "exported", exported_graphs)

@@ -9,21 +9,17 @@ from inspect_core.features.store import Store
 from inspect_core.images.areas import Area, Areas
 from inspect_core.images.folders import scan, split
 from inspect_core.images.read import read
-from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import inspect
-from inspect_core.records import onnx_export
-from inspect_core.records.onnx_export import export
-from inspect_core.records.recipe_file import load, save
+from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.recipe_io import onnx_export
+from inspect_core.recipe_io.onnx_export import export
+from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runner import Runner
 from inspect_core.study.study import Study
 
 pytestmark = pytest.mark.slow
-AREAS = Areas(
-    (
-        Area("ignore", ((0.0, 0.0), (0.5, 0.0), (0.5, 0.4), (0.0, 0.4))),
-        Area("stricter", ((0.6, 0.6), (0.9, 0.6), (0.9, 0.9), (0.6, 0.9)), 3.0),
-    )
-)
+IGNORED = Area("ignore", ((0.0, 0.0), (0.5, 0.0), (0.5, 0.4), (0.0, 0.4)))
+AREAS = Areas((IGNORED, Area("stricter", ((0.6, 0.6), (0.9, 0.6), (0.9, 0.9), (0.6, 0.9)), 3.0)))
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,7 @@ def without_guard(exported, monkeypatch: pytest.MonkeyPatch) -> None:
     """The guard has its own tests, and so have most methods."""
     monkeypatch.setattr(inspection, "CANDIDATES", ("mahalanobis",))
     for module in (batch, memory, teaching):
-        monkeypatch.setattr(module, "train_guard", lambda *photos, **settings: None)
+        monkeypatch.setattr(module, "train_product_check", lambda *photos, **settings: None)
         monkeypatch.setattr(module, "with_head", setting.network)
 
 
@@ -145,29 +145,30 @@ def test_the_costs_have_a_place_for_the_table():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("module", MODULES)
-def test_every_module_is_there_and_answers_help(module, monkeypatch, capsys):
-    found = importlib.import_module(f"benchmarks.{module}")
+def test_every_module_answers_help_and_the_table_gives_it_the_place_of_its_result(
+    module, tmp_path, monkeypatch, capsys
+):
+    found, called, name = importlib.import_module(f"benchmarks.{module}"), [], module.split(".")[1]
     if not hasattr(found, "main"):
+        assert name not in runner.METHODS
         return
     monkeypatch.setattr(sys, "argv", [module, "--help"])
     with pytest.raises(SystemExit) as ended:
         found.main()
     assert ended.value.code == 0
-    assert "usage" in capsys.readouterr().out
+    usage = capsys.readouterr().out
+    assert "usage" in usage
+    if name in runner.METHODS:
+        monkeypatch.setattr(runner.subprocess, "run", lambda command, check: called.append(command))
+        runner.run_alone(name, tmp_path)
+        _, _, run, option, place = called[0]
+        assert run == f"benchmarks.{module}"
+        assert f"{option} " in usage
+        assert measure.write(place, {}) == tmp_path / f"{name}.json"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", runner.METHODS)
-def test_every_benchmark_of_the_table_takes_the_place_of_its_result(name, tmp_path, monkeypatch, capsys):
-    called = []
-    monkeypatch.setattr(runner.subprocess, "run", lambda command, check: called.append(command))
-    runner.run_alone(name, tmp_path)
-    _, _, module, *arguments = called[0]
-    monkeypatch.setattr(sys, "argv", [module, "--help"])
-    with pytest.raises(SystemExit):
-        importlib.import_module(module).main()
-    assert f"{arguments[0]} " in capsys.readouterr().out
-    assert measure.write(arguments[1], {}) == tmp_path / f"{name}.json"
+def test_the_table_names_modules_that_are_there():
+    assert {f"{room}.{name}" for name, (room, _) in runner.METHODS.items()} <= set(MODULES)
 
 
 def test_unknown_names_are_refused(capsys):

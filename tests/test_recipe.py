@@ -8,14 +8,14 @@ import pytest
 import torch
 
 from inspect_core.classify.kernel_density import fit_kdf
-from inspect_core.defect_types.training import FITS, FOREST, fit
 from inspect_core.features import backbones
-from inspect_core.guard.model import OFF, STOP
 from inspect_core.images.read import read
 from inspect_core.recipe import inspect
-from inspect_core.records.recipe_file import load, save
+from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runtime.versions import library_versions
 from inspect_core.verdict import OTHER_PRODUCT, Limits
+from inspect_core.whole_part.defect_types import DefectTypes
+from inspect_core.whole_part.product_check import OFF, STOP
 
 DATA = Path(__file__).parent / "data"
 PHOTOS = Path(__file__).parents[1] / "sample_data" / "flange" / "test"
@@ -53,16 +53,14 @@ def processor_maker() -> str:
 def types(*, by_region: bool):
     rng = np.random.default_rng(0)
     points = np.concatenate([rng.normal(centre, 0.3, (8, 1280)) for centre in (0, 2)]).astype(np.float32)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(FITS, FOREST, functools.partial(fit_kdf, trees=20))
-        return fit(points, ["dent"] * 8 + ["scratch"] * 8, by_region=by_region).defect_types
+    return DefectTypes(fit_kdf(points, ["dent"] * 8 + ["scratch"] * 8, power=1.0, trees=20), by_region, 0.6)
 
 
 @pytest.mark.parametrize("mode", ["warn", OFF])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_recipe_saved_before_gives_the_same_scores(stored, backbone, name, mode):
     """To the bit with the libraries of then, on processors whose scores were recorded."""
-    recipe = dataclasses.replace(stored, guard=stored.guard.with_mode(mode))
+    recipe = dataclasses.replace(stored, product_check=stored.product_check.with_mode(mode))
     score = inspect(read(PHOTOS / name).pixels, recipe, backbone=backbone).score
     recorded = STORED.get(f"{processor_maker()} {torch.backends.cpu.get_cpu_capability()}")
     if recorded is not None and library_versions() == stored.provenance.versions:
@@ -96,19 +94,19 @@ def test_a_recipe_saved_before_judges_by_the_largest_value_of_its_raw_map(stored
     ],
 )
 def test_the_network_runs_once_and_once_more_for_a_crop(stored, backbone, runs, mode, by_region, limit, expected):
-    recipe = dataclasses.replace(
-        stored, guard=stored.guard.with_mode(mode), limits=Limits(limit, limit),
-        defect_types=None if by_region is None else types(by_region=by_region),
-    )  # fmt: skip
+    product_check, named = (
+        stored.product_check.with_mode(mode),
+        None if by_region is None else types(by_region=by_region),
+    )
+    recipe = dataclasses.replace(stored, product_check=product_check, limits=Limits(limit, limit), defect_types=named)
     inspect(read(PHOTOS / next(iter(NAMES))).pixels, recipe, backbone=backbone)
     assert runs == expected
 
 
 @pytest.mark.parametrize("limit", [0.0, 1e9])
 def test_a_stopped_photo_has_a_reason_and_no_defect_type(stored, backbone, limit):
-    guard = dataclasses.replace(stored.guard, mode=STOP, limit=-1.0)
-    recipe = dataclasses.replace(
-        stored, guard=guard, limits=Limits(limit, limit), defect_types=types(by_region=False).with_limit(0.0)
-    )
+    product_check = dataclasses.replace(stored.product_check, mode=STOP, limit=-1.0)
+    named = types(by_region=False).with_limit(0.0)
+    recipe = dataclasses.replace(stored, product_check=product_check, limits=Limits(limit, limit), defect_types=named)
     found = inspect(read(PHOTOS / next(iter(NAMES))).pixels, recipe, backbone=backbone)
-    assert (found.verdict, found.reason, found.kind) == ("reject", OTHER_PRODUCT, None)
+    assert (found.verdict, found.reason, found.defect_type) == ("reject", OTHER_PRODUCT, None)

@@ -13,44 +13,33 @@ import onnx
 import pytest
 
 from inspect_core.classify.kernel_density import fit_kdf, fit_kdn
-from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.images.photo_quality import QualityRange, measured
 from inspect_core.images.read import read, squash
-from inspect_core.package import golden, manifest
-from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import inspect
-from inspect_core.records import line_network, onnx_export
-from inspect_core.records.check_photos import find_photos
-from inspect_core.records.onnx_export import export
-from inspect_core.records.recipe_file import save
+from inspect_core.recipe_format import golden, manifest
+from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.recipe_io import line_network, onnx_export
+from inspect_core.recipe_io.check_photos import find_photos
+from inspect_core.recipe_io.onnx_export import export
+from inspect_core.recipe_io.recipe_file import save
 from inspect_core.runner import Runner
 from inspect_core.verdict import Limits
+from inspect_core.whole_part.defect_types import DefectTypes
 
 ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.slow
-STAYS_OUT = (
-    "torch",
-    "torchvision",
-    "timm",
-    "sklearn",
-    "streamlit",
-    "plotly",
-    "safetensors",
-    "onnx",
-    "sqlalchemy",
-    "tqdm",
-)
+STAYS_OUT = ("torch", "torchvision", "timm", "sklearn", "streamlit", "plotly", "safetensors", "onnx", "sqlalchemy")
+STAYS_OUT += ("tqdm",)
 """Installed where the app is, and not on the line."""
 
 
 @pytest.fixture(scope="module")
 def exported_once(learned, small_backbone, exported_graphs, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("exported") / "line"
-    recipe = learned("cop")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(onnx_export, "loaded_backbone", lambda choice, device: small_backbone)
         patch.setattr(line_network, "exported", exported_graphs)
-        export(recipe, folder, check_images=find_photos(recipe).paths)
+        export(learned("cop"), folder, check_images=find_photos(learned("cop")).paths)
     return folder
 
 
@@ -107,15 +96,11 @@ def test_only_the_release_that_is_named(line):
 
 
 @pytest.mark.parametrize("at", ["review", "reject"])
-def test_a_graph_whose_scores_end_at_a_limit_fails_its_golden_images(
-    learned, small_backbone, exported_graphs, tmp_path, monkeypatch, at
-):
+def test_a_graph_whose_scores_end_at_a_limit_fails_its_golden_images(small_recipe, tmp_path, at):
     """Nearest to each limit one golden image lies on either side."""
-    recipe, line = learned("cop"), tmp_path / "line"
+    recipe, line = small_recipe("cop"), tmp_path / "line"
     scores = np.sort([part.score for part in (*recipe.calibration, *recipe.judged)])
     between = [float(scores[i : i + 2].mean()) for i in (len(scores) // 3, 2 * len(scores) // 3)]
-    monkeypatch.setattr(onnx_export, "loaded_backbone", lambda choice, device: small_backbone)
-    monkeypatch.setattr(line_network, "exported", exported_graphs)
     export(replace(recipe, limits=Limits(*between)), line, check_images=find_photos(recipe).paths)
     shown = sorted(known.score for known in golden.read_table(manifest.check(line)))
     for limit in between:
@@ -170,21 +155,21 @@ def test_a_golden_image_that_was_moved_to_the_other_side(line):
 def test_defect_types_are_named_as_in_the_app(small_recipe, small_backbone, product, tmp_path, kind, by_region):
     rng = np.random.default_rng(0)
     recipe, points = small_recipe("cop"), []
-    for path in sorted((product / "test").rglob("*.jpg")):
-        points += [small_backbone.embed(np.array([_small(path)]))[0].numpy() + 0.01 * rng.normal(size=14)
-                   for _ in range(6)]  # fmt: skip
+    photos = [read(path).pixels for path in sorted((product / "test").rglob("*.jpg"))]
+    for pixels in photos:
+        known = small_backbone.embed(squash(pixels, (64, 96))[None])[0].numpy()
+        points += [known + 0.01 * rng.normal(size=14) for _ in range(6)]
     labels = ["dent", "scratch", "stain"] * (len(points) // 3)
     fit, options = (fit_kdf, {"trees": 5}) if kind == "forest" else (fit_kdn, {"hidden": (6,)})
     types = DefectTypes(fit(np.array(points), labels, power=1.0, **options), by_region, 0.05)
     recipe = replace(recipe, defect_types=types, limits=Limits(*[min(r.score for r in recipe.judged) - 1e-4] * 2))
     export(recipe, tmp_path / "line", check_images=find_photos(recipe).paths)
     runner = Runner(tmp_path / "line")
-    for path in sorted((product / "test").rglob("*.jpg")):
-        pixels = read(path).pixels
+    for pixels in photos:
         here, there = inspect(pixels, recipe, backbone=small_backbone), runner.inspect(pixels)
-        assert here.kind is not None
-        assert there.kind[0] == here.kind[0]
-        assert there.kind[1] == pytest.approx(here.kind[1], abs=1e-3)
+        assert here.defect_type is not None
+        assert there.defect_type[0] == here.defect_type[0]
+        assert there.defect_type[1] == pytest.approx(here.defect_type[1], abs=1e-3)
 
 
 def test_how_a_photo_differs_is_said_as_in_the_app_and_changes_no_verdict(small_recipe, small_backbone, tmp_path):
@@ -202,10 +187,6 @@ def test_how_a_photo_differs_is_said_as_in_the_app_and_changes_no_verdict(small_
             assert here.verdict == inspect(pixels, silent, backbone=small_backbone).verdict
             said.update(here.photo.split(", "))
     assert {"", "noisier than taught", "darker than taught"} <= said
-
-
-def _small(path: Path) -> np.ndarray:
-    return squash(read(path).pixels, (64, 96))
 
 
 def test_it_runs_where_nothing_but_its_own_packages_is_installed(line, product):

@@ -10,7 +10,16 @@ from inspect_core.images.areas import Area, Areas
 from inspect_core.images.located import Located
 from inspect_core.images.placement import Placement
 from inspect_core.judge.counts import count_parts
-from inspect_core.verdict import OTHER_PRODUCT, PARTLY_OUT, InView, Limits, ProductCheck, Verdict, assemble, inspected
+from inspect_core.verdict import (
+    OTHER_PRODUCT,
+    PARTLY_OUT,
+    InView,
+    Limits,
+    ProductCheckResult,
+    Verdict,
+    assemble,
+    inspected,
+)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +72,7 @@ def test_limits_and_verdict_are_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         limits.review = 5
     verdict = Verdict(score=1.0, verdict="accept", anomaly_map=np.zeros((2, 2), dtype=np.float32))
-    assert (verdict.regions, verdict.guard, verdict.kind) == ((), None, None)
+    assert (verdict.regions, verdict.product_check, verdict.defect_type) == ((), None, None)
     with pytest.raises(dataclasses.FrozenInstanceError):
         verdict.score = 2.0
 
@@ -78,7 +87,7 @@ def test_limits_and_verdict_are_frozen():
 def test_a_verdict_is_assembled_by_one_set_of_rules(peak, limits, said, types):
     anomaly_map = np.zeros((4, 8), np.float32)
     anomaly_map[1:3, 2:4] = peak
-    check, asked = None if said is None else ProductCheck(*said, "said"), []
+    check, asked = None if said is None else ProductCheckResult(*said, "said"), []
 
     def name_type(found):
         asked.append(found)
@@ -86,17 +95,15 @@ def test_a_verdict_is_assembled_by_one_set_of_rules(peak, limits, said, types):
 
     limits = Limits(*limits)
     placement = Placement((8, 16))
-    found = assemble(
-        anomaly_map, limits, placement, view=InView.of(placement, (4, 8), None), check=check,
-        name_type=None if types is None else name_type,
-    )  # fmt: skip
+    view, namer = InView.of(placement, (4, 8), None), None if types is None else name_type
+    found = assemble(anomaly_map, limits, placement, view=view, check=check, name_type=namer)
     stopped, accepted = said == (True, True), limits.verdict(peak) == "accept"
     assert found.verdict == ("reject" if stopped else limits.verdict(peak))
     assert found.reason == (OTHER_PRODUCT if stopped else None)
-    assert found.guard == (None if said is None else "said")
+    assert found.product_check == (None if said is None else "said")
     assert [region.box for region in found.regions] == ([] if accepted else [(4, 2, 8, 6)])
     assert asked == ([found.regions] if types is not None and not stopped and not accepted else [])
-    assert found.kind == (("dent", 0.9) if asked and types == "named" else None)
+    assert found.defect_type == (("dent", 0.9) if asked and types == "named" else None)
     assert found.of_unknown_type == bool(asked and types == "unknown")
 
 

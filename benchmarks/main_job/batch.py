@@ -22,10 +22,10 @@ from inspect_core.line.inspector import Inspector
 from inspect_core.line.logged import Logged
 from inspect_core.line.row import Row, judge
 from inspect_core.recipe import LoadedRecipe, Recipe
-from inspect_core.records.check_photos import find_photos
-from inspect_core.records.onnx_export import export
+from inspect_core.recipe_io.check_photos import find_photos
+from inspect_core.recipe_io.onnx_export import export
 from inspect_core.runner import Runner
-from inspect_core.tuning.guard_training import train_guard
+from inspect_core.tuning.product_check_training import train_product_check
 
 PHOTOS, A_TURN = 1000, 100
 
@@ -85,6 +85,6 @@ def _exported(recipe: Recipe, path: Path) -> Runner:
 
 def _inspector(setting: Setting, features: Path) -> LoadedRecipe:
     photos, backbone = taught(setting), with_head(setting)
-    guard = train_guard(backbone, photos.fit, photos.calibrate)
-    recipe = study(setting, photos, setting.sides[0], Store(features)).fit().recipe(guard=guard)
+    product_check = train_product_check(backbone, photos.fit, photos.calibrate)
+    recipe = study(setting, photos, setting.sides[0], Store(features)).fit().recipe(product_check=product_check)
     return LoadedRecipe(recipe, backbone)

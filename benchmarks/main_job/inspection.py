@@ -17,7 +17,6 @@ import torch
 
 from benchmarks.main_job.setting import BACKBONE, Setting, sample, study, taught, with_head
 from benchmarks.measure import Stopwatch, machine, spread
-from inspect_core.defect_types import training
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import embed
 from inspect_core.features.patch_grid import join
@@ -25,12 +24,13 @@ from inspect_core.features.store import Store
 from inspect_core.images.read import read, squash
 from inspect_core.judge.anomaly_map import AREA, SIGMA, image_score, regions, to_pixels
 from inspect_core.methods.table import methods_in, methods_of
+from inspect_core.methods.view import joined_errors, with_taps
 from inspect_core.recipe import Recipe, inspect
 from inspect_core.runtime.threads import cores
 from inspect_core.study.study import Study
 from inspect_core.tuning.comparison import CANDIDATES
-from inspect_core.tuning.guard_training import train_guard
-from inspect_core.view import joined_errors, with_taps
+from inspect_core.tuning.product_check_training import train_product_check
+from inspect_core.whole_part import type_training
 
 AFTER_BACKBONE = ("grid", "detector", "map")
 WHOLES = {"file_to_verdict": False, "file_to_verdict_by_region": True}
@@ -40,15 +40,19 @@ WHOLES = {"file_to_verdict": False, "file_to_verdict_by_region": True}
 def figures(setting: Setting) -> dict:
     """Milliseconds of each step and of the whole, and the ratios to the backbone, on each grid."""
     backbone, photos = with_head(setting), taught(setting)
-    guard, paths = train_guard(backbone, photos.fit, photos.calibrate), _in_turn(photos.judge)
+    product_check, paths = train_product_check(backbone, photos.fit, photos.calibrate), _in_turn(photos.judge)
     defects = sample().defects
-    types = training.fit(
+    types = type_training.fit(
         np.stack([embed(read(photo.path).pixels, backbone) for photo in defects]), [p.kind for p in defects]
     ).defect_types
     found = {"engine": backbone.engine, "threads": cores(), "k": setting.k}
     for side in setting.sides:
         with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
-            recipe = study(setting, photos, side, Store(folder)).fit().recipe(guard=guard, defect_types=types)
+            recipe = (
+                study(setting, photos, side, Store(folder))
+                .fit()
+                .recipe(product_check=product_check, defect_types=types)
+            )
         found[f"{side}x{side}"] = on_grid(recipe, backbone, paths, setting.repeats)
     return found | {"candidates": candidates(setting)}
 

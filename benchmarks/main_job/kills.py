@@ -34,9 +34,9 @@ from inspect_core.line.logged import Logged
 from inspect_core.line.maps import Maps
 from inspect_core.line.table import read_table
 from inspect_core.line.watch import FOLDERS, Watch, watching
-from inspect_core.package.known_parts import ChallengePart
 from inspect_core.recipe import Recipe
-from inspect_core.records.recipe_file import load, save
+from inspect_core.recipe_format.known_parts import ChallengePart
+from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runtime import unfinished
 from inspect_core.verdict import Limits, Verdict
 

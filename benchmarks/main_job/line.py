@@ -20,15 +20,15 @@ from inspect_core.features.backbones import Backbone
 from inspect_core.features.store import Store
 from inspect_core.images.read import read, squash
 from inspect_core.methods.table import LOOSE, METHODS, methods_of
-from inspect_core.package import manifest
+from inspect_core.methods.view import with_taps
 from inspect_core.recipe import Recipe, inspect
-from inspect_core.records import line_network
-from inspect_core.records.check_photos import find_photos
-from inspect_core.records.onnx_export import export
+from inspect_core.recipe_format import manifest
+from inspect_core.recipe_io import line_network
+from inspect_core.recipe_io.check_photos import find_photos
+from inspect_core.recipe_io.onnx_export import export
 from inspect_core.runner import Runner
 from inspect_core.runtime.graph import IMAGES, session_of
 from inspect_core.study.study import Study
-from inspect_core.view import with_taps
 
 START = "import sys; from inspect_core.runner import Runner; Runner(sys.argv[1])"
 

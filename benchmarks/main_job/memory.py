@@ -22,7 +22,7 @@ from inspect_core.images.folders import scan, split
 from inspect_core.images.grouping import ungrouped
 from inspect_core.images.read import read
 from inspect_core.runtime import workspace
-from inspect_core.tuning.guard_training import train_guard
+from inspect_core.tuning.product_check_training import train_product_check
 from inspect_core.tuning.suggest import suggest
 
 QUALITY = 90
@@ -92,7 +92,7 @@ def teach(folder: Path, setting: Setting) -> dict:
         done("suggest")
         with_head(setting)
         done("network with head")
-        train_guard(taught.preparation.backbone, taught.split.fit, taught.split.calibrate)
+        train_product_check(taught.preparation.backbone, taught.split.fit, taught.split.calibrate)
         done("guard")
     counts = {"fit": len(photos.fit), "shown": len(photos.calibrate) + len(photos.judge)}
     return counts | {"fit_peak_mb": fit_peak, "app_peak_mb": own_peak_mb(), "steps": steps}

@@ -18,7 +18,6 @@ from benchmarks.main_job.setting import QUICK, Setting, all_shown, study
 from benchmarks.main_job.start import FINISHED, ON_THE_BENCH, PATIENCE_S, open_browser, served
 from benchmarks.measure import Stopwatch, spread, timed
 from inspect_core.features.store import Store
-from inspect_core.guard.model import OFF
 from inspect_core.judge.anomaly_map import largest_area, regions
 from inspect_core.methods.table import LOOSE
 from inspect_core.runtime.threads import cores
@@ -28,10 +27,11 @@ from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.ui import taught_part
-from inspect_core.ui.bench import payload, pixels
+from inspect_core.ui.bench import pixels
 from inspect_core.ui.inspect import views
 from inspect_core.ui.session import Settings
 from inspect_core.verdict import Limits
+from inspect_core.whole_part.product_check import OFF
 
 PREVIEWS = {"corp": {"gamma": 2.0}, "kernel_pca": {"sigma": 1.5}}
 """Method -> what its parameter moves to: a value, or for σ a multiple of the fitted one."""
@@ -118,18 +118,11 @@ def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
     def move() -> None:
         settings.move_live(part, {scored.views[0].live: next(stops)})
         view = views.of_model(part, 0, settings.live, settings.limits)
-        verdict = views.verdict_of(part, 0, view, settings.guard(part), preview=False, gone=False)
-        parts = [
-            payload.Part(photo.name, photo.kind, photo.part, photo.group, float(score))
-            for photo, score in zip(scored.photos, view.scores, strict=True)
-        ]
-        shown = payload.Shown(0, part.pixels(0), view.pixel_map, guard=verdict.guard)
-        payload.check(parts, shown, view.setting_scores)
-        payload.payload(
-            parts, shown, view.limits, calm=view.calm, suggested=view.suggested, sentence=view.sentence,
-            setting_scores=view.setting_scores,
-        )  # fmt: skip
-        pixels.planes(view.pixel_map, None)
+        verdict = views.verdict_of(part, view, settings.product_check(part), gone=False)
+        drawn = replace(view, image=part.pixels(0), check=verdict.product_check)
+        drawn.refuse_undrawable()
+        drawn.payload()
+        pixels.planes(drawn.anomaly_map, None)
 
     moves = min(repeats, len(scored.views[0].stops) - 1 - WARM_UP)
     with patch.object(scored_photos, "largest_values", counted):

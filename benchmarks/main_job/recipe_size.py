@@ -15,7 +15,7 @@ from benchmarks.main_job.setting import Setting, network, study, taught
 from inspect_core.features.store import Store
 from inspect_core.images.read import read
 from inspect_core.recipe import Recipe, inspect
-from inspect_core.records import recipe_file
+from inspect_core.recipe_io import recipe_file
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 

@@ -18,7 +18,7 @@ from inspect_core.images.folders import scan, split
 from inspect_core.methods.method import Patches
 from inspect_core.runtime.threads import cores
 from inspect_core.study.gathering import Fit, gather
-from inspect_core.tuning.guard_training import train_guard
+from inspect_core.tuning.product_check_training import train_product_check
 from inspect_core.tuning.suggest import suggest
 
 GIGABYTES = 10**9
@@ -56,7 +56,7 @@ def fit_alone(setting: Setting, side: int) -> dict:
         for _ in range(setting.runs + 1):
             for name, features_of in (("fit", lambda number, _: [(held[number],)]), ("fit_from_store", stored)):
                 watch.start()
-                fit.finish(gather(fit, photos, features_of), None, None)
+                fit.finish(gather(fit, photos, features_of))
                 watch.lap(name)
     return {"images": setting.good} | _in_seconds(watch, skip=1)
 
@@ -78,7 +78,7 @@ def sample_part(setting: Setting) -> dict:
             watch.lap("fit")
             suggest(one)
             watch.lap("suggest")
-            train_guard(one.preparation.backbone, one.split.fit, one.split.calibrate)
+            train_product_check(one.preparation.backbone, one.split.fit, one.split.calibrate)
             watch.lap("guard")
     took = watch.took
     totals = np.sum(list(took.values()), axis=0) / 1000

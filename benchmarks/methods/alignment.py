@@ -20,10 +20,10 @@ from inspect_core.features.store import Store
 from inspect_core.images.alignment import Alignment, NotLocated, learn
 from inspect_core.images.folders import scan, split
 from inspect_core.images.read import read
+from inspect_core.methods.view import with_taps
 from inspect_core.study.evaluation import evaluate
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
-from inspect_core.view import with_taps
 from sample_data.make import products
 from sample_data.make.conveyor import RIGID, SCALED, Conveyor
 from sample_data.make.flange import CUT

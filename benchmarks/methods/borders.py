@@ -29,10 +29,10 @@ from inspect_core.images.splitting import Split
 from inspect_core.judge.anomaly_map import AREA, image_score, to_pixels
 from inspect_core.judge.metrics import aupro, auroc
 from inspect_core.methods.table import methods_in, methods_of
+from inspect_core.methods.view import with_taps
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
-from inspect_core.view import with_taps
 
 DETECTORS = ("mahalanobis", "corp", "nearest", "quadrics", "mahalanobis+quadrics", "mahalanobis+corp+nearest")
 BAND, MARGIN = 16, 32

@@ -12,8 +12,6 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import SAMPLES, parser, write
-from inspect_core.defect_types import training
-from inspect_core.defect_types.examples import boxes_of_mask
 from inspect_core.features.backbones import Backbone, load
 from inspect_core.features.extraction import embed
 from inspect_core.images.boxes import cropped
@@ -22,9 +20,11 @@ from inspect_core.images.grouping import propose_groups
 from inspect_core.images.read import read, read_mask
 from inspect_core.images.samples import Sample, Samples
 from inspect_core.judge.metrics import accuracy, expected_calibration_error, ood_calibration_error
+from inspect_core.whole_part import type_training
+from inspect_core.whole_part.labelled_examples import boxes_of_mask
 
 SEEDS = (0, 1, 2)
-KERNEL = {training.FOREST: "KDF", training.NETWORK: "KDN"}
+KERNEL = {type_training.FOREST: "KDF", type_training.NETWORK: "KDN"}
 
 
 def main() -> None:
@@ -43,7 +43,7 @@ def main() -> None:
     for grain, by_region in (("whole", False), ("region", True)):
         points = embeddings(samples.defects, backbone, by_region=by_region)
         foreign = embeddings(others, backbone, by_region=by_region)
-        for parent in training.FITS:
+        for parent in type_training.FITS:
             runs = [measured(points, labels, groups, foreign, parent, seed) for seed in SEEDS]
             for model in runs[0]:
                 row = {key: float(np.median([run[model][key] for run in runs])) for key in runs[0][model]}
@@ -68,13 +68,13 @@ def measured(points, labels, groups, foreign, parent, seed) -> dict[str, dict[st
     accuracy and ECE on known kinds; OCE and the share refused on the kind left out, means over kinds; the shares of
     known and of other products' defects that are named.
     """
-    whole = training.fit(points, labels, groups=groups, parent=parent, seed=seed)
+    whole = type_training.fit(points, labels, groups=groups, parent=parent, seed=seed)
     known, far = judged(whole, parent), posteriors(whole, foreign, parent)
     limits = limits_of(whole, parent)
     left_out: dict[str, list[tuple[float, float]]] = {model: [] for model in known}
     for kind in sorted(set(labels)):
         rows = np.array([label != kind for label in labels])
-        rest = training.fit(
+        rest = type_training.fit(
             points[rows], [label for label in labels if label != kind],
             groups=[group for group, row in zip(groups, rows, strict=True) if row], parent=parent, seed=seed,
         )  # fmt: skip
@@ -96,7 +96,7 @@ def measured(points, labels, groups, foreign, parent, seed) -> dict[str, dict[st
     }
 
 
-def judged(learned: training.Trained, parent: str) -> dict[str, np.ndarray]:
+def judged(learned: type_training.Trained, parent: str) -> dict[str, np.ndarray]:
     """What every model says of the examples it had not seen."""
     unseen = learned.unseen
     return {
@@ -107,13 +107,13 @@ def judged(learned: training.Trained, parent: str) -> dict[str, np.ndarray]:
     }
 
 
-def limits_of(learned: training.Trained, parent: str) -> dict[str, float]:
+def limits_of(learned: type_training.Trained, parent: str) -> dict[str, float]:
     """The probability from which every model names a kind."""
     prior, y = learned.defect_types.classifier.prior, learned.unseen.y
-    return {model: training.suggested_limit(p, y, prior) for model, p in judged(learned, parent).items()}
+    return {model: type_training.suggested_limit(p, y, prior) for model, p in judged(learned, parent).items()}
 
 
-def posteriors(learned: training.Trained, points: np.ndarray, parent: str) -> dict[str, np.ndarray]:
+def posteriors(learned: type_training.Trained, points: np.ndarray, parent: str) -> dict[str, np.ndarray]:
     """What every model says of new points."""
     classifier, unseen = learned.defect_types.classifier, learned.unseen
     from_parent = classifier.parent_proba(points)

@@ -28,11 +28,11 @@ from inspect_core.images.splitting import Split
 from inspect_core.images.tolerances import CAREFUL
 from inspect_core.judge.limits import limits_from_good
 from inspect_core.methods.table import CANDIDATES, FIXED, LOOSE, methods_in, methods_of
+from inspect_core.methods.view import with_taps
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
 from inspect_core.tuning.comparison import PLACED
-from inspect_core.view import with_taps
 
 LEFT, SHOWN, DEFECTS = 20, 100, 60
 """Good parts that a case must leave to judge, and the most good and defective ones that it judges."""

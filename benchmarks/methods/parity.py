@@ -13,9 +13,9 @@ from benchmarks.measure import kept, parser, sets, write
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
 from inspect_core.methods.table import LOOSE, METHODS, methods_of
-from inspect_core.records.onnx_export import export
+from inspect_core.methods.view import with_taps
+from inspect_core.recipe_io.onnx_export import export
 from inspect_core.study.study import Study
-from inspect_core.view import with_taps
 
 DETECTORS = (*METHODS, LOOSE)
 

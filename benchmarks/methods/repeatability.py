@@ -26,12 +26,12 @@ from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tolerances import CAREFUL, Tolerances
 from inspect_core.judge.limits import limits_from_good
 from inspect_core.methods.table import methods_in, methods_of
+from inspect_core.methods.view import with_taps
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.study import Study
 from inspect_core.tuning.comparison import CANDIDATES, FIXED, LOOSE, PLACED
-from inspect_core.view import with_taps
 
 TAUGHT, SHOWN, AGAIN = 60, 80, 20
 SIDE = 256

@@ -22,11 +22,11 @@ from inspect_core.images.splitting import learned_from_all
 from inspect_core.judge.limits import DEFAULT_OVERKILL, limit_for_overkill, overkill_at
 from inspect_core.judge.metrics import aupro, auroc
 from inspect_core.methods.table import methods_of
+from inspect_core.methods.view import with_taps
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.verdict import Limits
-from inspect_core.view import with_taps
 
 DETECTORS = ("mahalanobis", "quadrics", "nearest", "corp", "cop", "kernel_pca", "mahalanobis+quadrics",
              "mahalanobis+corp", "mahalanobis+nearest")  # fmt: skip

@@ -11,11 +11,13 @@ OMP_NUM_THREADS=1 python -m benchmarks.methods.sharding [--simulated 100000] [--
 import hashlib
 import json
 import os
+import pickle
 import random
 import signal
 import tempfile
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,22 +26,20 @@ import torch
 from benchmarks.main_job.memory import make_photos
 from benchmarks.main_job.setting import FULL, network, study, taught
 from benchmarks.measure import machine, parser, status_of, write
-from benchmarks.methods.sharding_worker import TASK, block
+from benchmarks.methods.sharding_worker import Simulating, block
 from inspect_core.features.store import Store
 from inspect_core.images.folders import Split, scan
 from inspect_core.images.grouping import ungrouped
 from inspect_core.line.overlap import ranges
 from inspect_core.methods.method import Patches
 from inspect_core.runtime import workspace
-from inspect_core.sharding import plan
-from inspect_core.sharding.container import pack
 from inspect_core.sharding.kept import Kept
 from inspect_core.sharding.on_workers import OnWorkers, merged_states
 from inspect_core.sharding.processes import Processes
-from inspect_core.sharding.run import ShardsFailed, in_order, kept_results
+from inspect_core.sharding.run import ShardsFailed, in_order, kept_results, results
+from inspect_core.sharding.teaching import KINDS
 from inspect_core.study.gathering import BLOCK, SHARD, Fit, Merged
 
-PROGRAM = "benchmarks.methods.sharding_worker"
 SIDE = 32
 KILLS = (2.0, 20.0)
 """Seconds between two kills, drawn evenly from between."""
@@ -72,30 +72,30 @@ def by_workers(
 ) -> dict:
     """One run, with what it moved and what its processes took."""
     parts = ranges(count, BLOCK * SHARD)
-    shared = (pack({}, {"mean": mean, "factor": factor}), plan.pack_fit(fit, keep=False))
-    pool, moved, merging, peaks, begun_again = Processes(workers, program=PROGRAM), 0, 0.0, {}, 0
+    task = Simulating(fit, mean, factor)
+    pool, moved, merging, peaks, begun_again = Processes(workers), 0, 0.0, {}, 0
     stop = threading.Event()
-    kept = Kept([*shared, str((count, workers, kills)).encode()])
+    kept = Kept([task, count, workers, kills], kinds=KINDS)
     began = time.perf_counter()
     if kills:
         threading.Thread(target=kill_at_random, args=(pool, stop), daemon=True).start()
 
-    def results(first: int):
+    def in_turn(first: int):
         nonlocal moved, merging
         found = kept_results(
-            pool.map, TASK, shared, lambda i: json.dumps({"photos": [parts[i].start, parts[i].stop]}).encode(),
-            range(first, len(parts)), kept, lambda i: [str(parts[i])],
+            kept, range(first, len(parts)), lambda i: [str(parts[i])],
+            partial(results, pool, task, lambda i: (parts[i].start, parts[i].stop), lambda i, result: result),
         )  # fmt: skip
-        for number, content in in_order(found, first, kept):
-            moved += len(content)
-            peaks.update({process: peak_mb(process) for process in pool.ids if process is not None})
+        for number, result in in_order(found, first, kept):
+            moved += sum(values.nbytes for values in result.content[0].values())
+            peaks.update({process: peak_mb(process) for process in pool.ids})
             merge_began = time.perf_counter()
-            yield number, content
+            yield number, result
             merging += time.perf_counter() - merge_began
 
     while True:
         try:
-            gathered, _ = merged_states(fit, kept, results, whole=True)
+            gathered, _ = merged_states(fit, kept, in_turn, whole=True)
             break
         except ShardsFailed:  # stopped three times by chance: begun again, as its message says
             begun_again += 1
@@ -106,7 +106,7 @@ def by_workers(
         "seconds": seconds,
         "same_bits": digest(gathered) == expected,
         "moved_to_client_mb": moved / 1e6,
-        "sent_to_each_worker_mb": sum(map(len, shared)) / 1e6,
+        "sent_to_each_worker_mb": len(pickle.dumps(task)) / 1e6,
         "merging_and_keeping_s": merging,
         "blocks": len(parts),
         "peak_mb_of_a_worker": max(peaks.values(), default=0.0),
@@ -165,7 +165,7 @@ def real(count: int, workers: list[int]) -> dict:
             if pool is None:
                 found["plain_s"], expected = seconds, bits.hexdigest()
                 continue
-            peaks = [peak_mb(process) for process in pool.ids if process is not None]
+            peaks = [peak_mb(process) for process in pool.ids]
             pool.close()
             found["workers"][number] = {
                 "seconds": seconds, "same_bits": bits.hexdigest() == expected, "peak_mb_of_a_worker": max(peaks),
@@ -176,7 +176,7 @@ def real(count: int, workers: list[int]) -> dict:
 def with_workers(one, workers: OnWorkers):
     """The same study by workers."""
     return type(one)(
-        one.split, one.preparation.backbone, one.store, method=one.method, parameters=one.given,
+        one.split, one.preparation.backbone, one.store, method=one.method, parameters=one.order.parameters,
         grid=one.preparation.grid, workers=workers,
     )  # fmt: skip
 
@@ -200,7 +200,7 @@ def digest(gathered: list) -> str:
 def kill_at_random(pool: Processes, stop: threading.Event) -> None:
     rng = random.Random(0)
     while not stop.wait(rng.uniform(*KILLS)):
-        alive = [process for process in pool.ids if process is not None]
+        alive = [process for process in pool.ids]
         if alive:
             os.kill(rng.choice(alive), signal.SIGKILL)
 

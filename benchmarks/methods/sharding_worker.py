@@ -1,31 +1,32 @@
-"""The worker of the benchmark of shards: photos whose features are drawn where they are needed, seeded by number.
+"""The task of the benchmark of shards: photos whose features are drawn where they are needed, seeded by number.
 
 The features of a photo are those of a fitted detector's Gaussians: at every place its mean and its factor times
 standard normal numbers, which takes no file and about as much arithmetic as reading one.
 """
 
-import json
-import os
-from functools import lru_cache
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from inspect_core.sharding import plan, tasks, worker
-from inspect_core.sharding.container import unpack
+from inspect_core.sharding.teaching import Found, states
 from inspect_core.study.gathering import BLOCK, SHARD, Fit, Merged
 from inspect_core.study.photo_features import Unusable
 
-TASK = "simulate"
 DRAWN = 16
 """Photos drawn at a time: the factors are read once for all of them."""
 
 
-def simulate_shard(payload: bytes, moments: bytes, fit: bytes) -> bytes:
-    """The statistics of a block of simulated photos. payload: {"photos": [first, end]}."""
-    first, end = json.loads(payload)["photos"]
-    (_, arrays), (wanted, _) = _moments(moments), plan.unpack_fit(fit, torch.device("cpu"))
-    return plan.pack_states(block(wanted, arrays["mean"], arrays["factor"], first, end), Unusable([], []))
+@dataclass(frozen=True, eq=False)
+class Simulating:
+    """Learns from a block of simulated photos, (first, end): mean (h, w, k), factor (h w, k, k) of every place."""
+
+    fit: Fit
+    mean: np.ndarray
+    factor: np.ndarray
+
+    def __call__(self, numbers: tuple[int, int]) -> Found:
+        return Found(Unusable([], []), states(block(self.fit, self.mean, self.factor, *numbers)))
 
 
 def block(fit: Fit, mean: np.ndarray, factor: np.ndarray, first: int, end: int) -> list:
@@ -48,14 +49,3 @@ def photos(mean: np.ndarray, factor: np.ndarray, first: int, end: int):
         features = np.matmul(drawn, factor.transpose(0, 2, 1)).transpose(1, 0, 2) + mean.reshape(h * w, k)
         for number, own in zip(numbers, features, strict=True):
             yield number, (torch.from_numpy(np.ascontiguousarray(own.reshape(1, h, w, k))),)
-
-
-@lru_cache(maxsize=1)
-def _moments(content: bytes):
-    return unpack(content)
-
-
-if __name__ == "__main__":
-    os.environ.update(worker.ONE_THREAD)
-    tasks.TASKS[TASK] = "benchmarks.methods.sharding_worker:simulate_shard"
-    worker.main()

@@ -20,11 +20,11 @@ from inspect_core.images.folders import Split, scan, split
 from inspect_core.images.read import read
 from inspect_core.images.tiles import TilePlan, proposed
 from inspect_core.judge.anomaly_map import SIGMA, to_pixels
+from inspect_core.methods.view import joined_errors, with_taps
 from inspect_core.recipe import inspect
 from inspect_core.study.evaluation import evaluate
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
-from inspect_core.view import joined_errors, with_taps
 from sample_data.make import panel
 
 SMALLEST = 20

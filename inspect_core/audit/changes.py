@@ -3,17 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from inspect_core.audit.entry import (
-    CHALLENGE,
-    CHALLENGE_OVERRIDE,
-    CLOCK_SET_BACK,
-    LIMITS_CHANGED,
-    OVERRIDE,
-    RECIPE_STATE,
-    Entry,
-    NewEntry,
-    given,
-)
+from inspect_core.audit import entry as kinds
+from inspect_core.audit.entry import Entry, NewEntry, given
 from inspect_core.audit.inspections import Inspection
 from inspect_core.verdict import Limits, Word
 
@@ -28,20 +19,14 @@ def limits_changed(
     if old == new:
         return None
     facts = {"old": old and asdict(old), "new": asdict(new), "reason": reason}
-    return NewEntry(LIMITS_CHANGED, facts, user, product, recipe, key=f"limits/{recipe}")
+    return NewEntry(kinds.LIMITS_CHANGED, facts, user, product, recipe, key=f"limits/{recipe}")
 
 
 def override(inspection: Inspection, verdict: Word, *, reason: str, user: str) -> NewEntry:
     """The operator's verdict on an inspection, whose entry stays as it is. Raises ValueError without a reason."""
-    facts = {
-        "entry": inspection.number,
-        "name": inspection.name,
-        "digest": inspection.digest,
-        "original": inspection.verdict,
-        "verdict": verdict,
-        "reason": given(reason),
-    }
-    return NewEntry(OVERRIDE, facts, user, inspection.product, inspection.recipe)
+    facts = {"entry": inspection.number, "name": inspection.name, "digest": inspection.digest}
+    facts |= {"original": inspection.verdict, "verdict": verdict, "reason": given(reason)}
+    return NewEntry(kinds.OVERRIDE, facts, user, inspection.product, inspection.recipe)
 
 
 def limits_in_words(limits: Limits) -> str:
@@ -54,25 +39,25 @@ def limits_in_words(limits: Limits) -> str:
 def in_words(entry: Entry) -> str:
     """An entry in one line of words, without its reason."""
     try:
-        return _in_words(entry, entry.facts)
+        return _in_words(entry.kind, entry.facts)
     except (ArithmeticError, AttributeError, TypeError, ValueError):
         return "cannot be read"
 
 
-def _in_words(entry: Entry, facts: Mapping) -> str:
-    if entry.kind == LIMITS_CHANGED:
+def _in_words(kind: str, facts: Mapping) -> str:
+    if kind == kinds.LIMITS_CHANGED:
         new = _limits(facts.get("new"))
         return f"{_limits(facts['old'])} → {new}" if facts.get("old") else f"first set to {new}"
-    if entry.kind == OVERRIDE:
+    if kind == kinds.OVERRIDE:
         return f"{facts.get('name')} (entry {facts.get('entry')}): {facts.get('original')} → {facts.get('verdict')}"
-    if entry.kind == RECIPE_STATE:
+    if kind == kinds.RECIPE_STATE:
         return str(facts.get("state"))
-    if entry.kind == CHALLENGE:
+    if kind == kinds.CHALLENGE:
         missed = [str(part.get("name")) for part in facts.get("parts", ()) if not part.get("passed")]
         return f"failed: {', '.join(missed)}" if missed else "all challenge parts passed"
-    if entry.kind == CHALLENGE_OVERRIDE:
+    if kind == kinds.CHALLENGE_OVERRIDE:
         return "may watch despite a failed challenge"
-    if entry.kind == CLOCK_SET_BACK:
+    if kind == kinds.CLOCK_SET_BACK:
         return f"from {facts.get('last entry')} to {facts.get('clock')}"
     return ", ".join(f"{name}: {value}" for name, value in facts.items() if name != "reason")
 

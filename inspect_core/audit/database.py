@@ -19,8 +19,7 @@ from inspect_core.audit import triggers
 from inspect_core.audit.entry import KEY_LENGTH
 from inspect_core.runtime import workspace
 
-WAIT_SECONDS = 30
-"""Longest wait for another process that is writing."""
+WAIT_SECONDS = 30  # longest wait for another process that is writing
 _SETUP_LOCK = 0x10C0FE
 _TABLES = sa.MetaData()
 
@@ -28,11 +27,8 @@ ENTRIES = sa.Table(
     "audit_entries",
     _TABLES,
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("time", sa.String(40), nullable=False),
-    sa.Column("kind", sa.String(40), nullable=False),
-    sa.Column("user", sa.Text, nullable=False),
-    sa.Column("product", sa.Text, nullable=False),
-    sa.Column("recipe", sa.Text, nullable=False),
+    *(sa.Column(name, sa.String(40), nullable=False) for name in ("time", "kind")),
+    *(sa.Column(name, sa.Text, nullable=False) for name in ("user", "product", "recipe")),
     sa.Column("key", sa.String(KEY_LENGTH), unique=True),
     sa.Column("facts", sa.Text, nullable=False),
     sa.Column("previous", sa.String(64), nullable=False),
@@ -51,32 +47,28 @@ HEAD = sa.Table(
 removed from the end.
 """
 
+_MOVE = "set LOUPE_DATABASE to another place"
 _REMEDIES = (
     ("database is locked", "another program keeps it locked; close that program and try again"),
     ("lock timeout", "another program keeps it locked; close that program and try again"),
-    ("readonly", "make the file and its folder writable, or set LOUPE_DATABASE to another place"),
+    ("readonly", f"make the file and its folder writable, or {_MOVE}"),
     ("read-only", "make the database writable, or set LOUPE_DATABASE to another one"),
     ("disk is full", "free some disk space; nothing of this step was recorded"),
     ("no space left", "free some disk space there; nothing of this step was recorded"),
     ("disk i/o", "check the disk and its connection; nothing of this step was recorded"),
     ("permission denied", "let its user create tables, or set LOUPE_DATABASE to another database"),
-    ("unable to open", "check that its folder exists and can be written, or set LOUPE_DATABASE to another place"),
+    ("unable to open", f"check that its folder exists and can be written, or {_MOVE}"),
     ("malformed", "keep the damaged file for the auditor, and restore a backup"),
-    ("not a database", "it is not an SQLite file; set LOUPE_DATABASE to another place, or restore a backup"),
+    ("not a database", f"it is not an SQLite file; {_MOVE}, or restore a backup"),
     ("append-only", "its last entries do not fit together; run: python -m inspect_core verify"),
     ("unique", "its last entries do not fit together; run: python -m inspect_core verify"),
     ("multiple rows", "it has more than one head; run: python -m inspect_core verify"),
     ("no row was found", "its head was removed; keep the damaged database for the auditor, and restore a backup"),
-    (
-        "no such",
-        "its tables are gone, or not those of an audit log; restore a backup, or set LOUPE_DATABASE to another place",
-    ),
+    ("no such", f"its tables are gone, or not those of an audit log; restore a backup, or {_MOVE}"),
     ("does not exist", "create the database or its user, or correct LOUPE_DATABASE"),
     ("password", "correct the user and password in LOUPE_DATABASE"),
 )
 _OTHERWISE = "check that LOUPE_DATABASE names a database that runs and can be reached"
-
-
 _NO_FILE = "LOUPE_DATABASE names no file; write it as sqlite:////folder/loupe.sqlite"
 
 
@@ -94,10 +86,8 @@ class Database:
         try:
             address = sa.make_url(url) if url else own
         except (ArgumentError, ValueError) as error:
-            raise LogError(
-                "LOUPE_DATABASE is not the address of a database; write it as sqlite:////folder/loupe.sqlite or "
-                "postgresql://user:password@host/name"
-            ) from error
+            remedy = "write it as sqlite:////folder/loupe.sqlite or postgresql://user:password@host/name"
+            raise LogError(f"LOUPE_DATABASE is not the address of a database; {remedy}") from error
         self.is_sqlite = address.get_backend_name() == "sqlite"
         self.name = str(address.database) if self.is_sqlite else address.render_as_string(hide_password=True)
         if self.is_sqlite:
@@ -106,9 +96,9 @@ class Database:
         try:
             self._engine = _engine(address, self.is_sqlite)
         except (ImportError, NoSuchModuleError) as error:
+            remedy = "install it, for PostgreSQL with: pip install psycopg[binary]"
             raise LogError(
-                f"the audit log {self.name} needs a driver that is not installed ({error}); install it, for PostgreSQL "
-                "with: pip install psycopg[binary]"
+                f"the audit log {self.name} needs a driver that is not installed ({error}); {remedy}"
             ) from error
         except (ArgumentError, TypeError, ValueError) as error:
             raise LogError(f"the audit log {self.name} cannot be used ({error}); {_OTHERWISE}") from error
@@ -170,9 +160,7 @@ class Database:
             raise LogError(_NO_FILE)
         path = Path(file)
         if path.exists() and not path.is_file():
-            raise LogError(
-                f"the audit log {self.name} is not a file; remove it, or set LOUPE_DATABASE to another place"
-            )
+            raise LogError(f"the audit log {self.name} is not a file; remove it, or {_MOVE}")
         if path.parent == workspace.root():
             path.parent.mkdir(parents=True, exist_ok=True)
 

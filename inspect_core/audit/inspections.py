@@ -1,7 +1,7 @@
 """Inspections from the log, with the operators' overrides; counted, and judged again under other limits."""
 
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,18 +10,17 @@ from inspect_core.audit.entry import INSPECTION, KINDS, OVERRIDE, Entry
 from inspect_core.audit.log import AuditLog
 from inspect_core.verdict import NOT_JUDGED, OTHER_PRODUCT, OUTCOMES, PARTLY_OUT, Limits
 
+_TEXTS = ("name", "digest", "reason", "kind", "product_check", "source", "path", "release")
 ACCEPT, REVIEW, REJECT = "accept", "review", "reject"
-NOTCH = 0.05
-"""Share of the limit for rejection by which both limits are moved, to see what that would have done."""
+NOTCH = 0.05  # share of the limit for rejection by which both limits are moved, to see what that would have done
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """One inspected photo. number: of its entry; time: with its time zone, as recorded; digest: of the pixels; score:
-    None for a photo that could not be judged; verdict: one of OUTCOMES, of Loupe; review, reject: limits in force;
-    kind: defect type, "" for none; path: where the photo lay, "" when that was not recorded; release:
-    digest of the export that judged it, "" for the recipe itself; overridden: the entry of the operator's verdict on
-    it, if any.
+    """One inspected photo. number: of its entry; time: with its time zone; digest: of the pixels; score: None where it
+    could not be judged; verdict: one of OUTCOMES, of Loupe; review, reject: limits in force; kind: defect type; path:
+    where the photo lay; release: digest of the export that judged it, "" for the recipe itself; overridden: the entry
+    of the operator's verdict on it. A text that was not recorded is "".
     """
 
     number: int
@@ -67,34 +66,15 @@ def of_entry(entry: Entry, overridden: Entry | None = None) -> Inspection:
 
     The reason names what is there and is no number.
     """
-    facts, verdict = entry.facts, entry.facts.get("verdict")
-    numbers = {name: _number(facts.get(name)) for name in ("score", "review", "reject")}
+    facts = entry.facts
+    numbers = {name: _number(facts.get(name)) for name in ("score", "review", "reject", "area")}
+    texts = {name: str(facts.get(name) or "") for name in _TEXTS}
     unread = [name for name, value in numbers.items() if value is None and facts.get(name) is not None]
-
-    def text(name: str) -> str:
-        return str(facts.get(name) or "")
-
-    return Inspection(
-        number=entry.number,
-        time=datetime.fromisoformat(entry.time),
-        product=entry.product,
-        recipe=entry.recipe,
-        user=entry.user,
-        name=text("name"),
-        digest=text("digest"),
-        score=numbers["score"],
-        verdict=verdict if verdict in OUTCOMES else NOT_JUDGED,
-        review=numbers["review"],
-        reject=numbers["reject"],
-        area=_number(facts.get("area")),
-        reason="; ".join([text("reason")] * bool(text("reason")) + [f"its {name} is not a number" for name in unread]),
-        kind=text("kind"),
-        product_check=text("product_check"),
-        source=text("source"),
-        path=text("path"),
-        release=text("release"),
-        overridden=overridden,
-    )
+    reasons = [texts["reason"], *(f"its {name} is not a number" for name in unread if name != "area")]
+    said = {name: getattr(entry, name) for name in ("number", "product", "recipe", "user")}
+    said |= {"verdict": facts.get("verdict") if facts.get("verdict") in OUTCOMES else NOT_JUDGED}
+    said |= numbers | texts | {"reason": "; ".join(filter(None, reasons))}
+    return Inspection(**said, time=datetime.fromisoformat(entry.time), overridden=overridden)
 
 
 def read(log: AuditLog, *, since: datetime | None = None, until: datetime | None = None, most: int) -> list[Inspection]:
@@ -128,10 +108,10 @@ def defect_types(inspections: Iterable[Inspection]) -> dict[str, list[Inspection
 
     Those without a type are counted by the reason: stopped by the product check, or no defect type named.
     """
-    found: dict[str, list[Inspection]] = {}
+    found = defaultdict(list)
     for one in inspections:
         if one.final in (REVIEW, REJECT):
-            found.setdefault(one.kind or one.reason or "no defect type", []).append(one)
+            found[one.kind or one.reason or "no defect type"].append(one)
     return dict(sorted(found.items(), key=lambda item: -len(item[1])))
 
 

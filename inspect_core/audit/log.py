@@ -9,7 +9,6 @@ back. A digest noted elsewhere, on paper or in another system, shows that too: p
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Any
 
 import sqlalchemy as sa
@@ -58,9 +57,7 @@ class AuditLog:
     def __enter__(self) -> "AuditLog":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def append(
@@ -90,9 +87,8 @@ class AuditLog:
                 recorded.append(row)
             if rows:
                 connection.execute(ENTRIES.insert(), rows)
-                connection.execute(
-                    HEAD.update().values({name: rows[-1][name] for name in ("number", "time", "digest")})
-                )
+                head = {name: rows[-1][name] for name in ("number", "time", "digest")}
+                connection.execute(HEAD.update().values(head))
         return [_entry(row) for row in recorded]
 
     def find(self, key: str) -> Entry | None:
@@ -112,25 +108,20 @@ class AuditLog:
         *,
         kind: str | None = None,
         recipe: str | None = None,
+        newest: int | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-        newest: int | None = None,
     ) -> Iterator[Entry]:
         """Entries of this kind and recipe from `since` on and before `until`, read in batches.
 
         In the order of the log; with `newest`, at most that many, the last one first. Times need a time zone.
         """
-        wanted: list[sa.ColumnElement[bool]] = [_COUNTED]
-        wanted += [
-            ENTRIES.c[name] == storable(value)
-            for name, value in (("kind", kind), ("recipe", recipe))
-            if value is not None
-        ]
-        wanted += [ENTRIES.c.time >= _in_utc(since)] if since else []
-        wanted += [ENTRIES.c.time < _in_utc(until)] if until else []
-        left = newest
-        number = ENTRIES.c.number
-        query = sa.select(ENTRIES).where(*wanted).order_by(number if newest is None else number.desc())
+        number, left = ENTRIES.c.number, newest
+        query = sa.select(ENTRIES).where(_COUNTED).order_by(number if newest is None else number.desc())
+        query = query if kind is None else query.where(ENTRIES.c.kind == kind)
+        query = query if recipe is None else query.where(ENTRIES.c.recipe == storable(recipe))
+        query = query if since is None else query.where(ENTRIES.c.time >= _in_utc(since))
+        query = query if until is None else query.where(ENTRIES.c.time < _in_utc(until))
         while left is None or left > 0:
             rows = self._rows(query.limit(BATCH if left is None else min(BATCH, left)))
             yield from map(_entry, rows)
@@ -165,10 +156,9 @@ class AuditLog:
                 met = met or head == last
             after = last["number"]
         if not met:
-            problems.append(
-                f"the log ended with entry {head['number']!s:.20}, digest {head['digest']!s:.64}, which is not there: "
-                "entries were removed from the end, or the last one or the head was changed"
-            )
+            gone = f"the log ended with entry {head['number']!s:.20}, digest {head['digest']!s:.64}, which is not there"
+            why = "entries were removed from the end, or the last one or the head was changed"
+            problems.append(f"{gone}: {why}")
         elif all(after > now["number"] for now in self._rows(sa.select(HEAD))):
             problems.append(f"entry {after} was put at the end by something other than Loupe")
         if noted:
@@ -239,10 +229,8 @@ def _entry(row: Mapping) -> Entry:
             return Entry(**{**row, "facts": facts})
     except (RecursionError, TypeError, ValueError):
         pass
-    raise LogError(
-        f"entry {row['number']!s:.20} of the audit log was changed and cannot be believed; "
-        "run: python -m inspect_core verify"
-    )
+    changed = f"entry {row['number']!s:.20} of the audit log was changed and cannot be believed"
+    raise LogError(f"{changed}; run: python -m inspect_core verify")
 
 
 def _head(connection: sa.Connection, query: sa.Select) -> Mapping:

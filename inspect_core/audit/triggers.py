@@ -38,9 +38,7 @@ _FUNCTIONS = {
 }
 _ROW, _INSERT, _DELETE, _UPDATE, _TRUNCATE = 1, 4, 8, 16, 32
 _EVENTS = {"INSERT": _INSERT, "DELETE": _DELETE, "UPDATE": _UPDATE, "TRUNCATE": _TRUNCATE}
-_POSTGRESQL_FIRST = {
-    "audit_entries_append_only": ("audit_entries", _UPDATE | _DELETE | _TRUNCATE, "audit_refuse"),
-}
+_POSTGRESQL_FIRST = {"audit_entries_append_only": ("audit_entries", _UPDATE | _DELETE | _TRUNCATE, "audit_refuse")}
 _POSTGRESQL = _POSTGRESQL_FIRST | {
     "audit_entries_in_order": ("audit_entries", _INSERT | _ROW, "audit_in_order"),
     "audit_head_one": ("audit_head", _INSERT | _ROW, "audit_one_head"),

@@ -13,11 +13,10 @@ from inspect_core.line.challenge import challenge, facts, name_parts, photos_by_
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inspectors.add_options(parser)
     parser.add_argument("folder", type=path_argument, help="photos of the parts, taken now, each named after its part")
-    parser.add_argument(
-        "--name", type=path_argument, metavar="RECIPE",
-        help="name the parts instead: those in good/ are good, all others defective; the recipe with them is written "
-        "there",
-    )  # fmt: skip
+    parts = (
+        "name the parts instead: those in good/ are good, all others defective; the recipe with them is written there"
+    )
+    parser.add_argument("--name", type=path_argument, metavar="RECIPE", help=parts)
     parser.add_argument("--override", metavar="REASON", help="allow it to watch despite a failed challenge")
 
 
@@ -40,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _name(options: argparse.Namespace) -> int:
     # Imported where it is used: parts are named where the app is, and a challenge on the line has no torch.
-    from inspect_core.records.recipe_file import save
+    from inspect_core.recipe_io.recipe_file import save
 
     if options.release is not None:
         raise ValueError("parts are named with the recipe, not with its export; leave --release out")

@@ -3,15 +3,14 @@
 import argparse
 import getpass
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TextIO
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO
 
 from tqdm import tqdm
 
 from inspect_core.images.samples import shown
-from inspect_core.package.fields import SCALE
+from inspect_core.recipe_format.fields import SCALE
 from inspect_core.runtime import workspace
 from inspect_core.runtime.progress import Report
 
@@ -22,6 +21,12 @@ ACCEPTED, NOT_ACCEPTED, COULD_NOT_RUN, STOPPED = 0, 1, 2, 130
 def say(line: str, file: TextIO | None = None) -> None:
     """Print one line, on standard output by default; no name in it can start another line or control the terminal."""
     tqdm.write(shown(line), file=file or sys.stdout)
+
+
+def say_notes(notes: Iterable[object]) -> None:
+    """Print one line for each."""
+    for note in notes:
+        say(f"Note: {note}")
 
 
 def tell(name: object, verdict: object, score: object, reason: object) -> None:
@@ -52,31 +57,36 @@ def bar() -> Generator[Report]:
         yield report
 
 
-def path_argument(text: str) -> Path:
-    """A path as an argument. Raises ArgumentTypeError for one that the system cannot look up."""
-    try:
-        return workspace.usable(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+def argument(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    """`parse` as the type of an argument: its ValueError is what the user reads."""
+
+    def checked(text: str) -> Any:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return checked
 
 
+path_argument = argument(workspace.usable)
+"""A path that the system can look up."""
+
+
+@argument
 def scale_argument(text: str) -> float:
-    """mm per pixel as an argument. Raises ArgumentTypeError for a value that a recipe cannot hold."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not SCALE.holds(value):
-        raise argparse.ArgumentTypeError(f"{text} is not {SCALE.words}; give mm a pixel, such as 0.05")
-    return value
+    """mm per pixel, a value that a recipe can hold."""
+    with suppress(ValueError):
+        if SCALE.holds(value := float(text)):
+            return value
+    raise ValueError(f"{text} is not {SCALE.words}; give mm a pixel, such as 0.05")
 
 
+@argument
 def size_argument(text: str) -> tuple[int, int]:
-    """(height, width) as an argument: 256 or 256x320. Raises ArgumentTypeError for anything else."""
-    try:
+    """(height, width): 256 or 256x320."""
+    with suppress(ValueError):
         numbers = [int(part) for part in text.lower().split("x")]
-    except ValueError:
-        numbers = []
-    if len(numbers) not in (1, 2) or min(numbers) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size; write 256 or 256x320")
-    return numbers[0], numbers[-1]
+        if len(numbers) in (1, 2) and min(numbers) >= 1:
+            return numbers[0], numbers[-1]
+    raise ValueError(f"{text!r} is not a size; write 256 or 256x320")

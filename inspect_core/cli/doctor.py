@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print one fact per line; for what is missing, how to get it."""
-    for line in [*_versions(), _device(), *_weights(), *_workspace()]:
+    for line in [*_versions(), _device(), *_weights(), _workspace()]:
         say(line)
     return ACCEPTED
 
@@ -52,10 +52,10 @@ def _weights() -> list[str]:
     ]
 
 
-def _workspace() -> list[str]:
+def _workspace() -> str:
     root = workspace.root()
     try:
         workspace.require_writable()
     except OSError as error:
-        return [str(error)]
-    return [f"workspace: {root} ({shutil.disk_usage(root).free / 2**30:.1f} GB free)"]
+        return str(error)
+    return f"workspace: {root} ({shutil.disk_usage(root).free / 2**30:.1f} GB free)"

@@ -7,12 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from inspect_core.cli import teaching, working
-from inspect_core.cli.console import ACCEPTED, bar, path_argument, say
+from inspect_core.cli.console import ACCEPTED, bar, path_argument, say, say_notes
 from inspect_core.features.store import feature_store
-from inspect_core.guard.model import OFF
 from inspect_core.judge.counts import count_parts, in_parts
 from inspect_core.methods.table import ALL
-from inspect_core.package.place import check_apart, check_own
+from inspect_core.recipe_format.place import check_apart, check_own
 from inspect_core.runtime.progress import stage
 from inspect_core.runtime.unfinished import replacing
 from inspect_core.study.evaluation import figures, judge_photos, outcomes, unscored_counts
@@ -22,6 +21,7 @@ from inspect_core.study.study import Study
 from inspect_core.tuning.compare import compare
 from inspect_core.tuning.report import CSV_BEGINS, HTML_BEGINS, csv_of, figures_of, html_of, table_of
 from inspect_core.tuning.teaching import teach
+from inspect_core.whole_part.product_check import OFF
 
 TEACHING = 0.8
 """Fraction of the progress bar; judging takes the rest."""
@@ -31,14 +31,12 @@ FIGURES_BEGIN = b'[\n {\n  "live": '
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     teaching.add_options(parser)
     working.add_options(parser)
-    parser.add_argument(
-        "--ks", type=int, nargs="+", help="values of the (first) live parameter to measure (default: the current one)"
-    )
+    ks = "values of the (first) live parameter to measure (default: the current one)"
+    parser.add_argument("--ks", type=int, nargs="+", help=ks)
     parser.add_argument("--json", type=path_argument, help="file to write the figures to; replaces only such a file")
     parser.add_argument("--compare", action="store_true", help="measure all detectors side by side, at their defaults")
-    parser.add_argument(
-        "--detectors", type=_detectors, default=ALL, help="with --compare: these only, separated by commas"
-    )
+    only = "with --compare: these only, separated by commas"
+    parser.add_argument("--detectors", type=_detectors, default=ALL, help=only)
     parser.add_argument("--csv", type=path_argument, help="with --compare: file to write the table to")
     parser.add_argument("--report", type=path_argument, help="with --compare: write one HTML file with table and plots")
 
@@ -48,13 +46,19 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("--compare takes neither --ks nor --detector; name detectors with --detectors")
     if not options.compare and (options.csv or options.report or options.detectors is not ALL):
         raise ValueError("--csv, --report and --detectors go with --compare; add it")
-    if options.json:
-        check_own(options.json, FIGURES_BEGIN, "a file of figures")
+    check_apart([options.json, options.csv, options.report])
+    for path, begins, what in (
+        (options.json, FIGURES_BEGIN, "a file of figures"),
+        (options.csv, CSV_BEGINS.encode(), "a table of detectors"),
+        (options.report, HTML_BEGINS.encode(), "a report"),
+    ):
+        if path:
+            check_own(path, begins, what)
     return _compare(options) if options.compare else _evaluate(options)
 
 
 def _evaluate(options: argparse.Namespace) -> int:
-    order = teaching.order_of(options, guard=OFF)
+    order = teaching.order_of(options, product_check=OFF)
     teaching.say_lying(order)
     shown, photos = order.photos.judge, order.photos
     if photos.setters(order.seed):  # else the judged ones set the limit
@@ -69,18 +73,15 @@ def _evaluate(options: argparse.Namespace) -> int:
         judged = judge_photos(study, shown, lives, stage(report, TEACHING, 1.0))
     unscored = study.passes.features.unscored(("judge", sample) for sample in shown)
     teaching.say_taught(found)
-    for photo, reason in [*study.skipped, *study.lost.items()]:
-        if photo not in known:
-            say(f"Note: {photo} was not judged: {reason}")
+    lost = [(photo, reason) for photo, reason in [*study.skipped, *study.lost.items()] if photo not in known]
+    say_notes(f"{photo} was not judged: {reason}" for photo, reason in lost)
     print(f"{name:>6} {'image AUROC':>12} {'pixel AUROC':>12} {'AUPRO':>12} {'FPR95':>12}")
     rows = []
     for move, live, own in zip(moves, lives, judged, strict=False):
         row = figures(own, study.default_limits(**live), unscored)
-        fractions = (row.image_auroc, row.pixel_auroc, row.aupro, row.fpr95)
-        print(f"{move.get(name, ''):>6}", *(f"{fraction:12.4f}" for fraction in fractions))
-        rows.append({"live": live, "image_auroc": row.image_auroc, "pixel_auroc": row.pixel_auroc,
-                     "aupro": row.aupro, "fpr95": row.fpr95, "in_parts": in_parts(row.counts),
-                     **outcomes(row)})  # fmt: skip
+        measured = {name: getattr(row, name) for name in ("image_auroc", "pixel_auroc", "aupro", "fpr95")}
+        print(f"{move.get(name, ''):>6}", *(f"{fraction:12.4f}" for fraction in measured.values()))
+        rows.append({"live": live, **measured, "in_parts": in_parts(row.counts), **outcomes(row)})
     begun = judged[lives.index(study.live)]
     say(_sentence(study, begun, unscored))
     if changed := figures(begun, study.default_limits()).changed:
@@ -97,10 +98,8 @@ def _sentence(study: Study, judged: Judged, unscored: Sequence[UnscoredPhoto]) -
     if own:
         good = study.calibration_scores()
         unscored = [*unscored, *(photo for photo in study.results.unscored if photo.part == "calibrate")]
-    counts = count_parts(
-        good, judged.scores[judged.defect], review=limits.review, reject=limits.reject,
-        found_up_to=judged.found[judged.defect], **unscored_counts(unscored),
-    )  # fmt: skip
+    found = {"found_up_to": judged.found[judged.defect], **unscored_counts(unscored)}
+    counts = count_parts(good, judged.scores[judged.defect], review=limits.review, reject=limits.reject, **found)
     return in_parts(counts, limit_set_on_these=own)
 
 
@@ -113,12 +112,7 @@ def _moves(study: Study, values: list[int] | None) -> tuple[list[dict[str, int]]
 
 
 def _compare(options: argparse.Namespace) -> int:
-    check_apart([options.json, options.csv, options.report])
-    if options.csv:
-        check_own(options.csv, CSV_BEGINS.encode(), "a table of detectors")
-    if options.report:
-        check_own(options.report, HTML_BEGINS.encode(), "a report")
-    order = teaching.order_of(options, guard=OFF)
+    order = teaching.order_of(options, product_check=OFF)
     with working.study_workers(options) as workers, bar() as report:
         comparison = compare(order, feature_store(), report, options.detectors, workers=workers)
     table = table_of(comparison)
@@ -127,8 +121,7 @@ def _compare(options: argparse.Namespace) -> int:
         say("  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
     if len(comparison.rows) > 1:
         say(f"Start with: {comparison.reason()}")
-    for note in comparison.notes:
-        say(f"Note: {note}")
+    say_notes(comparison.notes)
     if options.json:
         write_figures(options.json, figures_of(comparison))
     if options.csv:

@@ -4,27 +4,21 @@ import argparse
 
 from inspect_core.audit import life_cycle
 from inspect_core.audit.log import AuditLog
-from inspect_core.cli.console import ACCEPTED, bar, current_user, path_argument, say
+from inspect_core.cli.console import ACCEPTED, bar, current_user, path_argument, say, say_notes
 from inspect_core.images.listing import photos_in
-from inspect_core.records.check_photos import find_photos
-from inspect_core.records.onnx_export import export
-from inspect_core.records.recipe_file import load
+from inspect_core.recipe_io.check_photos import find_photos
+from inspect_core.recipe_io.onnx_export import export
+from inspect_core.recipe_io.recipe_file import load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recipe", type=path_argument)
-    parser.add_argument(
-        "--out", type=path_argument, required=True,
-        help="what to write: a folder, or a file ending in .zip; replaces only a Loupe recipe",
-    )  # fmt: skip
-    parser.add_argument(
-        "--photos", type=path_argument,
-        help="folder of the photos it was calibrated and judged with (default: where they were at the fit)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--bits", type=int, choices=(32, 16, 8), default=32,
-        help="16: constants stored in 16 bits; 8: the network in whole numbers too; refused if scores change too much",
-    )  # fmt: skip
+    out = "what to write: a folder, or a file ending in .zip; replaces only a Loupe recipe"
+    parser.add_argument("--out", type=path_argument, required=True, help=out)
+    photos = "folder of the photos it was calibrated and judged with (default: where they were at the fit)"
+    parser.add_argument("--photos", type=path_argument, help=photos)
+    bits = "16: constants stored in 16 bits; 8: the network in whole numbers too; refused if scores change too much"
+    parser.add_argument("--bits", type=int, choices=(32, 16, 8), default=32, help=bits)
     parser.add_argument("--also", type=path_argument, nargs="+", help="more photos to compare, or folders of them")
 
 
@@ -33,18 +27,11 @@ def run(options: argparse.Namespace) -> int:
     found = find_photos(recipe, options.photos)
     also = [path for _, path in photos_in(options.also)] if options.also else []
     with bar() as report:
-        parity = export(
-            recipe,
-            options.out,
-            check_images=[*found.paths, *also],
-            source=options.recipe,
-            bits=options.bits,
-            report=report,
-        )
+        proof = {"check_images": [*found.paths, *also], "source": options.recipe}
+        parity = export(recipe, options.out, **proof, bits=options.bits, report=report)
     if found.missing:
         say(f"Note: {len(found.missing)} photos of the recipe were not found, {found.missing[0]} among them.")
-    for part in parity.left_out:
-        say(f"Note: {part} are not exported: the line does not need them.")
+    say_notes(f"{part} are not exported: the line does not need them." for part in parity.left_out)
     say(
         f"Proved on {len(parity.table)} photos: every verdict is the same, and scores differ by at most "
         f"{parity.largest_difference:.2g} ({parity.allowed:.2g} allowed)."

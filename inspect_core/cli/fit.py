@@ -6,52 +6,55 @@ from inspect_core.audit.changes import limits_changed
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import teaching, working
 from inspect_core.cli.console import ACCEPTED, current_user, path_argument, say, scale_argument
-from inspect_core.guard.model import ALONE, FUSED, MODES
 from inspect_core.images.samples import shown
 from inspect_core.judge.limits import limit_for_overkill
-from inspect_core.records.place import check_place
-from inspect_core.records.recipe_file import save
-from inspect_core.study.evaluation import in_parts_of, promise
-from inspect_core.study.found import found_up_to
+from inspect_core.recipe_io.place import check_place
+from inspect_core.recipe_io.recipe_file import save
+from inspect_core.study.evaluation import found_up_to, in_parts_of, promise
+from inspect_core.study.order import Order
 from inspect_core.study.study import Study
-from inspect_core.tuning.order import Order
 from inspect_core.verdict import Limits
+from inspect_core.whole_part.product_check import ALONE, FUSED, MODES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     teaching.add_options(parser)
     working.add_options(parser)
-    parser.add_argument(
-        "--out", type=path_argument, required=True,
-        help="recipe to write: a folder, or a file ending in .zip; replaces only a Loupe recipe",
-    )  # fmt: skip
+    out = "recipe to write: a folder, or a file ending in .zip; replaces only a Loupe recipe"
+    parser.add_argument("--out", type=path_argument, required=True, help=out)
     parser.add_argument("--product", help="name of the product (default: the folder's name)")
-    parser.add_argument(
-        "--overkill", type=float, help="fraction of good calibrate parts that a single limit may reject"
-    )
+    overkill = "fraction of good calibrate parts that a single limit may reject"
+    parser.add_argument("--overkill", type=float, help=overkill)
     parser.add_argument("--limit", type=float, help="the limit itself, as a raw score")
+    scale = "scale of the photos; areas are then also given in mm²"
+    parser.add_argument("--mm-per-pixel", type=scale_argument, help=scale)
+    check = "what to do with a photo of another product (--guard, its former name, is understood)"
     parser.add_argument(
-        "--mm-per-pixel", type=scale_argument, help="scale of the photos; areas are then also given in mm²"
+        "--product-check", "--guard", dest="product_check", choices=MODES, default=Order.product_check, help=check
     )
+    scores = "score of the product check: the photo's features alone, or fused with the network's own class scores"
     parser.add_argument(
-        "--guard", choices=MODES, default=Order.guard, help="what to do with a photo of another product"
+        "--product-check-scores",
+        "--guard-scores",
+        dest="product_check_scores",
+        choices=(ALONE, FUSED),
+        default=ALONE,
+        help=scores,
     )
-    parser.add_argument(
-        "--guard-scores", choices=(ALONE, FUSED), default=ALONE,
-        help="the guard's score: the photo's features alone, or fused with the network's own class scores",
-    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
     check_place(options.out, photos=options.folder)
     AuditLog.open().close()  # one that cannot be written is said before anything is learned
-    taught = teaching.taught(options, guard=options.guard, fused_guard=options.guard_scores == FUSED)
-    study = taught.study
-    limits = _limits(study, options)
-    product = shown(options.product or options.folder.resolve().stem)
-    who = current_user()
+    taught = teaching.taught(
+        options, product_check=options.product_check, fused_product_check=options.product_check_scores == FUSED
+    )
+    study, who = taught.study, current_user()
+    limits, product = _limits(study, options), shown(options.product or options.folder.resolve().stem)
     recipe = save(
-        study.recipe(limits, product=product, author=who, guard=taught.guard, mm_per_pixel=options.mm_per_pixel),
+        study.recipe(
+            limits, product=product, author=who, product_check=taught.product_check, mm_per_pixel=options.mm_per_pixel
+        ),
         options.out,
     )
     with AuditLog.open() as log:
@@ -66,9 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _limits(study: Study, options: argparse.Namespace) -> Limits:
-    if options.limit is not None:
-        return Limits(options.limit, options.limit)
-    if options.overkill is not None:
+    limit = options.limit
+    if limit is None and options.overkill is not None:
         limit = limit_for_overkill(study.calibration_scores(), rate=options.overkill)
-        return Limits(limit, limit)
-    return study.default_limits()
+    return study.default_limits() if limit is None else Limits(limit, limit)

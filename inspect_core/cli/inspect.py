@@ -3,6 +3,7 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspectors, working
@@ -20,23 +21,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inspectors.add_options(parser)
     inspectors.add_strict(parser)
     working.add_options(parser)
-    parser.add_argument(
-        "paths", type=path_argument, nargs="+", metavar="PATH", help="photos, folders or zip archives of them"
+    paths = "photos, folders or zip archives of them"
+    parser.add_argument("paths", type=path_argument, nargs="+", metavar="PATH", help=paths)
+    csv = (
+        "table of the verdicts; replaces only such a table. Text that begins with = + - @ or ' gets a leading ', so "
+        "that no spreadsheet runs it as a formula. If stopped, the same command continues where it left off"
     )
-    parser.add_argument(
-        "--csv", type=path_argument,
-        help="table of the verdicts; replaces only such a table. Text that begins with = + - @ or ' gets a leading ', "
-        "so that no spreadsheet runs it as a formula. If stopped, the same command continues where it left off",
-    )  # fmt: skip
-    parser.add_argument(
-        "--maps", type=path_argument,
-        help="folder for the heatmaps (PNG) and raw maps (.npy); replaces only files that Loupe wrote",
-    )  # fmt: skip
-    parser.add_argument(
-        "--report",
-        type=path_argument,
-        help="one HTML file with counts, scores and worst parts; replaces only such a report",
-    )
+    parser.add_argument("--csv", type=path_argument, help=csv)
+    maps = "folder for the heatmaps (PNG) and raw maps (.npy); replaces only files that Loupe wrote"
+    parser.add_argument("--maps", type=path_argument, help=maps)
+    report = "one HTML file with counts, scores and worst parts; replaces only such a report"
+    parser.add_argument("--report", type=path_argument, help=report)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -49,10 +44,8 @@ def run(options: argparse.Namespace) -> int:
         with AuditLog.open() as log, working.workers(options) as executor, bar() as report:
             record = Logged(log, inspector, current_user())
             judging = None if executor is None else _judging(executor, options.recipe)
-            rows = run_batch(
-                inspector, photos, outputs, record=record, report=report, told=_tell, judging=judging,
-                strict=options.strict,
-            )  # fmt: skip
+            how: dict[str, Any] = {"report": report, "told": _tell, "judging": judging, "strict": options.strict}
+            rows = run_batch(inspector, photos, outputs, record=record, **how)
     except KeyboardInterrupt:
         kept = f"; the same command continues where it stopped, from {options.csv}" if options.csv else ""
         say(f"loupe: stopped{kept}", sys.stderr)

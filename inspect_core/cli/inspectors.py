@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from inspect_core.cli.console import path_argument
 from inspect_core.line.inspector import Inspector
-from inspect_core.package import manifest
+from inspect_core.recipe_format import manifest
 from inspect_core.runner import Runner
 
 if TYPE_CHECKING:
@@ -16,19 +16,15 @@ if TYPE_CHECKING:
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recipe", type=path_argument)
     parser.add_argument("--device", default="auto")
-    parser.add_argument(
-        "--release", metavar="DIGEST",
-        help="inspect only with the export that has this digest (all of it), as export and an approval name it",
-    )  # fmt: skip
+    release = "inspect only with the export that has this digest (all of it), as export and an approval name it"
+    parser.add_argument("--release", metavar="DIGEST", help=release)
     parser.add_argument("--download", action="store_true", help="download the backbone's weights if they are missing")
 
 
 def add_strict(parser: argparse.ArgumentParser) -> None:
     """For the commands whose verdicts count."""
-    parser.add_argument(
-        "--strict", action="store_true",
-        help="a photo that is noisier, darker, less sharp, ... than those taught is not accepted but goes to review",
-    )  # fmt: skip
+    words = "a photo that is noisier, darker, less sharp, ... than those taught is not accepted but goes to review"
+    parser.add_argument("--strict", action="store_true", help=words)
 
 
 def open_inspector(options: argparse.Namespace) -> Inspector:
@@ -50,7 +46,7 @@ def load_recipe(path: Path, *, device: str = "auto", download: bool = False) -> 
     from inspect_core.features.backbone_catalogue import spec_of
     from inspect_core.features.weights import download_weights
     from inspect_core.recipe import LoadedRecipe, loaded_backbone
-    from inspect_core.records.recipe_file import load
+    from inspect_core.recipe_io.recipe_file import load
     from inspect_core.runtime.threads import one_core
 
     one_core()  # several photos are judged at a time: threads within each would take a sixth more of the cores' time

@@ -3,10 +3,10 @@
 import argparse
 
 from inspect_core.cli import teaching
-from inspect_core.cli.console import ACCEPTED, bar, say
+from inspect_core.cli.console import ACCEPTED, bar, say, say_notes
 from inspect_core.features.store import feature_store
-from inspect_core.guard.model import OFF
 from inspect_core.tuning.first_look import first_look
+from inspect_core.whole_part.product_check import OFF
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,11 +16,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     samples = teaching.samples_of(options)
-    order = teaching.order_of(options, samples, guard=OFF)
+    order = teaching.order_of(options, samples, product_check=OFF)
     with bar() as report:
         look = first_look(samples, order, feature_store(), report)
-    for name, reason in look.skipped:
-        say(f"Note: {name} was skipped: {reason}")
+    say_notes(f"{name} was skipped: {reason}" for name, reason in look.skipped)
     say(look.sentence())
     for seen in look.found:
         say(f"{seen.sample.name}: {' '.join(finding.sentence for finding in seen.findings)}")

@@ -4,24 +4,19 @@ import argparse
 
 from inspect_core.cli.console import ACCEPTED, path_argument
 
-MOVES = ("rigid", "similarity")
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--out", type=path_argument, default="sample_data", help="folder to write to (default: sample_data)"
-    )
+    out = "folder to write to (default: sample_data)"
+    parser.add_argument("--out", type=path_argument, default="sample_data", help=out)
     parser.add_argument("--seed", type=int, default=0, help="another seed gives other parts (default: 0)")
     variant = parser.add_mutually_exclusive_group()
-    variant.add_argument(
-        "--moved", choices=MOVES,
-        help="the parts as a conveyor brings them, shifted by up to 8 %% and turned by up to 10°, with their poses; "
-        "similarity: nearer or farther too, by up to 3 %%",
-    )  # fmt: skip
-    variant.add_argument(
-        "--large", action="store_true",
-        help="instead a panel of boards in photos of 12 megapixels, with defects of 10 to 40 pixels; 310 MB",
-    )  # fmt: skip
+    moved = (
+        "the parts as a conveyor brings them, shifted by up to 8 %% and turned by up to 10°, with their poses; "
+        "similarity: nearer or farther too, by up to 3 %%"
+    )
+    variant.add_argument("--moved", choices=("rigid", "similarity"), help=moved)
+    large = "instead a panel of boards in photos of 12 megapixels, with defects of 10 to 40 pixels; 310 MB"
+    variant.add_argument("--large", action="store_true", help=large)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -3,7 +3,7 @@
 import argparse
 
 from inspect_core.cli import working
-from inspect_core.cli.console import bar, path_argument, say, size_argument
+from inspect_core.cli.console import argument, bar, path_argument, say, say_notes, size_argument
 from inspect_core.features.backbone_catalogue import spec_of
 from inspect_core.features.backbones import available
 from inspect_core.features.store import feature_store
@@ -13,10 +13,9 @@ from inspect_core.images.folders import Samples, scan, split
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tolerances import NONE, Tolerances
 from inspect_core.methods.table import JOIN, METHODS, OPTIONS, methods_of
+from inspect_core.study.order import ALIGN, Order
 from inspect_core.tuning import tiling
 from inspect_core.tuning.aligning import proposed
-from inspect_core.tuning.forecast import of_order
-from inspect_core.tuning.order import ALIGN, Order
 from inspect_core.tuning.teaching import Taught, teach
 
 FULL, LEARNED = "full", "learned"
@@ -26,79 +25,64 @@ WIDE = 60
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the folder and the options that decide what is fitted to it."""
-    parser.add_argument(
-        "folder", type=path_argument,
-        help="photos in any layout, a zip of them, or a list of them: a Lookout for Vision manifest (.jsonl, "
-        ".manifest), COCO annotations (.json), a table of file and label (.csv)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--leave-out", metavar="NAME", action="append", default=[],
-        help="a good photo not to teach, named as by `look`; repeat for each",
-    )  # fmt: skip
+    folder = (
+        "photos in any layout, a zip of them, or a list of them: a Lookout for Vision manifest (.jsonl, .manifest), "
+        "COCO annotations (.json), a table of file and label (.csv)"
+    )
+    parser.add_argument("folder", type=path_argument, help=folder)
+    leave = "a good photo not to teach, named as by `look`; repeat for each"
+    parser.add_argument("--leave-out", metavar="NAME", action="append", default=[], help=leave)
     parser.add_argument("--backbone", default=Order.backbone, help=f"one of {', '.join(available())}")
     parser.add_argument("--weights", type=path_argument, help="weights file of the backbone, if it is not built in")
     parser.add_argument("--taps", help="a preset (expansions, outputs) or layer names separated by commas")
     parser.add_argument("--size", type=size_argument, default=Order.size, help="input size: 256 or HEIGHTxWIDTH")
     parser.add_argument("--grid", type=size_argument, default=Order.grid, help="patch grid: 32 or HEIGHTxWIDTH")
-    parser.add_argument(
-        "--detector", type=detector_argument,
-        help=f"one of {', '.join(METHODS)}, or two joined by {JOIN}, whose maps are added; without it, the quick "
-        "ones are compared on the photos",
-    )  # fmt: skip
+    detector = (
+        f"one of {', '.join(METHODS)}, or two joined by {JOIN}, whose maps are added; without it, the quick ones are "
+        "compared on the photos"
+    )
+    parser.add_argument("--detector", type=detector_argument, help=detector)
     for name, option in OPTIONS.items():
-        switch = option.kind is bool
-        parser.add_argument(
-            f"--{name}", type=int if switch else option.kind, choices=(0, 1) if switch else None, help=option.words
-        )
-    parser.add_argument(
-        "--area", type=int, help="pixels of the map above the limit that reject a part (default 0.2 %% of the map)"
+        kind, choices = (int, (0, 1)) if option.kind is bool else (option.kind, None)
+        parser.add_argument(f"--{name}", type=kind, choices=choices, help=option.words)
+    area = "pixels of the map above the limit that reject a part (default 0.2 %% of the map)"
+    parser.add_argument("--area", type=int, help=area)
+    blind = "choose settings without known defects, and judge by all of them"
+    parser.add_argument("--blind", action="store_true", help=blind)
+    depth = "how many of 16 bits the camera uses, if the photos do not show it"
+    parser.add_argument("--depth", type=int, choices=DEPTHS, help=depth)
+    window = "which values of 16-bit photos are black and white: the full range, or what the good photos fill"
+    parser.add_argument("--window", choices=(FULL, LEARNED), default=FULL, help=window)
+    align = "how parts lie in the photos: shifted and turned (rigid), or nearer and farther too (similarity)"
+    parser.add_argument("--align", choices=ALIGN, default=Order.align, help=align)
+    turn = "with --align: how far a part may be turned, or as far as in the good photos (default: %(default)g)"
+    parser.add_argument("--align-turn", type=float, metavar="DEGREES", default=Order.align_turn, help=turn)
+    shift = (
+        "with --align: how far it may be shifted, in %% of the picture, or as far as in the good photos "
+        "(default: %(default)g)"
     )
-    parser.add_argument(
-        "--blind", action="store_true", help="choose settings without known defects, and judge by all of them"
+    parser.add_argument("--align-shift", type=float, metavar="PERCENT", default=100 * Order.align_shift, help=shift)
+    tiles = "see large photos in tiles: if the smallest defect requires it (auto), or in cells of this many pixels"
+    parser.add_argument("--tiles", choices=tiling.CHOICES, default=tiling.OFF, help=tiles)
+    smallest = "the smallest defect that matters, in pixels of the photos"
+    parser.add_argument("--smallest-defect", type=float, metavar="PX", help=smallest)
+    differ = (
+        "how far photos of the same good part may differ: noise in grey levels, light in %%, shift and focus in pixels "
+        f"of the picture that the network sees, jpeg quality; {NONE} for not at all (default: %(default)s)"
     )
-    parser.add_argument(
-        "--depth", type=int, choices=DEPTHS, help="how many of 16 bits the camera uses, if the photos do not show it"
-    )
-    parser.add_argument(
-        "--window", choices=(FULL, LEARNED), default=FULL,
-        help="which values of 16-bit photos are black and white: the full range, or what the good photos fill",
-    )  # fmt: skip
-    parser.add_argument(
-        "--align", choices=ALIGN, default=Order.align,
-        help="how parts lie in the photos: shifted and turned (rigid), or nearer and farther too (similarity)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--align-turn", type=float, metavar="DEGREES", default=Order.align_turn,
-        help="with --align: how far a part may be turned, or as far as in the good photos (default: %(default)g)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--align-shift", type=float, metavar="PERCENT", default=100 * Order.align_shift,
-        help="with --align: how far it may be shifted, in %% of the picture, or as far as in the good photos "
-        "(default: %(default)g)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--tiles", choices=tiling.CHOICES, default=tiling.OFF,
-        help="see large photos in tiles: if the smallest defect requires it (auto), or in cells of this many pixels",
-    )  # fmt: skip
-    parser.add_argument(
-        "--smallest-defect", type=float, metavar="PX", help="the smallest defect that matters, in pixels of the photos"
-    )
-    parser.add_argument(
-        "--tolerance", type=tolerances_argument, default=Order.tolerances, metavar="NAME=VALUE,...",
-        help="how far photos of the same good part may differ: noise in grey levels, light in %%, shift and focus in "
-        f"pixels of the picture that the network sees, jpeg quality; {NONE} for not at all (default: %(default)s)",
-    )  # fmt: skip
+    named, usual = "NAME=VALUE,...", Order.tolerances
+    parser.add_argument("--tolerance", type=argument(Tolerances.parse), default=usual, metavar=named, help=differ)
     parser.add_argument("--seed", type=int, default=Order.seed)
-    parser.add_argument(
-        "--calibrate", type=float,
-        help="fraction of the good photos to keep apart for the limits (default: all are learned from, and set the "
-        "limits in folds, each scored by a detector that has learned from the others)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--budget", type=float, default=Order.budget, metavar="MS",
-        help=f"most time a photo that a detector chosen for the photos may take, in milliseconds on two cores without "
-        f"the network (default: {Order.budget:.0f})",
-    )  # fmt: skip
+    calibrate = (
+        "fraction of the good photos to keep apart for the limits (default: all are learned from, and set the limits "
+        "in folds, each scored by a detector that has learned from the others)"
+    )
+    parser.add_argument("--calibrate", type=float, help=calibrate)
+    budget = (
+        "most time a photo that a detector chosen for the photos may take, in milliseconds on two cores without the "
+        f"network (default: {Order.budget:.0f})"
+    )
+    parser.add_argument("--budget", type=float, default=Order.budget, metavar="MS", help=budget)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--download", action="store_true", help="download the backbone's weights if they are missing")
 
@@ -112,55 +96,50 @@ def samples_of(options: argparse.Namespace) -> Samples:
         say(samples.depth.sentence())
         for first, share in samples.depth.histogram(samples.values):
             say(f"{first:16,} {share:6.1%}  {'█' * round(WIDE * share)}")
-    for note in samples.warnings:
-        say(f"Note: {note}")
+    say_notes(samples.warnings)
     return samples.without(options.leave_out)
 
 
 def order_of(
-    options: argparse.Namespace, samples: Samples | None = None, *, guard: str, fused_guard: bool = False
+    options: argparse.Namespace,
+    samples: Samples | None = None,
+    *,
+    product_check: str,
+    fused_product_check: bool = False,
 ) -> Order:
-    """The order that the options describe; samples: of `samples_of`; guard, fused_guard: fields of the order."""
+    """The order that the options describe; samples: of `samples_of`; the others: fields of the order."""
     samples = samples_of(options) if samples is None else samples
     kept = {} if options.calibrate is None else {"calibrate": options.calibrate}
     parts = split(samples, seed=options.seed, blind=options.blind, **kept)
-    parts = parts if kept else learned_from_all(parts)
-    for note in parts.notes:
-        say(f"Note: {note}")
+    if not kept:
+        parts = learned_from_all(parts)
+    say_notes(parts.notes)
     if options.download and options.weights is None:
         download_weights(spec_of(options.backbone, has_weights=False))
     tiles, said = tiling.tiled(options.tiles, samples.good, options.smallest_defect, options.size)
     for sentence in said:
         say(sentence)
     given = {name: value for name in OPTIONS if (value := getattr(options, name)) is not None}
+    names = ("backbone", "size", "grid", "budget", "area", "align", "align_turn", "seed", "weights", "device")
     return Order(
         options.folder.resolve().stem,
         parts,
-        backbone=options.backbone,
+        **{name: getattr(options, name) for name in names},
         taps=_taps(options.taps),
-        size=options.size,
-        grid=options.grid,
         method=options.detector,
-        budget=options.budget,
         parameters=given,
         fixed=given,
-        area=options.area,
-        align=options.align,
-        align_turn=options.align_turn,
         align_shift=options.align_shift / 100,
         tiles=tiles,
         tolerances=options.tolerance,
-        seed=options.seed,
-        guard=guard,
-        fused_guard=fused_guard,
-        weights=options.weights,
-        device=options.device,
+        product_check=product_check,
+        fused_product_check=fused_product_check,
     )
 
 
-def taught(options: argparse.Namespace, *, guard: str, fused_guard: bool = False) -> Taught:
+def taught(options: argparse.Namespace, *, product_check: str, fused_product_check: bool = False) -> Taught:
     """The folder taught as on the page; prints what was chosen. Otherwise as `order_of`."""
-    order = order_of(options, guard=guard, fused_guard=fused_guard)
+    order = order_of(options, product_check=product_check, fused_product_check=fused_product_check)
     say_lying(order)
     with working.study_workers(options) as workers, bar() as report:
         found = teach(order, feature_store(), report, workers)
@@ -171,9 +150,8 @@ def taught(options: argparse.Namespace, *, guard: str, fused_guard: bool = False
 def say_lying(order: Order) -> None:
     """Print, before anything is learned, whether alignment would help. Raises ValueError as `proposed`."""
     with bar() as report:
-        note = proposed(order, of_order(order)["methods"], report)
-    if note:
-        say(f"Note: {note}")
+        note = proposed(order, report)
+    say_notes([note] if note else [])
 
 
 def say_taught(found: Taught) -> None:
@@ -184,25 +162,14 @@ def say_taught(found: Taught) -> None:
         say(found.choice)
     if found.suggestion is not None:
         say(found.suggestion.basis)
-    for note in found.notes:
-        say(f"Note: {note}")
+    say_notes(found.notes)
 
 
+@argument
 def detector_argument(text: str) -> str:
-    """A detector by name. Raises ArgumentTypeError with the methods there are."""
-    try:
-        methods_of(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+    """A detector by name."""
+    methods_of(text)
     return text
-
-
-def tolerances_argument(text: str) -> Tolerances | None:
-    """Tolerances from a text. Raises ArgumentTypeError with what is wrong."""
-    try:
-        return Tolerances.parse(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _taps(text: str | None) -> str | tuple[str, ...] | None:

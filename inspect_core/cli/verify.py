@@ -8,9 +8,8 @@ from inspect_core.cli.console import ACCEPTED, COULD_NOT_RUN, say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--noted", metavar="DIGEST", help="a last digest noted on an earlier day: checks that it is still in the log"
-    )
+    noted = "a last digest noted on an earlier day: checks that it is still in the log"
+    parser.add_argument("--noted", metavar="DIGEST", help=noted)
 
 
 def run(options: argparse.Namespace) -> int:

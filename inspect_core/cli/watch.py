@@ -22,10 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inspectors.add_options(parser)
     inspectors.add_strict(parser)
     parser.add_argument("folder", type=path_argument, help="where photos arrive; sub-folders are watched too")
-    parser.add_argument(
-        "--out", type=path_argument, required=True,
-        help=f"photos are moved into its folders {', '.join(FOLDERS.values())}; nothing there is replaced",
-    )  # fmt: skip
+    out = f"photos are moved into its folders {', '.join(FOLDERS.values())}; nothing there is replaced"
+    parser.add_argument("--out", type=path_argument, required=True, help=out)
     parser.add_argument("--once", action="store_true", help="judge what is there now, then stop")
 
 

@@ -14,15 +14,13 @@ if TYPE_CHECKING:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--workers", type=int, metavar="N", help="go through the photos with N processes on this machine"
+    processes = "go through the photos with N processes on this machine"
+    parser.add_argument("--workers", type=int, metavar="N", help=processes)
+    cluster = (
+        "go through the photos with the workers of a Dask scheduler: tcp://127.0.0.1:8786, or tls://HOST:8786 with "
+        "certificates; it has 15 s to answer. Anyone who can reach a scheduler can run code on it (docs/CLUSTER.md)"
     )
-    parser.add_argument(
-        "--cluster", metavar="ADDRESS",
-        help="go through the photos with the workers of a Dask scheduler: tcp://127.0.0.1:8786, or tls://HOST:8786 "
-        "with certificates; it has 15 s to answer. Anyone who can reach a scheduler can run code on it "
-        "(docs/CLUSTER.md)",
-    )  # fmt: skip
+    parser.add_argument("--cluster", metavar="ADDRESS", help=cluster)
     for name, words in (("ca", "authority"), ("cert", "certificate"), ("key", "key")):
         parser.add_argument(f"--tls-{name}", type=path_argument, metavar="FILE", help=f"with --cluster: the {words}")
 

@@ -17,7 +17,7 @@ from inspect_core.images.placement import Placement, place
 from inspect_core.images.read import squash
 from inspect_core.images.tiles import TilePlan
 from inspect_core.judge.anomaly_map import default_area
-from inspect_core.package.arrays import photo_bytes
+from inspect_core.recipe_format.arrays import photo_bytes
 
 
 def embed(pixels: np.ndarray, backbone: Backbone) -> np.ndarray:
@@ -174,17 +174,16 @@ class Preparation:
         return (placement or self.place(pixels)).at(pixels, self.backbone.size)
 
     def _of_tiles(self, picture: np.ndarray, plan: TilePlan) -> tuple[Tensor, ...]:
-        """Tile after tile, so that only the kept cells of each tile take memory that grows with the photo.
-
-        Neighbours are averaged last, over the whole grid: within a tile the average would take in cells beside the cut.
+        """Neighbours are averaged last, over the whole grid: within a tile the average would take in cells beside the
+        cut.
         """
         whole = tuple(torch.empty(shape, device=self.backbone.device) for shape in self.shapes)
-        for first in range(0, len(plan.tiles), self.backbone.at_once):
-            tiles = plan.tiles[first : first + self.backbone.at_once]
-            maps = self.backbone.tap_maps(np.stack([plan.cut(picture, tile) for tile in tiles]))
-            for look, cells_of_all in zip(self.looks, whole, strict=True):
-                for tile, cells in zip(tiles, self._joined(look, maps, plan.tile_grid), strict=True):
-                    cells_of_all[0][tile.cells] = cells[tile.own]
+
+        def see(tiles: np.ndarray) -> list[Tensor]:
+            maps = self.backbone.tap_maps(tiles)
+            return [self._joined(look, maps, plan.tile_grid) for look in self.looks]
+
+        plan.fill(whole, picture, see, at_once=self.backbone.at_once)
         return tuple(averaged(cells, look.pool).contiguous() for look, cells in zip(self.looks, whole, strict=True))
 
     def _join(self, maps: tuple[Tensor, ...]) -> tuple[Tensor, ...]:

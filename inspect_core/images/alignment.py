@@ -21,8 +21,7 @@ from inspect_core.images.memory import max_megapixels
 from inspect_core.images.reference import FEWEST_PHOTOS, Reference, most_alike
 from inspect_core.images.registration import Small
 
-SIDE = 256
-"""Pixels of the longer side of the photo in which a part is searched."""
+SIDE = 256  # pixels of the longer side of the photo in which a part is searched
 _SEEN = 200  # photos that the ranges are learned from
 _CANDIDATES = 8  # photos of which one is laid under the others
 _MEDIAN = 40  # photos in the median
@@ -31,8 +30,7 @@ _OTHER_SHAPE = 0.02  # of the ratio of the sides
 _APART = 0.05  # below the median correlation, at which a good photo counts as not found
 _LOST = 0.2  # share of the good photos that may stay without a pose
 _ROOM = 0.25  # of a range, left free on both sides
-TURN, SHIFT = 10.0, 0.1
-"""Degrees and share of the picture by which a part may at least be turned and shifted."""
+TURN, SHIFT = 10.0, 0.1  # degrees and share of the picture by which a part may at least be turned and shifted
 MOST_TURN, MOST_SHIFT = 180.0, 0.5
 _SCALE = 0.05  # by which it may at least be smaller or larger, where it may be at all
 _ENOUGH, _LEAST = 0.54, 0.9  # of the median and of the least share of details in agreement in a good photo
@@ -66,11 +64,11 @@ class Alignment:
     """A reference, and the ranges found in good photos.
 
     reference: (h, w, 3) uint8; mask: (h, w) bool, what most good photos cover; always: (h, w) bool, what nearly all
-    cover, less a margin for the reach of patches and smoothing; only there parts are inspected; photo: (height, width)
+    cover, less a margin for the reach of patches and smoothing: only there parts are inspected; photo: (height, width)
     of the photos learned from, in whose pixels positions on the reference are given; scale: whether parts may be nearer
-    or farther; ranges: of x and y (shift, in shares of the width and height), angle (degrees), scale, share (of matched
-    features), correlation, and visible (share of the mask that the photo covers); turns: degrees by which the part can
-    be turned and look the same; seen, lost: numbers of good photos learned from, and of those without a pose.
+    or farther; ranges: of x and y (shares of the width and height), angle (degrees), scale, share (of matched features
+    in agreement), correlation, and visible (share of the mask that the photo covers); turns: degrees by which the part
+    can be turned and look the same; seen, lost: good photos learned from, and those of them without a pose.
     """
 
     reference: np.ndarray
@@ -107,18 +105,16 @@ class Alignment:
             raise NotLocated("there are two parts in the photo")
         located = self._located(pose, (height, width), coarse.share, agreement)
         for name, value in _measured(located).items():
-            allowed = self.ranges.get(name)
-            if allowed is not None and not allowed.low <= value <= allowed.high:
+            allowed = self.ranges.get(name, Range(-np.inf, np.inf))
+            if not allowed.low <= value <= allowed.high:
                 is_, may_be = _WORDS[name]
-                good = may_be.format(allowed.low, allowed.high)
-                raise NotLocated(f"{is_.format(value)}; accepted: {good}")
+                raise NotLocated(f"{is_.format(value)}; accepted: {may_be.format(allowed.low, allowed.high)}")
         return located
 
     def sentences(self) -> list[str]:
         """Where and by what the part is found, in sentences for the user."""
-        x, y, angle, scale, share, correlation = (
-            self.ranges[name] for name in ("x", "y", "angle", "scale", "share", "correlation")
-        )
+        names = ("x", "y", "angle", "scale", "share", "correlation")
+        x, y, angle, scale, share, correlation = (self.ranges[name] for name in names)
         sizes = f", {scale.low:.3f} to {scale.high:.3f} times as large" if self.scale else ""
         needs = f"{max(share.low, 0):.0%} of its details must agree with the reference"
         if correlation.low > -1:
@@ -153,14 +149,9 @@ class Alignment:
 
     def params(self) -> dict[str, Any]:
         """All other fields, JSON-able."""
-        return {
-            "photo": list(self.photo),
-            "scale": self.scale,
-            "ranges": {name: asdict(value) for name, value in self.ranges.items()},
-            "turns": list(self.turns),
-            "seen": self.seen,
-            "lost": self.lost,
-        }
+        ranges = {name: asdict(value) for name, value in self.ranges.items()}
+        lists = {"photo": list(self.photo), "turns": list(self.turns), "ranges": ranges}
+        return lists | {"scale": self.scale, "seen": self.seen, "lost": self.lost}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping[str, Any]) -> Self:
@@ -177,10 +168,9 @@ class Alignment:
         height, width = params["photo"]
         if abs(np.log(height / width * shape[1] / shape[0])) > _OTHER_SHAPE or height * width > 1e6 * max_megapixels():
             raise ValueError(f"photos of {width} × {height} px are too large, or not of the shape of the reference")
-        return cls(
-            reference, *(mask > 0 for mask in masks), (height, width), params["scale"], ranges, tuple(params["turns"]),
-            params["seen"], params["lost"],
-        )  # fmt: skip
+        scale, turns, seen, lost = (params[name] for name in ("scale", "turns", "seen", "lost"))
+        mask, always = (mask > 0 for mask in masks)
+        return cls(reference, mask, always, (height, width), scale, ranges, tuple(turns), seen, lost)
 
     @cached_property
     def _reference(self) -> Reference:
@@ -209,28 +199,26 @@ def learn(photos: Iterable[np.ndarray], *, scale: bool = False, turn: float = TU
     FEWEST_PHOTOS, photos of different shapes, photos in which no part is found again, a turn or shift out of bounds.
     """
     if not (0 <= turn <= MOST_TURN and 0 <= shift <= MOST_SHIFT):
-        raise ValueError(
-            f"parts may be turned by {turn:g}° and shifted by {shift:.0%}; give 0° to {MOST_TURN:g}° and 0% to "
-            f"{MOST_SHIFT:.0%} of the picture"
-        )
-    smalls, sizes = [], set()
+        remedy = f"give 0° to {MOST_TURN:g}° and 0% to {MOST_SHIFT:.0%} of the picture"
+        raise ValueError(f"parts may be turned by {turn:g}° and shifted by {shift:.0%}; {remedy}")
+    smalls: list[Small] = []
+    photo = None
     for pixels in photos:
-        sizes.add(pixels.shape[:2])
-        shape = _working(pixels.shape[:2])
-        if len(sizes) > 1:
+        photo = photo or pixels.shape[:2]
+        if pixels.shape[:2] != photo:
             raise ValueError("the photos have different sizes; alignment is learned from photos of one size")
-        smalls.append(_small(pixels, shape))
-    if len(smalls) < FEWEST_PHOTOS:
+        share = SIDE / max(photo)
+        height, width = (max(8, round(side * share)) for side in photo)
+        smalls.append(_small(pixels, (height, width)))
+    if photo is None or len(smalls) < FEWEST_PHOTOS:
         raise ValueError(f"there are {len(smalls)} photos; alignment is learned from {FEWEST_PHOTOS} or more")
-    photo = sizes.pop()
     if np.median([small.picture.std() for small in smalls]) < _FLAT:
         raise ValueError("the photos show nothing but one even tone; there is nothing to align by")
     reference = most_alike(_evenly(smalls, _CANDIDATES), scale=scale)
     for _ in range(2):
-        averaged = None if reference is None else reference.averaged(_evenly(smalls, _MEDIAN))
-        if averaged is None:
-            raise _unfit(0, len(smalls))
-        reference = averaged
+        reference = reference and reference.averaged(_evenly(smalls, _MEDIAN))
+    if reference is None:
+        raise _unfit(0, len(smalls))
     seen = _evenly(smalls, _SEEN)
     found = [found for small in seen if (found := reference.pose(small)) is not None]
     agreeing = np.median([agreement for _, _, agreement in found]) - _APART if found else 0.0
@@ -257,12 +245,6 @@ def learn(photos: Iterable[np.ndarray], *, scale: bool = False, turn: float = TU
     return replace(least, ranges=ranges, turns=reference.turns(correlation))
 
 
-def _working(size: tuple[int, int]) -> tuple[int, int]:
-    share = SIDE / max(size)
-    height, width = (max(8, round(side * share)) for side in size)
-    return height, width
-
-
 def _small(pixels: np.ndarray, shape: tuple[int, int]) -> Small:
     return Small(cv2.resize(pixels, shape[::-1], interpolation=cv2.INTER_AREA))
 
@@ -272,19 +254,14 @@ def _evenly(photos: Sequence[Small], most: int) -> list[Small]:
 
 
 def _unfit(found: int, count: int) -> ValueError:
-    return ValueError(
-        f"the part was found again on {found} of {count} good photos, but not reliably: it has too little structure, "
-        "or repeats itself; teach without alignment"
-    )
+    why = "it has too little structure, or repeats itself; teach without alignment"
+    return ValueError(f"the part was found again on {found} of {count} good photos, but not reliably: {why}")
 
 
 def _measured(located: Located) -> dict[str, float]:
     """The values whose ranges are stored."""
-    x, y = located.shift
-    return {
-        "x": x, "y": y, "angle": located.angle, "scale": located.scale, "share": located.share,
-        "correlation": located.correlation, "visible": located.visible,
-    }  # fmt: skip
+    others = ("angle", "scale", "share", "correlation", "visible")
+    return dict(zip("xy", located.shift, strict=True)) | {name: getattr(located, name) for name in others}
 
 
 def _range(name: str, values: Sequence[float]) -> Range:

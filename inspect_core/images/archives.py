@@ -25,10 +25,7 @@ _unpacking = threading.Lock()
 
 
 def unpacked(path: Path) -> Path:
-    """Return where a zip archive is unpacked in the workspace: once per process, until it ends.
-
-    Raises ScanError as `extract` does.
-    """
+    """Where a zip archive is unpacked in the workspace: once per process, until it ends. Raises ScanError."""
     with _unpacking:
         facts = path.stat()
         identity = b"%s|%d|%d" % (os.fsencode(os.path.realpath(path)), facts.st_size, facts.st_mtime_ns)
@@ -60,50 +57,39 @@ def extract(path: Path, folder: Path) -> Path:
     except _DAMAGE as error:
         raise ScanError(f"{path.name} is not a sound zip archive ({error}); pack the folder again") from error
     except OSError as error:
-        raise ScanError(
-            f"{path.name} cannot be unpacked ({error.strerror or error}); check permissions and the free disk space"
-        ) from error
+        remedy = "check permissions and the free disk space"
+        raise ScanError(f"{path.name} cannot be unpacked ({error.strerror or error}); {remedy}") from error
     return folder
 
 
 def _checked(archive: zipfile.ZipFile, path: Path) -> list[tuple[zipfile.ZipInfo, PurePosixPath]]:
-    """Return the files of an archive with their relative paths, or raise ScanError."""
+    """The files of an archive with their relative paths. Raises ScanError as `extract`."""
+
+    def refuse(wrong: bool, reason: str) -> None:
+        if wrong:
+            raise ScanError(f"{path.name} {reason}")
+
     members = [member for member in archive.infolist() if not member.is_dir()]
-    if len(members) > MAX_MEMBERS:
-        raise ScanError(f"{path.name} holds {len(members):,} files, more than {MAX_MEMBERS:,}; split it")
     total = sum(member.file_size for member in members)
-    if total > MAX_TOTAL:
-        raise ScanError(
-            f"{path.name} unpacks to {total:,} bytes, more than {MAX_TOTAL:,}; split it or unpack it yourself"
-        )
-    if total > max(_RATIO_FROM, MAX_RATIO * path.stat().st_size):
-        raise ScanError(
-            f"{path.name} unpacks to more than {MAX_RATIO} times its size, as no photographs do; "
-            "if you trust it, unpack it yourself and name the folder"
-        )
-    checked, seen = [], set()
+    refuse(len(members) > MAX_MEMBERS, f"holds {len(members):,} files, more than {MAX_MEMBERS:,}; split it")
+    too_large = f"unpacks to {total:,} bytes, more than {MAX_TOTAL:,}; split it or unpack it yourself"
+    refuse(total > MAX_TOTAL, too_large)
+    bomb = f"unpacks to more than {MAX_RATIO} times its size, as no photographs do; "
+    bomb += "if you trust it, unpack it yourself and name the folder"
+    refuse(total > max(_RATIO_FROM, MAX_RATIO * path.stat().st_size), bomb)
+    checked: dict[str, tuple[zipfile.ZipInfo, PurePosixPath]] = {}
     for member in members:
-        relative = PurePosixPath(member.filename.replace("\\", "/"))
-        if (
-            not relative.parts
-            or relative.is_absolute()
-            or ".." in relative.parts
-            or ":" in relative.parts[0]
-            or not relative.parts[-1].strip()
-        ):
-            raise ScanError(f"{path.name} holds {member.filename!r}, which points out of the archive; pack it again")
-        if len(relative.parts) > MAX_DEPTH + 1:
-            raise ScanError(f"{path.name} holds a file more than {MAX_DEPTH} folders deep; pack it again")
+        name, relative = f"holds {member.filename!r}", PurePosixPath(member.filename.replace("\\", "/"))
+        parts = relative.parts
+        leaves = not parts or relative.is_absolute() or ".." in parts or ":" in parts[0] or not parts[-1].strip()
+        refuse(leaves, f"{name}, which points out of the archive; pack it again")
+        refuse(len(parts) > MAX_DEPTH + 1, f"holds a file more than {MAX_DEPTH} folders deep; pack it again")
         kind = stat.S_IFMT(member.external_attr >> 16)
-        if kind not in (0, stat.S_IFREG):
-            raise ScanError(f"{path.name} holds {member.filename!r}, a link or device; pack the files themselves")
-        if member.flag_bits & _ENCRYPTED:
-            raise ScanError(f"{path.name} is encrypted; pack it without a password")
-        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ScanError(f"{path.name} uses an unusual compression method; pack it as an ordinary zip")
+        refuse(kind not in (0, stat.S_IFREG), f"{name}, a link or device; pack the files themselves")
+        refuse(bool(member.flag_bits & _ENCRYPTED), "is encrypted; pack it without a password")
+        usual = member.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+        refuse(not usual, "uses an unusual compression method; pack it as an ordinary zip")
         key = str(relative).casefold()
-        if key in seen:
-            raise ScanError(f"{path.name} holds {member.filename!r} twice; pack it again")
-        seen.add(key)
-        checked.append((member, relative))
-    return checked
+        refuse(key in checked, f"{name} twice; pack it again")
+        checked[key] = member, relative
+    return [*checked.values()]

@@ -1,6 +1,6 @@
 """Areas drawn on a part: only these inspected, ignored, or judged more strictly than the rest."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, Literal, Self
@@ -78,10 +78,8 @@ class Areas:
                 raise ValueError(f"area {number} covers nothing; draw it larger, or remove it")
         left = inspected_pixels(size, self, alignment)
         if left < least:
-            raise ValueError(
-                f"the areas leave {left} pixels of the map to inspect, fewer than the smallest area that counts "
-                f"({least}); ignore less"
-            )
+            few = f"fewer than the smallest area that counts ({least})"
+            raise ValueError(f"the areas leave {left} pixels of the map to inspect, {few}; ignore less")
 
     def params(self) -> dict[str, Any]:
         """JSON-able."""
@@ -102,11 +100,9 @@ def inspected_pixels(size: tuple[int, int], areas: Areas | None, alignment: Alig
 
 def areas_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Area, ...]:
     """Areas from tables of kind, outline and times. Raises ValueError for anything that is not an area."""
-    return tuple(Area(row["kind"], _points(row["outline"]), float(row["times"])) for row in rows)
-
-
-def _points(outline: Sequence[Sequence[float]]) -> tuple[tuple[float, float], ...]:
-    return tuple((float(x), float(y)) for x, y in outline)
+    return tuple(
+        Area(row["kind"], tuple((float(x), float(y)) for x, y in row["outline"]), float(row["times"])) for row in rows
+    )
 
 
 @lru_cache(maxsize=8)

@@ -13,18 +13,13 @@ import numpy as np
 from inspect_core.images.header import ImageError
 from inspect_core.images.memory import bands
 
-DEPTHS = (10, 12, 14, 16)
-"""Bits of a value stored in 16."""
+DEPTHS = (10, 12, 14, 16)  # bits of a value stored in 16
 DEEPEST = 2**16 - 1
-BARS = 32
-"""Bars of the histogram that is shown."""
+BARS = 32  # of the histogram that is shown
 _BINS = 1024  # of a photo's histogram: 16 of them are left for 10 bits
-_TAILS = (0.001, 0.999)
-"""Shares of a photo's pixels below its dark and its bright value: no single hot pixel sets a window."""
-_MARGIN = 0.1
-"""Share of the span of the good photos, added on both sides of a learned window: defects may be darker or brighter."""
-_NO_LIGHT = 3
-"""A photo whose largest value is below that of every good photo by this factor is not of this depth."""
+_TAILS = (0.001, 0.999)  # shares of the pixels below the dark and the bright value: no hot pixel sets a window
+_MARGIN = 0.1  # of the span of the good photos, on both sides of a learned window: defects may be darker or brighter
+_NO_LIGHT = 3  # a photo whose largest value is below that of every good photo by this factor is not of this depth
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +65,7 @@ class Depth:
 
     stored: bits of a value in the file, 8 or 16; bits: those that the camera fills, 8 when stored is 8; left: whether
     it fills the upper ones; black, white: stored values, the full range of the bits unless a window was learned;
-    dimmest: the smallest of the good photos' largest values, 0 when unknown.
-    Raises ValueError for values that do not fit together.
+    dimmest: the smallest of the good photos' largest values, 0 when unknown. Raises ValueError for what does not fit.
     """
 
     stored: int
@@ -135,11 +129,8 @@ class Depth:
         if empty and any((stored[rows] & empty).any() for rows in bands(*stored.shape)):
             raise _other(name, f"its values use bits that are empty in {self.words}")
         if largest < self.dimmest / _NO_LIGHT:
-            raise _other(
-                name,
-                f"its brightest value is {largest}, and every good photo reaches {self.dimmest}: it has fewer bits, or "
-                "was taken almost without light",
-            )
+            found = f"its brightest value is {largest}, and every good photo reaches {self.dimmest}"
+            raise _other(name, f"{found}: it has fewer bits, or was taken almost without light")
 
     def brightness(self, stored: np.ndarray) -> np.ndarray:
         """(...) uint16 as stored -> (...) uint8, rounded."""

@@ -7,12 +7,11 @@ NEAR = 10  # bits
 
 
 def difference_hash(thumbnail: np.ndarray) -> np.ndarray:
-    """Return the hash `(4,)` uint64 of a `HASH_GRID` thumbnail: for each pixel, is its right neighbour brighter?
+    """The hash `(4,)` uint64 of a `HASH_GRID` thumbnail: for each pixel, is its right neighbour brighter?
 
     A change of exposure, size or compression alters few of the 256 bits.
     """
-    bits = thumbnail[:, 1:] > thumbnail[:, :-1]
-    return np.packbits(bits).view(np.uint64)
+    return np.packbits(thumbnail[:, 1:] > thumbnail[:, :-1]).view(np.uint64)
 
 
 def alike(first: np.ndarray, second: np.ndarray) -> float:
@@ -21,11 +20,10 @@ def alike(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def near_duplicates(hashes: np.ndarray, *, distance: int = NEAR) -> list[list[int]]:
-    """Return the groups, of two rows and more, in which every row is within `distance` bits of another.
+    """The groups, of two rows and more, in which every row is within `distance` bits of another.
 
-    hashes: (n, 4) uint64. O(n) memory, at most n² comparisons.
-    The default: halved, brightened and strongly compressed copies differ by 5 to 17 bits of 256, most by less than 10,
-    photographs of different parts in one fixture by more than 20, of one magnetic tile at several exposures by 3 to 20.
+    hashes: (n, 4) uint64. Of 256 bits, halved, brightened and strongly compressed copies differ by 5 to 17, most by
+    less than 10, different parts in one fixture by more than 20, one magnetic tile at several exposures by 3 to 20.
     """
     remaining = np.arange(len(hashes))
     groups = []

@@ -9,15 +9,19 @@ leaves at least `FEWEST_GROUPS` groups is proposed. Consecutive numbers alone ne
 import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 
-from inspect_core.images.bursts import burst_gap
+import numpy as np
+
 from inspect_core.images.layout import LOT_WORDS, VIEW_WORDS
 from inspect_core.images.samples import Sample, Samples, counted
 
 FEWEST_GROUPS = 3  # one each to fit, calibrate and judge
 MOST_VIEWS = 20  # more images than this in one group are no views of one part
+FEWEST_GAPS = 5
+LEAST_CONTRAST = 10.0  # typical gap between bursts over typical gap within
+_NARROWEST = 0.1  # standard deviation of a cluster of log gaps: equal gaps would make it 0
+_ROUNDS = 200
 
 _VALUE = r"[\W_]*(\d+|[a-z](?![a-z]))"
 _LOT = re.compile(rf"(?<![a-z])({'|'.join(LOT_WORDS)}){_VALUE}", re.IGNORECASE)
@@ -27,26 +31,17 @@ _ENDING = re.compile(r"^(.*\d.*)[\W_](\d{1,2}|[a-z])$|^(.*\d)([a-z])$", re.IGNOR
 _LAST_NUMBER = re.compile(r"(\d+)(?=\D*$)")
 
 
-@dataclass(frozen=True)
-class Grouping(Mapping[str, str]):
+class Grouping(dict[str, str]):
     """The group of every good image by its name, and one sentence that says how it was found."""
 
-    labels: dict[str, str] = field(repr=False)
-    reason: str
-
-    def __getitem__(self, name: str) -> str:
-        return self.labels[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.labels)
-
-    def __len__(self) -> int:
-        return len(self.labels)
+    def __init__(self, labels: Mapping[str, str], reason: str) -> None:
+        super().__init__(labels)
+        self.reason = reason
 
     @property
     def count(self) -> int:
         """The number of groups."""
-        return len(set(self.labels.values()))
+        return len(set(self.values()))
 
 
 def ungrouped(samples: Samples) -> Grouping:
@@ -71,14 +66,13 @@ def propose_groups(samples: Samples) -> Grouping:
             return _grouping(samples.good, labels, why)
     labels, gap = _bursts(samples.good)
     if _is_useful(labels, len(samples.good), MOST_VIEWS):
-        return _grouping(
-            samples.good, labels, f"Numbers at most {gap} apart look like one part photographed several times"
-        )
+        why = f"Numbers at most {gap} apart look like one part photographed several times"
+        return _grouping(samples.good, labels, why)
     alone = ungrouped(samples)
     lots = set((_lots_by_folder(samples.good) or _lots_by_name(samples.good)).values())
     if 1 < len(lots) < FEWEST_GROUPS:
         warning = "There are two lots, too few to set one aside to judge: on a new lot, expect somewhat worse results."
-        return Grouping(alone.labels, f"{alone.reason} {warning}")
+        return Grouping(alone, f"{alone.reason} {warning}")
     return alone
 
 
@@ -102,12 +96,11 @@ def _grouping(good: Sequence[Sample], labels: Mapping[str, str], why: str) -> Gr
 
 
 def _lots_by_folder(good: Sequence[Sample]) -> dict[str, str]:
-    labels = {}
-    for sample in good:
-        lot = [folder for folder in (sample.group or "").split("/") if folder and not _VIEW.fullmatch(folder)]
-        if lot:
-            labels[sample.name] = "/".join(lot)
-    return labels
+    lots = {
+        sample.name: [folder for folder in (sample.group or "").split("/") if folder and not _VIEW.fullmatch(folder)]
+        for sample in good
+    }
+    return {name: "/".join(folders) for name, folders in lots.items() if folders}
 
 
 def _lots_by_name(good: Sequence[Sample]) -> dict[str, str]:
@@ -131,11 +124,8 @@ def _views(good: Sequence[Sample]) -> dict[str, str]:
 
 
 def _endings(good: Sequence[Sample]) -> dict[str, str]:
-    labels = {}
-    for sample in good:
-        if match := _ENDING.match(sample.path.stem):
-            labels[sample.name] = f"{sample.group or ''}/{match[1] or match[3]}"
-    return labels
+    matches = [(sample, _ENDING.match(sample.path.stem)) for sample in good]
+    return {sample.name: f"{sample.group or ''}/{match[1] or match[3]}" for sample, match in matches if match}
 
 
 def _bursts(good: Sequence[Sample]) -> tuple[dict[str, str], int]:
@@ -154,10 +144,9 @@ def _bursts(good: Sequence[Sample]) -> tuple[dict[str, str], int]:
         return {}, 0
     labels = {}
     for (_, folder, pattern), members in series.items():
-        previous, first = None, None
+        previous = first = members[0][0]
         for number, name in members:
-            if previous is None or number - previous > gap:
-                first = number
+            first = number if number - previous > gap else first
             previous = number
             labels[name] = f"{folder}/{pattern} from {first}"
     return labels, gap
@@ -165,3 +154,56 @@ def _bursts(good: Sequence[Sample]) -> tuple[dict[str, str], int]:
 
 def _side(sample: Sample) -> str:
     return f"{sample.part_of}/" if sample.part_of else ""
+
+
+def burst_gap(gaps: Sequence[int]) -> int | None:
+    """The largest gap that still continues a burst; None when there are no bursts.
+
+    gaps: differences of successive sorted numbers, >= 0. Gaps within and between bursts form two clusters on a
+    logarithmic scale, fitted as a mixture of two normal densities by expectation-maximisation (Dempster, Laird and
+    Rubin, 1977) and kept only if they explain the gaps better than independent arrivals do, by the Bayesian information
+    criterion (Schwarz, 1978). The result is where both clusters are equally likely, rounded to 1, 2 or 5 times a power
+    of ten, which a person can check.
+    """
+    if len(gaps) < FEWEST_GAPS:
+        return None
+    log_gaps = np.log(np.maximum(gaps, 1))
+    weight, mean, sd = _two_clusters(log_gaps)
+    # Independent arrivals: exponential gaps of the same mean, as a density over log gaps.
+    scale = np.exp(log_gaps).mean()
+    arrivals = (log_gaps - np.exp(log_gaps) / scale - np.log(scale)).sum()
+    clusters = np.logaddexp.reduce(_log_densities(log_gaps, weight, mean, sd), axis=1).sum()
+    more_parameters = 4
+    if clusters - arrivals <= more_parameters / 2 * np.log(len(gaps)) or mean[1] - mean[0] < np.log(LEAST_CONTRAST):
+        return None
+    between = np.linspace(*mean, 2001)
+    within_likelier = np.diff(_log_densities(between, weight, mean, sd), axis=1)[:, 0] < 0
+    return _round(np.exp(between[within_likelier].max(initial=mean[0])))
+
+
+def _two_clusters(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weight, mean and standard deviation `(2,)` of two normal densities fitted to `x`, the lower one first."""
+    lower = x <= np.median(x)
+    lower = x < x.max() if lower.all() else lower
+    mean = np.array([x[lower].mean() if lower.any() else x[0], x[~lower].mean() if (~lower).any() else x[0]])
+    weight, sd = np.full(2, 0.5), np.full(2, max(x.std(), _NARROWEST))
+    for _ in range(_ROUNDS):
+        log_density = _log_densities(x, weight, mean, sd)
+        fraction = np.exp(log_density - np.logaddexp.reduce(log_density, axis=1, keepdims=True))
+        total = np.maximum(fraction.sum(axis=0), 1e-12)
+        weight, mean = total / len(x), fraction.T @ x / total
+        variance = (fraction * (x[:, None] - mean) ** 2).sum(axis=0) / total
+        sd = np.maximum(np.sqrt(variance), _NARROWEST)
+    order = np.argsort(mean)
+    return weight[order], mean[order], sd[order]
+
+
+def _log_densities(x: np.ndarray, weight: np.ndarray, mean: np.ndarray, sd: np.ndarray) -> np.ndarray:
+    """The weighted log densities `(n, 2)` of both clusters."""
+    return np.log(weight) - np.log(sd) - np.log(2 * np.pi) / 2 - ((x[:, None] - mean) / sd) ** 2 / 2
+
+
+def _round(value: float) -> int:
+    """The nearest of 1, 2, 5, 10, 20, 50, ... on a logarithmic scale."""
+    steps = np.outer(10.0 ** np.arange(18), (1, 2, 5)).ravel()
+    return int(steps[np.abs(np.log(steps / value)).argmin()])

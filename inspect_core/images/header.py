@@ -11,16 +11,8 @@ from pathlib import Path
 
 from PIL import BmpImagePlugin, Image, ImageFile, JpegImagePlugin, PngImagePlugin, TiffImagePlugin, WebPImagePlugin
 
-from inspect_core.images.memory import (
-    FILE_PER_PIXEL,
-    MEMORY_PER_PIXEL,
-    NOTES,
-    SETTING,
-    SparingBytes,
-    SparingFile,
-    decoding_bytes,
-    max_megapixels,
-)
+from inspect_core.images import memory
+from inspect_core.images.memory import MEMORY_PER_PIXEL, SparingFile
 
 EXTENSIONS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp"})
 MAX_SIDE = 16_384  # pixels
@@ -43,26 +35,19 @@ _REFUSED_MODES = {
     "I": "it stores 32-bit or signed values",
     "F": "it stores floating-point values",
 }
+_FIRST_BYTES = {
+    "PNG": (b"\x89PNG\r\n\x1a\n",),
+    "JPEG": (b"\xff\xd8\xff",),
+    "BMP": (b"BM",),
+    "TIFF": (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"),
+}
 _BITS_PER_SAMPLE = 258  # TIFF tag
 _MOSAIC = 32803  # TIFF's number for the kind of image whose pixels lie behind a mosaic of colour filters
 _MOSAIC_PATTERN = 33422  # TIFF tag
 
 # What Pillow's decoders raise on bytes that are not what the header promises.
-DAMAGE = (
-    OSError,
-    SyntaxError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    LookupError,
-    ArithmeticError,
-    AssertionError,
-    EOFError,
-    MemoryError,
-    struct.error,
-    zlib.error,
-    Image.DecompressionBombError,
-)
+_OF_PYTHON = (OSError, SyntaxError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError, AssertionError)
+DAMAGE = (*_OF_PYTHON, EOFError, MemoryError, struct.error, zlib.error, Image.DecompressionBombError)
 
 
 class ImageError(ValueError):
@@ -73,56 +58,46 @@ class ImageError(ValueError):
         self.name, self.reason, self.remedy = name, reason, remedy
 
 
-class _Mosaic(Exception):
-    """A raw image, one colour per pixel."""
-
-
-def open_header(file: SparingFile | SparingBytes, name: str) -> ImageFile.ImageFile:
-    """Return Pillow's undecoded image, or raise ImageError when its header shows that it must not or cannot be read."""
+def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
+    """Pillow's undecoded image. Raises ImageError when its header shows that it must not or cannot be read."""
     try:
-        limit = max_megapixels()
+        limit = memory.max_megapixels()
     except ValueError as error:
         raise ImageError(name, str(error), "correct it, or remove it and start Loupe again") from error
     length, kind = file.seek(0, os.SEEK_END), _format(file)
     # Pillow reads a WebP file whole and has libwebp copy it, whatever its pixels.
-    _check_length(length, name, limit, MEMORY_PER_PIXEL / 3 if kind == "WebP" else FILE_PER_PIXEL)
+    _check_length(length, name, limit, MEMORY_PER_PIXEL / 3 if kind == "WebP" else memory.FILE_PER_PIXEL)
     file.all_of_it = kind == "WebP"
     if kind is None:
-        raise ImageError(
-            name, "its first bytes are not those of PNG, JPEG, BMP, TIFF or WebP", "export it in one of these formats"
-        )
+        reason = "its first bytes are not those of PNG, JPEG, BMP, TIFF or WebP"
+        raise ImageError(name, reason, "export it in one of these formats")
     try:
-        if kind == "TIFF" and _is_mosaic(file):
-            raise _Mosaic
+        if kind == "TIFF":
+            _refuse_mosaic(file, name)
         image = DECODERS[kind](file)
         several = getattr(image, "is_animated", False)
         bits = image.tag_v2.get(_BITS_PER_SAMPLE, (1,)) if isinstance(image, TiffImagePlugin.TiffImageFile) else (8,)
-        needed = decoding_bytes(image)
-    except _Mosaic:
-        reason = "it is the raw mosaic of a colour sensor (Bayer), with one colour per pixel"
-        raise ImageError(name, reason, "convert it to RGB or grey in the camera or its software") from None
+        needed = memory.decoding_bytes(image)
+    except ImageError:
+        raise
     except DAMAGE as error:
         if file.notes_are_too_long:
-            reason = f"the metadata of the {kind} takes more than {NOTES // 2**20} MB"
+            reason = f"the metadata of the {kind} takes more than {memory.NOTES // 2**20} MB"
             raise ImageError(name, reason, "export it without metadata, previews and layers") from error
         raise damaged(name, kind, error) from error
     file.all_of_it = True
 
     width, height = image.size
     if min(width, height) < MIN_SIDE:
-        raise ImageError(
-            name, f"it is {width} × {height} px, too small to inspect", f"use images of at least {MIN_SIDE} px a side"
-        )
+        reason = f"it is {width} × {height} px, too small to inspect"
+        raise ImageError(name, reason, f"use images of at least {MIN_SIDE} px a side")
     if max(width, height) > MAX_SIDE:
         reason = f"it is {width:,} × {height:,} px; the limit is {MAX_SIDE:,} px a side"
         raise ImageError(name, reason, "crop it to the part or export it smaller")
     megapixels = width * height / 1e6
     if megapixels > limit:
-        raise ImageError(
-            name,
-            f"it is {width:,} × {height:,} px, which is {megapixels:.4g} megapixels; the limit is {limit:g}",
-            f"crop it to the part, export it smaller, or {_raised(megapixels)}",
-        )
+        reason = f"it is {width:,} × {height:,} px, which is {megapixels:.4g} megapixels; the limit is {limit:g}"
+        raise ImageError(name, reason, f"crop it to the part, export it smaller, or {_raised(megapixels)}")
     if several:
         reason = "it has several pages" if kind == "TIFF" else "it is animated"
         raise ImageError(name, reason, "save each picture as a separate file")
@@ -132,12 +107,10 @@ def open_header(file: SparingFile | SparingBytes, name: str) -> ImageFile.ImageF
     if not set(bits) <= {1, 2, 4, 8, 16}:
         raise ImageError(name, f"it has {max(bits)} bits per channel", "export it with 8 or 16")
     if needed > MEMORY_PER_PIXEL * 1e6 * limit:
-        raise ImageError(
-            name,
-            f"its {megapixels:.4g} megapixels take {needed / 1e6:,.0f} MB to decode from a {kind} of this sort; "
-            f"the limit is {MEMORY_PER_PIXEL * limit:,.0f} MB",
-            f"export it as PNG, or as JPEG that is not progressive, or {_raised(needed / 1e6 / MEMORY_PER_PIXEL)}",
-        )
+        reason = f"its {megapixels:.4g} megapixels take {needed / 1e6:,.0f} MB to decode from a {kind} of this sort; "
+        reason += f"the limit is {MEMORY_PER_PIXEL * limit:,.0f} MB"
+        remedy = f"export it as PNG, or as JPEG that is not progressive, or {_raised(needed / 1e6 / MEMORY_PER_PIXEL)}"
+        raise ImageError(name, reason, remedy)
     return image
 
 
@@ -152,19 +125,13 @@ def opened(path: Path) -> Generator[SparingFile]:
         with SparingFile(io.FileIO(path)) as file:
             yield file
     except OSError as error:
-        raise unreadable(path.name, error) from error
+        reason = f"the file cannot be read ({error.strerror or error})"
+        raise ImageError(path.name, reason, "check its permissions and the disk") from error
 
 
 def damaged(name: str, kind: str, error: BaseException) -> ImageError:
-    """Return the ImageError for content that its decoder gave up on."""
+    """The ImageError for content that its decoder gave up on."""
     return ImageError(name, f"the {kind} is cut short or damaged ({error})", "copy it again from the camera")
-
-
-def unreadable(name: str, error: OSError) -> ImageError:
-    """Return the ImageError for a file that the system would not let us read."""
-    return ImageError(
-        name, f"the file cannot be read ({error.strerror or error})", "check its permissions and the disk"
-    )
 
 
 def _check_length(length: int, name: str, limit: float, a_pixel: float) -> None:
@@ -181,33 +148,27 @@ def _check_length(length: int, name: str, limit: float, a_pixel: float) -> None:
 def _raised(megapixels: float) -> str:
     """Say how to have this many megapixels read, and what that takes."""
     least = math.ceil(megapixels)
-    return f"set {SETTING} to {least}, which takes up to {MEMORY_PER_PIXEL * least:,} MB of memory a photo"
+    return f"set {memory.SETTING} to {least}, which takes up to {MEMORY_PER_PIXEL * least:,} MB of memory a photo"
 
 
-def _is_mosaic(file: SparingFile | SparingBytes) -> bool:
-    """Whether a TIFF says that it is a mosaic; Pillow takes some for grey, others for damaged. Rewinds the file."""
+def _refuse_mosaic(file: SparingFile, name: str) -> None:
+    """Refuse a TIFF that says it is a mosaic; Pillow takes some for grey, others for damaged. Rewinds the file."""
     start = file.read(8)
     start += file.read(8) if start[2:4] in (b"+\0", b"\0+") else b""
     tags = TiffImagePlugin.ImageFileDirectory_v2(start)
     file.seek(tags.next)
     tags.load(file)
     file.seek(0)
-    return tags.get(TiffImagePlugin.PHOTOMETRIC_INTERPRETATION) == _MOSAIC or _MOSAIC_PATTERN in tags
+    if tags.get(TiffImagePlugin.PHOTOMETRIC_INTERPRETATION) == _MOSAIC or _MOSAIC_PATTERN in tags:
+        reason = "it is the raw mosaic of a colour sensor (Bayer), with one colour per pixel"
+        raise ImageError(name, reason, "convert it to RGB or grey in the camera or its software")
 
 
-def _format(file: SparingFile | SparingBytes) -> str | None:
-    """Return the format that the first bytes stand for, whatever the extension, or None; rewinds the file."""
+def _format(file: SparingFile) -> str | None:
+    """The format that the first bytes stand for, whatever the extension, or None; rewinds the file."""
     file.seek(0)
     start = file.read(12)
     file.seek(0)
-    if start.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "PNG"
-    if start.startswith(b"\xff\xd8\xff"):
-        return "JPEG"
-    if start.startswith(b"BM"):
-        return "BMP"
-    if start.startswith((b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")):
-        return "TIFF"
     if start.startswith(b"RIFF") and start[8:] == b"WEBP":
         return "WebP"
-    return None
+    return next((kind for kind, first in _FIRST_BYTES.items() if start.startswith(first)), None)

@@ -7,69 +7,31 @@ mean either, it is taken for a defect: a defect is never taught.
 """
 
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from inspect_core.images.samples import GOOD, Side
 
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
 GOOD_WORDS = frozenset(
-    {"good", "ok", "okay", "pass", "passed", "normal", "fine", "reference", "golden"}
-    | {"gut", "io", "bon", "bonne", "bueno", "buono", "goed", "bra", "dobry"}
+    _words("good ok okay pass passed normal fine reference golden gut io bon bonne bueno buono goed bra dobry")
 )
 DEFECT_WORDS = frozenset(
-    {
-        "bad",
-        "ng",
-        "nok",
-        "notok",
-        "nogood",
-        "notgood",
-        "defect",
-        "defects",
-        "defective",
-        "fail",
-        "failed",
-        "schlecht",
-        "nio",
-    }
-    | {
-        "fault",
-        "faults",
-        "faulty",
-        "anomaly",
-        "anomalies",
-        "anomalous",
-        "abnormal",
-        "reject",
-        "rejected",
-        "rejects",
-        "scrap",
-    }
+    _words("bad ng nok notok nogood notgood defect defects defective fail failed schlecht nio fault faults faulty")
+    + _words("anomaly anomalies anomalous abnormal reject rejected rejects scrap")
 )
 TRAIN_WORDS = frozenset({"train", "training", "val", "validation"})
 TEST_WORDS = frozenset({"test", "testing"})
 MASK_WORDS = frozenset({"groundtruth", "gt", "mask", "masks"})
-LOT_WORDS = (
-    "lot",
-    "batch",
-    "charge",
-    "los",
-    "tray",
-    "panel",
-    "wafer",
-    "reel",
-    "coil",
-    "roll",
-    "day",
-    "shift",
-    "week",
-    "run",
-)
-VIEW_WORDS = (
-    *("view", "cam", "camera", "angle", "side", "light", "led", "exp", "exposure", "shot", "take", "frame", "channel"),
-    *("img", "image", "photo", "pose", "position", "pos", "rot", "rotation"),
+LOT_WORDS = _words("lot batch charge los tray panel wafer reel coil roll day shift week run")
+VIEW_WORDS = _words("view cam camera angle side light led exp exposure shot take frame channel") + _words(
+    "img image photo pose position pos rot rotation"
 )
 _MASK_SUFFIX = re.compile(r"[_-]mask$", re.IGNORECASE)
 
@@ -104,18 +66,16 @@ def arrange(paths: Sequence[PurePosixPath]) -> Layout:
     images, refused = {}, {}
     for path in candidates:
         side = _side(path) if taught_apart else None
+        place = _place(_folders(path), side, labelled=labelled)
         if taught_apart and side is None:
             refused[path] = "it is in neither train/ nor test/; move it there to use it"
-            continue
-        place = _place(_folders(path), side, labelled=labelled)
-        if place is not None:
+        elif place is not None:
             images[path] = place
         elif side == "test":
             refused[path] = "it is in test/ itself; move it into test/good/ or into the folder of its defect type"
         else:
-            refused[path] = (
-                "it lies beside the folder of good parts; move it into that folder, or into a folder of defects"
-            )
+            remedy = "move it into that folder, or into a folder of defects"
+            refused[path] = f"it lies beside the folder of good parts; {remedy}"
     matched = _match(masks, images)
     return Layout(images, matched, sorted(masks - set(matched.values())), refused)
 
@@ -161,26 +121,24 @@ def _side(path: PurePosixPath) -> Side | None:
 
 
 def _folders(path: PurePosixPath) -> tuple[str, ...]:
-    """Return the folders of a path below train/ or test/."""
+    """The folders of a path below train/ or test/."""
     return path.parts[1:-1] if _side(path) else path.parts[:-1]
 
 
 def _place(folders: tuple[str, ...], side: Side | None, *, labelled: bool) -> Place | None:
-    """Return what the folders of one image say, or None when they do not say it.
-
-    labelled: some folder of the tree is named good.
-    """
+    """What the folders of one image say; None when they do not. labelled: some folder of the tree is named good."""
+    good_unless_said = side == "train" or (side is None and not labelled)
     if not folders:
-        return Place(GOOD, side, None) if side == "train" or (side is None and not labelled) else None
-    first, rest = folders[0], folders[1:]
-    if is_good_word(first):
-        return Place(GOOD, side, "/".join(rest) or None)
-    if is_defect_word(first):
+        return Place(GOOD, side, None) if good_unless_said else None
+    kind, *rest = folders
+    if is_good_word(kind):
+        kind = GOOD
+    elif is_defect_word(kind):
         if rest and not looks_like_lot(rest[0]):
-            return Place(rest[0], side, "/".join(rest[1:]) or None)
-    elif looks_like_lot(first) and (side == "train" or (side is None and not labelled)):
-        return Place(GOOD, side, "/".join(folders))
-    return Place(first, side, "/".join(rest) or None)
+            kind, *rest = rest
+    elif looks_like_lot(kind) and good_unless_said:
+        kind, rest = GOOD, folders
+    return Place(kind, side, "/".join(rest) or None)
 
 
 def _find_masks(paths: list[PurePosixPath]) -> set[PurePosixPath]:
@@ -195,23 +153,15 @@ def _find_masks(paths: list[PurePosixPath]) -> set[PurePosixPath]:
 
 def _match(masks: set[PurePosixPath], images: dict[PurePosixPath, Place]) -> dict[PurePosixPath, PurePosixPath]:
     """Pair images with masks of the same folder and name; a mask in no folder of a kind goes by its name alone."""
-    by_key, by_stem = {}, {}
+    by_key: dict[tuple[tuple[str, ...], str], PurePosixPath] = {}
     for mask in sorted(masks, key=lambda path: (not _MASK_SUFFIX.search(path.stem), path)):
         folders = tuple(folder for folder in _folders(mask) if not is_mask_folder(folder))
-        stem = _MASK_SUFFIX.sub("", mask.stem)
-        by_key.setdefault((folders, stem), mask)
-        if not folders:
-            by_stem.setdefault(stem, mask)
-    stems = defaultdict(list)
+        by_key.setdefault((folders, _MASK_SUFFIX.sub("", mask.stem)), mask)
+    defects = Counter(image.stem for image, place in images.items() if place.kind != GOOD)
+    found = {}
     for image, place in images.items():
-        if place.kind != GOOD:
-            stems[image.stem].append(image)
-
-    matched = {}
-    for image in images:
-        mask = by_key.get((_folders(image), image.stem))
-        if mask is None and stems.get(image.stem) == [image]:
-            mask = by_stem.get(image.stem)
+        alone = place.kind != GOOD and defects[image.stem] == 1
+        mask = by_key.get((_folders(image), image.stem)) or (by_key.get(((), image.stem)) if alone else None)
         if mask is not None:
-            matched[image] = mask
-    return matched
+            found[image] = mask
+    return found

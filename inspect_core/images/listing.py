@@ -27,11 +27,10 @@ def is_image(name: str) -> bool:
 
 
 def walk(root: Path, *, passed_over: Callable[[str], bool] = is_clutter) -> Iterator[tuple[str, str | None]]:
-    """Give (POSIX path below `root`, None) for all but folders, sorted within a folder: files, links, pipes, devices.
-    Files that Loupe wrote are left out.
+    """(POSIX path below `root`, None) of all but folders and what Loupe wrote, sorted within a folder.
 
-    A folder that is not entered, unreadable or more than `MAX_DEPTH` deep, comes with the reason and the remedy
-    instead of None. Raises OSError when `root` itself cannot be read.
+    A folder that is not entered, unreadable or more than `MAX_DEPTH` deep, comes with the reason and the remedy instead
+    of None. Raises OSError when `root` itself cannot be read.
     """
     real = Path(os.path.realpath(root))
     waiting = [("", lists_around(real.parent))]

@@ -8,6 +8,7 @@ import numpy as np
 from inspect_core.images.boxes import Box
 
 _EDGE = 1e-6  # pixels: rounding error of a whole number
+_BAND = 32  # rows warped at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,7 +18,7 @@ class Located:
     matrix: (2, 3) float64, from pixels (x, y) of the photo to pixels of the reference; photo, reference: (height,
     width) of both; correlation: with the reference, up to 1; share: of the matched features that lie in this pose, 0
     when it comes from phase correlation; visible: share of the reference that the photo covers; ambiguous: the part
-    looks the same in another pose, which may be the true one.
+    looks the same in another pose.
     """
 
     matrix: np.ndarray = field(repr=False)
@@ -62,16 +63,14 @@ class Located:
         shows the ground, a picture of the reference in uint8 of any size, or repeats the photo's edge.
         """
         fine, to_photo = self._fine(size)
-        rows = [
-            cv2.warpAffine(
-                pixels, _from_row(to_photo, top * fine), (size[1] * fine, fine * (bottom - top)),
-                flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP, borderMode=cv2.BORDER_REPLICATE,
-            )
-            for top, bottom in _bands(size[0])
-        ]  # fmt: skip
-        if fine > 1:
-            rows = [cv2.resize(part, (size[1], len(part) // fine), interpolation=cv2.INTER_AREA) for part in rows]
-        laid = np.concatenate(rows)
+        flags, bands = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP, []
+        for top in range(0, size[0], _BAND):
+            height = min(_BAND, size[0] - top)
+            from_top = np.column_stack([to_photo[:, :2], to_photo[:, 2] + top * fine * to_photo[:, 1]])
+            finer = (size[1] * fine, height * fine)
+            band = cv2.warpAffine(pixels, from_top, finer, flags=flags, borderMode=cv2.BORDER_REPLICATE)
+            bands.append(cv2.resize(band, (size[1], height), interpolation=cv2.INTER_AREA) if fine > 1 else band)
+        laid = np.concatenate(bands)
         if ground is not None and (empty := self.empty(size)).any():
             laid[empty] = cv2.resize(ground, size[::-1], interpolation=cv2.INTER_LINEAR)[empty]
         return laid
@@ -114,9 +113,8 @@ class Located:
 
         Also where there are any, (height, width) bool; elsewhere the values mean nothing.
         """
-        from_drawn = cv2.invertAffineTransform(self._to_photo(values.shape)) @ np.vstack(
-            [resized(size, self.photo), [0, 0, 1]]
-        )
+        to_photo = np.vstack([resized(size, self.photo), [0, 0, 1]])
+        from_drawn = cv2.invertAffineTransform(self._to_photo(values.shape)) @ to_photo
         flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
         over = cv2.warpAffine(values, from_drawn, size[::-1], flags=flags, borderMode=cv2.BORDER_REPLICATE)
         y, x = np.mgrid[: size[0], : size[1]]
@@ -141,12 +139,3 @@ def resized(size: tuple[int, int], other: tuple[int, int]) -> np.ndarray:
     """(2, 3): from pixels (x, y) of a picture of this (height, width) to those of the same picture at the other."""
     across, down = other[1] / size[1], other[0] / size[0]
     return np.array([[across, 0, (across - 1) / 2], [0, down, (down - 1) / 2]])
-
-
-def _bands(height: int) -> list[tuple[int, int]]:
-    return [(top, min(top + 32, height)) for top in range(0, height, 32)]
-
-
-def _from_row(matrix: np.ndarray, row: int) -> np.ndarray:
-    """The matrix of a picture whose first row is this one."""
-    return np.column_stack([matrix[:, :2], matrix[:, 2] + row * matrix[:, 1]])

@@ -1,4 +1,8 @@
-"""Memory that reading an image takes, known from its header, and the limits that follow from one setting."""
+"""Memory that reading an image takes, known from its header, and the limits that follow from one setting.
+
+Pillow's draft mode cannot replace this: it reduces JPEG alone, while every pixel of a photo is needed to judge it, and
+libjpeg keeps all coefficients of a progressive one at any size.
+"""
 
 import io
 import math
@@ -21,10 +25,8 @@ _YCBCR = 6  # TIFF's number for it; libtiff hands it over as RGBA
 
 
 def max_megapixels() -> float:
-    """Return the largest image to be read, in millions of pixels: LOUPE_MAX_MEGAPIXELS, else MAX_MEGAPIXELS.
-
-    The limits on the length of a file, FILE_PER_PIXEL, and on memory, MEMORY_PER_PIXEL, are in proportion to it.
-    Raises ValueError when the setting is no number above 0.
+    """The largest image to be read, in millions of pixels: LOUPE_MAX_MEGAPIXELS, else MAX_MEGAPIXELS; the limits on
+    a file's length and on memory are in proportion to it. Raises ValueError when the setting is no number above 0.
     """
     given = os.environ.get(SETTING) or str(MAX_MEGAPIXELS)
     try:
@@ -36,14 +38,14 @@ def max_megapixels() -> float:
     return limit
 
 
-class _Sparing:
+class SparingFile(io.BufferedReader):
     """A file that returns at most NOTES bytes until `all_of_it` is set: Pillow keeps what it reads of a header."""
 
     all_of_it = False
     given = 0
 
     def read(self, size: int | None = -1, /) -> bytes:
-        content = super().read(size)  # ty: ignore[missing-attribute]
+        content = super().read(size)
         self.given += len(content)
         if self.notes_are_too_long:
             raise ValueError("the header is too long")
@@ -54,22 +56,13 @@ class _Sparing:
         return self.given > NOTES and not self.all_of_it
 
 
-class SparingFile(_Sparing, io.BufferedReader):
-    """Such a file on disk."""
-
-
-class SparingBytes(_Sparing, io.BytesIO):
-    """Such a file in memory."""
-
-
 def decoding_bytes(image: ImageFile.ImageFile) -> int:
-    """Return the memory that an undecoded image takes at the peak of being read to (H, W, 3) uint8.
+    """The memory that an undecoded image takes at the peak of being read to (H, W, 3) uint8: Pillow's image, and the
+    array or, if larger, what the decoder beneath Pillow keeps (measured by benchmarks/main_job/photo_memory.py).
 
-    That is Pillow's image, and then the array, or what the decoder beneath Pillow keeps of the whole image where that
-    is more. Measured by benchmarks/main_job/photo_memory.py. Raises whatever a damaged header causes.
+    Raises whatever a damaged header causes.
     """
-    pixels = image.width * image.height
-    beside = 0.0
+    pixels, beside = image.width * image.height, 0.0
     if isinstance(image, JpegImagePlugin.JpegImageFile):
         beside = _jpeg_coefficients(image)
     elif isinstance(image, WebPImagePlugin.WebPImageFile):

@@ -30,9 +30,8 @@ def misplaced_patch(pixels: np.ndarray, rng: np.random.Generator, donor: np.ndar
     height, width = (max(2, round(side * _between(rng, PATCH_SIDE, logarithmic=True))) for _ in range(2))
     y, x = _corner(pixels, height, width, rng)
     from_y, from_x = _corner(pixels, height, width, rng)
-    piece = (pixels if donor is None else donor)[from_y : from_y + height, from_x : from_x + width] + _shift(
-        rng, PATCH_SHIFT
-    )
+    donor = pixels if donor is None else donor
+    piece = donor[from_y : from_y + height, from_x : from_x + width] + _shift(rng, PATCH_SHIFT)
     weight = np.zeros(pixels.shape[:2])
     weight[y : y + height, x : x + width] = 1.0
     colours = pixels.astype(float)
@@ -61,11 +60,8 @@ def scar(pixels: np.ndarray, rng: np.random.Generator, donor: np.ndarray | None 
 def blotch(pixels: np.ndarray, rng: np.random.Generator, donor: np.ndarray | None = None) -> Made:
     """A soft oval change of colour without an edge, such as a stain or a shadow leaves."""
     height, width = pixels.shape[:2]
-    radius, oval, turn = (
-        min(height, width) * _between(rng, BLOTCH_RADIUS),
-        rng.uniform(1.0, 2.0),
-        rng.uniform(0, np.pi),
-    )
+    radius = min(height, width) * _between(rng, BLOTCH_RADIUS)
+    oval, turn = rng.uniform(1.0, 2.0), rng.uniform(0, np.pi)
     y, x = np.ogrid[:height, :width]
     y, x = y - rng.uniform(0.1, 0.9) * height, x - rng.uniform(0.1, 0.9) * width
     first, second = x * np.cos(turn) + y * np.sin(turn), y * np.cos(turn) - x * np.sin(turn)
@@ -97,9 +93,7 @@ KINDS: tuple[Callable[..., Made], ...] = (misplaced_patch, scar, blotch, grown_i
 
 
 def _between(rng: np.random.Generator, bounds: tuple[float, float], *, logarithmic: bool = False) -> float:
-    if logarithmic:
-        return float(np.exp(rng.uniform(*np.log(bounds))))
-    return float(rng.uniform(*bounds))
+    return float(np.exp(rng.uniform(*np.log(bounds)))) if logarithmic else float(rng.uniform(*bounds))
 
 
 def _shift(rng: np.random.Generator, size: tuple[float, float]) -> np.ndarray:

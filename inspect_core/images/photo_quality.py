@@ -2,26 +2,23 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import cv2
 import numpy as np
 
-from inspect_core.images.outliers import STANDS_OUT, distances
 from inspect_core.images.read import squash
 
 BLUR, EXPOSURE = "blur", "exposure"
-LONGEST = 1024
-"""Pixels of the longer side to which larger photos are reduced for measuring."""
-DARKEST, BRIGHTEST = 2, 253
-"""Grey levels from which a pixel counts as clipped: compression moves it a little."""
-FEWEST = 5
-"""Photos from which a range is learned."""
-_WIDER = 0.5
-"""By how much of itself a range is widened on either side: the photos taught are a sample."""
-_SHARPER = 0.35
-"""The same for the range of the logarithms of sharpness."""
+STANDS_OUT, FEWEST_COMPARED = 3.5, 10
+"""Robust standard deviations from which a value stands out, and the fewest values among which one can."""
+_PER_DEVIATION = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
+LONGEST = 1024  # pixels of the longer side to which larger photos are reduced for measuring
+DARKEST, BRIGHTEST = 2, 253  # grey levels from which a pixel counts as clipped: compression moves it a little
+FEWEST = 5  # photos from which a range is learned
+_WIDER = 0.5  # by how much of itself a range is widened on either side: the photos taught are a sample
+_SHARPER = 0.35  # the same for the range of the logarithms of sharpness
 _WIDENED = {
     "noise": (0.15, "less noisy", "noisier"),
     "brightness": (0.04, "darker", "brighter"),
@@ -32,10 +29,8 @@ SAID = frozenset(f"{word} than taught" for _, *words in _WIDENED.values() for wo
 """All that can be said of a photo."""
 _IMMERKAER = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32)
 _BLOCK = 8
-_TRIED = 64
-"""Pixels of the side to which noise is squashed to see how much of it is read."""
-_FAINTEST = 0.1
-"""Least slope, in grey levels a pixel, by which curvature is divided."""
+_TRIED = 64  # pixels of the side to which noise is squashed to see how much of it is read
+_FAINTEST = 0.1  # least slope, in grey levels a pixel, by which curvature is divided
 _SHARPNESS, _BRIGHTNESS, _CLIPPED = 0.03, 3.0, 0.003
 """Least deviations of the logarithm of sharpness, of grey levels, and of the share of clipped pixels."""
 
@@ -53,8 +48,7 @@ class Quality:
     white: float
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """Why a photo deserves a look. topic: one word; sentence: for the user, with a figure."""
 
     topic: str
@@ -126,14 +120,10 @@ class QualityRange:
         A blur takes (1 + focus²)^-1.5 of the finest detail if that is white noise, and less of edges;
         (1 + focus²)^-.5 of curvature over slope.
         """
-        calm, (dark, bright) = self.noise, self.brightness
+        (calm, noisy), (dark, bright), (soft, sharp) = self.noise, self.brightness, self.sharpness
         softer = (1 + focus**2) ** -1.5
-        return replace(
-            self,
-            noise=(calm[0] * softer, math.hypot(calm[1], noise)),
-            brightness=(dark * (1 - light / 100), bright * (1 + light / 100)),
-            sharpness=(self.sharpness[0] * softer ** (1 / 3), self.sharpness[1]),
-        )
+        brightness = dark * (1 - light / 100), bright * (1 + light / 100)
+        return type(self)((calm * softer, math.hypot(noisy, noise)), brightness, (soft * softer ** (1 / 3), sharp))
 
     @classmethod
     def loaded(cls, record: Mapping[str, Sequence[float]] | None) -> Self | None:
@@ -145,18 +135,16 @@ class QualityRange:
         said = []
         for name, (_, below, above) in _WIDENED.items():
             (least, most), value = getattr(self, name), getattr(own, name)
-            said += [
-                f"{word} than taught" for word, outside in ((below, value < least), (above, value > most)) if outside
-            ]
-        return ", ".join(filter(None, said))
+            if value < least or value > most:
+                said.append(f"{below if value < least else above} than taught")
+        return ", ".join(said)
 
 
 def findings(qualities: Sequence[Quality]) -> list[list[Finding]]:
     """For each photo, what stands out in comparison with all of them."""
     found: list[list[Finding]] = [[] for _ in qualities]
-    sharpness, brightness, black, white = np.array(
-        [(one.sharpness, one.brightness, one.black, one.white) for one in qualities]
-    ).T.reshape(4, -1)
+    names = ("sharpness", "brightness", "black", "white")
+    sharpness, brightness, black, white = (np.array([getattr(own, name) for own in qualities]) for name in names)
     median, middle = (float(np.median(values)) if len(values) else 0.0 for values in (sharpness, brightness))
     blurred = -distances(np.log(np.maximum(sharpness, 1e-6)), least=_SHARPNESS)
     shifted = distances(brightness, least=_BRIGHTNESS)
@@ -175,3 +163,15 @@ def findings(qualities: Sequence[Quality]) -> list[list[Finding]]:
                 sentence = f"{100 * shares[i]:.1f} % of its pixels are {word}, {others:.1f} % of the others' (median)."
                 found[i].append(Finding(EXPOSURE, sentence))
     return found
+
+
+def distances(values: np.ndarray, *, least: float) -> np.ndarray:
+    """(n,) how far each value lies above the median, in robust standard deviations (Iglewicz and Hoaglin, How to Detect
+    and Handle Outliers, 1993); 0 for fewer than FEWEST_COMPARED.
+
+    least: lower bound of the deviation, so that differences too small to matter do not stand out.
+    """
+    if len(values) < FEWEST_COMPARED:
+        return np.zeros(len(values))
+    above = values - np.median(values)
+    return above / max(_PER_DEVIATION * float(np.median(np.abs(above))), least)

@@ -11,8 +11,9 @@ from inspect_core.images.read import squash
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """photo: (height, width) of the photo as taken; located: where its part lies, on whose reference. Both are None for
-    a photo that is looked at as it was taken.
+    """photo: (height, width) of the photo as taken; located: where its part lies, on the reference of the alignment.
+
+    Without these two it does nothing: the photo is looked at as it was taken.
     """
 
     photo: tuple[int, int]
@@ -22,11 +23,11 @@ class Placement:
     @property
     def size(self) -> tuple[int, int]:
         """(height, width) of `picture`."""
-        return self.photo if self.located is None else self.located.reference
+        return self.located.reference if self.located else self.photo
 
     def picture(self, pixels: np.ndarray) -> np.ndarray:
         """(H, W, 3) uint8: the photo as it is looked at; over the reference, at the size of the photos learned from."""
-        return pixels if self.located is None else self.at(pixels, self.size)
+        return self.at(pixels, self.size) if self.located else pixels
 
     def at(self, pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
         """(height, width, 3) uint8: `picture` at this size, interpolated once; the reference where the photo ends."""
@@ -36,15 +37,15 @@ class Placement:
 
     def mask(self, mask: np.ndarray) -> np.ndarray:
         """A mask of the photo, (H, W) bool, as it lies on `picture`."""
-        return mask if self.located is None else self.located.mask(mask, self.size)
+        return self.located.mask(mask, self.size) if self.located else mask
 
     def outside(self, size: tuple[int, int]) -> np.ndarray:
         """(height, width) bool: pixels of a map of this size that the photo does not show."""
-        return np.zeros(size, bool) if self.located is None else self.located.empty(size)
+        return self.located.empty(size) if self.located else np.zeros(size, bool)
 
     def known(self, size: tuple[int, int]) -> np.ndarray:
         """(height, width) bool: pixels shown by enough good photos to know how they should look."""
-        return np.ones(size, bool) if self.alignment is None else self.alignment.known(size)
+        return self.alignment.known(size) if self.alignment else np.ones(size, bool)
 
     def empty(self, size: tuple[int, int]) -> np.ndarray:
         """(height, width) bool: pixels of a map of this size that are not inspected: outside, or not known."""
@@ -65,11 +66,9 @@ class Placement:
         return (over > 0.5) | ~inside
 
 
-def place(pixels: np.ndarray, alignment: Alignment | None) -> Placement:
-    """The placement of a photo, (H, W, 3) uint8 RGB; as it was taken when there is no alignment.
+AS_TAKEN = Placement((1, 1))  # for a verdict or a photo of which nothing but the map is asked
 
-    Raises NotLocated when its part is not found.
-    """
-    height, width = pixels.shape[:2]
-    located = None if alignment is None else alignment.look(pixels)
-    return Placement((height, width), located, alignment)
+
+def place(pixels: np.ndarray, alignment: Alignment | None) -> Placement:
+    """The placement of a photo, (H, W, 3) uint8 RGB. Raises NotLocated when the alignment does not find its part."""
+    return Placement(pixels.shape[:2], alignment.look(pixels) if alignment else None, alignment)

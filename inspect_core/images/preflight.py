@@ -14,75 +14,60 @@ FEW_GOOD = 20
 def warnings(
     samples: Sequence[Sample], skipped: Sequence[Skipped], *, hashes: np.ndarray, file_digests: Sequence[bytes]
 ) -> tuple[str, ...]:
-    """Return the warnings on few good images, skipped images and masks, mixed sizes, copies and near-duplicates.
+    """The warnings on few good images, skipped images and masks, mixed sizes, copies and near-duplicates.
 
     hashes: (n, 4) uint64 from `difference_hash`, and file_digests: n digests, both in the order of `samples`.
     """
     sentences = [
-        _few_good(samples),
-        _skipped_images(skipped),
-        _skipped_masks(skipped),
+        _few_good(sum(sample.kind == GOOD and sample.part_of != "test" for sample in samples)),
+        _skipped(skipped, "image", "skipped"),
+        _skipped(skipped, "mask", "ignored"),
         _mixed_sizes(samples),
         _copies(samples, file_digests),
         _near_duplicates(samples, hashes),
     ]
-    return tuple(sentence for sentence in sentences if sentence)
+    return tuple(filter(None, sentences))
 
 
-def _few_good(samples: Sequence[Sample]) -> str | None:
-    count = sum(sample.kind == GOOD and sample.part_of != "test" for sample in samples)
+def _few_good(count: int) -> str:
     if count == 1:
         return "Only one good image: Loupe cannot learn how good parts differ from it; add more, 60 if you can."
     if count < FEW_GOOD:
         return f"Only {count} good images: limits set on so few are rough; add more, 60 if you can."
-    return None
+    return ""
 
 
-def _skipped_images(skipped: Sequence[Skipped]) -> str | None:
-    names = [name for name, _, role in skipped if role == "image"]
-    if not names:
-        return None
-    return f"{counted(len(names), 'image')} skipped ({examples(names)}); the table says why."
+def _skipped(skipped: Sequence[Skipped], role: str, done: str) -> str:
+    names = [one.name for one in skipped if one.role == role]
+    return f"{counted(len(names), role)} {done} ({examples(names)}); the table says why." if names else ""
 
 
-def _skipped_masks(skipped: Sequence[Skipped]) -> str | None:
-    names = [name for name, _, role in skipped if role == "mask"]
-    if not names:
-        return None
-    return f"{counted(len(names), 'mask')} ignored ({examples(names)}); the table says why."
-
-
-def _mixed_sizes(samples: Sequence[Sample]) -> str | None:
+def _mixed_sizes(samples: Sequence[Sample]) -> str:
     sizes = Counter(sample.size for sample in samples)
     if len(sizes) == 1:
-        return None
+        return ""
     (height, width), most = sizes.most_common(1)[0]
     odd = [sample.name for sample in samples if sample.size != (height, width)]
     if len(odd) < most:
         found = f"{most} of {len(samples)} images are {width} × {height} px, but not {examples(odd)}"
     else:
         smallest, largest = min(sizes, key=np.prod), max(sizes, key=np.prod)
-        found = (
-            f"The images have {len(sizes)} different sizes, from {smallest[1]} × {smallest[0]} "
-            f"to {largest[1]} × {largest[0]} px"
-        )
-    return (
-        f"{found}. All are resized to one size, so the same defect looks larger in one than in another; "
-        "crop them alike if you can."
-    )
+        found = f"The images have {len(sizes)} different sizes, from {smallest[1]} × {smallest[0]} to "
+        found += f"{largest[1]} × {largest[0]} px"
+    why = "All are resized to one size, so the same defect looks larger in one than in another"
+    return f"{found}. {why}; crop them alike if you can."
 
 
-def _copies(samples: Sequence[Sample], file_digests: Sequence[bytes]) -> str | None:
+def _copies(samples: Sequence[Sample], file_digests: Sequence[bytes]) -> str:
     """Files equal byte by byte; worst where they are called both good and a defect."""
     same = defaultdict(list)
     for sample, digest in zip(samples, file_digests, strict=True):
         same[digest].append(sample)
     groups = [group for group in same.values() if len(group) > 1]
     if not groups:
-        return None
+        return ""
     contradictory = [group for group in groups if len({sample.kind for sample in group}) > 1]
-    shown = (contradictory or groups)[0]
-    twins = " = ".join(f"{sample.name} ({sample.kind})" for sample in shown[:2])
+    twins = " = ".join(f"{sample.name} ({sample.kind})" for sample in (contradictory or groups)[0][:2])
     count = sum(len(group) - 1 for group in groups)
     sentence = f"{counted(count, 'file')} copied from another ({twins}); delete the copies, or results look too good."
     if contradictory:
@@ -90,12 +75,12 @@ def _copies(samples: Sequence[Sample], file_digests: Sequence[bytes]) -> str | N
     return sentence
 
 
-def _near_duplicates(samples: Sequence[Sample], hashes: np.ndarray) -> str | None:
+def _near_duplicates(samples: Sequence[Sample], hashes: np.ndarray) -> str:
     """Good images that are nearly the same: counted separately, they make the results look better than they are."""
     good = [row for row, sample in enumerate(samples) if sample.kind == GOOD]
     groups = [[samples[good[row]] for row in group] for group in near_duplicates(hashes[good])]
     if not groups:
-        return None
+        return ""
     count = sum(map(len, groups))
     first, second = groups[0][:2]
     sentence = (

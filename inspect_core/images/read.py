@@ -9,6 +9,7 @@ Conventions, fixed because scores depend on them:
 """
 
 import hashlib
+import io
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -20,35 +21,13 @@ import numpy as np
 from PIL import ExifTags, Image, ImageFile
 
 from inspect_core.images.depth import DEPTHS, Depth, Values
-from inspect_core.images.header import (
-    DAMAGE,
-    DEEP_MODES,
-    EXTENSIONS,
-    MAX_SIDE,
-    MIN_SIDE,
-    ImageError,
-    damaged,
-    open_header,
-    opened,
-)
-from inspect_core.images.memory import SparingBytes, SparingFile, bands, decoding_bytes
+from inspect_core.images.header import DAMAGE, DEEP_MODES, damaged, open_header, opened
+from inspect_core.images.header import EXTENSIONS as EXTENSIONS
+from inspect_core.images.header import MAX_SIDE as MAX_SIDE
+from inspect_core.images.header import MIN_SIDE as MIN_SIDE
+from inspect_core.images.header import ImageError as ImageError
+from inspect_core.images.memory import SparingFile, bands, decoding_bytes
 from inspect_core.runtime.memory import return_memory
-
-__all__ = [
-    "BACKGROUND",
-    "EXTENSIONS",
-    "MAX_SIDE",
-    "MIN_SIDE",
-    "ImageError",
-    "Picture",
-    "Thumbnail",
-    "digest",
-    "read",
-    "read_bytes",
-    "read_mask",
-    "squash",
-    "thumbnail",
-]
 
 BACKGROUND = (0, 0, 0)  # an unlit surrounding; it also makes the transparent part of a mask mean "no defect"
 
@@ -56,17 +35,9 @@ _ANY = Depth.full(DEPTHS[-1])
 SMALL = 20_000_000  # bytes: images that take more are decoded one at a time in this process, for all callers
 _one_at_a_time = threading.Lock()
 
-# An upright array seen as the file stores it, by EXIF orientation.
-_AS_STORED: dict[int, Callable[[np.ndarray], np.ndarray]] = {
-    2: lambda upright: upright[:, ::-1],
-    3: lambda upright: upright[::-1, ::-1],
-    4: lambda upright: upright[::-1],
-    5: lambda upright: upright.swapaxes(0, 1),
-    6: lambda upright: upright.swapaxes(0, 1)[::-1],
-    7: lambda upright: upright.swapaxes(0, 1)[::-1, ::-1],
-    8: lambda upright: upright.swapaxes(0, 1)[:, ::-1],
-}
-_ON_ITS_SIDE = (5, 6, 7, 8)
+_ON_ITS_SIDE = (5, 6, 7, 8)  # EXIF orientations
+_STEPS = {2: (1, -1), 3: (-1, -1), 4: (-1, 1), 6: (-1, 1), 7: (-1, -1), 8: (1, -1)}
+"""By EXIF orientation, along the rows and columns of an upright array, seen as the file stores it."""
 
 
 @dataclass(frozen=True)
@@ -92,12 +63,10 @@ class Thumbnail:
 def read(path: str | Path, depth: Depth | None = None) -> Picture:
     """Read a PNG, JPEG, BMP, TIFF or WebP file holding one picture of 8 or 16 bits per channel.
 
-    depth: of the photos that were taught; None takes any, over the full range of its bytes.
-
-    The first bytes decide the format, whatever the extension. Takes at most MEMORY_PER_PIXEL bytes per pixel, of which
-    3 remain. Raises ImageError naming the file, the reason and the remedy: unknown, damaged, animated or several pages,
-    CMYK or floating point, the mosaic of a colour sensor, a side under `MIN_SIDE` or over `MAX_SIDE` pixels, larger
-    than LOUPE_MAX_MEGAPIXELS allows, of another depth.
+    depth: of the photos that were taught; None takes any, over the full range of its bytes. The first bytes decide the
+    format. Takes at most MEMORY_PER_PIXEL bytes per pixel, of which 3 remain. Raises ImageError with the reason and the
+    remedy: unknown, damaged, several pictures, CMYK, floating point, the mosaic of a colour sensor, a side under
+    `MIN_SIDE` or over `MAX_SIDE` pixels, larger than LOUPE_MAX_MEGAPIXELS allows, of another depth.
     """
     path = Path(path)
     with opened(path) as file:
@@ -106,7 +75,7 @@ def read(path: str | Path, depth: Depth | None = None) -> Picture:
 
 def read_bytes(data: bytes, name: str, depth: Depth | None = None) -> Picture:
     """Read the content of an image file as `read` does; `name` is only repeated in the result and in errors."""
-    return _picture(SparingBytes(data), name, depth)
+    return _picture(SparingFile(io.BytesIO(data)), name, depth)
 
 
 def read_mask(path: str | Path, size: tuple[int, int]) -> np.ndarray:
@@ -122,11 +91,8 @@ def read_mask(path: str | Path, size: tuple[int, int]) -> np.ndarray:
             raise ImageError(path.name, "a mask as JPEG has no sharp outline", "export the mask as PNG")
         mask = _upright(image, path.name, _marked)
     if mask.shape != tuple(size):
-        raise ImageError(
-            path.name,
-            f"the mask is {mask.shape[1]} × {mask.shape[0]} px but its image is {size[1]} × {size[0]} px",
-            "export the mask at the size of its image",
-        )
+        reason = f"the mask is {mask.shape[1]} × {mask.shape[0]} px but its image is {size[1]} × {size[0]} px"
+        raise ImageError(path.name, reason, "export the mask at the size of its image")
     return mask
 
 
@@ -177,7 +143,7 @@ def squash(pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     return np.array(Image.fromarray(np.concatenate(narrow)).resize((width, height), Image.Resampling.BILINEAR))
 
 
-def _picture(file: SparingFile | SparingBytes, name: str, depth: Depth | None) -> Picture:
+def _picture(file: SparingFile, name: str, depth: Depth | None) -> Picture:
     image = open_header(file, name)
     is_deep = image.mode in DEEP_MODES
     if depth is not None:
@@ -215,7 +181,8 @@ def _upright(image: ImageFile.ImageFile, name: str, values: Callable[[Image.Imag
         (width, height), of_one = image.size, values(image.crop((0, 0, 1, 1)))
         size = (width, height) if orientation in _ON_ITS_SIDE else (height, width)
         upright = np.empty((*size, *of_one.shape[2:]), of_one.dtype)
-        stored = _AS_STORED.get(orientation, lambda upright: upright)(upright)
+        down, across = _STEPS.get(orientation, (1, 1))
+        stored = (upright.swapaxes(0, 1) if orientation in _ON_ITS_SIDE else upright)[::down, ::across]
         for rows in bands(height, width):
             stored[rows] = values(image.crop((0, rows.start, width, rows.stop)))
         image.close()

@@ -37,18 +37,12 @@ class Reference:
 
     def turns(self, lowest: float) -> tuple[int, ...]:
         """Degrees by which it can be turned and still correlate with itself at least `lowest`, as good photos must."""
-        found = []
-        for turn in _TURNS:
-            start = registration.turned(self.grey.shape, turn)
-            fine = registration.refined(self.grey, self.mask, self.grey, start)
-            if fine is not None and fine[1] >= lowest:
-                found.append(turn)
-        return tuple(found)
+        starts = {turn: registration.turned(self.grey.shape, turn) for turn in _TURNS}
+        fine = {turn: registration.refined(self.grey, self.mask, self.grey, start) for turn, start in starts.items()}
+        return tuple(turn for turn, found in fine.items() if found is not None and found[1] >= lowest)
 
     def repeats(self, lowest: float) -> bool:
-        """Whether its middle correlates at least `lowest`, as good photos must with all of it, with another place on
-        it.
-        """
+        """Whether its middle correlates at least `lowest`, as good photos must, with another place on it."""
         height, width = self.grey.shape
         middle = self.grey[height // 4 : height - height // 4, width // 4 : width - width // 4]
         alike = cv2.matchTemplate(self.grey, middle, cv2.TM_CCOEFF_NORMED)
@@ -76,11 +70,11 @@ class Reference:
         if len(found) < FEWEST_PHOTOS:
             return None
         back = cv2.invertAffineTransform(_median_pose([pose for _, pose in found], self.grey.shape))
-        over, covers = [], []
-        for small, pose in found:
-            moved, inside = registration.laid_over(small.picture, registration.chained(pose, back), self.grey.shape)
-            over.append(moved)
-            covers.append(inside)
+        laid = [
+            registration.laid_over(small.picture, registration.chained(pose, back), self.grey.shape)
+            for small, pose in found
+        ]
+        over, covers = zip(*laid, strict=True)
         covered = np.mean(covers, axis=0)
         reach = round(_MARGIN * max(covered.shape))
         near = np.ones((2 * reach + 1, 2 * reach + 1), np.uint8)

@@ -6,12 +6,12 @@ Poses are `(2, 3)` float64 matrices from pixels of the reference to pixels of th
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import cv2
 import numpy as np
 
-FEWEST = 12
-"""Fewest features that agree on a pose; fewer may agree by chance."""
+FEWEST = 12  # fewest features that agree on a pose; fewer may agree by chance
 _MOST = 600  # features
 _FAR = 64  # bits of 256 in which features of the same place differ at most
 _OFF = 3.0  # pixels from where a pose puts a feature
@@ -23,8 +23,7 @@ _FINE = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 40, 1e-5)
 _TURNS = 720  # rows of a spectrum in polar coordinates, for all round
 
 
-@dataclass(frozen=True, eq=False)
-class Features:
+class Features(NamedTuple):
     """points: (n, 2) float32, x and y; codes: (n, 32) uint8, 256 bits each."""
 
     points: np.ndarray
@@ -56,8 +55,7 @@ class Small:
         return Features.of(self.grey)
 
 
-@dataclass(frozen=True, eq=False)
-class Coarse:
+class Coarse(NamedTuple):
     """pose; share: of the matched features that agree with it, 0 when it does not come from features; second: the pose
     that most of the others agree with, if they are at least half as many.
     """
@@ -88,8 +86,8 @@ def by_features(reference: Features, photo: Features, *, scale: bool) -> Coarse 
 def by_phase(reference: np.ndarray, photo: np.ndarray) -> list[Coarse]:
     """The poses of equal scale in which the spectra may agree; none when a picture is constant.
 
-    The turn comes from the spectra's magnitudes in log-polar coordinates, which cannot distinguish it from half a turn
-    more and may miss a part that is nearly level: returned are both turns, and no turn.
+    The spectra's magnitudes in log-polar coordinates cannot tell a turn from half a turn more and may miss a part that
+    is nearly level: returned are both turns, and no turn.
     """
     if reference.std() < 1 or photo.std() < 1:
         return []
@@ -152,9 +150,8 @@ def _alike(reference: np.ndarray, moved: np.ndarray) -> np.ndarray:
     a, b = (cv2.GaussianBlur(grey.astype(np.float32), (_BLUR, _BLUR), 0) for grey in (reference, moved))
     middle_a, middle_b = mean(a), mean(b)
     spread_a, spread_b = mean(a * a) - middle_a**2, mean(b * b) - middle_b**2
-    return mean(a * b) - middle_a * middle_b > _ALIKE * np.sqrt(
-        np.maximum(spread_a, _FAINT**2) * np.maximum(spread_b, _FAINT**2)
-    )
+    spread = np.sqrt(np.maximum(spread_a, _FAINT**2) * np.maximum(spread_b, _FAINT**2))
+    return mean(a * b) - middle_a * middle_b > _ALIKE * spread
 
 
 def _correlation(reference: np.ndarray, mask: np.ndarray, photo: np.ndarray, pose: np.ndarray) -> float:
@@ -166,9 +163,7 @@ def _correlation(reference: np.ndarray, mask: np.ndarray, photo: np.ndarray, pos
 
 
 def _agreed(here: np.ndarray, there: np.ndarray, *, scale: bool) -> tuple[np.ndarray | None, np.ndarray]:
-    """The pose that most pairs of points have, and those that have it, (n,) bool; None and no pair when fewer than
-    FEWEST do.
-    """
+    """The pose of most pairs of points, and which have it, (n,) bool; None and no pair when fewer than FEWEST do."""
     none = None, np.zeros(len(here), bool)
     if len(here) < FEWEST:
         return none

@@ -91,8 +91,10 @@ class Samples:
             return self
         if depth is None or self.values is None:
             raise ValueError("the photos have 8 bits; a depth and a window are chosen for photos of 16 bits only")
-        depth = depth if bits is None else depth.with_bits(bits, self.values)
-        depth = depth.learned(self.values) if learned else depth
+        if bits is not None:
+            depth = depth.with_bits(bits, self.values)
+        if learned:
+            depth = depth.learned(self.values)
         good, defects = (tuple(replace(one, depth=depth) for one in some) for some in (self.good, self.defects))
         return replace(self, good=good, defects=defects)
 
@@ -103,17 +105,15 @@ class Samples:
         """
         unknown = sorted(set(names) - {sample.name for sample in self.good})
         if unknown:
-            raise ValueError(
-                f"{shown(unknown[0])} cannot be left out: no good photo has this name; give names as they stand below "
-                "the folder"
-            )
+            remedy = "no good photo has this name; give names as they stand below the folder"
+            raise ValueError(f"{shown(unknown[0])} cannot be left out: {remedy}")
         good = tuple(sample for sample in self.good if sample.name not in names)
         if names and all(sample.part_of == "test" for sample in good):
             raise ValueError("no good photo would be left to learn from; leave out fewer")
         return replace(self, good=good, left_out=(*self.left_out, *sorted(names)))
 
     def table(self) -> list[Row]:
-        """Return the pre-flight table: good, each defect type, masks, and what was skipped by reason."""
+        """The pre-flight table: good, each defect type, masks, and what was skipped by reason."""
         rows = [Row(GOOD, len(self.good), self._sides())]
         masks = Counter(sample.kind for sample in self.defects if sample.mask)
         for kind, count in sorted(Counter(sample.kind for sample in self.defects).items()):
@@ -126,7 +126,7 @@ class Samples:
         return rows
 
     def summary(self) -> str:
-        """Return the table's totals as one line."""
+        """The table's totals as one line."""
         defect_types = len({sample.kind for sample in self.defects})
         masks = sum(sample.mask is not None for sample in self.defects)
         return (
@@ -140,16 +140,16 @@ class Samples:
 
 
 def shown(text: str) -> str:
-    """Return text on one line: escapes stand for line ends, terminal controls and bytes that are no UTF-8."""
+    """Text on one line: escapes stand for line ends, terminal controls and bytes that are no UTF-8."""
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text)
 
 
 def counted(count: int, noun: str) -> str:
-    """Return "1 image", "2 images"."""
+    """ "1 image", "2 images"."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def examples(names: list[str], *, most: int = 3) -> str:
-    """Return the first names, and how many more there are."""
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    """The first names, and how many more there are."""
+    first = ", ".join(names[:most])
+    return first if len(names) <= most else f"{first} and {len(names) - most} more"

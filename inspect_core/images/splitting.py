@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 import numpy as np
 
@@ -11,13 +12,12 @@ from inspect_core.images.samples import Sample, Samples, counted, examples
 
 JUDGE_FRACTION = 0.2
 KNOWN = 10
+_name = attrgetter("name")
 FOLDS = 10
 LEAST_FOLDS = 3
 """Folds of good photos, each scored by a detector fitted to the others; fewer where there are fewer groups."""
-MOST_CROSSED = 200
-"""Good photos that set limits by folds; of more, they are chosen evenly."""
-NAMED = 50
-"""Most photos left out that a note names; the rest are counted."""
+MOST_CROSSED = 200  # good photos that set limits by folds; of more, they are chosen evenly
+NAMED = 50  # most photos left out that a note names; the rest are counted
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,12 @@ class Split:
 
     def without(self, names: Collection[str]) -> "Split":
         """The same without some good photos, which the user leaves out. Raises ValueError when none is left to fit."""
-        parts = {
-            part: tuple(sample for sample in getattr(self, part) if sample.name not in names)
-            for part in ("fit", "calibrate")
-        }
-        if not parts["fit"]:
+        fit, kept = (tuple(one for one in part if one.name not in names) for part in (self.fit, self.calibrate))
+        if not fit:
             raise ValueError("no good photo would be left to learn from; leave out fewer")
         groups = {name: group for name, group in self.groups.items() if name not in names}
-        return replace(self, **parts, groups=groups, left_out=(*self.left_out, *sorted(names)))
+        left_out = (*self.left_out, *sorted(names))
+        return replace(self, fit=fit, calibrate=kept, groups=groups, left_out=left_out)
 
     def note(self) -> str:
         """What was learned from, and what was left out, for the recipe."""
@@ -78,16 +76,15 @@ def split(
     """Split the good images 60 / 20 / 20 by group; where there is a test/, that is the judge set, and the rest 80 / 20.
 
     blind: judge by all defects; else, with KNOWN or more, half of them are used to choose settings, by type and group.
-
     groups: image name (`Sample.name`, or the bare file name) -> group, for every good image; None takes
     `propose_groups`, and `ungrouped(samples)` keeps none together. A group with an image in test/ is judged as a whole.
     calibrate: fraction of the good images that sets the limit, 0 to 0.5; 0 fits all that is not in test/.
-    The result depends on the names, the groups and the seed, not on the order of the samples.
-    Raises ValueError for a fraction out of range, a good image without a group, or groups that leave nothing to fit.
+    The order of the samples does not matter. Raises ValueError for a fraction out of range, a good image without a
+    group, or groups that leave nothing to fit.
     """
     if not 0 <= calibrate <= 0.5:
         raise ValueError(f"calibrate is {calibrate}; give the fraction of good images that sets the limit, 0 to 0.5")
-    good = sorted(samples.good, key=lambda sample: sample.name)
+    good = sorted(samples.good, key=_name)
     labels = _labels(good, propose_groups(samples) if groups is None else groups)
     judged = {labels[sample.name] for sample in good if sample.part_of == "test"}
     members = defaultdict(list)
@@ -114,25 +111,22 @@ def split(
     notes = _notes(parts, fractions, len(members), moved)
     sizes = Counter(labels.values())
     together = {name: label for name, label in labels.items() if sizes[label] > 1}
-    by_name = [tuple(sorted(part, key=lambda sample: sample.name)) for part in (*parts[:2], judge, choose)]
+    by_name = [tuple(sorted(part, key=_name)) for part in (*parts[:2], judge, choose)]
     fit, kept, judged_by, chosen_by = by_name
     return Split(fit, kept, judged_by, notes, together, chosen_by, samples.left_out)
 
 
 def _to_choose_by(defects: Sequence[Sample], seed: int) -> list[Sample]:
-    """Half of the defects when there are KNOWN or more: of every type, every second group in a random order.
-
-    A group has the type of its first photo.
-    """
+    """Half of KNOWN or more defects: of each type every second group at random; its first photo types a group."""
     if len(defects) < KNOWN:
         return []
-    members: dict[str, dict[str, list[Sample]]] = defaultdict(lambda: defaultdict(list))
-    kinds: dict[str, str] = {}
-    for sample in sorted(defects, key=lambda sample: sample.name):
-        group = sample.group or sample.name
-        members[kinds.setdefault(group, sample.kind)][group].append(sample)
-    rng = np.random.default_rng(seed)
-    drawn = [groups[name] for _, groups in sorted(members.items()) for name in rng.permutation(sorted(groups))]
+    groups: dict[str, list[Sample]] = defaultdict(list)
+    for sample in sorted(defects, key=_name):
+        groups[sample.group or sample.name].append(sample)
+    rng, by_type = np.random.default_rng(seed), defaultdict(list)
+    for name in sorted(groups):
+        by_type[groups[name][0].kind].append(name)
+    drawn = [groups[name] for _, names in sorted(by_type.items()) for name in rng.permutation(names)]
     chosen: list[Sample] = []
     for group in drawn[::2]:
         if len(chosen) + len(group) <= -(-len(defects) // 2):  # a single large lot is judged, not used to choose
@@ -146,7 +140,7 @@ def learned_from_all(photos: Split) -> Split:
     Limits set so hold as well as those of photos kept apart, and the detector has more to learn from (METHODS section
     11). The split itself where there are too few groups for folds.
     """
-    fit = tuple(sorted((*photos.fit, *photos.calibrate), key=lambda sample: sample.name))
+    fit = tuple(sorted((*photos.fit, *photos.calibrate), key=_name))
     return replace(photos, fit=fit, calibrate=()) if folds(fit, photos.groups, seed=0) else photos
 
 
@@ -166,13 +160,12 @@ def folds(samples: Sequence[Sample], groups: Mapping[str, str], *, seed: int, co
 
 
 def _labels(good: Sequence[Sample], groups: Mapping[str, str]) -> dict[str, str]:
-    """Return the group of every good image by its name."""
+    """The group of every good image by its name."""
     bare = Counter(sample.path.name for sample in good)
     labels = {}
     for sample in good:
-        label = groups.get(sample.name)
-        if label is None and bare[sample.path.name] == 1:
-            label = groups.get(sample.path.name)
+        by_file = groups.get(sample.path.name) if bare[sample.path.name] == 1 else None
+        label = groups.get(sample.name, by_file)
         if label is None:
             raise ValueError(f"groups has no entry for {sample.name!r}; give every good image a group")
         labels[sample.name] = label
@@ -203,8 +196,7 @@ def _assign(sizes: Sequence[int], fractions: Sequence[float]) -> list[int]:
 
 
 def _notes(parts: Sequence[Sequence[Sample]], fractions: Sequence[float], groups: int, moved: int) -> tuple[str, ...]:
-    notes = []
-    jobs = ("to fit", "to set the limit", "to judge")
+    notes, jobs = [], ("to fit", "to set the limit", "to judge")
     empty = [job for job, part, fraction in zip(jobs, parts, fractions, strict=True) if fraction > 0 and not part]
     if empty:
         found = counted(groups, "group")

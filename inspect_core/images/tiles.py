@@ -5,38 +5,31 @@ and is joined on cells of its own; cells next to a neighbour, where the network 
 every cell of the whole photo comes from exactly one tile, and always from the same place in it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from inspect_core.images.samples import counted
 
-STEP = 32
-"""Pixels: tiles lie at multiples of the networks' largest stride, so that every tile sees a cell in the same phase."""
-CELLS = (8, 16, 32)
-"""Sides of a cell, pixels at the working size."""
-MAP_PIXELS = 8
-"""Side of a cell on the anomaly map, whatever it covers of the photo: as on a grid of 32 × 32 at 256 pixels."""
-LARGEST_AREA = 128
-"""Pixels of the map, two cells: the smallest area that counts is at most this, however large the photo is."""
-LARGEST_SIDE = 16384
-"""Largest side of the working size, pixels."""
-SEEN = 16
-"""Size of a defect, in pixels, at which a network can tell it from the variation of good parts."""
+Size = tuple[int, int]  # (height, width) in pixels, or (rows, columns) in cells
+STEP = 32  # pixels: tiles lie at multiples of the networks' largest stride, so that each sees a cell in the same phase
+CELLS = (8, 16, 32)  # sides of a cell, pixels at the working size
+MAP_PIXELS = 8  # side of a cell on the anomaly map, as on a grid of 32 × 32 at 256 pixels
+LARGEST_AREA = 128  # pixels of the map, two cells: the smallest area that counts is at most this
+LARGEST_SIDE = 16384  # of the working size, pixels
+SEEN = 16  # pixels of a defect that a network can tell from the variation of good parts
 USUAL_K, WANTED_K, LEAST_K = 50, 32, 20
 """Features per place: default if memory allows, the number that cells are chosen for, and the least useful number."""
-LARGEST_FACTORS = 256 * 10**6
-"""Most bytes for the factors of a detector that learns every place."""
+LARGEST_FACTORS = 256 * 10**6  # bytes for the factors of a detector that learns every place
 
 
-@dataclass(frozen=True)
-class Tile:
-    """One tile: its first row and column in pixels of the working size, the rows and columns of the grid that it gives,
-    and those cells within the tile's own grid.
+class Tile(NamedTuple):
+    """top, left: first pixel at the working size; cells: rows and columns of the grid that it gives; own: the same
+    cells within the tile's own grid.
     """
 
     top: int
@@ -50,30 +43,27 @@ class TilePlan:
     """Where the tiles of a photo lie; lengths in pixels of the working size.
 
     size: (height, width) to which a photo is squashed; tile: (height, width) of a tile, the network's input; overlap:
-    of neighbours, at least; cell: side of a cell.
-    Raises ValueError for sides that are no multiple of STEP, a size below one tile or beyond LARGEST_SIDE, an overlap
-    that is no multiple of 2 STEP or leaves nothing of a tile, and a cell that is not one of CELLS.
+    of neighbours, at least; cell: side of a cell. Raises ValueError for a size or tile that is no multiple of STEP or
+    out of range, an overlap that is no multiple of 2 STEP or leaves nothing of a tile, a cell not among CELLS.
     """
 
-    size: tuple[int, int]
-    tile: tuple[int, int] = (256, 256)
+    size: Size
+    tile: Size = (256, 256)
     overlap: int = 2 * STEP
     cell: int = STEP
 
     def __post_init__(self) -> None:
         for side, tile in zip(self.size, self.tile, strict=True):
             if side % STEP or tile % STEP or not 0 < tile <= side <= LARGEST_SIDE:
-                raise ValueError(
-                    f"photos of {_sides(self.size)} in tiles of {_sides(self.tile)}: give multiples of {STEP}, a tile "
-                    f"that is not larger than the photo, and at most {LARGEST_SIDE} px a side"
-                )
+                remedy = f"multiples of {STEP}, a tile that is not larger than the photo, and at most {LARGEST_SIDE} px"
+                raise ValueError(f"photos of {_sides(self.size)} in tiles of {_sides(self.tile)}: give {remedy} a side")
         if self.overlap % (2 * STEP) or not 0 <= self.overlap < min(self.tile):
             raise ValueError(f"overlap is {self.overlap} px; give a multiple of {2 * STEP} below {min(self.tile)}")
         if self.cell not in CELLS:
             raise ValueError(f"cell is {self.cell} px; choose one of {', '.join(map(str, CELLS))}")
 
     @classmethod
-    def from_params(cls, params: Mapping, tile: tuple[int, int]) -> Self:
+    def from_params(cls, params: Mapping, tile: Size) -> Self:
         """The plan from its `params`, for a network of this input size. Raises ValueError as the plan itself."""
         return cls(tuple(params["size"]), tuple(tile), params["overlap"], params["cell"])
 
@@ -82,17 +72,17 @@ class TilePlan:
         return {"size": list(self.size), "overlap": self.overlap, "cell": self.cell}
 
     @property
-    def grid(self) -> tuple[int, int]:
+    def grid(self) -> Size:
         """(rows, columns) of cells of the whole photo."""
         return self.size[0] // self.cell, self.size[1] // self.cell
 
     @property
-    def tile_grid(self) -> tuple[int, int]:
+    def tile_grid(self) -> Size:
         """(rows, columns) of cells of one tile."""
         return self.tile[0] // self.cell, self.tile[1] // self.cell
 
     @property
-    def map_size(self) -> tuple[int, int]:
+    def map_size(self) -> Size:
         """(height, width) of the anomaly map."""
         return self.grid[0] * MAP_PIXELS, self.grid[1] * MAP_PIXELS
 
@@ -104,15 +94,46 @@ class TilePlan:
     @cached_property
     def tiles(self) -> tuple[Tile, ...]:
         """All tiles, row by row. Together they give every cell of the grid once."""
-        rows, columns = (
-            _along(side, tile, self.overlap, self.cell) for side, tile in zip(self.size, self.tile, strict=True)
+        rows, columns = (self._along(axis) for axis in (0, 1))
+        return tuple(
+            Tile(top, left, (down, across), (own_down, own_across))
+            for top, down, own_down in rows
+            for left, across, own_across in columns
         )
-        return tuple(Tile(top, left, (down, across), (own_down, own_across))
-                     for top, down, own_down in rows for left, across, own_across in columns)  # fmt: skip
+
+    def _along(self, axis: int) -> list[tuple[int, slice, slice]]:
+        """Along one axis: first pixel of each tile, the cells that it gives, and those within the tile.
+
+        Tiles are spread evenly, so that all neighbours overlap alike; the border is in the middle of their overlap.
+        """
+        side, tile, cell = self.size[axis], self.tile[axis], self.cell
+        free, step = (side - tile) // STEP, (tile - self.overlap) // STEP
+        last = -(-free // step)
+        starts = [STEP * (free * number // max(last, 1)) for number in range(last + 1)]
+        borders = [0, *((first + tile + second) // 2 // cell for first, second in pairwise(starts)), side // cell]
+        return [
+            (start, slice(low, high), slice(low - start // cell, high - start // cell))
+            for start, (low, high) in zip(starts, pairwise(borders), strict=True)
+        ]
 
     def cut(self, picture: np.ndarray, tile: Tile) -> np.ndarray:
         """A tile (h, w, 3) of a picture (H, W, 3) at the working size, as a view."""
         return picture[tile.top : tile.top + self.tile[0], tile.left : tile.left + self.tile[1]]
+
+    def fill(
+        self, whole: Sequence[Any], picture: np.ndarray, see: Callable[[np.ndarray], Iterable[Any]], *, at_once: int = 1
+    ) -> None:
+        """Fill arrays or tensors (1, h, w, k) of the whole grid, tile after tile, so that only the kept cells of each
+        tile take memory that grows with the photo.
+
+        see: from (n, H, W, 3) uint8 tiles to their cells (n, h, w, k) for each of `whole`; at_once: largest n.
+        """
+        for first in range(0, len(self.tiles), at_once):
+            tiles = self.tiles[first : first + at_once]
+            seen = see(np.stack([self.cut(picture, tile) for tile in tiles]))
+            for cells_of_all, of_tiles in zip(whole, seen, strict=True):
+                for tile, cells in zip(tiles, of_tiles, strict=True):
+                    cells_of_all[0][tile.cells] = cells[tile.own]
 
     @property
     def largest_k(self) -> int:
@@ -136,24 +157,19 @@ class TilePlan:
         """Raises ValueError with the figure when the factors of k features at every place are too large."""
         if k > self.largest_k:
             rows, columns = self.grid
-            raise ValueError(
-                f"k = {k} at {rows} × {columns} places takes {4e-6 * rows * columns * k * k:,.0f} MB of factors, at "
-                f"most {LARGEST_FACTORS // 10**6} MB are allowed; use k = {self.largest_k} or larger cells"
-            )
+            takes = f"k = {k} at {rows} × {columns} places takes {4e-6 * rows * columns * k * k:,.0f} MB of factors"
+            allowed = f"at most {LARGEST_FACTORS // 10**6} MB are allowed; use k = {self.largest_k} or larger cells"
+            raise ValueError(f"{takes}, {allowed}")
 
 
 def proposed(
-    photo: tuple[int, int],
-    smallest_defect: float | None = None,
-    *,
-    tile: tuple[int, int] = (256, 256),
-    cell: int | None = None,
+    photo: Size, smallest_defect: float | None = None, *, tile: Size = (256, 256), cell: int | None = None
 ) -> TilePlan:
     """The plan for photos of (height, width) in which a defect of so many pixels matters.
 
-    The photo is reduced until this defect has SEEN pixels; without a defect size it keeps its size. cell: None takes
-    the finest that allows WANTED_K features at every place. Overlap: a quarter of a tile.
-    Raises ValueError, with the figure, for cells that leave fewer than LEAST_K.
+    The photo is reduced until this defect has SEEN pixels; without one it keeps its size. cell: None takes the finest
+    that allows WANTED_K features at every place. Overlap: a quarter of a tile. Raises ValueError, with the figure, for
+    cells that leave fewer than LEAST_K.
     """
     fraction = 1.0 if smallest_defect is None else min(1.0, SEEN / smallest_defect)
     height, width = (max(own, STEP * round(side * fraction / STEP)) for side, own in zip(photo, tile, strict=True))
@@ -164,33 +180,14 @@ def proposed(
     return plan
 
 
-def recommendation(photo: tuple[int, int], smallest_defect: float, size: tuple[int, int]) -> tuple[bool, str]:
+def recommendation(photo: Size, smallest_defect: float, size: Size) -> tuple[bool, str]:
     """Whether tiles help for photos of (height, width), otherwise squashed to `size`, and why, in a sentence."""
     left = smallest_defect * min(own / side for side, own in zip(photo, size, strict=True))
     pays = left < SEEN
-    advice = "use tiles" if pays else "tiles are not needed"
-    return pays, (
-        f"A defect of {smallest_defect:g} px is {left:.2g} px after squashing to {_sides(size)}; {SEEN} px are needed: "
-        f"{advice}."
-    )
+    why = f"A defect of {smallest_defect:g} px is {left:.2g} px after squashing to {_sides(size)}; {SEEN} px are needed"
+    return pays, f"{why}: {'use tiles' if pays else 'tiles are not needed'}."
 
 
-def _along(side: int, tile: int, overlap: int, cell: int) -> list[tuple[int, slice, slice]]:
-    """Along one axis: first pixel of each tile, the cells that it gives, and those within the tile.
-
-    Tiles are spread evenly, so that all neighbours overlap alike; the border is in the middle of their overlap.
-    """
-    free, step = (side - tile) // STEP, (tile - overlap) // STEP
-    last = -(-free // step)
-    starts = [STEP * (free * number // max(last, 1)) for number in range(last + 1)]
-    middles = [(first + tile + second) // 2 // cell for first, second in pairwise(starts)]
-    spans = pairwise([0, *middles, side // cell])
-    return [
-        (start, slice(low, high), slice(low - start // cell, high - start // cell))
-        for start, (low, high) in zip(starts, spans, strict=True)
-    ]
-
-
-def _sides(size: tuple[int, int]) -> str:
+def _sides(size: Size) -> str:
     """Width by height, as users write it."""
     return f"{size[1]} × {size[0]} px"

@@ -11,15 +11,16 @@ import cv2
 import numpy as np
 from PIL import Image
 
-COPIES = 4
-"""Photos made of each good one."""
-REACH = 1.5
-"""How far beyond the tolerances copies go, so that a photo at their edge is still among what was learned."""
+COPIES = 4  # photos made of each good one
+REACH = 1.5  # how far beyond the tolerances copies go, so that a photo at their edge is still among what was learned
 NONE = "none"
 RANGES = {
-    "noise": (0, 20, "grey levels"), "light": (0, 30, "%"), "shift": (0, 16, "pixels"), "focus": (0, 3, "pixels"),
+    "noise": (0, 20, "grey levels"),
+    "light": (0, 30, "%"),
+    "shift": (0, 16, "pixels"),
+    "focus": (0, 3, "pixels"),
     "jpeg": (30, 100, "as the quality"),
-}  # fmt: skip
+}
 """Of each tolerance, the least and the most, and its unit."""
 
 
@@ -43,9 +44,8 @@ class Taken:
         size = picture.shape[:2]
         if self.right or self.down:
             shift = np.array([[1, 0, self.right], [0, 1, self.down]], np.float32)
-            picture = cv2.warpAffine(
-                picture, shift, size[::-1], flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REFLECT_101
-            )
+            edge = cv2.BORDER_REFLECT_101
+            picture = cv2.warpAffine(picture, shift, size[::-1], flags=cv2.INTER_CUBIC, borderMode=edge)
         values = picture.astype(np.float32)
         if self.focus > 0:
             values = cv2.GaussianBlur(values, (0, 0), self.focus, borderType=cv2.BORDER_REFLECT_101)
@@ -53,16 +53,11 @@ class Taken:
         if self.noise > 0:
             values = values + self.noise * _noise(size, photo, rng, mono=bool((picture == picture[..., :1]).all()))
         made = np.clip(np.rint(values), 0, 255).astype(np.uint8)
-        if self.jpeg < 100:
-            made = _compressed(made, self.jpeg)
-        return made
-
-
-def _compressed(picture: np.ndarray, quality: int) -> np.ndarray:
-    """A picture, (h, w, 3) uint8 RGB, after a JPEG of this quality."""
-    file = io.BytesIO()
-    Image.fromarray(picture).save(file, "JPEG", quality=quality)
-    return np.array(Image.open(file))
+        if self.jpeg >= 100:
+            return made
+        file = io.BytesIO()
+        Image.fromarray(made).save(file, "JPEG", quality=self.jpeg)
+        return np.array(Image.open(file))
 
 
 def _noise(size: tuple[int, int], photo: tuple[int, int], rng: np.random.Generator, *, mono: bool) -> np.ndarray:
@@ -124,9 +119,8 @@ class Tolerances:
         for part in text.split(","):
             name, _, value = part.partition("=")
             if (name := name.strip()) not in RANGES:
-                raise ValueError(
-                    f"{part.strip()!r} is no tolerance; give {NONE}, or some of {', '.join(RANGES)}: noise=2"
-                )
+                known = f"give {NONE}, or some of {', '.join(RANGES)}: noise=2"
+                raise ValueError(f"{part.strip()!r} is no tolerance; {known}")
             try:
                 given[name] = int(value) if name == "jpeg" else float(value)
             except ValueError as error:
@@ -142,16 +136,14 @@ class Tolerances:
         for _ in range(self.copies):
             differs, signs = rng.uniform(size=5) < 0.5, rng.choice((-1.0, 1.0), 3)
             light, right, down, noise, focus, jpeg = REACH * np.sqrt(rng.uniform(size=6)) * differs[[0, 1, 1, 2, 3, 4]]
-            yield Taken(
-                self.noise * noise, 1 + self.light / 100 * signs[0] * light, self.shift * signs[1] * right,
-                self.shift * signs[2] * down, self.focus * focus, max(round(100 - (100 - self.jpeg) * jpeg), 1),
-            )  # fmt: skip
+            gain, quality = 1 + self.light / 100 * signs[0] * light, max(round(100 - (100 - self.jpeg) * jpeg), 1)
+            x, y = self.shift * signs[1] * right, self.shift * signs[2] * down
+            yield Taken(self.noise * noise, gain, x, y, self.focus * focus, quality)
 
     def edge(self, side: int) -> Taken:
         """All of them at once, at the darker (-1) or the brighter end (1)."""
-        return Taken(
-            self.noise, 1 + side * self.light / 100, side * self.shift, side * self.shift, self.focus, self.jpeg
-        )
+        gain, shift = 1 + side * self.light / 100, side * self.shift
+        return Taken(self.noise, gain, shift, shift, self.focus, self.jpeg)
 
     def copies_of(self, picture: np.ndarray, photo: tuple[int, int], digest: str) -> Iterator[np.ndarray]:
         """The copies of one photo, as `Taken.of`; the same for the same content, which its digest stands for."""
@@ -160,5 +152,4 @@ class Tolerances:
             yield taken.of(picture, photo, rng)
 
 
-CAREFUL = Tolerances()
-"""Those of a careful station."""
+CAREFUL = Tolerances()  # those of a careful station

@@ -16,8 +16,7 @@ from inspect_core.runtime import workspace
 LIST = ".loupe-written"
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 _MOST_BYTES = 1 << 28
-LARGEST = 1 << 30
-"""Bytes of a file that Loupe may have written: the heatmap of the largest photo takes less."""
+LARGEST = 1 << 30  # bytes of a file that Loupe may have written: the heatmap of the largest photo takes less
 
 
 class Written:

@@ -14,6 +14,8 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike
 
+from inspect_core.judge.checks import as_finite_number, first
+
 SIGMA = 4.0
 """Pixels, at the size of the network's input."""
 AREA = "area"
@@ -54,11 +56,9 @@ def to_pixels(grid_scores: ArrayLike, size: tuple[int, int], *, sigma: float = S
     grid = np.ascontiguousarray(grid_scores, dtype=np.float32)
     if grid.ndim not in (2, 3) or 0 in grid.shape[-2:]:
         raise ValueError(f"grid_scores has shape {grid.shape}; give (h, w) or (n, h, w)")
-    if not np.isfinite(grid).all():
-        where = tuple(int(i) for i in np.argwhere(~np.isfinite(grid))[0])
-        raise ValueError(
-            f"grid_scores is not finite at {where}; find the image that has no score before making its map"
-        )
+    strange = ~np.isfinite(grid)
+    if strange.any():
+        raise ValueError(f"grid_scores is not finite at {first(strange)}; find the image that has no score")
     (height, width), (to_height, to_width) = grid.shape[-2:], size
     rows = _float32_operator(height, to_height, float(sigma))
     columns = _float32_operator(width, to_width, float(sigma))
@@ -161,8 +161,7 @@ def regions(pixel_map: np.ndarray, limit: float, *, area: int = 1) -> list[Regio
         raise ValueError(f"pixel_map has shape {pixel_map.shape}; give one map, (H, W)")
     if not np.isfinite(pixel_map).all():
         raise ValueError("pixel_map is not finite; a map with NaN or infinity has no regions")
-    if not np.isfinite(limit):
-        raise ValueError(f"limit is {limit}; give a finite score")
+    as_finite_number(limit, name="limit")
     # In float64: NumPy would otherwise round the limit to the map's float32, and an image rejected by its score
     # could be left without a region.
     above: np.ndarray = pixel_map > np.float64(limit)
@@ -195,9 +194,7 @@ def scale_region(region: Region, from_size: tuple[int, int], to_size: tuple[int,
     (height, width), (to_height, to_width) = from_size, to_size
     x0, y0, x1, y1 = region.box
     if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= height):
-        raise ValueError(
-            f"region has the box {region.box}, outside from_size {from_size}; give the size of its own map"
-        )
+        raise ValueError(f"region has the box {region.box}, outside from_size {from_size}; give its own map's size")
     box = (x0 * to_width // width, y0 * to_height // height, -(-x1 * to_width // width), -(-y1 * to_height // height))
     area = max(1, round(region.area * (to_height * to_width) / (height * width)))
     return Region(area=area, peak=region.peak, box=box)

@@ -51,9 +51,8 @@ def bright_place(maps: np.ndarray, *, limit: float, area: int) -> BrightPlace | 
         here = outer.any(axis=1)
         if here.sum() < SHARE * len(maps):
             return None
-        deep = round(band)
-        sides = ((0, 0, deep, size[0]), (0, 0, size[1], deep),
-                 (size[1] - deep, 0, size[1], size[0]), (0, size[0] - deep, size[1], size[0]))  # fmt: skip
+        deep, (high, wide) = round(band), size
+        sides = (0, 0, deep, high), (0, 0, wide, deep), (wide - deep, 0, wide, high), (0, high - deep, wide, high)
         nearest = set(np.where(outer[here], ends[here], np.inf).argmin(axis=1).tolist())
         boxes = [side for i, side in enumerate(sides) if i in nearest]
     else:
@@ -67,10 +66,9 @@ def bright_place(maps: np.ndarray, *, limit: float, area: int) -> BrightPlace | 
     drop = (with_it - without) / (with_it - rest) if with_it > rest else 0.0
     if inside.mean() > LARGEST or drop < DROP:
         return None
-    (high, wide), of_picture = map(float, size), []
-    for left, top, right, bottom in boxes:
-        of_picture.append((left / wide, top / high, right / wide, bottom / high))
-    return BrightPlace(tuple(of_picture), int(here.sum()), bool(at_border), float(drop))
+    shares = (np.array(boxes) / (size[1], size[0], size[1], size[0])).tolist()
+    in_shares = tuple((left, top, right, bottom) for left, top, right, bottom in shares)
+    return BrightPlace(in_shares, int(here.sum()), bool(at_border), float(drop))
 
 
 def _around(own: np.ndarray, peak: tuple[int, ...], limit: float) -> tuple[int, int, int, int]:

@@ -1,9 +1,21 @@
 """Checks of the input of the pure functions on scores, labels and maps: one place, one wording."""
 
 import math
+import warnings
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+
+def first(wrong: np.ndarray) -> tuple[int, ...]:
+    """Index of the first True."""
+    return tuple(np.argwhere(wrong)[0].tolist())
+
+
+def undefined(why: str) -> float:
+    """NaN, with the warning that says why a measure is not defined on its data."""
+    warnings.warn(f"{why}, so it is NaN", UserWarning, stacklevel=3)
+    return math.nan
 
 
 def as_scores(values: ArrayLike, *, name: str) -> np.ndarray:
@@ -18,8 +30,7 @@ def as_scores(values: ArrayLike, *, name: str) -> np.ndarray:
         scores = scores.astype(np.float64)
     missing = np.isnan(scores)
     if missing.any():
-        where = tuple(int(i) for i in np.argwhere(missing)[0])
-        raise ValueError(f"{name} is NaN at {where}; remove that sample, or find out why it has no score")
+        raise ValueError(f"{name} is NaN at {first(missing)}; remove that sample, or find out why it has no score")
     return scores
 
 
@@ -32,8 +43,16 @@ def as_finite(values: ArrayLike, *, name: str) -> np.ndarray:
     numbers = as_scores(values, name=name).astype(np.float64)
     endless = np.isinf(numbers)
     if endless.any():
-        where = tuple(int(i) for i in np.argwhere(endless)[0])
+        where = first(endless)
         raise ValueError(f"{name} is {numbers[where]} at {where}; find out why that part has no finite score")
+    return numbers
+
+
+def as_some_finite(values: ArrayLike, *, name: str) -> np.ndarray:
+    """(n,) float64, as `as_finite`. Raises ValueError too when there is none."""
+    numbers = as_finite(values, name=name).ravel()
+    if not numbers.size:
+        raise ValueError(f"{name} is empty; a limit needs the score of at least one part")
     return numbers
 
 
@@ -52,13 +71,9 @@ def as_labels(labels: ArrayLike, *, name: str, shape: tuple[int, ...]) -> np.nda
     """
     array = np.asarray(labels)
     require_shape(array, shape, name=name)
-    if array.dtype != bool:
-        binary = (array == 0) | (array == 1)
-        if not np.all(binary):
-            where = tuple(int(i) for i in np.argwhere(~binary)[0])
-            raise ValueError(
-                f"{name} is {array[where]!r} at {where}; give True (or 1) for a defect, False (or 0) for good"
-            )
+    if array.dtype != bool and (other := (array != 0) & (array != 1)).any():
+        where = first(other)
+        raise ValueError(f"{name} is {array[where]!r} at {where}; give True (or 1) for a defect, False (or 0) for good")
     return array.astype(bool)
 
 

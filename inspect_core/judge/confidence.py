@@ -7,13 +7,14 @@ largest probabilities count as the first of them.
 """
 
 import math
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inspect_core.judge.checks import require_shape
+from inspect_core.judge.checks import require_shape, undefined
+
+_EMPTY = "there is no sample to measure on"
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +31,9 @@ class ReliabilityCurve:
 
 def accuracy(proba: ArrayLike, y: ArrayLike) -> float:
     """Share of samples whose largest probability is in the true column. NaN with a warning when there is none."""
-    proba, y = _probabilities(proba, name="proba"), np.asarray(y)
-    _require_columns(y, proba.shape)
+    proba, y = _judged(proba, y)
     if not len(y):
-        _warn_empty()
-        return math.nan
+        return undefined(_EMPTY)
     return float((proba.argmax(axis=1) == y).mean())
 
 
@@ -45,8 +44,7 @@ def reliability_curve(proba: ArrayLike, y: ArrayLike, *, bins: int = 20) -> Reli
     """
     if bins != int(bins) or bins < 1:
         raise ValueError(f"bins is {bins}; give a whole number of at least 1")
-    proba, y = _probabilities(proba, name="proba"), np.asarray(y)
-    _require_columns(y, proba.shape)
+    proba, y = _judged(proba, y)
     edges = np.arange(bins + 1) / bins
     largest = proba.max(axis=1)
     # A probability may exceed 1 by its rounding; it belongs to the last bin.
@@ -67,8 +65,7 @@ def expected_calibration_error(proba: ArrayLike, y: ArrayLike, *, bins: int = 20
     curve = reliability_curve(proba, y, bins=bins)
     total = curve.count.sum()
     if total == 0:
-        _warn_empty()
-        return math.nan
+        return undefined(_EMPTY)
     gaps = np.abs(curve.accuracy - curve.confidence)
     return float(np.nansum(curve.count * gaps) / total)
 
@@ -83,8 +80,7 @@ def ood_calibration_error(proba: ArrayLike, prior: ArrayLike) -> float:
     require_shape(prior, proba.shape[1:], name="prior")
     prior = _probabilities(prior[None], name="prior")[0]
     if not len(proba):
-        _warn_empty()
-        return math.nan
+        return undefined(_EMPTY)
     return float(np.abs(proba.max(axis=1) - prior.max()).mean())
 
 
@@ -92,8 +88,7 @@ def mean_max_confidence(proba: ArrayLike) -> float:
     """MMC: mean over samples of the largest probability, 1 / K to 1. NaN with a warning when there is no sample."""
     proba = _probabilities(proba, name="proba")
     if not len(proba):
-        _warn_empty()
-        return math.nan
+        return undefined(_EMPTY)
     return float(proba.max(axis=1).mean())
 
 
@@ -106,8 +101,7 @@ def hellinger(p: ArrayLike, q: ArrayLike) -> float:
     require_shape(q, p.shape, name="q")
     p, q = (_probabilities(np.atleast_2d(rows), name=name) for name, rows in (("p", p), ("q", q)))
     if not len(p):
-        _warn_empty()
-        return math.nan
+        return undefined(_EMPTY)
     return float((np.linalg.norm(np.sqrt(p) - np.sqrt(q), axis=1) / math.sqrt(2)).mean())
 
 
@@ -123,12 +117,10 @@ def _probabilities(values: ArrayLike, *, name: str) -> np.ndarray:
     return rows
 
 
-def _require_columns(y: np.ndarray, shape: tuple[int, int]) -> None:
-    """Raises ValueError unless y names one of the columns of a table of that shape for every row."""
-    require_shape(y, shape[:1], name="y")
-    if y.size and (y.dtype.kind not in "iub" or y.min() < 0 or y.max() >= shape[1]):
-        raise ValueError(f"y holds {np.unique(y)[:5]}; give the index of the true column, 0 to {shape[1] - 1}")
-
-
-def _warn_empty() -> None:
-    warnings.warn("there is no sample to measure on, so the measure is NaN", UserWarning, stacklevel=3)
+def _judged(proba: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Both as arrays. Raises ValueError unless proba has probabilities and y one of their columns for every row."""
+    proba, y = _probabilities(proba, name="proba"), np.asarray(y)
+    require_shape(y, proba.shape[:1], name="y")
+    if y.size and (y.dtype.kind not in "iub" or y.min() < 0 or y.max() >= proba.shape[1]):
+        raise ValueError(f"y holds {np.unique(y)[:5]}; give the index of the true column, 0 to {proba.shape[1] - 1}")
+    return proba, y

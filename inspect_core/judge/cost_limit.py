@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inspect_core.judge.checks import as_scores
+from inspect_core.judge.checks import as_some_finite
 from inspect_core.judge.counts import NONE_UNSCORED, Counts, Unscored, count_parts
 from inspect_core.judge.limits import limits_from_good, overkill_at
 
@@ -40,7 +40,10 @@ def limit_for_cost(
         raise ValueError(f"escape_cost is {escape_cost}; give how many false rejects one escape costs, above 0")
     if not (defect_share is None or 0 < defect_share < 1):
         raise ValueError(f"defect_share is {defect_share}, outside (0, 1); give the share of defects among the parts")
-    good, defects = np.sort(_finite(good_scores, "good_scores")), np.sort(_finite(defect_scores, "defect_scores"))
+    good, defects = (
+        np.sort(as_some_finite(good_scores, name="good_scores")),
+        np.sort(as_some_finite(defect_scores, name="defect_scores")),
+    )
     fraction = defects.size / (good.size + defects.size) if defect_share is None else defect_share
     levels = np.unique(np.concatenate([good, defects]))
     # Between two levels, below the lowest and from the highest on, nothing changes.
@@ -67,7 +70,7 @@ def limits_with_defects(
     to their number here. Never above the limit from good parts alone: known defects need not be the faintest to come.
     Raises ValueError as `limits_from_good`.
     """
-    good, defects = _finite(good_scores, "good_scores"), _finite(defect_scores, "defect_scores")
+    good, defects = as_some_finite(good_scores, name="good_scores"), as_some_finite(defect_scores, name="defect_scores")
     lowest, _ = limits_from_good(good, review=MOST_REVIEWED, ceiling=ceiling)
     highest, reject = limits_from_good(good, ceiling=ceiling)
     between = defects[(defects > lowest) & (defects <= highest)]
@@ -101,7 +104,7 @@ def cost_limit(
     Raises ValueError as `limit_for_cost`, for groups of another length, for fewer than 2 folds, and when a fold would
     leave no good or no defective part to set a limit by.
     """
-    good, defects = _finite(good_scores, "good_scores"), _finite(defect_scores, "defect_scores")
+    good, defects = as_some_finite(good_scores, name="good_scores"), as_some_finite(defect_scores, name="defect_scores")
     if folds < 2:
         raise ValueError(f"folds is {folds}; give at least 2")
     labels = [*_labels(good_groups, good.size, "good"), *_labels(defect_groups, defects.size, "defect")]
@@ -115,23 +118,13 @@ def cost_limit(
             raise ValueError("one group holds all good or all defective parts; add parts of other groups")
         limit = limit_for_cost(kept_good, kept_defects, escape_cost=escape_cost, defect_share=defect_share)
         parts.append(count_parts(good[of_good == held], defects[of_defect == held], review=limit, reject=limit))
+    rejected, missed = sum(part.good_rejected for part in parts), sum(part.defects_missed for part in parts)
+    all_good, all_defects = good.size + good_unscored.total, defects.size + defects_unscored.total
     counts = Counts(
-        good_rejected=sum(part.good_rejected for part in parts),
-        good_total=good.size + good_unscored.total,
-        defects_missed=sum(part.defects_missed for part in parts),
-        defects_total=defects.size + defects_unscored.total,
-        good_unscored=good_unscored,
-        defects_unscored=defects_unscored,
+        rejected, all_good, missed, all_defects, good_unscored=good_unscored, defects_unscored=defects_unscored
     )
     limit = limit_for_cost(good, defects, escape_cost=escape_cost, defect_share=defect_share)
     return CostLimit(limit, counts)
-
-
-def _finite(scores: ArrayLike, name: str) -> np.ndarray:
-    values = as_scores(scores, name=name).astype(np.float64).ravel()
-    if not (values.size and np.isfinite(values).all()):
-        raise ValueError(f"{name} holds {values.size} scores, which must be finite and at least one")
-    return values
 
 
 def _labels(groups: Sequence[str] | None, count: int, name: str) -> list[str]:

@@ -5,12 +5,11 @@ with the infimum for the threshold: the false-positive rate falls as it rises.
 """
 
 import math
-import warnings
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inspect_core.judge.checks import as_scores, require_shape
+from inspect_core.judge.checks import as_scores, require_shape, undefined
 
 
 def identification_rate(
@@ -27,8 +26,7 @@ def identification_rate(
     """
     similarity, positive, negative = _pairs(similarity, identity, fpr)
     if not (positive.any() and negative.any()):
-        _warn_no_pairs(positive, negative)
-        return math.nan
+        return undefined(_needs(positive, negative))
     found = similarity >= _threshold(similarity[negative], fpr)
     if distractors is not None:
         strangers = as_scores(distractors, name="distractors")
@@ -47,8 +45,7 @@ def identification_threshold(similarity: ArrayLike, identity: ArrayLike, *, fpr:
     """
     similarity, positive, negative = _pairs(similarity, identity, fpr)
     if not negative.any():
-        _warn_no_pairs(positive, negative)
-        return math.nan
+        return undefined(_needs(positive, negative))
     return _threshold(similarity[negative], fpr)
 
 
@@ -74,10 +71,6 @@ def _pairs(similarity: ArrayLike, identity: ArrayLike, fpr: float) -> tuple[np.n
     return similarity, same & ~np.eye(len(identity), dtype=bool), ~same
 
 
-def _warn_no_pairs(positive: np.ndarray, negative: np.ndarray) -> None:
-    warnings.warn(
-        f"identification needs pairs of one identity and pairs of different ones; there are {int(positive.sum())} and "
-        f"{int(negative.sum())}, so it is NaN",
-        UserWarning,
-        stacklevel=3,
-    )
+def _needs(positive: np.ndarray, negative: np.ndarray) -> str:
+    what = "identification needs pairs of one identity and pairs of different ones"
+    return f"{what}; there are {positive.sum()} and {negative.sum()}"

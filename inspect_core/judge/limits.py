@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
-from inspect_core.judge.checks import as_finite
+from inspect_core.judge.checks import as_finite_number, as_some_finite
 
 DEFAULT_OVERKILL = 0.01
 DEFAULT_REVIEW = 0.05
@@ -52,7 +52,7 @@ def limits_from_good(
     """
     if not 0 < reject <= review < 1:
         raise ValueError(f"review is {review}, reject {reject}; give shares of good parts, 0 < reject <= review < 1")
-    scores = _good(good_scores)
+    scores = np.sort(as_some_finite(good_scores, name="good_scores"))
     location, scale = map(float, _gumbel(_endless(scores, ceiling)))
     if scale == 0:
         _warn_equal(scores)
@@ -109,9 +109,8 @@ def overkill_at(
     Raises ValueError for no scores, scores or a limit that are not finite, groups of another length, `of` below 1, and
     a confidence outside 0 to 1.
     """
-    scores = _good(good_scores)
-    if not math.isfinite(limit):
-        raise ValueError(f"limit is {limit}; give a finite score")
+    scores = np.sort(as_some_finite(good_scores, name="good_scores"))
+    as_finite_number(limit, name="limit")
     if groups is not None and len(groups) != scores.size:
         raise ValueError(f"groups has {len(groups)} entries for {scores.size} scores; give the group of every score")
     if of < 1 or not 0 < confidence < 1:
@@ -194,14 +193,6 @@ def _point(count: int, share: float) -> float:
     return high
 
 
-def _good(good_scores: ArrayLike) -> np.ndarray:
-    """(n,) float64, ascending. Raises ValueError for no scores and for scores that are not finite."""
-    scores = np.sort(as_finite(good_scores, name="good_scores"), axis=None)
-    if scores.size == 0:
-        raise ValueError("good_scores is empty; a limit needs the score of at least one good part")
-    return scores
-
-
 def _warn_equal(scores: np.ndarray) -> None:
     warnings.warn(
         f"all {scores.size} good scores are {scores[0]:g}, so nothing shows how much good parts vary; the limit is "
@@ -215,12 +206,11 @@ def limit_for_overkill(good_scores: ArrayLike, *, rate: float) -> float:
     """The limit that rejects at most the share `rate` of the given good parts: floor(rate * n) of them.
 
     good_scores: (n,) finite. rate: 0 <= rate < 1. The limit lies halfway between the largest accepted and the smallest
-    rejected score. When none is rejected (always so for rate < 1 / n) it is the maximum plus half the gap to the
-    next lower score. Equal scores are treated alike, so a tie at the cut is accepted as a whole and fewer parts are
-    rejected than allowed. When all scores are equal, or there is only one, there is no gap to go by: the limit is
-    that score, with a warning. Raises ValueError for no scores, scores that are not finite, or a rate outside [0, 1).
+    rejected score; when none is rejected it is the maximum plus half the gap to the next lower score. A tie at the cut
+    is accepted as a whole. When all scores are equal, or there is only one, the limit is that score, with a warning.
+    Raises ValueError for no scores, scores that are not finite, or a rate outside [0, 1).
     """
-    scores = _good(good_scores)
+    scores = np.sort(as_some_finite(good_scores, name="good_scores"))
     if not 0 <= rate < 1:
         raise ValueError(f"rate is {rate}, outside [0, 1); give the share of good parts that may be rejected")
     # 0.29 * 100 is 28.999999999999996 in binary: the user meant 29.
@@ -245,7 +235,7 @@ def clopper_pearson(k: int, n: int, *, confidence: float = 0.95) -> tuple[float,
     _require_count(k, n, confidence)
     tail = (1 - confidence) / 2
     low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, tail))
-    return low, 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - tail))
+    return low, upper_bound(k, n, confidence=1 - tail)
 
 
 def upper_bound(k: int, n: int, *, confidence: float = 0.95) -> float:

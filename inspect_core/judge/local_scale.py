@@ -1,29 +1,21 @@
 """Local scale: a map of detector errors divided, place by place, by the spread that good parts show there.
 
-A detector's errors vary more at some places than at others (an edge whose position varies), and near the border of the
-picture, where the network saw its own padding, their size is different altogether. One limit for the whole map then
-depends mostly on those places. With s(p) the spread of good maps at place p, S their spread over all places and c(p)
-the level of good maps there,
+Errors vary more at some places than at others, and near the border, where the network saw its own padding, their size
+is different altogether: one limit for the whole map then depends mostly on those places. With s(p) the spread of good
+maps at place p, S their spread over all places and c(p) the level of good maps there,
 
     m'(p) = c + S (m(p) - c(p)) / sqrt(b(p) (s(p)^2 + f^2 S^2)),    f = 1/2,
 
-so that the unit stays the detector's and a place that hardly ever varies is not amplified without bound. c(p) is one
-number, the mean over all places, except within 16 pixels of the border: there it is the mean over the cells at the same
-distances from the nearest two sides (and those cells do not count for the others). c alone is the mean over all places.
-The variance s(p)^2 is smoothed, and with few photos shrunk, as a multiple of its mean over that class, so that the
-border neither lends its spread to the interior nor borrows the interior's. b(p) is 1 but for the outermost cells: there
-a map has fewer neighbours to be smoothed with, and varies more than the errors it is made of.
-A mean for every place would harm parts that move, so it takes its place only where the good photos show that content
-is fixed: where the mean of the other photos explains at least half of how the errors of a photo differ from c(p).
+so that the unit stays the detector's and a place that hardly ever varies is not amplified without bound. c is the mean
+over all places, and so is c(p), except within 16 pixels of the border: there it is the mean over the cells at the same
+distances from the nearest two sides, a class of their own. s(p)^2 is smoothed, and with few photos shrunk, as a
+multiple of its mean over the class. b(p) is 1 but for the outermost cells, which have fewer neighbours to be smoothed
+with. Each place has a level of its own only where the good photos show that content is fixed: where the mean of the
+other photos explains at least half of how the errors of a photo differ from c(p).
 
-The scale acts on the patch grid, before the map is made: on four sets the figures were those of a scale per pixel to
-within .01, at a sixty-fourth of the numbers. Several detectors scaled in this way can be added cell by cell.
-
-Learn it from good photos that the detector has not seen: all good photos by folds, each scored by a detector fitted to
-the others, or photos kept apart (six are enough). Statistics of the fit down-dated by one photo at a time cannot
-replace either: the spread that they show at a place is not that of new photos (magnetic tile, image AUROC: .800 with
-it, .812 without a scale, .828 with photos kept out), most likely because the model has learned to expect the odd ones
-among them.
+The scale acts on the patch grid, before the map is made, so that several detectors can be added cell by cell. Learn it
+from good photos that the detector has not seen, by folds or kept apart (six are enough); statistics of the fit
+down-dated by one photo at a time do not show the spread of new photos (docs/METHODS.md).
 """
 
 from collections.abc import Sequence
@@ -74,11 +66,9 @@ class LocalScale:
         return self.gain * np.float32(1 / self.spread) * self._centred(errors)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """centre and gain, (h, w) float32."""
         return {"centre": self.centre, "gain": self.gain}
 
     def params(self) -> dict[str, float]:
-        """level and spread."""
         return {"level": self.level, "spread": self.spread}
 
     def _centred(self, errors: ArrayLike) -> np.ndarray:
@@ -113,7 +103,6 @@ class GoodMaps:
     def finish(self, size: tuple[int, int], *, uniform: bool = False, fixed: bool | None = None) -> LocalScale:
         """The scale for maps of `size` (H, W) pixels made of these grid errors.
 
-        With few photos the variance of a place is shrunk towards the mean over its class, weight FEW / (FEW + count).
         Where good maps do not differ at all, they stay as they are. uniform: one scale for all places, which leaves
         maps as they are and gives their spread only to `joined`; for errors with an upper bound, which strange patches
         reach wherever they lie. fixed: whether each place has its own level; None decides by `is_fixed`.
@@ -180,11 +169,9 @@ def joined(errors: Sequence[ArrayLike], scales: Sequence[LocalScale | None]) -> 
     """
     if len(errors) == 1:
         return np.asarray(errors[0], np.float32) if scales[0] is None else scales[0].apply(errors[0])
-    standardised = []
-    for own, scale in zip(errors, scales, strict=True):
-        if scale is None:
-            raise ValueError(
-                "a detector has no local scale, so its map cannot be added to another; keep good photos to learn one"
-            )
-        standardised.append(scale.standardised(own))
+    standardised = [scale.standardised(own) for own, scale in zip(errors, scales, strict=True) if scale is not None]
+    if len(standardised) < len(errors):
+        raise ValueError(
+            "a detector has no local scale, so its map cannot be added to another; keep good photos for it"
+        )
     return np.sum(standardised, axis=0)

@@ -5,6 +5,7 @@ sign, exponent and the first BITS bits of their fraction are one class, 0.05 % w
 straight, as they are between equal scores of `region_overlap.aupro` and `ranking.auroc`.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self
@@ -40,9 +41,7 @@ class OverlapCounts:
 
     @classmethod
     def of(cls, anomaly_map: np.ndarray, mask: np.ndarray) -> Self:
-        """Of one map (H, W), float32 and finite, and its mask (H, W), True = defect. Raises ValueError if they differ
-        in shape.
-        """
+        """Of one map (H, W), float32 and finite, and its mask, True = defect. Raises ValueError for another shape."""
         mask = np.asarray(mask) != 0
         require_shape(mask, anomaly_map.shape, name="mask")
         classes = _classes(anomaly_map)
@@ -64,9 +63,7 @@ class OverlapCounts:
     @classmethod
     def merged(cls, counts: Iterable[Self]) -> Self:
         """Of the maps of all, added in their order."""
-        each = list(counts)
-        if not each:
-            return cls.none()
+        each = [cls.none(), *counts]
         classes, where = np.unique(np.concatenate([own.classes for own in each]), return_inverse=True)
         normal, defect, weight = (
             np.bincount(where, np.concatenate([getattr(own, name) for own in each]), minlength=len(classes))
@@ -80,7 +77,7 @@ class OverlapCounts:
         """As `ranking.auroc` of all pixels; NaN without normal or without defective ones."""
         normal, defect = int(self.normal.sum()), int(self.defect.sum())
         if not (normal and defect):
-            return float("nan")
+            return math.nan
         below = np.cumsum(self.normal) - self.normal / 2
         return float((self.defect * below).sum() / (normal * defect))
 
@@ -88,7 +85,7 @@ class OverlapCounts:
         """As `region_overlap.aupro` of all maps; NaN without a region or a normal pixel."""
         normal = int(self.normal.sum())
         if not (normal and self.regions):
-            return float("nan")
+            return math.nan
         at_least = 1 - (np.cumsum(self.normal) - self.normal) / normal
         above = 1 - np.cumsum(self.normal) / normal
         return partial_area(above, at_least, self.weight / self.regions, max_fpr)
@@ -100,8 +97,8 @@ class OverlapCounts:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Self:
         """What `arrays` gave."""
-        return cls(**{name: arrays[name] for name in ("classes", "normal", "defect", "weight")},
-                   regions=int(arrays["regions"]))  # fmt: skip
+        columns = {name: arrays[name] for name in ("classes", "normal", "defect", "weight")}
+        return cls(**columns, regions=int(arrays["regions"]))
 
 
 def _classes(scores: np.ndarray) -> np.ndarray:

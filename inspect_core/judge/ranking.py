@@ -4,12 +4,11 @@ Convention: scores are anomaly scores, higher is more anomalous; labels are True
 """
 
 import math
-import warnings
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inspect_core.judge.checks import as_labels, as_scores, require_fraction
+from inspect_core.judge.checks import as_labels, as_scores, require_fraction, undefined
 
 
 def auroc(scores: ArrayLike, labels: ArrayLike) -> float:
@@ -21,8 +20,7 @@ def auroc(scores: ArrayLike, labels: ArrayLike) -> float:
     """
     good, defects = _by_class(scores, labels)
     if not (good.size and defects.size):
-        _warn_one_class(good.size, defects.size, "AUROC")
-        return math.nan
+        return undefined(f"AUROC {_needs(good, defects)}")
     good.sort()
     # Sorted needles keep the binary search in the cache: seconds, not minutes, over all pixels of a test set.
     defects.sort()
@@ -40,8 +38,7 @@ def fpr_at_tpr(scores: ArrayLike, labels: ArrayLike, *, tpr: float = 0.95) -> fl
     require_fraction(tpr, name="tpr", cure="give the share of defects to catch, such as 0.95")
     good, defects = _by_class(scores, labels)
     if not (good.size and defects.size):
-        _warn_one_class(good.size, defects.size, "the false-positive rate")
-        return math.nan
+        return undefined(f"the false-positive rate {_needs(good, defects)}")
     caught = math.ceil(tpr * defects.size - 1e-9)
     threshold = np.partition(defects, defects.size - caught)[defects.size - caught]
     return float((good >= threshold).mean())
@@ -71,12 +68,7 @@ def fpr95_of_foreign(good_scores: ArrayLike, foreign_scores: ArrayLike) -> float
     good = as_scores(good_scores, name="good_scores").ravel()
     foreign = as_scores(foreign_scores, name="foreign_scores").ravel()
     if not (good.size and foreign.size):
-        warnings.warn(
-            f"FPR95 needs good and foreign images; there are {good.size} and {foreign.size}, so it is NaN",
-            UserWarning,
-            stacklevel=2,
-        )
-        return math.nan
+        return undefined(f"FPR95 needs good and foreign images; there are {good.size} and {foreign.size}")
     limit = np.sort(good)[good.size - 1 - good.size // 20]
     return float((foreign <= limit).mean())
 
@@ -88,9 +80,5 @@ def _by_class(scores: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndar
     return scores[~labels], scores[labels]
 
 
-def _warn_one_class(good: int, defects: int, measure: str) -> None:
-    warnings.warn(
-        f"{measure} needs good and defective samples; there are {good} good and {defects} defective, so it is NaN",
-        UserWarning,
-        stacklevel=3,
-    )
+def _needs(good: np.ndarray, defects: np.ndarray) -> str:
+    return f"needs good and defective samples; there are {good.size} good and {defects.size} defective"

@@ -9,13 +9,10 @@ A region's pixel of score s adds its weight to the curve between the shares of n
 The area is therefore a sum over region pixels alone, exact, and only the normal pixels have to be sorted.
 """
 
-import math
-import warnings
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inspect_core.judge.checks import as_scores, require_fraction, require_shape
+from inspect_core.judge.checks import as_scores, require_fraction, require_shape, undefined
 from inspect_core.judge.masks import label_regions
 
 POINTS = 61
@@ -33,8 +30,8 @@ def aupro(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> float:
     regions = _region_pixels(maps, masks)
     normal = maps[~masks]
     if not (regions and normal.size):
-        _warn_undefined(len(regions), normal.size)
-        return math.nan
+        what = f"there are {len(regions)} regions and {normal.size} normal pixels"
+        return undefined(f"AUPRO needs a true region and a normal pixel; {what}")
     normal.sort()
     weights = np.concatenate([np.full(pixels.size, 1 / pixels.size) for pixels in regions]) / len(regions)
     scores = np.concatenate(regions)
@@ -91,12 +88,3 @@ def partial_area(above: np.ndarray, at_least: np.ndarray, weights: np.ndarray, m
     height = np.divide(ramp, width, out=np.ones_like(ramp), where=width > 0)
     area = ramp * height / 2 + np.maximum(max_fpr - at_least, 0)
     return float(np.sum(weights * area) / max_fpr)
-
-
-def _warn_undefined(regions: int, normal_pixels: int) -> None:
-    warnings.warn(
-        f"AUPRO needs a true region and a normal pixel; there are {regions} regions and {normal_pixels} normal pixels, "
-        "so it is NaN",
-        UserWarning,
-        stacklevel=3,
-    )

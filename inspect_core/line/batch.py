@@ -1,7 +1,7 @@
 """Many photos, one row each: a table, heatmaps and a report; after a stop, the rows done so far are kept."""
 
 import secrets
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +16,8 @@ from inspect_core.line.record import Record, as_recorded, facts_of, is_recorded,
 from inspect_core.line.report import check_report, pictures_of, worst, write_report
 from inspect_core.line.row import Row, file_digest, is_moved, judge, strictly
 from inspect_core.line.table import check_table, write_table
-from inspect_core.package.place import check_apart
-from inspect_core.runtime.progress import Report
+from inspect_core.recipe_format.place import check_apart
+from inspect_core.runtime.progress import Report, tell
 from inspect_core.runtime.unfinished import replacing
 
 Photo = tuple[str, Path]
@@ -106,15 +106,18 @@ def run(
                 journal.append(file, row)
             rows[row.name] = row
             told(row)
-            if report is not None:
-                report(number / len(rest), f"{len(rows):,} of {len(photos):,} photos")
+            tell(report, None, number / len(rest), f"{len(rows):,} of {len(photos):,} photos")
         found = [rows[name] for name, _ in photos]
         if outputs.table:
             write_table(outputs.table, found)
         if outputs.report or outputs.pictures:
             pictures = pictures_of(inspector, found, paths)
             if outputs.pictures:
-                _write_pictures(outputs.pictures, found, pictures)
+                with replacing(outputs.pictures) as new:
+                    new.mkdir()
+                    for rank, row in enumerate(worst(found)):
+                        if row.name in pictures:
+                            (new / f"{rank:02d}.webp").write_bytes(pictures[row.name])
             if outputs.report:
                 write_report(outputs.report, inspector, found, pictures)
         if journal is not None:
@@ -122,17 +125,8 @@ def run(
     return found
 
 
-def _write_pictures(folder: Path, rows: Sequence[Row], pictures: Mapping[str, bytes]) -> None:
-    with replacing(folder) as new:
-        new.mkdir()
-        for rank, row in enumerate(worst(rows)):
-            if row.name in pictures:
-                (new / f"{rank:02d}.webp").write_bytes(pictures[row.name])
-
-
 def _key(batch: str, row: Row) -> str:
-    moved = ["strict"] if is_moved(row) else []
-    return key_of("batch", batch, row.release or row.recipe, row.digest, row.name, *moved)
+    return key_of("batch", batch, row.release or row.recipe, row.digest, row.name, *["strict"] * is_moved(row))
 
 
 def _kept(
@@ -149,28 +143,19 @@ def _kept(
     rows: dict[str, Row] = {}
     if journal is None or not journal.rows:
         return rows
-    for number, (name, path) in enumerate(photos):
-        if report is not None:
-            report(0.0, f"checking what is there, {number + 1} of {len(photos)}")
+    for number, (name, path) in enumerate(photos, start=1):
+        tell(report, None, 0.0, f"checking what is there, {number} of {len(photos)}")
         file, row = journal.rows.get(name, ("", None))
-        if row is None or row.release != inspector.release or not file or file != _digest_now(path):
+        if row is None or row.release != inspector.release or not file:
             continue
-        if maps is not None and not _complete(maps, row):
+        try:
+            same = file == file_digest(path)
+        except OSError:  # judged again, which says why
             continue
-        if record is None or is_recorded(row, record.find(_key(journal.run, row))):
+        there = same and (maps is None or row.score is None or maps.has(name))
+        if there and (record is None or is_recorded(row, record.find(_key(journal.run, row)))):
             rows[name] = row
     return rows
-
-
-def _complete(maps: Maps, row: Row) -> bool:
-    return row.score is None or maps.has(row.name)
-
-
-def _digest_now(path: Path) -> str:
-    try:
-        return file_digest(path)
-    except OSError:
-        return ""
 
 
 def _side_by_side(inspector: Inspector, photos: Sequence[Photo], maps: Maps | None) -> Iterator[Drawn]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from inspect_core.images.listing import photos_in
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.row import Row, judge
-from inspect_core.package.known_parts import ChallengePart, margin
+from inspect_core.recipe_format.known_parts import ChallengePart, margin
 from inspect_core.verdict import PARTLY_OUT
 
 MARGIN_KEPT = 0.5
@@ -99,17 +99,18 @@ def _answer(inspector: Inspector, part: ChallengePart, path: Path | None) -> Ans
     if path is None:
         return Answer(part, NO_PHOTO, None, "", had, None, False, "there is no photo of it; photograph it now")
     row = judge(inspector, path.name, path).row
+    now, kept = None, False
     if row.score is None:
-        return Answer(part, row.verdict, None, row.digest, had, None, False, row.reason)
-    if (row.verdict, row.reason) != (part.verdict, part.reason):
+        words = row.reason
+    elif (row.verdict, row.reason) != (part.verdict, part.reason):
         words = f"{_with_reason(row)} instead of {_with_reason(part)}"
-        return Answer(part, row.verdict, row.score, row.digest, had, None, False, words)
-    if had is None:
-        return Answer(part, row.verdict, row.score, row.digest, None, None, True, _with_reason(row))
-    now = margin(inspector.limits, row.verdict, row.score)
-    kept = now >= MARGIN_KEPT * had
-    least = "" if kept else f", less than the {100 * MARGIN_KEPT:.0f} % it has to keep"
-    words = f"{row.verdict} with {100 * now / had:.0f} % of its margin{least}"
+    elif had is None:
+        kept, words = True, _with_reason(row)
+    else:
+        now = margin(inspector.limits, row.verdict, row.score)
+        kept = now >= MARGIN_KEPT * had
+        least = "" if kept else f", less than the {100 * MARGIN_KEPT:.0f} % it has to keep"
+        words = f"{row.verdict} with {100 * now / had:.0f} % of its margin{least}"
     return Answer(part, row.verdict, row.score, row.digest, had, now, kept, words)
 
 

@@ -26,9 +26,14 @@ def histogram(rows: Sequence[Row], *, ink: str = "currentColor") -> str:
 
 
 def stacked(
-    groups: Sequence[tuple[str, str, np.ndarray]], limits: tuple[float, float], *, width: int = WIDTH,
-    height: int = HEIGHT, ink: str = "currentColor", note: str = "",
-) -> str:  # fmt: skip
+    groups: Sequence[tuple[str, str, np.ndarray]],
+    limits: tuple[float, float],
+    *,
+    width: int = WIDTH,
+    height: int = HEIGHT,
+    ink: str = "currentColor",
+    note: str = "",
+) -> str:
     """Bars of the groups, one upon the other. groups: (word, colour, scores (n,)), not all of them empty.
 
     limits: review, reject; width, height: pixels; ink: colour of the words; note: an SVG text to add.

@@ -38,9 +38,8 @@ def _environment():
     def printed(value: Any) -> Any:
         return value if hasattr(value, "__html__") else shown("" if value is None else str(value))
 
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parents[1]), autoescape=True, finalize=printed,
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-    )  # fmt: skip
+    environment = Environment(loader=FileSystemLoader(Path(__file__).parents[1]), autoescape=True, finalize=printed)
+    environment.undefined = StrictUndefined
+    environment.trim_blocks = environment.lstrip_blocks = environment.keep_trailing_newline = True
     environment.filters["data_url"] = data_url
     return environment

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from inspect_core.line.record import key_of
 from inspect_core.line.row import Row
-from inspect_core.package.place import PlaceError, check_own
+from inspect_core.recipe_format.place import PlaceError, check_own
 from inspect_core.runtime import workspace
 from inspect_core.runtime.unfinished import lock
 
@@ -47,7 +47,10 @@ class Journal:
         self.path.touch()
         self._file = self.path.open("r+b")
         try:
-            self._hold()
+            if not lock(self._file, wait=False):
+                raise PlaceError(
+                    f"{self.path} is being written by another batch; wait for it to end, or choose another table"
+                )
             self.run, self.rows = self._read(recipe)
         except BaseException:
             self._file.close()
@@ -66,19 +69,17 @@ class Journal:
     def close(self) -> None:
         self._file.close()
 
-    def _hold(self) -> None:
-        if not lock(self._file, wait=False):
-            raise PlaceError(
-                f"{self.path} is being written by another batch; wait for it to end, or choose another table"
-            )
-
     def _read(self, recipe: str) -> tuple[str, dict[str, tuple[str, Row]]]:
         head, rows = self._file.readline(), {}
         try:
             stated = json.loads(head)["unfinished batch of Loupe"]
             run, whose = str(stated["run"]), stated["recipe"]
         except _DAMAGE:  # nothing yet, or killed while creating it
-            return self._begin(recipe), rows
+            run = secrets.token_hex(8)
+            self._cut(0)
+            self._file.write(_BEGINS + json.dumps({"recipe": recipe, "run": run}).encode() + b"}\n")
+            self._file.flush()
+            return run, rows
         if whose != recipe:
             raise PlaceError(
                 f"{self.path} is a batch started with recipe {str(whose)[:12]}, but this is {recipe[:12]}; finish it "
@@ -94,14 +95,9 @@ class Journal:
                     rows[row.name] = entry["file"], row
             except _DAMAGE:
                 continue
-        self._file.seek(whole)
-        self._file.truncate()
+        self._cut(whole)
         return run, rows
 
-    def _begin(self, recipe: str) -> str:
-        run = secrets.token_hex(8)
-        self._file.seek(0)
+    def _cut(self, length: int) -> None:
+        self._file.seek(length)
         self._file.truncate()
-        self._file.write(_BEGINS + json.dumps({"recipe": recipe, "run": run}).encode() + b"}\n")
-        self._file.flush()
-        return run

@@ -5,7 +5,7 @@ import io
 import os
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 
 import numpy as np
@@ -14,29 +14,25 @@ from inspect_core.images import heatmap
 from inspect_core.images.listing import is_image
 from inspect_core.images.png import png_of
 from inspect_core.images.written import LIST, Written
-from inspect_core.package.place import PlaceError, check_folder
+from inspect_core.recipe_format.place import PlaceError, check_folder
 from inspect_core.runtime import workspace
 from inspect_core.runtime.unfinished import replacing
 from inspect_core.verdict import Verdict
 
-
-def _overlay(pixels: np.ndarray, verdict: Verdict, limit: float) -> bytes:
-    return png_of(heatmap.overlay(pixels, verdict.photo_map, limit, left_out=verdict.photo_left_out))
-
-
-def _raw(pixels: np.ndarray, verdict: Verdict, limit: float) -> bytes:
-    content = io.BytesIO()
-    np.save(content, verdict.photo_map)
-    return content.getvalue()
-
-
-_DRAWN: dict[str, Callable[[np.ndarray, Verdict, float], bytes]] = {".png": _overlay, ".npy": _raw}
-ENDINGS = tuple(_DRAWN)
+ENDINGS = (".png", ".npy")
 
 
 def drawn(pixels: np.ndarray, verdict: Verdict, limit: float, endings: Sequence[str]) -> dict[str, bytes]:
     """The content of a photo's files by ending: of (H, W, 3) uint8, its verdict, the limit where colour begins."""
-    return {ending: _DRAWN[ending](pixels, verdict, limit) for ending in endings}
+    files = {}
+    if ".png" in endings:
+        overlay = heatmap.overlay(pixels, verdict.photo_map, limit, left_out=verdict.photo_left_out)
+        files[".png"] = png_of(overlay)
+    if ".npy" in endings:
+        raw = io.BytesIO()
+        np.save(raw, verdict.photo_map)
+        files[".npy"] = raw.getvalue()
+    return files
 
 
 class Maps:
@@ -64,32 +60,30 @@ class Maps:
         Their paths below the folder follow the name, without its extension unless two would then be the same.
         """
         self._stems = dict(zip(names, output_names(names), strict=True))
-        for stem in self._stems.values():
-            for ending in self.endings:
-                self._check(f"{stem}{ending}")
+        for path in self.files()[1:]:
+            self._check(path)
 
     def files(self) -> list[Path]:
         """Where the list and the files of the expected photos lie."""
-        names = (f"{stem}{ending}" for stem in self._stems.values() for ending in self.endings)
-        return [self.folder / LIST, *(self.folder / name for name in names)]
+        return [self.folder / LIST, *(path for name in self._stems for path in self._files(name))]
 
     def has(self, name: str) -> bool:
         """Whether the files of an expected photo are there; `expect` has refused files that are not Loupe's."""
-        return all((self.folder / f"{self._stems[name]}{ending}").exists() for ending in self.endings)
+        return all(path.exists() for path in self._files(name))
 
     def write(self, name: str, files: Mapping[str, bytes]) -> None:
         """Write the files of one expected photo."""
         for ending, content in files.items():
-            self._put(f"{self._stems[name]}{ending}", content)
+            own = f"{self._stems[name]}{ending}"
+            self._check(self.folder / own)
+            self._written.add(own, content)  # before the file, so that a kill in between leaves no unlisted file
+            with replacing(self.folder / own) as new:
+                new.write_bytes(content)
 
-    def _put(self, name: str, content: bytes) -> None:
-        self._check(name)
-        self._written.add(name, content)  # before the file, so that a kill in between leaves no unlisted file
-        with replacing(self.folder / name) as new:
-            new.write_bytes(content)
+    def _files(self, name: str) -> list[Path]:
+        return [self.folder / f"{self._stems[name]}{ending}" for ending in self.endings]
 
-    def _check(self, name: str) -> None:
-        path = self.folder / name
+    def _check(self, path: Path) -> None:
         if Path(os.path.realpath(path.parent)) != path.parent:
             raise PlaceError(f"{path} leads through a link; remove the link, or choose another folder for the maps")
         check_folder(path)
@@ -106,7 +100,9 @@ def output_names(names: Sequence[str]) -> list[str]:
     A name keeps its extension if it would equal another without it, and gets a number if it differs from another only
     in letter case, the encoding of an accent, or dots and spaces at an end. `..`, a drive and a root are left out.
     """
-    whole = [PurePath(*map(_short, _parts(name))) for name in names]
+    paths = list(map(PurePath, names))
+    parts = ([part for part in path.parts[bool(path.anchor) :] if part != ".."] for path in paths)
+    whole = [PurePath(*map(_short, own)) for own in parts]
     stems = [path.with_suffix("") if is_image(path.name) else path for path in whole]
     times = Counter(map(_key, stems))
     taken = {_key(parent) for path in whole for parent in path.parents}
@@ -120,11 +116,6 @@ def output_names(names: Sequence[str]) -> list[str]:
         taken |= files
         found.append(free.as_posix())
     return found
-
-
-def _parts(name: str) -> list[str]:
-    path = PurePath(name)
-    return [part for part in path.parts[bool(path.anchor) :] if part != ".."]
 
 
 def _short(part: str) -> str:

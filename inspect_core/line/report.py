@@ -11,7 +11,7 @@ from inspect_core.line.histogram import histogram
 from inspect_core.line.html_page import page, webp
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.row import Row, judge
-from inspect_core.package.place import check_own
+from inspect_core.recipe_format.place import check_own
 from inspect_core.runtime.unfinished import replacing
 from inspect_core.verdict import OUTCOMES, SPOKEN
 
@@ -76,10 +76,9 @@ def pictures_of(inspector: Inspector, rows: Sequence[Row], photos: Mapping[str, 
 def _picture(inspector: Inspector, name: str, path: Path) -> bytes | None:
     """The photo with its heatmap, reduced, as WebP; None when it can no longer be read and judged."""
     judged = judge(inspector, name, path)
-    if judged.picture is None or judged.verdict is None:
+    if judged.picture is None or (verdict := judged.verdict) is None:
         return None
     pixels = reduced(judged.picture.pixels, SIDE)
-    verdict = judged.verdict
     return webp(heatmap.overlay(pixels, verdict.photo_map, judged.row.review, left_out=verdict.photo_left_out))
 
 

@@ -5,6 +5,7 @@ import time
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -58,14 +59,22 @@ class Judged:
     verdict: Verdict | None = None
 
 
+def row_of(inspector: Inspector, name: str, *, reason: str = "") -> Row:
+    """The row of a photo that is not judged, by the recipe in force."""
+    limits: dict[str, Any] = {
+        "review": inspector.limits.review,
+        "reject": inspector.limits.reject,
+        "area": inspector.area,
+    }
+    return Row(name=name, **limits, recipe=inspector.digest, release=inspector.release, reason=reason)
+
+
 def judge(inspector: Inspector, name: str, path: Path, *, file: str = "") -> Judged:
     """Read and inspect one photo. Any problem with it becomes the reason of a row that is not judged.
 
     file: SHA-256 of the file, if already known.
     """
-    limits, began, picture, verdict = inspector.limits, time.perf_counter(), None, None
-    row = Row(name=name, review=limits.review, reject=limits.reject, area=inspector.area, recipe=inspector.digest,
-              release=inspector.release)  # fmt: skip
+    row, began, picture, verdict = row_of(inspector, name), time.perf_counter(), None, None
     try:
         file = file or file_digest(path)
         picture = read(path, inspector.depth)
@@ -98,26 +107,20 @@ def file_digest(path: Path) -> str:
 
 
 def _with_verdict(row: Row, verdict: Verdict, digest: str, good: np.ndarray) -> Row:
-    kind, probability = verdict.kind or (UNKNOWN_TYPE if verdict.of_unknown_type else "", None)
-    return replace(
+    kind, probability = verdict.defect_type or (UNKNOWN_TYPE if verdict.of_unknown_type else "", None)
+    row = replace(
         row,
         digest=digest,
-        score=verdict.score,
         verdict=verdict.verdict,
-        percentile_among_good=_percentile(good, verdict.score),
-        product_check=verdict.guard or "",
+        product_check=verdict.product_check or "",
         photo=verdict.photo,
         defect_type=kind,
         defect_type_probability=probability,
-        regions=None if verdict.score is None else len(verdict.regions),
-        largest_region_pixels=(
-            None if verdict.score is None else max((region.area for region in verdict.regions), default=0)
-        ),
         reason=verdict.reason or "",
     )
-
-
-def _percentile(good: np.ndarray, score: float | None) -> float | None:
-    if score is None or not len(good):
-        return None
-    return round(100 * float(np.searchsorted(good, score, side="right")) / len(good), 1)
+    if (score := verdict.score) is None:
+        return row
+    share = round(100 * float(np.searchsorted(good, score, side="right")) / len(good), 1) if len(good) else None
+    areas = [region.area for region in verdict.regions]
+    largest = max(areas, default=0)
+    return replace(row, score=score, percentile_among_good=share, regions=len(areas), largest_region_pixels=largest)

@@ -1,6 +1,6 @@
 """A watched folder: photos are judged as they come and moved into the folder of their verdict.
 
-The order keeps log and folders consistent, whenever the process is killed: a photo is claimed (`line.claims`), judged,
+The order keeps log and folders consistent, whenever the process is killed: a photo is claimed (`line.moving`), judged,
 recorded once under its own key, then moved to the place named in the record. At the next start, a photo that was
 recorded but not moved is moved by its record; one that was not recorded is judged.
 """
@@ -11,28 +11,24 @@ import os
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from inspect_core.images.listing import is_clutter, is_image, walk
-from inspect_core.line.claims import CLAIMED, claim, give_back, is_back, is_claim, name_of, tidy
 from inspect_core.line.inspector import Inspector
+from inspect_core.line.moving import CLAIMED, claim, free_name, give_back, is_back, is_claim, move, name_of, tidy
 from inspect_core.line.overlap import in_order
-from inspect_core.line.placing import free_name, move
 from inspect_core.line.record import Facts, Record, facts_of, key_of
 from inspect_core.line.row import file_digest, judge, strictly
-from inspect_core.package.place import PlaceError, check_folder
+from inspect_core.recipe_format.place import PlaceError, check_folder
 from inspect_core.runtime import workspace
 from inspect_core.runtime.unfinished import lock
 from inspect_core.verdict import NOT_JUDGED, OUTCOMES
 
 FOLDERS = {outcome: outcome.replace(" ", "_") for outcome in OUTCOMES}
 STEADY, PATIENCE = 1.0, 10.0
-"""Seconds without a change after which a photo is taken, and after which an unreadable one is recorded as not
-judged.
-"""
-
-
+"""Seconds without a change after which a photo is taken, and an unreadable one is recorded as not judged."""
 _FOR_ALL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 """Errors of one photo that all others would meet as well."""
 
@@ -60,6 +56,7 @@ class _Arrival(NamedTuple):
     facts: Facts
 
 
+@dataclass(eq=False)
 class Watch:
     """Judges what comes into `folder`, at any depth, and moves it into the folders of `out`. Use inside `watching`.
 
@@ -67,17 +64,21 @@ class Watch:
     cannot be read yet.
     """
 
-    def __init__(
-        self, inspector: Inspector, folder: Path, out: Path, record: Record,
-        *, steady: float = STEADY, patience: float = PATIENCE, strict: bool = False,
-    ) -> None:  # fmt: skip
-        self._strict = strict
-        self.inspector, self.folder, self.out, self.record = inspector, folder, Path(os.path.realpath(out)), record
-        self.steady, self.patience = steady, patience
-        self.waiting = 0
-        self._seen: dict[str, _Seen] = {}
-        self._claims: dict[Path, bool] = {}
-        self._problems: dict[str, str] = {}
+    inspector: Inspector
+    folder: Path
+    out: Path
+    record: Record
+    _: KW_ONLY
+    steady: float = STEADY
+    patience: float = PATIENCE
+    strict: bool = False
+    waiting: int = field(default=0, init=False)
+    _seen: dict[str, _Seen] = field(default_factory=dict, init=False)
+    _claims: dict[Path, bool] = field(default_factory=dict, init=False)
+    _problems: dict[str, str] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self.out = Path(os.path.realpath(self.out))
 
     def poll(self, told: Callable[[Facts], None] = lambda facts: None) -> int:
         """Take every photo that no longer changes; return how many were moved. `told` is called after each move.
@@ -89,7 +90,11 @@ class Watch:
         now, taken = time.monotonic(), 0
         self._problems = {}
         self._seen = {path: self._since(path, found, now) for path, found in self._found()}
-        ready = [path for path, seen in self._seen.items() if now - seen.since >= self._wait(seen)]
+        ready = [
+            path
+            for path, seen in self._seen.items()
+            if now - seen.since >= (self.patience if seen.unread else self.steady)
+        ]
         if ready:
             self._require_out()
         try:
@@ -119,12 +124,8 @@ class Watch:
                 yield path, facts
 
     def _since(self, path: str, found: os.stat_result, now: float) -> _Seen:
-        before = self._seen.get(path)
-        now_seen = _Seen(found.st_size, found.st_mtime_ns, now)
-        return before if before is not None and before[:2] == now_seen[:2] else now_seen
-
-    def _wait(self, seen: _Seen) -> float:
-        return self.patience if seen.unread else self.steady
+        before, seen = self._seen.get(path), _Seen(found.st_size, found.st_mtime_ns, now)
+        return before if before is not None and before[:2] == seen[:2] else seen
 
     def _judge(self, path: str) -> _Arrival | None:
         """The photo with its record in the log, else the inspector's result; None when it must wait, has gone or cannot
@@ -139,21 +140,19 @@ class Watch:
             reason = error.strerror or error
             self._problems[path] = f"{self.folder / path} cannot be taken ({reason}); check its folder and permissions"
             return None
-        if claimed is None:
-            return None
-        self._claims[claimed] = False
-        if not _is_as(seen, claimed):
+        if claimed is not None:
+            self._claims[claimed] = False
+        if claimed is None or not _is_as(seen, claimed):
             return None
         with suppress(OSError):  # `judge` gives the reason why it cannot be read
             file = file_digest(claimed)
-        judged_by, strict = self.inspector.release or self.inspector.digest, ["strict"] if self._strict else []
-        key = key_of("watch", judged_by, file, str(seen.written), name, *strict)
-        known = self.record.find(key)
-        if known is not None:
+        judged_by = self.inspector.release or self.inspector.digest
+        key = key_of("watch", judged_by, file, str(seen.written), name, *["strict"] * self.strict)
+        if (known := self.record.find(key)) is not None:
             self._claims[claimed] = True
             return _Arrival(claimed, name, file, key, known)
         row = judge(self.inspector, name, claimed, file=file).row
-        row = strictly(row) if self._strict else row
+        row = strictly(row) if self.strict else row
         if row.verdict == NOT_JUDGED and time.monotonic() - seen.since < self.patience:
             self._seen[path] = seen._replace(unread=True)
             return None

@@ -6,7 +6,7 @@ from inspect_core.detectors.cop_corp.covariance import MappedCovariance
 from inspect_core.detectors.cop_corp.feature_maps import cosine_map
 from inspect_core.methods.method import Parameters, Patches
 from inspect_core.methods.subspace import COSINE_WORDS, Subspace
-from inspect_core.package import arrays, fields
+from inspect_core.recipe_format import arrays, fields
 
 
 class Cop(Subspace):

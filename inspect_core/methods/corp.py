@@ -9,7 +9,7 @@ from inspect_core.detectors.cop_corp.covariance import MappedCovariance
 from inspect_core.detectors.cop_corp.feature_maps import cosine, cosine_fourier_map
 from inspect_core.methods.method import Control, Option, Parameters, Patches
 from inspect_core.methods.subspace import KERNEL_VALUES, Q, Subspace, median_square
-from inspect_core.package import arrays, fields
+from inspect_core.recipe_format import arrays, fields
 
 
 class Corp(Subspace):

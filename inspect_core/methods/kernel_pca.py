@@ -11,7 +11,7 @@ from inspect_core.methods.drawn_patches import DrawnMethod, DrawnPatches
 from inspect_core.methods.graphs import Graph, as_rows, constant
 from inspect_core.methods.method import Control, Costs, Option, Parameters, Patches, Settings, Tell, Workload
 from inspect_core.methods.subspace import KERNEL_VALUES, Q, median_square, on_alike
-from inspect_core.package import arrays, fields
+from inspect_core.recipe_format import arrays, fields
 
 _COMPONENTS = (25, 50, 100, 200, 300, 500, 700)
 _LARGEST_ALPHA = 1e18

@@ -12,7 +12,7 @@ from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.graphs import Graph, constant
 from inspect_core.methods.method import Control, Costs, Method, Option, Parameters, Patches, Tell, Workload
 from inspect_core.methods.spectrum import LocalSpectrum
-from inspect_core.package import arrays, fields
+from inspect_core.recipe_format import arrays, fields
 
 _ROWS, _MOST_ON_TEACH = 256, 200
 

@@ -12,8 +12,8 @@ from inspect_core.detectors.mahalanobis import semi_orthogonal
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.graphs import Graph
 from inspect_core.methods.spectrum import LocalSpectrum
-from inspect_core.package.arrays import LARGEST_RECIPE, Array, require_memory
-from inspect_core.package.fields import Rule
+from inspect_core.recipe_format.arrays import LARGEST_RECIPE, Array, require_memory
+from inspect_core.recipe_format.fields import Rule
 
 BATCH = 16
 """Photos whose patches a fit processes at once."""
@@ -135,10 +135,10 @@ class Method(ABC):
     fitted: type[Detector]
     """Class of the fitted detector."""
     arrays: Mapping[str, Array]
-    """What the detector's arrays may be in a recipe, built with `package.arrays`; a recipe that says otherwise is
+    """What the detector's arrays may be in a recipe, built with `recipe_format.arrays`; a recipe that says otherwise is
     refused. Lengths: h, w of the grid, k features of a patch; k has to be among them."""
     fields: Mapping[str, Rule] = {}
-    """What `params()` of the detector may be in a recipe, built with `package.fields`."""
+    """What `params()` of the detector may be in a recipe, built with `recipe_format.fields`."""
 
     taps: str = "outputs"
     """The preset of taps it works best on, where a backbone has several."""

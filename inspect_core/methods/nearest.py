@@ -6,7 +6,7 @@ from inspect_core.detectors.baselines import NearestNeighbour, fit_nearest_neigh
 from inspect_core.methods.drawn_patches import DrawnMethod, DrawnPatches
 from inspect_core.methods.graphs import Graph, as_rows, constant
 from inspect_core.methods.method import Costs, Parameters, Tell, Workload
-from inspect_core.package import arrays, fields
+from inspect_core.recipe_format import arrays, fields
 
 
 class NearestPatch(DrawnMethod):

@@ -14,7 +14,7 @@ from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.drawn_patches import DrawnMethod, DrawnPatches
 from inspect_core.methods.graphs import Graph, constant
 from inspect_core.methods.method import Control, Costs, Option, Parameters, Patches, Tell, Workload
-from inspect_core.package import arrays, fields
+from inspect_core.recipe_format import arrays, fields
 
 MOST, _MOST_ON_TEACH = 100, 300
 _RATE = 4e10

@@ -10,7 +10,7 @@ from inspect_core.detectors.cop_corp.covariance import MappedCovariance
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap
 from inspect_core.methods.graphs import Graph, as_rows, constant
 from inspect_core.methods.method import BATCH, Control, Costs, Method, Parameters, Patches, Settings, Tell, Workload
-from inspect_core.package.arrays import ROW_BYTES
+from inspect_core.recipe_format.arrays import ROW_BYTES
 
 COSINE_WORDS = "Only the direction of the features counts, not their strength (cosine map)."
 FRACTIONS = (0.8, 0.85, 0.9, 0.95, 0.98, 0.99, 0.995)

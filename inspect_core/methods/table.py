@@ -16,7 +16,7 @@ def _rows() -> dict[str, Method]:
     modules = {
         row.name: import_module(f"{methods.__name__}.{row.name}")
         for row in pkgutil.iter_modules(methods.__path__)
-        if row.name != "table"
+        if row.name not in ("table", "view")  # which read the rows
     }
     rows = {name: module.METHOD for name, module in modules.items() if hasattr(module, "METHOD")}
     return dict(sorted(rows.items(), key=lambda row: row[1].rank))

@@ -17,14 +17,10 @@ def rates(
     """A line (x (n,), y (n,)) for each name, shares from 0 to `most` across and from 0 to 1 up; x, y: axis titles."""
     figure, colours = blank(look, height=380 + 18 * len(lines)), (look.good, *look.defect_types)
     for number, (name, (across, up)) in enumerate(lines.items()):
-        figure.add_scatter(
-            x=across, y=up, mode="lines", name=as_text(name),
-            line={
-                "color": colours[number % len(colours)], "width": 2,
-                "dash": DASHES[number // len(colours) % len(DASHES)],
-            },
-            hovertemplate="%{y:.1%} at %{x:.1%}<extra>" + as_text(name) + "</extra>",
-        )  # fmt: skip
+        dash, words = DASHES[number // len(colours) % len(DASHES)], as_text(name)
+        line = {"color": colours[number % len(colours)], "width": 2, "dash": dash}
+        hover = "%{y:.1%} at %{x:.1%}<extra>" + words + "</extra>"
+        figure.add_scatter(x=across, y=up, mode="lines", name=words, line=line, hovertemplate=hover)
     figure.update_xaxes(title=x, range=[-0.01 * most, most], tickformat=".0%")
     figure.update_yaxes(title=y, range=[-0.01, 1.02], tickformat=".0%")
     figure.update_layout(showlegend=True, legend={"orientation": "v", "x": 0, "y": -0.2, "yanchor": "top"})
@@ -36,11 +32,9 @@ def scores(good: np.ndarray, defects: np.ndarray, limits: tuple[float, float], l
     figure, both = blank(look, height=230), np.concatenate([good, defects])
     edges = np.histogram_bin_edges(np.concatenate([both, limits]), bins=BINS)
     for name, own, colour in (("good", good, look.good), ("defect", defects, look.defect)):
-        figure.add_bar(
-            x=(edges[:-1] + edges[1:]) / 2, y=np.histogram(own, edges)[0], width=np.diff(edges), name=name,
-            marker={"color": colour, "opacity": 0.65, "line": {"width": 0}},
-            hovertemplate="%{y} at %{x:.3g}<extra>" + name + "</extra>",
-        )  # fmt: skip
+        marker, hover = {"color": colour, "opacity": 0.65, "line": {"width": 0}}, "%{y} at %{x:.3g}<extra>" + name
+        bars = {"x": (edges[:-1] + edges[1:]) / 2, "y": np.histogram(own, edges)[0], "width": np.diff(edges)}
+        figure.add_bar(**bars, name=name, marker=marker, hovertemplate=hover + "</extra>")
     figure.update_layout(barmode="overlay", bargap=0)
     figure.update_xaxes(title="score", range=[edges[0], edges[-1]])
     figure.update_yaxes(title="parts")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from inspect_core.plots.theme import Look, blank, mark_value
+from inspect_core.plots.theme import Look, blank, faded, label, mark_value
 
 FEW = 8  # up to so many values each get a tick of their own
 VANISHED = 1e-7  # of an eigenvalue: the rounding that float32 statistics leave where nothing varies
@@ -16,14 +16,13 @@ def eigenvalues(fractions: np.ndarray, q: int, explained: float, look: Look) -> 
     """Shares of variance (r,) on log scales, largest first, the cut at q components that explain that much of it."""
     figure = blank(look, height=380)
     number = np.arange(1, len(fractions) + 1)
-    figure.add_scatter(
-        x=number, y=fractions, mode="lines", line={"color": look.good, "width": 2}, customdata=np.cumsum(fractions),
-        hovertemplate="component %{x}: %{y:.2%} of the variance<br>up to here: %{customdata:.1%}<extra></extra>",
-    )  # fmt: skip
+    line = {"color": look.good, "width": 2}
+    hover = "component %{x}: %{y:.2%} of the variance<br>up to here: %{customdata:.1%}<extra></extra>"
+    so_far = np.cumsum(fractions)
+    figure.add_scatter(x=number, y=fractions, mode="lines", line=line, customdata=so_far, hovertemplate=hover)
     figure.add_vrect(x0=max(q, 1), x1=len(fractions), fillcolor=look.defect, opacity=0.08, line_width=0, layer="below")
-    figure.update_xaxes(
-        title="component, largest first", type="log", dtick=1, range=[0, np.log10(len(fractions)) + 0.02]
-    )
+    across = [0, np.log10(len(fractions)) + 0.02]
+    figure.update_xaxes(title="component, largest first", type="log", dtick=1, range=across)
     figure.update_yaxes(title="fraction of the variance", type="log", dtick=1, exponentformat="power")
     mark_value(figure, max(q, 1), f"q = {q} keeps {explained:.1%}; what lies right of it is scored", look)
     return figure
@@ -42,26 +41,17 @@ def local_spectra(
         low, median, high = np.maximum(band[:, band[1] > VANISHED], VANISHED)
         number = np.arange(1, len(median) + 1)
         longest = max(longest, len(median))
-        figure.add_scatter(
-            x=np.r_[number, number[::-1]], y=np.r_[high, low[::-1]], fill="toself", line={"width": 0},
-            fillcolor=_faded(colour), hoverinfo="skip",
-        )  # fmt: skip
-        figure.add_scatter(
-            x=number, y=median, mode="lines", line={"color": colour, "width": 2}, name=name,
-            hovertemplate="eigenvalue %{x}: %{y:.2g}<extra>" + name + "</extra>",
-        )  # fmt: skip
+        ring = {"x": np.r_[number, number[::-1]], "y": np.r_[high, low[::-1]], "fill": "toself", "line": {"width": 0}}
+        figure.add_scatter(**ring, fillcolor=faded(colour, 0.15), hoverinfo="skip")
+        line, hover = {"color": colour, "width": 2}, "eigenvalue %{x}: %{y:.2g}<extra>" + name + "</extra>"
+        figure.add_scatter(x=number, y=median, mode="lines", line=line, name=name, hovertemplate=hover)
         if len(number):
-            figure.add_annotation(
-                x=number[-1], y=np.log10(median[-1]), text=name, showarrow=False, xanchor="left", xshift=6,
-                font={"color": colour, "size": 12},
-            )  # fmt: skip
+            label(figure, name, colour, x=number[-1], y=np.log10(median[-1]), xanchor="left", xshift=6)
     if level is not None:
         words, variance = level
         figure.add_hline(y=variance, line={"color": look.unknown, "width": 1})
-        figure.add_annotation(
-            x=0, xref="paper", xanchor="left", xshift=4, y=np.log10(variance), yanchor="top", showarrow=False,
-            text=words, font={"color": look.unknown, "size": 12},
-        )  # fmt: skip
+        beside = {"x": 0, "xref": "paper", "xanchor": "left", "xshift": 4}
+        label(figure, words, look.unknown, **beside, y=np.log10(variance), yanchor="top")
     figure.update_xaxes(title="eigenvalue, largest first", range=[0, 1.25 * longest])
     figure.update_yaxes(title="variance", type="log", exponentformat="power", dtick=1)
     if k is not None:
@@ -72,23 +62,28 @@ def local_spectra(
 def location_map(counts: np.ndarray, possible: int, look: Look) -> go.Figure:
     """(h, w) number of eigenvalues that stand above a threshold at every location, of those that could."""
     figure = blank(look, height=380)
-    figure.add_heatmap(
-        z=counts, colorscale=COUNTS, zmin=0, zmax=possible,
-        colorbar={"thickness": 10, "outlinewidth": 0, "title": {"text": f"of {possible} possible", "side": "right"}},
-        hovertemplate="row %{y}, column %{x}: %{z}<extra></extra>",
-    )  # fmt: skip
+    bar = {"thickness": 10, "outlinewidth": 0, "title": {"text": f"of {possible} possible", "side": "right"}}
+    hover = "row %{y}, column %{x}: %{z}<extra></extra>"
+    figure.add_heatmap(z=counts, colorscale=COUNTS, zmin=0, zmax=possible, colorbar=bar, hovertemplate=hover)
     figure.update_yaxes(autorange="reversed", scaleanchor="x", constrain="domain", visible=False)
     figure.update_xaxes(constrain="domain", visible=False)
     return figure
 
 
 def curves(
-    values: Sequence[float], lines: Mapping[str, Sequence[float]], look: Look, *,
-    parameter: str, in_force: float | None, title: str, notes: Sequence[str] | None = None, fractions: bool = True,
-) -> go.Figure:  # fmt: skip
+    values: Sequence[float],
+    lines: Mapping[str, Sequence[float]],
+    look: Look,
+    *,
+    parameter: str,
+    in_force: float | None,
+    title: str,
+    notes: Sequence[str] | None = None,
+    fractions: bool = True,
+) -> go.Figure:
     """Figures against a parameter on a log scale, each line labelled at its right end, the value in force marked.
 
-    notes: what the hover adds at every value; shares: the axis runs from 0 to 100 %.
+    notes: what the hover adds at every value; fractions: the axis runs from 0 to 100 %.
     """
     figure = blank(look, height=340)
     ends: list[tuple[float, str, str]] = []
@@ -97,18 +92,14 @@ def curves(
         y = np.asarray(ys, float)
         if not np.isfinite(y).any():
             continue
-        figure.add_scatter(
-            x=list(values), y=y, mode="lines+markers", name=name, customdata=list(notes or [""] * len(values)),
-            line={"color": colour, "width": 2}, marker={"size": 6},
-            hovertemplate=f"{parameter} = %{{x:.4~g}}%{{customdata}}<br>{figures}<extra>{name}</extra>",
-        )  # fmt: skip
+        hover = f"{parameter} = %{{x:.4~g}}%{{customdata}}<br>{figures}<extra>{name}</extra>"
+        style = {"mode": "lines+markers", "line": {"color": colour, "width": 2}, "marker": {"size": 6}}
+        added = list(notes or [""] * len(values))
+        figure.add_scatter(x=list(values), y=y, name=name, customdata=added, hovertemplate=hover, **style)
         ends.append((float(y[np.isfinite(y)][-1]), name, colour))
     if len(ends) > 1:
         for (y, name, colour), shift in zip(sorted(ends), _apart([end[0] for end in sorted(ends)]), strict=True):
-            figure.add_annotation(
-                x=1, xref="paper", xanchor="left", xshift=6, y=y, yshift=shift, text=name, showarrow=False,
-                font={"color": colour, "size": 12},
-            )  # fmt: skip
+            label(figure, name, colour, x=1, xref="paper", xanchor="left", xshift=6, y=y, yshift=shift)
         figure.update_layout(margin={"r": 96})
     least, most = np.log10(min(values)), np.log10(max(values))
     margin = 0.05 * max(most - least, 0.1)
@@ -125,11 +116,6 @@ def curves(
 
 def _figure(value: float) -> str:
     return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
-
-
-def _faded(colour: str) -> str:
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red},{green},{blue},0.15)"
 
 
 def _apart(values: Sequence[float], *, height: float = 240.0, least: float = 15.0) -> list[float]:

@@ -14,9 +14,15 @@ SYMBOLS = {"accept": "circle", "review": "diamond", "reject": "x"}
 
 
 def scores_over_time(
-    when: np.ndarray, scores: np.ndarray, words: Sequence[str], limits: np.ndarray, names: Sequence[str], look: Look, *,
+    when: np.ndarray,
+    scores: np.ndarray,
+    words: Sequence[str],
+    limits: np.ndarray,
+    names: Sequence[str],
+    look: Look,
+    *,
     unit: str = "score",
-) -> go.Figure:  # fmt: skip
+) -> go.Figure:
     """One mark for each part, by verdict, and the limits as steps.
 
     when: (n,) ascending, datetime64 in local time or float hours; scores: (n,); words: verdicts of SYMBOLS; limits:
@@ -28,22 +34,19 @@ def scores_over_time(
     top = max(limit + abs(limit), most + 0.05 * abs(most))
     for word, colour in zip(SYMBOLS, (look.good, look.defect_types[2], look.defect), strict=True):
         own = _thinned(np.flatnonzero(said == word), room=MOST_POINTS if word == "accept" else len(said))
-        figure.add_scatter(
-            x=when[own], y=np.minimum(scores[own], top), mode="markers", name=SPOKEN[word],
-            customdata=np.stack([[as_text(names[i]) for i in own], [f"{scores[i]:.4g}" for i in own]], axis=1)
-            if len(own) else None,
-            marker={"color": colour, "size": 5 if word == "accept" else 8, "symbol": SYMBOLS[word],
-                    "opacity": 0.45 if word == "accept" else 0.9},
-            hovertemplate=f"%{{customdata[0]}}<br>%{{x}}<br>{unit} %{{customdata[1]}}<extra>{SPOKEN[word]}</extra>",
-        )  # fmt: skip
+        size, opacity = (5, 0.45) if word == "accept" else (8, 0.9)
+        marks = {
+            "customdata": np.array([[as_text(names[i]), f"{scores[i]:.4g}"] for i in own]) if len(own) else None,
+            "marker": {"color": colour, "size": size, "symbol": SYMBOLS[word], "opacity": opacity},
+            "hovertemplate": f"%{{customdata[0]}}<br>%{{x}}<br>{unit} %{{customdata[1]}}<extra>{SPOKEN[word]}</extra>",
+        }
+        figure.add_scatter(x=when[own], y=np.minimum(scores[own], top), mode="markers", name=SPOKEN[word], **marks)
     two = bool((limits[:, 0] < limits[:, 1]).any())
     for column, name, dash in ((0, "review above", "dash"), (1, "reject above", "solid")):
         if column == 1 or two:
             x, y = _steps(when, limits[:, column])
-            figure.add_scatter(
-                x=x, y=y, mode="lines", name=name, line={"color": look.ink, "width": 1.5, "dash": dash},
-                hovertemplate=f"{name} %{{y:.4g}}<extra></extra>",
-            )  # fmt: skip
+            line, hover = {"color": look.ink, "width": 1.5, "dash": dash}, f"{name} %{{y:.4g}}<extra></extra>"
+            figure.add_scatter(x=x, y=y, mode="lines", name=name, line=line, hovertemplate=hover)
     low = min(float(scores.min()), float(limits.min()), 0.0)
     figure.update_yaxes(title=unit, range=[1.05 * low, top + 0.04 * abs(top) or 1.0])
     figure.update_layout(showlegend=True)
@@ -56,11 +59,9 @@ def frequencies(counts: Sequence[tuple[str, int]], look: Look) -> go.Figure:
     values = np.array([count for _, count in counts])
     so_far = np.cumsum(values) / values.sum()
     labels = [f"{count} · {share:.0%} cumulative" for count, share in zip(values, so_far, strict=True)]
-    figure.add_bar(
-        x=values, y=[as_text(name) for name, _ in counts], orientation="h", text=labels, textposition="outside",
-        cliponaxis=False, marker={"color": look.defect, "line": {"width": 0}},
-        hovertemplate="%{y}: %{x}<extra></extra>",
-    )  # fmt: skip
+    bars = {"orientation": "h", "marker": {"color": look.defect, "line": {"width": 0}}, "cliponaxis": False}
+    words = {"text": labels, "textposition": "outside", "hovertemplate": "%{y}: %{x}<extra></extra>"}
+    figure.add_bar(x=values, y=[as_text(name) for name, _ in counts], **bars, **words)
     figure.update_yaxes(autorange="reversed", type="category", showline=False, ticks="")
     figure.update_xaxes(title="parts not accepted", range=[0, 1.8 * values.max()], rangemode="tozero")
     return figure

@@ -48,20 +48,25 @@ def scatter_of_words(
     for word, colour in colours.items():
         at = np.flatnonzero(names == word)
         if len(at):
-            figure.add_trace(
-                _cloud(positions, at, marks, hover, look, name=f"{as_text(word)} ({len(at)})", colour=colour)
-            )
+            name = f"{as_text(word)} ({len(at)})"
+            figure.add_trace(_cloud(positions, at, marks, hover, look, name, colour))
     figure.update_layout(showlegend=True)
     return figure
 
 
 def scatter_of_values(
-    positions: np.ndarray, values: np.ndarray, marks: Marks, hover: Sequence[str], look: Look, *,
-    title: str, limit: float | None = None,
-) -> go.Figure:  # fmt: skip
+    positions: np.ndarray,
+    values: np.ndarray,
+    marks: Marks,
+    hover: Sequence[str],
+    look: Look,
+    *,
+    title: str,
+    limit: float | None = None,
+) -> go.Figure:
     """(n, 2) positions coloured by a number each; with a limit the colours turn hot exactly there."""
     figure, order = _field(look), np.argsort(values, kind="stable")
-    cloud = _cloud(positions, order, marks, hover, look, name=title, colour=values[order])
+    cloud = _cloud(positions, order, marks, hover, look, title, values[order])
     low, high = float(values.min()), float(values.max())
     scale = "Viridis" if limit is None else _turning_hot(low, high, limit)
     cloud.marker.update(colorscale=scale, cmin=low, cmax=high)
@@ -73,10 +78,9 @@ def scatter_of_values(
 
 def ring_point(figure: go.Figure, position: np.ndarray, look: Look) -> None:
     """A ring around the point that was picked."""
-    figure.add_scatter(
-        x=position[:1], y=position[1:2], mode="markers", hoverinfo="skip", showlegend=False,
-        marker={"size": 20, "color": "rgba(0,0,0,0)", "line": {"color": look.ink, "width": 2.5}},
-    )  # fmt: skip
+    ring = {"size": 20, "color": "rgba(0,0,0,0)", "line": {"color": look.ink, "width": 2.5}}
+    style = {"mode": "markers", "hoverinfo": "skip", "showlegend": False, "marker": ring}
+    figure.add_scatter(x=position[:1], y=position[1:2], **style)
 
 
 def _field(look: Look) -> go.Figure:
@@ -88,23 +92,26 @@ def _field(look: Look) -> go.Figure:
 
 
 def _cloud(
-    positions: np.ndarray, at: np.ndarray, marks: Marks, hover: Sequence[str], look: Look, *,
-    name: str, colour: str | np.ndarray,
-) -> go.Scatter:  # fmt: skip
+    positions: np.ndarray,
+    at: np.ndarray,
+    marks: Marks,
+    hover: Sequence[str],
+    look: Look,
+    name: str,
+    colour: str | np.ndarray,
+) -> go.Scatter:
     marked, size = marks.diamonds[at] | marks.rings[at], 6 if len(marks.rings) > CROWD else 10
-    return go.Scatter(
-        x=positions[at, 0], y=positions[at, 1], mode="markers", name=name,
-        customdata=at, text=[hover[i] for i in at], hovertemplate="%{text}<extra></extra>",
-        marker={
-            "color": colour,
-            "opacity": np.where(marked, 1.0, 0.5),
-            "size": np.where(marked, size + 3, size),
-            "symbol": np.where(marks.diamonds[at], "diamond", "circle"),
-            "line": {"color": look.ink, "width": np.where(marks.rings[at], 1.5, 0.0)},
-        },
-        selected={"marker": {"opacity": 1.0}},
-        unselected={"marker": {"opacity": 0.7}},
-    )  # fmt: skip
+    marker = {
+        "color": colour,
+        "opacity": np.where(marked, 1.0, 0.5),
+        "size": np.where(marked, size + 3, size),
+        "symbol": np.where(marks.diamonds[at], "diamond", "circle"),
+        "line": {"color": look.ink, "width": np.where(marks.rings[at], 1.5, 0.0)},
+    }
+    words = {"name": name, "text": [hover[i] for i in at], "hovertemplate": "%{text}<extra></extra>"}
+    picked = {"selected": {"marker": {"opacity": 1.0}}, "unselected": {"marker": {"opacity": 0.7}}}
+    x, y = positions[at].T
+    return go.Scatter(x=x, y=y, mode="markers", customdata=at, marker=marker, **words, **picked)
 
 
 def _turning_hot(low: float, high: float, limit: float) -> list[tuple[float, str]]:

@@ -6,6 +6,7 @@ ground is transparent.
 
 import html
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -28,14 +29,10 @@ class Look:
     defect_types: tuple[str, ...]
 
 
-LIGHT = Look(
-    ink="#1b2524", faint="#d9e0df", good="#0f766e", defect="#c2410c", unknown="#6b7280",
-    defect_types=("#0072b2", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#999933", "#8c564b", "#444e86"),
-)  # fmt: skip
-DARK = Look(
-    ink="#e6ecec", faint="#334145", good="#2dd4bf", defect="#fb7a3c", unknown="#9ca3af",
-    defect_types=("#4aa3df", "#e08fbd", "#f0b429", "#9bd4f5", "#b58ad6", "#c5c558", "#c49c94", "#8c98dd"),
-)  # fmt: skip
+_ON_LIGHT = ("#0072b2", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#999933", "#8c564b", "#444e86")
+_ON_DARK = ("#4aa3df", "#e08fbd", "#f0b429", "#9bd4f5", "#b58ad6", "#c5c558", "#c49c94", "#8c98dd")
+LIGHT = Look("#1b2524", "#d9e0df", good="#0f766e", defect="#c2410c", unknown="#6b7280", defect_types=_ON_LIGHT)
+DARK = Look("#e6ecec", "#334145", good="#2dd4bf", defect="#fb7a3c", unknown="#9ca3af", defect_types=_ON_DARK)
 
 
 def as_text(name: str) -> str:
@@ -45,11 +42,9 @@ def as_text(name: str) -> str:
 
 def blank(look: Look, *, height: int = 320) -> go.Figure:
     """An empty figure in the shared template."""
-    axis = {
-        "showgrid": False, "zeroline": False, "showline": True, "linewidth": 1, "linecolor": look.faint,
-        "ticks": "outside", "ticklen": 4, "tickcolor": look.faint, "automargin": True,
-        "title": {"standoff": 8, "font": {"size": 13}},
-    }  # fmt: skip
+    line = {"showgrid": False, "zeroline": False, "showline": True, "linewidth": 1, "linecolor": look.faint}
+    ticks = {"ticks": "outside", "ticklen": 4, "tickcolor": look.faint, "automargin": True}
+    axis = line | ticks | {"title": {"standoff": 8, "font": {"size": 13}}}
     template = go.layout.Template(
         layout={
             "font": {"family": FONT, "size": 13, "color": look.ink},
@@ -66,6 +61,17 @@ def blank(look: Look, *, height: int = 320) -> go.Figure:
     return go.Figure(layout={"template": template, "height": height, "uirevision": "kept"})
 
 
+def faded(colour: str, opacity: float) -> str:
+    """A colour, "#rrggbb", that lets the ground through."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity})"
+
+
+def label(figure: go.Figure, text: str, colour: str, **place: Any) -> None:
+    """Words without an arrow; place: as Plotly's annotations take it."""
+    figure.add_annotation(text=text, showarrow=False, font={"color": colour, "size": 12}, **place)
+
+
 def mark_value(figure: go.Figure, value: float, text: str, look: Look) -> None:
     """The value in force as a thin upright line with its words at the top; on an axis with a range they stay inside."""
     figure.add_vline(x=value, line={"color": look.ink, "width": 1.5, "dash": "dot"})
@@ -74,7 +80,5 @@ def mark_value(figure: go.Figure, value: float, text: str, look: Look) -> None:
     if axis.range is not None:
         left, right = axis.range
         fraction = (at - left) / (right - left)
-    figure.add_annotation(
-        x=at, y=1, yref="paper", yanchor="bottom", text=text, showarrow=False, font={"size": 12, "color": look.ink},
-        xanchor="left" if fraction < 0.3 else "right" if fraction > 0.7 else "center",
-    )  # fmt: skip
+    side = "left" if fraction < 0.3 else "right" if fraction > 0.7 else "center"
+    label(figure, text, look.ink, x=at, xanchor=side, y=1, yref="paper", yanchor="bottom")

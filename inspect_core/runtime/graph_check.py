@@ -49,9 +49,7 @@ def _check_node(node: memoryview, left: Iterator[int]) -> None:
             operator = bytes(_message(value))
         elif number == _NODE_DOMAIN and (domain := bytes(_message(value))) not in DOMAINS:
             raise GraphError(f"it holds an operator of the domain {_shown(domain)}, which no export of Loupe has")
-        elif number == _NODE_ATTRIBUTE and any(
-            inner in _ATTRIBUTE_GRAPHS for inner, _ in _fields(_message(value), left)
-        ):
+        elif number == _NODE_ATTRIBUTE and any(own in _ATTRIBUTE_GRAPHS for own, _ in _fields(_message(value), left)):
             raise GraphError(f"its operator {_shown(operator)} holds a graph, which can repeat without end")
 
 
@@ -65,18 +63,15 @@ def _fields(message: memoryview, left: Iterator[int]) -> Iterator[tuple[int, mem
         if next(left, None) is None:
             raise GraphError(f"it has more than {MOST_FIELDS:,} fields")
         key, place = _varint(message, place)
-        number, kind = key >> 3, key & 7
-        value = None
+        number, kind, value = key >> 3, key & 7, None
         if kind == _VARINT:
             _, place = _varint(message, place)
-        elif kind in _SIZES:
-            place += _SIZES[kind]
         elif kind == _BYTES:
             length, place = _varint(message, place)
             value = message[place : place + length]
             place += length
         else:
-            raise GraphError("it is no ONNX model")
+            place += _SIZES.get(kind, len(message) + 1)
         if number == 0 or place > len(message):
             raise GraphError("it is no ONNX model")
         yield number, value
@@ -84,10 +79,7 @@ def _fields(message: memoryview, left: Iterator[int]) -> Iterator[tuple[int, mem
 
 def _varint(message: memoryview, place: int) -> tuple[int, int]:
     value = 0
-    for step in range(_LONGEST_VARINT):
-        if place + step >= len(message):
-            break
-        byte = message[place + step]
+    for step, byte in enumerate(message[place : place + _LONGEST_VARINT]):
         value |= (byte & 0x7F) << 7 * step
         if byte < 0x80:
             return value, place + step + 1

@@ -72,9 +72,7 @@ class Job:
     @property
     def seconds(self) -> float:
         """Seconds since the work began, or that it took."""
-        if not self._began:
-            return 0.0
-        return (self._ended or time.monotonic()) - self._began
+        return (self._ended or time.monotonic()) - self._began if self._began else 0.0
 
     @property
     def seconds_left(self) -> float | None:
@@ -114,8 +112,7 @@ class Jobs:
 
     def cancel(self, job_id: str) -> None:
         """Ask the job with this id to stop, if it still exists: for the callbacks of buttons, which hold no job."""
-        job = self._current
-        if job is not None and job.id == job_id:
+        if (job := self._current) is not None and job.id == job_id:
             job.cancel()
 
 

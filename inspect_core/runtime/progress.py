@@ -9,6 +9,10 @@ Cancel = Callable[[], bool]
 """Whether the user wants to stop."""
 
 
+def silent(fraction: float, step: str) -> None:
+    """A report that nobody reads."""
+
+
 class Cancelled(Exception):
     """The user wanted to stop; whatever was unfinished has been dropped."""
 

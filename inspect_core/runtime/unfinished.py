@@ -90,7 +90,13 @@ def _process_folder(parent: Path, _workspace: Path) -> Path:
 def _recorded(parent: Path) -> Generator[Path]:
     """A new hidden folder in `parent`, gone when the block ends."""
     _records().mkdir(parents=True, exist_ok=True)
-    record, file = _new_record()
+    while True:
+        record = _records() / secrets.token_hex(16)
+        file = record.open("xb")
+        lock(file, wait=True)
+        if record.exists():  # `clear` may have removed it as a leftover before it was locked
+            break
+        file.close()
     with file:
         folder = parent.absolute() / f"{HIDDEN}{record.name}"
         file.write(os.fsencode(folder))
@@ -106,17 +112,6 @@ def _recorded(parent: Path) -> Generator[Path]:
 
 def _records() -> Path:
     return workspace.root() / "unfinished"
-
-
-def _new_record() -> tuple[Path, BinaryIO]:
-    """A record that is locked and still exists: `clear` may have removed it as a leftover before it was locked."""
-    while True:
-        record = _records() / secrets.token_hex(16)
-        file = record.open("xb")
-        lock(file, wait=True)
-        if record.exists():
-            return record, file
-        file.close()
 
 
 def lock(file: BinaryIO, *, wait: bool) -> bool:
@@ -163,8 +158,7 @@ def _swap(new: Path, target: Path, aside: Path) -> None:
 def _put_back(folder: Path) -> None:
     """Only from what `_swap` makes: a link may have come to lie in its place, which leads elsewhere."""
     aside = folder / ASIDE
-    if aside.is_symlink() or not aside.is_dir():
-        return
-    for old in aside.iterdir():
-        if not os.path.lexists(folder.parent / old.name):
-            os.rename(old, folder.parent / old.name)
+    if aside.is_dir() and not aside.is_symlink():
+        for old in aside.iterdir():
+            if not os.path.lexists(folder.parent / old.name):
+                os.rename(old, folder.parent / old.name)

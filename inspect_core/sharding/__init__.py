@@ -1,1 +1,1 @@
-"""The same work on many photos by many processes: shards go out as bytes, states and tables come back as bytes."""
+"""The same work on many photos by many processes: shards of photos go out, statistics and tables come back."""

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -22,9 +22,9 @@ def configured() -> tuple[str | None, Certificates | None]:
 
 def certificates_of(ca: Path | None, cert: Path | None, key: Path | None) -> Certificates | None:
     """None without any of the three. Raises ValueError when only some are given."""
-    if ca is None and cert is None and key is None:
-        return None
     if ca is None or cert is None or key is None:
+        if (ca, cert, key) == (None, None, None):
+            return None
         raise ValueError(
             "certificates belong together: give all three of --tls-ca, --tls-cert and --tls-key, or LOUPE_TLS_CA, "
             "LOUPE_TLS_CERT and LOUPE_TLS_KEY"
@@ -46,15 +46,11 @@ def workers(
         raise ValueError("workers on this machine and a cluster cannot be used together; give one of the two")
     if certificates is not None and cluster is None:
         raise ValueError("certificates are for a cluster; give its address too")
-    if (count is not None or cluster is not None) and find_spec("torch") is None:
+    if count is None and cluster is None:
+        yield None
+        return
+    if find_spec("torch") is None:
         raise ValueError("workers need the same packages as the app; run: pip install -r requirements.txt")
-    executor: Executor | None = None
-    if count is not None:
-        executor = Processes(count)
-    elif cluster is not None:
-        executor = Cluster(cluster, certificates)
-    try:
+    executor: Executor = Processes(count) if count is not None else Cluster(cluster or "", certificates)
+    with closing(executor):
         yield executor
-    finally:
-        if executor is not None:
-            executor.close()

@@ -1,14 +1,16 @@
 """The workers of a Dask scheduler that is already running, reached only over loopback or TLS.
 
 Dask's own messages are pickles: anyone who can reach a scheduler can run any code on it, on its workers and on its
-clients. Loupe starts neither; it connects to the address it is given, and sends names of its tasks and bytes.
+clients. Loupe starts neither; it connects to the address it is given, and sends pickles of its own dataclasses.
 """
 
 import ipaddress
 import logging
+import pickle
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +18,7 @@ from queue import Empty, Queue
 from typing import Any
 from urllib.parse import urlsplit
 
-from inspect_core.sharding.executor import Failure, Numbered, Result
-from inspect_core.sharding.processes import STOPPED
-from inspect_core.sharding.tasks import Refused, perform, stamp
+from inspect_core.sharding.executor import STOPPED, Failure, Numbered, Refused, Task, check_stamp, perform, stamp
 
 PATIENCE = 60.0
 """Seconds that a lost scheduler has to come back, or a first worker to join."""
@@ -65,35 +65,44 @@ class Cluster:
     def _is_there(self) -> bool:
         return self._client.status == "running"
 
-    def map(self, task: str, shared: Sequence[bytes], payloads: Iterable[Numbered]) -> Iterator[tuple[int, Result]]:
+    def map(self, task: Task, payloads: Iterable[Numbered]) -> Iterator[Numbered]:
         """As `Executor.map`. The scheduler replaces a worker that dies; a scheduler restarted within PATIENCE is given
         the tasks that were not finished.
         """
-        source, done = iter(payloads), Queue()
-        waiting: dict[int, tuple[bytes, Any]] = {}
-        contents = self._sent(shared)
+        source, content = iter(payloads), pickle.dumps(task)
+        waiting: dict[int, tuple[Any, Any]] = {}
+        finished: Queue[tuple[int, Any]] = Queue()
+        sent = self._client.scatter(content, hash=True)  # each worker fetches it once
+
+        def submit(number: int, payload: Any) -> None:
+            future, where = self._client.submit(perform, stamp(), sent, payload, pure=False), finished
+            future.add_done_callback(lambda own: where.put((number, own)))
+            waiting[number] = payload, future
+
         try:
             while True:
                 while self._is_there and len(waiting) < AHEAD * self.workers:
                     if (following := next(source, None)) is None:
                         break
-                    waiting[following[0]] = (following[1], self._submit(done, task, following, contents))
+                    submit(*following)
                 if not waiting and self._is_there:
                     return
-                number, future = _next(done)
+                number, future = 0, None
+                with suppress(Empty):
+                    number, future = finished.get(timeout=1.0)
                 if future is not None and future.status in ("finished", "error"):
                     payload, _ = waiting.pop(number)
                     try:
                         result = _result(future)
                     except OSError:  # the result was lost with its worker or the scheduler
-                        waiting[number] = payload, self._submit(done, task, (number, payload), contents)
+                        submit(number, payload)
                     else:
                         yield number, result
                 elif future is not None or not self._is_there:
                     self._come_back()
-                    contents, done = self._sent(shared), Queue()
-                    for number, (payload, _) in waiting.items():
-                        waiting[number] = payload, self._submit(done, task, (number, payload), contents)
+                    sent, finished = self._client.scatter(content, hash=True), Queue()
+                    for number, (payload, _) in list(waiting.items()):
+                        submit(number, payload)
         finally:
             if waiting:  # every client is told of what is cancelled
                 with suppress(Exception):  # in whatever state the connection is, nobody waits for these
@@ -120,12 +129,10 @@ class Cluster:
             raise ValueError(
                 "Dask is not installed here; run: pip install -r requirements-cluster.txt, or use --workers"
             ) from error
-        own, security = self._certificates, None
-        if own is not None:
-            security = Security(
-                tls_ca_file=str(own.ca), tls_client_cert=str(own.cert), tls_client_key=str(own.key),
-                require_encryption=True,
-            )  # fmt: skip
+        security = None
+        if (own := self._certificates) is not None:
+            files = {"tls_ca_file": str(own.ca), "tls_client_cert": str(own.cert), "tls_client_key": str(own.key)}
+            security = Security(**files, require_encryption=True)
         for name in ("distributed", "tornado"):  # what they log of a connection is said below, in one line
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         until = time.monotonic() + ANSWER
@@ -160,19 +167,9 @@ class Cluster:
         for address, facts in self._workers().items():
             if facts["nthreads"] != 1:
                 raise ValueError(f"{address} has {facts['nthreads']} threads; start dask worker with --nthreads 1")
-        for address, found in self._client.run(perform, "ready", b"", [stamp()], on_error="return").items():
+        for address, found in self._client.run(check_stamp, stamp(), on_error="return").items():
             if isinstance(found, Exception):
                 raise ValueError(f"{address} cannot be used: {found}; Loupe has to be installed there: pip install .")
-
-    def _sent(self, shared: Sequence[bytes]) -> list[Any]:
-        """Futures of contents; each worker fetches them once, from the scheduler or from another worker."""
-        return [self._client.scatter(content, hash=True) for content in (stamp(), *shared)]
-
-    def _submit(self, done: Queue, task: str, numbered: Numbered, contents: Sequence[Any]) -> Any:
-        number, payload = numbered
-        future = self._client.submit(perform, task, payload, contents, pure=False)
-        future.add_done_callback(lambda own: done.put((number, own)))
-        return future
 
     def _come_back(self) -> None:
         """Connect again to a scheduler that was restarted. Raises OSError if it was not."""
@@ -211,21 +208,19 @@ def _within(seconds: float, work: Callable[[], object]) -> None:
 
     Raises whatever the work raises.
     """
-    errors: list[BaseException] = []
+    done: Future[None] = Future()
 
     def tried() -> None:
         try:
             work()
+            done.set_result(None)
         except BaseException as error:
-            errors.append(error)
+            done.set_exception(error)
 
-    thread = threading.Thread(target=tried, name="loupe-connecting", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if thread.is_alive():
+    threading.Thread(target=tried, name="loupe-connecting", daemon=True).start()
+    if not wait([done], timeout=seconds).done:
         raise TimeoutError("it was reached, and said nothing that a scheduler says")
-    if errors:
-        raise errors[0]
+    done.result()
 
 
 def _is_loopback(host: str) -> bool:
@@ -235,15 +230,7 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _next(done: "Queue[tuple[int, Any]]") -> tuple[int, Any]:
-    """The next finished future with its number; (0, None) if none finishes within a second."""
-    try:
-        return done.get(timeout=1.0)
-    except Empty:
-        return 0, None
-
-
-def _result(future: Any) -> Result:
+def _result(future: Any) -> Any:
     """The result of a finished future. Raises Refused, and OSError when the result was lost."""
     if future.status == "finished":
         return future.result(timeout=PATIENCE)

@@ -1,12 +1,25 @@
-"""What executes the tasks of shards: processes on this machine, or a cluster."""
+"""What executes tasks on shards of photos: processes on this machine, or a cluster.
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+A task is a frozen dataclass that is called with a payload. It travels as a pickle, so both sides run the same program.
+"""
+
+import hashlib
+import pickle
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, Protocol
 
-ATTEMPTS = 3
+from inspect_core.runtime.versions import library_versions
+
 RESTING, RESTING_EXPORTED = 1 << 30, 1 << 28
 """Bytes that a worker takes with a network loaded and no photo, and with an exported recipe, which needs no torch."""
+STOPPED = "the process that worked on it was killed, by the system for lack of memory or by a user"
+
+Task = Callable[[Any], Any]
+Numbered = tuple[int, Any]
+"""A number and its payload, or its result, which may be a Failure."""
 
 
 @dataclass(frozen=True)
@@ -16,14 +29,12 @@ class Failure:
     reason: str
 
 
-Result = bytes | Failure
-Numbered = tuple[int, bytes]
-Mapper = Callable[[str, Sequence[bytes], Iterable[Numbered]], Iterator[tuple[int, Result]]]
-"""As `Executor.map`."""
+class Refused(ValueError):
+    """A worker whose results would differ from this machine's; trying again does not help."""
 
 
 class Executor(Protocol):
-    """Executes tasks, each named in `tasks.TASKS`, on payloads of bytes.
+    """Executes tasks.
 
     words: the workers as shown to the user: "2 processes on this machine". workers: number of tasks executed in
     parallel now.
@@ -34,11 +45,11 @@ class Executor(Protocol):
     @property
     def workers(self) -> int: ...
 
-    def map(self, task: str, shared: Sequence[bytes], payloads: Iterable[Numbered]) -> Iterator[tuple[int, Result]]:
+    def map(self, task: Task, payloads: Iterable[Numbered]) -> Iterator[Numbered]:
         """(number, result) of each payload as soon as it is finished; only a few payloads are taken in advance.
 
-        shared: what all payloads need, sent to each worker once. A caller that stops iterating cancels the rest. Raises
-        Refused when the workers must not be used at all, and OSError when none is left.
+        The task is sent to each worker once. A caller that stops iterating cancels the rest. Raises Refused when the
+        workers must not be used at all, and OSError when none is left.
         """
         ...
 
@@ -49,3 +60,42 @@ class Executor(Protocol):
     def close(self) -> None:
         """Stop what this executor started."""
         ...
+
+
+@cache
+def stamp() -> dict[str, str]:
+    """What must be equal on both sides: library versions and a digest of Loupe's own code."""
+    digest, root = hashlib.sha256(), Path(__file__).resolve().parents[1]
+    for path in sorted(root.rglob("*.py")):
+        digest.update(f"{path.relative_to(root).as_posix()}\0".encode() + path.read_bytes().replace(b"\r\n", b"\n"))
+    return library_versions() | {"Loupe": digest.hexdigest()[:16]}
+
+
+def check_stamp(asked: dict[str, str]) -> None:
+    """Raise Refused, naming the differences, unless the stamp equals this side's."""
+    own = stamp()
+    differing = sorted(name for name in asked | own if asked.get(name) != own.get(name))
+    if differing:
+        words = ", ".join(f"{name} {own.get(name)} instead of {asked.get(name)}" for name in differing)
+        raise Refused(f"a worker has {words}; install the same on every machine, then start the workers again")
+
+
+def perform(asked: dict[str, str], task: bytes, payload: Any) -> Any:
+    """The result of a pickled task in a worker, as `attempt`. Raises Refused for the stamp of another program."""
+    check_stamp(asked)
+    return attempt(lambda own: _opened(task)(own), payload)
+
+
+def attempt(task: Task, payload: Any) -> Any:
+    """The result of a task in this process; a Failure for whatever it raises but Refused."""
+    try:
+        return task(payload)
+    except Refused:
+        raise
+    except Exception as error:  # whatever it is, the one who asked decides what to do
+        return Failure(str(error) or type(error).__name__)
+
+
+@lru_cache(maxsize=1)
+def _opened(task: bytes) -> Task:
+    return pickle.loads(task)

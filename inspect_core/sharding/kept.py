@@ -3,13 +3,15 @@
 import hashlib
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from inspect_core.runtime import workspace
 from inspect_core.runtime.unfinished import HIDDEN, process_folder
 from inspect_core.sharding.answers import Check, fault
+from inspect_core.sharding.plain import pack, unpack
 
 _DIGEST = 32
 LARGEST = 1 << 32
@@ -23,18 +25,15 @@ MOST = 4
 class Kept:
     """The results of one run: a folder in the workspace, named by the digest of everything that decides them.
 
-    check: what they must pass besides.
+    identity: all that; check: what results must pass besides; kinds: the classes that they consist of.
 
     A file holds the SHA-256 of run, name and content, then the content, and is written atomically. A damaged one counts
     as missing; so does one of another run or name, and what is not an ordinary file.
     """
 
-    def __init__(self, parts: Sequence[bytes], check: Check = lambda name, content: None) -> None:
-        self._check = check
-        digest = hashlib.sha256()
-        for part in parts:
-            digest.update(hashlib.sha256(part).digest())
-        self._run = digest.digest()
+    def __init__(self, identity: Any, check: Check = lambda name, result: None, kinds: Iterable[type] = ()) -> None:
+        self._check, self._kinds = check, tuple(kinds)
+        self._run = hashlib.sha256(pack(identity)).digest()
         self.folder = folder() / self._run.hex()[:32]
         self.folder.mkdir(parents=True, exist_ok=True)
         os.utime(self.folder)
@@ -42,22 +41,25 @@ class Kept:
         for unfinished in sorted(runs, key=_last_use)[:-MOST]:
             _delete(unfinished)
 
-    def put(self, name: int | str, content: bytes) -> None:
+    def put(self, name: int | str, result: Any) -> None:
         """Store a result under its number. Raises OSError when the disk is full or not writable."""
-        new = process_folder(self.folder) / str(name)
+        new, content = process_folder(self.folder) / str(name), pack(result)
         with new.open("wb") as file:
             file.write(self._sum(name, content))
             file.write(content)
         new.replace(self.folder / str(name))
 
-    def get(self, name: int | str) -> bytes | None:
+    def get(self, name: int | str) -> Any:
         """The result stored under this number; None if there is none."""
         stored = workspace.content(self.folder / str(name), at_most=LARGEST)
-        if stored is None:
+        content = b"" if stored is None else stored[_DIGEST:]
+        if stored is None or self._sum(name, content) != stored[:_DIGEST]:
             return None
-        content = stored[_DIGEST:]
-        sound = self._sum(name, content) == stored[:_DIGEST] and not fault(self._check, name, content)
-        return content if sound else None
+        try:
+            result = unpack(content, self._kinds)
+        except Exception:  # sealed, and yet not what Loupe writes
+            return None
+        return None if fault(self._check, name, result) else result
 
     def _sum(self, name: int | str, content: bytes) -> bytes:
         digest = hashlib.sha256(self._run + str(name).encode() + b"\0")

@@ -1,84 +1,68 @@
-"""Processes on this machine, each a fresh interpreter with one thread, connected by pipes."""
+"""Processes on this machine, each a fresh interpreter with one thread. It loads no numerical library by itself."""
 
-import hashlib
-import json
+import multiprocessing
 import os
-import subprocess
+import pickle
+import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from pathlib import Path
-from queue import Queue
-from typing import BinaryIO, NamedTuple, cast
+import warnings
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from importlib.machinery import ModuleSpec
+from typing import Any
 
-from inspect_core.sharding import worker
-from inspect_core.sharding.executor import Failure, Numbered, Result
-from inspect_core.sharding.tasks import Refused, stamp
+from inspect_core.sharding.executor import STOPPED, Failure, Numbered, Task, perform, stamp
 
-STOPPED = "the process that worked on it was killed, by the system for lack of memory or by a user"
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+"""Environment of a worker: one core each, and one order for every sum."""
 
 
 class Processes:
     """`count` worker processes, started when they are first needed; one that dies is replaced.
 
-    program: the module that each process runs. Raises ValueError for fewer than one.
+    Raises ValueError for fewer than one.
     """
 
-    def __init__(self, count: int, *, program: str = "inspect_core.sharding.worker") -> None:
+    def __init__(self, count: int) -> None:
         if count < 1:
             raise ValueError(f"workers is {count}; give at least 1")
         self.workers = count
-        self._pool = [_Process(program) for _ in range(count)]
+        self._all = [_Worker() for _ in range(count)]
 
     @property
     def words(self) -> str:
         return f"{self.workers} processes on this machine" if self.workers > 1 else "1 process on this machine"
 
     @property
-    def ids(self) -> list[int | None]:
-        """Process numbers, None for one that is not running."""
-        return [process.id for process in self._pool]
+    def ids(self) -> list[int]:
+        """Process numbers of those that are running."""
+        return [number for worker in self._all for number in worker.processes]
 
-    def map(self, task: str, shared: Sequence[bytes], payloads: Iterable[Numbered]) -> Iterator[tuple[int, Result]]:
-        """As `Executor.map`."""
-        contents = [(hashlib.sha256(content).hexdigest(), content) for content in (stamp(), *shared)]
-        source, taking, done = iter(payloads), threading.Lock(), Queue(maxsize=self.workers)
-        stopping = threading.Event()
+    def map(self, task: Task, payloads: Iterable[Numbered]) -> Iterator[Numbered]:
+        """As `Executor.map`; a payload whose process was killed has a Failure."""
+        content, source = pickle.dumps(task), iter(payloads)
+        running: dict[Future[Any], tuple[int, _Worker]] = {}
 
-        def serve(process: _Process) -> None:
-            try:
-                while not stopping.is_set():
-                    with taking:
-                        number, payload = next(source, (None, b""))
-                    if number is None:
-                        break
-                    done.put((number, process.ask(task, contents, payload)))
-            except Exception as error:  # raised again in the thread that waits for results
-                done.put((None, error))
-            done.put((None, None))
+        def give(worker: _Worker) -> None:
+            for number, payload in source:
+                running[worker.submit(content, payload)] = number, worker
+                break
 
-        threads = [threading.Thread(target=serve, args=(process,), daemon=True) for process in self._pool]
-        for thread in threads:
-            thread.start()
         try:
-            left = len(threads)
-            while left:
-                number, result = done.get()
-                if isinstance(result, Exception):
-                    raise result
-                if number is None:
-                    left -= 1
-                else:
-                    yield number, result
+            for worker in self._all:
+                give(worker)
+            while running:
+                finished = []
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    number, worker = running.pop(future)
+                    finished.append((number, worker.result(future)))
+                    give(worker)
+                yield from finished
         finally:
-            stopping.set()
-            for process, thread in zip(self._pool, threads, strict=True):
-                if thread.is_alive():
-                    process.stop()
-            while any(thread.is_alive() for thread in threads):  # waiting to deliver a result that is no longer wanted
-                with suppress(Exception):
-                    done.get(timeout=0.05)
+            for _, worker in running.values():
+                worker.stop()
 
     def require(self, memory: int) -> None:
         """As `Executor.require`, compared with this machine's memory, which all processes share."""
@@ -94,67 +78,78 @@ class Processes:
 
     def close(self) -> None:
         """Stop the processes."""
-        for process in self._pool:
-            process.stop()
+        for worker in self._all:
+            worker.stop()
 
 
-class _Process:
-    """One worker process, used by one thread at a time; `stop` may be called from any."""
+class _Worker:
+    """One process in a pool of its own: when it is killed, its pool breaks, and only what it worked on is lost."""
 
-    def __init__(self, program: str) -> None:
-        self._program = program
-        self._running: _Running | None = None
-        self._held: list[str] = []
+    def __init__(self) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+        self._held = b""
 
     @property
-    def id(self) -> int | None:
-        """Process number, None while there is no process."""
-        return self._running and self._running.child.pid
+    def processes(self) -> dict[int, Any]:
+        """The process by its number, once it is started."""
+        return {} if self._pool is None else dict(self._pool._processes)
 
-    def ask(self, task: str, contents: Sequence[tuple[str, bytes]], payload: bytes) -> Result:
-        """The result of a task, or why there is none; contents: (digest, bytes) of each. Raises Refused."""
-        running = self._running = self._running or _started(self._program)
+    def submit(self, task: bytes, payload: Any) -> Future[Any]:
+        """The result to come; the task is sent with the first of its payloads."""
+        if self._pool is None:
+            self._pool = _started()
+        sent, self._held = None if self._held is task else task, task
         try:
-            request = {"task": task, "shared": [digest for digest, _ in contents]}
-            worker.write(running.requests, json.dumps(request).encode())
-            for digest, content in contents:
-                if digest in self._held:
-                    self._held.remove(digest)
-                else:
-                    worker.write(running.requests, content)
-                self._held.append(digest)
-            del self._held[: -worker.KEPT]
-            worker.write(running.requests, payload)
-            running.requests.flush()
-            sign, content = running.answers.read(1), worker.read(running.answers)
-        except (EOFError, OSError, ValueError):  # the process ended; ValueError: `stop` closed the pipe
+            return self._pool.submit(_work, stamp(), sent, payload)
+        except BrokenProcessPool:  # it was killed while it waited
+            self.stop()
+            return self.submit(task, payload)
+
+    def result(self, future: Future[Any]) -> Any:
+        """The result of what is finished. Raises Refused."""
+        try:
+            return future.result()
+        except BrokenProcessPool:
             self.stop()
             return Failure(STOPPED)
-        if sign == worker.REFUSED:
-            raise Refused(content.decode())
-        return content if sign == worker.DONE else Failure(content.decode())
 
     def stop(self) -> None:
-        running, self._running, self._held = self._running, None, []
-        if running is not None:
-            running.child.kill()
-            running.child.wait()
-            for pipe in (running.requests, running.answers):
-                with suppress(OSError):
-                    pipe.close()
+        pool, processes, self._pool, self._held = self._pool, self.processes, None, b""
+        for process in processes.values():
+            process.kill()
+        if pool is not None:
+            pool.shutdown(cancel_futures=True)
 
 
-class _Running(NamedTuple):
-    child: subprocess.Popen[bytes]
-    requests: BinaryIO
-    answers: BinaryIO
+def _started() -> ProcessPoolExecutor:
+    main = sys.modules["__main__"]
+    if main.__spec__ is None:  # a script, such as the app's page: a new process would run it, but not a `__main__`
+        main.__spec__ = ModuleSpec("loupe.__main__", None)
+    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin)
 
 
-def _started(program: str) -> _Running:
-    root = str(Path(__file__).resolve().parents[2])
-    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-    child = subprocess.Popen(
-        [sys.executable, "-m", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        env=os.environ | worker.ONE_THREAD | {"PYTHONPATH": path},
-    )  # fmt: skip
-    return _Running(child, cast(BinaryIO, child.stdin), cast(BinaryIO, child.stdout))
+def _begin() -> None:
+    """The start of a worker: nothing numerical is loaded yet."""
+    os.environ.update(ONE_THREAD)
+    warnings.simplefilter("ignore")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started it
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os._exit(1)
+
+
+_held = [b""]
+
+
+def _work(asked: dict[str, str], task: bytes | None, payload: Any) -> Any:
+    """In a worker: perform the task, which is None when it is the same as before."""
+    if task is not None:
+        _held[0] = task
+    return perform(asked, _held[0], payload)

@@ -1,10 +1,13 @@
 """Work divided into shards: executed, stored on disk shard by shard, and retried where it fails."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from inspect_core.images.samples import counted, examples
-from inspect_core.sharding.executor import ATTEMPTS, Failure, Mapper, Result
+from inspect_core.sharding.executor import Executor, Failure, Numbered, Task
 from inspect_core.sharding.kept import Kept
+
+ATTEMPTS = 3
 
 
 class ShardsFailed(RuntimeError):
@@ -20,54 +23,56 @@ class ShardsFailed(RuntimeError):
 
 
 def results(
-    mapper: Mapper, task: str, shared: Sequence[bytes], payload_of: Callable[[int], bytes], numbers: Sequence[int]
-) -> Iterator[tuple[int, Result]]:
-    """(number, result) of each as it is finished; a Failure only after ATTEMPTS attempts."""
+    executor: Executor,
+    task: Task,
+    payload_of: Callable[[int], Any],
+    taken: Callable[[int, Any], Any],
+    numbers: Sequence[int],
+) -> Iterator[Numbered]:
+    """(number, result) of each as it is finished; a Failure only after ATTEMPTS attempts.
+
+    taken: called with number and result, returns what the result becomes, a Failure when it cannot be used.
+    """
     for attempt in range(1, ATTEMPTS + 1):
         failed = []
-        for number, result in mapper(task, shared, ((number, payload_of(number)) for number in numbers)):
+        for number, result in executor.map(task, ((number, payload_of(number)) for number in numbers)):
+            result = result if isinstance(result, Failure) else taken(number, result)
             if isinstance(result, Failure) and attempt < ATTEMPTS:
                 failed.append(number)
             else:
                 yield number, result
-        numbers = failed
-        if not numbers:
+        if not (numbers := failed):
             return
 
 
 def kept_results(
-    mapper: Mapper,
-    task: str,
-    shared: Sequence[bytes],
-    payload_of: Callable[[int], bytes],
-    numbers: Sequence[int],
     kept: Kept,
-    photos_of: Callable[[int], Sequence[str]],
-) -> Iterator[tuple[int, bytes]]:
+    numbers: Sequence[int],
+    names_of: Callable[[int], Sequence[str]],
+    results_of: Callable[[Sequence[int]], Iterable[Numbered]],
+) -> Iterator[Numbered]:
     """(number, result) of each, first those stored by an earlier run; each is on disk before it is yielded.
 
-    Raises ShardsFailed after all others have been yielded.
+    results_of: as `results` of some numbers. Raises ShardsFailed after all others have been yielded.
     """
     reasons: dict[int, str] = {}
-    there = kept.numbers()
-    missing = []
+    there, missing = kept.numbers(), []
     for number in numbers:
-        found = kept.get(number) if number in there else None
-        if found is None:
+        if (found := kept.get(number) if number in there else None) is None:
             missing.append(number)
         else:
             yield number, found
-    for number, result in results(mapper, task, shared, payload_of, missing):
+    for number, result in results_of(missing):
         if isinstance(result, Failure):
             reasons[number] = result.reason
         else:
             kept.put(number, result)
             yield number, result
     if reasons:
-        raise ShardsFailed(reasons, [name for number in sorted(reasons) for name in photos_of(number)])
+        raise ShardsFailed(reasons, [name for number in sorted(reasons) for name in names_of(number)])
 
 
-def in_order(found: Iterable[tuple[int, bytes]], first: int, kept: Kept) -> Iterator[tuple[int, bytes]]:
+def in_order(found: Iterable[Numbered], first: int, kept: Kept) -> Iterator[Numbered]:
     """The results from number `first` on, in order; one that comes early waits on disk.
 
     Raises OSError when it is no longer there.

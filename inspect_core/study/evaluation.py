@@ -1,19 +1,22 @@
 """How well a fitted detector tells good from defect on photos whose truth is known."""
 
+import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from inspect_core.images.folders import Sample
 from inspect_core.images.samples import counted as number_of
+from inspect_core.judge.anomaly_map import AREA
 from inspect_core.judge.counts import Counts, Unscored, count_parts, counted_parts, in_parts
+from inspect_core.judge.found import found_up_to as found_in_map
 from inspect_core.judge.limits import least_promise, overkill_at
 from inspect_core.judge.metrics import auroc, fpr_at_tpr
-from inspect_core.runtime.progress import Cancel, Report
-from inspect_core.study.judged import Judged, Live
+from inspect_core.runtime.progress import Report, silent
+from inspect_core.study.judged import AT_ONCE, Judged, Live
 from inspect_core.study.scored_photo import UNKNOWN, UnscoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
@@ -55,10 +58,8 @@ class Changed:
         marks = (limits.review, limits.reject)
         before, after = (np.searchsorted(marks, own[taken].astype(float)) for own in (scores, again))
         stopped, accepted = (before == 0) & (after > 0), (before > 0) & (after == 0)
-        return cls(
-            int((before != after).sum()), int((stopped & ~defect[taken]).sum()), int((accepted & defect[taken]).sum()),
-            int(taken.sum()),
-        )  # fmt: skip
+        parts = before != after, stopped & ~defect[taken], accepted & defect[taken], taken
+        return cls(*(int(own.sum()) for own in parts))
 
 
 @dataclass(frozen=True)
@@ -79,16 +80,12 @@ class Evaluation:
 
 
 def judge_photos(
-    study: Study,
-    samples: Sequence[Sample],
-    moves: Sequence[Live],
-    progress: Report | None = None,
-    cancelled: Cancel | None = None,
+    study: Study, samples: Sequence[Sample], moves: Sequence[Live], report: Report = silent
 ) -> list[Judged]:
     """What a fitted study makes of any number of other photos, at each of several live values.
 
     They are counted and forgotten some at a time, and are not on the bench; damaged ones are left out. Raises
-    ValueError for a value outside the fit, Cancelled when `cancelled` returns True.
+    ValueError for a value outside the fit, and whatever `report` raises to stop.
     """
     lives = [study.live | dict(move) for move in moves]
     views = [replace(view, only=tuple(sorted({view.value(own) for own in lives}))) for view in study.results.views]
@@ -98,7 +95,7 @@ def judge_photos(
             views[i] = replace(view, scales={**view.scales, **scored.scales(i, [view.value(own)])})
     keep = study.store.would_fit(study.preparation.bytes_per_photo * len(samples))
     found = [Judged.merged([]) for _ in lives]
-    for some in study.passes.judge(views, lives, samples, keep=keep, progress=progress, cancelled=cancelled):
+    for some in study.passes.judge(views, lives, samples, report, keep=keep):
         found = [Judged.merged(own) for own in zip(found, some, strict=True)]
     return found
 
@@ -127,12 +124,15 @@ def figures(judged: Judged, limits: Limits, unscored: Sequence[UnscoredPhoto] = 
             pixel_auroc=counts.pixel_auroc,
             aupro=counts.aupro(),
             fpr95=fpr_at_tpr(scores, defect),
-            counts=count_parts(
-                scores[~defect], scores[defect], review=limits.review, reject=limits.reject,
-                found_up_to=judged.found[defect], **unscored_counts(unscored),
-            ),
+            counts=_counts(scores[~defect], scores[defect], limits, judged.found[defect], unscored),
             changed=Changed.of(scores, judged.again, defect, limits),
-        )  # fmt: skip
+        )
+
+
+def _counts(
+    good: np.ndarray, defects: np.ndarray, limits: Limits, found: np.ndarray | None, unscored: Sequence[UnscoredPhoto]
+) -> Counts:
+    return count_parts(good, defects, **asdict(limits), found_up_to=found, **unscored_counts(unscored))
 
 
 def unscored_counts(photos: Sequence[UnscoredPhoto]) -> dict[str, Unscored]:
@@ -199,6 +199,23 @@ def promise(scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *,
     )
 
 
+def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
+    """(photos,) float64, read-only, of `judge.found` at a stored live value; NaN where no true mask is known."""
+    values = {**scored.live, **live}
+
+    def look() -> np.ndarray:
+        limits = np.full(len(scored.photos), math.nan)
+        masks = {i: near for i, photo in enumerate(scored.photos) if (near := photo.near(scored.size)) is not None}
+        known = list(masks)
+        for first in range(0, len(known), AT_ONCE):
+            some = known[first : first + AT_ONCE]
+            for i, own in zip(some, scored.maps(some, **live), strict=True):
+                limits[i] = found_in_map(own, masks[i], area=values[AREA])
+        return limits
+
+    return scored.latest.of(("found", *sorted(values.items())), look)
+
+
 def changed_again(scored: ScoredPhotos, limits: Limits, **live: int) -> Changed | None:
     """Of the parts that the sentence counts; None where no tolerances were taught."""
     good, defect, _, _ = counted(scored.photos, scored.unscored)
@@ -233,8 +250,5 @@ def counted(photos: Sequence[Any], unscored: Sequence[UnscoredPhoto]) -> Counted
 def in_parts_of(scored: ScoredPhotos, scores: np.ndarray, limits: Limits, found: np.ndarray | None = None) -> str:
     """What the limits do to the photos, in parts; found: (photos,) up to which limit each defect is found."""
     good, defect, unscored, own = counted(scored.photos, scored.unscored)
-    counts = count_parts(
-        scores[good], scores[defect], review=limits.review, reject=limits.reject,
-        found_up_to=None if found is None else found[defect], **unscored_counts(unscored),
-    )  # fmt: skip
+    counts = _counts(scores[good], scores[defect], limits, None if found is None else found[defect], unscored)
     return in_parts(counts, limit_set_on_these=own)

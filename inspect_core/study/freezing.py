@@ -1,76 +1,78 @@
-"""From a study to a recipe: everything that is in force, frozen."""
+"""From what was fitted to a recipe: everything that is in force, frozen."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import Any
 
-from inspect_core.defect_types.classifier import DefectTypes
-from inspect_core.guard.model import Guard
-from inspect_core.images.areas import Areas
+import numpy as np
+
+from inspect_core.features.extraction import Preparation
+from inspect_core.images.photo_quality import QualityRange
 from inspect_core.judge.anomaly_map import AREA
-from inspect_core.package.known_parts import Calibrated
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
+from inspect_core.recipe_format.known_parts import Calibrated
 from inspect_core.runtime.versions import library_versions
-from inspect_core.similar.known_cases import KnownCases
+from inspect_core.study.order import Order
+from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.verdict import Limits
-
-if TYPE_CHECKING:
-    from inspect_core.study.study import Study
 
 
 def frozen(
-    study: "Study", limits: Limits | None = None, *, product: str = "part", author: str = "you", reason: str = "",
-    parent: str | None = None, guard: Guard | None = None, gallery: KnownCases | None = None,
-    defect_types: DefectTypes | None = None, areas: Areas | None = None,
-    mm_per_pixel: float | None = None, **live: int,
-) -> Recipe:  # fmt: skip
-    """The recipe with the limits and live parameters in force; default limits when none are given.
+    order: Order,
+    preparation: Preparation,
+    fitted: ScoredPhotos,
+    scored: ScoredPhotos,
+    live: Mapping[str, int],
+    limits: Limits | None,
+    *,
+    quality: QualityRange | None,
+    product: str = "part",
+    author: str = "you",
+    reason: str = "",
+    parent: str | None = None,
+    **parts: Any,
+) -> Recipe:
+    """The recipe at these live values with these limits, default ones when None.
 
-    parent: digest of the recipe that it follows; live: values of live parameters, by default those to begin with.
-    Raises ValueError as `Areas.check`.
+    fitted: the photos at the stored stops; scored: at the live values, with the areas of the recipe; parent: digest of
+    the recipe that it follows; parts: further fields of the recipe. Raises ValueError as `Areas.check`.
     """
-    preparation, in_force = study.preparation, study.results.live | live
-    backbone, scored = preparation.backbone, study.at(in_force).with_areas(areas)
+    backbone, areas = preparation.backbone, scored.areas
     if areas is not None:
-        areas.check(scored.size, preparation.alignment, least=in_force[AREA])
-    setters = [photo for photo, sets in zip(scored.photos, scored.setters(), strict=True) if sets]
-    rows = zip(setters, scored.calibration_scores(**in_force), strict=True)
+        areas.check(scored.size, preparation.alignment, least=live[AREA])
     views = tuple(
-        replace(view, scales=study.results.scales(i, view.stops) | scored.scales(i, [view.value(in_force)]))
-        for i, view in enumerate(study.results.views)
+        replace(view, scales=fitted.scales(i, view.stops) | scored.scales(i, [view.value(live)]))
+        for i, view in enumerate(fitted.views)
     )
-    note = study.split.note()
-    if study.tolerances is not None:
-        note = f"{note}, each within the tolerances {study.tolerances}"
-    provenance = Provenance(
-        datetime.now(UTC).isoformat(timespec="seconds"), author, reason, parent,
-        seeds={"split": study.seed, "detector": study.seed}, versions=library_versions(),
-        photos=str(study.split.fit[0].root), calibration_note=note,
-    )  # fmt: skip
+    note = order.photos.note()
+    if order.tolerances is not None:
+        note = f"{note}, each within the tolerances {order.tolerances}"
+    made, root = datetime.now(UTC).isoformat(timespec="seconds"), str(order.photos.fit[0].root)
+    seeds, versions = {"split": order.seed, "detector": order.seed}, library_versions()
+    by = author, reason, parent
+    provenance = Provenance(made, *by, seeds=seeds, versions=versions, photos=root, calibration_note=note)
+    scores = scored.scores(**live)
+
+    def recorded(part: str, which: np.ndarray) -> tuple[Calibrated, ...]:
+        photos = ((scored.photos[i], float(scores[i])) for i in np.flatnonzero(which & scored.of_subset(part)))
+        return tuple(Calibrated(photo.name, photo.digest, score) for photo, score in photos)
+
     return Recipe(
         product,
         BackboneChoice(backbone.name, tuple(backbone.taps), backbone.weight_digest, tuple(backbone.size)),
         preparation.grid,
         preparation.nearest,
         views,
-        live=in_force,
-        limits=limits or scored.default_limits(**in_force),
-        calibration=tuple(
-            Calibrated(photo.name, photo.digest, float(score)) for photo, score in rows if photo.part == "calibrate"
-        ),
-        judged=tuple(
-            Calibrated(photo.name, photo.digest, float(score))
-            for photo, score in zip(scored.photos, scored.scores(**in_force), strict=True)
-            if photo.part == "judge"
-        ),
-        guard=guard,
-        gallery=gallery,
-        defect_types=defect_types,
+        live=live,
+        limits=limits or scored.default_limits(**live),
+        calibration=recorded("calibrate", scored.setters()),
+        judged=recorded("judge", np.ones(len(scores), bool)),
         provenance=provenance,
-        depth=study.depth,
+        depth=order.photos.fit[0].depth,
         alignment=preparation.alignment,
         areas=areas,
         tiles=preparation.tiles,
-        mm_per_pixel=mm_per_pixel,
-        quality=study.quality,
+        quality=quality,
+        **parts,
     )

@@ -7,6 +7,8 @@ their order, and this order depends on the photos alone: neither on the number o
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import Any, Self
 
 import torch
@@ -17,7 +19,7 @@ from inspect_core.images.tolerances import Tolerances, looks_in
 from inspect_core.line.overlap import ranges
 from inspect_core.methods.method import BATCH, Detector, Parameters, Patches
 from inspect_core.methods.table import METHODS, drawing
-from inspect_core.runtime.progress import Cancel, Report, stage, tell
+from inspect_core.runtime.progress import Report, silent, stage
 
 SHARD = 64
 """Photos."""
@@ -59,58 +61,49 @@ class Fit:
 
     def shard(self, photos: Iterable[tuple[int, Sequence[tuple[Tensor, ...]]]]) -> Gathered:
         """The statistics of the photos of one shard: (number, features for each view of it and of its copies)."""
-        gathered, batch, each = self.begin(), [], looks_in(self.tolerances)
-        for number, looks in photos:
-            for copy, features in enumerate(looks):
-                batch.append(((self.first + number) * each + copy, features))
-                if len(batch) == BATCH:
-                    self._see(gathered, batch)
-                    batch = []
-        if batch:
-            self._see(gathered, batch)
+        gathered, each = self.begin(), looks_in(self.tolerances)
+        numbered = (
+            ((self.first + number) * each + copy, features)
+            for number, looks in photos
+            for copy, features in enumerate(looks)
+        )
+        while batch := list(islice(numbered, BATCH)):
+            numbers, features = zip(*batch, strict=True)
+            for name, view, own in zip(self.methods, self.views, gathered, strict=True):
+                METHODS[name].see(own, torch.cat([photo[view] for photo in features]), numbers)
         return gathered
 
-    def finish(self, gathered: Gathered, progress: Report | None, cancelled: Cancel | None) -> list[Detector]:
-        """The detectors. Raises Cancelled when `cancelled` returns True."""
+    def finish(self, gathered: Gathered, report: Report = silent) -> list[Detector]:
+        """The detectors. Raises whatever `report` raises to stop."""
         found = []
         for i, (name, own) in enumerate(zip(self.methods, gathered, strict=True)):
-            step = stage(progress, i / len(gathered), (i + 1) / len(gathered))
-
-            def report(fraction: float, step: Report | None = step) -> None:
-                tell(step, cancelled, fraction, "learning what good looks like")
-
-            found.append(METHODS[name].finish(own, self.seed, self.parameters[i], report))
+            step = partial(_learning, stage(report, i / len(gathered), (i + 1) / len(gathered)))
+            found.append(METHODS[name].finish(own, self.seed, self.parameters[i], step))
         return found
 
-    def _see(self, gathered: Gathered, batch: Sequence[tuple[int, tuple[Tensor, ...]]]) -> None:
-        numbers, features = zip(*batch, strict=True)
-        for name, view, own in zip(self.methods, self.views, gathered, strict=True):
-            METHODS[name].see(own, torch.cat([photo[view] for photo in features]), numbers)
+
+def _learning(report: Report, fraction: float) -> None:
+    report(fraction, "learning what good looks like")
 
 
 class Merged:
-    """The statistics of shards or whole blocks, added in their order."""
+    """The statistics of shards or whole blocks, added in their order; what is added must not be used afterwards."""
 
     def __init__(self, fit: Fit) -> None:
-        self._fit = fit
+        self._fit, self._shards = fit, 0
         self._total: Gathered | None = None
         self._block: Gathered | None = None
-        self._shards = 0
 
     def add_shard(self, shard: Gathered) -> None:
-        """Add the next shard, which must not be used afterwards."""
-        self._block = self._fit.begin() if self._block is None else self._block
-        _merge(self._block, shard)
+        """Add the next shard."""
+        self._block = _merged(self._fit.begin() if self._block is None else self._block, shard)
         self._shards += 1
         if self._shards % BLOCK == 0:
             self._close()
 
     def add_block(self, block: Gathered) -> None:
-        """Add the next block, which must not be used afterwards."""
-        if self._total is None:
-            self._total = block
-        else:
-            _merge(self._total, block)
+        """Add the next block."""
+        self._total = block if self._total is None else _merged(self._total, block)
 
     def total(self) -> Gathered:
         """The statistics of all."""
@@ -118,30 +111,30 @@ class Merged:
         return self._fit.begin() if self._total is None else self._total
 
     def _close(self) -> None:
-        block, self._block = self._block, None
-        if block is not None:
-            self.add_block(block)
+        if self._block is not None:
+            self.add_block(self._block)
+        self._block = None
 
 
-def _merge(earlier: Gathered, later: Gathered) -> None:
+def _merged(earlier: Gathered, later: Gathered) -> Gathered:
     for own, other in zip(earlier, later, strict=True):
         own.merge(other)
+    return earlier
 
 
 def gather(
     fit: Fit,
     samples: Sequence[Sample],
     looks_of: Callable[[Sample, Tolerances | None], Sequence[tuple[Tensor, ...]]],
-    progress: Report | None = None,
-    cancelled: Cancel | None = None,
+    report: Report = silent,
 ) -> Gathered:
-    """The statistics of all photos, gathered in this process. Raises Cancelled when `cancelled` returns True."""
+    """The statistics of all photos, gathered in this process. Raises whatever `report` raises to stop."""
     merged = Merged(fit)
 
     def seen(numbers: range) -> Iterator[tuple[int, Sequence[tuple[Tensor, ...]]]]:
         for number in numbers:
             yield number, looks_of(samples[number], fit.tolerances)
-            tell(progress, cancelled, (number + 1) / len(samples), "learning what good looks like")
+            _learning(report, (number + 1) / len(samples))
 
     for numbers in ranges(len(samples), SHARD):
         merged.add_shard(fit.shard(seen(numbers)))

@@ -11,10 +11,9 @@ from inspect_core.images.tolerances import Tolerances
 from inspect_core.judge.anomaly_map import AREA, image_score
 from inspect_core.judge.found import found_up_to, grown
 from inspect_core.judge.overlap_counts import OverlapCounts
+from inspect_core.methods.view import View
 from inspect_core.study.photo_features import PhotoFeatures
-from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.view import View
 
 AT_ONCE = 16
 """Photos whose maps are made, counted and forgotten. Sums depend on it, so it is the same in every process."""
@@ -42,11 +41,10 @@ class Judged:
             some = list(which[first : first + AT_ONCE])
             maps = scored.maps(some, **live)
             scores.append(image_score(maps, area=area))
-            counts += [OverlapCounts.merged(
-                OverlapCounts.of(own, mask) for own, i in zip(maps, some, strict=True) if (mask := masks[i]) is not None
-            )]  # fmt: skip
-            for own, i in zip(maps, some, strict=True):
-                mask = masks[i]
+            pairs = [(own, masks[i]) for own, i in zip(maps, some, strict=True)]
+            known = ((own, mask) for own, mask in pairs if mask is not None)
+            counts.append(OverlapCounts.merged(OverlapCounts.of(own, mask) for own, mask in known))
+            for own, mask in pairs:
                 found.append(np.nan if mask is None or not mask.any() else found_up_to(own, grown(mask), area=area))
         defect, again = scored.good_and_defect()[1], scored.scores_again(**live)
         each = again[list(which)], defect[list(which)], np.array(found, float)
@@ -55,13 +53,12 @@ class Judged:
     @classmethod
     def merged(cls, parts: Sequence[Self]) -> Self:
         """Of the photos of all parts, in their order."""
-        return cls(
-            np.concatenate([np.zeros(0, np.float32), *(part.scores for part in parts)]),
-            np.concatenate([np.zeros(0, np.float32), *(part.again for part in parts)]),
-            np.concatenate([np.zeros(0, bool), *(part.defect for part in parts)]),
-            np.concatenate([np.zeros(0), *(part.found for part in parts)]),
-            OverlapCounts.merged(part.counts for part in parts),
-        )
+        dtypes = {"scores": np.float32, "again": np.float32, "defect": bool, "found": float}
+        each = {
+            name: np.concatenate([np.zeros(0, dtype), *(getattr(part, name) for part in parts)])
+            for name, dtype in dtypes.items()
+        }
+        return cls(**each, counts=OverlapCounts.merged(part.counts for part in parts))
 
 
 def truth_masks(scored: ScoredPhotos, which: Sequence[int] | None = None) -> list[np.ndarray | None]:
@@ -73,9 +70,12 @@ def truth_masks(scored: ScoredPhotos, which: Sequence[int] | None = None) -> lis
 
 
 def judge(
-    features: PhotoFeatures, views: Sequence[View], moves: Sequence[Live], samples: Sequence[Sample],
+    features: PhotoFeatures,
+    views: Sequence[View],
+    moves: Sequence[Live],
+    samples: Sequence[Sample],
     again: Tolerances | None = None,
-) -> list[Judged]:  # fmt: skip
+) -> list[Judged]:
     """Some photos at each of several moves of the live parameters; those that cannot be used are left out.
 
     views: asked for the values of the moves only, with the local scales that were learned for them; again: tolerances
@@ -85,11 +85,6 @@ def judge(
     scored = ScoredPhotos(views, preparation.grid, preparation.map_size)
     for sample in samples:
         if looks := features.looks(sample, again):
-            digest, placement = features.found[sample.name]
-            photo = ScoredPhoto(
-                sample.name, digest, placement.size, sample.kind, "judge", sample.path, sample.mask,
-                depth=sample.depth, placement=placement,
-            )  # fmt: skip
-            scored = scored.with_photo(photo, *looks)
+            scored = scored.with_photo(features.photo(sample, "judge"), *looks)
     masks = truth_masks(scored)
     return [Judged.of(scored, live, range(len(masks)), masks) for live in moves]

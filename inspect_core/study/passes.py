@@ -5,18 +5,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from inspect_core.features.extraction import Preparation
 from inspect_core.images.folders import Sample
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.line.overlap import ranges
-from inspect_core.runtime.progress import Cancel, Report, tell
+from inspect_core.methods.view import View
+from inspect_core.runtime.progress import Report
 from inspect_core.study.gathering import Fit, Gathered, gather
 from inspect_core.study.judged import AT_ONCE, Judged, Live, judge
 from inspect_core.study.photo_features import PhotoFeatures
+from inspect_core.study.scored_photos import SeenBy, swept
 from inspect_core.study.workers import Workers
-from inspect_core.view import View
-
-SeenBy = Sequence[tuple[View, tuple[int, ...]]]
-"""Views, and the values of the live parameter of each at which errors are wanted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,52 +32,35 @@ class Passes:
     memory: int
     again: Tolerances | None = None
 
-    def gather(
-        self, fit: Fit, samples: Sequence[Sample], progress: Report | None, cancelled: Cancel | None
-    ) -> Gathered:
-        """The statistics of all these photos. Raises Cancelled when `cancelled` returns True."""
+    @property
+    def _preparation(self) -> Preparation:
+        return self.features.preparation
+
+    def gather(self, fit: Fit, samples: Sequence[Sample], report: Report) -> Gathered:
+        """The statistics of all these photos. Raises whatever `report` raises to stop, as the others do."""
         if self.workers is None:
-            return gather(fit, samples, self.features.looks, progress, cancelled)
+            return gather(fit, samples, self.features.looks, report)
         gathered, unusable = self.workers.gather(
-            self.features.preparation, fit, samples, keep=self.keep, memory=self.memory, progress=progress,
-            cancelled=cancelled,
-        )  # fmt: skip
+            self._preparation, fit, samples, keep=self.keep, memory=self.memory, progress=report, cancelled=None
+        )
         self.features.leave_out(unusable)
         return gathered
 
     def score(
-        self, seen_by: SeenBy, samples: Sequence[Sample], progress: Report | None, cancelled: Cancel | None,
-        again: Tolerances | None = None,
-    ) -> Iterator[tuple[Sample, list[list[np.ndarray]]]]:  # fmt: skip
-        """Each photo that can be read, with its (stops, h, w) float32 errors under each view, and those of its copies.
-
-        Raises as `gather`.
-        """
+        self, seen_by: SeenBy, samples: Sequence[Sample], report: Report, again: Tolerances | None = None
+    ) -> Iterator[tuple[Sample, list[list[np.ndarray]]]]:
+        """Each photo that can be read, with its (stops, h, w) float32 errors under each view, and its copies'."""
         if self.workers is None:
-            return self._score_here(seen_by, samples, progress, cancelled, again)
-        return self._score_by(self.workers, seen_by, samples, progress, cancelled, again)
-
-    def _score_here(
-        self, seen_by, samples, progress, cancelled, again
-    ) -> Iterator[tuple[Sample, list[list[np.ndarray]]]]:
-        for done, sample in enumerate(samples, start=1):
-            if looks := self.features.looks(sample, again):
-                yield (
-                    sample,
-                    [
-                        [view.sweep(own, stops) for (view, stops), own in zip(seen_by, features, strict=True)]
-                        for features in looks
-                    ],
-                )
-            tell(progress, cancelled, done / len(samples), f"scoring photo {done} of {len(samples)}")
-
-    def _score_by(
-        self, workers, seen_by, samples, progress, cancelled, again
-    ) -> Iterator[tuple[Sample, list[list[np.ndarray]]]]:
+            for done, sample in enumerate(samples, start=1):
+                if looks := self.features.looks(sample, again):
+                    yield sample, [swept(seen_by, features) for features in looks]
+                report(done / len(samples), f"scoring photo {done} of {len(samples)}")
+            return
         views, stops = zip(*seen_by, strict=True)
-        for looked, unusable in workers.score(
-            self.features.preparation, views, stops, samples, again=again, progress=progress, cancelled=cancelled
-        ):
+        done = self.workers.score(
+            self._preparation, views, stops, samples, again=again, progress=report, cancelled=None
+        )
+        for looked, unusable in done:
             self.features.leave_out(unusable)
             for sample, digest, placement, errors, quality in looked:
                 self.features.found[sample.name] = digest, placement
@@ -86,29 +68,19 @@ class Passes:
                 yield sample, errors
 
     def judge(
-        self, views: Sequence[View], moves: Sequence[Live], samples: Sequence[Sample], *, keep: bool,
-        progress: Report | None, cancelled: Cancel | None,
-    ) -> Iterator[list[Judged]]:  # fmt: skip
-        """The photos, some at a time, at each of the moves, as `judged.judge`; raises as `gather`.
-
-        keep: whether their features are stored.
-        """
+        self, views: Sequence[View], moves: Sequence[Live], samples: Sequence[Sample], report: Report, *, keep: bool
+    ) -> Iterator[list[Judged]]:
+        """The photos, some at a time, at each of the moves, as `judged.judge`; keep: whether features are stored."""
         if self.workers is None:
             names = frozenset(sample.name for sample in samples)
             features = replace(self.features, streamed=frozenset() if keep else names)
             for some in ranges(len(samples), AT_ONCE):
                 yield judge(features, views, moves, [samples[i] for i in some], self.again)
-                tell(progress, cancelled, some.stop / len(samples), f"judging photo {some.stop} of {len(samples)}")
+                report(some.stop / len(samples), f"judging photo {some.stop} of {len(samples)}")
             return
-        for judged, unusable in self.workers.judge(
-            self.features.preparation,
-            views,
-            moves,
-            samples,
-            keep=keep,
-            again=self.again,
-            progress=progress,
-            cancelled=cancelled,
-        ):
+        done = self.workers.judge(
+            self._preparation, views, moves, samples, keep=keep, again=self.again, progress=report, cancelled=None
+        )
+        for judged, unusable in done:
             self.features.leave_out(unusable)
             yield judged

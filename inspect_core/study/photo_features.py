@@ -1,6 +1,6 @@
 """The patch features of photos: from the store if they are there, else from the network."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from inspect_core.images.photo_quality import Quality, measured
 from inspect_core.images.placement import Placement
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.tolerances import Tolerances
-from inspect_core.study.scored_photo import UnscoredPhoto
+from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED
 
 
@@ -92,6 +92,18 @@ class PhotoFeatures:
         picture = self.preparation.picture(photo, placement)
         copies = tolerances.copies_of(picture, photo.shape[:2], digest)
         return [features, *map(self.preparation.of_picture, copies)]
+
+    def photo(self, sample: Sample, part: str, groups: Mapping[str, str] | None = None) -> ScoredPhoto:
+        """A photo that was read, as one of a part of the study; groups: by name, those of the split."""
+        digest, placement = self.found[sample.name]
+        known = sample.name, digest, placement.size, sample.kind, part, sample.path, sample.mask, sample.group
+        return ScoredPhoto(*known, (groups or {}).get(sample.name), sample.depth, placement)
+
+    def learn_from(self, other: "PhotoFeatures") -> None:
+        """Note what is known of each photo elsewhere."""
+        self.found.update(other.found)
+        self.quality.update(other.quality)
+        self.leave_out(other.unusable)
 
     def skip(self, name: str, reason: str) -> None:
         """Note that a photo is damaged."""

@@ -6,7 +6,9 @@ file; a move of the parameter only reads one slice and smooths it.
 
 import copy
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 from torch import Tensor
@@ -17,68 +19,122 @@ from inspect_core.judge.anomaly_map import AREA, SIGMA, default_area, largest_ar
 from inspect_core.judge.cost_limit import limits_with_defects
 from inspect_core.judge.limits import limits_from_good
 from inspect_core.judge.local_scale import GoodMaps, LocalScale, joined
-from inspect_core.package.fields import LARGEST
-from inspect_core.study.blocks import Blocks
-from inspect_core.study.latest import Latest
-from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
+from inspect_core.methods.view import View
+from inspect_core.study.scored_photo import KnownPhotos, ScoredPhoto, UnscoredPhoto
+from inspect_core.study.stored_errors import StoredErrors, Which
 from inspect_core.verdict import InView, Limits, inspected, is_partly_out
-from inspect_core.view import View
 
 BLOCK_PIXELS = 1 << 21
 """Pixels of the maps that are ranked at once."""
-Which = int | slice | np.ndarray | list[int]
+KEPT = 8
+"""A move needs all rankings, those that set the limit, and where defects are found, each before and after."""
+SeenBy = Sequence[tuple[View, tuple[int, ...]]]
+"""Views, and the values of the live parameter of each at which errors are wanted."""
 
 
-class ScoredPhotos:
-    """Photos with their grid errors under a detector of one or more views.
+def swept(seen_by: SeenBy, features: Sequence[Tensor]) -> list[np.ndarray]:
+    """(stops, h, w) float32 errors of one photo under each view, given its (1, h, w, k) features for each."""
+    return [view.sweep(own, stops) for (view, stops), own in zip(seen_by, features, strict=True)]
+
+
+class Latest:
+    """The figures of the latest moves: arrays by key, the last KEPT that were asked for."""
+
+    def __init__(self) -> None:
+        self._made: OrderedDict[tuple, np.ndarray] = OrderedDict()
+
+    def of(self, key: tuple, make: Callable[[], np.ndarray]) -> np.ndarray:
+        """What `make` returns, read-only, computed once while it is kept."""
+        made = self._made.pop(key, None)
+        if made is None:
+            made = make()
+            made.flags.writeable = False
+        self._made[key] = made
+        while len(self._made) > KEPT:
+            self._made.popitem(last=False)
+        return made
+
+    def clear(self) -> None:
+        self._made.clear()
+
+
+class ScoredPhotos(KnownPhotos):
+    """Photos with their grid errors under a detector of one or more views: an immutable value.
 
     size: (H, W) of the anomaly maps; areas: by which they are judged; live: by name, the values of the live parameters
-    to begin with, `area` among them; unscored: photos that have no score; latest: figures of the last moves.
-    A view without scales of its own learns them from the good calibrate photos; with none of these its map stays raw.
-    Adding a photo returns a new value of this class, with the photo at its end: a reader never sees the photos change.
+    to begin with, `area` among them; unscored: photos that have no score; stored: the grid errors; latest: figures of
+    the last moves. A view without scales of its own learns them from the good calibrate photos; with none of these its
+    map stays raw.
     """
 
     def __init__(
-        self, views: Sequence[View], grid: tuple[int, int], size: tuple[int, int], *, area: int | None = None,
+        self,
+        views: Sequence[View],
+        grid: tuple[int, int],
+        size: tuple[int, int],
+        *,
+        area: int | None = None,
         areas: Areas | None = None,
-    ):  # fmt: skip
-        self.views, self.grid, self.size = tuple(views), grid, size
-        self.live = {view.live: view.start for view in self.views if view.live}
-        self.live[AREA] = default_area(size) if area is None else area
-        self.photos: tuple[ScoredPhoto, ...] = ()
+    ):
+        self.views, self.grid, self.size, self.areas = tuple(views), grid, size, areas
+        self.live: Mapping[str, int] = {view.live: view.start for view in self.views if view.live} | {
+            AREA: default_area(size) if area is None else area
+        }
         self.unscored: tuple[UnscoredPhoto, ...] = ()
-        self.areas = areas
-        self._in_view: np.ndarray | None = None
+        self.stored = StoredErrors.empty([view.stops for view in self.views], grid)
         self._empty = np.zeros(0, object)
-        self._first = np.cumsum([0, *(len(view.stops) for view in self.views)])
-        self._blocks, self._rows = Blocks((int(self._first[-1]), *grid)), np.zeros(0, int)
-        self._again = np.zeros(0, int)
         self._scales: dict[tuple[int, int], LocalScale | None] = {}
-        self.latest = Latest()
+        self._forget()
 
-    def with_photo(self, photo: ScoredPhoto, *looks: Sequence[Tensor]) -> "ScoredPhotos":
+    def _forget(self) -> None:
+        self.latest = Latest()
+        self._in_view: np.ndarray | None = None
+
+    def _with(self, **changed: Any) -> Self:
+        """These with other attributes, and nothing remembered of the photos, apart from scales unless they change."""
+        other = copy.copy(self)
+        vars(other).update(changed)
+        other._forget()
+        return other
+
+    def with_photo(self, photo: ScoredPhoto, *looks: Sequence[Tensor]) -> Self:
         """These with one more photo at the end, given its (1, h, w, k) features for each view, then those of a copy.
 
         Raises ValueError naming the photo when an error is not finite.
         """
         seen = self.seen_by()
-        errors = ([view.sweep(own, to) for (view, to), own in zip(seen, look, strict=True)] for look in looks)
-        return self.with_errors(photo, *errors)
+        return self.with_errors(photo, *(swept(seen, features) for features in looks))
 
-    def of_views(self, which: Sequence[int]) -> "ScoredPhotos":
+    def with_errors(self, photo: ScoredPhoto, errors: Sequence[np.ndarray], again: Sequence[np.ndarray] = ()) -> Self:
+        """These with one more photo, given its (stops, h, w) float32 errors for each view; again: those of the same
+        part photographed again, none where it was not. Raises as `with_photo`.
+        """
+        empty, packed = photo.placed.empty(self.size), np.array([None], object)
+        packed[0] = np.packbits(empty) if empty.any() else None
+        stored, empties = self.stored.with_photo(photo.name, errors, again), np.concatenate([self._empty, packed])
+        return self._with(photos=(*self.photos, photo), stored=stored, _empty=empties, _scales={})
+
+    def with_unscored(self, photos: Iterable[UnscoredPhoto]) -> Self:
+        """These, and the photos that have no score."""
+        return self._with(unscored=tuple(photos))
+
+    def with_areas(self, areas: Areas | None) -> Self:
+        """These photos, judged by areas."""
+        return self._with(areas=areas)
+
+    def beginning_with(self, live: Mapping[str, int]) -> Self:
+        """These, with live parameters that begin at these values, or at the next smaller stops.
+
+        Raises ValueError for a parameter that does not move live here.
+        """
+        began = {name: int(own) if name == AREA else self.stop_of(name, int(own)) for name, own in live.items()}
+        return self._with(live={**self.live, **began})
+
+    def of_views(self, which: Sequence[int]) -> Self:
         """These photos under some of the views, by position."""
-        other = ScoredPhotos([self.views[i] for i in which], self.grid, self.size, areas=self.areas)
-        other.live[AREA] = self.live[AREA]
-        other.photos, other.unscored, other._empty = self.photos, self.unscored, self._empty
-        other._blocks, other._rows, other._again = self._blocks, self._rows, self._again
-        other._first = self._first[list(which)]
-        return other
-
-    def errors(self, position: int) -> list[np.ndarray]:
-        """(stops, h, w) float32 grid errors of one photo under each view."""
-        block = self._blocks.read()[self._rows[position]]
-        starts = zip(self._first, self.views, strict=False)  # after the last start stands the end
-        return [np.array(block[first : first + len(view.stops)]) for first, view in starts]
+        views = tuple(self.views[i] for i in which)
+        live = {view.live: view.start for view in views if view.live} | {AREA: self.live[AREA]}
+        return self._with(views=views, live=live, stored=self.stored.of_views(which), _scales={})
 
     def seen_by(self, views: Sequence[View] = ()) -> list[tuple[View, tuple[int, ...]]]:
         """(view, values of its live parameter) for the errors of a photo; views: to use instead, fitted without it."""
@@ -87,35 +143,9 @@ class ScoredPhotos:
             for view, other in zip(self.views, views or self.views, strict=True)
         ]
 
-    def with_errors(
-        self, photo: ScoredPhoto, errors: Sequence[np.ndarray], again: Sequence[np.ndarray] = ()
-    ) -> "ScoredPhotos":
-        """These with one more photo, given its (stops, h, w) float32 errors for each view; again: those of the same
-        part photographed again, none where it was not. Raises as `with_photo`.
-        """
-        more = copy.copy(self)
-        more._scales, more.latest, more._in_view = {}, Latest(), None
-        more.photos, more._rows = (*self.photos, photo), np.append(self._rows, self._kept(photo, errors))
-        more._again = np.append(self._again, self._kept(photo, again) if again else -1)
-        empty = photo.placed.empty(self.size)
-        more._empty = np.append(self._empty, [None])
-        more._empty[-1] = np.packbits(empty) if empty.any() else None
-        return more
-
-    def _kept(self, photo: ScoredPhoto, errors: Sequence[np.ndarray]) -> int:
-        """Keep the errors of a photo and return their row."""
-        block = np.zeros(self._blocks.shape, np.float32)  # with room for views that are not among these
-        for first, view, own in zip(self._first, self.views, errors, strict=False):
-            block[first : first + len(view.stops)] = own
-        if not (np.abs(block) <= LARGEST).all():
-            raise ValueError(f"{photo.name} has no finite score; look at the photo, or teach again")
-        return self._blocks.append(block)
-
-    def with_areas(self, areas: Areas | None) -> "ScoredPhotos":
-        """These photos, judged by areas."""
-        other = copy.copy(self)
-        other.areas, other.latest, other._in_view = areas, Latest(), None
-        return other
+    def errors(self, position: int) -> list[np.ndarray]:
+        """(stops, h, w) float32 grid errors of one photo under each view."""
+        return self.stored.of(position)
 
     def partly_out(self, area: int) -> np.ndarray:
         """(photos,) bool: those whose part a verdict would call partly out of view at this smallest area."""
@@ -161,8 +191,8 @@ class ScoredPhotos:
     def map_of(self, features: Sequence[Tensor], placement: Placement, **live: int) -> np.ndarray:
         """(H, W) float32 anomaly map of any photo, given its (1, h, w, k) features for each view; nothing is kept."""
         stops, _ = self._chosen(live)
-        errors = [view.sweep(own, (stop,))[0] for view, own, stop in zip(self.views, features, stops, strict=True)]
-        scaled = joined(errors, [self.scale(i, stop) for i, stop in enumerate(stops)])
+        errors = swept([(view, (stop,)) for view, stop in zip(self.views, stops, strict=True)], features)
+        scaled = joined([own[0] for own in errors], [self.scale(i, stop) for i, stop in enumerate(stops)])
         return inspected(to_pixels(scaled, self.size, sigma=SIGMA), placement.empty(self.size), self.areas)
 
     def scores(self, **live: int) -> np.ndarray:
@@ -172,7 +202,8 @@ class ScoredPhotos:
         of the limit computes no map.
         """
         stops, area = self._chosen(live)
-        return self._ranked(stops)[:, area - 1]
+        ranked = self.latest.of(("ranked", *stops), lambda: self._largest(stops, np.arange(len(self.photos))))
+        return ranked[:, area - 1]
 
     def scores_again(self, **live: int) -> np.ndarray:
         """(photos,) float32 scores of the same parts photographed again, NaN where they were not, read-only."""
@@ -181,8 +212,7 @@ class ScoredPhotos:
         def rank() -> np.ndarray:
             for view, stop in enumerate(stops):
                 self.scale(view, stop)  # learned from the photos as taken
-            other, taken = copy.copy(self), np.flatnonzero(self._again >= 0)
-            other._rows = self._again
+            other, taken = self._with(stored=self.stored.photographed_again()), np.flatnonzero(self.stored.again >= 0)
             found = np.full((len(self.photos), largest_area(self.size)), np.nan, np.float32)
             found[taken] = other._largest(stops, taken)
             return found
@@ -216,26 +246,15 @@ class ScoredPhotos:
             return None
         return self.views[0].row.ceiling(self.views[0].detector, self._chosen(live)[0][0])
 
-    def setters(self) -> np.ndarray:
-        """(photos,) bool: the good photos that set limits, the calibrate photos or else the judge photos."""
-        good, _ = self.good_and_defect()
-        kept = good & self.of_subset("calibrate")
-        return kept if kept.any() else good & self.of_subset("judge")
-
-    def chosen_defects(self) -> np.ndarray:
-        """(photos,) bool: the known defects kept to choose settings and limits by, which no figure counts."""
-        return self.of_subset("choose") & self.good_and_defect()[1]
-
     def scale(self, view: int, stop: int) -> LocalScale | None:
         """The local scale of a view at a kept value of its live parameter; None for a raw map."""
-        own = self.views[view]
-        if own.scales or not self._learns_scales():
+        own, (good, _) = self.views[view], self.good_and_defect()
+        setters = np.flatnonzero(good & self.of_subset("calibrate"))
+        if own.scales or not len(setters):
             return own.scales.get(stop)
         if (view, stop) not in self._scales:
-            setters = np.flatnonzero(self.setters())
-            errors = self._errors(setters, view, stop)
-            manner = self._manner(view, errors, self._groups(setters))
-            self._scales[view, stop] = GoodMaps.of(errors).finish(self.size, **manner)
+            errors = self.stored.at(setters, view, stop)
+            self._scales[view, stop] = GoodMaps.of(errors).finish(self.size, **self._manner(own, errors, setters))
         return self._scales[view, stop]
 
     def scales(self, view: int, stops: Iterable[int]) -> dict[int, LocalScale]:
@@ -243,46 +262,17 @@ class ScoredPhotos:
         found = {stop: self.scale(view, stop) for stop in stops}
         return {stop: scale for stop, scale in found.items() if scale is not None}
 
-    def index(self, image: int | str) -> int:
-        """Position of a photo given its position or its name. Raises ValueError for a name that is not here."""
-        if isinstance(image, int):
-            return image
-        for position, photo in enumerate(self.photos):
-            if photo.name == image:
-                return position
-        raise ValueError(f"{image!r} is not among the {len(self.photos)} scored photos")
-
-    def of_subset(self, *parts: str) -> np.ndarray:
-        """(photos,) bool: which belong to one of the named parts."""
-        return np.array([photo.part in parts for photo in self.photos], dtype=bool)
-
-    def good_and_defect(self) -> tuple[np.ndarray, np.ndarray]:
-        """(good, defect), each (photos,) bool; a photo whose truth is unknown is neither."""
-        good = np.array([photo.kind == "good" for photo in self.photos], dtype=bool)
-        return good, np.array([photo.is_defect for photo in self.photos], dtype=bool)
-
-    def _learns_scales(self) -> bool:
-        return any(photo.part == "calibrate" and photo.kind == "good" for photo in self.photos)
-
-    def _errors(self, which: Which, view: int, stop: int) -> np.ndarray:
-        """A copy of a view's grid errors at these positions and this stop, (h, w) for one and (n, h, w) for several."""
-        return np.array(self._blocks.read()[self._rows[which], self._first[view] + self.views[view].stops.index(stop)])
+    def _manner(self, view: View, errors: np.ndarray, setters: np.ndarray) -> dict[str, bool]:
+        """How a view's scales are learned from its errors on these photos; photos of one group count as one there."""
+        if view.row.ceiling(view.detector, view.start) is not None:
+            return {"uniform": True}
+        groups = np.array([self.photos[i].split_group or f"alone {i}" for i in setters])
+        each = np.stack([errors[groups == group].mean(axis=0) for group in dict.fromkeys(groups)])
+        return {"fixed": GoodMaps.of(each).is_fixed(self.size)}
 
     def _joined(self, which: Which, stops: Sequence[int], view: int | None = None) -> np.ndarray:
         chosen = range(len(self.views)) if view is None else (view,)
-        return joined([self._errors(which, i, stops[i]) for i in chosen], [self.scale(i, stops[i]) for i in chosen])
-
-    def _groups(self, which: np.ndarray) -> np.ndarray:
-        """(n,) the group of each of these photos."""
-        return np.array([self.photos[i].split_group or f"alone {i}" for i in which])
-
-    def _manner(self, view: int, errors: np.ndarray, groups: np.ndarray) -> dict[str, bool]:
-        """How a view's scales are learned; photos of one group count as one there."""
-        own = self.views[view]
-        if own.row.ceiling(own.detector, own.start) is not None:
-            return {"uniform": True}
-        each = np.stack([errors[groups == group].mean(axis=0) for group in dict.fromkeys(groups)])
-        return {"fixed": GoodMaps.of(each).is_fixed(self.size)}
+        return joined([self.stored.at(which, i, stops[i]) for i in chosen], [self.scale(i, stops[i]) for i in chosen])
 
     def _in_pixels(self, errors: np.ndarray, which: Which) -> np.ndarray:
         """Maps of the grid errors of the photos at these positions, under the areas and 0 where a photo is empty."""
@@ -293,11 +283,6 @@ class ScoredPhotos:
                 bits = np.zeros(own.size, np.uint8) if packed is None else np.unpackbits(packed, count=own.size)
                 own[:] = inspected(own, bits.reshape(own.shape).astype(bool), self.areas)
         return maps
-
-    def _ranked(self, stops: tuple[int, ...]) -> np.ndarray:
-        """(photos, m) the largest values of each map at these stops, largest first; computed once per stops."""
-
-        return self.latest.of(("ranked", *stops), lambda: self._largest(stops, np.arange(len(self.photos))))
 
     def _largest(self, stops: tuple[int, ...], which: np.ndarray) -> np.ndarray:
         """(n, m) the largest values of the maps at these positions, largest first."""
@@ -314,7 +299,7 @@ class ScoredPhotos:
         unknown = sorted(set(live) - set(self.live))
         if unknown:
             raise ValueError(f"there is no live parameter {unknown[0]!r}; there is {', '.join(self.live)}")
-        values = self.live | dict(live)
+        values = {**self.live, **live}
         for view in self.views:
             if view.live and values[view.live] not in view.stops:
                 raise ValueError(

@@ -10,11 +10,11 @@ from inspect_core.images.folders import Sample
 from inspect_core.images.photo_quality import Quality
 from inspect_core.images.placement import Placement
 from inspect_core.images.tolerances import Tolerances
+from inspect_core.methods.view import View
 from inspect_core.runtime.progress import Cancel, Report
 from inspect_core.study.gathering import Fit, Gathered
 from inspect_core.study.judged import Judged, Live
 from inspect_core.study.photo_features import Unusable
-from inspect_core.view import View
 
 
 class Looked(NamedTuple):

@@ -14,19 +14,19 @@ from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc, pro_curve
 from inspect_core.methods.method import Workload
 from inspect_core.methods.table import ALL, METHODS, methods_in, methods_of, title_of
+from inspect_core.methods.view import View, remarks
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.judged import truth_masks
+from inspect_core.study.order import Order
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.study.workers import Workers
 from inspect_core.tuning.aligning import aligned
 from inspect_core.tuning.comparison import Comparison, Estimate, Row
-from inspect_core.tuning.order import Order
 from inspect_core.tuning.trial import PASTED, SHRINK, Pasting, Trial, crossed_trial
-from inspect_core.view import View, remarks, with_taps
 
 DRAWS = 500
 AUPRO_DRAWS = 30
@@ -34,9 +34,14 @@ RUNS = 5
 
 
 def compare(
-    order: Order, store: Store, report: Report, detectors: Sequence[str] = ALL, *, workers: Workers | None = None,
+    order: Order,
+    store: Store,
+    report: Report,
+    detectors: Sequence[str] = ALL,
+    *,
+    workers: Workers | None = None,
     judged: bool = True,
-) -> Comparison:  # fmt: skip
+) -> Comparison:
     """All detectors on one extraction; each of their methods is fitted once and scores a photo once.
 
     The methods begin at their defaults, except for the order's parameters. What is found of a detector is, to the bit,
@@ -45,21 +50,14 @@ def compare(
     limits, and whatever `report` raises to stop.
     """
     order, methods = aligned(order, report), methods_in(detectors)
-    backbone, taps = with_taps(
-        methods, order.backbone, taps=order.taps, size=order.size, device=order.device, weights=order.weights
-    )
+    backbone, taps = order.network(methods)
     known = {name for method in methods for name in METHODS[method].defaults}
+    given = {name: value for name, value in order.parameters.items() if name in known}
     with device_lock(backbone.device):
-        study = Study(
-            order.photos, backbone, store, method=methods,
-            parameters={name: value for name, value in order.parameters.items() if name in known}, grid=order.grid,
-            taps=taps, area=order.area, alignment=order.alignment, tiles=order.tiles, tolerances=order.tolerances,
-                seed=order.seed, workers=workers,
-        )  # fmt: skip
-        setters = [sample for fold in study.split.setters(study.seed) for sample in fold]
-        if not setters:
+        study = Study(order, backbone, store, taps=taps, workers=workers, method=methods, parameters=given)
+        if not order.setters:
             raise ValueError("too few good photos to set limits; add good parts or lots, then compare")
-        pasting = Pasting(study, setters, PASTED)
+        pasting = Pasting(study, order.setters, PASTED)
         study.fit(stage(report, 0.0, 0.8), trying=pasting.made_of)
         trial, tried = crossed_trial(study, pasting)
         masks = truth_masks(study.results) if judged else None
@@ -88,11 +86,7 @@ def compare(
 
 def fitted(comparison: Comparison, detector: str, order: Order) -> Study:
     """The study of one of the detectors compared, as it was fitted; order: the one that was compared."""
-    backbone, taps = with_taps(
-        methods_of(detector), order.backbone, taps=order.taps, size=order.size, device=order.device,
-        weights=order.weights,
-    )  # fmt: skip
-    return comparison.study.of_detector(detector, backbone, taps)
+    return comparison.study.of_detector(detector, *order.network(methods_of(detector)))
 
 
 def _fit_seconds(study: Study, which: Sequence[int]) -> float:
@@ -109,12 +103,8 @@ def _fit_seconds(study: Study, which: Sequence[int]) -> float:
 def _of_trial(trial: Trial, tried: ScoredPhotos) -> dict:
     """The fields of a row that come from the trial."""
     qualities = trial.qualities(tried)
-    return {
-        "qualities": qualities,
-        "quality": _mean(qualities),
-        "synthetic": _mean(qualities[: trial.pasted]),
-        "known": _mean(qualities[trial.pasted :]),
-    }
+    synthetic, known = np.split(qualities, [trial.pasted])
+    return {"qualities": qualities, "quality": _mean(qualities), "synthetic": _mean(synthetic), "known": _mean(known)}
 
 
 def _of_judged(scored: ScoredPhotos, masks: list[np.ndarray | None] | None) -> dict:
@@ -164,23 +154,14 @@ def _megabytes(view: View) -> float:
 
 
 def _verdict_ms(study: Study, photo: ScoredPhoto, views: Sequence[View]) -> float:
-    """Milliseconds from a photo's file to its grid errors; features that other detectors need are not counted."""
-    look_at = replace(study.preparation, looks=tuple(view.look for view in views))
-
-    def verdict() -> None:
-        for view, own in zip(views, look_at.features(read(photo.path, photo.depth).pixels), strict=True):
-            view.errors(own, view.start)
-
+    """Median milliseconds from a photo's file to its grid errors; features that other detectors need do not count."""
+    look_at, took = replace(study.preparation, looks=tuple(view.look for view in views)), []
     try:
-        return _median_ms(verdict)
+        for _ in range(RUNS):
+            began = time.perf_counter()
+            for view, own in zip(views, look_at.features(read(photo.path, photo.depth).pixels), strict=True):
+                view.errors(own, view.start)
+            took.append(time.perf_counter() - began)
     except (ImageError, NotLocated):
         return math.inf
-
-
-def _median_ms(run: Callable[[], object]) -> float:
-    took = []
-    for _ in range(RUNS):
-        began = time.perf_counter()
-        run()
-        took.append(time.perf_counter() - began)
     return 1000 * float(np.median(took))

@@ -9,6 +9,7 @@ import numpy as np
 from inspect_core.methods.method import WIDEST, Workload
 from inspect_core.methods.table import CANDIDATES, FIXED, LOOSE, METHODS, known_parameters, methods_of, title_of
 from inspect_core.study.evaluation import Evaluation
+from inspect_core.study.order import Order
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.trial import is_better
@@ -16,10 +17,6 @@ from inspect_core.verdict import Limits
 
 PLACED = 0.65
 """Share of the variance of patch features that the mean of their place explains from which on places are preferred."""
-BUDGET = 80.0
-"""Milliseconds on two cores that the methods of a candidate may take for a photo, by their forecast, without the
-network. A forecast, never a stopwatch, so that the same photos choose the same detector.
-"""
 MARGIN = 0.05
 """Of quality, from 0 to 1: a smaller lead on made-up defects did not carry over to true ones (magnetic tile: +.02
 there, -.02 in image AUROC)."""
@@ -27,19 +24,31 @@ there, -.02 in image AUROC)."""
 
 @dataclass(frozen=True)
 class Shortlist:
-    """Candidates for a new folder, and those left out as slower than allowed, each with its forecast in ms a photo."""
+    """Candidates for a new folder, and those left out as slower than allowed, each with its forecast in ms a photo.
+
+    A forecast, never a stopwatch, so that the same photos choose the same detector.
+    """
 
     candidates: dict[str, float]
     left_out: dict[str, float]
     budget: float
 
     @classmethod
-    def of(cls, grid: tuple[int, int], given: Collection[str] = (), *, budget: float = BUDGET) -> "Shortlist":
+    def of(cls, grid: tuple[int, int], given: Collection[str] = (), *, budget: float = Order.budget) -> "Shortlist":
         """Those that have all the given parameters; the cheapest one takes part whatever it costs."""
         fitting = {name: forecast_ms(name, grid) for name in CANDIDATES if known_parameters(name).issuperset(given)}
         least = min(fitting.values(), default=0.0)
         fast = {name: ms for name, ms in fitting.items() if ms <= max(budget, least)}
         return cls(fast, {name: ms for name, ms in fitting.items() if name not in fast}, budget)
+
+    @classmethod
+    def of_order(cls, order: Order) -> "Shortlist":
+        """The detectors that teaching an order compares: none where it names one, for large photos in tiles, and with
+        too few photos to set limits.
+        """
+        if order.method is not None or order.tiles is not None or not order.setters:
+            return cls({}, {}, order.budget)
+        return cls.of(order.grid, order.parameters, budget=order.budget)
 
     def sentence(self) -> str:
         """What was left out, "" where nothing was."""
@@ -132,11 +141,12 @@ class Comparison:
         """
         first, margin, tried = self.preferred(), 0.0 if self.known else MARGIN, max(len(self.rows) - 1, 1)
         better = [
-            row for row in self.rows
+            row
+            for row in self.rows
             if row is not first
             and row.quality.value >= first.quality.value + margin
             and is_better(row.qualities, first.qualities, tried=tried)
-        ]  # fmt: skip
+        ]
         return max(better, key=lambda row: row.quality.value, default=first)
 
     def reason(self) -> str:

@@ -17,20 +17,28 @@ from inspect_core.features.embeddings import stored_embedding
 from inspect_core.features.store import Store
 from inspect_core.images.duplicates import HASH_GRID, alike, difference_hash, near_duplicates
 from inspect_core.images.grouping import propose_groups
-from inspect_core.images.outliers import FEWEST, STANDS_OUT, distances
-from inspect_core.images.photo_quality import BLUR, EXPOSURE, Finding, Quality, findings, measured
+from inspect_core.images.photo_quality import (
+    BLUR,
+    EXPOSURE,
+    STANDS_OUT,
+    Finding,
+    Quality,
+    distances,
+    findings,
+    measured,
+)
+from inspect_core.images.photo_quality import FEWEST_COMPARED as FEWEST
 from inspect_core.images.read import ImageError, read
 from inspect_core.images.samples import Sample, Samples, counted
 from inspect_core.images.splitting import LEAST_FOLDS, Split, folds
 from inspect_core.methods.table import BOTH
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
-from inspect_core.study.scored_photos import ScoredPhotos
+from inspect_core.study.order import Order
+from inspect_core.study.scored_photos import ScoredPhotos, swept
 from inspect_core.study.study import Study
 from inspect_core.tuning.aligning import aligned
-from inspect_core.tuning.guard_training import fit
-from inspect_core.tuning.order import Order
-from inspect_core.view import with_taps
+from inspect_core.tuning.product_check_training import fit
 
 LOST, PRODUCT, UNLIKE, COPY = "not located", "another product", "unlike the others", "copy"
 TOPICS = (LOST, PRODUCT, UNLIKE, BLUR, EXPOSURE, COPY)
@@ -89,9 +97,7 @@ def first_look(samples: Samples, order: Order, store: Store, report: Report) -> 
     it. Raises ValueError for photos that no alignment can be learned from, and whatever `report` raises to stop.
     """
     report(0.0, "loading the network, which can take a minute the first time")
-    backbone, taps = with_taps(
-        BOTH, order.backbone, taps=order.taps, size=order.size, device=order.device, weights=order.weights
-    )
+    backbone, taps = order.network(BOTH)
     with device_lock(backbone.device):
         photos, skipped = _read(samples, backbone, store, stage(report, 0.0, 0.4))
         samples = replace(samples, good=tuple(photo.sample for photo in photos))
@@ -99,9 +105,8 @@ def first_look(samples: Samples, order: Order, store: Store, report: Report) -> 
         copies = near_duplicates(np.array([photo.hash for photo in photos], np.uint64).reshape(-1, 4))
         for first, *others in copies:
             for i in others:
-                share = alike(photos[first].hash, photos[i].hash)
-                sentence = f"Nearly the same picture as {samples.good[first].name}: {100 * share:.0f} % alike."
-                found[i].append(Finding(COPY, sentence))
+                share = f"{100 * alike(photos[first].hash, photos[i].hash):.0f} % alike"
+                found[i].append(Finding(COPY, f"Nearly the same picture as {samples.good[first].name}: {share}."))
         unlike, places = np.ones(len(photos)), [None] * len(photos)
         groups = _together(samples, copies)
         pairs = _pairs(samples.good, groups, order.seed)
@@ -110,9 +115,9 @@ def first_look(samples: Samples, order: Order, store: Store, report: Report) -> 
             _note_foreign(found, _foreign(embeddings, pairs))
             order = aligned(replace(order, photos=Split(samples.good, (), (), groups=groups)), report)
             study = Study(
-                order.photos, backbone, store, method=BOTH, grid=order.grid, taps=taps, seed=order.seed,
-                alignment=order.alignment,
-            ).extract(stage(report, 0.4, 0.8))  # fmt: skip
+                order, backbone, store, taps=taps, method=BOTH, parameters={}, area=None, tolerances=None, tiles=None
+            )
+            study.extract(stage(report, 0.4, 0.8))
             scores, places = _scores(study, pairs, stage(report, 0.8, 1.0))
             for own, sample in zip(found, samples.good, strict=True):
                 if sample.name in study.lost:
@@ -181,8 +186,8 @@ def _foreign(embeddings: dict[str, np.ndarray], pairs: Pairs) -> np.ndarray:
         directions = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         apart = np.linalg.norm(directions - np.median(directions, axis=0), axis=1)
         asked = np.stack([embeddings[sample.name] for sample in fold])
-        guard = fit(rows[apart <= np.quantile(apart, MOST_ALIKE)], asked)
-        scores |= zip((sample.name for sample in fold), guard.score(asked).tolist(), strict=True)
+        product_check = fit(rows[apart <= np.quantile(apart, MOST_ALIKE)], asked)
+        scores |= zip((sample.name for sample in fold), product_check.score(asked).tolist(), strict=True)
     return np.array([scores[name] for name in embeddings])
 
 
@@ -191,29 +196,30 @@ def _note_foreign(found: list[list[Finding]], scores: np.ndarray) -> None:
     median, apart = float(np.median(scores)), distances(scores, least=_PRODUCT)
     for own, score, distance in zip(found, scores.tolist(), apart.tolist(), strict=True):
         if distance > STANDS_OUT and score > (median + UNRELATED) / 2:
-            own.append(Finding(
-                PRODUCT, f"Looks like another product: product check {score:.2f} (0: the same, 1: nothing in common), "
-                f"median of the photos {median:.2f}.",
-            ))  # fmt: skip
+            own.append(
+                Finding(
+                    PRODUCT,
+                    f"Looks like another product: product check {score:.2f} (0: the same, 1: nothing in common), "
+                    f"median of the photos {median:.2f}.",
+                )
+            )
 
 
 def _scores(study: Study, pairs: Pairs, report: Report) -> tuple[np.ndarray, list[tuple[float, float] | None]]:
     """(n,) score of each photo to fit by a detector that learned the photos of the other folds, and its strangest
     place; NaN and None for a photo that cannot be scored because its part is not located.
     """
-    positions = range(len(study.methods))
     scored, count = None, len(study.split.fit)
     for fold, others in pairs:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # few photos: all are scored alike
-            views = [study.fit_view(number, samples=others) for number in positions]
+            views = [study.fit_view(number, samples=others) for number in range(len(study.methods))]
         views = [replace(view, only=(view.start,)) for view in views]
         scored = scored or ScoredPhotos(views, study.preparation.grid, study.preparation.backbone.size)
         for sample in fold:
             report(len(scored.photos) / count, f"comparing photo {len(scored.photos) + 1} of {count} with the others")
             if (photo := study.scored_photo(sample, "calibrate")) is not None:
-                errors = [view.sweep(photo[1][i], view.stops) for view, i in zip(views, positions, strict=True)]
-                scored = scored.with_errors(photo[0], errors)
+                scored = scored.with_errors(photo[0], swept([(view, view.stops) for view in views], photo[1]))
     if scored is None:
         raise ValueError("there are too few photos to compare; add good photos")
     scores, (height, width) = scored.calibration_scores(), study.preparation.grid

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from inspect_core.methods.method import Detector, Patches
 from inspect_core.methods.table import METHODS
+from inspect_core.methods.view import View
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.study import Study
-from inspect_core.view import View
 
 _ROWS = 2048
 
@@ -56,11 +56,11 @@ class PatchSample:
                 raise Cancelled
 
         method, parameters = METHODS[study.methods[view]], study.parameters[view] | dict(parameters)
-        statistics = method.begin(Patches(1, (height, width), channels), None, study.seed, parameters)
+        statistics = method.begin(Patches(1, (height, width), channels), None, study.order.seed, parameters)
         for block in self.patches.split(_ROWS):
             report(0.0)
             method.see(statistics, block[None], (0,))
-        return method.finish(statistics, study.seed, parameters, report)
+        return method.finish(statistics, study.order.seed, parameters, report)
 
 
 def explained(view: View, stops: Sequence[int]) -> np.ndarray:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 from PIL import Image
+from plotly.graph_objects import Figure
 
 from inspect_core.images import heatmap
 from inspect_core.images.boxes import reduced
@@ -19,11 +20,11 @@ from inspect_core.line.histogram import stacked
 from inspect_core.line.html_page import page, webp
 from inspect_core.plots import comparison as plots
 from inspect_core.plots.svg import svg
-from inspect_core.plots.theme import LIGHT
+from inspect_core.plots.theme import LIGHT, Look
 from inspect_core.study.evaluation import outcomes
+from inspect_core.study.order import Order
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.tuning.comparison import Comparison, Estimate, Row
-from inspect_core.tuning.order import Order
 from inspect_core.verdict import InView, Limits, Verdict, assemble
 
 CSV_BEGINS = "detector,title,chosen,"
@@ -62,23 +63,25 @@ def figures_of(comparison: Comparison) -> list[dict]:
     rows = []
     for row in comparison.rows:
         found = row.evaluation
-        plain = {name: _number(getattr(row, name).value) for name in FIGURES}
-        rows.append({
-            "live": row.scored.live,
-            "detector": row.detector,
-            "title": row.title,
-            "chosen": row is comparison.chosen(),
-            **plain,
-            "pixel_auroc": found and _number(found.pixel_auroc),
-            "fpr95": found and _number(found.fpr95),
-            "intervals": {name: _interval(getattr(row, name)) for name in FIGURES},
-            "limits": row.limits and asdict(row.limits),
-            "in_parts": found and in_parts(found.counts),
-            **(outcomes(found) if found else {}),
-            "fit_seconds": row.fit_seconds,
-            "verdict_ms": _number(row.verdict_ms),
-            "arrays_mb": row.arrays_mb,
-        })  # fmt: skip
+        figures: dict[str, Estimate] = {name: getattr(row, name) for name in FIGURES}
+        rows.append(
+            {
+                "live": row.scored.live,
+                "detector": row.detector,
+                "title": row.title,
+                "chosen": row is comparison.chosen(),
+                **{name: _number(own.value) for name, own in figures.items()},
+                "pixel_auroc": found and _number(found.pixel_auroc),
+                "fpr95": found and _number(found.fpr95),
+                "intervals": {name: [_number(own.low), _number(own.high)] for name, own in figures.items()},
+                "limits": row.limits and asdict(row.limits),
+                "in_parts": found and in_parts(found.counts),
+                **(outcomes(found) if found else {}),
+                "fit_seconds": row.fit_seconds,
+                "verdict_ms": _number(row.verdict_ms),
+                "arrays_mb": row.arrays_mb,
+            }
+        )
     return rows
 
 
@@ -135,20 +138,24 @@ def table_of(comparison: Comparison) -> dict[str, list[str]]:
     return table
 
 
-def roc_lines(comparison: Comparison) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """(FPR, TPR) on the judge photos by the detector's title; empty without good photos and defects among them."""
-    lines = {}
+def curves(comparison: Comparison, look: Look) -> dict[str, tuple[str, Figure]]:
+    """(title, figure) of the ROC and PRO curves on the judge photos, a line per detector; none where these have no good
+    photo or no defect, or no mask.
+    """
+    roc = {}
     for row in comparison.rows:
         good, defects = judged_scores(row)
         if len(good) and len(defects):
             truth = np.repeat([False, True], [len(good), len(defects)])
-            lines[row.title] = roc_curve(np.concatenate([good, defects]), truth)
-    return lines
-
-
-def pro_lines(comparison: Comparison) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """(FPR, PRO) on the judge photos with masks by the detector's title; empty without any."""
-    return {row.title: row.pro for row in comparison.rows if row.pro is not None}
+            roc[row.title] = roc_curve(np.concatenate([good, defects]), truth)
+    drawn = {}
+    if roc:
+        figure = plots.rates(roc, look, x="good parts above the limit", y="defects above the limit")
+        drawn["ROC"] = "Parts: defects caught against good parts rejected", figure
+    if pro := {row.title: row.pro for row in comparison.rows if row.pro is not None}:
+        figure = plots.rates(pro, look, x="good pixels above the limit", y="defect area covered", most=0.3)
+        drawn["PRO"] = "Places: defect area covered against false alarms", figure
+    return drawn
 
 
 def judged_scores(row: Row) -> tuple[np.ndarray, np.ndarray]:
@@ -194,7 +201,7 @@ def in_words(seen: Seen) -> str:
 
 def html_of(comparison: Comparison, order: Order) -> str:
     """The whole comparison as one page: pictures and figures are in it, names from outside only as text."""
-    columns, photos = table_of(comparison), order.photos
+    columns, photos, drawn = table_of(comparison), order.photos, curves(comparison, LIGHT).values()
     return page(
         "tuning/report.html",
         begins=HTML_BEGINS,
@@ -208,7 +215,7 @@ def html_of(comparison: Comparison, order: Order) -> str:
         heads=columns,
         rows=zip(*columns.values(), strict=True),
         glossary={name: words for name, words in GLOSS.items() if name in columns},
-        curves=_curves(comparison),
+        curves=[svg(figure, LIGHT, width=660, height=340, legend=280) for _, figure in drawn],
         scores={row.title: drawn for row in comparison.rows if (drawn := _histogram(row))},
         parts=_parts(comparison),
         in_words=in_words,
@@ -222,15 +229,6 @@ def _histogram(row: Row) -> str:
         return ""
     groups = [("good", LIGHT.good, good), ("defect", LIGHT.defect, defects)]
     return stacked(groups, (row.limits.review, row.limits.reject), width=380, height=220)
-
-
-def _curves(comparison: Comparison) -> list[str]:
-    figures = []
-    if roc := roc_lines(comparison):
-        figures.append(plots.rates(roc, LIGHT, x="good parts above the limit", y="defects above the limit"))
-    if pro := pro_lines(comparison):
-        figures.append(plots.rates(pro, LIGHT, x="good pixels above the limit", y="defect area covered", most=0.3))
-    return [svg(figure, LIGHT, width=660, height=340, legend=280) for figure in figures]
 
 
 def _parts(comparison: Comparison) -> Iterator[tuple[ScoredPhoto, list[Seen]]]:
@@ -248,10 +246,6 @@ def _cell(estimate: Estimate, standing: str) -> str:
 
 def _aside(reviewed: int, unscored: Unscored) -> str:
     return "".join(f", {words}" for words in ([f"{reviewed} to review"] if reviewed else []) + unscored.clauses())
-
-
-def _interval(estimate: Estimate) -> list[float | None]:
-    return [_number(estimate.low), _number(estimate.high)]
 
 
 def _number(value: float) -> float | None:

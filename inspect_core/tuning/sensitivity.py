@@ -11,7 +11,7 @@ from torch import Tensor
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.judge.metrics import auroc, fpr_at_tpr
 from inspect_core.methods.method import Detector
-from inspect_core.runtime.progress import Report
+from inspect_core.runtime.progress import Report, tell
 from inspect_core.study.judged import Judged
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import stop_explaining
@@ -53,9 +53,8 @@ def over_live(
     """Figures at values of one live parameter, the others as in `live`, from stored errors: no network and no fit."""
     readings = []
     for done, stop in enumerate(stops):
-        if report is not None:
-            report(done / len(stops), f"{name} = {stop}, {done + 1} of {len(stops)}")
-        readings.append(read_figures(scored, stop, masks, **(dict(live) | {name: stop})))
+        tell(report, None, done / len(stops), f"{name} = {stop}, {done + 1} of {len(stops)}")
+        readings.append(read_figures(scored, stop, masks, **{**live, name: stop}))
     return readings
 
 
@@ -79,18 +78,14 @@ def over_refits(
     """
     readings, photos = [], len(scored.photos)
     for done, value in enumerate(values):
-
-        def tell(fraction: float, *, value: float = value, done: int = done) -> None:
-            if report is not None:
-                report((done + fraction) / len(values), f"value {value:.3g}, {done + 1} of {len(values)}")
-
-        tell(0.0)
+        words = f"value {value:.3g}, {done + 1} of {len(values)}"
+        tell(report, None, done / len(values), words)
         try:
             refit = replace(scored.views[view], detector=fit_at(value))
         except ValueError:
             readings.append(Reading(value, math.nan, math.nan, math.nan, math.nan))
             continue
-        chosen = dict(live) | {refit.live: stop_explaining(refit, fraction)}
+        chosen = {**live, refit.live: stop_explaining(refit, fraction)}
         views = [*scored.views[:view], refit, *scored.views[view + 1 :]]
         only = [replace(own, only=(own.value(chosen),)) for own in views]
         other = ScoredPhotos(only, scored.grid, scored.size, area=scored.live[AREA], areas=scored.areas)
@@ -100,7 +95,7 @@ def over_refits(
                 for n, (own, before, after) in enumerate(zip(scored.errors(i), scored.views, only, strict=True))
             ]
             other = other.with_errors(photo, errors)
-            tell((i + 1) / photos)
+            tell(report, None, (done + (i + 1) / photos) / len(values), words)
         readings.append(read_figures(other, value, masks, **chosen))
     return readings
 

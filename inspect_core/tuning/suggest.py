@@ -13,11 +13,11 @@ import numpy as np
 
 from inspect_core.methods.method import Detector
 from inspect_core.methods.table import METHODS
+from inspect_core.methods.view import View
 from inspect_core.runtime.progress import Report, stage, tell
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample
-from inspect_core.tuning.trial import FeatureTrial, is_better, make_trial
-from inspect_core.view import View
+from inspect_core.tuning.trial import Trial, is_better, make_trial
 
 TIE = 0.0025
 
@@ -81,20 +81,21 @@ def candidates(study: Study, fixed: Collection[str]) -> Iterator[tuple[float, di
         yield 0.5, {}, study.results.views[0].detector
         return
     sample = PatchSample.of(study)
-    widths = method.settings(sample.patches, study.seed)
+    widths = method.settings(sample.patches, study.order.seed)
     settings = [{}, *(own for own in widths if own and not own.keys() & set(fixed))]
     for number, parameters in enumerate(settings):
         yield (number + 1) / (len(settings) + 1), parameters, sample.fit(parameters)
 
 
 def _measure(
-    study: Study, trial: FeatureTrial, parameters: dict[str, float], detector: Detector, fixed: Collection[str]
+    study: Study, trial: Trial, parameters: dict[str, float], detector: Detector, fixed: Collection[str]
 ) -> list[_Setting]:
     """The setting that the detector begins with, then every live value worth trying."""
     name, method = study.methods[0], METHODS[study.methods[0]]
     tried = [(method.start(detector), {}), *method.trial_stops(detector, study.parameters[0], fixed).items()]
     only = tuple(sorted({stop for stop, _ in tried}))
-    scored = trial.scored([View(name, detector, study.preparation.looks[0], only=only)])
+    view = View(name, detector, study.preparation.looks[0], only=only)
+    scored = trial.scored([view], study.preparation)
     return [
         _Setting(parameters | of_fit, stop, trial.qualities(scored, **{method.live: stop})) for stop, of_fit in tried
     ]

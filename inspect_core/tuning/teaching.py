@@ -1,24 +1,24 @@
-"""Teaching, the same for the page and the command line: photos and choices in, a fitted study and a guard out."""
+"""Teaching, the same for the page and the command line: photos and choices in, a study and a product check out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from inspect_core.features.store import Store
-from inspect_core.guard.model import OFF, Guard
 from inspect_core.images.samples import Sample
 from inspect_core.images.splitting import Split, folds
 from inspect_core.methods.table import FIRST, METHODS, methods_of
+from inspect_core.methods.view import remarks
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
+from inspect_core.study.order import Order
 from inspect_core.study.study import Study
 from inspect_core.study.workers import Workers
 from inspect_core.tuning.aligning import aligned, on_alignment
 from inspect_core.tuning.compare import compare
 from inspect_core.tuning.comparison import Comparison, Shortlist
-from inspect_core.tuning.guard_training import train_guard
-from inspect_core.tuning.order import Order
+from inspect_core.tuning.product_check_training import train_product_check
 from inspect_core.tuning.suggest import Suggestion, suggest
-from inspect_core.view import remarks, with_taps
+from inspect_core.whole_part.product_check import OFF, ProductCheck
 
 MOST_COMPARED = 300
 """Good photos that the candidates for a new folder are fitted on."""
@@ -37,7 +37,7 @@ class Taught:
     study: Study
     choice: str | None
     suggestion: Suggestion | None
-    guard: Guard | None
+    product_check: ProductCheck | None
     notes: tuple[str, ...]
 
 
@@ -52,37 +52,30 @@ def teach(order: Order, store: Store, report: Report, workers: Workers | None = 
     report(0.0, "loading the network, which can take a minute the first time")
     comparison, choice = _compared(order, store, stage(report, 0.0, FITTED), workers)
     method = order.method or (FIRST if comparison is None else comparison.chosen().detector)
-    backbone, seen = with_taps(
-        methods_of(method), order.backbone,
-        taps=order.taps, size=order.size, device=order.device, weights=order.weights,
-    )  # fmt: skip
+    backbone, taps = order.network(methods_of(method))
     suggestion = None
     with device_lock(backbone.device):
         if comparison is not None and comparison.study.split is order.photos:
-            study = comparison.study.of_detector(method, backbone, seen)
+            study = comparison.study.of_detector(method, backbone, taps)
         else:
-            study = Study(
-                order.photos, backbone, store, method=method, parameters=order.parameters, grid=order.grid, taps=seen,
-                area=order.area, alignment=order.alignment, tiles=order.tiles, tolerances=order.tolerances,
-                seed=order.seed, workers=workers,
-            ).fit(stage(report, 0.0, FITTED))  # fmt: skip
+            study = Study(order, backbone, store, taps=taps, workers=workers, method=method)
+            study.fit(stage(report, 0.0, FITTED))
             suggestion = suggest(study, fixed=order.fixed) if order.method is not None else None
-        guard = None
-        if order.guard != OFF:
-            guard = train_guard(
-                backbone,
-                *_for_product_check(order.photos),
-                fused=order.fused_guard,
-                mode=order.guard,
-                alignment=order.alignment,
-                report=stage(report, 0.8, 1.0),
-                workers=workers,
-            )
+        product_check = None
+        if order.product_check != OFF:
+            learned, held_out = _for_product_check(order.photos)
+            how = {
+                "fused": order.fused_product_check,
+                "mode": order.product_check,
+                "alignment": order.alignment,
+                "workers": workers,
+            }
+            product_check = train_product_check(backbone, learned, held_out, report=stage(report, FITTED, 1.0), **how)
         on_lying = on_alignment(study)
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
     on_fit = remarks(study.results.views, study.preparation, study.parameters, study.live, photos=len(study.split.fit))
     notes = order.notes + skipped + on_lying + on_fit
-    return Taught(study, choice, suggestion, guard, notes)
+    return Taught(study, choice, suggestion, product_check, notes)
 
 
 def _for_product_check(photos: Split) -> tuple[Sequence[Sample], Sequence[Sample]]:
@@ -101,10 +94,9 @@ def _compared(
         return None, None
     if order.tiles is not None:
         return None, f"Large photos in tiles are learned {METHODS[FIRST].title.lower()}."
-    photos = order.photos
-    if not photos.setters(order.seed):
+    photos, shortlist = order.photos, Shortlist.of_order(order)
+    if not order.setters:
         return None, f"Too few photos to compare detectors; {METHODS[FIRST].title} needs the fewest."
-    shortlist = Shortlist.of(order.grid, order.parameters, budget=order.budget)
     step = -(-len(photos.fit) // MOST_COMPARED)
     some = photos if step == 1 else replace(photos, fit=photos.fit[::step], judge=())
     detectors = tuple(shortlist.candidates)

@@ -19,11 +19,11 @@ from inspect_core.images.placement import Placement
 from inspect_core.images.read import ImageError, read
 from inspect_core.judge.masks import mask_at
 from inspect_core.judge.metrics import aupro, auroc
+from inspect_core.methods.view import View
 from inspect_core.runtime.progress import Report, tell
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
-from inspect_core.view import View
 
 PASTED, PASTED_FEW = 120, 24
 """Synthetic defects that detectors are compared on, and that settings of one detector are tried on."""
@@ -31,6 +31,7 @@ MOST_GOOD = 60
 HELD_BYTES = 10**9
 """Most bytes of features of the good photos, which are held in memory: fewer photos if they are large."""
 CONFIDENCE = 0.95
+GONE = "none of the good photos can be read any more; check that they are still there"
 SHRINK = 4
 """Maps are read at every fourth pixel: they are smooth, and hundreds of them are compared."""
 
@@ -64,7 +65,7 @@ class Pasting:
         photo, donated = (read(one.path, one.depth).pixels for one in (sample, donor))
         placement = preparation.place(photo)
         pixels, other = preparation.picture(photo, placement), preparation.picture(donated)
-        rng = np.random.default_rng([self._study.seed, number])
+        rng = np.random.default_rng([self._study.order.seed, number])
         here, mask = _window(preparation, rng), np.zeros(preparation.size, bool)
         pixels[here], mask[here] = KINDS[number % len(KINDS)](pixels[here], rng, other[here])
         mask &= ~placement.empty(preparation.size)
@@ -79,13 +80,15 @@ class Trial:
     """Photos to try detectors or settings on.
 
     photos: good ones, which set the limits, and defects; masks: of a defect, (h, w) bool, by name, where it is known;
-    pasted: how many of the defects are made up; held_out: whether no good photo is scored by what has learned from it.
+    pasted: how many of the defects are made up; held_out: whether no good photo is scored by what has learned from it;
+    features: of each photo, (1, h, w, k) for each view, where it can be scored by any detector.
     """
 
     photos: tuple[ScoredPhoto, ...]
     masks: Mapping[str, np.ndarray]
     pasted: int
     held_out: bool
+    features: tuple[tuple[Tensor, ...], ...] = ()
 
     @property
     def basis(self) -> str:
@@ -93,6 +96,13 @@ class Trial:
         known = sum(photo.is_defect for photo in self.photos) - self.pasted
         made = f"{self.pasted} good photos with synthetic defects pasted in"
         return made if not known else f"{made} and {known} known defects"
+
+    def scored(self, views: Sequence[View], preparation: Preparation) -> ScoredPhotos:
+        """The photos under another detector, given how their features were made."""
+        scored = ScoredPhotos(views, preparation.grid, preparation.map_size, area=preparation.default_area)
+        for photo, features in zip(self.photos, self.features, strict=True):
+            scored = scored.with_photo(photo, features)
+        return scored
 
     def qualities(self, scored: ScoredPhotos, **live: int) -> np.ndarray:
         """(defects,) from 0 to 1: the mean of up to three shares for each photo with a defect.
@@ -126,23 +136,7 @@ def is_better(qualities: np.ndarray, than: np.ndarray, *, tried: int = 1) -> boo
     return bool(difference.mean() > stats.t.ppf(1 - (1 - CONFIDENCE) / tried, len(difference) - 1) * error)
 
 
-@dataclass(frozen=True, eq=False)
-class FeatureTrial(Trial):
-    """A trial whose photos can be scored by any detector. features: of each photo, (1, h, w, k) for each view."""
-
-    features: tuple[tuple[Tensor, ...], ...]
-    preparation: Preparation
-
-    def scored(self, views: Sequence[View]) -> ScoredPhotos:
-        """The photos of the trial under a detector."""
-        preparation = self.preparation
-        scored = ScoredPhotos(views, preparation.grid, preparation.map_size, area=preparation.default_area)
-        for photo, features in zip(self.photos, self.features, strict=True):
-            scored = scored.with_photo(photo, features)
-        return scored
-
-
-def make_trial(study: Study, progress: Report | None = None) -> FeatureTrial:
+def make_trial(study: Study, progress: Report | None = None) -> Trial:
     """The trial of an extracted study, for settings that need fits of their own.
 
     Raises ValueError when none of the good photos can be read any more.
@@ -156,12 +150,12 @@ def make_trial(study: Study, progress: Report | None = None) -> FeatureTrial:
         tell(progress, None, len(pasting.masks) / PASTED_FEW, "making synthetic defects")
         found.append(made)
     if not pasting.masks:
-        raise ValueError("none of the good photos can be read any more; check that they are still there")
+        raise ValueError(GONE)
     known = [study.scored_photo(sample, "choose") for sample in study.split.choose]
     usable = [each for each in (*found, *known) if each is not None]
     masks = pasting.masks | masks_of([photo for photo, _ in usable], study.preparation.map_size)
     photos, features = zip(*usable, strict=True)
-    return FeatureTrial(photos, masks, len(pasting.masks), bool(study.split.calibrate), features, study.preparation)
+    return Trial(photos, masks, len(pasting.masks), bool(study.split.calibrate), features)
 
 
 def crossed_trial(study: Study, pasting: Pasting) -> tuple[Trial, ScoredPhotos]:
@@ -170,7 +164,7 @@ def crossed_trial(study: Study, pasting: Pasting) -> tuple[Trial, ScoredPhotos]:
     Raises ValueError as `make_trial`.
     """
     if not study.tried:
-        raise ValueError("none of the good photos can be read any more; check that they are still there")
+        raise ValueError(GONE)
     results = study.results
     views = [replace(view, only=(view.start,)) for view in results.views]
     first = [view.stops.index(view.start) for view in results.views]

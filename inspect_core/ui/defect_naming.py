@@ -23,8 +23,8 @@ def name_type(taught: TaughtPart, position: int, regions: Sequence[Region]) -> t
 
 def in_words(verdict: Verdict) -> str | None:
     """The text under the verdict: "scratch, 87 %", "unknown defect type", the reason of a stopped photo, or None."""
-    if verdict.kind is not None:
-        return f"{verdict.kind[0]}, {100 * verdict.kind[1]:.0f} %"
+    if verdict.defect_type is not None:
+        return f"{verdict.defect_type[0]}, {100 * verdict.defect_type[1]:.0f} %"
     return UNKNOWN_TYPE if verdict.of_unknown_type else verdict.reason
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from inspect_core.images.areas import Areas
 from inspect_core.judge.anomaly_map import AREA
+from inspect_core.methods.view import View
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.scored_photo import ScoredPhoto
@@ -19,7 +20,6 @@ from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import PatchSample, explained, stop_explaining
 from inspect_core.ui import shelf, taught_part
 from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.view import View
 
 _numbers = count(1)
 LEAD = 8

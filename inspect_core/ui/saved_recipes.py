@@ -4,9 +4,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import Recipe
-from inspect_core.records import recipe_file
+from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.recipe_io import recipe_file
 from inspect_core.runtime import workspace
 
 

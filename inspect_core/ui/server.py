@@ -79,7 +79,7 @@ def _is_own(headers: Headers) -> bool:
         return False
 
 
-def guards() -> list[Middleware]:
+def product_checks() -> list[Middleware]:
     """Checks of every request: the names in `server.allowedHosts`, which Streamlit checks for the websocket only, and
     the origin.
     """

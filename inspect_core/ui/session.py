@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from inspect_core.guard.model import OFF, Guard
 from inspect_core.ui import shelf
 from inspect_core.ui.previews import Run
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
+from inspect_core.whole_part.product_check import OFF, ProductCheck
 
 
 @dataclass
@@ -19,8 +19,8 @@ class Settings:
     live: the live parameters in force by name, the area among them; limits: set by hand, None for the suggested ones;
     position: of the photo shown; mode: of the product check; patch: framed on a photo, (position, (row, column));
     added: ids of the files added; problems: why the last ones could not be added; preview: the current run; begin: the
-    live value with which a button wants the next preview to begin; film: token of the thumbnails sent; areas_stamp: of
-    the last areas put in force; areas_problem: why the last drawing could not be.
+    live value with which a button wants the next preview to begin; areas_stamp: of the last
+    areas put in force; areas_problem: why the last drawing could not be.
     """
 
     live: dict[str, int]
@@ -32,7 +32,6 @@ class Settings:
     problems: list[str] = field(default_factory=list)
     preview: Run | None = None
     begin: int | None = None
-    film: str | None = None
     areas_stamp: float | None = None
     areas_problem: str = ""
 
@@ -45,9 +44,9 @@ class Settings:
             self.limits = self.limits.carried(before, after, ceilings)
         self.live = live
 
-    def guard(self, taught: TaughtPart) -> Guard | None:
+    def product_check(self, taught: TaughtPart) -> ProductCheck | None:
         """The part's product check in this session's mode; None without one."""
-        return taught.guard and taught.guard.with_mode(self.mode)
+        return taught.product_check and taught.product_check.with_mode(self.mode)
 
 
 def settings_of(taught: TaughtPart) -> Settings:
@@ -60,7 +59,7 @@ def settings_of(taught: TaughtPart) -> Settings:
             live,
             None if opened is None else opened.limits,
             before.position if before else _strangest(taught, live),
-            before.mode if before else taught.guard.mode if taught.guard else OFF,
+            before.mode if before else taught.product_check.mode if taught.product_check else OFF,
         )
         for key in [key for key in st.session_state if str(key).startswith(_key(""))]:
             if shelf.find(key.removeprefix(_key(""))) is None:

@@ -1,7 +1,8 @@
 """What every page shares: the gate, the sidebar, the running job."""
 
+import contextlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import streamlit as st
@@ -60,6 +61,15 @@ def start(title: str, work: Callable[[Job], Any]) -> Job:
     job = jobs().submit(title, work, owner=current_user())
     st.session_state.setdefault(_STARTED, []).append(job)
     return job
+
+
+@contextlib.contextmanager
+def errors_shown(*kinds: type[Exception], icon: str = ":material/error:", begins: str = "") -> Generator[None]:
+    """What fails in this block with an error of these kinds ends the block with the error on the page."""
+    try:
+        yield
+    except kinds as error:
+        st.error(begins + plain(error), icon=icon)
 
 
 def active_job() -> Job | None:

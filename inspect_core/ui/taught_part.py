@@ -5,13 +5,12 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from torch import Tensor
 
-from inspect_core.defect_types.classifier import DefectTypes
 from inspect_core.features.extraction import Preparation
-from inspect_core.guard.model import OFF, Guard
 from inspect_core.images import heatmap
 from inspect_core.images.areas import Areas
 from inspect_core.images.depth import Depth
@@ -19,17 +18,19 @@ from inspect_core.images.photo_quality import Quality, measured
 from inspect_core.images.placement import Placement
 from inspect_core.images.read import ImageError, read
 from inspect_core.methods.table import parameters_of
+from inspect_core.methods.view import chosen_taps
 from inspect_core.recipe import Recipe
-from inspect_core.similar.known_cases import KnownCases
 from inspect_core.study.judged import truth_masks
+from inspect_core.study.order import Order
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
-from inspect_core.tuning.order import Order
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.tuning.suggest import Suggestion
-from inspect_core.verdict import Limits, ProductCheck
-from inspect_core.view import chosen_taps
+from inspect_core.verdict import Limits, ProductCheckResult
+from inspect_core.whole_part.defect_types import DefectTypes
+from inspect_core.whole_part.known_cases import KnownCases
+from inspect_core.whole_part.product_check import OFF, ProductCheck
 
 ADDED = "added"
 BESIDE = 480
@@ -47,6 +48,10 @@ class _Memo:
         self.areas: np.ndarray | None = None
         self.quality: dict[str, Quality] = {}
         self.sampling = threading.Lock()
+
+
+def _new_id() -> str:
+    return uuid.uuid4().hex[:12]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +74,7 @@ class TaughtPart:
     study: Study | None = None
     recipe: Recipe | None = None
     notes: tuple[str, ...] = ()
-    guard: Guard | None = None
+    product_check: ProductCheck | None = None
     defect_types: DefectTypes | None = None
     cases: KnownCases | None = None
     suggestion: Suggestion | None = None
@@ -79,7 +84,7 @@ class TaughtPart:
     mm_per_pixel: float | None = None
     thumbnails: tuple[bytes, ...] = ()
     without_score: tuple[bytes, ...] = ()
-    id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
+    id: str = field(default_factory=_new_id)
     _memo: _Memo = field(default_factory=_Memo, repr=False)
 
     @property
@@ -101,26 +106,25 @@ class TaughtPart:
 
         Parameters that have their default are left out, as another method may have another.
         """
-        study, backbone, tiles = self.own_study, self.preparation.backbone, self.preparation.tiles
         if self.compared is not None:
             return replace(self.compared, areas=self.scored.areas)
-        usual = parameters_of(study.methods, {}, tiles)
+        study = self.own_study
+        usual = parameters_of(study.methods, {}, study.order.tiles)
         chosen = {
-            name: value for name, value in study.given.items()
+            name: value for name, value in study.order.parameters.items()
             if value is not None and any(own.get(name, value) != value for own in usual)
         }  # fmt: skip
-        return Order(
-            self.product, study.split, backbone.name, chosen_taps(study.methods, self.preparation), backbone.size,
-            self.preparation.grid, parameters=chosen, area=study.area, alignment=self.preparation.alignment,
-            areas=self.scored.areas, tiles=tiles, tolerances=study.tolerances, seed=study.seed, guard=OFF,
-            fused_guard=self.guard is not None and self.guard.fused,
-        )  # fmt: skip
+        taps, fused = (
+            chosen_taps(study.methods, self.preparation),
+            self.product_check is not None and self.product_check.fused,
+        )
+        plain = replace(study.order, product=self.product, method=None, parameters=chosen, fixed=(), notes=())
+        return replace(plain, taps=taps, areas=self.scored.areas, product_check=OFF, fused_product_check=fused)
 
     def describe(self) -> str:
         """One line: the recipe in use with its short digest, or that nothing was saved yet."""
-        if self.recipe is None or self.recipe.digest is None:
-            return "not saved as a recipe yet"
-        return f"recipe {self.recipe.digest[:8]}"
+        digest = None if self.recipe is None else self.recipe.digest
+        return "not saved as a recipe yet" if digest is None else f"recipe {digest[:8]}"
 
     def pixels(self, position: int) -> np.ndarray:
         """(H, W, 3) uint8 of one photo on the bench as placed; otherwise as `photo`."""
@@ -164,25 +168,29 @@ class TaughtPart:
         chosen = errors[good] if good.any() else errors
         return float(np.median(chosen)) if chosen.size else 0.0
 
-    def product_check(self, position: int, guard: Guard | None, *, ask: bool = True) -> ProductCheck | None:
-        """Result of the guard (the part's, in the session's mode) on one photo; None when `guard` is None or off.
+    def checked(
+        self, position: int, product_check: ProductCheck | None, *, ask: bool = True
+    ) -> ProductCheckResult | None:
+        """Result of the product check (the part's, in the session's mode) on one photo; None when it is None or off.
 
         ask False: None also if the result is not known yet, since it takes a run of the network. Raises ImageError for
         a photo that can no longer be read.
         """
-        if guard is None or not guard.is_on:
+        if product_check is None or not product_check.is_on:
             return None
         digest, known = self.scored.photos[position].digest, self._memo.foreign
-        if ask and (digest, guard.fused) not in known:
+        if ask and (digest, product_check.fused) not in known:
             self.look(self.photo(position), digest, self.scored.photos[position].placed)
-        return guard.judge(known[digest, guard.fused]) if (digest, guard.fused) in known else None
+        return (
+            product_check.judge(known[digest, product_check.fused]) if (digest, product_check.fused) in known else None
+        )
 
     def look(self, pixels: np.ndarray, digest: str, placement: Placement) -> tuple[Tensor, ...]:
-        """(1, h, w, k) patch features of a photo for each view; the guard's result from the same run is kept."""
-        if self.guard is None:
+        """(1, h, w, k) patch features of a photo for each view; the product check of the same run is kept."""
+        if self.product_check is None:
             return self.preparation.features(pixels, placement)
         features, embedding, logits = self.preparation.describe(pixels, placement)
-        self._memo.foreign[digest, self.guard.fused] = float(self.guard.score(embedding, logits)[0])
+        self._memo.foreign[digest, self.product_check.fused] = float(self.product_check.score(embedding, logits)[0])
         return features
 
     def differs(self, position: int) -> str:
@@ -245,28 +253,20 @@ class TaughtPart:
 
 
 def of_study(
-    product: str,
-    study: Study,
-    notes: tuple[str, ...] = (),
-    guard: Guard | None = None,
-    suggestion: Suggestion | None = None,
-    choice: str | None = None,
+    product: str, study: Study, notes: tuple[str, ...] = (), product_check: ProductCheck | None = None, **known: Any
 ) -> TaughtPart:
-    """The part of a finished fit."""
+    """The part of a finished fit; known: further fields of it."""
     taught = TaughtPart(
         product,
         study.results,
         study.preparation,
-        study=study,
+        study,
         notes=notes,
-        guard=guard,
-        suggestion=suggestion,
-        choice=choice,
+        product_check=product_check,
         without_score=_without_score(study),
+        **known,
     )
-    return replace(
-        taught, thumbnails=tuple(heatmap.thumbnail(taught.pixels(i)) for i in range(len(study.results.photos)))
-    )
+    return replace(taught, thumbnails=tuple(heatmap.thumbnail(taught.pixels(i)) for i in range(len(study.photos))))
 
 
 def _without_score(study: Study) -> tuple[bytes, ...]:
@@ -290,9 +290,15 @@ def refitted(taught: TaughtPart, study: Study) -> TaughtPart:
     for photo in taught.scored.photos:
         if photo.part == ADDED:
             scored = scored.with_photo(photo, study.features(photo))
-    return TaughtPart(
-        taught.product, scored.with_areas(taught.scored.areas), study.preparation, study=study, notes=taught.notes,
-        guard=taught.guard, defect_types=taught.defect_types, cases=taught.cases,
-        suggestion=taught.suggestion, choice=taught.choice, follows=taught.id, mm_per_pixel=taught.mm_per_pixel,
-        thumbnails=taught.thumbnails, without_score=_without_score(study), _memo=memo,
-    )  # fmt: skip
+    return replace(
+        taught,
+        scored=scored.with_areas(taught.scored.areas),
+        preparation=study.preparation,
+        study=study,
+        recipe=None,
+        compared=None,
+        follows=taught.id,
+        without_score=_without_score(study),
+        id=_new_id(),
+        _memo=memo,
+    )

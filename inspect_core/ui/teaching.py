@@ -1,6 +1,9 @@
 """Teaching as a background job: from the photos chosen to a taught part on the shelf."""
 
+from collections.abc import Sequence
 from pathlib import Path
+
+import streamlit as st
 
 from inspect_core.features.store import feature_store
 from inspect_core.images.folders import scan, split
@@ -8,8 +11,9 @@ from inspect_core.images.splitting import learned_from_all
 from inspect_core.methods.table import FIXED
 from inspect_core.runtime.jobs import Job
 from inspect_core.runtime.progress import Report
+from inspect_core.study.order import Order
 from inspect_core.tuning import teaching
-from inspect_core.tuning.order import Order
+from inspect_core.tuning.forecast import Forecast, forecast
 from inspect_core.ui import shelf, shell, taught_part
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
@@ -37,9 +41,13 @@ def samples() -> tuple[str, ...]:
     return tuple(sorted(path.parent.name for path in SAMPLES.glob("*/train")))
 
 
+@st.cache_data(max_entries=32, show_spinner="Timing one photo…", hash_funcs={Order: repr})
+def expected(order: Order, detectors: Sequence[str] = ()) -> Forecast:
+    """What teaching an order will cost, or comparing detectors on its photos. Raises ValueError as `forecast`."""
+    return forecast(order, feature_store(), detectors)
+
+
 def teach(order: Order, report: Report) -> taught_part.TaughtPart:
     """The taught part of an order. Raises ValueError in words the page can show."""
     taught = teaching.teach(order, feature_store(), report)
-    return taught_part.of_study(
-        order.product, taught.study, taught.notes, taught.guard, taught.suggestion, taught.choice
-    )
+    return taught_part.of_study(order.product, **vars(taught))

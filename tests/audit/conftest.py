@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from inspect_core.audit.entry import INSPECTION, NewEntry
 from inspect_core.audit.log import AuditLog
+
+LENGTH = 8
 
 
 @pytest.fixture(scope="session")
@@ -60,6 +63,27 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def log(url: str) -> Iterator[AuditLog]:
     with AuditLog.open(url) as opened:
         yield opened
+
+
+@pytest.fixture
+def filled(log: AuditLog) -> AuditLog:
+    """A log of LENGTH inspections."""
+    log.append_all([NewEntry(INSPECTION, {"i": i}, "Ana", "tile", "r", f"k{i}") for i in range(LENGTH)])
+    return log
+
+
+@pytest.fixture
+def execute(url: str) -> Iterator[Callable]:
+    """execute(*statements) runs SQL on the database in one transaction, with its triggers."""
+    engine = sa.create_engine(url)
+
+    def run(*statements: str) -> None:
+        with engine.begin() as connection:
+            for statement in statements:
+                connection.exec_driver_sql(statement)
+
+    yield run
+    engine.dispose()
 
 
 @pytest.fixture

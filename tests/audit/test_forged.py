@@ -7,21 +7,15 @@ import sqlalchemy as sa
 
 from inspect_core.audit import challenges, inspections, life_cycle, triggers
 from inspect_core.audit.database import ENTRIES
-from inspect_core.audit.entry import CHALLENGE, CHALLENGE_OVERRIDE, INSPECTION, RECIPE_STATE, NewEntry, digest_of
+from inspect_core.audit.entry import CHALLENGE, CHALLENGE_OVERRIDE, INSPECTION, RECIPE_STATE, digest_of
 from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.cli.commands import main
+from tests.audit.conftest import LENGTH
 
-LENGTH = 8
 NAMES = ", ".join(f'"{column.name}"' for column in ENTRIES.c)
 INSERT = f"INSERT INTO audit_entries ({NAMES}) VALUES ({', '.join(f':{column.name}' for column in ENTRIES.c)})"
 ROW = {"time": "2026-11-21T06:00:00.000000+00:00", "kind": INSPECTION, "user": "Eve", "product": "tile", "recipe": "r"}
 ROW |= {"key": None, "facts": "{}", "previous": ""}
-
-
-@pytest.fixture
-def filled(log):
-    log.append_all([NewEntry(INSPECTION, {"i": i}, "Ana", "tile", "r", f"k{i}") for i in range(LENGTH)])
-    return log
 
 
 def forged(number, **columns):
@@ -29,22 +23,20 @@ def forged(number, **columns):
     return row | {"digest": digest_of(row)}
 
 
-def test_the_database_takes_only_the_next_number_and_a_head_that_goes_forward(filled, url):
+def test_the_database_takes_only_the_next_number_and_a_head_that_goes_forward(filled, execute):
+    insert = "INSERT INTO audit_entries VALUES ({}, 't', 'k', 'u', '', '', NULL, '{{}}', '', '')"
     statements = [
-        *(f"INSERT INTO audit_entries VALUES ({number}, 't', 'k', 'u', '', '', NULL, '{{}}', '', '')"
-          for number in (0, -1, 5, LENGTH, LENGTH + 2)),
+        *(insert.format(number) for number in (0, -1, 5, LENGTH, LENGTH + 2)),
         "UPDATE audit_head SET number = 3",
         f"UPDATE audit_head SET number = {LENGTH + 1}",
         "UPDATE audit_head SET digest = 'x'",
         "UPDATE audit_head SET id = 2",
         "DELETE FROM audit_head",
         "INSERT INTO audit_head VALUES (2, 0, '', '')",
-    ]  # fmt: skip
-    engine = sa.create_engine(url)
+    ]
     for statement in statements:
-        with pytest.raises(sa.exc.DBAPIError, match="append-only"), engine.begin() as connection:
-            connection.exec_driver_sql(statement)
-    engine.dispose()
+        with pytest.raises(sa.exc.DBAPIError, match="append-only"):
+            execute(statement)
     filled.append(INSPECTION, {}, user="Ana")
     assert filled.verify() == []
 
@@ -67,62 +59,42 @@ def test_a_forged_entry_is_neither_shown_nor_believed(filled, tamper):
     assert filled.verify() == []
 
 
-def drop(url, name):
-    engine = sa.create_engine(url)
-    with engine.begin() as connection:
-        connection.exec_driver_sql(
-            f"DROP TRIGGER {name}" + (" ON audit_entries" if engine.dialect.name != "sqlite" else "")
-        )
-    engine.dispose()
+NAME = "audit_entries_in_order"
+ALTERED = [f"DROP TRIGGER {NAME}", f"CREATE TRIGGER {NAME} BEFORE INSERT ON audit_entries BEGIN SELECT 1; END"]
+CHANGES = {
+    "is missing": ([f"DROP TRIGGER {NAME}"], [f"DROP TRIGGER {NAME} ON audit_entries"]),
+    "was altered": (ALTERED, [f"ALTER TABLE audit_entries DISABLE TRIGGER {NAME}"]),
+}
 
 
-def alter(url, name):
-    engine = sa.create_engine(url)
-    with engine.begin() as connection:
-        if engine.dialect.name == "sqlite":
-            connection.exec_driver_sql(f"DROP TRIGGER {name}")
-            connection.exec_driver_sql(f"CREATE TRIGGER {name} BEFORE INSERT ON audit_entries BEGIN SELECT 1; END")
-        else:
-            connection.exec_driver_sql(f"ALTER TABLE audit_entries DISABLE TRIGGER {name}")
-    engine.dispose()
-
-
-@pytest.mark.parametrize(("change", "words"), [(drop, "is missing"), (alter, "was altered")])
-def test_a_trigger_that_was_removed_or_altered_is_named_and_put_back(filled, url, change, words, monkeypatch, capsys):
-    change(url, "audit_entries_in_order")
-    assert filled.verify() == [f"the trigger audit_entries_in_order, which protects the log, {words}"]
+@pytest.mark.parametrize("words", CHANGES)
+def test_a_trigger_that_was_removed_or_altered_is_named_and_put_back(filled, url, execute, words, monkeypatch, capsys):
+    on_sqlite, on_postgresql = CHANGES[words]
+    execute(*(on_sqlite if url.startswith("sqlite") else on_postgresql))
+    assert filled.verify() == [f"the trigger {NAME}, which protects the log, {words}"]
     monkeypatch.setenv("LOUPE_DATABASE", url)
     assert main(["verify"]) == 2
-    assert "audit_entries_in_order" in capsys.readouterr().err
+    assert NAME in capsys.readouterr().err
     assert main(["verify"]) == 0
     assert filled.verify() == []
 
 
-def test_a_foreign_trigger_on_the_log_is_named(tmp_path):
-    url = f"sqlite:///{tmp_path / 'loupe.sqlite'}"
-    with AuditLog.open(url) as log:
-        engine = sa.create_engine(url)
-        with engine.begin() as connection:
-            connection.exec_driver_sql(
-                "CREATE TRIGGER swallow BEFORE INSERT ON audit_entries BEGIN SELECT RAISE(IGNORE); END"
-            )
-        engine.dispose()
-        assert log.verify() == ["the trigger swallow on the log is not one of Loupe's"]
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_a_foreign_trigger_on_the_log_is_named(log, execute):
+    execute("CREATE TRIGGER swallow BEFORE INSERT ON audit_entries BEGIN SELECT RAISE(IGNORE); END")
+    assert log.verify() == ["the trigger swallow on the log is not one of Loupe's"]
 
 
-def test_a_log_of_an_earlier_version_gets_the_new_triggers_without_a_finding(filled, url):
-    engine = sa.create_engine(url)
-    is_sqlite = engine.dialect.name == "sqlite"
+def test_a_log_of_an_earlier_version_gets_the_new_triggers_without_a_finding(filled, url, execute):
+    is_sqlite = url.startswith("sqlite")
     first = triggers._SQLITE_FIRST if is_sqlite else triggers._POSTGRESQL_FIRST
-    with engine.begin() as connection:
-        for name in {*(triggers._SQLITE if is_sqlite else triggers._POSTGRESQL)} - {*first}:
-            table = "" if is_sqlite else f" ON {'audit_head' if 'head' in name else 'audit_entries'}"
-            connection.exec_driver_sql(f"DROP TRIGGER {name}{table}")
+    for name in {*(triggers._SQLITE if is_sqlite else triggers._POSTGRESQL)} - {*first}:
+        table = "" if is_sqlite else f" ON {'audit_head' if 'head' in name else 'audit_entries'}"
+        execute(f"DROP TRIGGER {name}{table}")
     with AuditLog.open(url) as log:
         assert log.verify() == []
-    with pytest.raises(sa.exc.DBAPIError, match="append-only"), engine.begin() as connection:
-        connection.exec_driver_sql("DELETE FROM audit_head")
-    engine.dispose()
+    with pytest.raises(sa.exc.DBAPIError, match="append-only"):
+        execute("DELETE FROM audit_head")
 
 
 ON_SQLITE = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
@@ -132,20 +104,12 @@ DEEP = '{"a":' * 100_000 + "1" + "}" * 100_000
 @ON_SQLITE
 @pytest.mark.parametrize(
     "columns",
-    [
-        {"time": "zzz"},
-        {"facts": DEEP},
-        {"facts": "[1]"},
-        {"facts": "null"},
-        {"facts": '{"i": ' + "9" * 5000 + "}"},
-    ],
+    [{"time": "zzz"}, {"facts": DEEP}, {"facts": "[1]"}, {"facts": "null"}, {"facts": '{"i": ' + "9" * 5000 + "}"}],
 )
 @pytest.mark.parametrize("resealed", [False, True])
 def test_an_entry_that_was_tampered_with_is_a_finding_and_an_error_that_can_be_read(filled, tamper, columns, resealed):
     last = next(filled.entries(newest=1))
-    row = (
-        {column.name: getattr(last, column.name) for column in ENTRIES.c} | {"facts": json.dumps(last.facts)} | columns
-    )
+    row = vars(last) | {"facts": json.dumps(last.facts)} | columns
     row = row | ({"digest": digest_of(row)} if resealed else {})
     tamper(
         'UPDATE audit_entries SET "time" = :time, facts = :facts, digest = :digest WHERE number = :number',
@@ -167,10 +131,12 @@ def test_an_entry_that_was_tampered_with_is_a_finding_and_an_error_that_can_be_r
 @pytest.mark.parametrize(
     ("column", "value"),
     [
-        ("number", "'text'"), ("number", "2.5"), ("number", str(2**62)), ("number", "-4"), ("time", "'zzz'"),
-        ("time", "x'ff'"), ("digest", "CAST(x'ff' AS TEXT)"), ("digest", "x'00'"), ("id", "7"),
+        *(("number", value) for value in ("'text'", "2.5", str(2**62), "-4")),
+        *(("time", value) for value in ("'zzz'", "x'ff'")),
+        *(("digest", value) for value in ("CAST(x'ff' AS TEXT)", "x'00'")),
+        ("id", "7"),
     ],
-)  # fmt: skip
+)
 def test_a_head_that_was_tampered_with_is_a_finding(filled, tamper, column, value, url, monkeypatch, capsys):
     tamper(f"UPDATE audit_head SET {column} = {value}")
     assert any("head was changed" in problem for problem in filled.verify())
@@ -184,10 +150,8 @@ def test_a_head_that_was_tampered_with_is_a_finding(filled, tamper, column, valu
 
 
 @pytest.mark.filterwarnings("ignore:Selection of the SingletonThreadPool")
-@pytest.mark.parametrize(
-    "address", ["sqlite:///file:log?mode=memory&uri=true", "sqlite:///file::memory:?uri=true", "sqlite:///:memory:",
-                "sqlite:///file:/log?vfs=memdb&uri=true", "sqlite:///file:?uri=true"],
-)  # fmt: skip
-def test_a_log_in_memory_is_refused(address):
-    with pytest.raises(LogError, match="names no file; write it as"):
-        AuditLog.open(address)
+def test_a_log_in_memory_is_refused():
+    names = ("log?mode=memory&uri=true", ":memory:?uri=true", "/log?vfs=memdb&uri=true", "?uri=true")
+    for address in ("sqlite:///:memory:", *(f"sqlite:///file:{name}" for name in names)):
+        with pytest.raises(LogError, match="names no file; write it as"):
+            AuditLog.open(address)

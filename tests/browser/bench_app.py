@@ -5,7 +5,6 @@ defects are found, and three photos without a score). A button stands for a live
 scores of the same parts.
 """
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,16 +16,17 @@ from inspect_core.judge.anomaly_map import image_score, to_pixels
 from inspect_core.judge.counts import count_parts, in_parts
 from inspect_core.judge.limits import limit_for_overkill
 from inspect_core.study.evaluation import unscored_counts
-from inspect_core.study.scored_photo import UnscoredPhoto
+from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
 from inspect_core.ui.bench import bench
+from inspect_core.ui.bench.drawn import Drawn
 from inspect_core.verdict import Limits
 
 SIZE, ORIGINAL = (96, 96), (144, 192)
 
 
 @st.cache_resource
-def made_up(parts: int, area: int = 1) -> tuple[list[bench.Part], np.ndarray]:
-    """Parts and their (parts, 12, 12) grids: three in four good, the others with a bright spot or two."""
+def made_up(parts: int, area: int = 1) -> tuple[list[ScoredPhoto], np.ndarray, np.ndarray]:
+    """Photos, scores and (parts, 12, 12) grids: three in four good, the others with a bright spot or two."""
     rng = np.random.default_rng(7)
     grids = rng.gamma(20, 0.4, size=(parts, 12, 12)).astype(np.float32)
     defect_types = ["good" if i % 4 else ("scratch", "dent")[i // 4 % 2] for i in range(parts)]
@@ -36,23 +36,22 @@ def made_up(parts: int, area: int = 1) -> tuple[list[bench.Part], np.ndarray]:
                 grids[i, row : row + 2, column : column + 2] += rng.uniform(4, 16)
     where = ["judge" if kind != "good" or i % 2 else "calibrate" for i, kind in enumerate(defect_types)]
     scores = image_score(to_pixels(grids, SIZE), area=area)
-    return [
-        bench.Part(f"part <i>{i:03d}</i>.png", kind, part, f"lot {i % 3}", float(score))
-        for i, (kind, part, score) in enumerate(zip(defect_types, where, scores, strict=True))
-    ], grids
-
-
-def crossed(parts: list[bench.Part]) -> list[float]:
-    """Scores of the parts that set the limit, as detectors that were not taught with them might give them."""
-    return [1.03 * part.score + 0.1 for part in parts if part.truth == "good" and part.part == "calibrate"]
-
-
-def told(parts: list[bench.Part]) -> list[bench.Part]:
-    """The parts; of every second defect it is known up to which limit it is found, of every fourth to far below."""
-    return [
-        replace(part, found_up_to=part.score * (0.85, 1)[i // 8 % 2]) if part.truth == "defect" and i % 8 else part
-        for i, part in enumerate(parts)
+    photos = [
+        ScoredPhoto(f"part <i>{i:03d}</i>.png", f"{i}", ORIGINAL, kind, part, Path(), group=f"lot {i % 3}")
+        for i, (kind, part) in enumerate(zip(defect_types, where, strict=True))
     ]
+    return photos, scores.astype(np.float64), grids
+
+
+def crossed(photos: list[ScoredPhoto], scores: np.ndarray) -> np.ndarray:
+    """Scores of the parts that set the limit, as detectors that were not taught with them might give them."""
+    return 1.03 * scores[[photo.kind == "good" and photo.part == "calibrate" for photo in photos]] + 0.1
+
+
+def told(photos: list[ScoredPhoto], scores: np.ndarray) -> np.ndarray:
+    """Up to which limit each part is found: known of every second defect, of every fourth to far below its score."""
+    known = [photo.is_defect and i % 8 > 0 for i, photo in enumerate(photos)]
+    return np.where(known, scores * np.where(np.arange(len(photos)) // 8 % 2, 1, 0.85), np.nan)
 
 
 def unscored() -> list[UnscoredPhoto]:
@@ -77,53 +76,47 @@ def photo(position: int) -> np.ndarray:
     return np.repeat(np.clip(grey, 0, 255).astype(np.uint8)[..., None], 3, axis=2)
 
 
+@st.cache_data
+def thumbnail(position: int) -> bytes:
+    return heatmap.thumbnail(photo(position % 20))
+
+
 @st.fragment
 def page() -> None:
     state = st.session_state
     gain = 1.0 + 0.25 * state.setdefault("moves", 0)
     area = int(st.query_params.get("area", 1))
-    parts, grids = made_up(int(st.query_params.get("parts", 40)), area)
-    parts = [bench.Part(p.name, p.kind, p.part, p.group, float(np.float32(p.score * gain))) for p in parts]
-    grids = grids * np.float32(gain)
-    scores = np.array([part.score for part in parts])
-    good = np.array([part.truth == "good" for part in parts])
-    judged = np.array([part.part == "judge" for part in parts])
+    photos, scores, grids = made_up(int(st.query_params.get("parts", 40)), area)
+    scores, grids = (scores * gain).astype(np.float32).astype(float), grids * np.float32(gain)
+    good = np.array([photo.kind == "good" for photo in photos])
+    judged = np.array([photo.part == "judge" for photo in photos])
     limit = limit_for_overkill(scores[good & ~judged], rate=0.01)
     suggested = Limits(0.97 * limit, 1.1 * limit) if st.query_params.get("band") else Limits(limit, limit)
     state.setdefault("limits", suggested)
     state.setdefault("position", int(scores.argmax()))
-    moved = bench.latest("bench", state["limits"], state["position"])
-    limits = state["limits"] = moved.limits
-    position = state["position"] = min(moved.position, len(parts) - 1)
+    moved, chosen = bench.taken("bench")
+    limits = state["limits"] = moved or state["limits"]
+    position = state["position"] = state["position"] if chosen is None else chosen
     anomaly_map = to_pixels(grids[position], SIZE)
     mask = None if good[position] else anomaly_map > 0.8 * anomaly_map.max()
     without = unscored() if st.query_params.get("told") else ()
-    if without:
-        parts = told(parts)
+    found = told(photos, scores) if without else np.full(len(photos), np.nan)
     counts = count_parts(
         scores[good & judged], scores[~good], review=limits.review, reject=limits.reject,
-        found_up_to=[part.found_up_to for part in parts if part.truth == "defect"], **unscored_counts(without),
+        found_up_to=found[~good], **unscored_counts(without),
     )  # fmt: skip
-    bench.bench(
-        "bench",
-        parts,
-        bench.Shown(position, photo(position), anomaly_map, mask, "This looks like the part taught.", area=area),
-        limits,
-        calm=float(np.median(grids)),
-        suggested=suggested,
-        sentence=in_parts(counts),
-        setting_scores=crossed(parts),
-        thumbs=f"made-up-{len(parts)}",
-        unscored=without,
-    )
+    shown = [thumbnail(i) for i in range(len(photos))]
+    bench.film("film", f"made-up-{len(photos)}", [*shown, thumbnail(1), thumbnail(2), b"", thumbnail(0)])
+    drawn = Drawn(
+        photos, scores, position, anomaly_map, limits, suggested, float(np.median(grids)), in_parts(counts),
+        crossed(photos, scores), area, without, found_up_to=found, image=photo(position), mask=mask,
+        check="This looks like the part taught.",
+    )  # fmt: skip
+    bench.bench("bench", drawn, f"made-up-{len(photos)}")
     st.button("Move k", on_click=lambda: state.update(moves=state["moves"] + 1))
     st.text(f"In force: {limits.review!r} {limits.reject!r} at {position}")
 
 
 if __name__ == "__main__":
     st.set_page_config(layout="wide")
-    count = int(st.query_params.get("parts", 40))
-    some = [heatmap.thumbnail(photo(i)) for i in range(20)]
-    shown = [some[i % len(some)] for i in range(count)]
-    bench.film("film", f"made-up-{count}", [*shown, some[1], some[2], b"", some[0]])
     page()

@@ -8,7 +8,7 @@ from inspect_core.features.backbones import load
 from inspect_core.features.store import feature_store
 from inspect_core.images.folders import scan, split
 from inspect_core.study.study import Study
-from inspect_core.tuning.guard_training import train_guard
+from inspect_core.tuning.product_check_training import train_product_check
 from inspect_core.tuning.suggest import Suggestion
 from inspect_core.ui import shelf, shell, taught_part, teaching
 from inspect_core.ui.inspect import panels
@@ -28,7 +28,7 @@ def teach(method: str) -> taught_part.TaughtPart:
     part = taught_part.of_study(
         "flange",
         study.fit(),
-        guard=train_guard(study.preparation.backbone, study.split.fit, study.split.calibrate),
+        product_check=train_product_check(study.preparation.backbone, study.split.fit, study.split.calibrate),
     )
     suggestion = Suggestion(part.fitted(), dict(part.scored.live), "Suggested for this test.")
     return replace(part, suggestion=suggestion)
@@ -40,5 +40,4 @@ if part is None or part.study.method != taught.study.method:
     shelf.take(shelf.put(taught))
     st.rerun()
 shell.sidebar()
-panels.hand_over_thumbnails(part)
 panels.bench_with_parameters(part)

@@ -6,27 +6,28 @@ sample part.
 """
 
 import sys
+from dataclasses import replace
 from functools import partial
 
 from streamlit.web.cli import main
 
 from inspect_core.classify.kernel_density import fit_kdf
-from inspect_core.defect_types import training
 from inspect_core.tuning import aligning
 from inspect_core.ui import teaching
 from inspect_core.ui.explore import jobs
-from inspect_core.ui.teach import lying_panel, panels
+from inspect_core.ui.teach import lying_panel
+from inspect_core.whole_part import type_training
 
-forecast = panels.forecast
+forecast = teaching.forecast
 
 teaching.Order = partial(teaching.Order, size=(128, 128), grid=(16, 16))
 teaching.FIXED = "mahalanobis"
 jobs.PATCHES = 500
 aligning.MOST_TRIED = 4
 lying_panel._gain = lambda key, good: None
-panels.forecast = lambda **order: forecast(**order | {"size": (128, 128)})
+teaching.forecast = lambda order, *others: forecast(replace(order, size=(128, 128)), *others)
 teaching.samples = lambda: (teaching.FIRST_SAMPLE,)
-training.FITS[training.FOREST] = partial(fit_kdf, trees=50)
+type_training.FITS[type_training.FOREST] = partial(fit_kdf, trees=50)
 
 if __name__ == "__main__":
     sys.exit(main())

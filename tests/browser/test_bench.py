@@ -11,7 +11,6 @@ from inspect_core.judge.anomaly_map import image_score, regions, scale_region, t
 from inspect_core.judge.counts import count_parts, in_parts
 from inspect_core.judge.limits import limit_for_overkill
 from inspect_core.study.evaluation import unscored_counts
-from inspect_core.ui.bench.bench import Part
 from inspect_core.verdict import Limits
 
 APP = Path(__file__).parent / "bench_app.py"
@@ -62,10 +61,14 @@ def next_frame(page) -> None:
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
-def sentence_of(parts: list[Part], limits: Limits) -> str:
-    good = [part.score for part in parts if part.truth == "good" and part.part == "judge"]
-    defects = [part.score for part in parts if part.truth == "defect"]
-    return in_parts(count_parts(good, defects, review=limits.review, reject=limits.reject))
+def counted(made_up) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of the good parts to judge, and of the defects."""
+    photos, scores, _ = made_up
+    return scores[[p.kind == "good" and p.part == "judge" for p in photos]], scores[[p.is_defect for p in photos]]
+
+
+def sentence_of(made_up, limits: Limits) -> str:
+    return in_parts(count_parts(*counted(made_up), review=limits.review, reject=limits.reject))
 
 
 def region_rows(page) -> list[str]:
@@ -84,8 +87,7 @@ def test_everything_follows_a_drag_without_the_server_and_python_agrees(open_pag
 
     page = open_page(address)
     on_bench(page)
-    parts, grids = app.made_up(40)
-    scores = np.array([part.score for part in parts])
+    _, scores, grids = parts = app.made_up(40)
     before, position = in_force(page)
     assert page.locator(".words").inner_text() == sentence_of(parts, before)
     x, y = take_hold(page)
@@ -110,19 +112,15 @@ def test_everything_follows_a_drag_without_the_server_and_python_agrees(open_pag
 def test_a_defect_caught_elsewhere_says_so_while_the_limit_moves(open_page, address, app):
     page = open_page(f"{address}?told=1")
     on_bench(page)
-    parts = app.told(app.made_up(40)[0])
-    without = unscored_counts(app.unscored())
-    defects = [part for part in parts if part.truth == "defect"]
-    good = [part.score for part in parts if part.truth == "good" and part.part == "judge"]
+    photos, scores, _ = made_up = app.made_up(40)
+    without, good_and_defects = unscored_counts(app.unscored()), counted(made_up)
+    found = app.told(photos, scores)[[photo.is_defect for photo in photos]]
     x, y = take_hold(page)
     for shift in (0, 60, -20, -150, -60, 30):
         page.mouse.move(x + shift, y, steps=4)
         next_frame(page)
         limit = held_limit(page)
-        counts = count_parts(
-            good, [part.score for part in defects], review=limit, reject=limit,
-            found_up_to=[part.found_up_to for part in defects], **without,
-        )  # fmt: skip
+        counts = count_parts(*good_and_defects, review=limit, reject=limit, found_up_to=found, **without)
         assert page.locator(".words").inner_text() == in_parts(counts)
         assert page.locator(".part .tag:visible").count() == counts.caught_elsewhere
     assert "1 not located, 1 not judged, catches " in in_parts(counts)
@@ -170,7 +168,7 @@ def test_regions_and_contour_are_those_of_python(open_page, address, app):
 
     page = open_page(address)
     on_bench(page)
-    _, grids = app.made_up(40)
+    _, _, grids = app.made_up(40)
     position = in_force(page)[1]
     anomaly_map = to_pixels(grids[position], app.SIZE)
     page.get_by_label("Heatmap", exact=True).uncheck()
@@ -219,11 +217,11 @@ def test_less_than_the_smallest_area_is_dashed_and_no_region(open_page, address,
     area = 49
     page = open_page(f"{address}/?area={area}")
     on_bench(page)
-    parts, grids = app.made_up(40, area)
+    _, scores, grids = app.made_up(40, area)
     position = in_force(page)[1]
     anomaly_map = to_pixels(grids[position], app.SIZE)
     score = float(image_score(anomaly_map, area=area))
-    assert parts[position].score == score
+    assert scores[position] == score
     page.get_by_label("Heatmap", exact=True).uncheck()
     page.get_by_role("checkbox", name="Smallest area").uncheck()
 
@@ -282,7 +280,7 @@ def test_keys_and_boxes_set_the_limit(open_page, address, app):
 
     page = open_page(address)
     on_bench(page)
-    parts, _ = app.made_up(40)
+    photos, scores, _ = parts = app.made_up(40)
     suggested = in_force(page)[0]
     slider = handle(page)
     slider.focus()
@@ -298,12 +296,12 @@ def test_keys_and_boxes_set_the_limit(open_page, address, app):
     assert held_limit(page) == high
 
     for percent in ("25", "7,5", "0"):
-        wanted = limit_for_overkill(app.crossed(parts), rate=float(percent.replace(",", ".")) / 100)
+        wanted = limit_for_overkill(app.crossed(photos, scores), rate=float(percent.replace(",", ".")) / 100)
         page.get_by_label("or overkill of").fill(percent)
         page.keyboard.press("Enter")
         expect(page.get_by_text(f"In force: {wanted!r} {wanted!r}")).to_be_visible()
 
-    last = max(part.score for part in parts)
+    last = float(scores.max())
     page.get_by_label("Limit", exact=True).last.fill(repr(last))
     page.keyboard.press("Enter")
     expect(page.get_by_text(f"In force: {last!r} {last!r}")).to_be_visible()
@@ -330,21 +328,20 @@ def test_the_gallery_chooses_filters_and_shows_names_as_they_are(open_page, addr
 
     page = open_page(f"{address}/", width=768, height=1024)
     on_bench(page)
-    parts, _ = app.made_up(40)
-    scores = np.array([part.score for part in parts])
+    photos, scores, _ = app.made_up(40)
     order = [int(i) for i in np.argsort(-scores, kind="stable")]
     shown = page.locator(".part")
     assert [int(each.get_attribute("data-position")) for each in shown.all()] == order
-    expect(page.locator(".title")).to_have_text(parts[order[0]].name)
+    expect(page.locator(".title")).to_have_text(photos[order[0]].name)
     shown.nth(2).click()
     expect(page.get_by_text(f"at {order[2]}")).to_be_visible()
     page.get_by_role("listbox").focus()
     page.keyboard.press("ArrowDown")
     expect(page.get_by_text(f"at {order[3]}")).to_be_visible()
-    expect(page.locator(".title")).to_have_text(parts[order[3]].name)
+    expect(page.locator(".title")).to_have_text(photos[order[3]].name)
     expect(page.get_by_role("img", name=re.compile("Reject, score"))).to_be_visible()
     page.get_by_label("Defect type").select_option("dent")
-    dents = [i for i in order if parts[i].kind == "dent"]
+    dents = [i for i in order if photos[i].kind == "dent"]
     assert [int(each.get_attribute("data-position")) for each in page.locator(".part:visible").all()] == dents
     page.get_by_role("button", name="Accepted").click()
     expect(page.get_by_text("No part matches.")).to_be_visible()
@@ -410,8 +407,7 @@ def test_five_hundred_parts_follow_a_drag(open_page, address, app):
 
     page = open_page(f"{address}/?parts=500")
     on_bench(page)
-    parts, _ = app.made_up(500)
-    scores = np.array([part.score for part in parts])
+    _, scores, _ = parts = app.made_up(500)
     x, y = take_hold(page)
     page.mouse.move(x - 80, y, steps=20)
     next_frame(page)

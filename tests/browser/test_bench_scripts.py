@@ -15,7 +15,7 @@ from inspect_core.judge.counts import Unscored, count_parts, in_parts
 from inspect_core.judge.limits import limit_for_overkill, upper_bound
 from inspect_core.ui.bench import bench
 from inspect_core.ui.inspect import areas_panel
-from inspect_core.verdict import InView, Limits, ProductCheck, assemble
+from inspect_core.verdict import InView, Limits, ProductCheckResult, assemble
 
 FOLDER = bench.FRONTEND
 AREAS = Path(areas_panel.__file__).with_name("areas")
@@ -138,7 +138,8 @@ def test_nothing_is_accepted_on_what_is_not_finite(run) -> None:
     said = run(
         """const [score, review, reject] = it.map(Number);
         const limits = { review, reject };
-        return [verdictOf(score, limits), canJudge(review, reject), countParts([score], ["defect"], limits).missed];""",
+        const part = { score, counted: "defect", found_up_to: null };
+        return [verdictOf(part, limits), canJudge(review, reject), countParts([part], limits).missed];""",
         cases,
     )
     assert said[0] == ["accept", True, 1]
@@ -154,14 +155,18 @@ def test_a_verdict_is_that_of_python_stopped_photos_included(run) -> None:
         for stopped in (False, True)
     ]
     said = run(
-        "return verdictOf(it.score, it.limits, it.stopped);",
+        "return verdictOf(it, it.limits);",
         [{"score": score, "limits": asdict(limits), "stopped": stopped} for score, limits, stopped in cases],
     )
     placement = Placement((2, 2))
     view = InView.of(placement, (2, 2), None)
     assert said == [
         assemble(
-            np.full((2, 2), score, np.float32), limits, placement, view=view, check=ProductCheck(stopped, stopped, "")
+            np.full((2, 2), score, np.float32),
+            limits,
+            placement,
+            view=view,
+            check=ProductCheckResult(stopped, stopped, ""),
         ).verdict
         for score, limits, stopped in cases
     ]
@@ -178,14 +183,15 @@ def test_verdicts_counts_and_the_sentence(run) -> None:
         without = [Unscored(*rng.integers(0, 3, 2).tolist()) if i % 2 else Unscored() for _ in range(2)]
         cases.append((scores, counted, Limits(review, review + (i % 3)), found, without))
     said = run(
-        """const counts = countParts(it.scores, it.counted, it.limits, it.found, it.without);
+        """const counts = countParts(it.parts, it.limits, it.without);
         return inParts(counts, it.bounds, hasReviewBand(it.limits), it.own);""",
         [
             {
-                "scores": scores.tolist(),
-                "counted": counted,
+                "parts": [
+                    {"score": score, "counted": role, "found_up_to": None if np.isnan(up_to) else up_to}
+                    for score, role, up_to in zip(scores.tolist(), counted, found.tolist(), strict=True)
+                ],
                 "limits": {"review": limits.review, "reject": limits.reject},
-                "found": [None if np.isnan(each) else each for each in found.tolist()],
                 "without": {"good": asdict(without[0]), "defect": asdict(without[1])},
                 "own": i % 2 == 0,
                 "bounds": [

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from inspect_core.audit.entry import INSPECTION, OVERRIDE, NewEntry
 from inspect_core.audit.log import AuditLog
-from inspect_core.records.recipe_file import save
+from inspect_core.recipe_io.recipe_file import save
 from inspect_core.ui.shell import plain
 
 ROOT = Path(__file__).resolve().parents[2]

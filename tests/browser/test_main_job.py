@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from inspect_core.records.recipe_file import load
+from inspect_core.recipe_io.recipe_file import load
 
 ROOT = Path(__file__).resolve().parents[2]
 TEACHING = 240_000

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from inspect_core.cli.commands import VERBS, main
-from inspect_core.records.recipe_file import load, save
+from inspect_core.recipe_io.recipe_file import load, save
 
 
 def test_the_list_of_verbs_is_printed_without_torch():
@@ -25,6 +25,14 @@ def test_every_verb_explains_itself(verb, capsys):
         main([verb, "--help"])
     assert stop.value.code == 0
     assert capsys.readouterr().out.startswith(f"usage: loupe {verb}")
+
+
+def test_doctor_says_what_is_there(capsys):
+    assert main(["doctor"]) == 0
+    printed = capsys.readouterr().out
+    assert [
+        word for word in ("torch ", "device:", "weights of efficientnet_lite0", "workspace:") if word not in printed
+    ] == []
 
 
 @pytest.mark.slow

@@ -4,9 +4,9 @@ from inspect_core.audit.entry import LIMITS_CHANGED
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import evaluate, teaching
 from inspect_core.cli.commands import main
-from inspect_core.records.recipe_file import load
+from inspect_core.recipe_io.recipe_file import load
 from inspect_core.tuning import aligning
-from inspect_core.tuning.alignment_gain import Gain
+from inspect_core.tuning.aligning import Gain
 
 pytestmark = pytest.mark.slow
 
@@ -18,7 +18,7 @@ def test_fit_says_what_it_found_and_what_the_limit_does(fit, tmp_path, capsys):
     assert "of 4 good (at most" in printed
     recipe = load(tmp_path / "r")
     assert recipe.limits.reject == 5.0
-    assert recipe.guard is None
+    assert recipe.product_check is None
     with AuditLog.open() as log:
         (entry,) = log.entries(kind=LIMITS_CHANGED)
     assert (entry.recipe, entry.user) == (recipe.digest, recipe.provenance.author)
@@ -41,9 +41,9 @@ def test_that_alignment_would_help_is_said_before_anything_is_learned(teach, ver
 
 
 def test_the_guard_can_be_fused_with_the_class_scores(fit, taught, tmp_path):
-    assert not load(taught).guard.fused
-    assert fit(tmp_path / "r", "--guard", "warn", "--guard-scores", "fused") == 0
-    fused = load(tmp_path / "r").guard
+    assert not load(taught).product_check.fused
+    assert fit(tmp_path / "r", "--product-check", "warn", "--guard-scores", "fused") == 0
+    fused = load(tmp_path / "r").product_check
     assert fused.fused
     assert fused.limit < 0, "minus the paper's score, which is larger for the product"
 

@@ -13,7 +13,7 @@ from inspect_core.images.alignment import learn
 from inspect_core.images.folders import scan, split
 from inspect_core.images.read import read
 from inspect_core.recipe import inspect
-from inspect_core.records.recipe_file import load
+from inspect_core.recipe_io.recipe_file import load
 from inspect_core.runner import Runner
 from inspect_core.study.study import Study
 
@@ -31,24 +31,24 @@ def laid(pixels, rng, *, reach=0.06, turn=8.0):
 @pytest.fixture(scope="module")
 def moved(product, tmp_path_factory):
     """The small product as a conveyor brings it."""
-    folder = tmp_path_factory.mktemp("moved") / "flange"
     rng = np.random.default_rng(0)
-    for path in sorted(product.rglob("*.jpg")):
-        target = (folder / path.relative_to(product)).with_suffix(".png")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(laid(np.asarray(Image.open(path).convert("RGB")), rng)).save(target)
-    return folder
+    return changed(product, tmp_path_factory.mktemp("moved"), lambda image: laid(np.asarray(image.convert("RGB")), rng))
 
 
 @pytest.fixture(scope="module")
 def deep(moved, tmp_path_factory):
     """The same as a 12-bit mono camera stores it, right-aligned."""
-    folder = tmp_path_factory.mktemp("deep") / "flange"
-    for path in sorted(moved.rglob("*.png")):
-        target = folder / path.relative_to(moved)
+    folder = tmp_path_factory.mktemp("deep")
+    return changed(moved, folder, lambda image: 300 + 10 * np.asarray(image.convert("L")).astype(np.uint16))
+
+
+def changed(source, folder, change):
+    """A folder with the photos of another, changed."""
+    for path in sorted(path for path in source.rglob("*") if path.suffix in (".jpg", ".png")):
+        target = (folder / source.name / path.relative_to(source)).with_suffix(".png")
         target.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(300 + 10 * np.asarray(Image.open(path).convert("L")).astype(np.uint16)).save(target)
-    return folder
+        Image.fromarray(change(Image.open(path))).save(target)
+    return folder / source.name
 
 
 def test_from_the_folder_to_the_line(fit, backbone, deep, tmp_path, capsys):
@@ -68,9 +68,8 @@ def test_from_the_folder_to_the_line(fit, backbone, deep, tmp_path, capsys):
     noise = np.random.default_rng(1).integers(300, 2850, (200, 200), np.uint16)
     Image.fromarray(noise).save(tmp_path / "noise.png")
     whole = np.asarray(Image.open(photo)).astype(np.uint16)
-    Image.fromarray(cv2.warpAffine(whole, np.float32([[1, 0, 120], [0, 1, 0]]), whole.shape[::-1])).save(
-        tmp_path / "half.png"
-    )
+    half = cv2.warpAffine(whole, np.float32([[1, 0, 120], [0, 1, 0]]), whole.shape[::-1])
+    Image.fromarray(half).save(tmp_path / "half.png")
     shown = [photo, tmp_path / "noise.png", tmp_path / "half.png"]
     assert main(["inspect", str(saved), *map(str, shown), "--csv", str(table), "--device", "cpu"]) == 1
     assert "Not located noise.png" in capsys.readouterr().err

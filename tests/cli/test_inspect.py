@@ -9,14 +9,14 @@ from PIL import Image
 
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.cli.commands import main
-from inspect_core.defect_types.training import FITS, FOREST
-from inspect_core.defect_types.training import fit as learn_types
 from inspect_core.features.extraction import embed
 from inspect_core.images.read import read
 from inspect_core.line.row import COLUMNS
 from inspect_core.recipe import inspect, loaded_backbone
-from inspect_core.records.recipe_file import load, save
+from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.verdict import NOT_JUDGED, UNKNOWN_TYPE
+from inspect_core.whole_part.type_training import FITS, FOREST
+from inspect_core.whole_part.type_training import fit as learn_types
 
 pytestmark = pytest.mark.slow
 
@@ -89,18 +89,16 @@ def test_a_damaged_photo_is_named_and_the_rest_is_inspected(taught, product, tmp
 def test_the_defect_type_of_a_part_stands_in_the_table(
     taught, defect_types, product, tmp_path, minimum_confidence, named
 ):
-    recipe = save(
-        replace(load(taught), defect_types=defect_types.with_limit(minimum_confidence), digest=None), tmp_path / "k.zip"
-    )
+    types = defect_types.with_limit(minimum_confidence)
+    recipe = save(replace(load(taught), defect_types=types, digest=None), tmp_path / "k.zip")
     assert main(["inspect", str(tmp_path / "k.zip"), str(product / "test"), "--csv", str(tmp_path / "v.csv")]) == 1
     rows = rows_of(tmp_path / "v.csv")
     assert {row["defect_type"] for row in rows if row["verdict"] != "accept"} <= named
     assert {row["defect_type"] for row in rows if row["verdict"] == "accept"} <= {""}
     row = next(row for row in rows if row["verdict"] != "accept")
     verdict = inspect(read(product / "test" / row["name"]).pixels, recipe)
-    assert (row["defect_type"], row["defect_type_probability"]) == (
-        (verdict.kind[0], repr(verdict.kind[1])) if verdict.kind else (UNKNOWN_TYPE, "")
-    )
+    said = (verdict.defect_type[0], repr(verdict.defect_type[1])) if verdict.defect_type else (UNKNOWN_TYPE, "")
+    assert (row["defect_type"], row["defect_type_probability"]) == said
 
 
 def test_the_documents_name_every_column():

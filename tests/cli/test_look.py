@@ -2,7 +2,7 @@ import pytest
 
 from inspect_core.images.folders import scan
 from inspect_core.images.tolerances import CAREFUL
-from inspect_core.records.recipe_file import load
+from inspect_core.recipe_io.recipe_file import load
 
 pytestmark = pytest.mark.slow
 

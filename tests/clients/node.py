@@ -8,9 +8,9 @@ import pytest
 from PIL import Image
 
 from inspect_core.images.read import read
-from inspect_core.package import golden, manifest
-from inspect_core.records.check_photos import find_photos
-from inspect_core.records.onnx_export import Parity, export
+from inspect_core.recipe_format import golden, manifest
+from inspect_core.recipe_io.check_photos import find_photos
+from inspect_core.recipe_io.onnx_export import Parity, export
 from inspect_core.runner import Runner
 
 ROOT = Path(__file__).parents[2]

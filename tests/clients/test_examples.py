@@ -33,8 +33,8 @@ def test_the_squash_in_cpp_gives_the_bytes_of_pillow(tmp_path):
         pytest.skip("needs g++, on a system whose streams keep every byte")
     example = re.search(r"```cpp\n(.*?)\nstruct Recipe", PAGE.read_text(), re.DOTALL)[1]
     (tmp_path / "squash.cpp").write_text(example.replace("#include <onnxruntime_cxx_api.h>\n", "") + MAIN)
-    subprocess.run(["g++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "squash.cpp", "-o", "squash"],
-                   cwd=tmp_path, check=True)  # fmt: skip
+    compiler = ["g++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror"]
+    subprocess.run([*compiler, "squash.cpp", "-o", "squash"], cwd=tmp_path, check=True)
     sides = [str(side) for case in CASES for size in case for side in size]
     photos = [photo(size) for size, _ in CASES]
     given = b"".join(pixels.tobytes() for pixels in photos)

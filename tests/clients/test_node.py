@@ -9,9 +9,9 @@ from PIL import Image
 
 from inspect_core.images.depth import Depth
 from inspect_core.images.read import read, squash
-from inspect_core.package import golden, manifest
-from inspect_core.records import onnx_export
-from inspect_core.records.check_photos import find_photos
+from inspect_core.recipe_format import golden, manifest
+from inspect_core.recipe_io import onnx_export
+from inspect_core.recipe_io.check_photos import find_photos
 from tests.clients.node import CLIENT, check_golden_images, exported_with_png, node
 from tests.clients.squashing import CASES, photo
 
@@ -52,6 +52,16 @@ def pictures() -> dict[str, np.ndarray]:
     }
 
 
+def rgb_of(depth, *files):
+    code = f"""
+        import {{ readFileSync }} from "node:fs";
+        import {{ photoOf }} from "{CLIENT.as_uri()}/photo.js";
+        for (const path of process.argv.slice(1)) {{
+          process.stdout.write(photoOf(readFileSync(path), {json.dumps(depth and vars(depth))}).rgb);
+        }}"""
+    return node("--input-type=module", "--eval", code, *files)
+
+
 @pytest.mark.parametrize("depth", [None, Depth.full(12), Depth(16, 12, False, 400, 3000, 3900)])
 def test_a_photo_is_read_as_in_python(tmp_path, depth):
     files = []
@@ -59,36 +69,21 @@ def test_a_photo_is_read_as_in_python(tmp_path, depth):
         if depth is None or name == "twelve":
             files.append(tmp_path / f"{name}.png")
             Image.fromarray(values).save(files[-1])
-    code = f"""
-        import {{ readFileSync }} from "node:fs";
-        import {{ photoOf }} from "{CLIENT.as_uri()}/photo.js";
-        for (const path of process.argv.slice(1)) {{
-          process.stdout.write(photoOf(readFileSync(path), {json.dumps(depth and vars(depth))}).rgb);
-        }}"""
-    done = node("--input-type=module", "--eval", code, *files)
+    done = rgb_of(depth, *files)
     assert done.returncode == 0, done.stderr
     assert done.stdout == b"".join(read(path, depth).pixels.tobytes() for path in files)
 
 
-@pytest.mark.parametrize(
-    ("name", "depth"),
-    [
-        ("colour", Depth.full(16)),
-        ("deep", Depth(8, 8, False, 0, 255)),
-        ("deep", Depth.full(12)),
-        ("twelve", Depth.full(12, left=True)),
-        ("twelve", Depth.full(16, dimmest=60000)),
-    ],
-)
+OTHER_DEPTHS = [("colour", Depth.full(16)), ("deep", Depth(8, 8, False, 0, 255)), ("deep", Depth.full(12))]
+OTHER_DEPTHS += [("twelve", Depth.full(12, left=True)), ("twelve", Depth.full(16, dimmest=60000))]
+
+
+@pytest.mark.parametrize(("name", "depth"), OTHER_DEPTHS)
 def test_a_photo_of_another_depth_is_refused_as_in_python(tmp_path, name, depth):
     Image.fromarray(pictures()[name]).save(tmp_path / "photo.png")
     with pytest.raises(ValueError, match="set the camera as it was"):
         read(tmp_path / "photo.png", depth)
-    code = f"""
-        import {{ readFileSync }} from "node:fs";
-        import {{ photoOf }} from "{CLIENT.as_uri()}/photo.js";
-        photoOf(readFileSync(process.argv[1]), {json.dumps(vars(depth))});"""
-    done = node("--input-type=module", "--eval", code, tmp_path / "photo.png")
+    done = rgb_of(depth, tmp_path / "photo.png")
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"Error: it" in done.stderr
 
@@ -101,8 +96,8 @@ def test_golden_images_get_the_verdicts_of_the_app(small_recipe, tmp_path):
     paths = find_photos(recipe).paths
     pictures = np.stack([squash(read(path).pixels, network.size) for path in paths])
     _, embedding, logits = network.describe(pictures)
-    limit = float(np.median(recipe.guard.score(embedding.numpy(), logits.numpy())))
-    stopping = replace(recipe, guard=replace(recipe.guard.with_mode("stop"), limit=limit))
+    limit = float(np.median(recipe.product_check.score(embedding.numpy(), logits.numpy())))
+    stopping = replace(recipe, product_check=replace(recipe.product_check.with_mode("stop"), limit=limit))
     exported_with_png(stopping, tmp_path / "line")
     check_golden_images(tmp_path / "line")
 

@@ -3,7 +3,9 @@
 import hashlib
 import json
 import re
+import signal
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 import safetensors.numpy
 import torch
 
-from inspect_core.package import manifest
+from inspect_core.recipe_format import manifest
 
 JOINED = "mahalanobis+quadrics"
 CHANNELS, EMBEDDING, CLASSES, GRID, SIZE = 10, 8, 12, (4, 3), (64, 96)
@@ -37,6 +39,16 @@ class MadeUpNetwork:
         return np.random.default_rng(int(images.sum())).normal(2, 1, shape).astype(np.float32)
 
 
+@pytest.fixture
+def no_waiting() -> Iterator[None]:
+    """A test that waits for a pipe fails instead."""
+    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("it waits"))
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
 @pytest.fixture(scope="session")
 def network() -> MadeUpNetwork:
     return MadeUpNetwork()
@@ -47,25 +59,23 @@ def recipes(recipe, network) -> dict:
     """A recipe of each method by its name, and of two joined; between them all parts: both product checks, gallery,
     forest and net."""
     from inspect_core.classify.kernel_density import fit_kdf, fit_kdn
-    from inspect_core.defect_types.classifier import DefectTypes
     from inspect_core.detectors.cop_corp import fit_corp
     from inspect_core.detectors.mahalanobis.projections import semi_orthogonal
     from inspect_core.features.extraction import Look
-    from inspect_core.guard.model import Guard
-    from inspect_core.guard.subspace import Subspace
     from inspect_core.judge.local_scale import GoodMaps
     from inspect_core.methods.method import Patches
     from inspect_core.methods.table import METHODS, parameters_of
-    from inspect_core.similar.known_cases import Case, learn
-    from inspect_core.tuning import guard_training
-    from inspect_core.view import View
+    from inspect_core.methods.view import View
+    from inspect_core.tuning import product_check_training
+    from inspect_core.tuning.known_cases_training import learn
+    from inspect_core.whole_part.defect_types import DefectTypes
+    from inspect_core.whole_part.known_cases import Case
+    from inspect_core.whole_part.product_check import ProductCheck, Subspace
 
     rng = np.random.default_rng(8)
     photos = [torch.from_numpy(rng.normal(2, 1, (1, *GRID, CHANNELS)).astype(np.float32)) for _ in range(8)]
-    given = {
-        "mahalanobis": {"k": 5}, "sampled": {"k": 4}, "corp": {"M": 16}, "kernel_pca": {"patches": 24},
-        "quadrics": {"components": 4, "m": 3}, "nearest": {"patches": 20},
-    }  # fmt: skip
+    given = {"mahalanobis": {"k": 5}, "sampled": {"k": 4}, "corp": {"M": 16}, "kernel_pca": {"patches": 24}}
+    given |= {"quadrics": {"components": 4, "m": 3}, "nearest": {"patches": 20}}
 
     def view_of(name: str) -> View:
         row, (parameters,) = METHODS[name], parameters_of([name], given.get(name, {}))
@@ -99,12 +109,12 @@ def recipes(recipe, network) -> dict:
             DefectTypes(fit(embeddings, labels, power=1.0, **options), by_region=False, minimum_confidence=0.1)
             for fit, options in ((fit_kdf, {"trees": 4}), (fit_kdn, {"hidden": (5, 6), "include_output": True}))
         )
-        cop = guard_training.fit(embeddings[:12], embeddings[12:], mode="stop")
+        cop = product_check_training.fit(embeddings[:12], embeddings[12:], mode="stop")
         random = fit_corp(embeddings[:12], gamma=1.0, M=16)
         known = {name: values.numpy() for name, values in random.arrays().items()}
-        corp = Guard(Subspace.from_arrays(known, random.params()), True, 0.0, 0.0, "stop")
-        found["mahalanobis"] = replace(found["mahalanobis"], guard=cop, gallery=learn(cases, by_region=True))
-        found["kernel_pca"] = replace(found["kernel_pca"], guard=corp, defect_types=forest)
+        corp = ProductCheck(Subspace.from_arrays(known, random.params()), True, 0.0, 0.0, "stop")
+        found["mahalanobis"] = replace(found["mahalanobis"], product_check=cop, gallery=learn(cases, by_region=True))
+        found["kernel_pca"] = replace(found["kernel_pca"], product_check=corp, defect_types=forest)
         found["quadrics"] = replace(found["quadrics"], defect_types=net)
     return found
 
@@ -121,7 +131,7 @@ class Package:
         self.folder = folder
 
     def save(self, recipe) -> "Package":
-        from inspect_core.records.recipe_file import save
+        from inspect_core.recipe_io.recipe_file import save
 
         save(recipe, self.folder)
         self.files = {path.name: path.read_bytes() for path in self.folder.iterdir()}
@@ -137,10 +147,14 @@ class Package:
     def arrays(self) -> dict[str, np.ndarray]:
         return safetensors.numpy.load(self.files[manifest.ARRAYS])
 
+    @staticmethod
+    def text_of(document: dict) -> str:
+        """A text between @ signs stands there bare, for numbers Python writes not."""
+        return re.sub(r'"@([^"@]*)@"', r"\1", json.dumps(document))
+
     def with_document(self, document: dict):
-        """The folder with this recipe.json; a text between @ signs stands there bare, for numbers Python writes not."""
-        text = re.sub(r'"@([^"@]*)@"', r"\1", json.dumps(document))
-        return self.with_file(manifest.RECIPE, text.encode())
+        """The folder with this recipe.json."""
+        return self.with_file(manifest.RECIPE, self.text_of(document).encode())
 
     def with_arrays(self, arrays: dict[str, np.ndarray]):
         contiguous = {name: np.ascontiguousarray(value) for name, value in arrays.items()}

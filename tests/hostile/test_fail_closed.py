@@ -10,12 +10,11 @@ import pytest
 import torch
 
 from inspect_core.classify.posterior import posterior
-from inspect_core.guard import model
-from inspect_core.guard.model import Guard
 from inspect_core.judge.counts import count_parts
 from inspect_core.recipe import inspect
-from inspect_core.similar import known_cases
 from inspect_core.verdict import Limits
+from inspect_core.whole_part import product_check
+from inspect_core.whole_part.product_check import ProductCheck
 
 ENDLESS = (np.nan, np.inf, -np.inf)
 PHOTO = np.random.default_rng(1).integers(0, 255, (50, 40, 3), np.uint8)
@@ -36,12 +35,12 @@ class Fixed:
 
 def with_guard(recipe, error: float, mode: str, **fields):
     """The recipe with limits that accept anything, and a product check that gives this error."""
-    fixed = Guard(Fixed(error), fields.pop("fused", False), 0.0, 1.0, mode)
-    return dataclasses.replace(recipe, limits=Limits(1e9, 1e9), guard=dataclasses.replace(fixed, **fields))
+    fixed = ProductCheck(Fixed(error), fields.pop("fused", False), 0.0, 1.0, mode)
+    return dataclasses.replace(recipe, limits=Limits(1e9, 1e9), product_check=dataclasses.replace(fixed, **fields))
 
 
 @every
-@pytest.mark.parametrize("mode", [model.WARN, model.STOP])
+@pytest.mark.parametrize("mode", [product_check.WARN, product_check.STOP])
 @pytest.mark.parametrize("fused", [False, True])
 def test_a_product_check_without_a_score(recipes, network, value, mode, fused):
     recipe = with_guard(recipes["mahalanobis"], value, mode, fused=fused)
@@ -59,7 +58,7 @@ def test_numbers_that_decide_are_checked_where_they_are_set(recipes, value):
     known = recipes["mahalanobis"]
     for fields in ({"limit": value}, {"smallest": value}):
         with pytest.raises(ValueError, match="product check"):
-            dataclasses.replace(known.guard, **fields)
+            dataclasses.replace(known.product_check, **fields)
     for fields in ({"limit": value}, {"suggested": value}):
         with pytest.raises(ValueError, match=next(iter(fields))):
             dataclasses.replace(known.gallery, **fields)
@@ -97,10 +96,10 @@ def test_a_detector_that_overflows_accepts_nothing(recipes, network, method):
     for name, array in arrays.items():
         for value in (torch.finfo(array.dtype).max, torch.inf, torch.nan):
             overflowing = _of(view.detector, arrays | {name: torch.full_like(array, value)})
+            views = (dataclasses.replace(view, detector=overflowing),)
             broken = dataclasses.replace(
-                recipe, limits=Limits(1e9, 1e9), guard=None, defect_types=None,
-                views=(dataclasses.replace(view, detector=overflowing),),
-            )  # fmt: skip
+                recipe, limits=Limits(1e9, 1e9), product_check=None, defect_types=None, views=views
+            )
             try:
                 verdict = inspect(PHOTO, broken, backbone=network)
             except ValueError:
@@ -118,16 +117,14 @@ def _of(detector, arrays):
 @every
 def test_nothing_is_like_a_case_that_is_no_number(recipes, place, value):
     cases = recipes["mahalanobis"].gallery
-    query = np.array(cases.gallery.embeddings[0])
+    query = np.array(cases.embeddings[0])
     if place == "embeddings":
         query[0] = value
     else:
-        quadrics = dataclasses.replace(
-            cases.surface.quadrics, shift=torch.full_like(cases.surface.quadrics.shift, value)
-        )
-        cases = dataclasses.replace(cases, surface=known_cases.KnownSurface(quadrics, cases.surface.vouched))
+        surface = dataclasses.replace(cases.surface, shift=np.full_like(cases.surface.shift, value))
+        cases = dataclasses.replace(cases, surface=surface)
     try:
         found = cases.nearest(query, count=3)
     except ValueError:
         return
-    assert all(np.isfinite(match.similarity) for match in found)
+    assert all(np.isfinite(similarity) for _, similarity in found)

@@ -10,18 +10,17 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from PIL import Image
 
 from inspect_core.cli import commands, inspectors
 from inspect_core.cli.evaluate import write_figures
 from inspect_core.line.maps import output_names
 from inspect_core.line.row import COLUMNS
-from inspect_core.records.recipe_file import save
+from inspect_core.recipe_io.recipe_file import save
 from inspect_core.verdict import NOT_JUDGED, Verdict
+from tests.hostile.files import made, photo
 
-NUMBERS = {
-    "score", "percentile_among_good", "regions", "largest_region_pixels", "review", "reject", "area", "milliseconds",
-}  # fmt: skip
+NUMBERS = {"score", "percentile_among_good", "regions", "largest_region_pixels"}
+NUMBERS |= {"review", "reject", "area", "milliseconds"}
 HOSTILE_NAMES = (
     *("=1+1.png", "+1.png", "-1.png", "@sum.png", "'quoted.png", " =1.png", "＝1.png", "＋1.png", "﹣1.png", "＠1.png"),
     *("\t=1.png", "\r=1.png", "\n=1.png", "a\nreject     9.0000  b.png", "a\r\nb.png", "a\u2028b.png", "a\x85b.png"),
@@ -37,14 +36,11 @@ def by_brightness(recipe, refused=None) -> SimpleNamespace:
         if pixels[0, 0, 0] == refused:
             raise ValueError("score is not finite")
         score = float(pixels.mean()) - 100
-        return Verdict(score, recipe.limits.verdict(score), np.full((4, 6), score, np.float32), (), guard="=1+1")
+        word, anomaly_map = recipe.limits.verdict(score), np.full((4, 6), score, np.float32)
+        return Verdict(score, word, anomaly_map, (), product_check="=1+1")
 
-    return SimpleNamespace(
-        release="",
-        product="tile", digest="d" * 64, limits=recipe.limits, area=12, good_scores=np.arange(9.0), challenge=(),
-        depth=None, engine="nothing",
-        inspect=inspect,
-    )  # fmt: skip
+    facts = {"product": "tile", "digest": "d" * 64, "release": "", "limits": recipe.limits, "area": 12, "depth": None}
+    return SimpleNamespace(**facts, good_scores=np.arange(9.0), challenge=(), engine="nothing", inspect=inspect)
 
 
 @pytest.fixture
@@ -62,14 +58,6 @@ def line(recipe, tmp_path, monkeypatch):
             return stop.code
 
     return run
-
-
-def photo(path: Path, level: int = 0) -> Path:
-    """A grey photo in a lossless format, whatever its name says, at one brightness."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as file:
-        Image.fromarray(np.full((16, 16, 3), level, np.uint8)).save(file, "PNG")
-    return path
 
 
 def rows_of(path: Path) -> list[dict]:
@@ -155,57 +143,62 @@ def test_names_stay_as_they_are_where_they_can():
 
 IN_THE_WAY = {
     "a heatmap's name": lambda maps, elsewhere: photo(maps / "sub" / "part.png", 7),
-    "a raw map's name": lambda maps, elsewhere: np.save(_made(maps / "sub/part.npy"), np.zeros((4, 6), np.float32)),
-    "a link for a heatmap": lambda maps, elsewhere: _made(maps / "sub/part.png").symlink_to(elsewhere / "part.png"),
-    "a hard link for a raw map": lambda maps, elsewhere: _made(maps / "sub/part.npy").hardlink_to(
+    "a raw map's name": lambda maps, elsewhere: np.save(made(maps / "sub/part.npy"), np.zeros((4, 6), np.float32)),
+    "a link for a heatmap": lambda maps, elsewhere: made(maps / "sub/part.png").symlink_to(elsewhere / "part.png"),
+    "a hard link for a raw map": lambda maps, elsewhere: made(maps / "sub/part.npy").hardlink_to(
         elsewhere / "part.png"
     ),
-    "a link to nothing": lambda maps, elsewhere: _made(maps / "sub/part.png").symlink_to(elsewhere / "gone"),
-    "a link to itself": lambda maps, elsewhere: _made(maps / "sub/part.png").symlink_to("part.png"),
+    "a link to nothing": lambda maps, elsewhere: made(maps / "sub/part.png").symlink_to(elsewhere / "gone"),
+    "a link to itself": lambda maps, elsewhere: made(maps / "sub/part.png").symlink_to("part.png"),
     "a folder for a heatmap": lambda maps, elsewhere: (maps / "sub/part.png").mkdir(parents=True),
-    "a pipe": lambda maps, elsewhere: os.mkfifo(_made(maps / "sub/part.npy")),
-    "a link for a folder": lambda maps, elsewhere: _made(maps / "sub").symlink_to(elsewhere),
+    "a pipe": lambda maps, elsewhere: os.mkfifo(made(maps / "sub/part.npy")),
+    "a link for a folder": lambda maps, elsewhere: made(maps / "sub").symlink_to(elsewhere),
     "a link for a folder, within": lambda maps, elsewhere: (
         (maps / "other").mkdir(parents=True) or (maps / "sub").symlink_to("other")
     ),
     "a file for a folder": lambda maps, elsewhere: photo(maps / "sub"),
-    "a list of the user": lambda maps, elsewhere: _made(maps / ".loupe-written").write_text("of the user\n"),
-    "a link for the list": lambda maps, elsewhere: _made(maps / ".loupe-written").symlink_to(elsewhere / "part.png"),
-    "a pipe for the list": lambda maps, elsewhere: os.mkfifo(_made(maps / ".loupe-written")),
+    "a list of the user": lambda maps, elsewhere: made(maps / ".loupe-written").write_text("of the user\n"),
+    "a link for the list": lambda maps, elsewhere: made(maps / ".loupe-written").symlink_to(elsewhere / "part.png"),
+    "a pipe for the list": lambda maps, elsewhere: os.mkfifo(made(maps / ".loupe-written")),
     "a file for it all": lambda maps, elsewhere: photo(maps),
     "a pipe for it all": lambda maps, elsewhere: os.mkfifo(maps),
     "a link to nothing for it all": lambda maps, elsewhere: maps.symlink_to(elsewhere / "part.png" / "gone"),
 }
 
 
-def _made(path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
+@pytest.fixture
+def refused(line, tmp_path, tree, capsys):
+    """refused(*arguments) is the error of an inspection that judges and changes nothing."""
+
+    def run(*arguments) -> str:
+        before = tree(tmp_path)
+        assert line(tmp_path / "photos", *arguments) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert tree(tmp_path) == before
+        return said.err
+
+    return run
 
 
 @pytest.mark.parametrize("what", IN_THE_WAY)
-def test_what_is_in_the_way_of_a_map_is_named_before_anything_is_judged(line, tmp_path, tree, capsys, what):
+def test_what_is_in_the_way_of_a_map_is_named_before_anything_is_judged(refused, tmp_path, what):
     photo(tmp_path / "photos" / "sub" / "part.png")
     photo(tmp_path / "photos" / "another.png")
     IN_THE_WAY[what](tmp_path / "maps", photo(tmp_path / "elsewhere" / "part.png").parent)
-    before = tree(tmp_path)
-    assert line(tmp_path / "photos", "--maps", tmp_path / "maps") == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert str(tmp_path / "maps") in said.err or str(tmp_path / "elsewhere") in said.err
-    assert "; " in said.err
-    assert tree(tmp_path) == before
+    said = refused("--maps", tmp_path / "maps")
+    assert str(tmp_path / "maps") in said or str(tmp_path / "elsewhere") in said
+    assert "; " in said
 
 
-def test_maps_that_the_user_changed_stay(line, tmp_path, tree):
+def test_maps_that_the_user_changed_stay(line, refused, tmp_path, capsys):
     photo(tmp_path / "photos/part.png")
     assert line(tmp_path / "photos", "--maps", tmp_path / "maps") == 0
+    capsys.readouterr()
     for name in ("part.png", "part.npy"):
         kept = (tmp_path / "maps" / name).read_bytes()
         photo(tmp_path / "maps" / name, 9)
-        before = tree(tmp_path)
-        assert line(tmp_path / "photos", "--maps", tmp_path / "maps") == 2
-        assert tree(tmp_path) == before
+        refused("--maps", tmp_path / "maps")
         (tmp_path / "maps" / name).write_bytes(kept)
     photo(tmp_path / "photos/part.png", 3)
     assert line(tmp_path / "photos", "--maps", tmp_path / "maps") == 0, "another map of the same photo"
@@ -223,8 +216,8 @@ def test_maps_among_the_photos_are_no_photos_the_next_time(line, tmp_path, maps)
 TABLES_OF_OTHERS = {
     "a photo": lambda tmp: tmp / "photos" / "part.png",
     "the recipe": lambda tmp: tmp / "recipe.zip",
-    "a text": lambda tmp: _made(tmp / "t.txt").write_text("of the user") and tmp / "t.txt",
-    "another table": lambda tmp: _made(tmp / "t.csv").write_text("name,digest,score\na,b,1\n") and tmp / "t.csv",
+    "a text": lambda tmp: made(tmp / "t.txt").write_text("of the user") and tmp / "t.txt",
+    "another table": lambda tmp: made(tmp / "t.csv").write_text("name,digest,score\na,b,1\n") and tmp / "t.csv",
     "an empty file": lambda tmp: (tmp / "t.csv").touch() or tmp / "t.csv",
     "a folder": lambda tmp: tmp / "photos",
     "a pipe": lambda tmp: os.mkfifo(tmp / "t.csv") or tmp / "t.csv",
@@ -241,16 +234,12 @@ TABLES_OF_OTHERS = {
 
 
 @pytest.mark.parametrize("what", TABLES_OF_OTHERS)
-def test_a_table_replaces_nothing_but_a_table(line, recipe, tmp_path, tree, capsys, what):
+def test_a_table_replaces_nothing_but_a_table(refused, recipe, tmp_path, tree, what):
     photo(tmp_path / "photos" / "part.png")
     save(recipe, tmp_path / "open")
     table = TABLES_OF_OTHERS[what](tmp_path)
     before = tree(tmp_path)
-    assert line(tmp_path / "photos", "--csv", table) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert str(table) in said.err
-    assert tree(tmp_path) == before
+    assert str(table) in refused("--csv", table)
     with pytest.raises(OSError, match=r"; "):
         write_figures(table, [{"live": {}}])
     assert tree(tmp_path) == before
@@ -274,27 +263,21 @@ AT_ONE_PLACE = {
 
 
 @pytest.mark.parametrize("what", AT_ONE_PLACE)
-def test_two_outputs_at_one_place_are_refused_before_a_photo_is_read(line, tmp_path, tree, capsys, what):
+def test_two_outputs_at_one_place_are_refused_before_a_photo_is_read(refused, tmp_path, what):
     photo(tmp_path / "photos" / "sub" / "part.png")
     (tmp_path / "new").mkdir()
     (tmp_path / "link").symlink_to("new")
     (tmp_path / "table").write_text("name,digest,score,verdict\n")
     (tmp_path / "the same table").hardlink_to(tmp_path / "table")
-    before = tree(tmp_path)
-    assert line(tmp_path / "photos", *AT_ONE_PLACE[what]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "; choose another " in said.err
-    assert tree(tmp_path) == before
+    assert "; choose another " in refused(*AT_ONE_PLACE[what])
 
 
 def test_outputs_beside_each_other_and_among_the_maps_are_fine(line, tmp_path):
     photo(tmp_path / "photos" / "part.png")
     for _ in range(2):
         assert line(tmp_path / "photos", "--csv", "o/v.csv", "--report", "o/r.html", "--maps", "o") == 0
-    assert sorted(path.name for path in (tmp_path / "o").iterdir()) == [
-        ".loupe-written", "part.npy", "part.png", "r.html", "v.csv",
-    ]  # fmt: skip
+    written = sorted(path.name for path in (tmp_path / "o").iterdir())
+    assert written == [".loupe-written", "part.npy", "part.png", "r.html", "v.csv"]
 
 
 def test_a_table_and_figures_replace_their_own(line, tmp_path):
@@ -354,7 +337,6 @@ def test_a_photo_that_cannot_be_judged_has_a_row_with_the_reason(line, recipe, t
     assert "Not judged 1.png: score is not finite" in said.err
     assert "Accepted 2 of 3; 1 not judged" in said.out
     rows = rows_of(tmp_path / "v.csv")
-    assert [(row["name"], row["verdict"]) for row in rows] == [
-        ("0.png", "accept"), ("1.png", NOT_JUDGED), ("2.png", "accept"),
-    ]  # fmt: skip
+    assert [row["name"] for row in rows] == ["0.png", "1.png", "2.png"]
+    assert [row["verdict"] for row in rows] == ["accept", NOT_JUDGED, "accept"]
     assert (rows[1]["score"], rows[1]["reason"]) == ("", "score is not finite")

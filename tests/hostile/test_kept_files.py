@@ -2,7 +2,6 @@
 
 import io
 import os
-import signal
 import stat
 import zipfile
 import zlib
@@ -23,19 +22,10 @@ SHAPE = (1, 3, 4, 5)
 HAND = SimpleNamespace(scored=SimpleNamespace(photos=[SimpleNamespace(digest="a", kind="dent", is_defect=True)]))
 SOUND = np.arange(60, dtype=np.float32).reshape(SHAPE)
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes, devices and links as on Unix")
-
-
-@pytest.fixture(autouse=True)
-def no_waiting():
-    def give_up(*_):
-        raise TimeoutError("it waits")
-
-    before = signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(60)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes, devices and links as on Unix"),
+    pytest.mark.usefixtures("no_waiting"),
+]
 
 
 def saved(array, **options):
@@ -148,19 +138,25 @@ def entry(folder):
     return path, content
 
 
-@pytest.mark.parametrize("what", PLACED)
-def test_whatever_lies_in_an_entrys_place_is_a_miss(tmp_path, what):
-    path, sound = entry(tmp_path / "store")
-    place = PLACED[what]
-    place(path, sound)
-    store = Store(path.parent, limit=2_000)
-    if what == "unreadable" and os.geteuid() == 0:
-        pytest.skip("the superuser can read everything")
-    assert store.get("part", SHAPE) is None
-    store.put("part", SOUND)
-    for number in range(10):  # beyond the limit: the least recently used go
+def filled(store: Store) -> None:
+    """Beyond its limit: the least recently used go, and what was put last is there."""
+    for number in range(10):
         store.put(str(number), SOUND)
     assert np.array_equal(store.get("9", SHAPE), SOUND)
+
+
+@pytest.mark.parametrize("what", PLACED)
+def test_whatever_lies_in_an_entrys_place_is_a_miss_and_replaced_by_the_next_put(tmp_path, what):
+    if what == "unreadable" and os.geteuid() == 0:
+        pytest.skip("the superuser can read everything")
+    path, sound = entry(tmp_path / "store")
+    PLACED[what](path, sound)
+    store = Store(path.parent, limit=2_000)
+    assert store.get("part", SHAPE) is None
+    store.put("part", SOUND)
+    if "folder" not in what:
+        assert np.array_equal(store.get("part", SHAPE), SOUND)
+    filled(store)
     assert store.bytes_used() <= 2_000
     assert store.would_fit(2_000)
     if what == "a full folder":
@@ -169,23 +165,11 @@ def test_whatever_lies_in_an_entrys_place_is_a_miss(tmp_path, what):
         assert (tmp_path / "elsewhere.npy").read_bytes() == sound
 
 
-@pytest.mark.parametrize("what", [name for name in PLACED if "folder" not in name])
-def test_what_lies_there_is_replaced_by_the_next_put(tmp_path, what):
-    path, sound = entry(tmp_path / "store")
-    PLACED[what](path, sound)
-    store = Store(path.parent)
-    store.put("part", SOUND)
-    assert np.array_equal(store.get("part", SHAPE), SOUND)
-
-
 @pytest.mark.parametrize("name", ["a.npy", "a.part", "kept"])
 @pytest.mark.parametrize("what", ["a folder", "a pipe", "a link to itself", "a link to a device", "text"])
 def test_a_store_opens_on_whatever_lies_beside_its_entries(tmp_path, what, name):
     PLACED[what](tmp_path / name, b"")
-    store = Store(tmp_path, limit=2_000)
-    for number in range(10):
-        store.put(str(number), SOUND)
-    assert np.array_equal(store.get("9", SHAPE), SOUND)
+    filled(Store(tmp_path, limit=2_000))
 
 
 @given(st.binary(max_size=600), st.booleans())
@@ -224,14 +208,6 @@ def test_whatever_lies_among_the_records_of_what_is_unfinished_is_passed_over(wo
     assert not folder.exists()
 
 
-@pytest.mark.parametrize("what", PLACED)
-def test_labels_that_cannot_be_read_are_asked_for_again(workspace, what):
-    from inspect_core.ui import defect_labels
-
-    PLACED[what](workspace / "kinds.json", b"")
-    assert defect_labels.labels_of(HAND) == {0: "dent"}
-
-
 WORDS = {
     "cut short": "{",
     "a deep list": "[" * 100_000,
@@ -242,13 +218,14 @@ WORDS = {
     "no word": '{"a": null}',
     "a byte order mark": "\ufeff{}",
 }
+LABELS = PLACED | {f"text: {name}": (lambda path, _, text=text: path.write_text(text)) for name, text in WORDS.items()}
 
 
-@pytest.mark.parametrize("text", WORDS.values(), ids=WORDS)
-def test_labels_are_words_or_nothing(workspace, text):
+@pytest.mark.parametrize("what", LABELS)
+def test_labels_that_cannot_be_read_or_are_no_words_are_asked_for_again(workspace, what):
     from inspect_core.ui import defect_labels
 
-    (workspace / "kinds.json").write_text(text)
+    LABELS[what](workspace / "kinds.json", b"")
     assert defect_labels.labels_of(HAND) == {0: "dent"}
 
 

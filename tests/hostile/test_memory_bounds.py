@@ -3,7 +3,6 @@
 import tracemalloc
 
 import pytest
-import safetensors.numpy
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -12,10 +11,10 @@ from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
 from inspect_core.methods.method import LARGEST_FIT, Workload
 from inspect_core.methods.table import ARRAYS, METHODS, parameters_of
-from inspect_core.package import arrays
-from inspect_core.package.arrays import LARGEST_RECIPE, photo_bytes
-from inspect_core.package.manifest import RecipeError
-from inspect_core.records.recipe_file import load
+from inspect_core.recipe_format import arrays
+from inspect_core.recipe_format.arrays import LARGEST_RECIPE, photo_bytes
+from inspect_core.recipe_format.manifest import Package, RecipeError
+from inspect_core.recipe_io.recipe_file import load
 from inspect_core.study.study import Study
 
 SUM = r"would need [\d,]+\.\d GB of memory, at most \d\.\d GB"
@@ -28,11 +27,8 @@ def check(document: dict, header: dict) -> dict[str, int]:
 
 def of_gaussians(grid: tuple[int, int], k: int, d: int = 400, size: tuple[int, int] = (256, 256)) -> tuple[dict, dict]:
     """Fields and header of a recipe of the first method."""
-    document = {
-        "geometry": {"grid": list(grid), "size": list(size)},
-        "views": [{"name": "mahalanobis", "scales": []}], "guard": None, "gallery": None, "kinds": None,
-        "alignment": None, "areas": None, "tiles": None,
-    }  # fmt: skip
+    document = {"geometry": {"grid": list(grid), "size": list(size)}, "views": [{"name": "mahalanobis", "scales": []}]}
+    document |= dict.fromkeys(("guard", "gallery", "kinds", "alignment", "areas", "tiles"))
     header = {
         "view0.projection": ("F32", (d, k)),
         "view0.mean": ("F32", (*grid, k)),
@@ -41,17 +37,16 @@ def of_gaussians(grid: tuple[int, int], k: int, d: int = 400, size: tuple[int, i
     return document, header
 
 
-@pytest.mark.parametrize(
-    "recipe",
-    [
-        of_gaussians((1, 1), 20_000, 20_000),
-        of_gaussians((128, 128), 200),
-        of_gaussians((5000, 5000), 1),
-        of_gaussians((32, 32), 100, size=(16384, 16384)),
-        of_gaussians((2**31, 2**31), 1),
-    ],
-    ids=["a packed triangle", "many factors", "grid", "size", "absurd"],
-)
+TOO_MUCH = {
+    "a packed triangle": of_gaussians((1, 1), 20_000, 20_000),
+    "many factors": of_gaussians((128, 128), 200),
+    "grid": of_gaussians((5000, 5000), 1),
+    "size": of_gaussians((32, 32), 100, size=(16384, 16384)),
+    "absurd": of_gaussians((2**31, 2**31), 1),
+}
+
+
+@pytest.mark.parametrize("recipe", TOO_MUCH.values(), ids=TOO_MUCH)
 def test_a_header_that_asks_for_too_much(recipe):
     tracemalloc.start()
     with pytest.raises(ValueError, match=SUM):
@@ -85,10 +80,8 @@ def test_long_arrays_that_ask_for_too_much(recipes, package, method, name, shape
     """Every array that shares the length grows with it."""
     saved = package.save(recipes[method])
     document = saved.document()
-    header = {
-        name: ({"f4": "F32", "f8": "F64", "i4": "I32", "u1": "U8", "b1": "BOOL"}[value.dtype.str[1:]], value.shape)
-        for name, value in saved.arrays().items()
-    }
+    codes = {kind: name for name, kind in arrays.DTYPES.items()}
+    header = {name: (codes[value.dtype], value.shape) for name, value in saved.arrays().items()}
     lengths = check(document, header)
     part, own = name.split(".")[0], header[name][1][0]
     grown = {
@@ -104,7 +97,7 @@ def test_long_arrays_that_ask_for_too_much(recipes, package, method, name, shape
 def test_a_small_recipe_of_a_large_geometry(recipes, package, monkeypatch, field, value):
     document = package.save(recipes["cop"]).document()
     document["geometry"][field] = value
-    monkeypatch.setattr(safetensors.numpy, "load", lambda data: pytest.fail("arrays were read"))
+    monkeypatch.setattr(Package, "arrays", lambda *_: pytest.fail("arrays were read"))
     tracemalloc.start()
     with pytest.raises(RecipeError, match=rf"^part: .*{SUM}"):
         load(package.with_document(document))

@@ -1,6 +1,5 @@
 """What an image may take of the machine's memory: measured where it is read, refused where it would take more."""
 
-import io
 import struct
 import subprocess
 import sys
@@ -12,15 +11,10 @@ import pytest
 from PIL import Image
 
 from inspect_core.images import read
+from tests.hostile.files import encoded
 
 ROOT = Path(__file__).parents[2]
 BLANK = np.zeros((64, 64, 3), np.uint8)
-
-
-def encoded(image, kind, **options):
-    file = io.BytesIO()
-    (image if isinstance(image, Image.Image) else Image.fromarray(image)).save(file, kind, **options)
-    return file.getvalue()
 
 
 BASELINE = encoded(BLANK, "JPEG", subsampling=0)

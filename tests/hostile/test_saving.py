@@ -1,8 +1,6 @@
 """Saving replaces nothing but a recipe, and a process killed on the way leaves the old one or the new one."""
 
-import contextlib
 import os
-import socket
 import subprocess
 import sys
 import zipfile
@@ -17,11 +15,12 @@ from inspect_core.cli import commands, teaching
 from inspect_core.features.store import Store
 from inspect_core.images import archives
 from inspect_core.methods.table import FIELDS
-from inspect_core.package import manifest
-from inspect_core.package.place import PlaceError
-from inspect_core.records.place import check_place
-from inspect_core.records.recipe_file import load, save
+from inspect_core.recipe_format import manifest
+from inspect_core.recipe_format.place import PlaceError
+from inspect_core.recipe_io.place import check_place
+from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runtime import unfinished
+from tests.hostile.files import linked, listening, made
 
 NAMES = ("r", "r.zip")
 TOUCHES = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.truncate", "fcntl.flock"}
@@ -43,20 +42,8 @@ def zip_of(folder: Path, path: Path, **more: bytes) -> Path:
     return path
 
 
-def linked(path: Path, target: Path | str) -> Path:
-    path.symlink_to(target)
-    return path
-
-
 def written(path: Path, content: bytes = b"of the user") -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    return path
-
-
-def listening(path: Path) -> Path:
-    with contextlib.chdir(path.parent):  # the system takes short paths only
-        socket.socket(socket.AF_UNIX).bind(path.name)
+    made(path).write_bytes(content)
     return path
 
 
@@ -239,36 +226,39 @@ def _remove(place: Path) -> None:
     place.rmdir() if place.is_dir() else place.unlink()
 
 
+def killed_at_every(work, after) -> None:
+    """Do the work, killed at one touch later each time, until it ends; `after` looks at what the next start leaves."""
+    step = 0
+    while killed_at(step, work):
+        unfinished.clear()
+        after()
+        step += 1
+    assert step > 5
+
+
 @pytest.mark.slow
 @pytest.mark.forks
 def test_killed_while_unpacking_the_copy_goes_at_the_next_start(tmp_path, workspace, tree):
-    packed, step = zip_of(photos_of(tmp_path / "photos"), tmp_path / "x.zip"), 0
+    packed = zip_of(photos_of(tmp_path / "photos"), tmp_path / "x.zip")
     before = tree(tmp_path)
-    while killed_at(step, lambda: archives.unpacked(packed)):
-        unfinished.clear()
+
+    def nothing_is_left() -> None:
         assert [file for file in workspace.rglob("*") if file.name not in ("unfinished", "unpacked")] == []
-        step += 1
-    assert step > 5
+
+    killed_at_every(lambda: archives.unpacked(packed), nothing_is_left)
     assert tree(tmp_path) == before
-
-
-def started(code: str) -> subprocess.Popen:
-    return subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        cwd=Path(__file__).parents[2],
-    )  # fmt: skip
 
 
 @pytest.mark.slow
 @pytest.mark.forks
 def test_killed_while_storing_features_no_rest_stays_after_the_next_start(tmp_path):
-    store, array, step = Store(tmp_path / "store"), np.ones(8, np.float32), 0
-    while killed_at(step, lambda: store.put("a", array)):
-        unfinished.clear()
+    store, array = Store(tmp_path / "store"), np.ones(8, np.float32)
+
+    def all_or_nothing() -> None:
         assert [path.suffix for path in store.folder.iterdir()] in ([], [".npy"])
         (found := store.get("a", (8,))) is None or np.testing.assert_array_equal(found, array)
-        step += 1
-    assert step > 5
+
+    killed_at_every(lambda: store.put("a", array), all_or_nothing)
 
 
 HOLDING = """
@@ -279,7 +269,8 @@ input()
 
 
 def test_what_a_living_process_holds_stays_until_it_is_gone(workspace):
-    killed, ending = started(HOLDING), started(HOLDING)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": Path(__file__).parents[2]}
+    killed, ending = (subprocess.Popen([sys.executable, "-c", HOLDING], **pipes) for _ in range(2))
     folders = [Path(process.stdout.readline().strip()) for process in (killed, ending)]
     (folders[0] / "copy.png").write_bytes(b"a copy")
     unfinished.clear()

@@ -20,9 +20,6 @@ def test_one_pixel_of_a_mask_marks_its_patch_and_no_other():
     marked = boxes.cell_peaks(mask, (4, 3))
     assert marked.dtype == bool
     assert np.argwhere(marked).tolist() == [[1, 2]]
-
-
-def test_a_grid_finer_than_the_pixels_is_refused():
     with pytest.raises(ValueError, match=r"grid is \(4, 3\), finer"):
         boxes.cell_peaks(np.zeros((3, 3)), (4, 3))
 
@@ -52,13 +49,10 @@ def test_a_frame_goes_around_the_patch_and_leaves_it_as_it_is():
     assert changed.sum() <= 14 * 10 - 10 * 6
 
 
-def test_enlarging_makes_up_no_value():
+def test_enlarging_makes_up_no_value_and_reducing_keeps_the_aspect():
     pixels = np.random.default_rng(0).integers(0, 255, size=(5, 7, 3), dtype=np.uint8)
     large = boxes.enlarged(pixels, least=20)
     assert large.shape == (15, 21, 3)
     assert (large[1::3, 1::3] == pixels).all()
-
-
-def test_reducing_keeps_the_aspect_and_never_enlarges():
     assert boxes.reduced(np.zeros((400, 200, 3), np.uint8), 100).shape == (100, 50, 3)
     assert boxes.reduced(np.zeros((40, 20, 3), np.uint8), 100).shape == (40, 20, 3)

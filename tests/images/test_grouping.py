@@ -5,8 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from inspect_core.images.grouping import propose_groups, ungrouped
+from inspect_core.images.grouping import burst_gap, propose_groups, ungrouped
 from inspect_core.images.samples import Sample, Samples
 
 
@@ -47,16 +49,12 @@ def test_consecutive_numbers_group_nothing_whatever_is_left_out(seed, kept):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_blocks_left_out_of_consecutive_numbers_group_nothing(seed):
+def test_neither_blocks_left_out_of_numbers_nor_random_serial_numbers_group_anything(seed):
     cuts = np.sort(np.random.default_rng(seed).choice(400, 6, replace=False))
-    names = [f"img_{n:04}.png" for n in range(400) if not any(a <= n < b for a, b in cuts.reshape(3, 2))]
-    assert len(proposed(names)[0]) == len(names)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_random_serial_numbers_group_nothing(seed):
-    numbers = np.random.default_rng(seed).choice(10**6, 150, replace=False)
-    assert len(proposed([f"SN{number}.png" for number in numbers])[0]) == 150
+    blocks = [f"img_{n:04}.png" for n in range(400) if not any(a <= n < b for a, b in cuts.reshape(3, 2))]
+    serial = [f"SN{number}.png" for number in np.random.default_rng(seed).choice(10**6, 150, replace=False)]
+    for names in (blocks, serial):
+        assert len(proposed(names)[0]) == len(names)
 
 
 @pytest.mark.parametrize(
@@ -97,13 +95,13 @@ def test_days():
 
 @pytest.mark.parametrize("pattern", ["A_{:03}_cam{}.png", "{:03}_view-{}.png", "{:03}exp{}.png", "{:03}_{}.png"])
 def test_views_of_a_part(pattern):
-    views = [[pattern.format(part, view) for view in (1, 2, 3)] for part in range(10)]
-    assert proposed(list(chain(*views)))[0] == partition(*views)
+    parts = [[pattern.format(part, view) for view in (1, 2, 3)] for part in range(10)]
+    assert proposed(list(chain(*parts)))[0] == partition(*parts)
 
 
-def test_letters_at_the_end_are_views():
-    views = [[f"{part:03}{view}.png" for view in "abc"] for part in range(10)]
-    assert proposed(list(chain(*views)))[0] == partition(*views)
+def test_letters_right_at_the_end_are_views():
+    parts = [[f"{part:03}{view}.png" for view in "abc"] for part in range(10)]
+    assert proposed(list(chain(*parts)))[0] == partition(*parts)
 
 
 def test_a_folder_for_each_lot():
@@ -153,3 +151,35 @@ def test_two_lots_are_too_few_to_keep_apart_and_said_so():
 def test_ungrouped_keeps_every_image_alone():
     samples = samples_of([f"lot{lot}/{number}.png" for lot in range(3) for number in range(4)])
     assert dict(ungrouped(samples)) == {sample.name: sample.name for sample in samples.good}
+
+
+def test_clear_bursts():
+    assert burst_gap([1, 1, 100] * 20) in (5, 10, 20)
+    assert burst_gap([3, 2, 4000, 3, 3500] * 10) in (50, 100, 200)
+
+
+@pytest.mark.parametrize("gaps", [[], [1], [1, 100, 1, 100], [1] * 50, [1, 2] * 30, [5, 6, 7] * 20, [0] * 10])
+def test_no_bursts(gaps):
+    assert burst_gap(gaps) is None
+
+
+@pytest.mark.parametrize(("count", "most"), [(10, 6), (30, 2), (100, 0)])
+def test_independent_arrivals_are_hardly_ever_bursts(count, most):
+    """Geometric gaps, as of numbers drawn at random. Without the information criterion, 10 to 22 of 50 are taken."""
+    draws = (np.random.default_rng(seed).geometric(1 / 500, count) for seed in range(50))
+    assert sum(burst_gap(gaps) is not None for gaps in draws) <= most
+
+
+@given(st.integers(0, 10**6), st.floats(2, 50), st.floats(1.8, 4))
+@settings(deadline=None, max_examples=40, derandomize=True)
+def test_the_gap_lies_between_the_heaps(seed, within, decades):
+    rng = np.random.default_rng(seed)
+    inner, outer = rng.lognormal(np.log(within), 0.3, 120), rng.lognormal(np.log(within * 10**decades), 0.3, 80)
+    gaps = rng.permutation(np.ceil(np.concatenate([inner, outer])).astype(int))
+    gap = burst_gap(gaps)
+    assert np.quantile(inner, 0.97) <= gap <= np.quantile(outer, 0.03)
+
+
+def test_order_does_not_matter():
+    gaps = np.array([2, 3, 2, 500, 4, 800, 3, 2, 900, 2] * 5)
+    assert burst_gap(gaps) == burst_gap(np.sort(gaps)) == burst_gap(list(gaps[::-1]))

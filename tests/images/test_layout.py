@@ -14,32 +14,22 @@ def places(*names):
     return {str(path): (place.kind, place.part_of, place.group) for path, place in images.items()}
 
 
-@pytest.mark.parametrize("word", ["good", "OK", "ok_parts", "01 Good", "i.O.", "Gut", "pass", "good images"])
-def test_words_for_good(word):
-    assert is_good_word(word)
-    assert not is_defect_word(word)
+WORDS = {
+    (True, False): ["good", "OK", "ok_parts", "01 Good", "i.O.", "Gut", "pass", "good images"],
+    (False, True): ["not ok", "not_good", "n.i.O.", "NG", "no good", "bad"],
+    (False, False): ["scratch", "goods in", "okra"],
+}
+LOTS = {
+    True: ["lot1", "lot_A", "LotA", "2024-05-01", "0012", "A1", "batch 7", "cam2", "shift-3"],
+    False: ["scratch", "crack2", "lot", "cut_inner", "B", "hole 3 mm"],
+}
 
 
-@pytest.mark.parametrize(
-    "word", ["not ok", "not_good", "n.i.O.", "NG", "no good", "bad", "scratch", "goods in", "okra"]
-)
-def test_words_that_are_not_good(word):
-    assert not is_good_word(word)
-
-
-@pytest.mark.parametrize("name", ["lot1", "lot_A", "LotA", "2024-05-01", "0012", "A1", "batch 7", "cam2", "shift-3"])
-def test_names_of_lots_and_views(name):
-    assert looks_like_lot(name)
-
-
-@pytest.mark.parametrize("name", ["scratch", "crack2", "lot", "cut_inner", "B", "hole 3 mm"])
-def test_names_of_kinds_are_no_lots(name):
-    assert not looks_like_lot(name)
-
-
-def test_a_photo_beside_the_good_ones_is_refused_with_both_remedies():
-    refused = arrange([PurePosixPath("good/a.png"), PurePosixPath("b.png")]).refused
-    assert refused[PurePosixPath("b.png")].endswith("move it into that folder, or into a folder of defects")
+def test_words_for_good_for_defects_and_for_lots():
+    for expected, words in WORDS.items():
+        assert {word: (is_good_word(word), is_defect_word(word)) for word in words} == dict.fromkeys(words, expected)
+    for expected, names in LOTS.items():
+        assert {name: looks_like_lot(name) for name in names} == dict.fromkeys(names, expected)
 
 
 def test_kinds_in_folders_and_lots_below_them():
@@ -71,13 +61,8 @@ def test_train_and_test():
         "test/OK/a.png": ("good", "test", None),
         "test/x/a.png": ("x", "test", None),
     }
-
-
-def test_test_alone_is_no_split():
-    assert places("test/good/a.png", "test/x/a.png") == {
-        "test/good/a.png": ("good", None, None),
-        "test/x/a.png": ("x", None, None),
-    }
+    alone = places("test/good/a.png", "test/x/a.png")
+    assert alone == {"test/good/a.png": ("good", None, None), "test/x/a.png": ("x", None, None)}
 
 
 def test_images_whose_kind_cannot_be_known_are_refused():
@@ -85,6 +70,8 @@ def test_images_whose_kind_cannot_be_known_are_refused():
     assert [str(path) for path in layout.images] == ["test/x/a.png", "train/good/a.png"]
     assert "neither train/ nor test/" in layout.refused[PurePosixPath("c.png")]
     assert "in test/ itself" in layout.refused[PurePosixPath("test/b.png")]
+    refused = arrange([PurePosixPath("good/a.png"), PurePosixPath("b.png")]).refused
+    assert refused[PurePosixPath("b.png")].endswith("move it into that folder, or into a folder of defects")
 
 
 @pytest.mark.parametrize(

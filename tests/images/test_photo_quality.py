@@ -1,17 +1,23 @@
 import cv2
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
+from inspect_core.images import photo_quality
 from inspect_core.images.photo_quality import (
     BLUR,
     EXPOSURE,
     SAID,
+    STANDS_OUT,
     QualityRange,
     differs,
+    distances,
     findings,
     measured,
-    noise_as_read,
 )
+from inspect_core.images.photo_quality import FEWEST_COMPARED as FEWEST
 from inspect_core.images.read import squash
 
 SIZE = 160
@@ -40,7 +46,7 @@ def test_noise_as_read_is_what_is_measured_of_a_photo_so_squashed(side):
     noisy = np.clip(np.rint(128 + 5 * np.random.default_rng(1).standard_normal((side, side, 1))), 0, 255)
     pixels = noisy.astype(np.uint8).repeat(3, axis=2)
     read = measured(squash(pixels, (SIZE, SIZE))).noise
-    assert noise_as_read(5, (side, side), (SIZE, SIZE)) == pytest.approx(read, rel=0.1)
+    assert photo_quality.noise_as_read(5, (side, side), (SIZE, SIZE)) == pytest.approx(read, rel=0.1)
 
 
 def test_good_photos_are_not_accused():
@@ -115,3 +121,27 @@ def test_sharpness_is_of_the_lens_and_not_of_what_lies_there():
     for other in (rising, half):
         assert measured(other.astype(np.uint8)).sharpness == pytest.approx(expected, rel=0.06)
     assert measured(cv2.GaussianBlur(photo(3), (0, 0), 1.5)).sharpness < 0.85 * expected
+
+
+def test_distances_by_hand():
+    """Median 5, median absolute deviation 2.5 to either side of it."""
+    found = distances(np.arange(11.0), least=0.1)
+    assert found[5] == 0
+    assert found[10] == pytest.approx(5 / (1.4826 * 3))
+
+
+@given(arrays(float, st.integers(FEWEST, 40), elements=st.floats(-1e6, 1e6)))
+def test_never_more_than_half_stand_out(numbers):
+    assert (distances(numbers, least=1e-3) > STANDS_OUT).sum() <= len(numbers) / 2
+
+
+def test_a_difference_that_does_not_matter_does_not_stand_out():
+    numbers = np.full(20, 3.0)
+    numbers[7] = 3.3
+    assert distances(numbers, least=0.1)[7] < STANDS_OUT
+    assert distances(numbers, least=0.01)[7] > STANDS_OUT
+
+
+def test_one_among_few_is_not_accused():
+    assert not distances(np.array([0.0] * (FEWEST - 2) + [100.0]), least=0.1).any()
+    assert len(distances(np.array([]), least=0.1)) == 0

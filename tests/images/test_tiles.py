@@ -17,31 +17,20 @@ def plans(draw) -> TilePlan:
 
 
 @given(plans())
-def test_every_cell_comes_from_one_tile_and_from_its_own_place(plan):
-    found = np.zeros(plan.grid, int)
+def test_every_cell_comes_from_one_tile_from_its_own_place_and_not_from_beside_a_cut(plan):
+    found, picture = np.zeros(plan.grid, int), np.zeros((*plan.size, 3), np.uint8)
     for tile in plan.tiles:
         found[tile.cells] += 1
-        for cells, own, first, side in zip(tile.cells, tile.own, (tile.top, tile.left), plan.tile, strict=True):
+        assert plan.cut(picture, tile).shape == (*plan.tile, 3)
+        assert tile.top % STEP == tile.left % STEP == 0
+        axes = zip(tile.cells, tile.own, (tile.top, tile.left), plan.tile, plan.size, strict=True)
+        for cells, own, first, side, whole in axes:
             assert cells.start * plan.cell == first + own.start * plan.cell
             assert cells.stop - cells.start == own.stop - own.start > 0
             assert 0 <= own.start < own.stop <= side // plan.cell
-    assert (found == 1).all()
-
-
-@given(plans())
-def test_what_lies_within_half_the_overlap_of_a_cut_is_left_out(plan):
-    for tile in plan.tiles:
-        for own, first, side, whole in zip(tile.own, (tile.top, tile.left), plan.tile, plan.size, strict=True):
             assert first == 0 or own.start * plan.cell >= plan.overlap // 2
             assert first + side == whole or side - own.stop * plan.cell >= plan.overlap // 2
-
-
-@given(plans())
-def test_tiles_lie_within_the_photo_at_one_phase(plan):
-    picture = np.zeros((*plan.size, 3), np.uint8)
-    for tile in plan.tiles:
-        assert plan.cut(picture, tile).shape == (*plan.tile, 3)
-        assert tile.top % STEP == tile.left % STEP == 0
+    assert (found == 1).all()
 
 
 @pytest.mark.parametrize(

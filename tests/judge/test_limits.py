@@ -158,7 +158,7 @@ def test_limits_from_many_scores_are_points_of_the_gumbel_tail_through_their_qua
 @pytest.mark.parametrize("count", [8, 12, 30, 100])
 def test_limits_stop_as_many_of_the_next_good_parts_as_they_state(independent, count):
     rng, above = np.random.default_rng(3), []
-    for _ in range(1500):
+    for _ in range(800):
         limits = limits_from_good(rng.gumbel(size=count))
         above.append([100 * stats.gumbel_r.sf(limit) for limit in limits])
     assert np.mean(above, axis=0) == pytest.approx((5, 1), rel=0.2)

@@ -101,9 +101,6 @@ def test_one_class_is_nan_with_a_warning(labels):
     assert caught[0].filename == __file__
     with pytest.warns(UserWarning, match="needs good and defective samples"):
         assert math.isnan(fpr_at_tpr([1, 2], labels))
-
-
-def test_fpr95_without_images_is_nan_with_a_warning():
     with pytest.warns(UserWarning, match="there are 0 and 2"):
         assert math.isnan(fpr95_of_foreign([], [1, 2]))
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from inspect_core.audit import challenges
 from inspect_core.audit.log import AuditLog
 from inspect_core.line.challenge import MARGIN_KEPT, NO_PHOTO, challenge, facts, margin, name_parts, photos_by_part
-from inspect_core.package.known_parts import ChallengePart, read_challenge
+from inspect_core.recipe_format.known_parts import ChallengePart, read_challenge
 from inspect_core.verdict import NOT_JUDGED, OTHER_PRODUCT, Limits
 
 GOOD, DENT = ChallengePart("good one", True, "accept", 40.0), ChallengePart("dent", False, "reject", 240.0)
@@ -24,24 +24,20 @@ def asked(inspector, photo, tmp_path):
     return ask
 
 
-def test_parts_that_keep_verdict_and_margin_pass(asked):
-    answers = asked(**{"good one": 44, "dent": 236})
-    assert all(answer.passed for answer in answers.values())
-    assert (answers["dent"].margin_had, answers["dent"].margin) == (40.0, 36.0)
-    assert answers["good one"].words == "accept with 93 % of its margin"
-
-
-def test_a_verdict_that_flips_is_missed(asked):
-    answers = asked(**{"good one": 44, "dent": 150})
-    assert [answer.passed for answer in answers.values()] == [True, False]
-    assert answers["dent"].words == "review instead of reject"
-
-
-def test_a_margin_that_shrinks_is_missed_before_the_verdict_flips(asked):
-    assert asked(**{"good one": 70, "dent": 240})["good one"].passed
-    answer = asked(**{"good one": 71, "dent": 240})["good one"]
-    assert (answer.passed, answer.verdict) == (False, "accept")
-    assert "less than the 50 % it has to keep" in answer.words
+@pytest.mark.parametrize(
+    ("name", "level", "passed", "margin", "words"),
+    [
+        ("good one", 44, True, 56.0, "accept with 93 % of its margin"),
+        ("good one", 70, True, 30.0, "accept with 50 % of its margin"),
+        ("good one", 71, False, 29.0, "accept with 48 % of its margin, less than the 50 % it has to keep"),
+        ("dent", 236, True, 36.0, "reject with 90 % of its margin"),
+        ("dent", 150, False, None, "review instead of reject"),
+    ],
+)
+def test_a_part_passes_that_keeps_its_verdict_and_half_its_margin(asked, name, level, passed, margin, words):
+    answer = asked(**{name: level})[name]
+    assert (answer.passed, answer.margin, answer.words) == (passed, margin, words)
+    assert answer.margin_had == {"good one": 60.0, "dent": 40.0}[name]
 
 
 def test_a_part_without_a_photo_or_without_a_verdict_is_missed(inspector, photo, tmp_path):
@@ -50,6 +46,8 @@ def test_a_part_without_a_photo_or_without_a_verdict_is_missed(inspector, photo,
     assert by_name["good one"].verdict == NO_PHOTO
     assert (by_name["dent"].verdict, by_name["dent"].words) == (NOT_JUDGED, "score is not finite; teach it again")
     assert not any(answer.passed for answer in by_name.values())
+    with pytest.raises(ValueError, match="tile has no challenge parts"):
+        challenge(inspector(), {})
 
 
 def test_a_photo_of_another_product_is_no_answer_to_a_part_that_its_score_rejects(inspector, photo, tmp_path):
@@ -94,11 +92,6 @@ def test_parts_of_a_recipe_that_prove_nothing_are_refused(parts):
     assert read_challenge(document(GOOD, DENT)) == (GOOD, DENT)
     with pytest.raises(ValueError, match="challenge part"):
         read_challenge(document(*parts))
-
-
-def test_a_recipe_without_challenge_parts(inspector):
-    with pytest.raises(ValueError, match="tile has no challenge parts"):
-        challenge(inspector(), {})
 
 
 def test_parts_are_named_by_their_photos(inspector, photo, tmp_path):

@@ -30,12 +30,11 @@ def three(photo, tmp_path):
 
 
 def test_a_photo_that_differs_is_told_and_only_strictly_reviewed(three, noisy):
-    assert [(row.verdict, row.photo, row.reason) for row in run(noisy, three, Outputs())] == [
-        ("accept", WORDS, ""), ("review", WORDS, ""), ("reject", WORDS, ""),
-    ]  # fmt: skip
-    assert [(row.verdict, row.reason) for row in run(noisy, three, Outputs(), strict=True)] == [
-        ("review", WORDS), ("review", ""), ("reject", ""),
-    ]  # fmt: skip
+    rows, strict = run(noisy, three, Outputs()), run(noisy, three, Outputs(), strict=True)
+    assert [(row.verdict, row.photo, row.reason) for row in rows] == [
+        (word, WORDS, "") for word in ("accept", "review", "reject")
+    ]
+    assert [(row.verdict, row.reason) for row in strict] == [("review", WORDS), ("review", ""), ("reject", "")]
 
 
 def test_no_verdict_becomes_better():

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from inspect_core.line import placing
+from inspect_core.line import moving
 from inspect_core.line import watch as watching_module
 from inspect_core.line.watch import FOLDERS, PhotosLeft, Watch, watching
-from inspect_core.package.place import PlaceError
+from inspect_core.recipe_format.place import PlaceError
 from inspect_core.verdict import Limits
 
 NAMES = (
@@ -48,17 +48,14 @@ def test_photos_are_moved_by_their_verdicts_and_recorded_where_they_lie(begin, p
     (tmp_path / "in" / "notes.txt").write_text("of the user")
     told = []
     assert begin().poll(told.append) == 4
-    assert placed(tmp_path / "out") == {
-        "accept": ["a.png"], "review": ["lot 7/a.png"], "reject": ["c.png"], "not located": [],
-            "not judged": ["d.png"],
-    }  # fmt: skip
+    moved = {"accept": ["a.png"], "review": ["lot 7/a.png"], "reject": ["c.png"], "not judged": ["d.png"]}
+    assert placed(tmp_path / "out") == moved | {"not located": []}
     assert [path.name for path in (tmp_path / "in").rglob("*.*")] == ["notes.txt"]
     recorded = inspections()
     assert recorded == told
     assert all(Path(facts["path"]).is_file() for facts in recorded)
-    assert {facts["name"]: facts["score"] for facts in recorded} == {
-        "a.png": 10, "lot 7/a.png": 150, "c.png": 250, "d.png": None,
-    }  # fmt: skip
+    scores = {"a.png": 10, "lot 7/a.png": 150, "c.png": 250, "d.png": None}
+    assert {facts["name"]: facts["score"] for facts in recorded} == scores
     assert {facts["source"] for facts in recorded} == {"watch"}
 
 
@@ -105,12 +102,12 @@ def test_a_photo_put_under_the_same_name_meanwhile_is_the_next_one(
         if when == "judged":
             patch.setattr(judging, "inspect", meanwhile(judging.inspect))
         elif when == "recorded":
-            patch.setattr("inspect_core.line.watch.move", meanwhile(placing.move, first=True))
+            patch.setattr("inspect_core.line.watch.move", meanwhile(moving.move, first=True))
         elif when == "moved":
-            patch.setattr(placing.os, "link", meanwhile(os.link))
+            patch.setattr(moving.os, "link", meanwhile(os.link))
         else:
-            patch.setattr(placing.os, "link", _no_links)
-            patch.setattr(placing.shutil, "copy2", meanwhile(shutil.copy2))
+            patch.setattr(moving.os, "link", _no_links)
+            patch.setattr(moving.shutil, "copy2", meanwhile(shutil.copy2))
         assert watch.poll() == 1
     assert watch.poll() == 1
     assert list((tmp_path / "in").iterdir()) == []
@@ -142,7 +139,7 @@ def test_a_photo_written_through_an_open_file_while_it_is_judged_waits(
     judging = inspector()
     watch, judge = begin(judging), judging.inspect
     if not linked:
-        monkeypatch.setattr(placing.os, "link", _no_links)
+        monkeypatch.setattr(moving.os, "link", _no_links)
     other = photo(tmp_path / "other.png", 250).read_bytes()
     with photo(tmp_path / "in" / "a.png", 10).open("rb+") as camera:
 
@@ -215,7 +212,7 @@ def test_killed_anywhere_the_log_and_the_folders_agree(
     begin, photo, inspector, inspections, tmp_path, monkeypatch, step, linked
 ):
     if not linked:
-        monkeypatch.setattr(placing.os, "link", _no_links)
+        monkeypatch.setattr(moving.os, "link", _no_links)
     photo(tmp_path / "in" / "a.png", 150)
     photo(tmp_path / "out" / "review" / "a.png", 3)
     with monkeypatch.context() as patch:
@@ -247,14 +244,13 @@ def test_what_a_killed_watch_had_claimed_is_judged_beside_a_newer_photo_of_that_
     assert [path.name for path in (tmp_path / "in").rglob("a.png")] == ["a.png"]
     assert not (tmp_path / "in" / "lot 7" / "a.png").exists()
     if not linked:
-        monkeypatch.setattr(placing.os, "link", _no_links)
+        monkeypatch.setattr(moving.os, "link", _no_links)
     photo(tmp_path / "in" / "lot 7" / "a.png", 250)
     watch = begin()
     while watch.poll():
         pass
-    assert sorted((facts["name"], facts["score"]) for facts in inspections()) == [
-        ("lot 7/a.png", 10), ("lot 7/a.png", 250), ("lot 7/b.png", 20),
-    ]  # fmt: skip
+    found = sorted((facts["name"], facts["score"]) for facts in inspections())
+    assert found == [("lot 7/a.png", 10), ("lot 7/a.png", 250), ("lot 7/b.png", 20)]
     assert list((tmp_path / "in" / "lot 7").iterdir()) == []
 
 
@@ -309,8 +305,8 @@ def test_a_disk_that_takes_no_photos_keeps_them_claimed(begin, photo, inspection
                 raise OSError(code, os.strerror(code))
             link(source, target)
 
-        patch.setattr(placing.os, "link", refuse)
-        patch.setattr(placing.shutil, "copy2", refuse)
+        patch.setattr(moving.os, "link", refuse)
+        patch.setattr(moving.shutil, "copy2", refuse)
         with pytest.raises(OSError, match=os.strerror(code)):
             watch.poll()
         assert list((tmp_path / "in").iterdir()) == [tmp_path / "in" / ".loupe-claimed"]
@@ -331,9 +327,8 @@ def test_what_another_release_recorded_is_judged_again(begin, inspector, photo, 
             begin(inspector(release="a" * 64, limits=Limits(1e9, 1e9))).poll()
     begin(inspector(release="b" * 64)).poll()
     assert placed(tmp_path / "out")["review"] == ["a.png"]
-    assert [(facts["release"], facts["verdict"]) for facts in inspections()] == [
-        ("a" * 64, "accept"), ("b" * 64, "review"),
-    ]  # fmt: skip
+    found = [(facts["release"], facts["verdict"]) for facts in inspections()]
+    assert found == [("a" * 64, "accept"), ("b" * 64, "review")]
 
 
 def test_hostile_names_are_moved_as_they_are(begin, photo, inspections, tmp_path):

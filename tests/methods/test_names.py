@@ -12,13 +12,12 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "inspect_core"
 SOURCES = [ROOT / "app.py", *sorted((ROOT / "pages").glob("*.py")), *sorted(PACKAGE.rglob("*.py"))]
 PARAMETERS = {name for row in METHODS.values() for name in (*row.defaults, *row.controls)}
-ABOVE = {"cli", "ui", "tuning", "explore", "sharding", "study", "view.py", "pages", "app.py"}
+ABOVE = {"cli", "ui", "tuning", "explore", "sharding", "study", "pages", "app.py"}
 """What may know no parameter either; below, recipes and the product check have words of their own."""
 OTHERWISE = {
-    "explore/tsne.py": {"pca"},  # how t-SNE begins
-    "package/fields.py": {"nearest"},  # of the geometry: coarse taps are repeated
-    "records/recipe_file.py": {"nearest"},
-    "sharding/plan.py": {"nearest", "patches"},  # of a fit, as they are sent
+    "tuning/tsne.py": {"pca"},  # how t-SNE begins
+    "recipe_format/fields.py": {"nearest"},  # of the geometry: coarse taps are repeated
+    "recipe_io/recipe_file.py": {"nearest"},
     "ui/explore/panels.py": {"sampled"},  # channels
     "ui/explore/patch_map.py": {"patches"},  # the points of a map
 }

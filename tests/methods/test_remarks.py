@@ -7,7 +7,7 @@ import torch
 
 from inspect_core.methods.method import Patches
 from inspect_core.methods.table import METHODS
-from inspect_core.view import View, remarks
+from inspect_core.methods.view import View, remarks
 
 SHAPES = SimpleNamespace(shapes=((1, 4, 4, 100), (1, 4, 4, 100)))
 

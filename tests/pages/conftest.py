@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
 from inspect_core.ui import shelf, shell, taught_part, teaching
-from inspect_core.ui.teach import lying_panel, panels
+from inspect_core.ui.bench import bench
+from inspect_core.ui.teach import lying_panel
 from tests.pages.waiting import wait_for_job
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,16 +52,24 @@ def fresh_process_state(workspace, kept_graphs):
         wait_for_job()
 
 
+@pytest.fixture
+def drawn(monkeypatch) -> list:
+    """What the bench was given to draw, the latest last."""
+    given, draw = [], bench.bench
+    monkeypatch.setattr(bench, "bench", lambda key, drawn, thumbs: given.append(drawn) or draw(key, drawn, thumbs))
+    return given
+
+
 @pytest.fixture(autouse=True)
 def forecast_of_an_exported_graph(monkeypatch):
     """Whatever is chosen, the forecast times a network that is exported already; the list of what was asked for."""
-    forecast, asked = panels.forecast, []
+    forecast, asked = teaching.forecast, []
 
-    def quick(**order):
+    def quick(order, *others):
         asked.append(order)
-        return forecast(**order | {"size": (128, 128), "taps": "expansions"})
+        return forecast(replace(order, size=(128, 128), taps="expansions"), *others)
 
-    monkeypatch.setattr(panels, "forecast", quick)
+    monkeypatch.setattr(teaching, "forecast", quick)
     return asked
 
 
@@ -96,15 +106,30 @@ def taught(product, backbone, tmp_path_factory):
     from inspect_core.features.store import Store
     from inspect_core.images.folders import scan
     from inspect_core.study.study import Study
-    from inspect_core.tuning.guard_training import train_guard
+    from inspect_core.tuning.product_check_training import train_product_check
 
     study = Study(scan(product), backbone, Store(tmp_path_factory.mktemp("store")), parameters={"k": 8}, grid=(16, 16))
     study.fit()
-    return taught_part.of_study(
-        "flange",
-        study,
-        guard=train_guard(study.preparation.backbone, study.split.fit, study.split.calibrate),
-    )
+    product_check = train_product_check(study.preparation.backbone, study.split.fit, study.split.calibrate)
+    return taught_part.of_study("flange", study, product_check=product_check)
+
+
+@pytest.fixture(scope="session")
+def retaught(taught):
+    """retaught(detector, **parameters) is the part of `taught` under it, taught once for all page tests."""
+    from inspect_core.study.study import Study
+
+    made = {}
+
+    def part(detector: str, **parameters: int):
+        if detector not in made:
+            learned, backbone = taught.study, taught.preparation.backbone
+            own = {"method": detector, "parameters": parameters, "grid": (16, 16)}
+            study = Study(learned.split, backbone, learned.store, **own).fit()
+            made[detector] = taught_part.of_study("flange", study, product_check=taught.product_check)
+        return made[detector]
+
+    return part
 
 
 @pytest.fixture

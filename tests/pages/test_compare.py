@@ -6,9 +6,10 @@ import pytest
 
 from inspect_core.images.areas import Area, Areas
 from inspect_core.study.study import Study
-from inspect_core.ui import shelf, shell, taught_part
+from inspect_core.tuning import compare
+from inspect_core.ui import shelf, shell, taught_part, teaching
 from inspect_core.ui.compare import jobs, panels
-from tests.pages.waiting import finish, wait_for_job
+from tests.pages.waiting import finish, press, wait_for_job, words
 
 PAGE = "pages/compare.py"
 AREAS = Areas((Area("ignore", ((0.0, 0.0), (0.3, 0.0), (0.3, 0.3), (0.0, 0.3))),))
@@ -16,15 +17,13 @@ TWO = ["mahalanobis+quadrics", "mahalanobis"]
 
 
 @pytest.fixture
-def photos_in_hand(product, backbone, tmp_path, monkeypatch, fresh_process_state):
-    """A part whose page needs no more than its photos and its network."""
-    from inspect_core.features.store import Store
-    from inspect_core.images.folders import scan, split
+def part(taught):
+    """A part in hand whose page needs no more than its photos and its network."""
     from inspect_core.images.splitting import learned_from_all
 
-    (tmp_path / "store").mkdir()
-    photos = learned_from_all(split(scan(product), seed=0))
-    study = Study(photos, backbone, Store(tmp_path / "store"), parameters={"k": 8}, grid=(16, 16)).fit()
+    learned = taught.study
+    photos, backbone = learned_from_all(learned.split), taught.preparation.backbone
+    study = Study(photos, backbone, learned.store, parameters={"k": 8}, grid=(16, 16)).fit()
     part = taught_part.TaughtPart("flange <b>", study.scored.with_areas(AREAS), study.preparation, study=study)
     shelf.put(part)
     return part
@@ -36,22 +35,23 @@ def test_with_nothing_taught_it_says_what_to_do(open_app, no_first_start):
     assert app.button(key="to_teach").label == "Teach a part"
 
 
-def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, photos_in_hand, exported, monkeypatch):
-    forecast = panels.forecast
-    monkeypatch.setattr(panels, "forecast", lambda **order: forecast(**order | {"methods": ("mahalanobis",)}))
+def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, exported, monkeypatch):
+    forecast = teaching.forecast
+    monkeypatch.setattr(compare, "PASTED", 12)
+    monkeypatch.setattr(teaching, "forecast", lambda order, store, _: forecast(order, store, ("mahalanobis",)))
     app = open_app(PAGE)
     app.multiselect(key="compare_detectors").set_value(TWO).run()
-    assert any("Takes about" in caption.value for caption in app.caption)
-    finish(app.button(key="start-comparison").click().run())
+    assert "Takes about" in words(app)
+    finish(press(app, "start-comparison"))
     table = app.dataframe[0].value
     assert table["Detector"].tolist() == ["Position by position + Surface, curved", "Position by position"]
     assert table["Overkill"].str.contains("of 4 good").all()
     assert "best" in " ".join(table["Synthetic defects"])
     assert len(app.get("plotly_chart")) == 2 + len(TWO)
     assert len(app.get("image")) == len(TWO)
-    comparison = jobs.found(photos_in_hand.order())
+    comparison = jobs.found(part.order())
     assert [row.detector for row in comparison.rows] == TWO
-    assert np.array_equal(comparison.rows[1].scored.scores(), photos_in_hand.scored.scores()), "k as it was taught"
+    assert np.array_equal(comparison.rows[1].scored.scores(), part.scored.scores()), "k as it was taught"
     opened = []
     monkeypatch.setattr(panels.st, "switch_page", opened.append)
     monkeypatch.setattr(Study, "fit", lambda *_, **__: pytest.fail("fitted again"))
@@ -60,22 +60,20 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, photos_in_
     assert opened == ["pages/inspect.py"]
     wait_for_job()
     assert shell.jobs().current.error == ""
-    part = shelf.find(shell.jobs().current.result)
-    assert (part.study.method, part.study.split) == ("mahalanobis", photos_in_hand.study.split)
-    assert np.array_equal(part.scored.scores(), comparison.rows[1].scored.scores())
-    assert part.suggested_limits(part.scored.live) == comparison.rows[1].limits
-    assert jobs.found(part.order()) is comparison
+    chosen = shelf.find(shell.jobs().current.result)
+    assert (chosen.study.method, chosen.study.split) == ("mahalanobis", part.study.split)
+    assert np.array_equal(chosen.scored.scores(), comparison.rows[1].scored.scores())
+    assert chosen.suggested_limits(chosen.scored.live) == comparison.rows[1].limits
+    assert jobs.found(chosen.order()) is comparison
 
 
-def test_other_detectors_are_compared_by_what_the_part_was_taught_with(photos_in_hand):
-    study, taps = photos_in_hand.study, photos_in_hand.preparation.backbone.taps
+def test_other_detectors_are_compared_by_what_the_part_was_taught_with(part):
+    study, taps = part.study, part.preparation.backbone.taps
 
     def asked(seen, parameters, method="mahalanobis"):
-        again = Study(
-            study.split, photos_in_hand.preparation.backbone, study.store, method=method, parameters=parameters,
-            taps=seen and [seen], grid=(16, 16),
-        )  # fmt: skip
-        order = replace(photos_in_hand, study=again, preparation=again.preparation).order()
+        own = {"method": method, "parameters": parameters, "taps": seen and [seen], "grid": (16, 16)}
+        again = Study(study.split, part.preparation.backbone, study.store, **own)
+        order = replace(part, study=again, preparation=again.preparation).order()
         return order.taps, order.parameters
 
     assert asked(None, {"k": 8}) == (None, {"k": 8})
@@ -84,7 +82,7 @@ def test_other_detectors_are_compared_by_what_the_part_was_taught_with(photos_in
     assert asked(taps, {"M": 48}, "corp") == (taps, {"M": 48}), "not the taps that suit it best"
 
 
-def test_a_part_opened_from_a_recipe_has_no_photos_to_compare_on(open_app, photos_in_hand):
-    shelf.change(photos_in_hand.id, lambda part: replace(part, study=None))
+def test_a_part_opened_from_a_recipe_has_no_photos_to_compare_on(open_app, part):
+    shelf.change(part.id, lambda part: replace(part, study=None))
     app = open_app(PAGE)
     assert "teach it again" in app.info[0].value

@@ -7,7 +7,9 @@ from inspect_core.runtime.progress import Cancelled
 from inspect_core.tuning.first_look import COPY, FirstLook, Seen
 from inspect_core.ui import shell, teaching
 from inspect_core.ui.teach import first_look_panel, panels
-from tests.pages.waiting import wait_for_job
+from tests.pages.waiting import choose_folder, press, wait_for_job, words
+
+pytestmark = pytest.mark.usefixtures("no_first_start")
 
 
 @pytest.fixture
@@ -20,23 +22,20 @@ def orders(product, monkeypatch):
 
     def look(samples, order, store, report):
         report(0.5, "looking")
-        seen = [
-            Seen(sample, (Finding(BLUR, "Blurred: sharpness 34 % of the others' median."),)) if i == 2
-            else Seen(sample, (Finding(COPY, "Nearly the same picture as *x*."),)) if i in (5, 6)
-            else Seen(sample, (), 1.2, (0.5, 0.5))
-            for i, sample in enumerate(samples.good)
-        ]  # fmt: skip
+        blurred = Finding(BLUR, "Blurred: sharpness 34 % of the others' median.")
+        copied = Finding(COPY, "Nearly the same picture as *x*.")
+        seen = [Seen(sample, (), 1.2, (0.5, 0.5)) for sample in samples.good]
+        for i, finding in ((2, blurred), (5, copied), (6, copied)):
+            seen[i] = Seen(samples.good[i], (finding,))
         return FirstLook(tuple(sorted(seen, key=lambda one: not one.findings)))
 
     monkeypatch.setattr(first_look_panel, "first_look", look)
     return ordered
 
 
-def begun_at(app, folder):
+def look(app):
     """The page once the look that was begun there has ended."""
-    app.segmented_control(key="photos_from").set_value("Folder on this computer").run()
-    app.text_input(key="folder").set_value(str(folder)).run()
-    app.button(key="first_look").click().run()
+    press(app, "first_look")
     wait_for_job()
     app.run()
     assert not app.exception
@@ -44,8 +43,8 @@ def begun_at(app, folder):
 
 
 @pytest.fixture
-def looked(open_app, no_first_start, orders, product):
-    return begun_at(open_app("pages/teach.py"), product)
+def looked(open_app, orders, product):
+    return look(choose_folder(open_app("pages/teach.py"), product))
 
 
 def show(app, topic):
@@ -53,26 +52,24 @@ def show(app, topic):
     assert not app.exception
 
 
-def words(app):
-    return " ".join(element.value for element in (*app.markdown, *app.caption))
-
-
 def boxes(app):
     return [box for box in app.checkbox if box.key.startswith("leave-")]
 
 
-def button(app, begin):
-    return next(one for one in app.button if one.key.startswith(begin))
+def button(app, begin: str):
+    """A click on the button whose key begins so."""
+    press(app, next(one.key for one in app.button if one.key.startswith(begin)))
 
 
-def taught(app, orders):
-    app.button(key="teach").click().run()
-    assert not app.exception
+def taught(app, orders) -> tuple[set[str], tuple[str, ...]]:
+    """The names of the photos taught, and of those left out."""
+    press(app, "teach")
     photos = orders[-1].photos
     return {sample.name for part in photos for sample in part}, photos.left_out
 
 
-def test_what_stands_out_is_shown_and_nothing_is_left_out_by_itself(looked, orders):
+def test_what_stands_out_is_shown_and_only_a_photo_left_out_is_not_taught(looked, orders, product, tree):
+    before = tree(product)
     assert "3 of 18 good photos stand out." in words(looked)
     assert "sharpness 34 %" in words(looked)
     assert "as \\*x\\*" in words(looked)
@@ -82,9 +79,6 @@ def test_what_stands_out_is_shown_and_nothing_is_left_out_by_itself(looked, orde
     assert len([name for name in names if "good" in name]) == 18
     assert left_out == ()
 
-
-def test_a_photo_left_out_is_not_taught_and_comes_back(looked, orders, product, tree):
-    before = tree(product)
     box = boxes(looked)[0]
     name = box.key.split("-", 2)[2]
     box.check().run()
@@ -97,18 +91,16 @@ def test_a_photo_left_out_is_not_taught_and_comes_back(looked, orders, product, 
     assert tree(product) == before
 
 
-def test_all_of_a_topic_are_left_out_at_once_and_used_again(looked, orders):
+def test_photos_are_left_out_topic_by_topic_all_of_one_at_once_and_never_all(looked, orders, monkeypatch):
     show(looked, COPY)
     assert len(boxes(looked)) == 2
-    button(looked, "look-all").click().run()
+    button(looked, "look-all")
     assert all(box.value for box in boxes(looked))
     assert len(taught(looked, orders)[1]) == 2
-    button(looked, "look-undo").click().run()
+    button(looked, "look-undo")
     assert not any(box.value for box in boxes(looked))
     assert taught(looked, orders)[1] == ()
 
-
-def test_a_choice_is_kept_from_one_topic_to_the_next(looked, orders):
     show(looked, BLUR)
     boxes(looked)[0].check().run()
     show(looked, COPY)
@@ -118,36 +110,31 @@ def test_a_choice_is_kept_from_one_topic_to_the_next(looked, orders):
     assert sum(box.value for box in boxes(looked)) == 2
     assert len(taught(looked, orders)[1]) == 2
 
-
-def test_with_all_left_out_there_is_nothing_to_teach(looked, product, monkeypatch):
     monkeypatch.setattr(first_look_panel, "ON_A_PAGE", 50)
-    for number in range(len(boxes(looked))):
-        boxes(looked)[number].check()
+    for box in boxes(looked.run()):
+        box.check()
     looked.run()
     assert "no good photo would be left" in looked.error[0].value
-    button(looked, "look-undo").click().run()
+    button(looked, "look-undo")
     assert not looked.error
 
 
-def test_a_look_that_is_cancelled_can_be_begun_again(open_app, no_first_start, orders, product, monkeypatch):
+def test_a_look_that_is_cancelled_can_be_begun_again(open_app, orders, product, monkeypatch):
     def stop(samples, order, store, report):
         raise Cancelled
 
     monkeypatch.setattr(first_look_panel, "first_look", stop)
-    app = begun_at(open_app("pages/teach.py"), product)
+    app = look(choose_folder(open_app("pages/teach.py"), product))
     assert shell.jobs().current.state.value == "cancelled"
     assert not app.button(key="first_look").disabled
 
 
-def test_a_list_of_photos_is_taught_like_a_folder(open_app, no_first_start, orders, product):
+def test_a_list_of_photos_is_taught_like_a_folder(open_app, orders, product):
     photos = sorted((product / "train/good").iterdir())
     table = product / "labels.csv"
     table.write_text("".join(f"{photo.name},good\n" for photo in photos) + "gone.jpg,good\n")
     try:
-        app = open_app("pages/teach.py")
-        app.segmented_control(key="photos_from").set_value("Folder on this computer").run()
-        app.text_input(key="folder").set_value(str(table)).run()
-        assert not app.exception
+        app = choose_folder(open_app("pages/teach.py"), table)
         assert f"{len(photos)} good, 0 defects" in words(app).replace("\\", "")
         assert any("gone" in warning.value for warning in app.warning)
         assert taught(app, orders)[0] == {f"train/good/{photo.name}" for photo in photos}

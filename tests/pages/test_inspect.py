@@ -38,7 +38,7 @@ def test_the_taught_part_lies_on_the_bench(open_app, in_the_hand):
 
 
 def test_a_recipe_is_saved_with_what_is_in_force(open_app, in_the_hand, workspace):
-    from inspect_core.records.recipe_file import load
+    from inspect_core.recipe_io.recipe_file import load
 
     app = open_app()
     app.text_input(key=f"recipe_name-{in_the_hand.id}").set_value("My / flange").run()
@@ -47,7 +47,7 @@ def test_a_recipe_is_saved_with_what_is_in_force(open_app, in_the_hand, workspac
     recipe = load(workspace / "recipes" / "My-flange.zip")
     assert recipe.product == "My / flange"
     assert recipe.limits == in_the_hand.study.default_limits(**recipe.live)
-    assert recipe.guard.limit == in_the_hand.guard.limit
+    assert recipe.product_check.limit == in_the_hand.product_check.limit
     assert shelf.find(in_the_hand.id).recipe.digest == recipe.digest
     app.session_state[f"settings-{in_the_hand.id}"].limits = Limits(1.0, 2.0)
     app.text_input(key=f"recipe_reason-{in_the_hand.id}").set_value("new lamp").run()
@@ -109,11 +109,11 @@ def test_a_photo_of_another_product_is_known_as_soon_as_it_is_added(open_app, in
     taught = shelf.find(in_the_hand.id)
     *others, added = range(len(taught.scored.photos))
     assert taught.scored.photos[added].name == "x.jpg"
-    known = [taught.product_check(position, taught.guard, ask=False) for position in others]
+    known = [taught.checked(position, taught.product_check, ask=False) for position in others]
     assert not any(check.foreign for check in known if check is not None)
-    assert "does not look like" in taught.product_check(added, taught.guard, ask=False).sentence
+    assert "does not look like" in taught.checked(added, taught.product_check, ask=False).sentence
     refitted = taught_part.refitted(taught, taught.study.with_parameters({}).fit())
-    assert refitted.product_check(added, taught.guard, ask=False).foreign, "the check is the same one"
+    assert refitted.checked(added, taught.product_check, ask=False).foreign, "the check is the same one"
 
 
 def test_a_photo_that_is_gone_is_named_and_the_bench_goes_on(open_app, in_the_hand, monkeypatch):
@@ -174,6 +174,6 @@ def test_many_missed_defects_show_the_good_photos_that_hold_the_limit_up(open_ap
     app.button(key=again).click().run()
     assert not app.exception
     assert orders[0].photos.left_out == (scored.photos[strangest].name,)
-    assert (orders[0].method, orders[0].parameters) == ("mahalanobis", in_the_hand.study.given)
+    assert (orders[0].method, orders[0].parameters) == ("mahalanobis", in_the_hand.study.order.parameters)
     settings.limits = Limits(1.0, 2.0)
     assert not [element for element in app.run().markdown if "below the suggested limit" in element.value]

@@ -139,7 +139,7 @@ def test_a_move_computes_each_score_once(open_app, taught, fresh_process_state, 
     slider(app, "k", part).set_value(stop).run()
     assert not app.exception
     assert len(added.scored.photos) == len(part.study.photos) + 1
-    again = int((added.scored._again >= 0).sum())
+    again = int((added.scored.stored.again >= 0).sum())
     assert ranked == [len(added.scored.photos), *([again] if again else [])]
     after = part.study.default_limits(k=stop)
     assert added.suggested_limits({"k": stop}) == after
@@ -172,17 +172,10 @@ def test_a_move_of_q_is_instant_and_in_force(open_app, corp_in_hand):
     assert settings(app, corp_in_hand).preview is None
 
 
-def test_a_preview_judges_and_changes_nothing_until_it_is_applied(open_app, corp_in_hand, monkeypatch):
-    sent, draw = [], panels.bench.bench
-
-    def noted(key, parts, shown, limits, **more):
-        sent.append((shown.preview, shown.kind, more["sentence"], len(more["setting_scores"])))
-        return draw(key, parts, shown, limits, **more)
-
-    monkeypatch.setattr(panels.bench, "bench", noted)
+def test_a_preview_judges_and_changes_nothing_until_it_is_applied(open_app, corp_in_hand, drawn):
     app = open_app("pages/inspect.py")
-    assert sent[-1][0] is False
-    assert "of 4 good" in sent[-1][2]
+    assert not drawn[-1].preview
+    assert "of 4 good" in drawn[-1].sentence
     before = corp_in_hand.scored
     gamma = slider(app, "gamma", corp_in_hand)
     sharper = max(gamma.options, key=float)
@@ -191,8 +184,10 @@ def test_a_preview_judges_and_changes_nothing_until_it_is_applied(open_app, corp
     app.run()
     assert not app.exception
     assert run.complete
-    assert {of for of in sent if of[0]} == {(True, None, "Preview: no verdicts until you apply it.", 0)}
-    assert sent[-1][0]
+    assert {(one.defect_type, one.sentence, len(one.setting_scores)) for one in drawn if one.preview} == {
+        (None, "Preview: no verdicts until you apply it.", 0)
+    }
+    assert drawn[-1].preview
     assert " of 4 good" not in captions(app), "no promise stands under a preview"
     assert float(sharper) == pytest.approx(run.parameters["gamma"], rel=0.01)
     assert corp_in_hand.scored is before
@@ -205,8 +200,8 @@ def test_a_preview_judges_and_changes_nothing_until_it_is_applied(open_app, corp
     assert not app.exception
     applied = shelf.find(app.session_state["in_hand"])
     assert applied is not corp_in_hand
-    assert not sent[-1][0]
-    assert "of 4 good" in sent[-1][2]
+    assert not drawn[-1].preview
+    assert "of 4 good" in drawn[-1].sentence
     (view,) = applied.scored.views
     assert view.detector.feature_map.gamma == run.parameters["gamma"]
     assert applied.study.recipe().views[0].detector is view.detector

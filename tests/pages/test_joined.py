@@ -1,71 +1,36 @@
 """Detectors that add the maps of two views: every live parameter moves, on the bench, in Explore and from a recipe."""
 
 import threading
-import time
 
 import numpy as np
 import pytest
 
-from inspect_core.explore import tsne
 from inspect_core.images.read import read
 from inspect_core.judge.anomaly_map import image_score
 from inspect_core.recipe import inspect
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
-from inspect_core.ui import shelf, taught_part
-from inspect_core.ui.bench import bench
+from inspect_core.tuning import tsne
+from inspect_core.ui import shelf
 from inspect_core.ui.explore import jobs
 from inspect_core.verdict import Limits
-from tests.pages.waiting import finish
+from tests.pages.waiting import finish, press, wait_until, words
 
-PARAMETERS = {
-    "mahalanobis+quadrics": {"k": 8, "components": 8, "m": 20, "patches": 600},
-    "mahalanobis+corp": {"k": 8, "M": 64},
-}
-
-
-@pytest.fixture(scope="module")
-def teach(taught):
-    """teach(detector) is the part of all page tests under it."""
-    made = {}
-
-    def part(detector: str):
-        if detector not in made:
-            study = Study(
-                taught.study.split, taught.preparation.backbone, taught.study.store, method=detector,
-                parameters=PARAMETERS[detector], grid=(16, 16),
-            )  # fmt: skip
-            made[detector] = taught_part.of_study("flange", study.fit(), guard=taught.guard)
-        return made[detector]
-
-    return part
+PAGE = "pages/inspect.py"
 
 
 @pytest.fixture
-def curved(teach, fresh_process_state):
+def curved(retaught):
     """In hand under "mahalanobis+quadrics"."""
-    shelf.put(part := teach("mahalanobis+quadrics"))
+    shelf.put(part := retaught("mahalanobis+quadrics", k=8, components=8, m=20, patches=600))
     return part
 
 
 @pytest.fixture
-def flexible(teach, fresh_process_state):
+def flexible(retaught):
     """In hand under "mahalanobis+corp", which has parameters that need a fit each."""
-    shelf.put(part := teach("mahalanobis+corp"))
+    shelf.put(part := retaught("mahalanobis+corp", k=8, M=64))
     return part
-
-
-@pytest.fixture
-def drawn(monkeypatch) -> list:
-    """What the bench was given to draw, (parts, shown, limits), the latest last."""
-    given, draw = [], bench.bench
-
-    def noted(key, parts, shown, limits, **more):
-        given.append((parts, shown, limits))
-        return draw(key, parts, shown, limits, **more)
-
-    monkeypatch.setattr(bench, "bench", noted)
-    return given
 
 
 def settings(app, part):
@@ -78,15 +43,22 @@ def move(app, part, name: str, value: float):
 
 
 def scores(drawn) -> list[float]:
-    return [part.score for part in drawn[-1][0]]
+    return drawn[-1].scores.tolist()
 
 
-def words(app) -> str:
-    return " ".join(element.value for element in [*app.markdown, *app.caption, *app.info])
+def test_k_m_and_the_smallest_area_each_move_the_scores_and_defects_that_the_area_hides_are_counted(
+    open_app, curved, drawn
+):
+    app = open_app(PAGE)
+    assert settings(app, curved).limits is None, "an escape's price alone sets nothing"
+    suggested = next(element.value for element in app.markdown if "costs least" in element.value)
+    press(app, f"use_cost-{curved.id}")
+    limits = settings(app, curved).limits
+    assert limits.review == limits.reject
+    assert f"**{limits.reject:.4g}**" in suggested
+    settings(app, curved).limits = None
+    app.run()
 
-
-def test_k_m_and_the_smallest_area_each_move_the_scores(open_app, curved, drawn):
-    app = open_app("pages/inspect.py")
     assert [element.label.split(":")[0] for element in app.select_slider] == ["k", "m", "N"]
     live = dict(curved.scored.live)
     for name, value in {"k": 3, "m": 5, "area": 1}.items():
@@ -96,14 +68,25 @@ def test_k_m_and_the_smallest_area_each_move_the_scores(open_app, curved, drawn)
         assert settings(app, curved).live == live
         assert scores(drawn) != before
         assert scores(drawn) == curved.study.scores(**live).tolist()
-        assert drawn[-1][2] == curved.study.default_limits(**live)
+        assert drawn[-1].limits == curved.study.default_limits(**live)
         assert f"Current: {value} ·" in words(app)
+
+    assert "known defects are smaller" not in words(app)
+    areas = [int(mask.sum()) for mask in truth_masks(curved.scored) if mask is not None and mask.any()]
+    assert len(areas) == 3
+    above = min(area for area in areas_offered(app, curved) if area > min(areas))
+    move(app, curved, "area", above)
+    assert f"{sum(area < above for area in areas)} of 3 known defects are smaller" in words(app)
+
+
+def areas_offered(app, part) -> list[int]:
+    return [int(option.split()[0]) for option in app.select_slider(key=f"area-{part.id}").options]
 
 
 def test_the_smallest_area_decides_what_is_rejected_at_one_limit(open_app, curved, drawn):
-    app = open_app("pages/inspect.py")
+    app = open_app(PAGE)
     position = int(curved.scores(curved.scored.live).argmax())
-    largest = max(int(option.split()[0]) for option in app.select_slider(key=f"area-{curved.id}").options)
+    largest = max(areas_offered(app, curved))
     own = curved.scored.map(position)
     limit = float(image_score(own, area=1) + image_score(own, area=largest)) / 2
     assert 1 < np.count_nonzero(own > limit) < largest
@@ -111,24 +94,11 @@ def test_the_smallest_area_decides_what_is_rejected_at_one_limit(open_app, curve
         move(app, curved, "area", area)
         settings(app, curved).limits = Limits(limit, limit)
         app.run()
-        parts, shown, limits = drawn[-1]
-        assert limits.reject == limit
+        shown = drawn[-1]
+        assert shown.limits.reject == limit
         assert np.array_equal(shown.anomaly_map, own), "what lies above the limit stays on the map"
         assert shown.area == area
-        assert (limits.verdict(parts[position].score) == "reject") == rejected
-
-
-def test_known_defects_that_the_smallest_area_hides_are_counted(open_app, curved):
-    app = open_app("pages/inspect.py")
-    areas = [int(mask.sum()) for mask in truth_masks(curved.scored) if mask is not None and mask.any()]
-    assert len(areas) == 3
-    offered = [int(option.split()[0]) for option in app.select_slider(key=f"area-{curved.id}").options]
-    assert "known defects are smaller" not in words(app.run()) or min(areas) < curved.scored.live["area"]
-    above = min(area for area in offered if area > min(areas))
-    move(app, curved, "area", above)
-    assert f"{sum(area < above for area in areas)} of 3 known defects are smaller" in words(app)
-    move(app, curved, "area", 1)
-    assert "known defects are smaller" not in words(app)
+        assert (shown.limits.verdict(shown.scores[position]) == "reject") == rejected
 
 
 def test_a_preview_of_one_view_and_its_way_into_force(open_app, flexible, drawn, monkeypatch):
@@ -139,15 +109,15 @@ def test_a_preview_of_one_view_and_its_way_into_force(open_app, flexible, drawn,
         return features(study, photo)
 
     monkeypatch.setattr(Study, "features", held_back)
-    app = open_app("pages/inspect.py")
+    app = open_app(PAGE)
     move(app, flexible, "k", 3)
-    before, limits = scores(drawn), drawn[-1][2]
+    before, limits = scores(drawn), drawn[-1].limits
     gamma = flexible.scored.views[1].detector.feature_map.gamma * 4
     move(app, flexible, "gamma", gamma)
     run, position = settings(app, flexible).preview, settings(app, flexible).position
     wait_until(lambda: run.ready(position))
     app.run()
-    assert drawn[-1][2] == limits
+    assert drawn[-1].limits == limits
     shown = scores(drawn)
     assert shown[position] != before[position]
     shown[position] = before[position]
@@ -156,10 +126,9 @@ def test_a_preview_of_one_view_and_its_way_into_force(open_app, flexible, drawn,
     assert run.ended.wait(60)
     app.run()
     assert run.live["k"] == 3
-    of_preview = drawn[-1][1].anomaly_map
-    assert np.array_equal(of_preview, run.map(position, run.live))
+    assert np.array_equal(drawn[-1].anomaly_map, run.map(position, run.live))
 
-    finish(app.button(key=f"apply-{flexible.id}").click().run())
+    finish(press(app, f"apply-{flexible.id}"))
     applied = shelf.find(app.session_state["in_hand"])
     assert applied is not flexible
     assert applied.scored.views[1].detector.feature_map.gamma == gamma
@@ -167,56 +136,41 @@ def test_a_preview_of_one_view_and_its_way_into_force(open_app, flexible, drawn,
     assert scores(drawn) == applied.study.scores().tolist()
 
 
-def wait_until(done) -> None:
-    limit = time.monotonic() + 60
-    while not done():
-        assert time.monotonic() < limit
-        time.sleep(0.02)
-
-
-def test_a_photo_added_to_the_part_is_judged_as_its_recipe_does(open_app, curved, drawn, product):
-    photo = next((product / "train/good").iterdir())
-    app = open_app("pages/inspect.py")
-    files = [("new.jpg", photo.read_bytes(), "image/jpeg")]
-    app.file_uploader(key=f"added-{curved.id}").set_value(files).run()
-    assert not app.exception
-    verdict = inspect(read(photo).pixels, curved.study.recipe(), backbone=curved.preparation.backbone)
-    parts, shown, limits = drawn[-1]
-    assert (parts[shown.position].name, parts[shown.position].score) == ("new.jpg", verdict.score)
-    assert np.array_equal(shown.anomaly_map, verdict.anomaly_map)
-    assert limits.verdict(verdict.score) == verdict.verdict
-
-
-def test_an_opened_recipe_judges_and_shows_what_inspect_does(
-    open_app, curved, drawn, product, exported, monkeypatch, workspace
+def test_a_photo_is_judged_and_shown_alike_by_the_part_its_recipe_and_the_recipe_opened(
+    open_app, curved, drawn, product, exported, monkeypatch
 ):
-    app = open_app("pages/inspect.py")
+    app, backbone = open_app(PAGE), curved.preparation.backbone
+
+    def add(app, part, photo):
+        """The limits, after the bench showed of the photo what the recipe says."""
+        app.file_uploader(key=f"added-{part.id}").set_value([(photo.name, photo.read_bytes(), "image/jpeg")]).run()
+        assert not app.exception
+        recipe = part.recipe or part.study.recipe()
+        verdict = inspect(read(photo).pixels, recipe, backbone=backbone)
+        shown = drawn[-1]
+        assert (shown.photos[shown.position].name, shown.scores[shown.position]) == (photo.name, verdict.score)
+        assert np.array_equal(shown.anomaly_map, verdict.anomaly_map)
+        assert shown.limits.verdict(verdict.score) == verdict.verdict
+        assert shown.area == verdict.area
+        return shown.limits
+
+    add(app, curved, next((product / "train/good").iterdir()))
     move(app, curved, "k", 3)
-    app.button(key=f"save-{curved.id}").click().run()
+    press(app, f"save-{curved.id}")
     recipe = shelf.find(curved.id).recipe
-    recipes = open_app("pages/recipes.py")
-    recipes.button(key="open-flange.zip").click().run()
-    assert not recipes.exception
-    opened = shelf.find(recipes.session_state["in_hand"])
+    app = press(open_app("pages/recipes.py"), "open-flange.zip")
+    opened = shelf.find(app.session_state["in_hand"])
     assert opened.recipe.digest == recipe.digest
-    assert "k: detail: 3, m: surfaces: 20, smallest area: " in words(recipes)
-    photo = next((product / "test/dent").iterdir())
-    recipes.file_uploader(key=f"added-{opened.id}").set_value([("x.jpg", photo.read_bytes(), "image/jpeg")]).run()
-    assert not recipes.exception
-    verdict = inspect(read(photo).pixels, opened.recipe, backbone=opened.preparation.backbone)
-    parts, shown, limits = drawn[-1]
-    assert parts[0].score == verdict.score
-    assert limits == recipe.limits
-    assert shown.area == verdict.area
-    assert np.array_equal(shown.anomaly_map, verdict.anomaly_map)
+    assert "k: detail: 3, m: surfaces: 20, smallest area: " in words(app)
+    assert add(app, opened, next((product / "test/dent").iterdir())) == recipe.limits
 
     given = []
     monkeypatch.setattr(
         "inspect_core.images.heatmap.overlay", lambda pixels, own, limit: given.append((own, limit)) or pixels
     )
-    recipes.session_state[f"views-{opened.id}"] = True
-    recipes.run()
-    assert not recipes.exception
+    app.session_state[f"views-{opened.id}"] = True
+    app.run()
+    assert not app.exception
     assert [own.max() for own, _ in given] == [limit for _, limit in given], "its colours reach the strangest place"
     assert len(given) == 2
 
@@ -229,7 +183,7 @@ def test_each_view_has_its_variance_and_its_own_map(open_app, flexible, monkeypa
     for view in (0, 1):
         app.segmented_control(key=choice).set_value(view).run()
         app.segmented_control(key="map_features").set_value("As the detector sees them").run()
-        finish(app.button(key="start-map").click().run())
+        finish(press(app, "start-map"))
         assert len(app.get("plotly_chart")) == 1
     app.segmented_control(key="explore_view").set_value("Variance").run()
     app.segmented_control(key=choice).set_value(0).run()
@@ -240,17 +194,6 @@ def test_each_view_has_its_variance_and_its_own_map(open_app, flexible, monkeypa
     app.segmented_control(key="explore_view").set_value("Sensitivity").run()
     for name, values in {"k": [1, 8], "q": [1, flexible.scored.stops("q")[-1]], "gamma": [0.125, 8]}.items():
         app.segmented_control(key=f"followed-{flexible.id}").set_value(name).run()
-        finish(app.button(key="start-curve").click().run())
+        finish(press(app, "start-curve"))
         sign = {"gamma": "γ"}.get(name, name)
         assert app.dataframe[0].value[sign].iloc[[0, -1]].tolist() == values
-
-
-def test_the_limit_from_known_defects_is_taken_by_a_click_alone(curved, open_app):
-    app = open_app("pages/inspect.py")
-    assert settings(app, curved).limits is None, "an escape's price alone sets nothing"
-    suggested = next(element.value for element in app.markdown if "costs least" in element.value)
-    app.button(key=f"use_cost-{curved.id}").click().run()
-    assert not app.exception, app.exception
-    limits = settings(app, curved).limits
-    assert limits.review == limits.reject
-    assert f"**{limits.reject:.4g}**" in suggested

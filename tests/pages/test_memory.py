@@ -1,26 +1,23 @@
 """Nothing of ours outlives its use: Streamlit keeps what widgets and fragments hold for as long as a session lives."""
 
-import copy
 import gc
 import sys
 import threading
 import types
-import uuid
 import weakref
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
 import pytest
 from streamlit.runtime.fragment import MemoryFragmentStorage
 
 from inspect_core.classify.kernel_density import fit_kdf
-from inspect_core.defect_types import training
 from inspect_core.runtime.jobs import Job
 from inspect_core.study.study import Study
-from inspect_core.ui import defect_labels, shelf, shell, taught_part, teaching
+from inspect_core.ui import defect_labels, shelf, shell, teaching
 from inspect_core.ui.taught_part import TaughtPart
-from tests.pages.waiting import finish
+from inspect_core.whole_part import type_training as training
+from tests.pages.waiting import another, finish, press
 
 PAGES = ("pages/inspect.py", "pages/explore.py", "pages/defect_types.py", "pages/recipes.py")
 
@@ -36,11 +33,6 @@ def fragments(monkeypatch) -> list:
 
     monkeypatch.setattr(MemoryFragmentStorage, "register", noted)
     return kept
-
-
-def another(part: TaughtPart) -> TaughtPart:
-    """The same as another part in hand, with a tray of its own, which nobody holds."""
-    return replace(part, id=uuid.uuid4().hex[:12], scored=copy.copy(part.scored), _memo=taught_part._Memo())
 
 
 def ours(start: object) -> Iterator[object]:
@@ -60,13 +52,15 @@ def ours(start: object) -> Iterator[object]:
             to_do += gc.get_referents(thing)
 
 
-def held_by_widgets(app) -> dict[str, list]:
-    """What of ours each widget holds that this session ever drew, by its id."""
+def assert_nothing_of_ours_is_held(app, fragments: list) -> None:
+    """By any widget that this session ever drew, or by a fragment."""
     metadata = app._session_state._state._new_widget_state.widget_metadata
     assert len(metadata) > 5
     fields = ("callback", "callbacks", "callback_args", "callback_kwargs", "serializer", "deserializer", "presenter")
     held = {name: list(ours([getattr(widget, field) for field in fields])) for name, widget in metadata.items()}
-    return {name: things for name, things in held.items() if things}
+    assert {name: things for name, things in held.items() if things} == {}
+    assert fragments
+    assert [list(ours(fragment)) for fragment in fragments] == [[] for _ in fragments]
 
 
 def test_what_can_be_reached_is_found():
@@ -76,48 +70,41 @@ def test_what_can_be_reached_is_found():
     assert list(ours(Job)) == []
 
 
-def test_no_widget_and_no_fragment_holds_anything_of_ours(open_app, in_the_hand, fragments, monkeypatch):
+def test_no_widget_and_no_fragment_holds_anything_of_ours(
+    open_app, in_the_hand, no_first_start, fragments, monkeypatch
+):
     monkeypatch.setitem(training.FITS, training.FOREST, partial(fit_kdf, trees=30))
-    monkeypatch.setattr(teaching, "samples", lambda: ())
     defect_labels.set_kind(in_the_hand, [0], "dent")
     app = open_app()
-    finish(app.button(key=f"build_gallery-{in_the_hand.id}").click().run())
+    finish(press(app, f"build_gallery-{in_the_hand.id}"))
     go_on = threading.Event()
     job = shell.jobs().submit("Long work", lambda job: go_on.wait(60))
-    drawn = {button.key for button in app.run().button}
+    shown = {button.key for button in app.run().button}
     go_on.set()
-    assert f"cancel-{job.id}" in drawn
-    assert any(key.startswith("take_out") for key in drawn)
+    assert f"cancel-{job.id}" in shown
+    assert any(key.startswith("take_out") for key in shown)
     finish(app.switch_page("pages/defect_types.py").run())
     app.toggle(key=f"together-{in_the_hand.id}").set_value(False).run()
-    finish(app.button(key="learn_kinds").click().run())
+    finish(press(app, "learn_kinds"))
     for page in PAGES:
         app.switch_page(page).run()
         assert not app.exception, app.exception
-    assert held_by_widgets(app) == {}
-    assert fragments
-    assert [list(ours(fragment)) for fragment in fragments] == [[] for _ in fragments]
+    assert_nothing_of_ours_is_held(app, fragments)
 
 
-def test_a_preview_is_held_by_its_session_alone_and_the_study_by_none(open_app, taught, fragments, fresh_process_state):
-    study = Study(
-        taught.study.split, taught.preparation.backbone, taught.study.store, method="corp", parameters={"M": 64},
-        grid=(16, 16),
-    )  # fmt: skip
-    part = taught_part.of_study("flange", study.fit())
-    shelf.put(part)
+def test_a_preview_is_held_by_its_session_alone_and_the_study_by_none(open_app, retaught, fragments):
+    shelf.put(part := retaught("corp", M=64))
     app = open_app("pages/inspect.py")
     app.select_slider(key=f"M-{part.id}").set_value(128).run()
     run = app.session_state[f"settings-{part.id}"].preview
     assert run.ended.wait(60)
     app.run()
     assert f"apply-{part.id}" in [button.key for button in app.button]
-    assert held_by_widgets(app) == {}
-    assert [list(ours(fragment)) for fragment in fragments] == [[] for _ in fragments]
+    assert_nothing_of_ours_is_held(app, fragments)
     assert not [thing for thing in ours(run) if isinstance(thing, TaughtPart | Study)]
 
 
-def test_a_part_that_was_put_away_is_gone(open_app, taught, fresh_process_state):
+def test_a_part_that_was_put_away_is_gone(open_app, taught):
     part = another(taught)
     seen = [weakref.ref(part), weakref.ref(part.scored)]
     key = shelf.put(part)
@@ -134,7 +121,7 @@ def test_a_part_that_was_put_away_is_gone(open_app, taught, fresh_process_state)
     assert [ref() for ref in seen] == [None] * len(seen)
 
 
-def test_a_job_that_ended_holds_nothing_of_what_it_made(open_app, taught, monkeypatch, fresh_process_state):
+def test_a_job_that_ended_holds_nothing_of_what_it_made(open_app, taught, monkeypatch):
     made, go_on = [], threading.Event()
 
     def teach(order, report):

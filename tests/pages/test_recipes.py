@@ -1,3 +1,5 @@
+"""The Recipes page: what is in a recipe, adding, opening, deleting; files that are no recipes; the states."""
+
 import asyncio
 import csv
 import hashlib
@@ -17,16 +19,29 @@ from safetensors import SafetensorError
 
 from inspect_core.audit import life_cycle
 from inspect_core.audit.log import AuditLog
-from inspect_core.package import manifest
-from inspect_core.records import recipe_file
-from inspect_core.records.recipe_file import save
+from inspect_core.recipe_format import manifest
+from inspect_core.recipe_io import recipe_file
+from inspect_core.recipe_io.recipe_file import save
 from inspect_core.ui import server, shelf, weights_panel
 from inspect_core.verdict import Limits
+from tests.pages.waiting import press, words
+
+PAGE = "pages/recipes.py"
+pytestmark = pytest.mark.usefixtures("no_first_start")
 
 
 @pytest.fixture
 def saved(taught, workspace):
-    return save(taught.study.recipe(product="flange", reason="first", guard=taught.guard), workspace / "recipes/f.zip")
+    return save(
+        taught.study.recipe(product="flange", reason="first", product_check=taught.product_check),
+        workspace / "recipes/f.zip",
+    )
+
+
+@pytest.fixture
+def in_folder(workspace):
+    """in_folder() are the names of all that lies among the recipes."""
+    return lambda: {path.name for path in (workspace / "recipes").iterdir()}
 
 
 def test_a_start_clears_what_a_killed_server_left(workspace, monkeypatch):
@@ -48,79 +63,53 @@ def test_a_start_clears_what_a_killed_server_left(workspace, monkeypatch):
     assert not list((workspace / "unfinished").iterdir())
 
 
-def test_a_workspace_that_cannot_be_written_is_named(open_app, no_first_start, workspace, monkeypatch):
+def test_a_workspace_that_cannot_be_written_is_named(open_app, workspace, monkeypatch):
     (workspace / "file").touch()
     monkeypatch.setenv("LOUPE_WORKSPACE", str(workspace / "file" / "below"))
-    app = open_app("pages/recipes.py")
+    app = open_app(PAGE)
     assert "LOUPE_WORKSPACE" in app.error[0].value.replace("\\", "")
     assert not app.title
 
 
-def words(app) -> str:
-    return " ".join(element.value for element in (*app.markdown, *app.caption, *app.subheader, *app.info))
-
-
-def test_an_empty_page_says_what_to_do_next(open_app, no_first_start):
-    app = open_app("pages/recipes.py")
+def test_an_empty_page_says_what_to_do_next(open_app):
+    app = open_app(PAGE)
     assert "No recipe has been saved yet" in words(app)
     assert app.button(key="to_inspect").label == "Go to Inspect"
 
 
-def test_a_recipe_shows_what_is_in_it(open_app, no_first_start, saved):
-    app = open_app("pages/recipes.py")
+def test_a_recipe_shows_what_is_in_it_opens_with_its_limits_and_guard_and_is_deleted(
+    open_app, exported, saved, in_folder
+):
+    app = open_app(PAGE)
     assert app.subheader[0].value == "flange"
-    assert saved.digest[:12] in words(app)
-    assert "k = " in words(app)
-    assert "first" in words(app)
-
-
-def test_opening_puts_it_in_the_hand_with_its_limits_and_guard(open_app, no_first_start, exported, saved):
-    app = open_app("pages/recipes.py")
-    app.button(key="open-f.zip").click().run()
-    assert not app.exception
+    assert all(text in words(app) for text in (saved.digest[:12], "k = ", "first"))
+    press(app, "open-f.zip")
     part = shelf._shelf().last_used()
     assert part.recipe.digest == saved.digest
     assert part.suggested_limits(dict(part.recipe.live)) == saved.limits
-    assert part.guard is not None
-
-
-def test_deleting_asks_first(open_app, no_first_start, saved, workspace):
-    app = open_app("pages/recipes.py")
-    assert (workspace / "recipes/f.zip").exists()
-    app.button(key="delete-f.zip").click().run()
-    assert not (workspace / "recipes/f.zip").exists()
+    assert part.product_check is not None
+    app.switch_page(PAGE).run()
+    assert in_folder() == {"f.zip"}, "deleting asks first"
+    press(app, "delete-f.zip")
+    assert in_folder() == set()
     assert "No recipe has been saved yet" in words(app)
 
 
-def test_a_damaged_recipe_is_named_and_the_others_stay(open_app, no_first_start, saved, workspace):
-    (workspace / "recipes/broken.zip").write_bytes((workspace / "recipes/f.zip").read_bytes()[:3000])
-    app = open_app("pages/recipes.py")
-    assert any("broken.zip" in error.value for error in app.error)
-    assert app.button(key="open-f.zip").label == "Open"
-
-
-def test_a_recipe_from_a_file_is_checked_before_it_is_kept(open_app, no_first_start, saved, workspace):
+def test_a_recipe_from_a_file_is_checked_before_it_is_kept_under_its_own_name(open_app, saved, workspace, in_folder):
     data = (workspace / "recipes/f.zip").read_bytes()
-    app = open_app("pages/recipes.py")
-    app.file_uploader(key="recipe_upload").set_value([("../other.zip", data[:-50], "application/zip")]).run()
-    app.button(key="add_recipe").click().run()
-    assert any("not a complete recipe zip" in error.value for error in app.error)
-    assert sorted(path.name for path in (workspace / "recipes").iterdir()) == ["f.zip"]
-    app.file_uploader(key="recipe_upload").set_value([("other.zip", data, "application/zip")]).run()
-    app.button(key="add_recipe").click().run()
-    assert not app.exception
-    assert sorted(path.name for path in (workspace / "recipes").iterdir()) == ["f.zip", "other.zip"]
+    app = open_app(PAGE)
 
+    def add(name: str, content: bytes) -> str:
+        app.file_uploader(key="recipe_upload").set_value([(name, content, "application/zip")]).run()
+        press(app, "add_recipe")
+        return " ".join(error.value for error in app.error)
 
-def test_recipes_whose_names_have_no_latin_letters_are_all_kept(open_app, no_first_start, saved, workspace):
-    data = (workspace / "recipes/f.zip").read_bytes()
-    app = open_app("pages/recipes.py")
-    for name in ("一.zip", "二.zip", "一.zip"):
-        app.file_uploader(key="recipe_upload").set_value([(name, data, "application/zip")]).run()
-        app.button(key="add_recipe").click().run()
-        assert not app.exception
-    assert {path.name for path in (workspace / "recipes").iterdir()} == {"f.zip", "一.zip", "二.zip"}
-    assert "already exists" in app.error[0].value
+    assert "not a complete recipe zip" in add("../other.zip", data[:-50])
+    assert in_folder() == {"f.zip"}
+    for name in ("other.zip", "一.zip", "二.zip"):
+        assert add(name, data) == ""
+    assert "already exists" in add("一.zip", data)
+    assert in_folder() == {"f.zip", "other.zip", "一.zip", "二.zip"}
 
 
 def rezipped(folder: Path, path: Path, kind: int) -> None:
@@ -164,6 +153,7 @@ def broken(recipe, workspace, tmp_path) -> list[str]:
     (folder / "x.zip").mkdir()
     (folder / "x.zip/notes.txt").write_text("mine")
     (folder / "empty.zip").write_bytes(b"")
+    (folder / "cut short.zip").write_bytes((folder / "flipped.zip").read_bytes()[:3000])
     (folder / "dangling.zip").symlink_to(tmp_path / "gone")
     (folder / "self.zip").symlink_to(folder / "self.zip")
     (folder / "![x](https:192.0.2.1).zip").write_bytes(b"no zip")
@@ -177,74 +167,58 @@ def broken(recipe, workspace, tmp_path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_each_damaged_entry_fails_alone_and_can_be_deleted(
-    open_app, no_first_start, broken, saved, workspace, tmp_path
-):
-    app = open_app("pages/recipes.py")
+def test_each_damaged_entry_fails_alone_and_can_be_deleted(open_app, broken, saved, in_folder, tmp_path):
+    app = open_app(PAGE)
     assert app.button(key="open-f.zip").label == "Open"
     assert len(app.error) == len(broken)
+    assert any("cut short.zip" in error.value for error in app.error)
     left = {"f.zip", *broken}
     for name in broken:
-        key = name if name.isprintable() else os.fsencode(name).hex()
-        app.button(key=f"delete-{key}").click().run()
-        assert not app.exception
+        press(app, f"delete-{name if name.isprintable() else os.fsencode(name).hex()}")
         left.remove(name)
-        assert {path.name for path in (workspace / "recipes").iterdir()} == left
+        assert in_folder() == left
     assert not app.error
     assert (tmp_path / "mine/photo.png").read_bytes() == b"mine"
 
 
-def test_what_fails_around_a_sound_file_ends_at_its_card(open_app, no_first_start, saved, monkeypatch):
-    def fail(name, key):
-        raise PermissionError("weights cannot be searched")
+PROBLEMS = [
+    *(zlib.error("x"), lzma.LZMAError("x"), zipfile.BadZipFile("x"), csv.Error("x"), SafetensorError("x")),
+    *(TypeError("x"), KeyError("x"), IndexError("x"), OverflowError("x"), ZeroDivisionError("x"), MemoryError("x")),
+    *(RecursionError("x"), AssertionError("x"), EOFError("x"), OSError(5, "x")),
+    UnicodeDecodeError("utf-8", b"x", 0, 1, "x"),
+]
 
-    monkeypatch.setattr(weights_panel, "offer_missing", fail)
-    app = open_app("pages/recipes.py")
+
+def test_what_fails_around_a_sound_file_and_whatever_a_file_causes_ends_at_its_card(
+    open_app, saved, in_folder, monkeypatch
+):
+    def failing(problem: Exception):
+        def fail(*_):
+            raise problem
+
+        return fail
+
+    with monkeypatch.context() as patch:
+        patch.setattr(weights_panel, "offer_missing", failing(PermissionError("weights cannot be searched")))
+        app = open_app(PAGE)
     assert [error.value for error in app.error] == ["weights cannot be searched"]
     assert app.button(key="open-f.zip").disabled
     assert app.button(key="delete-f.zip")
-
-
-def test_whatever_a_file_causes_ends_at_its_card(open_app, no_first_start, saved, workspace, monkeypatch):
-    problems = [
-        *(
-            zlib.error("x"),
-            lzma.LZMAError("x"),
-            OverflowError("x"),
-            csv.Error("x"),
-            SafetensorError("x"),
-            TypeError("x"),
-        ),
-        *(IndexError("x"), ZeroDivisionError("x"), zipfile.BadZipFile("x"), MemoryError("x"), RecursionError("x")),
-        *(
-            KeyError("x"),
-            AssertionError("x"),
-            UnicodeDecodeError("utf-8", b"x", 0, 1, "x"),
-            EOFError("x"),
-            OSError(5, "x"),
-        ),
-    ]
-    app, last = open_app("pages/recipes.py"), {}
-
-    def fail(path):
-        raise last["problem"]
-
-    monkeypatch.setattr(recipe_file, "load", fail)
     st.cache_resource.clear()
-    for last["problem"] in problems:
+    for problem in PROBLEMS:
+        monkeypatch.setattr(recipe_file, "load", failing(problem))
         app.run()
         assert not app.exception
         assert len(app.error) == 1
-    app.button(key="delete-f.zip").click().run()
-    assert not app.exception
-    assert list((workspace / "recipes").iterdir()) == []
+    press(app, "delete-f.zip")
+    assert in_folder() == set()
 
 
-def test_missing_weights_are_a_state_of_the_card(open_app, no_first_start, recipe, workspace, tmp_path, monkeypatch):
+def test_missing_weights_are_a_state_of_the_card(open_app, recipe, workspace, tmp_path, monkeypatch):
     monkeypatch.setenv("LOUPE_WEIGHTS", str(tmp_path))
     monkeypatch.setattr("torch.hub.download_url_to_file", lambda *_, **__: pytest.fail("a download began"))
     save(replace(recipe, backbone=replace(recipe.backbone, name="resnet18")), workspace / "recipes/r.zip")
-    app = open_app("pages/recipes.py")
+    app = open_app(PAGE)
     assert not app.error
     assert app.button(key="open-r.zip").disabled
     assert "put the file resnet18" in app.warning[0].value
@@ -257,28 +231,29 @@ def state_of(digest: str) -> str:
         return life_cycle.state_of(log, digest)
 
 
-def test_a_recipe_is_approved_and_retired_with_a_reason(open_app, no_first_start, recipe, workspace):
+def test_a_recipe_is_approved_and_retired_with_a_reason_and_stays_usable_without_an_audit_log(
+    open_app, recipe, workspace
+):
     first = save(recipe, workspace / "recipes/first.zip")
     second = save(replace(recipe, limits=Limits(5, 5)), workspace / "recipes/second.zip")
     shutil.copy(workspace / "recipes/second.zip", workspace / "recipes/copy.zip")
-    app = open_app("pages/recipes.py")
+    app = open_app(PAGE)
     assert app.button(key="approved-first.zip").disabled
+
+    def change(state: str, name: str, reason: str) -> None:
+        app.text_input(key=f"reason-{state}-{name}").set_value(reason).run()
+        press(app, f"{state}-{name}")
+
     for saved, name in ((first, "first.zip"), (second, "second.zip")):
-        app.text_input(key=f"reason-approved-{name}").set_value("new lamp").run()
-        app.button(key=f"approved-{name}").click().run()
-        assert not app.exception
+        change("approved", name, "new lamp")
         assert state_of(saved.digest) == "approved"
     assert state_of(first.digest) == "retired"
     assert "verified" in words(app)
-    app.text_input(key="reason-retired-copy.zip").set_value("end of the series").run()
-    app.button(key="retired-copy.zip").click().run()
+    change("retired", "copy.zip", "end of the series")
     assert state_of(second.digest) == "retired"
 
-
-def test_without_an_audit_log_the_recipes_stay_usable(open_app, no_first_start, recipe, workspace):
-    save(recipe, workspace / "recipes/first.zip")
     (workspace / "loupe.sqlite").write_bytes(b"no database" * 100)
-    app = open_app("pages/recipes.py")
+    app.run()
     assert "loupe.sqlite" in app.error[0].value.replace("\\", "")
     assert "state unknown" in words(app)
     assert "approved-first.zip" not in [button.key for button in app.button]

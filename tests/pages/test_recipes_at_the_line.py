@@ -8,22 +8,17 @@ import pytest
 from inspect_core.audit import challenges
 from inspect_core.audit.log import AuditLog
 from inspect_core.methods.table import METHODS
-from inspect_core.package import manifest
-from inspect_core.package.known_parts import ChallengePart
-from inspect_core.package.zipped import zipped
-from inspect_core.records.recipe_file import load, save
+from inspect_core.recipe_format import manifest
+from inspect_core.recipe_format.known_parts import ChallengePart
+from inspect_core.recipe_format.zipped import zipped
+from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runner import Runner
 from inspect_core.ui import shell
 from inspect_core.verdict import Limits
-from tests.pages.waiting import wait_for_job
+from tests.pages.waiting import finish, press, wait_for_job
 from tests.test_runner import signed
 
-
-@pytest.fixture
-def saved(taught, workspace):
-    highest = float(taught.study.scores()[taught.scored.good_and_defect()[0]].max())
-    limits = Limits(2 * highest, 3 * highest)  # three photos alone set the suggested ones
-    return save(taught.study.recipe(limits, product="flange", guard=taught.guard), workspace / "recipes/f.zip")
+pytestmark = pytest.mark.usefixtures("no_first_start")
 
 
 def opened(app, key: str):
@@ -32,19 +27,22 @@ def opened(app, key: str):
     return app.run()
 
 
-def test_a_recipe_is_exported_with_its_proof(
-    open_app, no_first_start, small_recipe, workspace, monkeypatch, product, tmp_path
-):
+def test_a_recipe_is_exported_with_its_proof(open_app, small_recipe, workspace, monkeypatch, product, tmp_path):
     recipe = small_recipe("mahalanobis")
     named = replace(recipe, backbone=replace(recipe.backbone, name="efficientnet_lite0"))  # the page refuses others
     saved = save(named, workspace / "recipes/f.zip")
+    monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
+    app = opened(open_app("pages/recipes.py"), "line-f.zip")
+    assert "outside the allowed folders" in app.error[0].value
+    app.text_input(key="photos-f.zip").set_value(str(tmp_path)).run()
+    press(app, "export-f.zip")
+    wait_for_job()
+    assert "none of the" in str(shell.jobs().current.error)
+
     monkeypatch.setenv("LOUPE_ROOTS", str(product.parent))
     app = opened(open_app("pages/recipes.py"), "line-f.zip")
     assert app.text_input(key="photos-f.zip").value == str(product)
-    app.button(key="export-f.zip").click().run()
-    wait_for_job()
-    assert not shell.jobs().current.error
-    app.run()
+    finish(press(app, "export-f.zip"))
     assert "every verdict is the same on the line" in app.success[0].value
     written = next((workspace / "exports").glob("*.zip"))
     assert Runner(written).digest == saved.digest == written.stem
@@ -61,48 +59,41 @@ def test_a_recipe_is_exported_with_its_proof(
     app.run()
     assert "has no graph for the line" in app.info[0].value
     assert "export-f.zip" not in {button.key for button in app.button}
-    app.button(key="delete-f.zip").click().run()
+    press(app, "delete-f.zip")
     assert not written.exists()
 
 
-def test_photos_that_are_gone_are_named_with_the_remedy(
-    open_app, no_first_start, exported, saved, tmp_path, monkeypatch
-):
-    monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
-    app = opened(open_app("pages/recipes.py"), "line-f.zip")
-    assert "outside the allowed folders" in app.error[0].value
-    app.text_input(key="photos-f.zip").set_value(str(tmp_path)).run()
-    app.button(key="export-f.zip").click().run()
-    wait_for_job()
-    assert "none of the" in str(shell.jobs().current.error)
-
-
-def test_parts_are_named_challenged_and_overridden(open_app, no_first_start, exported, saved, workspace, product):
-    photos = sorted((product / "test/good").iterdir())
+def test_parts_are_named_challenged_and_overridden(open_app, exported, taught, workspace, product):
+    highest = float(taught.study.scores()[taught.scored.good_and_defect()[0]].max())
+    limits = Limits(2 * highest, 3 * highest)  # three photos alone set the suggested ones
+    saved = save(
+        taught.study.recipe(limits, product="flange", product_check=taught.product_check), workspace / "recipes/f.zip"
+    )
     scores = {row.name: row.score for row in saved.judged}
-    best = min(photos, key=lambda path: scores[f"test/good/{path.name}"])
+    best = min((product / "test/good").iterdir(), key=lambda path: scores[f"test/good/{path.name}"])
+    photo = [("plain.jpg", best.read_bytes(), "image/jpeg")]
     app = opened(open_app("pages/recipes.py"), "challenge-f.zip")
-    app.file_uploader(key="name-good-f.zip").set_value([("plain.jpg", best.read_bytes(), "image/jpeg")]).run()
-    app.button(key="name-f.zip").click().run()
+    app.file_uploader(key="name-good-f.zip").set_value(photo).run()
+    press(app, "name-f.zip")
     assert not app.error, app.error[0].value
     recipe = load(workspace / "recipes/flange.zip")
-    assert [(part.name, part.good) for part in recipe.challenge] == [("plain", True)]
+    (part,) = recipe.challenge
+    assert part == ChallengePart("plain", True, "accept", part.score)
     assert recipe.provenance.parent == saved.digest
-    app = opened(open_app("pages/recipes.py"), "challenge-flange.zip")
+
+    opened(app, "challenge-flange.zip")
     assert "never been photographed" in app.warning[0].value
-    files = app.file_uploader(key="challenge-files-flange.zip")
-    files.set_value([("plain.jpg", best.read_bytes(), "image/jpeg")]).run()
-    app.button(key="run-challenge-flange.zip").click().run()
+    app.file_uploader(key="challenge-files-flange.zip").set_value(photo).run()
+    press(app, "run-challenge-flange.zip")
     assert not app.error, app.error[0].value
     assert "may run with this recipe" in app.success[0].value
     assert any("passed" in element.value and "100 %" in element.value for element in app.markdown)
     with AuditLog.open() as log:
         assert challenges.why_blocked(log, recipe.digest) is None
         challenges.record(log, [{"name": "plain", "passed": False}], product="flange", recipe=recipe.digest, user="Ana")
-    app = opened(open_app("pages/recipes.py"), "challenge-flange.zip")
+    app.run()
     assert "challenge failed" in app.warning[0].value
     app.text_input(key="override-reason-flange.zip").set_value("lamp ordered").run()
-    app.button(key="override-flange.zip").click().run()
+    press(app, "override-flange.zip")
     with AuditLog.open() as log:
         assert challenges.last(log, recipe.digest).facts == {"reason": "lamp ordered"}
-    assert ChallengePart("plain", True, "accept", recipe.challenge[0].score) == recipe.challenge[0]

@@ -2,31 +2,32 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from inspect_core import view
 from inspect_core.cli.commands import main
 from inspect_core.images.read import read
+from inspect_core.methods import view
 from inspect_core.methods.table import LOOSE, METHODS
 from inspect_core.recipe import inspect
-from inspect_core.records.onnx_export import export
-from inspect_core.records.recipe_file import load, save
+from inspect_core.recipe_format import manifest
+from inspect_core.recipe_io.onnx_export import export
+from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runner import Runner
-from inspect_core.study.evaluation import evaluate, in_parts_of
-from inspect_core.study.found import found_up_to
+from inspect_core.study.evaluation import evaluate, found_up_to, in_parts_of
 from inspect_core.study.judged import truth_masks
 from inspect_core.tuning import compare, comparison
-from inspect_core.ui import shelf, shell
-from inspect_core.ui.bench import bench
+from inspect_core.ui import shelf, shell, teaching
 from inspect_core.ui.compare import jobs, panels
 from inspect_core.ui.teach import panels as teach_panels
-from tests.pages.waiting import finish, wait_for_job
+from tests.pages.waiting import choose_folder, finish, press, wait_for_job
 
 FIGURES = ("image_auroc", "pixel_auroc", "aupro", "fpr95", "in_parts")
 CHOSEN_FROM = (LOOSE, "nearest")
+SETTINGS = ("--size", "128", "--grid", "16", "--seed", "7")
 QUICK = {"mahalanobis": {"k": 8}, "corp": {"M": 48}, "nearest": {"patches": 300}}
 
 
@@ -44,19 +45,6 @@ def network(small_backbone, small_recipe, monkeypatch):
 
 
 @pytest.fixture
-def drawn(monkeypatch) -> list:
-    """What the bench was given to draw, (parts, limits), the latest last."""
-    given, draw = [], bench.bench
-
-    def noted(key, parts, shown, limits, **more):
-        given.append((parts, limits))
-        return draw(key, parts, shown, limits, **more)
-
-    monkeypatch.setattr(bench, "bench", noted)
-    return given
-
-
-@pytest.fixture
 def at_the_command_line(product, tmp_path, monkeypatch):
     """at_the_command_line(workspace, *arguments) are the rows that `evaluate` writes from a workspace of its own."""
 
@@ -65,11 +53,17 @@ def at_the_command_line(product, tmp_path, monkeypatch):
         out = tmp_path / f"{workspace}-{len(arguments)}.json"
         with monkeypatch.context() as patch:
             patch.setenv("LOUPE_WORKSPACE", str(tmp_path / workspace))
-            command = ["evaluate", str(product), "--size", "128", "--grid", "16", *arguments, "--json", str(out)]
-            assert main(command) == 0
+            assert main(["evaluate", str(product), *SETTINGS, *arguments, "--json", str(out)]) == 0
         return json.loads(out.read_text())
 
     return rows
+
+
+def files_of(recipe: Path) -> dict:
+    """What a recipe's files hold, but for who saved it, when and why."""
+    document = json.loads((recipe / manifest.RECIPE).read_text())
+    kept = {name: value for name, value in document.items() if name not in ("created", "author", "reason")}
+    return {"document": kept} | {name: (recipe / name).read_bytes() for name in (manifest.ARRAYS, manifest.CALIBRATION)}
 
 
 def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
@@ -80,26 +74,29 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
 
     monkeypatch.setenv("LOUPE_ROOTS", str(product.parent))
     monkeypatch.setattr(teach_panels, "show_forecast", lambda order: None)
-    app = open_app("pages/teach.py")
-    app.segmented_control(key="photos_from").set_value("Folder on this computer").run()
-    app.text_input(key="folder").set_value(str(product)).run()
+    app = choose_folder(open_app("pages/teach.py"), product)
     app.select_slider(key="size").set_value(128)
-    app.select_slider(key="grid").set_value(16).run()
-    finish(app.button(key="teach").click().run())
+    app.select_slider(key="grid").set_value(16)
+    app.number_input(key="split_seed").set_value(7).run()
+    finish(press(app, "teach"))
     taught = shelf.find(shell.jobs().current.result)
     study, scores, limits = taught.study, taught.study.scores(), taught.study.default_limits()
     assert study.method == LOOSE
     found = evaluate(study, limits, truth_masks(study.scored))
+    assert taught.choice
+    of_page = study.recipe(limits, product=taught.product, product_check=taught.product_check, **taught.scored.live)
+    save(of_page, tmp_path / "page")
+    assert main(["fit", str(product), "--out", str(tmp_path / "fit"), *SETTINGS]) == 0
+    assert files_of(tmp_path / "fit") == files_of(tmp_path / "page")
 
     open_app("pages/inspect.py")
-    parts, on_bench = drawn[-1]
-    assert [part.score for part in parts] == scores.tolist()
-    assert on_bench == limits
+    assert np.array_equal(drawn[-1].scores, scores)
+    assert drawn[-1].limits == limits
 
-    monkeypatch.setattr(panels, "_forecast", lambda **_: 1.0)
+    monkeypatch.setattr(teaching, "expected", lambda *_: SimpleNamespace(seconds=1.0))
     app = open_app("pages/compare.py")
     app.multiselect(key="compare_detectors").set_value(list(CHOSEN_FROM)).run()
-    finish(app.button(key="start-comparison").click().run())
+    finish(press(app, "start-comparison"))
     rows = jobs.found(taught.order()).rows
     row = next(row for row in rows if row.detector == study.method)
     assert np.array_equal(row.scored.scores(), scores)
@@ -115,9 +112,9 @@ def test_one_folder_has_the_same_figures_on_every_page_and_on_the_line(
     assert all(np.array_equal(again.study.map(i), study.map(i)) for i in range(len(scores)))
     assert again.suggested_limits(again.scored.live) == limits
     open_app("pages/inspect.py")
-    assert [part.score for part in drawn[-1][0]] == scores.tolist()
+    assert np.array_equal(drawn[-1].scores, scores)
 
-    save(again.study.recipe(product="flange", guard=again.guard), tmp_path / "flange.zip")
+    save(again.study.recipe(product="flange", product_check=again.product_check), tmp_path / "flange.zip")
     recipe = load(tmp_path / "flange.zip")
     kept = {one.name: one.score for one in (*recipe.calibration, *recipe.judged)}
     assert kept == dict(zip((photo.name for photo in study.photos), scores.tolist(), strict=True))

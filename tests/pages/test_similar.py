@@ -1,55 +1,41 @@
 """Similar cases on the Inspect page: a gallery, a known part, one like nothing, adding it, its way to a recipe."""
 
-import time
-
 import numpy as np
 import pytest
 
 from inspect_core.images.read import Picture, read
 from inspect_core.judge.anomaly_map import AREA
-from inspect_core.records import recipe_file
-from inspect_core.similar.surface import LEAST
-from inspect_core.ui import crops, shelf, shell, taught_part
+from inspect_core.recipe_io import recipe_file
+from inspect_core.tuning.known_cases_training import LEAST
+from inspect_core.ui import crops, shelf, taught_part
 from inspect_core.ui.inspect import case_gathering
 from inspect_core.ui.inspect.known_cases_panel import WHOLE
 from inspect_core.verdict import Limits
+from tests.pages.waiting import finish, press, words
+
+PAGE = "pages/inspect.py"
+LIKE_NOTHING = "Nothing like this in the gallery"
+
+
+def cases(part):
+    return shelf.find(part.id).cases
+
+
+def add(part, picture) -> int:
+    return shelf.add(part, picture).position_of(picture.digest)
+
+
+def build(app, part):
+    return finish(press(app, f"build_gallery-{part.id}"))
 
 
 @pytest.fixture
-def taught(in_the_hand):
-    """The part in hand, without a gallery or a recipe."""
-    return in_the_hand
+def app(open_app, in_the_hand):
+    return build(open_app(PAGE), in_the_hand)
 
 
-def now(taught):
-    return shelf.find(taught.id)
-
-
-def add(taught, picture) -> int:
-    return shelf.add(taught, picture).position_of(picture.digest)
-
-
-@pytest.fixture
-def app(open_app, taught):
-    return build(open_app("pages/inspect.py"), taught)
-
-
-def build(app, taught):
-    app.button(key=f"build_gallery-{taught.id}").click().run()
-    while shell.jobs().current.active:
-        time.sleep(0.05)
-    assert shell.jobs().current.error == ""
-    app.run()
-    assert not app.exception
-    return app
-
-
-def words(app) -> str:
-    return " ".join(element.value for element in (*app.markdown, *app.caption, *app.info))
-
-
-def choose(app, taught, position):
-    app.session_state[f"settings-{taught.id}"].position = position
+def choose(app, part, position):
+    app.session_state[f"settings-{part.id}"].position = position
     app.run()
     assert not app.exception
     return app
@@ -61,101 +47,85 @@ def stranger(seed: int) -> Picture:
     return Picture(f"stripes{seed}.png", stripes.astype(np.uint8), f"{seed:064d}")
 
 
-def test_before_there_is_a_gallery_the_page_says_what_it_would_hold(open_app, taught):
-    app = open_app("pages/inspect.py")
-    good, defect = taught.scored.good_and_defect()
-    assert f"{good.sum()} good parts and {defect.sum()} labelled defects" in words(app)
-
-
-def test_where_the_gallery_takes_only_some_good_parts_the_page_says_of_how_many(open_app, taught, monkeypatch):
+def test_before_there_is_a_gallery_the_page_says_what_it_would_hold(open_app, in_the_hand, monkeypatch):
+    app = open_app(PAGE)
+    good, defect = (int(which.sum()) for which in in_the_hand.scored.good_and_defect())
+    assert f"{good} good parts and {defect} labelled defects" in words(app)
     monkeypatch.setattr(case_gathering, "MOST_GOOD", 5)
-    good = int(taught.scored.good_and_defect()[0].sum())
-    assert f"it takes 5 of {good} good parts and" in words(open_app("pages/inspect.py"))
+    assert f"it takes 5 of {good} good parts and" in words(app.run())
 
 
-def test_what_is_looked_at_is_what_inspection_finds(taught):
+def test_what_is_looked_at_is_what_inspection_finds(in_the_hand):
     """Fewer pixels above the limit than count: the part is accepted, and there is no region to look at."""
-    live, position = dict(taught.scored.live), int(taught.scores(taught.scored.live).argmax())
-    highest = np.sort(taught.scored.map(position, **live), axis=None)
+    live = dict(in_the_hand.scored.live)
+    position = int(in_the_hand.scores(live).argmax())
+    highest = np.sort(in_the_hand.scored.map(position, **live), axis=None)
     few, many = (float(highest[-count]) for count in (live[AREA] - 1, 2 * live[AREA]))
-    assert crops.found_boxes(taught, position, live, Limits(few, few)) == ()
-    assert crops.found_boxes(taught, position, live, Limits(many, many))
+    assert crops.found_boxes(in_the_hand, position, live, Limits(few, few)) == ()
+    assert crops.found_boxes(in_the_hand, position, live, Limits(many, many))
 
 
-def test_a_known_part_is_shown_with_its_like_and_not_with_itself(app, taught):
-    assert len(now(taught).cases.gallery.names) == len(taught.scored.photos) >= LEAST
-    position = int(np.flatnonzero(taught.scored.good_and_defect()[1])[0])
-    choose(app, taught, position)
+def test_a_known_part_is_shown_with_its_like_and_a_stranger_is_like_nothing_until_it_is_added(app, in_the_hand):
+    part = in_the_hand
+    assert len(cases(part).cases) == len(part.scored.photos) >= LEAST
+    known = int(np.flatnonzero(part.scored.good_and_defect()[1])[0])
+    choose(app, part, known)
     assert "% alike" in words(app)
-    assert f"\n{taught.scored.photos[position].name}" not in words(app)
+    assert f"\n{part.scored.photos[known].name}" not in words(app)
+
+    position = add(part, stranger(1))
+    choose(app, part, position)
+    assert LIKE_NOTHING in words(app)
+    app.selectbox(key=f"case_kind-{part.id}-{position}").set_value("good").run()
+    app.text_input(key=f"case_note-{part.id}-{position}").set_value("test *stripes*").run()
+    press(app, f"add_case-{part.id}-{position}")
+    assert cases(part).cases[-1].name == "stripes1.png"
+    assert cases(part).cases[-1].note == "test *stripes*"
+    press(app.run(), f"take_out-{part.id}-{position}")
+    assert "stripes1.png" not in [case.name for case in cases(part).cases]
+    assert LIKE_NOTHING in words(app)
 
 
-def test_a_stranger_is_like_nothing_until_it_is_added(app, taught):
-    position = add(taught, stranger(1))
-    choose(app, taught, position)
-    assert "Nothing like this in the gallery" in words(app)
-    app.selectbox(key=f"case_kind-{taught.id}-{position}").set_value("good").run()
-    app.text_input(key=f"case_note-{taught.id}-{position}").set_value("test *stripes*").run()
-    app.button(key=f"add_case-{taught.id}-{position}").click().run()
-    assert not app.exception
-    assert now(taught).cases.gallery.names[-1] == "stripes1.png"
-    assert now(taught).cases.gallery.notes[-1] == "test *stripes*"
-    app.run()
-    app.button(key=f"take_out-{taught.id}-{position}").click().run()
-    assert "stripes1.png" not in now(taught).cases.gallery.names
-    assert "Nothing like this in the gallery" in words(app)
+def test_the_limit_is_live_reads_no_photo_and_does_not_outlive_its_gallery_and_another_look_is_kept(
+    app, in_the_hand, monkeypatch
+):
+    part, slider, reads = in_the_hand, f"similar_limit-{in_the_hand.id}", []
+    choose(app, part, int(np.flatnonzero(part.scored.good_and_defect()[0])[0]))
+    with monkeypatch.context() as patch:
+        patch.setattr(taught_part, "read", lambda path: reads.append(path) or read(path))
+        app.run()
+        count = len(reads)
+        for limit in (0.3, 0.0):
+            app.slider(key=slider).set_value(limit).run()
+            assert cases(part).limit == limit
+        assert len(reads) == count
+    assert LIKE_NOTHING in words(app)
+    build(app, part)
+    assert cases(part).limit == cases(part).suggested > 0
+    assert app.slider(key=slider).value == cases(part).limit
+    look = f"similar_look_at-{part.id}"
+    app.segmented_control(key=look).set_value(WHOLE).run()
+    build(app, part)
+    assert not cases(part).by_region
+    assert app.segmented_control(key=look).value == WHOLE
 
 
-def test_the_limit_is_live(app, taught):
-    choose(app, taught, int(np.flatnonzero(taught.scored.good_and_defect()[0])[0]))
-    app.slider(key=f"similar_limit-{taught.id}").set_value(0.0).run()
-    assert now(taught).cases.limit == 0
-    assert "Nothing like this in the gallery" in words(app)
-
-
-def test_the_gallery_goes_into_the_recipe_and_an_opened_recipe_can_be_revised(app, taught, open_app, workspace):
-    choose(app, taught, 0)
-    app.button(key=f"save-{taught.id}").click().run()
-    first = now(taught).recipe
-    assert first.gallery.gallery.names == now(taught).cases.gallery.names
-    recipes = open_app("pages/recipes.py")
-    recipes.button(key="open-flange.zip").click().run()
-    opened = shelf._shelf().last_used()
-    assert opened is not taught
+def test_the_gallery_goes_into_the_recipe_and_an_opened_recipe_can_be_revised(app, in_the_hand, workspace):
+    choose(app, in_the_hand, 0)
+    press(app, f"save-{in_the_hand.id}")
+    first = shelf.find(in_the_hand.id).recipe
+    assert first.gallery.params()["gallery"] == cases(in_the_hand).params()["gallery"]
+    press(app.switch_page("pages/recipes.py").run(), "open-flange.zip")
+    opened = shelf.find(app.session_state["in_hand"])
+    assert opened.id != in_the_hand.id
     position = add(opened, stranger(2))
-    line = choose(open_app("pages/inspect.py"), opened, position)
-    assert "Nothing like this in the gallery" in words(line)
-    line.selectbox(key=f"case_kind-{opened.id}-{position}").set_value("good").run()
-    line.button(key=f"add_case-{opened.id}-{position}").click().run()
-    line.button(key=f"save-{opened.id}").click().run()
-    assert not line.exception
+    choose(app.switch_page(PAGE).run(), opened, position)
+    assert LIKE_NOTHING in words(app)
+    app.selectbox(key=f"case_kind-{opened.id}-{position}").set_value("good").run()
+    press(app, f"add_case-{opened.id}-{position}")
+    press(app, f"save-{opened.id}")
     again = recipe_file.load(workspace / "recipes/flange-2.zip")
     assert again.provenance.parent == first.digest
-    assert again.gallery.gallery.names[-1] == "stripes2.png"
+    assert again.gallery.cases[-1].name == "stripes2.png"
     assert again.limits == first.limits
-    np.testing.assert_array_equal(again.gallery.pictures[-1], now(opened).cases.pictures[-1])
-
-
-def test_a_limit_moved_by_hand_does_not_outlive_its_gallery(app, taught):
-    app.slider(key=f"similar_limit-{taught.id}").set_value(0.0).run()
-    assert now(taught).cases.limit == 0
-    build(app, taught)
-    assert now(taught).cases.limit == now(taught).cases.suggested > 0
-    assert app.slider(key=f"similar_limit-{taught.id}").value == now(taught).cases.limit
-
-
-def test_another_look_is_kept(app, taught):
-    app.segmented_control(key=f"similar_look_at-{taught.id}").set_value(WHOLE).run()
-    build(app, taught)
-    assert not now(taught).cases.by_region
-    assert app.segmented_control(key=f"similar_look_at-{taught.id}").value == WHOLE
-
-
-def test_a_move_of_its_limit_reads_no_photo(app, taught, monkeypatch):
-    reads = []
-    monkeypatch.setattr(taught_part, "read", lambda path: reads.append(path) or read(path))
-    app.run()
-    count = len(reads)
-    app.slider(key=f"similar_limit-{taught.id}").set_value(0.3).run()
-    assert now(taught).cases.limit == 0.3
-    assert len(reads) == count
+    np.testing.assert_array_equal(again.gallery.cases[-1].picture, cases(opened).cases[-1].picture)

@@ -1,8 +1,8 @@
+"""The Teach page: where photos come from, what can be set, and the order that follows from it."""
+
 import io
-import json
 import os
 import shutil
-import time
 import urllib.error
 import zipfile
 from pathlib import Path
@@ -12,15 +12,17 @@ import pytest
 import torch
 from PIL import Image
 
-from inspect_core.cli.commands import main
+from inspect_core.images.tiles import TilePlan
+from inspect_core.images.tolerances import CAREFUL, Tolerances
 from inspect_core.methods.table import CANDIDATES, methods_in
-from inspect_core.package import manifest
-from inspect_core.records.recipe_file import save
-from inspect_core.tuning import comparison
-from inspect_core.tuning.alignment_gain import Gain
-from inspect_core.tuning.order import Order
+from inspect_core.study.order import Order
+from inspect_core.tuning.aligning import Gain
+from inspect_core.tuning.forecast import methods_to_fit
 from inspect_core.ui import shelf, shell, teaching
 from inspect_core.ui.teach import lying_panel, panels
+from tests.pages.waiting import choose_folder, finish, press, words
+
+PAGE = "pages/teach.py"
 
 
 @pytest.fixture(autouse=True)
@@ -28,11 +30,25 @@ def roots(product, monkeypatch):
     monkeypatch.setenv("LOUPE_ROOTS", str(product.parent))
 
 
-def choose_folder(app, path):
-    app.segmented_control(key="photos_from").set_value("Folder on this computer").run()
-    app.text_input(key="folder").set_value(str(path)).run()
-    assert not app.exception
-    return app
+@pytest.fixture
+def forecasts(monkeypatch) -> list:
+    """The orders for which a forecast would have been shown."""
+    given = []
+    monkeypatch.setattr(panels, "show_forecast", given.append)
+    return given
+
+
+@pytest.fixture
+def orders(monkeypatch) -> list:
+    """What is taught."""
+    given = []
+    monkeypatch.setattr(teaching, "start", given.append)
+    return given
+
+
+@pytest.fixture
+def on_product(open_app, no_first_start, product):
+    return choose_folder(open_app(PAGE), product)
 
 
 def make_small(app):
@@ -42,70 +58,46 @@ def make_small(app):
     app.slider(key="fit_k").set_value(10)
 
 
-@pytest.fixture
-def no_forecast(monkeypatch):
-    monkeypatch.setattr(panels, "show_forecast", lambda order: None)
-
-
-def finish_job(app):
-    while shell.jobs().current.active:
-        time.sleep(0.05)
-    return app.run()
-
-
-def files_of(recipe: Path) -> dict:
-    """What a recipe's files hold, but for who saved it, when and why."""
-    document = json.loads((recipe / manifest.RECIPE).read_text())
-    for name in ("created", "author", "reason"):
-        del document[name]
-    return {"document": document} | {
-        name: (recipe / name).read_bytes() for name in (manifest.ARRAYS, manifest.CALIBRATION)
-    }
-
-
-def test_the_sample_is_ready_to_be_taught(open_app, monkeypatch):
-    app = open_app("pages/teach.py")
-    assert "80 good, 20 defects of 5 types" in " ".join(element.value for element in app.markdown)
-    assert app.button(key="teach").label == "Teach"
-    assert "Training takes about" in " ".join(element.value for element in app.caption)
-
-
-def test_a_folder_is_taught_and_lies_in_hand(open_app, no_first_start, exported, product):
-    app = choose_folder(open_app("pages/teach.py"), product)
-    assert "18 good, 3 defects of 2 types" in " ".join(element.value for element in app.markdown)
-    make_small(app)
-    app.button(key="teach").click().run()
-    assert shell.jobs().current.title == "Teaching flange"
-    second = app.button(key="teach")
-    assert second.disabled or not shell.jobs().current.active
-    finish_job(app)
-    assert shell.jobs().current.error == ""
+def upload(app, *files: tuple[str, bytes]):
+    """files: (name, content) of each."""
+    app.segmented_control(key="photos_from").set_value("Upload").run()
+    app.file_uploader(key="files_upload").set_value([(*file, "application/octet-stream") for file in files]).run()
     assert not app.exception
-    taught = shelf._shelf().items
-    assert [item.product for item in taught.values()] == ["flange"]
-    assert next(iter(taught.values())).guard is not None
+    return app
 
 
-def test_the_command_line_teaches_the_same_recipe(
-    open_app, no_first_start, no_forecast, exported, product, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(comparison, "CANDIDATES", ("mahalanobis", "corp"))
-    app = choose_folder(open_app("pages/teach.py"), product)
-    app.select_slider(key="size").set_value(128)
-    app.select_slider(key="grid").set_value(16)
-    app.number_input(key="split_seed").set_value(7)
-    app.radio(key="method").set_value("compared").run()
-    finish_job(app.button(key="teach").click().run())
-    assert shell.jobs().current.error == ""
-    taught = shelf.find(shell.jobs().current.result)
-    live = taught.scored.live
-    recipe = taught.study.recipe(taught.suggested_limits(live), product=taught.product, guard=taught.guard, **live)
-    save(recipe, tmp_path / "page")
-    command = ["fit", str(product), "--out", str(tmp_path / "line"), "--size", "128", "--grid", "16"]
-    assert main([*command, "--seed", "7"]) == 0
-    assert taught.choice
-    page, line = (files_of(tmp_path / name) for name in ("page", "line"))
-    assert page == line
+def names_of(photos) -> set[str]:
+    return {sample.path.name for part in (photos.fit, photos.calibrate, photos.judge) for sample in part}
+
+
+def test_the_sample_is_ready_and_half_of_many_known_defects_choose_the_settings_unless_told_otherwise(open_app, orders):
+    app = open_app(PAGE)
+    assert "80 good, 20 defects of 5 types" in words(app)
+    assert app.button(key="teach").label == "Teach"
+    assert "Training takes about" in words(app)
+    assert "10 defects to choose settings" in words(app)
+    app.slider(key="tolerance_noise").set_value(3.0).run()
+    press(app, "teach")
+    app.toggle(key="choose_by_defects").set_value(False).run()
+    app.toggle(key="tolerate").set_value(False).run()
+    press(app, "teach")
+    parts = [(order.photos.choose, order.photos.judge) for order in orders]
+    assert [[sum(one.kind != "good" for one in part) for part in pair] for pair in parts] == [[10, 10], [0, 20]]
+    tolerated = Tolerances(3.0, CAREFUL.light, CAREFUL.shift, CAREFUL.focus, CAREFUL.jpeg)
+    assert [order.tolerances for order in orders] == [tolerated, None]
+
+
+def test_a_folder_is_taught_and_lies_in_hand(on_product, exported):
+    assert "18 good, 3 defects of 2 types" in words(on_product)
+    make_small(on_product)
+    press(on_product, "teach")
+    assert shell.jobs().current.title == "Teaching flange"
+    second = on_product.button(key="teach")
+    assert second.disabled or not shell.jobs().current.active
+    finish(on_product)
+    (taught,) = shelf._shelf().items.values()
+    assert taught.product == "flange"
+    assert taught.product_check is not None
 
 
 def test_a_damaged_photo_is_listed_and_the_others_can_be_taught(
@@ -115,29 +107,22 @@ def test_a_damaged_photo_is_listed_and_the_others_can_be_taught(
     shutil.copytree(product, folder)
     (folder / "train/good/half.png").write_bytes(b"\x89PNG\r\n\x1a\n and no more")
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
-    app = choose_folder(open_app("pages/teach.py"), folder)
-    assert "1 skipped" in " ".join(element.value for element in app.markdown)
+    app = choose_folder(open_app(PAGE), folder)
+    assert "1 skipped" in words(app)
     assert any("half.png" in element.value for element in app.text), [element.value for element in app.text]
     assert not app.button(key="teach").disabled
 
 
-@pytest.mark.parametrize(
-    ("path", "words"),
-    [("gone", "gone"), ("../..", "outside"), ("empty", "is empty")],
-)
-def test_a_folder_that_cannot_be_used_says_why(open_app, no_first_start, product, path, words):
-    (product.parent / "empty").mkdir(exist_ok=True)
-    app = choose_folder(open_app("pages/teach.py"), product.parent / path)
-    assert any(words in error.value for error in app.error), [error.value for error in app.error]
-    assert not [button for button in app.button if button.key == "teach"]
-
-
-def test_paths_that_lead_nowhere_or_to_no_file_say_so_at_once(open_app, no_first_start, tmp_path, monkeypatch):
+def test_a_folder_that_cannot_be_used_says_why(open_app, no_first_start, tmp_path, monkeypatch):
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
+    (tmp_path / "empty").mkdir()
     (tmp_path / "loop").symlink_to("loop")
     os.mkfifo(tmp_path / "pipe.zip")
-    app = open_app("pages/teach.py")
-    for path, words in (
+    app = open_app(PAGE)
+    for path, said in (
+        (tmp_path / "gone", "gone"),
+        (tmp_path / "../..", "outside"),
+        (tmp_path / "empty", "is empty"),
         ("~nosuchuser/x", "cannot be used"),
         ("n" * 5000, "cannot be used"),
         ("a\0b", "cannot be used"),
@@ -145,34 +130,26 @@ def test_paths_that_lead_nowhere_or_to_no_file_say_so_at_once(open_app, no_first
         (tmp_path / "pipe.zip", "neither a folder, a zip archive nor a list"),
     ):
         choose_folder(app, path)
-        assert [words in error.value for error in app.error] == [True], [error.value for error in app.error]
+        assert [said in error.value for error in app.error] == [True], [error.value for error in app.error]
+        assert not [button for button in app.button if button.key == "teach"]
 
 
 def test_uploaded_photos_and_zips_are_kept_under_safe_names(open_app, no_first_start, product, workspace):
     photos = sorted((product / "train/good").iterdir())[:5]
-    app = open_app("pages/teach.py")
-    app.segmented_control(key="photos_from").set_value("Upload").run()
-    files = [(f"../{photo.name}", photo.read_bytes(), "image/jpeg") for photo in photos]
-    app.file_uploader(key="files_upload").set_value(files).run()
-    assert not app.exception
-    assert "5 good" in " ".join(element.value for element in app.markdown)
-    kept = [path for path in (workspace / "uploads").rglob("*") if path.is_file()]
-    assert len(kept) == 5
+    app = upload(open_app(PAGE), *((f"../{photo.name}", photo.read_bytes()) for photo in photos))
+    assert "5 good" in words(app)
+    assert len([path for path in (workspace / "uploads").rglob("*") if path.is_file()]) == 5
 
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w") as archive:
         for photo in photos:
             archive.write(photo, f"good/{photo.name}")
-    app.file_uploader(key="files_upload").set_value([("part 7.zip", held.getvalue(), "application/zip")]).run()
-    assert not app.exception
-    assert "5 good" in " ".join(element.value for element in app.markdown)
+    upload(app, ("part 7.zip", held.getvalue()))
+    assert "5 good" in words(app)
     assert app.text_input(key="product-part 7").value == "part 7"
 
 
-def test_every_uploaded_photo_is_taught_under_its_own_name(open_app, no_first_start, product, workspace, monkeypatch):
-    orders = []
-    monkeypatch.setattr(teaching, "start", lambda *order, **_: orders.append(order[-1]))
-    photos = sorted((product / "train/good").iterdir())
+def test_every_uploaded_photo_is_taught_under_its_own_name(open_app, no_first_start, orders, product):
     names = [
         *(f"{sign}.jpg" for sign in "一二三四五"),
         "a b.jpg",
@@ -182,42 +159,28 @@ def test_every_uploaded_photo_is_taught_under_its_own_name(open_app, no_first_st
         "same.jpg",
         "CON.jpg",
     ]
-    files = [(name, photo.read_bytes(), "image/jpeg") for name, photo in zip(names, photos, strict=False)]
-    app = open_app("pages/teach.py")
-    app.segmented_control(key="photos_from").set_value("Upload").run()
-    app.file_uploader(key="files_upload").set_value(files).run()
-    assert not app.exception
-    assert f"{len(names)} good" in " ".join(element.value for element in app.markdown)
-    app.button(key="teach").click().run()
-    (order,) = orders
-    used = {
-        sample.path.name for part in (order.photos.fit, order.photos.calibrate, order.photos.judge) for sample in part
-    }
-    assert used == {*names, "same (2).jpg"}
+    photos = sorted((product / "train/good").iterdir())
+    files = [(name, photo.read_bytes()) for name, photo in zip(names, photos, strict=False)]
+    app = upload(open_app(PAGE), *files)
+    assert f"{len(names)} good" in words(app)
+    press(app, "teach")
+    assert names_of(orders[0].photos) == {*names, "same (2).jpg"}
 
 
 def test_a_zip_among_photos_and_a_full_disk_are_said(open_app, no_first_start, product, monkeypatch):
     photo = next((product / "train/good").iterdir()).read_bytes()
-    app = open_app("pages/teach.py")
-    app.segmented_control(key="photos_from").set_value("Upload").run()
-    app.file_uploader(key="files_upload").set_value(
-        [("a.zip", b"PK", "application/zip"), ("b.jpg", photo, "image/jpeg")]
-    )
-    app.run()
-    assert not app.exception
+    app = upload(open_app(PAGE), ("a.zip", b"PK"), ("b.jpg", photo))
     assert "A zip is uploaded alone" in app.error[0].value
 
     def full(self, data):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    app.file_uploader(key="files_upload").set_value([("b.jpg", photo, "image/jpeg")]).run()
-    assert not app.exception
-    assert "No space left on device" in app.error[0].value
+    assert "No space left on device" in upload(app, ("b.jpg", photo)).error[0].value
 
 
-def test_weights_are_fetched_by_a_click_alone(open_app, no_first_start, product, tmp_path, monkeypatch):
-    fetched = []
+def test_weights_are_fetched_by_a_click_alone(on_product, tmp_path, monkeypatch):
+    fetched, app = [], on_product
     monkeypatch.setenv("LOUPE_WEIGHTS", str(tmp_path / "weights"))
 
     def fetch(url, destination, *_, **__):
@@ -225,123 +188,117 @@ def test_weights_are_fetched_by_a_click_alone(open_app, no_first_start, product,
         raise urllib.error.URLError("no way out")
 
     monkeypatch.setattr(torch.hub, "download_url_to_file", fetch)
-    app = choose_folder(open_app("pages/teach.py"), product)
     app.selectbox(key="backbone").set_value("resnet18").run()
     assert not app.exception
     assert "put the file resnet18" in app.warning[-1].value
     assert not [button for button in app.button if button.key == "teach"]
     assert fetched == []
-    button = app.button(key="download_weights--resnet18")
-    assert button.label == "Download 45 MB from download.pytorch.org"
-    button.click().run()
-    assert not app.exception
+    assert app.button(key="download_weights--resnet18").label == "Download 45 MB from download.pytorch.org"
+    press(app, "download_weights--resnet18")
     assert fetched == ["https://download.pytorch.org/models/resnet18-f37072fd.pth"]
     assert "no way out" in app.error[-1].value
 
 
-def test_settings_reach_the_order_and_its_forecast(
-    open_app, no_first_start, product, monkeypatch, forecast_of_an_exported_graph
+def test_settings_reach_the_order_and_its_forecast_and_a_robust_fit_takes_longer(
+    on_product, orders, forecast_of_an_exported_graph
 ):
-    orders = []
-    monkeypatch.setattr(teaching, "start", orders.append)
-    app = choose_folder(open_app("pages/teach.py"), product)
+    app = on_product
+    app.radio(key="method").set_value("quadrics").run()
+
+    def said() -> str:
+        return next(element.value for element in app.caption if "Training takes about" in element.value)
+
+    quick = said()
+    app.slider(key="fit_components").set_value(88).run()
+    app.toggle(key="fit_robust").set_value(True).run()
+    assert "min" in said()
+    assert said() != quick
+    press(app, "teach")
+    assert orders[-1].parameters == {"m": 100, "components": 88, "robust": 1}
+
     make_small(app)
     app.radio(key="method").set_value("cop").run()
     assert app.segmented_control(key="guard_scores").value == "alone"
     app.segmented_control(key="guard_scores").set_value("fused").run()
-    app.button(key="teach").click().run()
-    assert not app.exception
-    (order,) = orders
+    press(app, "teach")
+    order = orders[-1]
     assert (order.size, order.grid, order.method) == ((128, 128), (16, 16), "cop")
-    asked = [(given["size"], given["grid"], given["methods"]) for given in forecast_of_an_exported_graph]
+    assert order.photos.calibrate == ()
+    assert order.fused_product_check
+    asked = [(given.size, given.grid, methods_to_fit(given)) for given in forecast_of_an_exported_graph]
     assert asked[0] == ((256, 256), (32, 32), methods_in(CANDIDATES))
     assert asked[-1] == ((128, 128), (16, 16), ("cop",))
-    assert order.photos.calibrate == ()
-    assert order.fused_guard
 
 
-def test_the_detector_is_chosen_for_the_photos_until_one_is_named(
-    open_app, no_first_start, no_forecast, product, monkeypatch
-):
-    orders = []
-    monkeypatch.setattr(teaching, "start", orders.append)
-    app = choose_folder(open_app("pages/teach.py"), product)
-    app.button(key="teach").click().run()
-    app.radio(key="method").set_value("joined").run()
-    app.button(key="teach").click().run()
-    app.segmented_control(key="second_view").set_value("corp").run()
-    app.button(key="teach").click().run()
-    assert not app.exception
+def test_the_detector_is_chosen_for_the_photos_until_one_is_named(on_product, forecasts, orders):
+    press(on_product, "teach")
+    on_product.radio(key="method").set_value("joined").run()
+    press(on_product, "teach")
+    on_product.segmented_control(key="second_view").set_value("corp").run()
+    press(on_product, "teach")
     assert [order.method for order in orders] == [None, "mahalanobis+quadrics", "mahalanobis+corp"]
     assert [set(order.parameters) for order in orders] == [set(), {"k", "components", "m", "robust"}, {"k"}]
 
 
-def test_half_of_many_known_defects_choose_the_settings_unless_told_otherwise(open_app, no_forecast, monkeypatch):
-    orders = []
-    monkeypatch.setattr(teaching, "start", orders.append)
-    app = open_app("pages/teach.py")
-    assert "10 defects to choose settings" in " ".join(element.value for element in app.caption)
-    app.button(key="teach").click().run()
-    app.toggle(key="choose_by_defects").set_value(False).run()
-    app.button(key="teach").click().run()
-    assert not app.exception
-    defects = [[sum(s.kind != "good" for s in part) for part in (o.photos.choose, o.photos.judge)] for o in orders]
-    assert defects == [[10, 10], [0, 20]]
-
-
-def test_quadrics_are_ordered_with_their_settings_and_a_robust_fit_takes_longer(
-    open_app, no_first_start, product, monkeypatch
-):
-    orders = []
-    monkeypatch.setattr(teaching, "start", orders.append)
-    app = choose_folder(open_app("pages/teach.py"), product)
-    app.radio(key="method").set_value("quadrics").run()
-    quick = next(element.value for element in app.caption if "Training takes about" in element.value)
-    app.slider(key="fit_components").set_value(88).run()
-    app.toggle(key="fit_robust").set_value(True).run()
-    slow = next(element.value for element in app.caption if "Training takes about" in element.value)
-    assert "min" in slow
-    assert slow != quick
-    app.button(key="teach").click().run()
-    assert not app.exception
-    assert orders[0].parameters == {"m": 100, "components": 88, "robust": 1}
-
-
 def test_the_depth_of_12_bit_photos_is_said_and_what_is_chosen_reaches_the_order(
-    open_app, no_first_start, tmp_path, monkeypatch
+    open_app, no_first_start, forecasts, orders, tmp_path, monkeypatch
 ):
-    ordered = []
-    monkeypatch.setattr(teaching, "start", ordered.append)
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
     (tmp_path / "good").mkdir()
     rng = np.random.default_rng(0)
     for number in range(6):
         Image.fromarray(rng.integers(300, 2900, (64, 64), np.uint16)).save(tmp_path / "good" / f"{number}.png")
-    app = choose_folder(open_app("pages/teach.py"), tmp_path)
-    assert any("The photos have 12 bits" in text.value for text in app.markdown)
+    app = choose_folder(open_app(PAGE), tmp_path)
+    assert "The photos have 12 bits" in words(app)
     app.toggle(key="depth_learned").set_value(True).run()
     app.selectbox(key="depth_bits").set_value(14).run()
-    app.button(key="teach").click().run()
-    depth = ordered[0].photos.fit[0].depth
+    press(app, "teach")
+    depth = orders[0].photos.fit[0].depth
     assert (depth.bits, depth.is_full) == (14, False)
 
 
 def test_where_aligning_helps_it_is_said_and_preselected_before_learning(
-    open_app, no_first_start, no_forecast, product, monkeypatch
+    open_app, no_first_start, forecasts, orders, product, monkeypatch
 ):
-    ordered = []
-    monkeypatch.setattr(teaching, "start", ordered.append)
     monkeypatch.setattr(lying_panel, "_gain", lambda key, good: Gain(3.0, 1.0, len(good), 0.02))
-    app = choose_folder(open_app("pages/teach.py"), product)
-    assert any("differ 67% less from each other" in text.value for text in app.caption)
-    (lying,) = (one for one in app.segmented_control if one.key.startswith("align-"))
-    assert lying.value == "rigid"
+    app = choose_folder(open_app(PAGE), product)
+    assert "differ 67% less from each other" in words(app)
+
+    def lying():
+        return next(one for one in app.segmented_control if one.key.startswith("align-"))
+
+    assert lying().value == "rigid"
     turn, shift = (one for one in app.number_input if one.key.startswith("align_"))
     turn.set_value(25)
     shift.set_value(15).run()
-    app.button(key="teach").click().run()
-    next(one for one in app.segmented_control if one.key == lying.key).set_value("none").run()
-    app.button(key="teach").click().run()
-    assert [(order.align, order.align_turn, order.align_shift) for order in ordered] == [
-        ("rigid", 25.0, 0.15), ("none", Order.align_turn, Order.align_shift)
-    ]  # fmt: skip
+    press(app, "teach")
+    lying().set_value("none").run()
+    press(app, "teach")
+    as_it_is = ("none", Order.align_turn, Order.align_shift)
+    assert [(order.align, order.align_turn, order.align_shift) for order in orders] == [("rigid", 25, 0.15), as_it_is]
+
+
+def test_the_smallest_defect_says_whether_to_use_tiles_and_switched_on_their_plan_is_ordered(on_product, forecasts):
+    """Photos of 320 px for a network of 128 px."""
+    app = on_product
+    app.radio(key="method").set_value("mahalanobis").run()
+    app.select_slider(key="size").set_value(256).run()
+    assert not [toggle for toggle in app.toggle if toggle.key == "tiles"]
+    app.select_slider(key="size").set_value(128).run()
+    (said,) = (text.value for text in app.markdown if "after squashing" in text.value)
+    assert said.startswith("A defect of 20 px is 8 px after squashing to 128 × 128 px; 16 px are needed")
+    assert said.endswith("use tiles.")
+    assert forecasts[-1].tiles is None, "recommended, and left to the user"
+    app.number_input(key="smallest_defect").set_value(60).run()
+    assert "tiles are not needed" in words(app)
+    app.number_input(key="smallest_defect").set_value(20).run()
+
+    app.toggle(key="tiles").set_value(True).run()
+    plan = TilePlan((256, 256), (128, 128), 64, 8)
+    assert forecasts[-1].tiles == plan
+    assert forecasts[-1].parameters["k"] <= plan.largest_k
+    assert app.select_slider(key="grid").disabled
+    assert f"{len(plan.tiles)} tiles of 128 × 128 px" in words(app)
+    app.selectbox(key="tile_cell").set_value("32").run()
+    assert forecasts[-1].tiles.cell == 32
+    assert not app.exception

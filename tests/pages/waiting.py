@@ -1,15 +1,24 @@
-"""Waiting for the job in the background."""
+"""What all page tests do: wait for the job in the background, press, read the page."""
 
+import copy
 import time
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
 
-from inspect_core.ui import shell
+from inspect_core.ui import shell, taught_part
+from inspect_core.ui.taught_part import TaughtPart
 
 
-def wait_for_job(seconds: float = 120) -> None:
+def wait_until(done: Callable[[], object], seconds: float = 120) -> None:
     limit = time.monotonic() + seconds
-    while shell.jobs().current is not None and shell.jobs().current.active:
-        assert time.monotonic() < limit, "the job did not end"
-        time.sleep(0.05)
+    while not done():
+        assert time.monotonic() < limit, "it did not come to an end"
+        time.sleep(0.02)
+
+
+def wait_for_job() -> None:
+    wait_until(lambda: shell.jobs().current is None or not shell.jobs().current.active)
 
 
 def finish(app):
@@ -19,3 +28,30 @@ def finish(app):
     app.run()
     assert not app.exception, app.exception
     return app
+
+
+def press(app, key: str):
+    """The app after a click on the button of this key, or of this label, without an exception."""
+    button = next(button for button in app.button if key in (button.key, button.label))
+    button.click().run()
+    assert not app.exception, app.exception
+    return app
+
+
+def choose_folder(app, path):
+    """Teach on the photos of this folder."""
+    app.segmented_control(key="photos_from").set_value("Folder on this computer").run()
+    app.text_input(key="folder").set_value(str(path)).run()
+    assert not app.exception
+    return app
+
+
+def words(app) -> str:
+    """All that the page says outside its widgets and tables."""
+    kinds = (app.markdown, app.caption, app.subheader, app.info, app.warning, app.error, app.success, app.toast)
+    return " ".join(element.value for elements in kinds for element in elements)
+
+
+def another(part: TaughtPart) -> TaughtPart:
+    """The same as another part in hand, with a tray of its own, which nobody holds."""
+    return replace(part, id=uuid.uuid4().hex[:12], scored=copy.copy(part.scored), _memo=taught_part._Memo())

@@ -37,8 +37,8 @@ def test_a_second_job_is_refused_by_name_while_the_first_runs():
     assert ended(jobs.submit("Teach board", lambda job: "next")).result == "next"
 
 
-def test_cancel_stops_the_work_at_its_next_report():
-    steps = []
+def test_a_job_is_cancelled_by_its_own_id_and_stops_at_its_next_report():
+    jobs, steps = Jobs(), []
 
     def work(job):
         for i in range(10_000):
@@ -46,13 +46,15 @@ def test_cancel_stops_the_work_at_its_next_report():
             job.report(i / 10_000)
             time.sleep(0.001)
 
-    job = Jobs().submit("Fit", work)
+    job = jobs.submit("Fit", work)
     while not steps:
         time.sleep(0.001)
-    job.cancel()
-    assert ended(job).state is State.CANCELLED
+    jobs.cancel("another")
+    assert not job.cancelling
+    jobs.cancel(job.id)
+    assert job.cancelling
+    assert (ended(job).state, job.result) == (State.CANCELLED, None)
     assert len(steps) < 10_000
-    assert job.result is None
 
 
 def test_a_failure_keeps_its_sentence_and_frees_the_worker():
@@ -66,26 +68,20 @@ def test_a_failure_keeps_its_sentence_and_frees_the_worker():
     assert ended(jobs.submit("Fit", lambda job: 1)).state is State.DONE
 
 
-def test_time_left_follows_the_share_done(monkeypatch):
-    job = Jobs().submit("Fit", lambda job: None)
-    ended(job)
+def test_time_left_follows_the_share_done():
+    job = ended(Jobs().submit("Fit", lambda job: None))
     job.state, job.fraction, job._ended = State.RUNNING, 0.25, job._began + 10
     assert job.seconds_left == pytest.approx(30)
-    job.fraction = 0.0
+    job.report(0.0)
     assert job.seconds_left is None
+    job.cancel()
+    with pytest.raises(Cancelled):
+        job.report(0.4)
 
 
 def test_one_lock_for_each_device():
     assert device_lock("cpu") is device_lock("cpu")
     assert device_lock("cpu") is not device_lock("cuda:0")
-
-
-def test_report_raises_only_after_cancel():
-    job = ended(Jobs().submit("Fit", lambda job: None))
-    job.report(0.3)
-    job.cancel()
-    with pytest.raises(Cancelled):
-        job.report(0.4)
 
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="a C library other than glibc")
@@ -107,14 +103,3 @@ def test_memory_that_a_job_freed_goes_back_to_the_system():
         time.sleep(0.05)
     assert job.result == 8_000
     assert resident() - before < 64 << 20
-
-
-def test_a_callback_cancels_the_job_of_its_id_alone():
-    jobs, release = Jobs(), threading.Event()
-    job = jobs.submit("Fit", lambda job: release.wait(5))
-    jobs.cancel("another")
-    assert not job.cancelling
-    jobs.cancel(job.id)
-    assert job.cancelling
-    release.set()
-    ended(job)

@@ -65,18 +65,19 @@ def test_each_panel_is_another_and_comes_the_same_again(drawn, few_boards):
     assert np.array_equal(first, again)
 
 
-def test_the_command_writes_a_folder_that_can_be_taught(drawn, tmp_path, monkeypatch):
+def test_the_command_writes_a_folder_that_can_be_taught(drawn, few_boards, tmp_path, monkeypatch):
     rows = [(0, "train/good/panel_000.jpg", None), (60, "test/scratch/panel_060.jpg", "scratch")]
     monkeypatch.setattr(panel, "plan", lambda: rows)
     assert main(["synthetic", "--out", str(tmp_path), "--large"]) == 0
     samples = scan(tmp_path / "board_panel")
     assert [len(samples.good), len(samples.defects)] == [1, 1]
-    assert samples.good[0].size == (3000, 4000)
+    assert samples.good[0].size == (1300, 1700)
     with Image.open(samples.defects[0].mask) as mask:
-        assert mask.size == (4000, 3000)
+        assert mask.size == (1700, 1300)
 
 
-def test_real_boards_have_defects_of_10_to_40_pixels():
+def test_real_boards_have_defects_of_10_to_40_pixels_on_12_megapixels():
+    assert (panel.HEIGHT, panel.WIDTH) == (3000, 4000)
     for kind in panel.KINDS:
         _, mask = panel._defective(61, 0, kind)
         assert 10 <= panel._longer_side(mask) <= 40

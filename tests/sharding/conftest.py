@@ -45,8 +45,8 @@ def study_of(product, backbone, tmp_path_factory):
     def made(workers=None, method: str = "mahalanobis+quadrics", **given):
         parameters = {key: value for name in method.split("+") for key, value in small[name].items()}
         store = Store(tmp_path_factory.mktemp("store"))
-        return Study(samples, backbone, store, method=method, parameters=parameters, grid=(8, 8), workers=workers,
-                     tolerances=CAREFUL, **given)  # fmt: skip
+        given |= {"method": method, "parameters": parameters, "workers": workers}
+        return Study(samples, backbone, store, grid=(8, 8), tolerances=CAREFUL, **given)
 
     return made
 
@@ -91,12 +91,9 @@ class Started:
             process.wait()
 
     def _start(self, program: str, *options: str) -> subprocess.Popen:
-        log = (self.folder / f"{program}-{len(self.processes)}.log").open("wb")
-        process = subprocess.Popen(
-            [sys.executable, "-m", f"distributed.cli.{program}", *options], cwd=self.folder, env=self.environment,
-            stdout=log, stderr=log,
-        )  # fmt: skip
-        log.close()
+        command, at = [sys.executable, "-m", f"distributed.cli.{program}", *options], self.folder
+        with (at / f"{program}-{len(self.processes)}.log").open("wb") as log:
+            process = subprocess.Popen(command, cwd=at, env=self.environment, stdout=log, stderr=log)
         self.processes.append(process)
         return process
 

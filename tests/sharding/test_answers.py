@@ -1,7 +1,8 @@
 """What a faulty worker answers, or a changed file holds: worked again, and never believed."""
 
+import copy
 import math
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,31 +10,45 @@ import pytest
 import torch
 
 from inspect_core.detectors import mahalanobis
-from inspect_core.features.extraction import Preparation
+from inspect_core.features.extraction import Look
+from inspect_core.images.located import Located
+from inspect_core.images.photo_quality import Quality
+from inspect_core.images.placement import Placement
 from inspect_core.images.samples import Sample
+from inspect_core.images.tolerances import Tolerances
+from inspect_core.judge.overlap_counts import OverlapCounts
 from inspect_core.line.batch import judge_and_draw
 from inspect_core.line.maps import Maps
 from inspect_core.methods.method import Patches
-from inspect_core.sharding import answers, inspecting, plan, teaching_answers
+from inspect_core.methods.view import View
+from inspect_core.sharding import inspecting
 from inspect_core.sharding.answers import fault
-from inspect_core.sharding.container import pack, unpack
-from inspect_core.sharding.executor import ATTEMPTS
-from inspect_core.sharding.inspecting import JudgedByWorkers
+from inspect_core.sharding.executor import attempt
+from inspect_core.sharding.inspecting import JudgedByWorkers, check_drawn
 from inspect_core.sharding.kept import MERGED, Kept
 from inspect_core.sharding.on_workers import merged_states
+from inspect_core.sharding.plain import pack, unpack
+from inspect_core.sharding.run import ATTEMPTS
+from inspect_core.sharding.sent import Prepared
+from inspect_core.sharding.teaching import KINDS, Describing, Fitting, Found, Judging, Scoring, Shard, states
 from inspect_core.study.gathering import Fit
+from inspect_core.study.judged import Judged
 from inspect_core.study.photo_features import Unusable
+from inspect_core.study.workers import Looked
 from tests.line.conftest import ByBrightness, photo  # noqa: F401
 
-SAMPLES = [
-    Sample(Path(f"{name}.png"), name, kind, (4, 4)) for name, kind in zip("abc", ("good", "dent", "good"), strict=True)
-]
-NUMBERS = {"a": 0, "b": 1, "c": 2}
+SHARD = Shard(
+    0, [Sample(Path(name), name, kind, (4, 4)) for name, kind in {"a": "good", "b": "dent", "c": "good"}.items()]
+)
 ALL, WITHOUT_B = Unusable([], []), Unusable([("b", "cut short")], [])
+FOREIGN, UNNAMED = Unusable([("d", "foreign")], []), Unusable([("b", None)], [])
+TWICE = Unusable([("b", "")], [("b", "")])
+PREPARED = Prepared(None, {"alignment": None, "grid": (2, 2)})
+VIEW = View("cop", None, Look(("tap",)), only=(1, 2, 3))
 
 
 class Faulty:
-    """An executor whose answers are spoiled: `spoil(rows, maps)` changes them, the first `times` times."""
+    """An executor whose answers are spoiled: `spoil(answer)` changes them, the first `times` times."""
 
     words, workers = "faulty", 1
 
@@ -43,49 +58,64 @@ class Faulty:
     def require(self, memory):
         """There is enough."""
 
-    def map(self, task, shared, payloads):
+    def map(self, task, payloads):
         for number, payload in payloads:
-            facts, _ = unpack(payload)
-            each = [
-                judge_and_draw(ByBrightness(), name, Path(path), facts["endings"]) for name, path in facts["photos"]
-            ]
-            rows = [[asdict(row), file] for row, file, _ in each]
-            maps = {f"{i}{end}": np.frombuffer(own[end], np.uint8) for i, (*_, own) in enumerate(each) for end in own}
+            drawn = attempt(task, payload)
             if self.left:
                 self.left -= 1
-                self.spoil(rows, maps)
-            yield number, pack(rows, maps)
+                self.spoil(drawn)
+            yield number, drawn
 
 
-def field(name, value):
-    return lambda rows, maps: rows[0][0].update({name: value})
+def first(row=lambda row: row, file=lambda file: file, maps=lambda maps: maps):
+    """Spoils what was drawn of the first photo."""
+
+    def spoil(drawn):
+        own, digest, content = drawn[0]
+        drawn[0] = row(own), file(digest), maps(content)
+
+    return spoil
 
 
 VALUES = {
-    "score": (math.nan, math.inf, None, "50", True), "verdict": ("reject", "accepted", None, "not located"),
-    "name": ("b.png", "foreign.png", None), "digest": (None, "a", "z" * 64), "percentile_among_good": (math.nan, 101),
-    "regions": (-1, 0.5), "largest_region_pixels": ("9",), "review": (1e9,), "area": (1,), "recipe": ("e" * 64,),
-    "defect_type_probability": (2.0,), "reason": ("other product", "partly out of view", "none", 3),
-    "time": ("yesterday", "2026-11-21T10:00:00"), "milliseconds": (None, math.inf), "photo": ("a.png",),
-}  # fmt: skip
-SPOILED = {f"{name} {value}": field(name, value) for name, values in VALUES.items() for value in values} | {
-    "a file without digest": lambda rows, maps: rows[0].__setitem__(1, ""),
-    "a row twice": lambda rows, maps: rows.__setitem__(1, rows[0]),
-    "a row more": lambda rows, maps: rows.append(rows[0]),
-    "a row less": lambda rows, maps: rows.pop(),
-    "rows exchanged": lambda rows, maps: rows.reverse(),
-    "a field less": lambda rows, maps: rows[0][0].pop("name"),
-    "no maps": lambda rows, maps: maps.clear(),
-    "a map too many": lambda rows, maps: maps.update({"7.png": maps["0.png"]}),
-    "a map of numbers": lambda rows, maps: maps.update({"0.png": np.zeros(3)}),
+    "score": (math.nan, math.inf, None, "50", True),
+    "verdict": ("reject", "accepted", None, "not located"),
+    "name": ("b.png", "foreign.png", None),
+    "digest": (None, "a", "z" * 64),
+    "percentile_among_good": (math.nan, 101.0),
+    "regions": (-1, 0.5),
+    "largest_region_pixels": ("9",),
+    "review": (1e9,),
+    "area": (1,),
+    "recipe": ("e" * 64,),
+    "defect_type_probability": (2.0,),
+    "reason": ("other product", "partly out of view", "none", 3),
+    "time": ("yesterday", "2026-11-21T10:00:00"),
+    "milliseconds": (None, math.inf),
+    "photo": ("a.png",),
+}
+SPOILED = {
+    f"{name} {value}": first(lambda row, change={name: value}: replace(row, **change))
+    for name, values in VALUES.items()
+    for value in values
+} | {
+    "a file without digest": first(file=lambda file: ""),
+    "a row twice": lambda drawn: drawn.__setitem__(1, drawn[0]),
+    "a row more": lambda drawn: drawn.append(drawn[0]),
+    "a row less": lambda drawn: drawn.pop(),
+    "rows exchanged": lambda drawn: drawn.reverse(),
+    "no row": first(vars),
+    "no maps": first(maps=lambda maps: {}),
+    "a map too many": first(maps=lambda maps: maps | {".gif": b""}),
+    "a map of numbers": first(maps=lambda maps: maps | {".png": np.zeros(3)}),
 }
 
 
 @pytest.fixture
 def judged(photo, tmp_path, monkeypatch):  # noqa: F811
     """judged(spoil, times) is the rows of an accepted and a rejected photo."""
-    monkeypatch.setattr(inspecting, "_packed", lambda *_: b"")
-    monkeypatch.setattr(inspecting, "_weights", lambda *_: b"")
+    monkeypatch.setattr(inspecting, "zipped", lambda path: b"")
+    monkeypatch.setattr(inspecting, "_opened", lambda task: ByBrightness())
     photos = [(f"{name}.png", photo(tmp_path / f"{name}.png", level)) for name, level in (("a", 50), ("b", 220))]
 
     def judge(spoil, times=ATTEMPTS):
@@ -105,11 +135,25 @@ def test_a_row_that_cannot_be_is_judged_again_or_not_judged(judged, what):
     assert all("its result cannot be used" in row.reason for row in rows)
 
 
-@pytest.mark.parametrize("reason", ["other product", "partly out of view"])
-def test_a_part_is_stopped_for_a_reason_whatever_its_score(judged, reason):
-    word = "reject" if reason == "other product" else "review"
-    row, _ = judged(lambda rows, maps: rows[0][0].update({"verdict": word, "reason": reason}))
+@pytest.mark.parametrize(("reason", "word"), [("other product", "reject"), ("partly out of view", "review")])
+def test_a_part_is_stopped_for_a_reason_whatever_its_score(judged, reason, word):
+    row, _ = judged(first(lambda row: replace(row, verdict=word, reason=reason)))
     assert (row.verdict, row.reason, row.score) == (word, reason, 50.0)
+
+
+def believed(task, sound, spoiled):
+    """Positions of those spoiled results that the check takes; the sound ones must be taken, also from a file."""
+    for own in sound:
+        for found in (own, unpack(pack(own), KINDS)):
+            assert fault(lambda _, result: task.check(SHARD, result), 0, found) == ""
+    return [i for i, own in enumerate(spoiled) if not fault(lambda _, result: task.check(SHARD, result), 0, own)]
+
+
+def changed(sound, change):
+    """A copy of a result, changed in place."""
+    found = copy.deepcopy(sound)
+    change(found)
+    return found
 
 
 def fit_of(method, parameters):
@@ -122,113 +166,93 @@ FITS = {"mahalanobis": {"k": 4}, "nearest": {"patches": 6}, "cop": {}}
 
 def state_of(fit, numbers=(0, 1, 2)):
     drawn = [(i, [(torch.rand((1, 2, 2, 4), generator=torch.Generator().manual_seed(i)),)]) for i in numbers]
-    return fit.shard(drawn)
+    return states(fit.shard(drawn))
 
 
-def changed(content, arrays=lambda arrays: None, facts=lambda facts: None):
-    own, values = unpack(content)
-    values = {name: value.copy() for name, value in values.items()}
-    arrays(values)
-    facts(own)
-    return pack(own, values)
+def not_finite(found):
+    max(found.content[0].values(), key=lambda own: own.size).ravel()[0] = np.nan
 
 
-def not_finite(arrays):
-    max(arrays.values(), key=lambda own: own.size).ravel()[0] = np.nan
-
-
-def of_more(arrays):
-    for own in arrays.values():
-        if own.dtype == np.int64:
-            own += 1
-    if "0.rows" in arrays:
-        arrays["0.rows"] = arrays["0.rows"][:, :, None]
+def of_more(found):
+    (state,) = found.content
+    for name, own in state.items():
+        state[name] = own + 1 if own.dtype == np.int64 else own[:, :, None] if name == "rows" else own
 
 
 @pytest.mark.parametrize("method", FITS)
 def test_statistics_are_finite_and_of_the_photos_asked_for(method):
     fit = fit_of(method, FITS[method])
-    sound, two = plan.pack_states(state_of(fit), ALL), plan.pack_states(state_of(fit, (0, 2)), WITHOUT_B)
-
-    def why(content):
-        return fault(lambda _, own: teaching_answers.check_fit(fit, NUMBERS, SAMPLES, own), 0, content)
-
-    assert why(sound) == why(two) == ""
+    task, content, two = Fitting(PREPARED, fit, True), state_of(fit), state_of(fit, (0, 2))
+    sound = Found(ALL, content)
     spoiled = [
-        changed(sound, dict.clear), changed(sound, not_finite), changed(sound, of_more), b"", b"\0" * 100,
-        (2**62).to_bytes(8, "little"), pack(None), pack(ALL._asdict()), pack({"damaged": 1}),
-        plan.pack_states(state_of(fit), Unusable([("d", "foreign")], [])),
-        *([plan.pack_states(state_of(fit, (0, 1)), WITHOUT_B)] if method == "nearest" else ()),
-        plan.pack_states(state_of(fit, (0, 2)), Unusable([("b", "")], [("b", "")])),
-        plan.pack_states(state_of(fit, (0, 2)), Unusable([("b", None)], [])),
-    ]  # fmt: skip
-    assert [number for number, content in enumerate(spoiled) if not why(content)] == []
+        changed(sound, lambda found: found.content[0].clear()),
+        *(changed(sound, change) for change in (not_finite, of_more)),
+        *(Found(unusable, content) for unusable in (FOREIGN, (1, 2), None)),
+        *([Found(WITHOUT_B, state_of(fit, (0, 1)))] if method == "nearest" else ()),
+        *(Found(unusable, two) for unusable in (TWICE, UNNAMED)),
+        *(Found(ALL, other) for other in ([], None, [None])),
+        None,
+    ]
+    assert believed(task, [sound, Found(WITHOUT_B, two)], spoiled) == []
 
 
 def test_errors_are_those_of_the_photos_and_stops_asked_for():
-    preparation = Preparation(None, (2, 2), (), False)
-    photos = [(name, "a" * 64, {"photo": [4, 4], "located": None}, [1.0] * 5) for name in "abc"]
-    sound = pack({"photos": photos} | ALL._asdict(), {"errors": np.zeros((3, 2, 5, 2, 2), np.float32)})
-
-    def why(content):
-        return fault(lambda _, own: teaching_answers.check_score(preparation, 2, 5, SAMPLES, own), 0, content)
-
-    assert why(sound) == ""
+    quality, placement = Quality(*[1.0] * 5), Placement((4, 4))
+    errors = [[np.zeros((3, 2, 2), np.float32)]] * 2
+    sound = Found(ALL, [Looked(sample, "a" * 64, placement, errors, quality) for sample in SHARD.samples])
+    zeros, located = np.zeros((3, 2, 2)), Located(np.zeros((2, 3)), (4, 4), (4, 4), 1.0, 1.0, 1.0)
+    changes = [
+        *({"errors": [[own]] * 2} for own in (zeros, zeros[:2].astype(np.float32), np.full_like(zeros, np.nan, "f4"))),
+        *({"errors": own} for own in (errors[:1], [], [[], []], None)),
+        *({"placement": own} for own in (Placement((0, 4)), Placement((4, 4), located), None)),
+        {"digest": "../a"},
+        {"quality": replace(quality, noise=np.nan)},
+        {"sample": SHARD.samples[1]},
+    ]
     spoiled = [
-        changed(sound, not_finite), changed(sound, dict.clear),
-        changed(sound, lambda arrays: arrays.update(errors=arrays["errors"][:, :, :4])),
-        changed(sound, lambda arrays: arrays.update(errors=arrays["errors"][:, :1])),
-        changed(sound, lambda arrays: arrays.update(errors=arrays["errors"].astype(float))),
-        changed(sound, facts=lambda facts: facts["photos"].reverse()),
-        changed(sound, facts=lambda facts: facts["photos"].pop()),
-        changed(sound, facts=lambda facts: facts["photos"][0].__setitem__(1, "../a")),
-        changed(sound, facts=lambda facts: facts["photos"][0][2].update(photo=[0, 4])),
-        changed(sound, facts=lambda facts: facts["photos"][0][3].pop()),
-        changed(sound, facts=lambda facts: facts["photos"][0][2].update(located={"matrix": []})),
-    ]  # fmt: skip
-    assert [number for number, content in enumerate(spoiled) if not why(content)] == []
+        *(replace(sound, content=[sound.content[0]._replace(**own), *sound.content[1:]]) for own in changes),
+        *(replace(sound, content=own) for own in (sound.content[::-1], sound.content[:2])),
+    ]
+    task = Scoring(PREPARED, (VIEW,), Tolerances(copies=1))
+    assert believed(task, [sound], spoiled) == []
+    aligned = replace(task, prepared=Prepared(None, PREPARED.rest | {"alignment": object()}))
+    placed = [own._replace(placement=Placement((4, 4), located)) for own in sound.content]
+    far = replace(located, matrix=np.full((2, 3), np.inf))
+    lost = [own._replace(placement=Placement((4, 4), far)) for own in sound.content]
+    assert believed(aligned, [Found(ALL, placed)], [Found(ALL, lost), sound]) == []
 
 
 def test_judged_photos_are_those_asked_for():
-    counts = {
-        "classes": np.array([3, 4], np.int32), "normal": np.array([1, 2]), "defect": np.array([0, 1]),
-        "weight": np.zeros(2), "regions": np.array(1), "scores": np.zeros(3, np.float32),
-        "is_defect": np.array([False, True, False]), "found": np.array([np.nan, -1, np.nan]),
-        "again": np.full(3, np.nan, np.float32),
-    }  # fmt: skip
-    facts = ALL._asdict() | {"moves": 2, "unmasked": []}
-    sound = pack(facts, {f"{i}.{name}": own for i in range(2) for name, own in counts.items()})
-
-    def why(content):
-        return fault(lambda _, own: teaching_answers.check_evaluate(2, SAMPLES, own), 0, content)
-
-    assert why(sound) == ""
-    changes = {
-        "scores": np.full(3, np.nan, np.float32), "is_defect": np.ones(3, bool), "normal": np.array([-1, 2]),
-        "weight": np.zeros(3), "classes": np.array([3.0, 4.0]), "regions": np.array(-1),
-        "found": np.array([np.nan, 0.5, np.nan]), "again": np.full(3, np.inf, np.float32),
-    }  # fmt: skip
-    spoiled = [
-        *(changed(sound, lambda arrays, own=own: arrays.update({f"1.{own}": changes[own]})) for own in changes),
-        changed(sound, lambda arrays: arrays.update({"1.found": np.full(3, -np.inf)})),
-        changed(sound, lambda arrays: arrays.update({"1.found": np.zeros(2)})),
-        changed(sound, facts=lambda facts: facts.update(moves=1)),
-        changed(sound, facts=lambda facts: facts.update(unmasked=["a"])),
-        changed(sound, facts=lambda facts: facts["lost"].append(["z", "gone"])),
+    counts = OverlapCounts(np.array([3, 4], np.int32), np.array([1, 2]), np.array([0, 1]), np.zeros(2), 1)
+    scores, defect, found = np.zeros(3, np.float32), np.array([False, True, False]), np.array([np.nan, -1, np.nan])
+    own = Judged(scores, scores * np.nan, defect, found, counts)
+    sound = Found(ALL, [own, own])
+    changes = [
+        {"scores": np.full(3, np.nan, np.float32)},
+        {"defect": np.ones(3, bool)},
+        *({"found": values} for values in (np.array([np.nan, 0.5, np.nan]), np.full(3, -np.inf), np.zeros(2))),
+        {"again": np.full(3, np.inf, np.float32)},
+        *({"counts": replace(counts, **own)} for own in ({"normal": np.array([-1, 2])}, {"weight": np.zeros(3)})),
+        *({"counts": replace(counts, **own)} for own in ({"classes": np.array([3.0, 4.0])}, {"regions": -1})),
     ]
-    assert [number for number, content in enumerate(spoiled) if not why(content)] == []
+    spoiled = [
+        *(Found(ALL, [own, replace(own, **change)]) for change in changes),
+        Found(ALL, [own]),
+        replace(sound, unmasked=["a"]),
+        Found(Unusable([], [("z", "gone")]), [own, own]),
+    ]
+    assert believed(Judging(PREPARED, (VIEW,), ({}, {}), True, None), [sound], spoiled) == []
 
 
 def test_what_the_product_check_learns_from_is_of_the_photos_asked_for():
-    sound = pack(ALL._asdict(), {name: np.zeros((3, 4), np.float32) for name in ("embeddings", "logits")})
-
-    def why(content):
-        return fault(lambda _, own: teaching_answers.check_describe(SAMPLES, own), 0, content)
-
-    assert why(sound) == ""
-    assert why(pack(WITHOUT_B._asdict(), unpack(sound)[1]))
-    assert why(changed(sound, not_finite))
-    assert why(changed(sound, dict.clear))
+    sound = Found(ALL, list(np.zeros((2, 3, 4), np.float32)))
+    spoiled = [
+        replace(sound, unusable=WITHOUT_B),
+        replace(sound, content=[]),
+        changed(sound, lambda own: own.content.pop()),
+    ]
+    spoiled.append(changed(sound, lambda found: found.content[0].fill(np.nan)))
+    assert believed(Describing(PREPARED), [sound], spoiled) == []
 
 
 def test_shards_that_changed_places_are_missing():
@@ -244,11 +268,17 @@ def test_shards_that_changed_places_are_missing():
         work.remove()
 
 
-def test_a_sealed_shard_that_cannot_be_is_missing():
+@pytest.mark.parametrize("hollow", [(1, Found(ALL, [{}])), (1, Found(ALL, [])), Found(ALL, [{}]), b"", None])
+def test_a_sealed_shard_that_cannot_be_is_missing(hollow):
     fit = fit_of("mahalanobis", {"k": 4})
-    work = Kept([b"a run"], lambda name, content: teaching_answers.check_fit(fit, NUMBERS, SAMPLES, content))
-    sound = plan.pack_states(state_of(fit), ALL, following=1)
-    work.put(MERGED, pack(ALL._asdict() | {"following": 1}))
+    task, sound = Fitting(PREPARED, fit, True), Found(ALL, state_of(fit))
+
+    def check(name, result):
+        _, found = result
+        task.check(SHARD, found)
+
+    work = Kept([b"a run"], check, KINDS)
+    work.put(MERGED, hollow)
     assert work.get(MERGED) is None
     gathered, _ = merged_states(fit, work, lambda first: iter([(first, sound)]), whole=True)
     assert gathered[0].images == 3
@@ -256,8 +286,7 @@ def test_a_sealed_shard_that_cannot_be_is_missing():
 
 def test_rows_of_an_export_are_believed_when_they_are_of_its_release(photo, tmp_path):  # noqa: F811
     exported = ByBrightness(release="e" * 64)
-    judged = judge_and_draw(exported, "a.png", photo(tmp_path / "a.png", 150), ())
-    facts, file = asdict(judged[0]), judged[1]
-    assert answers.row(facts, "a.png", file, exported) == judged[0]
+    drawn = judge_and_draw(exported, "a.png", photo(tmp_path / "a.png", 150), ())
+    check_drawn(drawn, "a.png", exported, ())
     with pytest.raises(ValueError, match=r"release of a\.png is"):
-        answers.row(facts, "a.png", file, ByBrightness(release="f" * 64))
+        check_drawn(drawn, "a.png", ByBrightness(release="f" * 64), ())

@@ -13,13 +13,13 @@ import pytest
 
 from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.recipe import LoadedRecipe
-from inspect_core.records.recipe_file import save
+from inspect_core.recipe_io.recipe_file import save
 from inspect_core.sharding import cluster
 from inspect_core.sharding.choosing import workers
 from inspect_core.sharding.cluster import Certificates, Cluster, checked
+from inspect_core.sharding.executor import Refused
 from inspect_core.sharding.inspecting import JudgedByWorkers
 from inspect_core.sharding.on_workers import OnWorkers
-from inspect_core.sharding.tasks import Refused
 from tests.sharding.conftest import Started, bits
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -45,8 +45,9 @@ def started(dask, shared_workspace, tmp_path_factory):
 
 
 @with_dask
-def test_two_workers_started_by_hand_give_the_bits_of_the_plain_path(study_of, started, plain, small_shards, product,
-                                                                     tmp_path):  # fmt: skip
+def test_two_workers_started_by_hand_give_the_bits_of_the_plain_path(
+    study_of, started, plain, small_shards, product, tmp_path
+):
     """Inspect; fit while a worker is killed; and again while the scheduler is, and is started anew."""
     with workers(cluster=started.address) as executor:
         executor._client.wait_for_workers(2, timeout=30)
@@ -89,9 +90,9 @@ def test_another_version_or_too_little_memory_is_refused(started, monkeypatch):
     with workers(cluster=started.address) as executor:
         with pytest.raises(ValueError, match=r"started with 8\.0; start it with a larger --memory-limit"):
             executor.require(10**10)
-        monkeypatch.setattr(cluster, "stamp", lambda: b'{"torch": "1"}')
+        monkeypatch.setattr(cluster, "stamp", lambda: {"torch": "1"})
         with pytest.raises(Refused, match="instead of 1"):
-            list(executor.map("ready", (), [(0, b"")]))
+            list(executor.map(str, [(0, b"")]))
         with pytest.raises(ValueError, match="install the same on every machine"):
             Cluster(started.address)
 
@@ -139,11 +140,12 @@ def test_loopback_and_tls_are_taken(address, certificates, full):
 @pytest.mark.parametrize(
     ("address", "certificates"),
     [
-        ("10.0.0.2:8786", None), ("tcp://10.0.0.2:8786", CERTIFICATES), ("tls://10.0.0.2:8786", None),
-        ("tcp://0.0.0.0:8786", None), ("tcp://localhost.example:8786", None), ("ws://127.0.0.1:8786", None),
-        ("inproc://127.0.0.1", None), ("tcp://127.0.0.1.example:8786", None), ("", None), ("tls://", CERTIFICATES),
+        *((address, None) for address in ("10.0.0.2:8786", "tls://10.0.0.2:8786", "tcp://0.0.0.0:8786", "")),
+        *((address, None) for address in ("tcp://localhost.example:8786", "tcp://127.0.0.1.example:8786")),
+        *((address, None) for address in ("ws://127.0.0.1:8786", "inproc://127.0.0.1")),
+        *((address, CERTIFICATES) for address in ("tcp://10.0.0.2:8786", "tls://")),
     ],
-)  # fmt: skip
+)
 def test_any_other_way_is_refused(address, certificates):
     with pytest.raises(ValueError, match="--tls-ca, --tls-cert and --tls-key"):
         checked(address, certificates)

@@ -3,7 +3,9 @@
 import os
 import shutil
 import signal
-import threading
+import subprocess
+import sys
+import time
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,21 +15,20 @@ import pytest
 from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.line.maps import Maps
 from inspect_core.recipe import LoadedRecipe
-from inspect_core.records.recipe_file import save
+from inspect_core.recipe_io.recipe_file import save
 from inspect_core.runtime.progress import Cancelled
-from inspect_core.sharding import kept, on_workers, processes, teaching_shards
-from inspect_core.sharding import run as run_module
-from inspect_core.sharding.container import pack
+from inspect_core.sharding import kept, on_workers, processes, teaching
+from inspect_core.sharding.executor import Refused, attempt
 from inspect_core.sharding.inspecting import JudgedByWorkers
 from inspect_core.sharding.kept import Kept
-from inspect_core.sharding.on_workers import OnWorkers, performed_here
+from inspect_core.sharding.on_workers import OnWorkers
 from inspect_core.sharding.processes import Processes
-from inspect_core.sharding.run import ShardsFailed, kept_results
-from inspect_core.sharding.tasks import Refused
+from inspect_core.sharding.run import ATTEMPTS, ShardsFailed, kept_results, results
 from inspect_core.study import gathering, passes
 from inspect_core.study.evaluation import figures, judge_photos
-from inspect_core.tuning.guard_training import train_guard
-from tests.sharding.conftest import bits, wait_until
+from inspect_core.tuning.product_check_training import train_product_check
+from tests.sharding.conftest import ROOT, bits, wait_until
+from tests.sharding.ready import Ready
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -44,37 +45,38 @@ class InProcess:
 
     words, workers = "this process", 1
 
-    def map(self, task, shared, payloads):
+    def map(self, task, payloads):
         for number, payload in payloads:
-            yield number, performed_here(task, shared, payload)
+            yield number, attempt(task, payload)
 
     def require(self, memory):
         """Nothing: this process makes the request itself."""
 
-    def close(self):
-        """Nothing was started."""
-
 
 class Counted(InProcess):
-    """This process, which says which shards it was given, and may be disturbed before one of them."""
+    """This process, which says which shards it was given."""
 
-    def __init__(self, before=lambda number: None):
-        self.given, self._before = [], before
+    def __init__(self):
+        self.given = []
 
-    def map(self, task, shared, payloads):
-        def noted():
-            for number, payload in payloads:
-                self.given.append((task, number))
-                self._before(number)
-                yield number, payload
-
-        return super().map(task, shared, noted())
+    def map(self, task, payloads):
+        for number, payload in payloads:
+            self.given.append((type(task).__name__, number))
+            yield number, attempt(task, payload)
 
 
-def test_processes_give_the_bits_of_the_plain_path(study_of, pool, plain, small_shards):
-    told = []
-    study = study_of(OnWorkers(pool)).fit(lambda fraction, step: told.append((fraction, step)))
-    assert bits(study) == bits(plain)
+def test_processes_give_the_bits_of_the_plain_path_also_when_one_is_killed(study_of, pool, plain, small_shards):
+    told, killed = [], []
+
+    def kill(fraction: float, step: str) -> None:
+        told.append((fraction, step))
+        if not killed:
+            killed.append(pool.ids[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+    assert bits(study_of(OnWorkers(pool)).fit(kill)) == bits(plain)
+    assert killed
+    assert killed[0] not in pool.ids
     assert [fraction for fraction, _ in told] == sorted(fraction for fraction, _ in told)
     assert any("2 processes on this machine" in step for _, step in told)
     assert not list(kept.folder().iterdir())
@@ -93,9 +95,8 @@ def test_judged_photos_come_back_as_scores_and_counts_equal_to_the_bit(study_of,
             assert np.array_equal(own.scores, other.scores)
             assert np.array_equal(own.defect, other.defect)
             assert figures(own, limits) == figures(other, limits)
-            assert own.counts.arrays().keys() == other.counts.arrays().keys()
-            for name, values in own.counts.arrays().items():
-                assert np.array_equal(values, other.counts.arrays()[name]), name
+            for name, values in vars(own.counts).items():
+                assert np.array_equal(values, getattr(other.counts, name)), name
     assert len({own.scores.tobytes() for own in found[0]}) == len(moves)
     assert not list(kept.folder().iterdir())
 
@@ -106,28 +107,15 @@ def _as_fitted(study, fitted):
     return study
 
 
-def test_a_killed_worker_changes_no_bit(study_of, pool, plain, small_shards):
-    killed = []
-
-    def kill(fraction: float, step: str) -> None:
-        victim = pool.ids[0]
-        if victim is not None and not killed:
-            os.kill(victim, signal.SIGKILL)
-            killed.append(victim)
-
-    assert bits(study_of(OnWorkers(pool)).fit(kill)) == bits(plain)
-    assert killed
-
-
 def test_the_product_check_and_the_verdicts_are_those_of_one_process(plain, pool, product, tmp_path):
     own, theirs = (
-        train_guard(plain.preparation.backbone, plain.split.fit, plain.split.calibrate, workers=workers)
+        train_product_check(plain.preparation.backbone, plain.split.fit, plain.split.calibrate, workers=workers)
         for workers in (None, OnWorkers(pool))
     )
     assert own.arrays().keys() == theirs.arrays().keys()
     assert all((own.arrays()[name] == theirs.arrays()[name]).all() for name in own.arrays())
     assert own.params() == theirs.params()
-    recipe = save(plain.recipe(guard=own), tmp_path / "recipe")
+    recipe = save(plain.recipe(product_check=own), tmp_path / "recipe")
     inspector = LoadedRecipe(recipe, plain.preparation.backbone)
     photos = [*photos_of([product / "test"]), ("gone.png", tmp_path / "gone.png")]
     found = {}
@@ -144,7 +132,7 @@ def test_the_product_check_and_the_verdicts_are_those_of_one_process(plain, pool
 def test_blocks_go_out_whole_when_there_are_many_shards(study_of, monkeypatch, keeping):
     """What is merged is kept every so many blocks; stopped after two, all are there, merged or not."""
     monkeypatch.setattr(on_workers, "KEEPING", keeping)
-    for module in (gathering, on_workers, teaching_shards):
+    for module in (gathering, on_workers, teaching):
         monkeypatch.setattr(module, "SHARD", 2)
     monkeypatch.setattr(on_workers, "BLOCK", 2)
     monkeypatch.setattr(gathering, "BLOCK", 2)
@@ -152,20 +140,20 @@ def test_blocks_go_out_whole_when_there_are_many_shards(study_of, monkeypatch, k
     expected, stopping = bits(study_of(None, "mahalanobis").fit()), Counted()
 
     def stop(fraction: float, step: str) -> None:
-        if stopping.given == [("fit", 0), ("fit", 1)]:
+        if stopping.given == [("Fitting", 0), ("Fitting", 1)]:
             raise Cancelled
 
     with pytest.raises(Cancelled):
         study_of(OnWorkers(stopping), "mahalanobis").fit(stop)
     resumed = Counted()
     assert bits(study_of(OnWorkers(resumed), "mahalanobis").fit()) == expected
-    assert [number for task, number in resumed.given if task == "fit"] == [2]
+    assert [number for task, number in resumed.given if task == "Fitting"] == [2]
 
 
 DAMAGED = {
     "cut short": lambda work: (work.folder / "1").write_bytes((work.folder / "1").read_bytes()[:-1]),
     "another shard": lambda work: shutil.copy(work.folder / "0", work.folder / "1"),
-    "sealed and hollow": lambda work: work.put(1, pack({"damaged": [], "lost": []})),
+    "sealed and hollow": lambda work: work.put(1, {"damaged": [], "lost": []}),
 }
 
 
@@ -181,7 +169,7 @@ def test_work_that_was_stopped_goes_on_from_whole_shards(study_of, plain, small_
         study_of(OnWorkers(first)).fit(stop)
     damage(made[0])
     assert bits(study_of(OnWorkers(second)).fit()) == bits(plain)
-    assert [number for task, number in second.given if task == "fit"] == [1, 3]
+    assert [number for task, number in second.given if task == "Fitting"] == [1, 3]
 
 
 class Blind(InProcess):
@@ -190,11 +178,11 @@ class Blind(InProcess):
     def __init__(self, victim):
         self._victim, self._away = victim, victim.with_suffix(".away")
 
-    def map(self, task, shared, payloads):
+    def map(self, task, payloads):
         for number, payload in payloads:
             self._victim.rename(self._away)
             try:
-                found = list(super().map(task, shared, [(number, payload)]))
+                found = list(super().map(task, [(number, payload)]))
             finally:
                 self._away.rename(self._victim)
             yield from found
@@ -214,59 +202,64 @@ def test_a_mask_that_one_worker_cannot_read_is_read_here(study_of, plain):
     assert figures(here, plain.default_limits()) == figures(there, plain.default_limits())
 
 
-def test_a_shard_that_fails_three_times_is_named_and_the_rest_is_kept(pool, small_shards):
-    given = []
+@pytest.mark.parametrize(("payload", "reason"), [("bad", "it cannot be read"), ("deadly", "process .* was killed")])
+def test_a_shard_that_fails_three_times_is_named_and_the_rest_is_kept(pool, payload, reason):
+    given, work, names = [], Kept([b"a test"], kinds=[]), {0: ["a"], 1: ["b.png", "c.png"], 2: ["d"]}
 
-    def payload_of(number: int) -> bytes:
+    def payload_of(number):
         given.append(number)
-        return b"" if number == 1 else b"\x02\0\0\0\0\0\0\0{}\x02\0\0\0\0\0\0\0{}"
+        return payload if number == 1 else "sound"
 
-    work = Kept([b"a test"])
-    names = {0: ["a"], 1: ["b.png", "c.png"], 2: ["d"]}
-    results, found = kept_results(_Picky(pool).map, "fit", (), payload_of, range(3), work, names.get), []
-    with pytest.raises(ShardsFailed, match=r"1 shard of photos failed 3 times.*b.png, c.png") as failed:
-        found.extend(number for number, _ in results)
+    def worked(numbers):
+        return results(pool, Ready(), payload_of, lambda number, result: result[0], numbers)
+
+    found = []
+    with pytest.raises(ShardsFailed, match=rf"1 shard of photos failed 3 times \(.*{reason}.*b.png, c.png") as failed:
+        found.extend(number for number, _ in kept_results(work, range(3), names.get, worked))
     assert sorted(found) == [0, 2]
     assert work.numbers() == {0, 2}
-    assert given.count(1) == run_module.ATTEMPTS
+    assert given.count(1) == ATTEMPTS
+    assert given.count(0) == given.count(2) == 1
     assert failed.value.photos == ("b.png", "c.png")
     work.remove()
 
 
-class _Picky:
-    """The pool, asked for readiness by payloads that are not empty and for the impossible by others."""
-
-    def __init__(self, pool):
-        self._pool = pool
-
-    def map(self, task, shared, payloads):
-        for number, payload in payloads:
-            task = "ready" if payload else "fit"
-            yield from self._pool.map(task, (b"", b"", b"") if task == "fit" else (), [(number, payload)])
-
-
 def test_who_stops_waiting_ends_the_work(pool):
-    for number, result in pool.map("ready", (), ((i, b"x") for i in range(1000))):
-        assert result == b"x"
-        if number > 5:
-            break
-    wait_until(lambda: threading.active_count() < 20)
-    assert dict(pool.map("ready", (), [(0, b"y")])) == {0: b"y"}
+    began, results = time.monotonic(), pool.map(Ready(), enumerate(["quick", *["slow"] * 1000]))
+    assert next(results) == (0, ("quick", list(processes.ONE_THREAD.values())))
+    results.close()
+    assert next(pool.map(Ready(), [(7, "y")]))[1][0] == "y"
+    assert time.monotonic() - began < 40
 
 
 def test_a_worker_of_another_version_is_refused(monkeypatch, pool):
-    monkeypatch.setattr(processes, "stamp", lambda: b'{"numpy": "0.1"}')
+    monkeypatch.setattr(processes, "stamp", lambda: {"numpy": "0.1"})
     with pytest.raises(Refused, match=r"numpy [\d.]+ instead of 0\.1"):
-        list(pool.map("ready", (), [(0, b"")]))
+        list(pool.map(Ready(), [(0, "")]))
+
+
+def test_workers_end_with_the_process_that_started_them(tmp_path):
+    program = (
+        "import sys, time; sys.path.insert(0, sys.argv[1])\n"
+        "from inspect_core.sharding.processes import Processes\n"
+        "if __name__ == '__main__':\n"
+        "    pool = Processes(1); next(pool.map(str, [(0, 0)])); print(*pool.ids, flush=True); time.sleep(60)\n"
+        "else:\n"
+        "    raise RuntimeError('a worker has run its main module')\n"
+    )
+    (tmp_path / "program.py").write_text(program)
+    with subprocess.Popen(
+        [sys.executable, tmp_path / "program.py", ROOT], stdout=subprocess.PIPE, cwd=tmp_path
+    ) as started:
+        number = int(started.stdout.readline())
+        started.kill()
+    wait_until(lambda: not Path(f"/proc/{number}").exists())
 
 
 def test_more_memory_than_the_machine_has_is_refused(pool):
     pool.require(1)
     with pytest.raises(ValueError, match=r"2 processes need 2000000\.0 GB .* use at most 1"):
         pool.require(10**15)
-
-
-def test_no_pool_of_no_processes():
     with pytest.raises(ValueError, match="workers is 0"):
         Processes(0)
 

@@ -33,7 +33,7 @@ def fit_of(name: str, count: int) -> Fit:
 def arrays(fit: Fit, gathered: list) -> dict[str, torch.Tensor]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return fit.finish(gathered, None, None)[0].arrays()
+        return fit.finish(gathered)[0].arrays()
 
 
 @every_method

@@ -11,7 +11,7 @@ from inspect_core.images.read import read
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tolerances import CAREFUL, Taken, Tolerances
 from inspect_core.judge.anomaly_map import image_score
-from inspect_core.study import crossing
+from inspect_core.study import fitting
 from inspect_core.study.evaluation import Changed, changed_again, evaluate, judge_photos
 from inspect_core.study.judged import truth_masks
 from inspect_core.study.study import Study
@@ -38,14 +38,14 @@ def study(taught) -> Study:
 
 
 def test_copies_are_learned_from_with_their_photo_and_never_stored(study, taught, monkeypatch):
-    stored, seen, left_out = set(study.store.folder.iterdir()), [], crossing.Crossing.left_out
+    stored, seen, left_out = set(study.store.folder.iterdir()), [], fitting.Crossing.left_out
 
-    def noted(self, cancelled):
-        for samples, views in left_out(self, cancelled):
-            seen.append((len(samples), views[0].detector.images))
-            yield samples, views
+    def noted(self, report):
+        for fold, views in zip(self.folds, left_out(self, report), strict=True):
+            seen.append((len(fold), views[0].detector.images))
+            yield views
 
-    monkeypatch.setattr(crossing.Crossing, "left_out", noted)
+    monkeypatch.setattr(fitting.Crossing, "left_out", noted)
     again, photos = taught(NOISY), len(study.split.fit)
     assert set(study.store.folder.iterdir()) == stored
     assert study.results.views[0].detector.images == 4 * photos

@@ -1,5 +1,4 @@
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,31 +8,19 @@ from inspect_core.detectors import cop_corp
 from inspect_core.features.extraction import Look
 from inspect_core.judge.anomaly_map import image_score, to_pixels
 from inspect_core.judge.local_scale import GoodMaps
+from inspect_core.methods.view import View, joined_errors
 from inspect_core.study import scored_photos
-from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.view import View, joined_errors
+from tests.study.made_up import bench, patches, photo
 
 GROUPS = ("a", "a", "b", None, "c", "c", None, None)
 """Of the calibrate photos of `fused`; None for a photo that stands alone."""
 
 
-def photo(name: str, kind: str = "good", part: str = "judge") -> ScoredPhoto:
-    return ScoredPhoto(name, name * 8, (64, 96), kind, part, Path(name))
-
-
 @pytest.fixture
 def scored(recipe) -> ScoredPhotos:
-    scored = ScoredPhotos(recipe.views, recipe.grid, recipe.backbone.size)
-    for i in range(5):
-        scored = scored.with_photo(
-            photo(f"p{i}", "scratch" if i == 3 else "good", "added" if i == 0 else "judge"), [patches(i)]
-        )
-    return scored
-
-
-def patches(i: int) -> torch.Tensor:
-    return torch.from_numpy(np.random.default_rng(i).normal(size=(1, 4, 3, 5)).astype(np.float32))
+    kinds = enumerate(("good", "good", "good", "scratch", "good"))
+    return bench(recipe.views, [photo(f"p{i}", kind, "judge" if i else "added") for i, kind in kinds])
 
 
 def test_every_stop_equals_the_detector_to_the_bit(scored, recipe):
@@ -90,6 +77,9 @@ def test_a_photo_more_leaves_the_tray_as_it_was(scored):
     for now, then in zip((scored.scores(), scored.map(4, k=2), scored.grid_errors(k=3)), before[1:], strict=True):
         assert np.array_equal(now, then)
     assert np.array_equal(more.scores()[:5], before[1])
+    began = more.beginning_with({"k": 2, "area": 7})
+    assert (began.live, more.live, scored.live) == ({"k": 2, "area": 7}, {"k": 5, "area": 12}, {"k": 5, "area": 12})
+    assert np.array_equal(began.scores(), more.scores(k=2, area=7))
 
 
 def test_photos_added_at_once_from_several_threads_keep_their_own_errors(scored, recipe):
@@ -106,7 +96,7 @@ def test_photos_added_at_once_from_several_threads_keep_their_own_errors(scored,
 
 
 def test_a_block_cut_short_by_a_full_disk_leaves_the_next_one_whole(scored, monkeypatch):
-    file = scored._blocks._file
+    file = scored.stored.blocks._file
 
     class Full:
         seek, fileno, flush = file.seek, file.fileno, file.flush
@@ -116,7 +106,7 @@ def test_a_block_cut_short_by_a_full_disk_leaves_the_next_one_whole(scored, monk
             raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(scored._blocks, "_file", Full())
+        patched.setattr(scored.stored.blocks, "_file", Full())
         with pytest.raises(OSError, match="No space"):
             scored.with_photo(photo("new"), [patches(9)])
     other = scored.with_photo(photo("new"), [patches(9)])
@@ -133,8 +123,7 @@ def fused(recipe) -> ScoredPhotos:
     for i in range(10):
         group = GROUPS[i] if i < 8 else None
         part, name = ("calibrate", f"p{i}") if i < 8 else ("judge", f"p{i}")
-        known = ScoredPhoto(name, name, (64, 96), "good", part, Path(name), split_group=group)
-        scored = scored.with_photo(known, seen(i))
+        scored = scored.with_photo(photo(name, "good", part, split_group=group), seen(i))
     return scored
 
 
@@ -189,8 +178,8 @@ def test_the_limits_are_set_by_the_scores_that_the_bench_draws(fused, area):
 @pytest.mark.parametrize("which", [(0,), (1,), (1, 0)])
 def test_some_of_the_views_score_as_if_they_alone_had_been_fitted(fused, which):
     alone = ScoredPhotos([fused.views[i] for i in which], fused.grid, fused.size)
-    for i, photo in enumerate(fused.photos):
-        alone = alone.with_photo(photo, [seen(i)[view] for view in which])
+    for i, own in enumerate(fused.photos):
+        alone = alone.with_photo(own, [seen(i)[view] for view in which])
     found = fused.of_views(which)
     assert (found.live, found.photos) == (alone.live, alone.photos)
     for live in ({}, {view.live: 2 for view in found.views}):

@@ -16,10 +16,11 @@ from inspect_core.judge.limits import limits_from_good
 from inspect_core.judge.local_scale import GoodMaps, joined
 from inspect_core.judge.metrics import aupro, auroc
 from inspect_core.recipe import inspect
-from inspect_core.records.recipe_file import load, save
-from inspect_core.runtime.progress import Cancelled
+from inspect_core.recipe_io.recipe_file import load, save
+from inspect_core.runtime.progress import Cancelled, silent
 from inspect_core.study.evaluation import evaluate, figures, in_parts_of, judge_photos
 from inspect_core.study.judged import truth_masks
+from inspect_core.study.scoring import score_photos
 from inspect_core.study.study import Study
 from inspect_core.verdict import Limits
 
@@ -207,8 +208,8 @@ def test_a_value_that_was_not_kept_is_crossed_anew(product, backbone, store):
     study = Study(photos, backbone, store, parameters={"k": 8}, grid=GRID).fit()
     every = study.calibration_scores(k=5)
     views = [replace(view, only=(4, 8)) for view in study.scored.views]
-    crossing = study._crossing()
-    study.scored = study._scored(views, crossing.gather(None, None), None, None)
+    crossing = study._crossing().gather(silent)
+    study.scored, _ = score_photos(study.order, study.passes, views, crossing, study.area, silent)
     assert not study.scored.has({"k": 5})
     assert np.array_equal(study.calibration_scores(k=5), every)
 

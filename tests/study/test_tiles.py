@@ -14,18 +14,17 @@ from inspect_core.images.folders import scan, split
 from inspect_core.images.read import read
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tiles import TilePlan
-from inspect_core.images.tolerances import CAREFUL
-from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import inspect
-from inspect_core.records import onnx_export, recipe_file
-from inspect_core.records.check_photos import find_photos
-from inspect_core.records.onnx_export import export
+from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.recipe_io import onnx_export, recipe_file
+from inspect_core.recipe_io.check_photos import find_photos
+from inspect_core.recipe_io.onnx_export import export
 from inspect_core.runner import Runner
+from inspect_core.study.order import Order
 from inspect_core.study.study import Study
-from inspect_core.tuning.guard_training import train_guard
+from inspect_core.tuning.product_check_training import train_product_check
 from inspect_core.tuning.trial import make_trial
 from inspect_core.verdict import Limits
-from inspect_core.view import with_taps
 from tests.clients.node import check_golden_images, exported_with_png
 from tests.conftest import small_network
 
@@ -47,23 +46,19 @@ def quick_backbone(graphs):
 
 @pytest.fixture(scope="module")
 def tiled_recipe(study, backbone):
-    guard = train_guard(backbone, study.split.fit, study.split.calibrate)
-    return study.recipe(product="flange", guard=guard)
+    product_check = train_product_check(backbone, study.split.fit, study.split.calibrate)
+    return study.recipe(product="flange", product_check=product_check)
 
 
-def test_the_grid_and_the_map_are_those_of_the_whole_photo(study):
+def test_inspect_says_what_the_study_says_of_the_whole_photo(study, tiled_recipe, backbone):
     assert study.results.grid == GRID
-    assert study.map(0).shape == MAP
     assert study.live["area"] == PLAN.default_area == 64
-
-
-def test_inspect_says_what_the_study_says(study, tiled_recipe, backbone):
     for photo, score in zip(study.photos, study.scores(), strict=True):
         if photo.part == "judge":
             verdict = inspect(read(photo.path).pixels, tiled_recipe, backbone=backbone)
             assert verdict.score == score
             assert verdict.anomaly_map.shape == MAP
-            assert verdict.guard is not None
+            assert verdict.product_check is not None
 
 
 def test_saved_and_opened_it_says_the_same(study, tiled_recipe, backbone, tmp_path):
@@ -122,8 +117,8 @@ def on_the_line(product, quick_backbone, tmp_path_factory):
     """A recipe with tiles, its export and what that says of its parity."""
     folder = tmp_path_factory.mktemp("tiled")
     study = Study(scan(product), quick_backbone, Store(folder / "store"), parameters={"k": 8}, tiles=PLAN).fit()
-    guard = train_guard(quick_backbone, study.split.fit, study.split.calibrate)
-    recipe = recipe_file.save(study.recipe(guard=guard), folder / "recipe")
+    product_check = train_product_check(quick_backbone, study.split.fit, study.split.calibrate)
+    recipe = recipe_file.save(study.recipe(product_check=product_check), folder / "recipe")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(onnx_export, "loaded_backbone", lambda choice, device: quick_backbone)
         return recipe, folder / "line", exported_with_png(recipe, folder / "line")
@@ -137,7 +132,7 @@ def test_the_line_says_the_same(product, quick_backbone, on_the_line):
     here, there = inspect(pixels, recipe, backbone=quick_backbone), runner.inspect(pixels)
     assert there.anomaly_map.shape == MAP
     assert abs(here.score - there.score) <= parity.allowed
-    assert here.guard == there.guard
+    assert here.product_check == there.product_check
     assert [region.box for region in here.regions] == [region.box for region in there.regions]
 
 
@@ -199,7 +194,7 @@ def test_defects_of_the_trial_are_as_large_as_in_a_photo_of_one_tile(study):
     trial = make_trial(study)
     masks = [trial.masks[photo.name] for photo in trial.photos if photo.kind == "pasted"]
     assert all(0 < mask.mean() < 0.2 for mask in masks)
-    assert trial.scored(study.results.views).live["area"] == PLAN.default_area
+    assert trial.scored(study.results.views, study.preparation).live["area"] == PLAN.default_area
 
 
 @pytest.mark.slow
@@ -209,11 +204,9 @@ def test_the_command_line_gives_what_the_study_gives(product, tmp_path, kept_gra
     assert main(["fit", str(product), "--out", str(out), *arguments, "--guard", "off"]) == 0
     recipe = recipe_file.load(out)
     assert recipe.tiles == TilePlan((320, 320), (128, 128), 64, 16)
-    backbone, taps = with_taps(("mahalanobis",), "efficientnet_lite0", size=(128, 128))
-    store = Store(tmp_path / "store")
     photos = learned_from_all(split(scan(product), seed=0))
-    study = Study(photos, backbone, store, parameters={"k": 8}, taps=taps, tiles=recipe.tiles, tolerances=CAREFUL).fit()
-    assert [row.score for row in recipe.judged] == pytest.approx(
-        [float(score) for photo, score in zip(study.photos, study.scores(), strict=True) if photo.part == "judge"],
-        abs=0,
-    )
+    order = Order("flange", photos, size=(128, 128), parameters={"k": 8}, tiles=recipe.tiles)
+    backbone, taps = order.network(("mahalanobis",))
+    study = Study(order, backbone, Store(tmp_path / "store"), taps=taps).fit()
+    judged = study.scores()[study.results.of_subset("judge")]
+    assert [row.score for row in recipe.judged] == judged.tolist()

@@ -15,19 +15,11 @@ from benchmarks.measure import RESULTS
 from inspect_core.features.store import Store
 from inspect_core.images.folders import Split, scan, split
 from inspect_core.methods.table import CANDIDATES, FIXED, LOOSE, title_of
+from inspect_core.study.order import Order
 from inspect_core.study.study import Study
 from inspect_core.tuning import compare as comparing
 from inspect_core.tuning import report
-from inspect_core.tuning.comparison import (
-    MARGIN,
-    PLACED,
-    Comparison,
-    Estimate,
-    Row,
-    Shortlist,
-    forecast_ms,
-)
-from inspect_core.tuning.order import Order
+from inspect_core.tuning.comparison import MARGIN, PLACED, Comparison, Estimate, Row, Shortlist, forecast_ms
 
 JOINED, ALONE, NEAREST = "mahalanobis+quadrics", "mahalanobis", "nearest"
 PRODUCT = "<script>alert(1)</script>"
@@ -45,13 +37,16 @@ def row(detector: str, qualities: Sequence[float], auroc: Estimate | None = None
     nothing = Estimate()
     return Row(
         detector, found, quality, quality, nothing, auroc or nothing, nothing, None, None, None, 1.0, 2.0, 3.0, None
-    )  # fmt: skip
+    )
 
 
 def test_a_tie_lies_in_the_interval_of_the_best_or_holds_it():
     best, near, wide, far = (
-        Estimate(0.9, 0.85, 0.95), Estimate(0.86, 0.85, 0.87), Estimate(0.7, 0.5, 0.92), Estimate(0.7, 0.6, 0.8),
-    )  # fmt: skip
+        Estimate(0.9, 0.85, 0.95),
+        Estimate(0.86, 0.85, 0.87),
+        Estimate(0.7, 0.5, 0.92),
+        Estimate(0.7, 0.6, 0.8),
+    )
     rows = tuple(row(ALONE, [0.5, 0.6], each) for each in (far, best, near, wide, Estimate()))
     comparison = compared_rows(*rows)
     assert comparison.standing("image_auroc") == ("", "best", "tie", "tie", "")
@@ -156,9 +151,14 @@ def test_a_row_is_what_a_study_of_that_detector_alone_gives(compared, backbone, 
     alone = comparison.rows[1]
     (tmp_path / "store").mkdir()
     study = Study(
-        order.photos, backbone, Store(tmp_path / "store"), method=ALONE, parameters=order.parameters, grid=order.grid,
+        order.photos,
+        backbone,
+        Store(tmp_path / "store"),
+        method=ALONE,
+        parameters=order.parameters,
+        grid=order.grid,
         tolerances=order.tolerances,
-    ).fit()  # fmt: skip
+    ).fit()
     assert [photo.name for photo in alone.scored.photos] == [photo.name for photo in study.photos]
     np.testing.assert_allclose(alone.scored.scores(), study.scores(), rtol=0.05)
     assert comparison.rows[0].scored.live["k"] == 8

@@ -11,8 +11,8 @@ from inspect_core.images.photo_quality import BLUR
 from inspect_core.images.read import read_mask
 from inspect_core.images.splitting import Split
 from inspect_core.runtime.progress import Cancelled
+from inspect_core.study.order import Order
 from inspect_core.tuning.first_look import COPY, PRODUCT, first_look
-from inspect_core.tuning.order import Order
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
 ORDER = Order("flange", Split((), (), ()), taps="expansions", size=(128, 128), grid=(16, 16), device="cpu")
@@ -55,10 +55,7 @@ def test_what_hides_among_the_good_photos_is_found(photos, looked, exported, mon
     assert COPY in topics["zz copy.jpg"]
     first = [seen.sample.name for seen in look.photos[:4]]
     assert "scratched.jpg" in first
-    assert {name for name, own in topics.items() if PRODUCT in own} == {
-        "board part_000.jpg",
-        "board part_001.jpg",
-    }
+    assert {name for name, own in topics.items() if PRODUCT in own} == {"board part_000.jpg", "board part_001.jpg"}
     others = set(topics) - {blurred, copied, "zz copy.jpg", "scratched.jpg"}
     assert sum(bool(topics[name]) for name in others if "board" not in name) <= 1
     assert f"{len(look.found)} of 34 good photos stand out." == look.sentence()

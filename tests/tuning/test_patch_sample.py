@@ -9,12 +9,12 @@ from inspect_core.detectors import cop_corp, kernel_pca
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
+from inspect_core.methods.view import View
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import PatchSample, explained, stop_explaining
 from inspect_core.ui.previews import LEAD, Run, ask
-from inspect_core.view import View
 
 GRID = (16, 16)
 PLACES = 256
@@ -60,7 +60,7 @@ def test_a_preview_is_the_published_fit_with_the_draw_of_the_full_one(corp):
     sample = PatchSample.of(corp)
     for gamma, M in ((0.5, 32), (2.0, 96), (8.0, 128)):
         detector = sample.fit({"gamma": gamma, "M": M})
-        expected = cop_corp.fit_corp(sample.patches, gamma=gamma, M=M, seed=corp.seed)
+        expected = cop_corp.fit_corp(sample.patches, gamma=gamma, M=M, seed=corp.order.seed)
         assert torch.equal(detector.feature_map.w0, expected.feature_map.w0)
         assert torch.equal(detector.feature_map.u, expected.feature_map.u)
         torch.testing.assert_close(detector.eigenvalues, expected.eigenvalues, rtol=1e-4, atol=1e-6)

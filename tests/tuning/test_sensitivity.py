@@ -1,5 +1,4 @@
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,22 +7,22 @@ import torch
 from inspect_core.detectors import cop_corp, mahalanobis
 from inspect_core.features.extraction import Look
 from inspect_core.judge.metrics import aupro, auroc, fpr_at_tpr
+from inspect_core.methods.view import View
 from inspect_core.runtime.progress import Cancelled
-from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning import sensitivity
-from inspect_core.view import View
+from tests.study import made_up
+from tests.study.made_up import SIZE, bench, photo
 
-SIZE, GRID = (64, 96), (4, 3)
 KINDS = ("good", "good", "good", "good", "good", "dent", "dent", "unknown")
 PARTS = ("calibrate", "calibrate", "calibrate", "judge", "judge", "judge", "judge", "added")
 
 
 def patches(i: int) -> torch.Tensor:
-    rows = np.random.default_rng(i).normal(size=(1, *GRID, 5)).astype(np.float32)
+    rows = made_up.patches(i)
     if KINDS[i] == "dent":
         rows[0, 1, 2] += 3
-    return torch.from_numpy(rows)
+    return rows
 
 
 def features(i: int) -> list[torch.Tensor]:
@@ -34,15 +33,14 @@ def view(method: str, detector) -> View:
     return View(method, detector, Look(("made up",)))
 
 
-def filled(scored: ScoredPhotos, defect_types=KINDS) -> ScoredPhotos:
-    for i, (kind, part) in enumerate(zip(defect_types, PARTS, strict=True)):
-        scored = scored.with_photo(ScoredPhoto(f"p{i}", f"d{i}", SIZE, kind, part, Path(f"p{i}")), [patches(i)])
-    return scored
+def filled(views, defect_types=KINDS) -> ScoredPhotos:
+    each = enumerate(zip(defect_types, PARTS, strict=True))
+    return bench(views, [photo(f"p{i}", kind, part) for i, (kind, part) in each], patches)
 
 
 @pytest.fixture
 def scored(recipe) -> ScoredPhotos:
-    return filled(ScoredPhotos(recipe.views, GRID, SIZE))
+    return filled(recipe.views)
 
 
 @pytest.fixture
@@ -67,30 +65,24 @@ def test_figures_of_every_stop_are_those_of_its_maps(scored, masks):
 
 
 def test_without_defects_the_spread_remains(recipe, masks):
-    scored = filled(ScoredPhotos(recipe.views, GRID, SIZE), defect_types=("good",) * 8)
+    scored = filled(recipe.views, defect_types=("good",) * 8)
     (reading,) = sensitivity.over_live(scored, [np.zeros(SIZE, bool)] * 8, "k", (5,), {})
-    assert math.isnan(reading.image_auroc)
-    assert math.isnan(reading.aupro)
-    assert math.isnan(reading.fpr95)
+    assert np.isnan([reading.image_auroc, reading.aupro, reading.fpr95]).all()
     assert reading.spread > 0
 
 
 def test_without_calibrate_photos_the_spread_is_that_of_the_judged(recipe):
-    scored = ScoredPhotos(recipe.views, GRID, SIZE)
-    for i in range(3):
-        scored = scored.with_photo(ScoredPhoto(f"p{i}", f"d{i}", SIZE, "good", "judge", Path(f"p{i}")), [patches(i)])
+    scored = bench(recipe.views, [photo(f"p{i}") for i in range(3)], patches)
     (reading,) = sensitivity.over_live(scored, [None] * 3, "k", (5,), {})
     assert reading.spread == pytest.approx(sensitivity.spread(scored.scores()))
 
 
-@pytest.mark.parametrize(("scores", "expected"), [((1.0, 2.0, 4.0), 1.0), ((2.0, 2.0), 0.0)])
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [((1, 2, 4), 1), ((2, 2), 0), ((), np.nan), ((3,), np.nan), ((0, 0), np.nan), ((-2, -1), np.nan)],
+)
 def test_spread_by_hand(scores, expected):
-    assert sensitivity.spread(np.array(scores)) == expected
-
-
-@pytest.mark.parametrize("scores", [(), (3.0,), (0.0, 0.0), (-2.0, -1.0)])
-def test_spread_of_scores_that_have_none(scores):
-    assert math.isnan(sensitivity.spread(np.array(scores)))
+    assert sensitivity.spread(np.array(scores, float)) == pytest.approx(expected, nan_ok=True)
 
 
 def test_stops_span_the_fit_and_hold_the_value_in_force():
@@ -109,7 +101,7 @@ def test_stops_span_the_fit_and_hold_the_value_in_force():
 @pytest.fixture
 def corp() -> tuple[ScoredPhotos, np.ndarray]:
     rows = np.random.default_rng(50).normal(size=(400, 5)).astype(np.float32)
-    return filled(ScoredPhotos([view("corp", cop_corp.fit_corp(rows, gamma=1.0, M=32))], GRID, SIZE)), rows
+    return filled([view("corp", cop_corp.fit_corp(rows, gamma=1.0, M=32))]), rows
 
 
 def test_refits_are_read_at_the_same_share_of_variance(corp, masks):
@@ -118,7 +110,7 @@ def test_refits_are_read_at_the_same_share_of_variance(corp, masks):
     readings = sensitivity.over_refits(scored, masks, (0.25, 2.0), fitted.get, features, {}, view=0, fraction=0.8)
     for reading, (gamma, detector) in zip(readings, fitted.items(), strict=True):
         q = detector.components_for(0.8)
-        refit = filled(ScoredPhotos([view("corp", detector)], GRID, SIZE))
+        refit = filled([view("corp", detector)])
         assert reading.value == gamma
         assert reading == sensitivity.read_figures(refit, gamma, masks, q=q)
 
@@ -139,17 +131,8 @@ def test_progress_grows_and_can_stop_the_work(corp, masks):
     scored, rows = corp
     fitted = cop_corp.fit_corp(rows, gamma=1.0, M=32)
     told: list[float] = []
-    sensitivity.over_refits(
-        scored,
-        masks,
-        (1.0, 2.0),
-        lambda _: fitted,
-        features,
-        {},
-        view=0,
-        fraction=0.9,
-        report=lambda fraction, _: told.append(fraction),
-    )
+    how = {"view": 0, "fraction": 0.9, "report": lambda fraction, _: told.append(fraction)}
+    sensitivity.over_refits(scored, masks, (1.0, 2.0), lambda _: fitted, features, {}, **how)
     assert told == sorted(told)
     assert told[0] == 0
     assert told[-1] == 1

@@ -37,7 +37,7 @@ def make(product, backbone, tmp_path_factory):
 
 def fitted_at(study: Study, suggestion: Suggestion) -> Study:
     """The study as it is after the suggestion has been followed."""
-    followed = study.with_parameters({**study.given, **suggestion.parameters}).fit()
+    followed = study.with_parameters({**study.order.parameters, **suggestion.parameters}).fit()
     if "explained_variance" not in suggestion.parameters:
         followed.begin_with(**suggestion.live)
     return followed

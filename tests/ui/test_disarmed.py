@@ -29,7 +29,10 @@ SHOWING = {
 }
 # Per package and module, what holds words of ours or a number, though its form does not show it.
 OURS = {
-    "batch/panels": {"MAPS.__getitem__", "list(ways)", "os.cpu_count()", "FOLDERS.values()"},
+    "ui/shell": {"begins"},
+    "history/tables": {"SPOKEN.__getitem__"},
+    "history/report": {"label"},
+    "batch/panels": {"words", "label", "MAPS.__getitem__", "list(ways)", "os.cpu_count()", "FOLDERS.values()"},
     "batch/results": {"SPOKEN[outcome].capitalize()", "SPOKEN[word].capitalize()", "label"},
     "pages/explore": {"list(VIEWS)"},
     "pages/history": {"list(VIEWS)"},
@@ -40,7 +43,7 @@ OURS = {
         "mixed.photos", "mixed.possible", "views[i].row.title",
     },
     "explore/patch_map": {"explore.view_in_words(taught.scored.views[view].method, whole=points == PHOTOS)"},
-    "history/panels": {
+    "history/panels": {"list(STEPS.values())", 
         "spoken.capitalize()", "list(names.values())",
         "{SPOKEN[word].capitalize(): cells for word, cells in columns.items()}",
     },
@@ -60,15 +63,18 @@ OURS = {
     },
     "inspect/preview_panel": {"run.done"},
     "inspect/saving": {"str(saved.digest)[:8]"},
-    "recipes/challenging": {"part.verdict", "str(saved.digest)[:8]"},
+    "recipes/challenging": {"words", "label", "part.verdict", "str(saved.digest)[:8]"},
     "recipes/exporting": {"proof['photos']", "proof['golden']"},
     "recipes/panels": {
         "title_of(recipe.method)", "file", "limits_in_words(recipe.limits)", "list(rows)", "name",
         "str(recipe.digest)[:12]", "state", "value",
     },
-    "recipes/releasing": {"ICONS.get(state, '')", "label", "words"},
+    "recipes/releasing": {
+        "ICONS.get(state, '')", "label", "words",
+        "{head: [shell.plain(getattr(row, name)) for row in rows] for head, name in heads.items()}",
+    },
     "teach/panels": {
-        "DETECTORS[key][0]", "GUARD_SCORES.__getitem__", "METHODS[key].reference",
+        "DETECTORS[key][0]", "CHECK_SCORES.__getitem__", "METHODS[key].reference",
         "METHODS[key].title", "expected.engine", "n", "option.help", "option.label", "side", "words",
     },
     "inspect/what_if": {"word.capitalize()", "was"},

@@ -14,22 +14,12 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from inspect_core.images.header import MAX_SIDE, ImageError
-from inspect_core.images.manifests.entry import (
-    MOST_SHAPES,
-    MOST_TYPES,
-    Entry,
-    ManifestError,
-    Marks,
-    check_count,
-    kind_of,
-    named,
-    text_of,
-)
-from inspect_core.images.manifests.run_lengths import decoded
+from inspect_core.images.manifests import entry
+from inspect_core.images.manifests.entry import Entry, ManifestError, Marks, kind_of
 from inspect_core.images.samples import GOOD
 from inspect_core.runtime.json_text import from_json
 
-UNNAMED = "defect"
+UNNAMED, AGAIN = "defect", "export the annotations again"
 MOST_CORNERS = 20_000
 """Most corners of all polygons of one photo: filling takes as long as there are corners and rows of pixels."""
 
@@ -37,29 +27,28 @@ MOST_CORNERS = 20_000
 def entries(path: Path) -> list[Entry]:
     """The photos of an annotation file. Raises ManifestError, naming the place, for one that is damaged; OSError."""
     try:
-        document = from_json(text_of(path))
+        document = from_json(entry.text_of(path))
     except ValueError as error:
         line = getattr(error, "lineno", 1)
-        raise ManifestError(path, f"line {line}", "it is not valid JSON", "export the annotations again") from error
+        raise ManifestError(path, f"line {line}", "it is not valid JSON", AGAIN) from error
     images, annotations = (_rows(path, document, name) for name in ("images", "annotations"))
-    names = {row.get("id"): row.get("name") for row in _rows(path, document, "categories") if _is_id(row.get("id"))}
-    known = {row["id"] for row in images if _is_id(row.get("id"))}
+    names = {_id(row): row.get("name") for row in _rows(path, document, "categories")}
+    known = {_id(row) for row in images} - {None}
     own = defaultdict(list)
     for number, row in enumerate(annotations):
-        if not _is_id(row.get("image_id")) or row["image_id"] not in known:
-            reason = "its image_id is not one of the images"
-            raise ManifestError(path, f"annotation {number}", reason, "export the annotations again")
-        category = row.get("category_id")
-        kind = kind_of(names.get(category) if _is_id(category) else None) or UNNAMED
+        image, category = _id(row, "image_id"), _id(row, "category_id")
+        if image not in known:
+            raise ManifestError(path, f"annotation {number}", "its image_id is not one of the images", AGAIN)
+        kind = kind_of(None if category is None else names.get(category)) or UNNAMED
         if kind != GOOD:
-            own[row["image_id"]].append((kind, row))
+            own[image].append((kind, row))
     found = []
     for number, row in enumerate(images):
         where = f"image {number}"
-        if not isinstance(row.get("file_name"), str) or not _is_id(row.get("id")):
-            raise ManifestError(path, where, "it has no id or no file_name", "export the annotations again")
+        if not isinstance(row.get("file_name"), str) or _id(row) is None:
+            raise ManifestError(path, where, "it has no id or no file_name", AGAIN)
         found.append(_entry(path, where, row, own[row["id"]]))
-    check_count(path, found)
+    entry.check_count(path, found)
     return found
 
 
@@ -79,15 +68,15 @@ def painted(shape: Mapping, size: tuple[int, int]) -> np.ndarray:
         return decoded(counts, size)
     if not isinstance(segmentation, list | None):
         raise ValueError("its segmentation is neither polygons nor runs")
-    mask = np.zeros(size, bool)
-    drawn = Image.new("L", size[::-1])
-    for polygon in segmentation or ():
-        corners = np.floor(_numbers(polygon))
-        if len(corners) < 6:
-            raise ValueError("a polygon has fewer than three corners")
-        ImageDraw.Draw(drawn).polygon(corners.tolist(), fill=1, outline=1)
     if segmentation:
+        drawn = Image.new("L", size[::-1])
+        for polygon in segmentation:
+            corners = np.floor(_numbers(polygon))
+            if len(corners) < 6:
+                raise ValueError("a polygon has fewer than three corners")
+            ImageDraw.Draw(drawn).polygon(corners.tolist(), fill=1, outline=1)
         return np.asarray(drawn) > 0
+    mask = np.zeros(size, bool)
     if shape.get("bbox"):
         x, y, width, height = _numbers(shape["bbox"], count=4)
         left, top, right, bottom = (max(0, math.ceil(edge - 0.5)) for edge in (x, y, x + width, y + height))
@@ -100,10 +89,10 @@ def _entry(path: Path, where: str, row: Mapping, own: Sequence[tuple[str, Mappin
     if not own:
         return Entry(photo, GOOD, where)
     types = tuple(dict.fromkeys(kind for kind, _ in own))
-    if len(types) > MOST_TYPES or len(own) > MOST_SHAPES:
+    if len(types) > entry.MOST_TYPES or len(own) > entry.MOST_SHAPES:
         reason = f"it has {len(own):,} annotations of {len(types)} defect types"
-        raise ManifestError(path, where, reason, f"give it at most {MOST_SHAPES:,} of {MOST_TYPES}")
-    corners = sum(map(_corners, own))
+        raise ManifestError(path, where, reason, f"give it at most {entry.MOST_SHAPES:,} of {entry.MOST_TYPES}")
+    corners = sum(_corners(shape) for _, shape in own)
     if corners > MOST_CORNERS:
         reason = f"its polygons have {corners:,} corners"
         raise ManifestError(path, where, reason, f"simplify them to at most {MOST_CORNERS:,} in all")
@@ -119,14 +108,14 @@ def _entry(path: Path, where: str, row: Mapping, own: Sequence[tuple[str, Mappin
             try:
                 found[painted(shape, size)] = value
             except ValueError as error:
-                raise ImageError(photo, str(error), "export the annotations again") from error
+                raise ImageError(photo, str(error), AGAIN) from error
         return found
 
-    return Entry(photo, types[0], where, Marks(f"{named(photo)} ({where})", types, paint) if drawn else None)
+    return Entry(photo, types[0], where, Marks(f"{entry.named(photo)} ({where})", types, paint) if drawn else None)
 
 
-def _corners(marked: tuple[str, Mapping]) -> int:
-    polygons = marked[1].get("segmentation")
+def _corners(shape: Mapping) -> int:
+    polygons = shape.get("segmentation")
     return sum(len(one) // 2 for one in polygons if isinstance(one, list)) if isinstance(polygons, list) else 0
 
 
@@ -138,8 +127,8 @@ def _rows(path: Path, document: Any, name: str) -> list[dict]:
     return rows
 
 
-def _is_id(value: object) -> bool:
-    return isinstance(value, int | str)
+def _id(row: Mapping, name: str = "id") -> int | str | None:
+    return row[name] if isinstance(row.get(name), int | str) else None
 
 
 def _numbers(values: object, *, count: int | None = None) -> np.ndarray:
@@ -149,3 +138,41 @@ def _numbers(values: object, *, count: int | None = None) -> np.ndarray:
     if not all(isinstance(value, int | float) and abs(value) <= 2 * MAX_SIDE for value in values):
         raise ValueError("a coordinate is not a number, or lies far outside the photo")
     return np.array(values, float)
+
+
+def decoded(counts: Sequence[int] | str, size: tuple[int, int]) -> np.ndarray:
+    """(H, W) bool of runs, column by column, the first of pixels that are not marked; plain, or as `_uncompressed`.
+
+    Raises ValueError for lengths that are not whole numbers from 0, or do not add up to all pixels.
+    """
+    lengths = _uncompressed(counts) if isinstance(counts, str) else list(counts)
+    height, width = size
+    if not all(type(length) is int and 0 <= length <= height * width for length in lengths):
+        raise ValueError("a run length is not between 0 and the number of pixels")
+    if sum(lengths) != height * width:
+        raise ValueError(f"the runs cover {sum(lengths):,} pixels of {height * width:,}")
+    marked = np.repeat(np.arange(len(lengths)) % 2 == 1, lengths)
+    return marked.reshape(width, height).T
+
+
+def _uncompressed(text: str) -> list[int]:
+    """Lengths as `rleToString` in cocoapi writes them: from the fourth on the difference to the last but one, in groups
+    of five bits, least significant first, a sixth bit saying that more follow, 48 added.
+    """
+    lengths: list[int] = []
+    value = shift = 0
+    for sign in text:
+        group = ord(sign) - 48
+        if not 0 <= group < 64 or shift > 60:
+            raise ValueError("the runs are not in COCO's compressed format")
+        value |= (group & 31) << shift
+        shift += 5
+        if group & 32:
+            continue
+        if group & 16:
+            value -= 1 << shift
+        lengths.append(value + (lengths[-2] if len(lengths) > 2 else 0))
+        value = shift = 0
+    if shift:
+        raise ValueError("the runs end in the middle of one")
+    return lengths

@@ -4,8 +4,8 @@ import hashlib
 import os
 import secrets
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -19,8 +19,7 @@ from inspect_core.runtime.unfinished import process_folder
 MOST_BYTES = 100 * 2**20
 MOST_ENTRIES = 100_000
 MOST_TYPES = 255
-MOST_SHAPES = 1000
-"""Most annotations of one photo: painting each takes a mask of the photo's size."""
+MOST_SHAPES = 1000  # most annotations of one photo: painting each takes a mask of the photo's size
 LONGEST_LABEL = 80
 LONGEST_NAME = 200
 _GOOD_NUMBERS = ("0", "0.0")
@@ -33,8 +32,7 @@ class ManifestError(ScanError):
         super().__init__(f"{path.name}, {where}: {reason}; {remedy}")
 
 
-@dataclass(frozen=True)
-class Marks:
+class Marks(NamedTuple):
     """Where the defects of a photo are, to be painted at its size.
 
     name: what to call them in a message; types: the defect types; paint: (height, width) -> (H, W) uint8, 0 where there
@@ -64,8 +62,7 @@ class Marks:
         return mask, self.types[int(pixels.argmax())]
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """photo: as the file names it; kind: `GOOD`, a defect type, or None without a label; where: its place in the file;
     marks: of a defect, None when it has none.
     """

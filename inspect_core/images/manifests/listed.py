@@ -25,11 +25,11 @@ class Files:
     def __init__(self, files: Iterable[PurePosixPath]):
         self._by_name = defaultdict(list)
         for file in files:
-            self._by_name[unicodedata.normalize("NFC", file.name)].append(file)
+            self._by_name[_parts(str(file))[-1]].append(file)
 
     def meant(self, reference: str) -> PurePosixPath:
         """The file that a reference means. Raises LookupError(reason, remedy) if there is none, or several."""
-        parts = PurePosixPath(unicodedata.normalize("NFC", reference).replace("\\", "/")).parts
+        parts = _parts(reference.replace("\\", "/"))
         found = self._by_name.get(parts[-1], []) if parts else []
         if not found:
             raise LookupError("it is not below the folder of the list", "copy it there")
@@ -74,16 +74,16 @@ def listed(
         elif entry.kind is None:
             skipped[str(photo)] = f"{entry.where} gives it no label; write good, or the defect type"
         elif before.kind != entry.kind and GOOD in (before.kind, entry.kind):
-            reason = f"{before.where} calls it {before.kind}, {entry.where} {entry.kind}; decide which is right"
-            skipped[str(photo)] = reason
-    images = {
-        photo: Place(entry.kind, None, _lot(photo))
-        for photo, entry in first.items()
-        if str(photo) not in skipped and entry.kind is not None
-    }
-    marks = {photo: first[photo].marks for photo in images}
-    found = {photo: own for photo, own in marks.items() if own is not None}
-    return images, found, [Skipped(name, reason, "image") for name, reason in skipped.items()]
+            said = f"{before.where} calls it {before.kind}, {entry.where} {entry.kind}"
+            skipped[str(photo)] = f"{said}; decide which is right"
+    images, marks = {}, {}
+    for photo, entry in first.items():
+        if str(photo) in skipped or entry.kind is None:
+            continue
+        images[photo] = Place(entry.kind, None, _lot(photo))
+        if entry.marks is not None:
+            marks[photo] = entry.marks
+    return images, marks, [Skipped(name, reason, "image") for name, reason in skipped.items()]
 
 
 def _entries(path: Path, find: Callable[[str], Path]) -> list[Entry]:
@@ -95,8 +95,12 @@ def _entries(path: Path, find: Callable[[str], Path]) -> list[Entry]:
 
 def _fits(parts: tuple[str, ...], file: PurePosixPath) -> int:
     """How many parts at the end are the same."""
-    own = [unicodedata.normalize("NFC", part) for part in file.parts]
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(reversed(parts), reversed(own), strict=False)))
+    pairs = zip(reversed(parts), reversed(_parts(str(file))), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    return PurePosixPath(unicodedata.normalize("NFC", path)).parts
 
 
 def _lot(photo: PurePosixPath) -> str | None:

@@ -2,8 +2,7 @@
 
 A line names its photo in `source-ref`; the class stands in the metadata of type groundtruth/image-classification
 (`anomaly-label-metadata`, or under another name), the mask in the reference whose metadata have the type
-groundtruth/semantic-segmentation, each class in the colour that `internal-color-map` gives it. The service ended in
-2025.
+groundtruth/semantic-segmentation, each class in the colour that `internal-color-map` gives it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -36,10 +35,8 @@ def entries(path: Path, find: Callable[[str], Path]) -> list[Entry]:
 
     Raises ManifestError, naming the line, for what is no such object or has no class; OSError.
     """
-    found = []
-    for number, line in enumerate(text_of(path).split("\n"), start=1):
-        if line.strip():
-            found.append(_entry(path, f"line {number}", line, find))
+    lines = enumerate(text_of(path).split("\n"), start=1)
+    found = [_entry(path, f"line {number}", line, find) for number, line in lines if line.strip()]
     check_count(path, found)
     return found
 
@@ -77,14 +74,12 @@ def _marks(path: Path, where: str, reference: str, own: Mapping, find: Callable[
         except (TypeError, KeyError, AttributeError, ValueError) as error:
             reason = "a class of internal-color-map has no class-name or hex-color"
             raise ManifestError(path, where, reason, "export the manifest again") from error
-    types = tuple(dict.fromkeys(kind_of(name) or "anomaly" for name in colours.values() if _is_defect(name)))
+    kinds = {colour: _defect_type(name) for colour, name in colours.items()}
+    types = tuple(dict.fromkeys(filter(None, kinds.values())))
     if not types or len(colours) > MOST_TYPES:
         reason = f"internal-color-map names {len(types)} defect types in {len(colours)} colours"
         raise ManifestError(path, where, reason, f"give the mask at least one, in at most {MOST_TYPES} colours")
-    values = {
-        colour: types.index(kind_of(name) or "anomaly") + 1 if _is_defect(name) else 0
-        for colour, name in colours.items()
-    }
+    values = {colour: types.index(kind) + 1 if kind else 0 for colour, kind in kinds.items()}
 
     def paint(size: tuple[int, int]) -> np.ndarray:
         try:
@@ -109,5 +104,7 @@ def _marks(path: Path, where: str, reference: str, own: Mapping, find: Callable[
     return Marks(named(reference), types, paint)
 
 
-def _is_defect(name: str) -> bool:
-    return name.casefold() != BACKGROUND and kind_of(name) != GOOD
+def _defect_type(name: str) -> str | None:
+    """None for the background and for a word that says good."""
+    kind = kind_of(name) or "anomaly"
+    return None if name.casefold() == BACKGROUND or kind == GOOD else kind

@@ -9,8 +9,8 @@ from inspect_core.images.listing import is_image
 from inspect_core.images.manifests.entry import Entry, ManifestError, check_count, kind_of, text_of
 
 DELIMITERS = ",;\t|"
-LABELS = ("label", "labels", "class", "class name", "classname", "kind", "type", "defect", "defect type", "category",
-          "verdict", "result", "status", "target", "anomaly")  # fmt: skip
+LABELS = frozenset({"label", "labels", "class", "class name", "classname", "kind", "type", "defect", "defect type"})
+LABELS |= {"category", "verdict", "result", "status", "target", "anomaly"}
 
 
 def entries(path: Path) -> list[Entry]:

@@ -1,5 +1,6 @@
 """Batches in the background: start, pause, resume, cancel. A paused batch is on disk and occupies no worker."""
 
+import contextlib
 from pathlib import Path
 
 import streamlit as st
@@ -8,9 +9,9 @@ from inspect_core.audit.log import AuditLog
 from inspect_core.line.batch import photos_of, run
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.logged import Logged
-from inspect_core.package import manifest
 from inspect_core.recipe import LoadedRecipe, loaded_backbone
-from inspect_core.records import recipe_file
+from inspect_core.recipe_format import manifest
+from inspect_core.recipe_io import recipe_file
 from inspect_core.runner import Runner
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job
@@ -30,7 +31,7 @@ def _of_jobs() -> dict[str, str]:
 
 @st.cache_resource(show_spinner=False)
 def _unwanted() -> set[str]:
-    """Ids of batches to delete when their job ends."""
+    """Ids of jobs whose batches are deleted when they end."""
     return set()
 
 
@@ -43,16 +44,13 @@ def running() -> str | None:
 def start(batch: Run) -> None:
     """Start a batch, or resume it where it stopped. Raises Busy while another job runs."""
     unwanted, user = _unwanted(), shell.current_user()
-    unwanted.discard(batch.id)  # marked when its last job had just ended
 
     def work(job: Job) -> None:
         try:
-            _judge(batch, job, user)
-        except Cancelled:  # what was judged is kept
-            pass
+            with contextlib.suppress(Cancelled):  # what was judged is kept
+                _judge(batch, job, user)
         finally:
-            if batch.id in unwanted:
-                unwanted.discard(batch.id)
+            if job.id in unwanted:
                 runs.remove(batch)
 
     job = shell.start(f"Judging photos of {batch.product}", work)
@@ -66,9 +64,9 @@ def pause(job_id: str) -> None:
     shell.jobs().cancel(job_id)
 
 
-def cancel(job_id: str, batch_id: str) -> None:
+def cancel(job_id: str) -> None:
     """Stop, and drop the batch."""
-    _unwanted().add(batch_id)
+    _unwanted().add(job_id)
     pause(job_id)
 
 
@@ -76,19 +74,15 @@ def _judge(batch: Run, job: Job, user: str) -> None:
     job.report(0.0, "loading the recipe")
     inspector, path = _inspector(batch)
     if inspector.digest != batch.digest:
-        raise ValueError(
-            f"{batch.recipe} is no longer the recipe that this batch was started with ({batch.digest[:12]}); start a "
-            "new batch"
-        )
+        begun = f"the recipe that this batch was started with ({batch.digest[:12]})"
+        raise ValueError(f"{batch.recipe} is no longer {begun}; start a new batch")
     job.report(0.0, "looking at the photos")
-    outputs = batch.outputs()
     photos = photos_of([Path(batch.source)])
     if batch.cluster:
         address, certificates = choosing.configured()
         if address is None:
-            raise ValueError(
-                "LOUPE_CLUSTER no longer names a scheduler; set it and restart the app, or start a new batch"
-            )
+            gone = "LOUPE_CLUSTER no longer names a scheduler"
+            raise ValueError(f"{gone}; set it and restart the app, or start a new batch")
         chosen = choosing.workers(cluster=address, certificates=certificates)
         job.report(0.0, f"waiting for the workers of {address}")
     else:
@@ -100,13 +94,11 @@ def _judge(batch: Run, job: Job, user: str) -> None:
         def report(fraction: float, step: str) -> None:
             job.report(fraction, step + by)
 
-        run(inspector, photos, outputs, record=Logged(log, inspector, user), report=report, judging=judging)
+        run(inspector, photos, batch.outputs(), record=Logged(log, inspector, user), report=report, judging=judging)
 
 
 def _inspector(batch: Run) -> tuple[Inspector, Path]:
-    """The recipe as it was exported for the line, when it was: the same verdicts in less time; else with torch. And
-    where it lies.
-    """
+    """The recipe and where it lies: as exported for the line, if it was (the same verdicts in less time)."""
     path, exported = workspace.recipes_folder() / batch.recipe, workspace.export_of(batch.digest)
     for place in (exported, path):
         if place.exists() and manifest.is_exported(place):

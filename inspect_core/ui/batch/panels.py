@@ -2,8 +2,6 @@
 
 import os
 import shlex
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -22,6 +20,8 @@ from inspect_core.ui.photo_source import FOLDER, UPLOAD, Source, choose_folder, 
 
 LAYOUTS = "Every photo in the folder and below is judged. Nothing in it is changed."
 NUMBER_WIDTH = 160
+ON_PAUSE = "Stops after the photos being judged now. Results so far are kept, even if Loupe is closed."
+ON_CANCEL = "Stops and deletes the table and pictures. The audit log keeps the verdicts."
 HERE, CLUSTER = "This machine", "Cluster"
 MAPS = dict(zip(ENDINGS, ("Photos with heatmap (PNG)", "Raw maps (.npy)"), strict=True))
 
@@ -33,17 +33,25 @@ def new_batch(saved: list[Path]) -> None:
     source = _photos()
     if recipe is None:
         return
-    endings = st.pills(
-        "Also keep, for every photo", list(MAPS), format_func=MAPS.__getitem__, selection_mode="multi",
-        key="batch_maps", help="The table, the report and the pictures of the worst parts are always written.",
-    )  # fmt: skip
+    kept = st.pills(
+        "Also keep, for every photo",
+        list(MAPS),
+        format_func=MAPS.__getitem__,
+        selection_mode="multi",
+        key="batch_maps",
+        help="The table, the report and the pictures of the worst parts are always written.",
+    )
     workers, cluster = _judges()
     busy = shell.active_job() is not None
-    start = st.button(
-        "Start", type="primary", icon=":material/play_arrow:", disabled=source is None or busy, key="batch_start"
-    )
-    if start and source is not None:
-        _begin(path, recipe, source, tuple(ending for ending in ENDINGS if ending in endings), workers, cluster)
+    if _play("Start", source is None or busy, "batch_start") and source is not None:
+        with shell.errors_shown(ValueError, ScanError, OSError):
+            with st.spinner("Looking at the photos…"):
+                count = len(photos_of([source.path]))
+            what = {"product": recipe.product, "recipe": path.name, "digest": recipe.digest or ""}
+            endings = tuple(ending for ending in ENDINGS if ending in kept)
+            how = {"endings": endings, "user": shell.current_user(), "workers": workers, "cluster": cluster}
+            batch = runs.new(**what, source=str(source.path), count=count, **how)
+            _start(batch)
     if source is None:
         st.caption("Choose photos to start.")
     elif busy and jobs.running() is None:
@@ -58,34 +66,29 @@ def under_way() -> None:
     if job is None or batch is None:
         st.rerun()
     with st.container(border=True):
-        st.markdown(f"**{shell.plain(batch.product)}** · {shell.plain(batch.source)}")
+        _head(batch)
         left = job.seconds_left
         time_left = f" · {shell.duration(left)} left" if left is not None else ""
         st.progress(job.fraction, text=f"{shell.plain(job.step or 'starting')}{time_left}")
         row = st.container(horizontal=True)
-        row.button(
-            "Stopping…" if job.cancelling else "Pause", icon=":material/pause:", key=f"batch_pause-{job.id}",
-            disabled=job.cancelling, on_click=jobs.pause, args=(job.id,),
-            help="Stops after the photos being judged now. Results so far are kept, even if Loupe is closed.",
-        )  # fmt: skip
-        row.button(
-            "Cancel and discard", icon=":material/delete:", key=f"batch_cancel-{job.id}", disabled=job.cancelling,
-            on_click=jobs.cancel, args=(job.id, batch.id),
-            help="Stops and deletes the table and pictures. The audit log keeps the verdicts.",
-        )  # fmt: skip
+        for key, label, icon, work, words in (
+            ("pause", "Stopping…" if job.cancelling else "Pause", ":material/pause:", jobs.pause, ON_PAUSE),
+            ("cancel", "Cancel and discard", ":material/delete:", jobs.cancel, ON_CANCEL),
+        ):
+            key, done = f"batch_{key}-{job.id}", job.cancelling
+            row.button(label, key, icon=icon, help=words, disabled=done, on_click=work, args=(job.id,))
 
 
 def unfinished(batch: Run) -> None:
     """A batch that was paused or interrupted: resume or discard it."""
     with st.container(border=True):
-        st.markdown(f"**{shell.plain(batch.product)}** · {shell.plain(batch.source)}")
-        st.caption(f"Not finished: stopped after {batch.kept:,} of {batch.count:,} photos; started {when(batch)}.")
+        _head(batch)
+        when = shell.plain(batch.when)
+        st.caption(f"Not finished: stopped after {batch.kept:,} of {batch.count:,} photos; started {when}.")
         row = st.container(horizontal=True)
-        busy = shell.active_job() is not None
-        if row.button(
-            "Resume", type="primary", icon=":material/play_arrow:", disabled=busy, key=f"batch_resume-{batch.id}"
-        ):
-            _start(batch)
+        with row:
+            if _play("Resume", shell.active_job() is not None, f"batch_resume-{batch.id}"):
+                _start(batch)
         discard(batch, row)
 
 
@@ -94,16 +97,17 @@ def discard(batch: Run, place) -> None:
     with place.popover("Delete", icon=":material/delete:"):
         st.markdown("Delete the table, report and pictures of this batch? The audit log keeps the verdicts.")
         if st.button("Yes, delete it", key=f"batch_delete-{batch.id}"):
-            try:
+            with shell.errors_shown(OSError, begins="It could not be deleted: "):
                 runs.remove(batch)
-            except OSError as error:
-                st.error(f"It could not be deleted: {shell.plain(error)}", icon=":material/error:")
-                return
-            st.rerun()
+                st.rerun()
 
 
-def when(batch: Run) -> str:
-    return shell.plain(batch.begun[:16].replace("T", " "))
+def _head(batch: Run) -> None:
+    st.markdown(f"**{shell.plain(batch.product)}** · {shell.plain(batch.source)}")
+
+
+def _play(label: str, disabled: bool, key: str) -> bool:
+    return st.button(label, type="primary", icon=":material/play_arrow:", disabled=disabled, key=key)
 
 
 def _recipe(path: Path) -> Recipe | None:
@@ -121,55 +125,33 @@ def _recipe(path: Path) -> Recipe | None:
 
 
 def _photos() -> Source | None:
-    ways: dict[str, Callable[[], Source | None]] = {
-        FOLDER: partial(choose_folder, LAYOUTS, page="batch_"),
-        UPLOAD: partial(choose_upload, page="batch_"),
-    }
-    way = st.segmented_control("Photos from", list(ways), default=FOLDER, required=True, key="batch_photos_from")
-    return ways[way]()
+    ways = [FOLDER, UPLOAD]
+    way = st.segmented_control("Photos from", ways, default=FOLDER, required=True, key="batch_photos_from")
+    return choose_folder(LAYOUTS, page="batch_") if way == FOLDER else choose_upload(page="batch_")
 
 
 def _judges() -> tuple[int, bool]:
     """Processes on this machine, or the cluster that the app was started with; nobody else hears of one."""
-    try:
+    address = None
+    with shell.errors_shown(ValueError):
         address, _ = choosing.configured()
-    except ValueError as error:
-        st.error(shell.plain(error), icon=":material/error:")
-        address = None
-    if (
-        address is not None
-        and st.segmented_control("Judged by", [HERE, CLUSTER], default=HERE, required=True, key="batch_judged_by")
-        == CLUSTER
-    ):
-        st.caption(
-            f"By the workers of {shell.plain(address)}. The photos must be at the same path on every machine. Anyone "
-            "who can reach a Dask scheduler can run code on it and on its workers, so Loupe connects only to one on "
-            "this machine or over TLS."
-        )
-        return 1, True
+    if address is not None:
+        by = st.segmented_control("Judged by", [HERE, CLUSTER], default=HERE, required=True, key="batch_judged_by")
+        if by == CLUSTER:
+            st.caption(
+                f"By the workers of {shell.plain(address)}. The photos must be at the same path on every machine. "
+                "Anyone who can reach a Dask scheduler can run code on it and on its workers, so Loupe connects only "
+                "to one on this machine or over TLS."
+            )
+            return 1, True
     cores = os.cpu_count() or 1
-    workers = st.number_input(
-        "Processes", 1, cores, 1, key="batch_workers", width=NUMBER_WIDTH,
-        help=f"Processes that judge in parallel; this machine has {cores} cores. 1: Loupe itself, which is quickest "
-        "for a few hundred photos because each process first loads the network. Each takes about 1 GB of memory. The "
-        "verdicts are the same.",
-    )  # fmt: skip
+    words = (
+        f"Processes that judge in parallel; this machine has {cores} cores. 1: Loupe itself, which is quickest for a "
+        "few hundred photos because each process first loads the network. Each takes about 1 GB of memory. The "
+        "verdicts are the same."
+    )
+    workers = st.number_input("Processes", 1, cores, 1, key="batch_workers", width=NUMBER_WIDTH, help=words)
     return int(workers), False
-
-
-def _begin(path: Path, recipe: Recipe, source: Source, endings: tuple[str, ...], workers: int, cluster: bool) -> None:
-    try:
-        with st.spinner("Looking at the photos…"):
-            count = len(photos_of([source.path]))
-        batch = runs.new(
-            product=recipe.product, recipe=path.name, digest=recipe.digest or "", source=str(source.path), count=count,
-            endings=endings, user=shell.current_user(), workers=workers,
-            cluster=cluster,
-        )  # fmt: skip
-    except (ValueError, ScanError, OSError) as error:
-        st.error(shell.plain(error), icon=":material/error:")
-        return
-    _start(batch)
 
 
 def _start(batch: Run) -> None:
@@ -184,15 +166,13 @@ def _on_the_command_line(path: Path, source: Source | None) -> None:
     with st.expander("Batches and watched folders on the command line"):
         recipe = shlex.quote(str(workspace.recipes_folder() / path.name))
         photos = shlex.quote(str(source.path)) if source is not None else "PHOTOS"
-        st.code(
-            f"python -m inspect_core inspect {recipe} {photos} --csv verdicts.csv --report report.html --maps maps/",
-            language=None, wrap_lines=True,
-        )  # fmt: skip
+        command, outputs = "python -m inspect_core", "--csv verdicts.csv --report report.html --maps maps/"
+        st.code(f"{command} inspect {recipe} {photos} {outputs}", language=None, wrap_lines=True)
         st.caption(
             "If stopped, the same command continues where it left off. With --workers 4, four processes judge; with "
             "--cluster, the workers of a Dask scheduler on other machines do (docs/CLUSTER.md)."
         )
-        st.code(f"python -m inspect_core watch {recipe} INCOMING --out SORTED", language=None, wrap_lines=True)
+        st.code(f"{command} watch {recipe} INCOMING --out SORTED", language=None, wrap_lines=True)
         st.caption(
             "Judges photos as they arrive in INCOMING and moves each into the folder of its verdict in SORTED: "
             f"{', '.join(FOLDERS.values())}."

@@ -16,6 +16,7 @@ from inspect_core.ui.batch.runs import Run
 from inspect_core.verdict import OUTCOMES, SIGNS, SPOKEN
 
 PICTURE_WIDTH, COUNT_WIDTH = 180, 170
+AT_OR_BELOW = "Percentage of the good parts that set the limits with this score or a lower one."
 LARGEST_PICTURE = 1 << 24
 """Bytes."""
 
@@ -25,11 +26,9 @@ def results(finished: list[Run]) -> None:
     st.subheader("Results")
     batch = finished[0]
     if len(finished) > 1:
-        labels = {
-            run.id: f"{run.begun[:16].replace('T', ' ')} · {run.product} · {run.count:,} photos" for run in finished
-        }
-        chosen = st.selectbox("Batch", list(labels), format_func=labels.__getitem__, key="batch_shown")
-        batch = next((run for run in finished if run.id == chosen), batch)
+        runs = {run.id: run for run in finished}
+        labels = {run.id: f"{run.when} · {run.product} · {run.count:,} photos" for run in finished}
+        batch = runs.get(st.selectbox("Batch", list(labels), format_func=labels.__getitem__, key="batch_shown"), batch)
     try:
         rows = _rows(str(batch.table), batch.table.stat().st_mtime_ns)
     except (ValueError, OSError) as error:
@@ -57,10 +56,8 @@ def _counts(rows: list[Row]) -> None:
 def _downloads(batch: Run) -> None:
     row = st.container(horizontal=True)
     for label, path, mime in (("Table (CSV)", batch.table, "text/csv"), ("Report (HTML)", batch.report, "text/html")):
-        row.download_button(
-            label, path.read_bytes, file_name=path.name, mime=mime, key=f"batch_{path.name}", on_click="ignore",
-            icon=":material/download:", disabled=not path.is_file(),
-        )  # fmt: skip
+        key, icon, gone = f"batch_{path.name}", ":material/download:", not path.is_file()
+        row.download_button(label, path.read_bytes, path.name, mime, key, on_click="ignore", icon=icon, disabled=gone)
     panels.discard(batch, row)
     if batch.endings:
         st.caption(f"Heatmaps and maps of every photo: {shell.plain(batch.maps)}")
@@ -85,9 +82,13 @@ def _worst(batch: Run, rows: list[Row]) -> None:
 def _table(rows: list[Row]) -> None:
     st.markdown("**Photos**")
     wanted = st.segmented_control(
-        "Show", OUTCOMES, format_func=lambda word: SPOKEN[word].capitalize(), selection_mode="multi",
-        key="batch_outcomes", label_visibility="collapsed",
-    )  # fmt: skip
+        "Show",
+        OUTCOMES,
+        format_func=lambda word: SPOKEN[word].capitalize(),
+        selection_mode="multi",
+        key="batch_outcomes",
+        label_visibility="collapsed",
+    )
     shown = [row for row in rows if not wanted or row.verdict in wanted]
     st.dataframe(
         {
@@ -105,10 +106,7 @@ def _table(rows: list[Row]) -> None:
         column_config={
             "Photo": st.column_config.TextColumn(pinned=True),
             "Score": st.column_config.NumberColumn(format="%.4g"),
-            "Good parts at or below": st.column_config.NumberColumn(
-                format="%.0f %%",
-                help="Percentage of the good parts that set the limits with this score or a lower one.",
-            ),
+            "Good parts at or below": st.column_config.NumberColumn(format="%.0f %%", help=AT_OR_BELOW),
         },
         alt="Photos of the batch, one row each.",
     )

@@ -20,9 +20,9 @@ LONGEST = 1 << 20
 
 @dataclass(frozen=True)
 class Run:
-    """One batch. recipe: the file's name among the saved recipes; digest: of the recipe; source: where the photos lie;
-    count: how many there were when it was begun; endings: of the maps that are wanted; begun: local time, ISO 8601;
-    workers: processes that judge, 1 for the app's own; cluster: whether the workers of `choosing.configured` do.
+    """recipe: the file's name among the saved ones; digest: of the recipe; source: where the photos lie; count:
+    how many there were; endings: of the maps wanted; begun: local time, ISO 8601; workers: processes that judge, 1 for
+    the app's own; cluster: whether the workers of `choosing.configured` do.
     """
 
     id: str
@@ -56,6 +56,11 @@ class Run:
     @property
     def maps(self) -> Path:
         return self.folder / "maps"
+
+    @property
+    def when(self) -> str:
+        """`begun` as it is shown."""
+        return self.begun[:16].replace("T", " ")
 
     @property
     def finished(self) -> bool:

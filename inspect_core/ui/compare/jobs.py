@@ -8,9 +8,9 @@ import streamlit as st
 from inspect_core.features.store import feature_store
 from inspect_core.methods.table import title_of
 from inspect_core.runtime.jobs import Job
+from inspect_core.study.order import Order
 from inspect_core.tuning.compare import compare, fitted
 from inspect_core.tuning.comparison import Comparison
-from inspect_core.tuning.order import Order
 from inspect_core.ui import shelf, shell
 from inspect_core.ui.results import Kept
 from inspect_core.ui.taught_part import TaughtPart, of_study
@@ -46,7 +46,7 @@ def put_on_bench(taught: TaughtPart, comparison: Comparison, detector: str) -> N
     def work(job: Job) -> str:
         job.report(0.0, "loading the network")
         study = fitted(comparison, detector, order)
-        part = of_study(taught.product, study, taught.notes, taught.guard)
+        part = of_study(taught.product, study, taught.notes, taught.product_check)
         return shelf.put(replace(part.with_areas(order.areas), compared=order))
 
     shell.start(f"Putting {title_of(detector)} on the bench", work)

@@ -6,16 +6,14 @@ from typing import Any
 
 import streamlit as st
 
-from inspect_core.features.store import feature_store
 from inspect_core.images.read import ImageError
 from inspect_core.methods.table import ALL, title_of
 from inspect_core.plots import comparison as plots
 from inspect_core.runtime.jobs import Busy
+from inspect_core.study.order import Order
 from inspect_core.tuning import report
 from inspect_core.tuning.comparison import Comparison
-from inspect_core.tuning.forecast import forecast, of_order
-from inspect_core.tuning.order import Order
-from inspect_core.ui import charts, shell
+from inspect_core.ui import charts, shell, teaching
 from inspect_core.ui.compare import jobs
 from inspect_core.ui.taught_part import TaughtPart
 
@@ -30,15 +28,15 @@ def start(order: Order) -> None:
     detectors = st.multiselect("Detectors", ALL, default=ALL, format_func=title_of, key="compare_detectors")
     words = "Choose at least one detector."
     if detectors:
-        asked = of_order(order, detectors)
         try:
-            seconds = _forecast(**asked)
+            seconds = teaching.expected(order, detectors).seconds
         except ValueError as error:
             st.error(f"{shell.plain(error)}; or compare fewer detectors.", icon=":material/error:")
             return
         words = (
             f"Takes about {shell.duration(seconds)} on this machine: every detector is fitted once to "
-            f"{asked['fit']:d} good photos and scores {asked['shown']:d} others. You can keep working meanwhile."
+            f"{len(order.photos.fit):d} good photos and scores {len(order.scored):d} others. You can keep working "
+            "meanwhile."
         )
     begin = partial(jobs.start, order, detectors)
     shell.offer("Compare", words, begin, key="start-comparison", disabled=not detectors)
@@ -106,16 +104,10 @@ def _made(order: Order, write: Callable[[Comparison], str]) -> str:
 
 def _curves(comparison: Comparison) -> None:
     row = st.container(horizontal=True, gap="medium")
-    if roc := report.roc_lines(comparison):
+    for name, (title, figure) in report.curves(comparison, charts.look()).items():
         with row.container(width=CURVE_WIDTH):
-            st.markdown("**Parts: defects caught against good parts rejected**", help="The ROC curve, limit by limit.")
-            drawn = plots.rates(roc, charts.look(), x="good parts above the limit", y="defects above the limit")
-            charts.show(drawn, key="compare_roc", alt="ROC curve of every detector.")
-    if pro := report.pro_lines(comparison):
-        with row.container(width=CURVE_WIDTH):
-            st.markdown("**Places: defect area covered against false alarms**", help="The PRO curve, limit by limit.")
-            drawn = plots.rates(pro, charts.look(), x="good pixels above the limit", y="defect area covered", most=0.3)
-            charts.show(drawn, key="compare_pro", alt="PRO curve of every detector.")
+            st.markdown(f"**{shell.plain(title)}**", help=f"The {shell.plain(name)} curve, limit by limit.")
+            charts.show(figure, key=f"compare_{name.lower()}", alt=f"{name} curve of every detector.")
 
 
 @st.fragment  # Streamlit keeps its argument, so it is given the order and not the comparison
@@ -152,13 +144,4 @@ def _scores(comparison: Comparison) -> None:
             with shelf.container(width=SCORES_WIDTH):
                 st.markdown(f"**{shell.plain(row.title)}**")
                 drawn = plots.scores(*report.judged_scores(row), (limits.review, limits.reject), charts.look())
-                charts.show(
-                    drawn,
-                    key=f"compare_scores_{row.detector}",
-                    alt="Scores of good and defective parts.",
-                )
-
-
-@st.cache_data(max_entries=32, show_spinner="Timing one photo…")
-def _forecast(**asked: Any) -> float:
-    return forecast(**asked, store=feature_store()).seconds
+                charts.show(drawn, key=f"compare_scores_{row.detector}", alt="Scores of good and defective parts.")

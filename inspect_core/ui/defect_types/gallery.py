@@ -17,6 +17,11 @@ from inspect_core.ui.taught_part import TaughtPart
 
 ON_A_PAGE, CELL, PICTURE = 18, 148, 240
 WITHOUT = "no defect type"
+ON_BRUSH = (
+    "Choose a defect type, or enter a new one and press Enter. Then click the button under a part to label it; a "
+    "second click removes the label."
+)
+ON_REMOVE = "The photos stay, without a defect type. The learned model keeps the name until you learn again."
 
 
 def gallery(taught: TaughtPart, by_region: bool) -> None:
@@ -32,15 +37,19 @@ def gallery(taught: TaughtPart, by_region: bool) -> None:
     defect_types = sorted(set(labels.values()))
     tools, brush = st.container(horizontal=True, vertical_alignment="bottom", gap="medium"), f"brush-{taught.id}"
     tools.selectbox(
-        "Defect type", defect_types, index=None, key=brush, placeholder="choose or enter one", accept_new_options=True,
+        "Defect type",
+        defect_types,
+        index=None,
+        key=brush,
+        placeholder="choose or enter one",
+        accept_new_options=True,
         width=250,
-        help="Choose a defect type, or enter a new one and press Enter. Then click the button under a part to label "
-        "it; a second click removes the label.",
-    )  # fmt: skip
+        help=ON_BRUSH,
+    )
     options = [WITHOUT, *defect_types] if defect_types else []
     wanted = tools.pills("Show", options, key=f"show-{taught.id}", format_func=shell.plain) if options else None
     with tools:
-        _rename_or_remove(taught, labels)
+        _rename_or_remove(taught, labels, defect_types)
     chosen = [i for i in shown if wanted is None or labels.get(i, WITHOUT) == wanted]
     if not chosen:
         st.caption("None.")
@@ -76,17 +85,19 @@ def _cell(taught: TaughtPart, position: int, kind: str | None, by_region: bool, 
     photo = taught.scored.photos[position]
     box = crop_of(taught, position) if by_region else None
     try:
-        st.image(
-            _picture(taught, taught.id, position, box), width="stretch",
-            alt=f"{'Region of ' if box else ''}{photo.name}, {kind or WITHOUT}",
-        )  # fmt: skip
+        shown = f"{'Region of ' if box else ''}{photo.name}, {kind or WITHOUT}"
+        st.image(_picture(taught, taught.id, position, box), width="stretch", alt=shown)
     except ImageError as error:
         st.caption(f":material/broken_image: {shell.plain(error)}")
     st.button(
-        shell.plain(kind or WITHOUT), key=f"kind-{taught.id}-{photo.digest}", width="stretch",
-        help=shell.plain(photo.name), type="secondary" if kind else "tertiary", on_click=_give,
+        shell.plain(kind or WITHOUT),
+        key=f"kind-{taught.id}-{photo.digest}",
+        width="stretch",
+        help=shell.plain(photo.name),
+        type="secondary" if kind else "tertiary",
+        on_click=_give,
         args=(taught.id, position, kind, brush),
-    )  # fmt: skip
+    )
 
 
 def _give(taught_id: str, position: int, kind: str | None, brush: str) -> None:
@@ -97,8 +108,7 @@ def _give(taught_id: str, position: int, kind: str | None, brush: str) -> None:
     _keep(taught_id, [position], "" if word == kind else word)
 
 
-def _rename_or_remove(taught: TaughtPart, labels: dict[int, str]) -> None:
-    defect_types = sorted(set(labels.values()))
+def _rename_or_remove(taught: TaughtPart, labels: dict[int, str], defect_types: list[str]) -> None:
     with st.popover("Rename or remove", icon=":material/edit:", disabled=not defect_types):
         kind = st.selectbox("Defect type", defect_types, key=f"old-{taught.id}")
         word = defect_labels.as_word(st.text_input("New name", key=f"new-{taught.id}", max_chars=defect_labels.LONGEST))
@@ -106,15 +116,17 @@ def _rename_or_remove(taught: TaughtPart, labels: dict[int, str]) -> None:
         joins = word in defect_types and word != kind
         if joins:
             st.caption(f"“{shell.plain(word)}” already exists: the two will be merged and must be learned again.")
+        given = (taught.id, own, kind, word, joins)
+        st.button("Rename", key=f"rename-{taught.id}", disabled=not word, on_click=_rename, args=given)
         st.button(
-            "Rename", key=f"rename-{taught.id}", disabled=not word, on_click=_rename,
-            args=(taught.id, own, kind, word, joins),
-        )  # fmt: skip
-        st.button(
-            f"Remove from {counted(len(own), 'photo')}", key=f"remove-{taught.id}", icon=":material/label_off:",
-            on_click=_keep, args=(taught.id, own, ""), disabled=kind is None,
-            help="The photos stay, without a defect type. The learned model keeps the name until you learn again.",
-        )  # fmt: skip
+            f"Remove from {counted(len(own), 'photo')}",
+            key=f"remove-{taught.id}",
+            icon=":material/label_off:",
+            on_click=_keep,
+            args=(taught.id, own, ""),
+            disabled=kind is None,
+            help=ON_REMOVE,
+        )
 
 
 def _rename(taught_id: str, positions: list[int], old: str, new: str, joins: bool) -> None:

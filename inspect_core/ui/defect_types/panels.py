@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from inspect_core.defect_types.examples import ENOUGH, LEAST, Example, advice, examples_of, groups_of, learnable
 from inspect_core.images.samples import counted
 from inspect_core.ui import crops, defect_labels, shell
 from inspect_core.ui.crops import REGION, WHOLE
@@ -11,8 +10,17 @@ from inspect_core.ui.defect_types.results import PARENTS
 from inspect_core.ui.defect_types.training import Order
 from inspect_core.ui.session import in_force
 from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.whole_part.labelled_examples import ENOUGH, LEAST, Example, advice, examples_of, groups_of, learnable
 
 COUNTS_WIDTH, ORDER_WIDTH = 430, 470
+ON_LOOKING = (
+    "The region is the square around the largest region above the limit, as Inspect finds it; for learning, true masks "
+    "help to find it. The whole part suits defects that show everywhere, such as a wrong colour."
+)
+ON_MODEL = (
+    "Both put a Gaussian around every example, so that the probability falls where nothing was seen: kernel density "
+    "forest and network (Dey et al. 2025)."
+)
 
 
 def say_if_changed(taught: TaughtPart) -> None:
@@ -35,42 +43,34 @@ def learn(taught: TaughtPart) -> bool:
     row = st.container(horizontal=True, gap="large")
     with row.container(width=COUNTS_WIDTH):
         if rows:
-            st.dataframe(
-                dict(zip(("defect type", "photos", "more"), zip(*rows, strict=True), strict=True)),
-                hide_index=True, column_config={"more": st.column_config.TextColumn("what helps", width="medium")},
-            )  # fmt: skip
+            table = dict(zip(("defect type", "photos", "more"), zip(*rows, strict=True), strict=True))
+            more = st.column_config.TextColumn("what helps", width="medium")
+            st.dataframe(table, hide_index=True, column_config={"more": more})
         else:
-            st.info(
-                "No photo has a defect type yet. Enter one below and click the parts that show it.",
-                icon=":material/label:",
-            )
+            words = "No photo has a defect type yet. Enter one below and click the parts that show it."
+            st.info(words, icon=":material/label:")
         st.caption(
             f"A defect type needs at least {LEAST} photos of different parts: one to learn from and one to check with. "
             f"From {ENOUGH} on, its probability becomes useful."
         )
         _keep_together(taught)
     with row.container(width=ORDER_WIDTH):
+        key = f"look_at-{taught.id}"
         look_at = st.segmented_control(
-            "Look at", [REGION, WHOLE], default=REGION, required=True, key=f"look_at-{taught.id}",
-            help="The region is the square around the largest region above the limit, as Inspect finds it; for "
-            "learning, true masks help to find it. The whole part suits defects that show everywhere, such as a wrong "
-            "colour.",
-        )  # fmt: skip
+            "Look at", [REGION, WHOLE], default=REGION, required=True, key=key, help=ON_LOOKING
+        )
         with st.expander("Settings"):
             parent = st.radio(
-                "Model", list(PARENTS), format_func=PARENTS.get, key=f"parent-{taught.id}", horizontal=True,
+                "Model",
+                list(PARENTS),
+                format_func=PARENTS.get,
+                key=f"parent-{taught.id}",
+                horizontal=True,
                 captions=["robust with few examples", "can be better with many"],
-                help="Both put a Gaussian around every example, so that the probability falls where nothing was seen: "
-                "kernel density forest and network (Dey et al. 2025).",
-            )  # fmt: skip
-            seed = st.number_input(
-                "Random seed",
-                0,
-                9999,
-                0,
-                key=f"kinds_seed-{taught.id}",
-                help="Another seed gives another random draw in training.",
+                help=ON_MODEL,
             )
+            key, words = f"kinds_seed-{taught.id}", "Another seed gives another random draw in training."
+            seed = st.number_input("Random seed", 0, 9999, 0, key=key, help=words)
         _learn_button(taught, groups, look_at == REGION, parent, int(seed))
     return look_at == REGION
 
@@ -81,12 +81,12 @@ def _keep_together(taught: TaughtPart) -> None:
     if count < len(taught.scored.photos):
         key = f"together-{taught.id}"
         st.session_state.setdefault(key, True)
-        st.toggle(
-            "Keep photos of one part or lot together", key=key, persist_state="session",
-            help=f"Judging by their names, the {len(taught.scored.photos)} photos are of {counted(count, 'part')} or "
-            "lots. If one photo of a part were learned from and another judged, the result would look too good. Turn "
-            "this off if each photo shows a different part.",
-        )  # fmt: skip
+        words = (
+            f"Judging by their names, the {len(taught.scored.photos)} photos are of {counted(count, 'part')} or lots. "
+            "If one photo of a part were learned from and another judged, the result would look too good. Turn this "
+            "off if each photo shows a different part."
+        )
+        st.toggle("Keep photos of one part or lot together", key=key, persist_state="session", help=words)
 
 
 def _groups(taught: TaughtPart) -> dict[str, str]:
@@ -101,16 +101,13 @@ def _learn_button(taught: TaughtPart, groups: dict[str, str], by_region: bool, p
     left_out = sorted(set(defect_labels.labels_of(taught).values()) - set(labels.values()))
     few = len(set(labels.values())) < 2
     if few:
-        st.warning(
-            f"Learning needs at least two defect types with {LEAST} parts each. Label more photos below.",
-            icon=":material/label:",
-        )
+        words = f"Learning needs at least two defect types with {LEAST} parts each. Label more photos below."
+        st.warning(words, icon=":material/label:")
     elif left_out:
         st.caption(f"Not learned, for lack of examples: {shell.plain(', '.join(left_out))}.")
     busy = shell.active_job() is not None
-    if st.button(
-        "Learn the defect types", type="primary", icon=":material/school:", disabled=busy or few, key="learn_kinds"
-    ):
+    label, icon = "Learn the defect types", ":material/school:"
+    if st.button(label, type="primary", icon=icon, disabled=busy or few, key="learn_kinds"):
         examples = _examples(taught, by_region, labels)
         owners = tuple(groups[taught.scored.photos[example.position].name] for example in examples)
         shell.begin(lambda: training.start(taught, Order(examples, owners, parent, by_region, seed)))

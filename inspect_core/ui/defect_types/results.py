@@ -3,8 +3,6 @@
 import numpy as np
 import streamlit as st
 
-from inspect_core.defect_types.classifier import DefectTypes
-from inspect_core.defect_types.training import FOREST, NETWORK
 from inspect_core.images.samples import counted
 from inspect_core.judge.metrics import accuracy, expected_calibration_error, reliability_curve
 from inspect_core.plots import defect_types
@@ -12,6 +10,8 @@ from inspect_core.ui import charts, defect_naming, shelf, shell
 from inspect_core.ui.defect_types import training
 from inspect_core.ui.defect_types.training import Taught
 from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.whole_part.defect_types import DefectTypes
+from inspect_core.whole_part.type_training import FOREST, NETWORK
 
 PARENTS = {FOREST: "Random forest", NETWORK: "Neural net"}
 KERNEL = {FOREST: "kernel density forest", NETWORK: "kernel density network"}
@@ -82,25 +82,19 @@ def at_limit(learned: Taught, defect_types: DefectTypes) -> list[str]:
     named = stated >= defect_types.minimum_confidence
     right = named & (learned.posterior.argmax(axis=1) == learned.unseen.y)
     lines = [f"**{named.sum()} of {len(named)}** known defects are named, {right.sum()} of them correctly."]
-    for sure, what in (
-        (learned.left_out, "defects of a type left out of training"),
-        (learned.foreign, "defects of other products"),
-    ):
+    others = {"defects of a type left out of training": learned.left_out, "defects of other products": learned.foreign}
+    for what, sure in others.items():
         if len(sure):
-            lines.append(
-                f"**{(sure < defect_types.minimum_confidence).sum()} of {len(sure)}** {what} are named “unknown defect "
-                "type”."
-            )
+            unknown = f"{(sure < defect_types.minimum_confidence).sum()} of {len(sure)}"
+            lines.append(f"**{unknown}** {what} are named “unknown defect type”.")
     return lines
 
 
 def confusion(learned: Taught, minimum_confidence: float) -> np.ndarray:
     """(C, C + 1) counts of true types by types named; the last column is for those without a name."""
-    defect_types = learned.posterior.shape[1]
-    given = np.where(
-        learned.posterior.max(axis=1) >= minimum_confidence, learned.posterior.argmax(axis=1), defect_types
-    )
-    counts = np.zeros((defect_types, defect_types + 1), int)
+    posterior, kinds = learned.posterior, learned.posterior.shape[1]
+    given = np.where(posterior.max(axis=1) >= minimum_confidence, posterior.argmax(axis=1), kinds)
+    counts = np.zeros((kinds, kinds + 1), int)
     np.add.at(counts, (learned.unseen.y, given), 1)
     return counts
 

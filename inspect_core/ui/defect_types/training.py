@@ -6,9 +6,6 @@ from functools import cached_property
 
 import numpy as np
 
-from inspect_core.defect_types import training, unknown_types
-from inspect_core.defect_types.cross_validation import CrossValidation
-from inspect_core.defect_types.examples import Example, boxes_of_mask
 from inspect_core.features.extraction import embed
 from inspect_core.images.boxes import cropped
 from inspect_core.images.folders import scan
@@ -16,6 +13,9 @@ from inspect_core.images.read import read, read_mask
 from inspect_core.runtime.jobs import Job, device_lock
 from inspect_core.ui import crops, results, shelf, teaching
 from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.whole_part import type_training
+from inspect_core.whole_part.cross_validation import CrossValidation
+from inspect_core.whole_part.labelled_examples import Example, boxes_of_mask
 
 AWAY = tuple(np.round(np.geomspace(0.5, 8, 33), 3).tolist())
 
@@ -63,9 +63,8 @@ class Taught:
 
 def start(taught: TaughtPart, order: Order) -> None:
     """Learn in the background and attach the result to the part. Raises Busy while another job runs."""
-    results.start(
-        f"Learning the defect types of {taught.product}", _key(taught), lambda job: _learn(taught, order, job)
-    )
+    title = f"Learning the defect types of {taught.product}"
+    results.start(title, _key(taught), lambda job: _learn(taught, order, job))
 
 
 def last(taught: TaughtPart) -> Taught | None:
@@ -77,21 +76,18 @@ def last(taught: TaughtPart) -> Taught | None:
 def rename(taught_id: str, old: str, new: str) -> None:
     """Rename one of the part's defect types, if it exists; nothing is learned again."""
     taught = shelf.find(taught_id)
-    if (
-        taught is None
-        or taught.defect_types is None
-        or old not in taught.defect_types.names
-        or new in taught.defect_types.names
-    ):
+    names = () if taught is None or taught.defect_types is None else taught.defect_types.names
+    if taught is None or old not in names or new in names:
         return
-    shelf.change(
-        taught.id, lambda held: replace(held, defect_types=held.defect_types and held.defect_types.renamed(old, new))
-    )
+
+    def renamed(held: TaughtPart) -> TaughtPart:
+        return replace(held, defect_types=held.defect_types and held.defect_types.renamed(old, new))
+
+    shelf.change(taught.id, renamed)
     if (found := last(taught)) is not None:
-        words = tuple(
-            replace(example, kind=new) if example.kind == old else example for example in found.order.examples
-        )
-        results.kept().put(_key(taught), replace(found, order=replace(found.order, examples=words)))
+        known = found.order.examples
+        examples = tuple(replace(one, defect_type=new) if one.defect_type == old else one for one in known)
+        results.kept().put(_key(taught), replace(found, order=replace(found.order, examples=examples)))
 
 
 def _key(taught: TaughtPart) -> tuple[str, str]:
@@ -109,21 +105,23 @@ def _learn(taught: TaughtPart, order: Order, job: Job) -> Taught:
         )
     embeddings = np.stack(points)
     settings = {
-        "labels": [example.kind for example in order.examples],
+        "labels": [example.defect_type for example in order.examples],
         "groups": order.groups,
         "judged": [example.as_inspected for example in order.examples],
         "parent": order.parent,
         "seed": order.seed,
     }
-    learned = training.fit(
-        embeddings, by_region=order.by_region, **settings,
-        report=lambda fraction, step: job.report(0.4 + 0.2 * fraction, step),
-    )  # fmt: skip
-    left_out = unknown_types.leave_types_out(
-        embeddings, **settings, report=lambda fraction, step: job.report(0.6 + 0.4 * fraction, step)
-    )
+
+    def fitting(fraction: float, step: str) -> None:
+        job.report(0.4 + 0.2 * fraction, step)
+
+    def leaving_out(fraction: float, step: str) -> None:
+        job.report(0.6 + 0.4 * fraction, step)
+
+    learned = type_training.fit(embeddings, by_region=order.by_region, **settings, report=fitting)
+    left_out = type_training.leave_types_out(embeddings, **settings, report=leaving_out)
     classifier = learned.defect_types.classifier
-    away = unknown_types.confidence_away(classifier, embeddings, AWAY)
+    away = type_training.confidence_away(classifier, embeddings, AWAY)
     sure = classifier.predict_proba(foreign).max(axis=1) if len(foreign) else np.empty(0)
     shelf.change(taught.id, lambda held: replace(held, defect_types=learned.defect_types))
     return Taught(order, learned.unseen, left_out, sure, *away)

@@ -6,23 +6,23 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from inspect_core.explore import points as explore
-from inspect_core.explore import spectra
-from inspect_core.explore.points import Points
-from inspect_core.explore.tsne import arrange
 from inspect_core.features.store import feature_store
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.read import ImageError, read
 from inspect_core.methods.spectrum import LocalSpectrum
 from inspect_core.methods.table import CONTROLS
+from inspect_core.methods.view import View
 from inspect_core.runtime.jobs import Job, device_lock
+from inspect_core.runtime.progress import stage
 from inspect_core.study.judged import truth_masks
-from inspect_core.tuning import sensitivity
+from inspect_core.tuning import points as explore
+from inspect_core.tuning import sensitivity, spectra
 from inspect_core.tuning.patch_sample import PatchSample, explained
+from inspect_core.tuning.points import Points
 from inspect_core.tuning.sensitivity import Reading
+from inspect_core.tuning.tsne import arrange
 from inspect_core.ui import results
 from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.view import View
 
 PATCHES = 2000
 LEARNED_FROM = 48
@@ -48,10 +48,7 @@ class DrawnMap:
 
 def draw_map(taught: TaughtPart, order: MapOrder, live: dict[str, int], limit: float, job: Job) -> DrawnMap:
     """Gather the points, look at them as the detector does if asked, and arrange them."""
-
-    def looking(fraction: float, step: str) -> None:
-        job.report(0.3 * fraction, step)
-
+    looking = stage(job.report, 0.0, 0.3)
     with device_lock(taught.preparation.backbone.device):
         if order.whole:
             points = explore.whole_photos(taught.scored, lambda i: _embedding(taught, i), looking, **live)
@@ -62,8 +59,7 @@ def draw_map(taught: TaughtPart, order: MapOrder, live: dict[str, int], limit: f
             )  # fmt: skip
     if order.mapped:
         points = explore.seen_by(taught.scored.views[order.view], points, live)
-    positions = arrange(points, feature_store(), report=lambda fraction, step: job.report(0.3 + 0.7 * fraction, step))
-    return DrawnMap(points, positions)
+    return DrawnMap(points, arrange(points, feature_store(), report=stage(job.report, 0.3, 1.0)))
 
 
 def follow_live(taught: TaughtPart, name: str, live: dict[str, int], job: Job) -> list[Reading]:
@@ -124,7 +120,7 @@ def compare_embeddings(taught: TaughtPart, width: int, job: Job) -> tuple[LocalS
     with device_lock(preparation.backbone.device):
         return spectra.compare_embeddings(
             photos(), preparation.backbone, k=width, grid=preparation.grid, nearest=preparation.nearest,
-            seed=taught.own_study.seed,
+            seed=taught.own_study.order.seed,
         )  # fmt: skip
 
 

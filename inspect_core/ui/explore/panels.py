@@ -1,22 +1,24 @@
 """The parts of the Explore page except its map: where variance goes, how figures change with a parameter."""
 
 import math
+from functools import partial
+from typing import Any
 
 import numpy as np
 import streamlit as st
 from torch import Tensor
 
-from inspect_core.explore import spectra
 from inspect_core.methods.spectrum import COLLAPSED, LocalSpectrum
 from inspect_core.methods.table import CONTROLS
+from inspect_core.methods.view import View
 from inspect_core.plots import curves
+from inspect_core.tuning import spectra
 from inspect_core.tuning.patch_sample import explained
 from inspect_core.tuning.sensitivity import Reading
 from inspect_core.ui import charts, results, shell
 from inspect_core.ui.explore import jobs
 from inspect_core.ui.session import in_force
 from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.view import View
 
 GLOSS = {
     "image AUROC": "Image AUROC: the chance that a defect scores above a good part; 50 % is guessing.",
@@ -63,11 +65,8 @@ def _one_spectrum(view: View, variances: Tensor, q: int) -> None:
         f"Good patches vary in {len(fractions)} directions. The first **{q:d}** hold **{fraction:.1%}** of the "
         "variance and count as normal; a new patch is scored by how far it lies in the others."
     )
-    charts.show(
-        curves.eigenvalues(fractions, q, fraction, charts.look()),
-        key="eigenvalues",
-        alt=f"Fraction of variance of each component on a log scale; the first {q} hold {fraction:.1%}.",
-    )
+    alt = f"Fraction of variance of each component on a log scale; the first {q} hold {fraction:.1%}."
+    charts.show(curves.eigenvalues(fractions, q, fraction, charts.look()), key="eigenvalues", alt=alt)
     st.caption(
         "A steep fall means that good patches are alike and few directions describe them. A flat curve right of the "
         "cut is noise: a defect has to stand out from it."
@@ -91,20 +90,13 @@ def _local_variance(taught: TaughtPart, local: LocalSpectrum, k: int) -> None:
     left, right = row.container(width=SPECTRUM_WIDTH), row.container(width=PLACES_WIDTH)
     with left:
         st.markdown("**Spectrum over all places**")
-        charts.show(
-            curves.local_spectra(
-                {"typical place": local.band}, charts.look(), level=(f"ridge {local.ridge:g}", local.ridge), k=k
-            ),
-            key="local_spectrum",
-            alt="Eigenvalues at each place on a log scale: median and the band of the middle 80 %.",
-        )
+        level, alt = (f"ridge {local.ridge:g}", local.ridge), "median and the band of the middle 80 %"
+        figure = curves.local_spectra({"typical place": local.band}, charts.look(), level=level, k=k)
+        charts.show(figure, key="local_spectrum", alt=f"Eigenvalues at each place on a log scale: {alt}.")
     with right:
         st.markdown("**Directions, place by place**")
-        charts.show(
-            curves.location_map(counts, local.possible, charts.look()),
-            key="rank_map",
-            alt=f"Number of eigenvalues above {above:g} at each place, from {counts.min()} to {counts.max()}.",
-        )
+        alt = f"Number of eigenvalues above {above:g} at each place, from {counts.min()} to {counts.max()}."
+        charts.show(curves.location_map(counts, local.possible, charts.look()), key="rank_map", alt=alt)
     _rank_collapse(taught, width, above)
 
 
@@ -129,15 +121,9 @@ def _rank_collapse(taught: TaughtPart, width: int, above: float) -> None:
         f"**{mixed.fraction(above):.0%}** vary by more than {above:g} when channels are mixed, "
         f"**{sampled.fraction(above):.0%}** when they are sampled."
     )
-    charts.show(
-        curves.local_spectra(
-            {"mixed (semi-orthogonal)": mixed.band, "sampled": sampled.band},
-            charts.look(),
-            level=(f"counted from {above:g}", above),
-        ),
-        key="rank_collapse",
-        alt="Spectra of mixed and of sampled channels; the sampled ones fall off earlier.",
-    )
+    bands, level = {"mixed (semi-orthogonal)": mixed.band, "sampled": sampled.band}, (f"counted from {above:g}", above)
+    alt = "Spectra of mixed and of sampled channels; the sampled ones fall off earlier."
+    charts.show(curves.local_spectra(bands, charts.look(), level=level), key="rank_collapse", alt=alt)
 
 
 def sensitivity(taught: TaughtPart) -> None:
@@ -163,18 +149,15 @@ def sensitivity(taught: TaughtPart) -> None:
     title = f"Following {CONTROLS[name].label.split(':')[0]}"
     if readings is not None:
         _curves(taught, name, known[name], readings)
-    elif name in at_once:
-        results.offer(
-            "Draw the curve", "One fit covers every value; takes seconds, or up to a minute with hundreds of photos.",
-            title, key, lambda job: jobs.follow_live(taught, name, live, job),
-        )  # fmt: skip
-    else:
+        return
+    words = "One fit covers every value; takes seconds, or up to a minute with hundreds of photos."
+    work = partial(jobs.follow_live, taught, name, live)
+    if name not in at_once:
         fits = len(jobs.values_about(name, known[name]))
         took = shell.duration(fits * (FIT_SECONDS + PHOTO_SECONDS * len(taught.scored.photos)))
-        results.offer(
-            "Draw the curve", f"Refits {fits} values on a sample of good patches; takes about {took}.",
-            title, key, lambda job: jobs.follow_refits(taught, name, known[name], live, job),
-        )  # fmt: skip
+        words = f"Refits {fits} values on a sample of good patches; takes about {took}."
+        work = partial(jobs.follow_refits, taught, name, known[name], live)
+    results.offer("Draw the curve", words, title, key, work)
 
 
 def _curves(taught: TaughtPart, name: str, value: float, readings: list[Reading]) -> None:
@@ -188,18 +171,14 @@ def _curves(taught: TaughtPart, name: str, value: float, readings: list[Reading]
         "FPR95": [reading.fpr95 for reading in readings],
     }
     label = CONTROLS[name].sign
+    about: dict[str, Any] = {"parameter": label, "in_force": value, "notes": notes}
     has_defects = any(math.isfinite(y) for ys in lines.values() for y in ys)
     row = st.container(horizontal=True, gap="medium")
     if has_defects:
         with row.container(width=CURVE_WIDTH):
             st.markdown("**Good versus defect**", help=" ".join(GLOSS.values()))
-            charts.show(
-                curves.curves(
-                    values, lines, charts.look(), parameter=label, in_force=value, title="fraction", notes=notes
-                ),
-                key="figures_curve",
-                alt=f"Image AUROC, AUPRO and FPR95 against {label}.",
-            )
+            figure = curves.curves(values, lines, charts.look(), title="fraction", **about)
+            charts.show(figure, key="figures_curve", alt=f"Image AUROC, AUPRO and FPR95 against {label}.")
     with row.container(width=CURVE_WIDTH):
         st.markdown(
             "**Good parts alone**",
@@ -208,23 +187,11 @@ def _curves(taught: TaughtPart, name: str, value: float, readings: list[Reading]
             "No defects needed.",
         )
         spread = {"highest-scoring good part": [reading.spread for reading in readings]}
-        charts.show(
-            curves.curves(
-                values,
-                spread,
-                charts.look(),
-                parameter=label,
-                in_force=value,
-                notes=notes,
-                fractions=False,
-                title="above the median, × the median",
-            ),
-            key="spread_curve",
-            alt=f"Spread of good scores against {label}.",
+        figure = curves.curves(
+            values, spread, charts.look(), title="above the median, × the median", fractions=False, **about
         )
+        charts.show(figure, key="spread_curve", alt=f"Spread of good scores against {label}.")
     if not has_defects:
         st.caption("With photos of known defects in the test folder, this page also shows how well they are separated.")
     with st.expander("The numbers"):
-        st.dataframe(
-            {label: values, **lines, "highest-scoring good part": spread["highest-scoring good part"]}, hide_index=True
-        )
+        st.dataframe({label: values, **lines, **spread}, hide_index=True)

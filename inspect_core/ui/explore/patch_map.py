@@ -7,12 +7,12 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from inspect_core.explore import points as explore
 from inspect_core.images import boxes
 from inspect_core.images.read import ImageError
 from inspect_core.plots import scatter
 from inspect_core.plots.scatter import Marks
 from inspect_core.plots.theme import Look, as_text
+from inspect_core.tuning import points as explore
 from inspect_core.ui import charts, results, shelf, shell
 from inspect_core.ui.explore import jobs, panels
 from inspect_core.ui.explore.jobs import DrawnMap, MapOrder
@@ -85,13 +85,8 @@ def _show(
         figure = _coloured_scatter(taught, drawn, colour, limits, look)
         if picked is not None:
             scatter.ring_point(figure, drawn.positions[picked], look)
-        charts.show(
-            figure,
-            key=chart,
-            on_select="rerun",
-            selection_mode="points",
-            alt=f"Map of {len(drawn.points)} points; points that look alike lie side by side.",
-        )
+        alt = f"Map of {len(drawn.points)} points; points that look alike lie side by side."
+        charts.show(figure, key=chart, alt=alt, on_select="rerun", selection_mode="points")
         st.caption(_how_to_read(drawn.points, limits))
     with right:
         if picked is None:
@@ -106,20 +101,17 @@ def _coloured_scatter(taught: TaughtPart, drawn: DrawnMap, colour: str, limits: 
     marks = Marks(points.defect, points.peak > (math.inf if limit is None else limit))
     hover = [_name_point(taught, drawn, i) for i in range(len(points))]
     if colour == SCORE:
-        return scatter.scatter_of_values(
-            drawn.positions, points.peak, marks, hover, look, title="score on the heatmap", limit=limit
-        )
+        title = "score on the heatmap"
+        return scatter.scatter_of_values(drawn.positions, points.peak, marks, hover, look, title=title, limit=limit)
     if colour == PHOTO:
-        return scatter.scatter_of_values(
-            drawn.positions, points.photo.astype(float), marks, hover, look, title="photo number"
-        )
+        values = points.photo.astype(float)
+        return scatter.scatter_of_values(drawn.positions, values, marks, hover, look, title="photo number")
     if colour == LOT:
         words = [photos[i].group or "no lot" for i in points.photo]
-        return scatter.scatter_of_words(
-            drawn.positions, words, scatter.colours_of_groups(words, look), marks, hover, look
-        )
-    colours = scatter.type_colours(points.truth, look)
-    return scatter.scatter_of_words(drawn.positions, list(points.truth), colours, marks, hover, look)
+        colours = scatter.colours_of_groups(words, look)
+    else:
+        words, colours = list(points.truth), scatter.type_colours(points.truth, look)
+    return scatter.scatter_of_words(drawn.positions, words, colours, marks, hover, look)
 
 
 def _show_picked(taught: TaughtPart, drawn: DrawnMap, i: int, live: dict[str, int], limits: Limits | None) -> None:

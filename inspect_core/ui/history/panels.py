@@ -4,16 +4,7 @@ import numpy as np
 import streamlit as st
 from PIL import Image
 
-from inspect_core.audit.inspections import (
-    ACCEPT,
-    NOTCH,
-    REJECT,
-    REVIEW,
-    Inspection,
-    counts,
-    defect_types,
-    notches,
-)
+from inspect_core.audit.inspections import NOTCH, Inspection, counts, defect_types, notches
 from inspect_core.images.boxes import reduced
 from inspect_core.images.folders import inside
 from inspect_core.images.read import ImageError, read
@@ -28,6 +19,7 @@ from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, SPOKEN
 
 MOST_TYPES, SIDE = 8, 132
 SCORE = "score"
+STEPS = {-1: f"{100 * NOTCH:g} % lower", 0: "as it was", 1: f"{100 * NOTCH:g} % higher"}
 TYPES_WIDTH, NOTCHES_WIDTH, FIGURE_WIDTH = 450, 400, 140
 
 
@@ -63,20 +55,20 @@ def _counts(found: list[Inspection]) -> None:
     for word, spoken in SPOKEN.items():
         if word in (NOT_LOCATED, NOT_JUDGED) and not number[word]:
             continue
+        share = 100 * number[word] / len(found)
         row.metric(
-            f"{ICONS[word]} {spoken.capitalize()}", f"{number[word]:,}", _share(number[word], len(found)),
-            delta_color="off", delta_arrow="off", border=True, width=FIGURE_WIDTH, height="stretch",
-        )  # fmt: skip
-    overridden = sum(one.overridden is not None for one in found)
-    if overridden:
-        st.caption(
-            f"Counted by the operators' decisions: {counted(overridden, 'verdict')} overridden. Loupe's own are kept."
+            f"{ICONS[word]} {spoken.capitalize()}",
+            f"{number[word]:,}",
+            "under 0.1 %" if 0 < share < 0.05 else f"{share:.1f} %",
+            delta_color="off",
+            delta_arrow="off",
+            border=True,
+            width=FIGURE_WIDTH,
+            height="stretch",
         )
-
-
-def _share(count: int, total: int) -> str:
-    share = 100 * count / total
-    return "under 0.1 %" if 0 < share < 0.05 else f"{share:.1f} %"
+    if overridden := sum(one.overridden is not None for one in found):
+        said = f"{counted(overridden, 'verdict')} overridden"
+        st.caption(f"Counted by the operators' decisions: {said}. Loupe's own are kept.")
 
 
 def _scores(found: list[Inspection]) -> None:
@@ -91,9 +83,8 @@ def _scores(found: list[Inspection]) -> None:
     charts.show(drawn, key="history_scores", alt=f"Scores of {len(judged)} parts over time.")
     notes = [shell.plain(left_out), "Scores far above the limit are drawn at the upper edge."]
     if unit != SCORE:
-        notes.append(
-            "Scores of different products cannot be compared, so each is shown as a multiple of its reject limit."
-        )
+        scale = "so each is shown as a multiple of its reject limit"
+        notes.append(f"Scores of different products cannot be compared, {scale}.")
     if words.count("accept") > plots.MOST_POINTS:
         notes.append(f"Only {plots.MOST_POINTS:,} of the accepted parts are drawn; all other parts are.")
     st.caption(" ".join(notes))
@@ -124,11 +115,7 @@ def _types(found: list[Inspection]) -> None:
         return
     shown = list(types.items())[:MOST_TYPES]
     figure = plots.frequencies([(kind, len(parts)) for kind, parts in shown], charts.look())
-    charts.show(
-        figure,
-        key="history_types",
-        alt="; ".join(f"{kind}: {len(parts)}" for kind, parts in shown),
-    )
+    charts.show(figure, key="history_types", alt="; ".join(f"{kind}: {len(parts)}" for kind, parts in shown))
     if len(types) > MOST_TYPES:
         st.caption(f"{len(types) - MOST_TYPES} rarer types are not shown.")
 
@@ -155,13 +142,10 @@ def examples(parts: list[Inspection], *, most: int) -> list[tuple[Inspection, by
 def _notches(found: list[Inspection]) -> None:
     st.markdown("**What another limit would have done**")
     by_step = notches(found)
-    names = {-1: f"{100 * NOTCH:g} % lower", 0: "as it was", 1: f"{100 * NOTCH:g} % higher"}
-    columns = {word: [by_step[step][word] for step in names] for word in (ACCEPT, REVIEW, REJECT)}
-    st.table(
-        {"Limit": list(names.values())} | {SPOKEN[word].capitalize(): cells for word, cells in columns.items()},
-        hide_index=True,
-    )
-    lower, as_it_was, higher = columns[ACCEPT]
+    columns = {word: [by_step[step][word] for step in STEPS] for word in ("accept", "review", "reject")}
+    cells = {SPOKEN[word].capitalize(): cells for word, cells in columns.items()}
+    st.table({"Limit": list(STEPS.values())} | cells, hide_index=True)
+    lower, as_it_was, higher = columns["accept"]
     st.caption(
         f"A limit one step higher would have accepted {higher - as_it_was:,} more of these parts, one step lower "
         f"{as_it_was - lower:,} fewer. A step is {100 * NOTCH:g} % of the reject limit; overrides are left out."

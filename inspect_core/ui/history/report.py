@@ -1,28 +1,31 @@
 """Downloads of the selection on History: a table for a spreadsheet, and one HTML page that opens without a network."""
 
 from datetime import datetime
+from functools import partial
 
 import numpy as np
 import streamlit as st
 
 from inspect_core.audit.changes import in_words
-from inspect_core.audit.inspections import NOTCH, Inspection, counts, defect_types, notches
+from inspect_core.audit.entry import Entry
+from inspect_core.audit.inspections import Inspection, counts, defect_types, notches
 from inspect_core.images.samples import counted
 from inspect_core.line.html_page import page
 from inspect_core.line.spreadsheet import cell
-from inspect_core.package.csv_text import csv_text
 from inspect_core.plots import history as plots
 from inspect_core.plots.svg import svg
 from inspect_core.plots.theme import LIGHT
+from inspect_core.recipe_format.csv_text import csv_text
 from inspect_core.ui import shell
-from inspect_core.ui.history.panels import MOST_TYPES, examples, series
+from inspect_core.ui.history.panels import MOST_TYPES, STEPS, examples, series
 from inspect_core.ui.history.selection import MOST, Selection, local
 from inspect_core.verdict import OUTCOMES, SPOKEN
 
-COLUMNS = (
-    "entry", "time", "product", "recipe", "release", "name", "digest", "score", "verdict", "reason", "review", "reject",
-    "area", "kind", "product_check", "source", "user", "operator_verdict", "operator", "operator_reason",
-)  # fmt: skip
+OF_INSPECTION = (
+    *("product", "recipe", "release", "name", "digest", "score", "verdict", "reason", "review", "reject", "area"),
+    *("kind", "product_check", "source", "user"),
+)
+COLUMNS = ("entry", "time", *OF_INSPECTION, "operator_verdict", "operator", "operator_reason")
 BEGINS = "<!doctype html>\n<!-- A history told by Loupe -->\n"
 PICTURES = 3
 MOST_ROWS = 2000
@@ -36,20 +39,14 @@ DIGEST = (
 def downloads(selection: Selection) -> None:
     """The selection as files, made on request."""
     row = st.container(horizontal=True, vertical_alignment="center")
-    row.download_button(
-        "Table (CSV)", lambda: csv_of(selection), file_name="history.csv", mime="text/csv", key="history_csv",
-        icon=":material/download:", on_click="ignore",
-    )  # fmt: skip
-    row.download_button(
-        "Report (HTML)", lambda: html_of(selection), file_name="history.html", mime="text/html",
-        key="history_html", icon=":material/download:", on_click="ignore",
-    )  # fmt: skip
+    for label, make, kind in (("Table (CSV)", csv_of, "csv"), ("Report (HTML)", html_of, "html")):
+        data, name, icon = partial(make, selection), f"history.{kind}", ":material/download:"
+        row.download_button(label, data, name, f"text/{kind}", f"history_{kind}", icon=icon, on_click="ignore")
     number, digest = selection.head
     row.caption(f"Entries in the log: {number:,}, last digest {shell.plain(digest[:12])}", help=DIGEST)
     if selection.short:
-        st.warning(
-            f"Only the latest {MOST:,} inspections of this period are read; choose a shorter period for the others."
-        )
+        read = f"Only the latest {MOST:,} inspections of this period are read"
+        st.warning(f"{read}; choose a shorter period for the others.")
 
 
 def csv_of(selection: Selection) -> str:
@@ -79,32 +76,29 @@ def html_of(selection: Selection) -> str:
         pictures=PICTURES,
         most_types=MOST_TYPES,
         notches=_notches(found),
-        changes=[
-            [entry.time[:19], entry.user, entry.kind, in_words(entry), str(entry.facts.get("reason") or ""),
-             entry.product, entry.recipe[:12]]
-            for entry in selection.changes
-        ],
+        changes=[_change(entry) for entry in selection.changes],
         parts=map(_cells, first),
         left=len(found) - len(first),
-    )  # fmt: skip
+    )
+
+
+def _change(entry: Entry) -> list[str]:
+    reason = str(entry.facts.get("reason") or "")
+    return [entry.time[:19], entry.user, entry.kind, in_words(entry), reason, entry.product, entry.recipe[:12]]
 
 
 def _line(one: Inspection) -> list[str | float | None]:
     said = one.overridden
     operator = ["", "", ""] if said is None else [one.final, said.user, str(said.facts.get("reason"))]
-    return [
-        one.number, one.time.isoformat(timespec="milliseconds"), one.product, one.recipe, one.release, one.name,
-        one.digest, one.score, one.verdict, one.reason, one.review, one.reject, one.area, one.kind,
-        one.product_check, one.source, one.user, *operator,
-    ]  # fmt: skip
+    recorded = [getattr(one, name) for name in OF_INSPECTION]
+    return [one.number, one.time.isoformat(timespec="milliseconds"), *recorded, *operator]
 
 
 def _cells(one: Inspection) -> list[str]:
     operator = "" if one.overridden is None else f"{SPOKEN[one.final]}: {one.overridden.facts.get('reason')}"
-    return [
-        one.time.isoformat(sep=" ")[:19], one.name, SPOKEN[one.verdict], _number(one.score), _number(one.reject),
-        one.kind, one.reason, operator,
-    ]  # fmt: skip
+    score, limit = ("" if value is None else f"{value:.4g}" for value in (one.score, one.reject))
+    when = one.time.isoformat(sep=" ")[:19]
+    return [when, one.name, SPOKEN[one.verdict], score, limit, one.kind, one.reason, operator]
 
 
 def _drawn_scores(found: list[Inspection]) -> tuple[str, str]:
@@ -126,10 +120,5 @@ def _drawn_scores(found: list[Inspection]) -> tuple[str, str]:
 def _notches(found: list[Inspection]) -> tuple[list[str], list[list[str]]]:
     """The heads and rows of the table of other limits."""
     by_step = notches(found)
-    names = {-1: f"{100 * NOTCH:g} % lower", 0: "as it was", 1: f"{100 * NOTCH:g} % higher"}
-    rows = [[name, *(f"{by_step[step][word]:,}" for word in OUTCOMES)] for step, name in names.items()]
+    rows = [[name, *(f"{by_step[step][word]:,}" for word in OUTCOMES)] for step, name in STEPS.items()]
     return ["Limit", *(SPOKEN[word].capitalize() for word in OUTCOMES)], rows
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"

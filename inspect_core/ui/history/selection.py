@@ -55,9 +55,8 @@ def choose(log: AuditLog) -> Selection:
     head = log.head()
     found, others = _read(log.name, head, since, until, log)
     products = list(dict.fromkeys([one.product for one in found] + [one.product for one in others if one.product]))
-    product = row.selectbox(
-        "Product", [*products, ALL_PRODUCTS], key="history_product", width=160, format_func=_spoken_product
-    )
+    spoken = {product: " ".join(product.split()) or "(no name)" for product in (*products, ALL_PRODUCTS)}
+    product = row.selectbox("Product", list(spoken), key="history_product", width=160, format_func=spoken.__getitem__)
     chosen = [one for one in found if product in (one.product, ALL_PRODUCTS)]
     changes = [one for one in others if product in (one.product, ALL_PRODUCTS) or not one.product]
     recipes = list(dict.fromkeys(one.recipe for one in chosen))
@@ -68,14 +67,12 @@ def choose(log: AuditLog) -> Selection:
         chosen = [one for one in chosen if one.recipe == recipe]
         changes = [one for one in changes if one.recipe in (recipe, "")]
     words = row.multiselect(
-        "Verdict", OUTCOMES, key="history_verdict", width=200, placeholder="all", format_func=lambda word: SPOKEN[word]
+        "Verdict", OUTCOMES, key="history_verdict", width=200, placeholder="all", format_func=SPOKEN.__getitem__
     )
     if words:
         chosen = [one for one in chosen if one.final in words]
-    types = row.multiselect(
-        "Defect type", sorted({one.kind for one in chosen if one.kind}), key="history_type", width=200,
-        placeholder="all",
-    )  # fmt: skip
+    known = sorted({one.kind for one in chosen if one.kind})
+    types = row.multiselect("Defect type", known, key="history_type", width=200, placeholder="all")
     if types:
         chosen = [one for one in chosen if one.kind in types]
     said = ", ".join([product or ALL_PRODUCTS, recipe[:12], period, *(SPOKEN[word] for word in words), *types])
@@ -100,11 +97,9 @@ def nothing_yet() -> None:
 
 def none_in_this_time(last: Inspection | None) -> None:
     """For an empty selection: when the last inspection was."""
-    when = (
-        ""
-        if last is None
-        else f" The last one was on {local(last.time):%Y-%m-%d at %H:%M}, {shell.plain(last.product)}."
-    )
+    when = ""
+    if last is not None:
+        when = f" The last one was on {local(last.time):%Y-%m-%d at %H:%M}, {shell.plain(last.product)}."
     st.info(f"No inspection matches.{when} Choose a longer period, or fewer filters.", icon=":material/filter_alt_off:")
 
 
@@ -135,7 +130,3 @@ def _read(
     """Read once for each state of the log, identified by name and head."""
     found = inspections.read(_log, since=since, until=until, most=MOST)
     return found, inspections.other_entries(_log, since=since, until=until, most=MOST)
-
-
-def _spoken_product(product: str) -> str:
-    return " ".join(product.split()) or "(no name)"

@@ -13,7 +13,7 @@ from inspect_core.line.html_page import data_url
 from inspect_core.ui import shelf, shell
 from inspect_core.ui.bench import pixels as bytes_of
 from inspect_core.ui.bench.bench import noted
-from inspect_core.ui.inspect.views import Drawn
+from inspect_core.ui.bench.drawn import Drawn
 from inspect_core.ui.session import Settings, settings_of
 from inspect_core.ui.taught_part import TaughtPart
 

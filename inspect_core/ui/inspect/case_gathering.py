@@ -4,15 +4,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from inspect_core.defect_types.examples import groups_of
 from inspect_core.images.boxes import Box
 from inspect_core.images.read import ImageError
 from inspect_core.runtime.jobs import Job, device_lock
-from inspect_core.similar import known_cases
-from inspect_core.similar.known_cases import Case
+from inspect_core.tuning import known_cases_training
 from inspect_core.ui import crops, defect_labels, shelf, shell
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
+from inspect_core.whole_part import known_cases
+from inspect_core.whole_part.known_cases import Case
+from inspect_core.whole_part.labelled_examples import groups_of
 
 MOST_GOOD = 100
 
@@ -44,7 +45,7 @@ def start(taught: TaughtPart, order: Order) -> None:
     """Gather and learn in the background; the part then has the cases. Raises Busy while another job runs."""
 
     def work(job: Job) -> None:
-        learned = known_cases.learn(_cases(taught, order, job), by_region=order.by_region)
+        learned = known_cases_training.learn(_cases(taught, order, job), by_region=order.by_region)
         shelf.change(taught.id, lambda held: replace(held, cases=learned))
 
     shell.start(f"Building the gallery of {taught.product}", work)
@@ -62,14 +63,14 @@ def box_of(taught: TaughtPart, position: int, live: dict[str, int], limits: Limi
     return found or known_cases.strangest_box(taught.scored.map(position, **live), photo.size)
 
 
-def case_of(taught: TaughtPart, position: int, box: Box | None, *, kind: str, group: str | None = None) -> Case:
+def case_of(taught: TaughtPart, position: int, box: Box | None, *, defect_type: str, group: str | None = None) -> Case:
     """A photo on the bench, or the square around a box on it, as a known case. Raises ImageError."""
     return Case(
         crops.embedding(taught, position, box),
         crops.picture(taught, position, box),
         taught.scored.photos[position].digest,
         taught.scored.photos[position].name,
-        kind,
+        defect_type,
         group=group,
     )
 
@@ -84,7 +85,7 @@ def _cases(taught: TaughtPart, order: Order, job: Job) -> list[Case]:
             box = box_of(taught, position, order.live, order.limits, known=True) if order.by_region else None
             group = groups[taught.scored.photos[position].name]
             try:
-                cases.append(case_of(taught, position, box, kind=kind, group=group))
+                cases.append(case_of(taught, position, box, defect_type=kind, group=group))
             except ImageError:
                 continue  # a photo that no longer exists is not a case; the bench names it when it is chosen
     job.report(0.9, "learning what is known")

@@ -9,15 +9,14 @@ import streamlit as st
 from inspect_core.images.boxes import Box
 from inspect_core.images.read import ImageError
 from inspect_core.images.samples import counted
-from inspect_core.similar.gallery import Match
-from inspect_core.similar.known_cases import Case, KnownCases
-from inspect_core.similar.surface import LEAST
+from inspect_core.tuning.known_cases_training import LEAST
 from inspect_core.ui import crops, shelf, shell
 from inspect_core.ui.crops import REGION, WHOLE
 from inspect_core.ui.inspect import case_gathering
 from inspect_core.ui.inspect.case_gathering import Order
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits
+from inspect_core.whole_part.known_cases import Case, KnownCases
 
 SHOWN = 5
 MOST_REGIONS = 8
@@ -38,7 +37,7 @@ def seen_before(taught: TaughtPart, position: int, live: dict[str, int], limits:
         return
     try:
         box = _looked_at(taught, cases, position, live, limits)
-        case = case_gathering.case_of(taught, position, box, kind="")
+        case = case_gathering.case_of(taught, position, box, defect_type="")
     except (ImageError, OSError) as error:
         st.error(shell.plain(error), icon=":material/broken_image:")
         return
@@ -47,9 +46,9 @@ def seen_before(taught: TaughtPart, position: int, live: dict[str, int], limits:
     with shown:
         st.image(case.picture, width=PICTURE)
         st.caption(f"**On the bench**  \n{_novelty(cases, case.embedding)}")
-    for column, match in zip(others, matches, strict=False):
+    for column, (known, similarity) in zip(others, matches, strict=False):
         with column:
-            _match(cases, match)
+            _match(known, similarity)
     if not matches:
         with others[0].container(width=520):
             st.info("Nothing like this in the gallery.", icon=":material/search_off:")
@@ -113,11 +112,11 @@ def _looked_at(
     return boxes[chosen]
 
 
-def _match(cases: KnownCases, match: Match) -> None:
-    st.image(cases.pictures[match.index], width=PICTURE)
-    note = f"  \n{shell.plain(match.note)}" if match.note else ""
-    name = shell.plain(PurePosixPath(match.name).name)
-    st.caption(f"**{shell.plain(match.kind)}** · {100 * match.similarity:.0f} % alike{note}  \n{name}")
+def _match(case: Case, similarity: float) -> None:
+    st.image(case.picture, width=PICTURE)
+    note = f"  \n{shell.plain(case.note)}" if case.note else ""
+    name = shell.plain(PurePosixPath(case.name).name)
+    st.caption(f"**{shell.plain(case.defect_type)}** · {100 * similarity:.0f} % alike{note}  \n{name}")
 
 
 def _novelty(cases: KnownCases, embedding: np.ndarray) -> str:
@@ -136,7 +135,7 @@ def _add(taught: TaughtPart, cases: KnownCases, case: Case, position: int, *, bu
         )  # fmt: skip
         return
     with st.popover("Add to the gallery", icon=":material/add:"):
-        known = sorted(set(cases.gallery.defect_types))
+        known = sorted({known_case.defect_type for known_case in cases.cases})
         kind = st.selectbox(
             "Defect type", known, index=None, accept_new_options=True, key=f"case_kind-{taught.id}-{position}",
             placeholder="choose or enter one",
@@ -146,7 +145,7 @@ def _add(taught: TaughtPart, cases: KnownCases, case: Case, position: int, *, bu
         )
         kind = (kind or "").strip()
         if st.button("Add", type="primary", disabled=busy or not kind, key=f"add_case-{taught.id}-{position}"):
-            known_case = replace(case, kind=kind, note=note.strip())
+            known_case = replace(case, defect_type=kind, note=note.strip())
             shelf.change(taught.id, lambda held: replace(held, cases=held.cases and held.cases.add(known_case)))
             st.toast(
                 f"{shell.plain(case.name)} is in the gallery. Save the recipe to use it on the line.",
@@ -167,7 +166,11 @@ def _take_out(taught_id: str, digest: str) -> None:
 def _settings(taught: TaughtPart, cases: KnownCases, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
     """The limit of what counts as known, and rebuilding the gallery."""
     with st.popover("Gallery", icon=":material/photo_library:"):
-        defect_types, suggested, key = cases.gallery.defect_types, cases.suggested, f"similar_limit-{taught.id}"
+        defect_types, suggested, key = (
+            [case.defect_type for case in cases.cases],
+            cases.suggested,
+            f"similar_limit-{taught.id}",
+        )
         st.caption(
             ", ".join(f"{defect_types.count(kind)} {shell.plain(kind)}" for kind in sorted(set(defect_types)))
             or "empty"

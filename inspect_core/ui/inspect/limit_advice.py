@@ -9,7 +9,7 @@ from inspect_core.judge.cost_limit import ESCAPE_COST, CostLimit, cost_limit
 from inspect_core.judge.counts import in_parts
 from inspect_core.study.evaluation import unscored_counts
 from inspect_core.ui import shelf, shell
-from inspect_core.ui.inspect.views import Drawn
+from inspect_core.ui.bench.drawn import Drawn
 from inspect_core.ui.session import settings_at
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import Limits

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from inspect_core.guard.model import OFF
 from inspect_core.images.samples import counted
 from inspect_core.runtime.jobs import Busy
 from inspect_core.study.evaluation import unscored_counts
 from inspect_core.ui import shell, teaching
+from inspect_core.ui.bench.drawn import Drawn
 from inspect_core.ui.inspect import limit_advice
-from inspect_core.ui.inspect.views import Drawn
 from inspect_core.ui.taught_part import TaughtPart
+from inspect_core.whole_part.product_check import OFF
 
 MISSED = 0.2
 """Share of the known defects at or below the review limit from which on the strip is shown."""
@@ -54,7 +54,8 @@ def strip(taught: TaughtPart, drawn: Drawn, *, busy: bool) -> None:
             try:
                 study = taught.own_study
                 again = replace(taught.order(), photos=study.split.without(left_out), method=str(study.method))
-                teaching.start(replace(again, parameters=study.given, guard=taught.guard.mode if taught.guard else OFF))
+                product_check = taught.product_check.mode if taught.product_check else OFF
+                teaching.start(replace(again, parameters=study.order.parameters, product_check=product_check))
             except (Busy, ValueError) as error:
                 st.warning(shell.plain(error))
             else:

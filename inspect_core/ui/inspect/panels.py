@@ -2,13 +2,13 @@
 
 import contextlib
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from inspect_core.guard.model import OFF, STOP, WARN
 from inspect_core.images import boxes, heatmap
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.read import ImageError, read_bytes
@@ -16,6 +16,7 @@ from inspect_core.runtime.jobs import Busy, device_lock
 from inspect_core.study.evaluation import changed_again, promise
 from inspect_core.ui import defect_naming, shelf, shell, teaching
 from inspect_core.ui.bench import bench
+from inspect_core.ui.bench.drawn import Drawn
 from inspect_core.ui.inspect import (
     alignment_panel,
     areas_panel,
@@ -29,11 +30,10 @@ from inspect_core.ui.inspect import (
     views,
     what_if,
 )
-from inspect_core.ui.inspect.views import Drawn
 from inspect_core.ui.photo_source import TYPES
-from inspect_core.ui.session import Settings, settings_of
+from inspect_core.ui.session import Settings, settings_at, settings_of
 from inspect_core.ui.taught_part import TaughtPart
-from inspect_core.verdict import Verdict
+from inspect_core.whole_part.product_check import OFF, STOP, WARN
 
 OWN_MAP_SIDE = 480
 FUSION = ", fused with the energy of its class scores"
@@ -100,16 +100,11 @@ def add_photos(taught: TaughtPart) -> TaughtPart:
     return taught
 
 
-def hand_over_thumbnails(taught: TaughtPart) -> None:
-    """The gallery's pictures, sent once and not again when a parameter moves."""
-    settings_of(taught).film = _token(taught)
-    bench.film(f"film-{taught.id}", _token(taught), [*taught.thumbnails, *taught.without_score])
-
-
 @shelf.redrawn
 def bench_with_parameters(taught: TaughtPart) -> None:
     """The live parameters of the detector in use and the bench; only this reruns on a move."""
     settings = settings_of(taught)
+    take_moves(taught, settings)
     taught = areas_panel.take(taught, settings)
     busy = shell.active_job() is not None
     adding, moving = st.columns([1, 4], gap="medium")
@@ -118,8 +113,6 @@ def bench_with_parameters(taught: TaughtPart) -> None:
     position, above, below = settings.position, st.container(), st.container()
     with moving:
         run = live_parameters.choose(taught, settings, busy=busy)
-    if settings.film != _token(taught):  # a photo was added, here or by another session
-        st.rerun()
     with above:
         if not taught.scored.photos:
             st.info("No photos on the bench yet. Add photos above.", icon=":material/add_photo_alternate:")
@@ -127,12 +120,14 @@ def bench_with_parameters(taught: TaughtPart) -> None:
         pixels, gone = _pixels(taught, position)
         try:
             view = views.of_model(taught, position, settings.live, settings.limits)
+            if settings.limits == view.suggested:
+                settings.limits = None
             drawn = None if run is None else run.state(position)  # before drawing: it goes on meanwhile
             if run is not None:
                 view = views.of_preview(taught, position, run, view)
-            guard = settings.guard(taught)
-            verdict = views.verdict_of(taught, position, view, guard, preview=run is not None, gone=gone)
-            result = _draw(taught, position, view, pixels, verdict, preview=run is not None)
+            token = f"{taught.id}-{len(taught.thumbnails)}"
+            bench.film(f"film-{taught.id}", token, [*taught.thumbnails, *taught.without_score])
+            bench.bench(_key(taught), with_picture(taught, view, pixels, gone=gone), token)
         except ValueError as error:  # no limit, or a score that is not finite: nothing is judged on it
             st.error(shell.plain(error), icon=":material/error:")
             return
@@ -150,19 +145,22 @@ def bench_with_parameters(taught: TaughtPart) -> None:
                 alignment_panel.show(taught, position, pixels)
                 areas_panel.show(taught, position, pixels, view)
                 scale_panel.show(taught)
-            product_check(taught, settings)
+            product_check_mode(taught, settings)
             defect_naming.limit_slider(taught, "inspect")
             saving.save_recipe(taught, view.limits, settings)
             if not gone:
                 known_cases_panel.seen_before(taught, position, settings.live, view.limits, busy=busy)
         else:
             preview_panel.show(taught, run, position, drawn)
-    moved = run is None and result.limits != view.limits
-    if moved:
-        settings.limits = None if result.limits == view.suggested else result.limits
-    if moved or result.position != position:
-        settings.position = result.position
-        st.rerun()
+
+
+def take_moves(taught: TaughtPart, settings: Settings) -> None:
+    """Puts what was set on the bench in force: the limits, unless a preview is shown, and the photo shown."""
+    limits, position = bench.taken(_key(taught))
+    if limits is not None and settings.preview is None:
+        settings.limits = limits
+    if position is not None and 0 <= position < len(taught.scored.photos):
+        settings.position = position
 
 
 def parameter_buttons(taught: TaughtPart, *, busy: bool) -> None:
@@ -199,21 +197,23 @@ def each_view(taught: TaughtPart, position: int, live: Mapping[str, int], pixels
             column.image(shown, caption=view.row.title, width="stretch")
 
 
-def product_check(taught: TaughtPart, settings: Settings) -> None:
+def product_check_mode(taught: TaughtPart, settings: Settings) -> None:
     """What happens when a photo does not show the product that was taught."""
-    if taught.guard is None:
+    if taught.product_check is None:
         return
-    words = {OFF: "Off", WARN: "Warn", STOP: "Stop"}
-    chosen = st.segmented_control(
-        "Product check", list(words), default=settings.mode, format_func=words.__getitem__, required=True,
-        key=f"guard-{taught.id}", help="Is this the product that was taught? Warn: a warning above the verdict. Stop: "
-        "a photo of anything else is rejected, whatever its score. The check compares the whole photo with "
-        f"the good ones (CoP on the network's last features{FUSION if taught.guard.fused else ''}, Fang et al. 2024); "
-        "its limit comes from good photos.",
+    words, key = {OFF: "Off", WARN: "Warn", STOP: "Stop"}, f"guard-{taught.id}"
+    st.segmented_control(
+        "Product check", list(words), default=settings.mode, format_func=words.__getitem__, required=True, key=key,
+        on_change=_set_mode, args=(taught.id, key), help="Is this the product that was taught? Warn: a warning above "
+        "the verdict. Stop: a photo of anything else is rejected, whatever its score. The check compares the whole "
+        "photo with the good ones (CoP on the network's last features"
+        f"{FUSION if taught.product_check.fused else ''}, Fang et al. 2024); its limit comes from good photos.",
     )  # fmt: skip
-    if chosen != settings.mode:
-        settings.mode = chosen
-        st.rerun()
+
+
+def _set_mode(taught_id: str, key: str) -> None:
+    if (settings := settings_at(taught_id)) is not None:
+        settings.mode = st.session_state[key]
 
 
 def _pixels(taught: TaughtPart, position: int) -> tuple[np.ndarray, bool]:
@@ -225,60 +225,25 @@ def _pixels(taught: TaughtPart, position: int) -> tuple[np.ndarray, bool]:
         return np.zeros((*taught.scored.photos[position].size, 3), np.uint8), True
 
 
-def _draw(
-    taught: TaughtPart, position: int, view: Drawn, pixels: np.ndarray, verdict: Verdict, *, preview: bool
-) -> bench.BenchResult:
-    mask = taught.scored.photos[position].known_mask(taught.scored.size)
-    settings, note, box = settings_of(taught), view.note, None
-    kind = None if preview else defect_naming.in_words(verdict)
-    if verdict.photo:
-        note = " ".join(filter(None, [note, f"The photo is {verdict.photo}."]))
-    guard = settings.guard(taught)
-    checks = [taught.product_check(i, guard, ask=False) for i in range(len(taught.scored.photos))]
-    foreign = (check := checks[position]) is not None and check.foreign
+def with_picture(taught: TaughtPart, view: Drawn, pixels: np.ndarray, *, gone: bool) -> Drawn:
+    """The view with the photo shown, its verdict in words, and what the product check says of all photos.
+
+    Raises ValueError for a score that is not finite.
+    """
+    settings, photos, position = settings_of(taught), taught.scored.photos, view.position
+    product_check = settings.product_check(taught)
+    verdict = views.verdict_of(taught, view, product_check, gone=gone)
+    checks = [taught.checked(i, product_check, ask=False) for i in range(len(photos))]
+    notes, box = [view.note, verdict.photo and f"The photo is {verdict.photo}."], None
     if (patch := settings.patch) is not None and patch[0] == position:
         box = boxes.patch_box(patch[1], taught.scored.grid, pixels.shape[:2])
-        note = " ".join(filter(None, [note, "Framed: the patch chosen on Explore."]))
-    return bench.bench(
-        f"bench-{taught.id}",
-        [
-            bench.Part(
-                photo.name,
-                photo.kind,
-                photo.part,
-                photo.group,
-                float(score),
-                check is not None and check.stops,
-                bool(out),
-                float(found),
-            )
-            for photo, score, check, out, found in zip(
-                taught.scored.photos, view.scores, checks, taught.scored.partly_out(view.area), view.found, strict=True
-            )
-        ],
-        bench.Shown(
-            position,
-            pixels,
-            view.pixel_map,
-            mask,
-            verdict.guard,
-            note,
-            box,
-            kind,
-            foreign,
-            verdict.area,
-            verdict.left_out,
-            taught.mm_per_pixel,
-            preview,
-        ),
-        view.limits,
-        calm=view.calm,
-        suggested=view.suggested,
-        sentence=view.sentence,
-        setting_scores=view.setting_scores,
-        thumbs=_token(taught),
-        unscored=taught.scored.unscored,
-    )
+        notes.append("Framed: the patch chosen on Explore.")
+    return replace(
+        view, image=pixels, mask=photos[position].known_mask(taught.scored.size), left_out=verdict.left_out,
+        stopped=np.array([check is not None and check.stops for check in checks]), check=verdict.product_check,
+        foreign=(own := checks[position]) is not None and own.foreign, note=" ".join(filter(None, notes)) or None,
+        patch=box, defect_type=None if view.preview else defect_naming.in_words(verdict),
+    )  # fmt: skip
 
 
 def _let_go(file: UploadedFile) -> None:
@@ -287,5 +252,5 @@ def _let_go(file: UploadedFile) -> None:
         context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)  # ty: ignore[missing-attribute]
 
 
-def _token(taught: TaughtPart) -> str:
-    return f"{taught.id}-{len(taught.thumbnails)}"
+def _key(taught: TaughtPart) -> str:
+    return f"bench-{taught.id}"

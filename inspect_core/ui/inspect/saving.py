@@ -7,7 +7,7 @@ import streamlit as st
 from inspect_core.audit.changes import limits_changed
 from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.recipe import Recipe
-from inspect_core.records import recipe_file
+from inspect_core.recipe_io import recipe_file
 from inspect_core.runtime import workspace
 from inspect_core.ui import shelf, shell
 from inspect_core.ui.session import Settings
@@ -27,7 +27,7 @@ def save_recipe(taught: TaughtPart, limits: Limits, settings: Settings) -> None:
                 "product": name.strip(),
                 "author": shell.current_user(),
                 "reason": reason,
-                "guard": settings.guard(taught),
+                "product_check": settings.product_check(taught),
                 "gallery": taught.cases,
                 "defect_types": taught.defect_types,
                 "areas": taught.scored.areas,

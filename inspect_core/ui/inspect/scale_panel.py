@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from inspect_core.package.fields import SCALE
+from inspect_core.recipe_format.fields import SCALE
 from inspect_core.ui import shelf
 from inspect_core.ui.taught_part import TaughtPart
 

@@ -1,67 +1,32 @@
 """What the bench draws: the model in force, or a preview with its results so far."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from inspect_core.guard.model import Guard
 from inspect_core.judge.anomaly_map import AREA, image_score
-from inspect_core.study.evaluation import in_parts_of
-from inspect_core.study.found import found_up_to
+from inspect_core.study.evaluation import found_up_to, in_parts_of
 from inspect_core.ui import defect_naming
+from inspect_core.ui.bench.drawn import Drawn
 from inspect_core.ui.inspect.live_parameters import describe
 from inspect_core.ui.previews import Run
 from inspect_core.ui.taught_part import TaughtPart
 from inspect_core.verdict import InView, Limits, Verdict, assemble
+from inspect_core.whole_part.product_check import ProductCheck
 
 NO_VERDICTS = "Preview: no verdicts until you apply it."
 
 
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """Scores (photos,) in the order of the gallery, the (H, W) map of the photo shown, and what they are compared with.
-
-    limits: in force on the bench; suggested: the default ones; setting_scores: of the good photos that set limits;
-    calm: where colour begins; sentence: the limits in parts; area: the smallest that counts, in pixels of the map;
-    found: (photos,) up to which limit each defect is found, NaN where that is not known; ceiling: of the scores, None
-    where they do not end; note: what the engineer must know of this view, or None. Of a preview, limits and suggested
-    only set the colours, and no scores set limits.
-    """
-
-    scores: np.ndarray
-    pixel_map: np.ndarray
-    limits: Limits
-    suggested: Limits
-    calm: float
-    sentence: str
-    setting_scores: np.ndarray
-    area: int
-    found: np.ndarray
-    ceiling: float | None = None
-    note: str | None = None
-
-
 def of_model(taught: TaughtPart, position: int, live: dict[str, int], limits: Limits | None) -> Drawn:
     """The fitted model at this live value; limits None: the suggested ones."""
-    scores, suggested = taught.scores(live), taught.suggested_limits(live)
-    limits = limits or suggested
-    pixel_map = taught.scored.map(position, **live)
-    found = found_up_to(taught.scored, **live)
-    sentence = in_parts_of(taught.scored, scores, limits, found)
-    setting = taught.scored.calibration_scores(**live)
+    scored, scores, suggested = taught.scored, taught.scores(live), taught.suggested_limits(live)
+    limits, found = limits or suggested, found_up_to(taught.scored, **live)
     return Drawn(
-        scores,
-        pixel_map,
-        limits,
-        suggested,
-        taught.calm(live),
-        sentence,
-        setting,
-        live[AREA],
-        found,
-        taught.scored.ceiling(**live),
-    )
+        scored.photos, scores, position, scored.map(position, **live), limits, suggested, taught.calm(live),
+        in_parts_of(scored, scores, limits, found), scored.calibration_scores(**live), live[AREA], scored.unscored,
+        scored.ceiling(**live), found, partly_out=scored.partly_out(live[AREA]), mm_per_pixel=taught.mm_per_pixel,
+    )  # fmt: skip
 
 
 def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Drawn:
@@ -72,20 +37,20 @@ def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Dra
     good errors, the same scale for every fit.
     """
     what = describe(run.parameters)
-    model = replace(model, sentence=NO_VERDICTS, setting_scores=np.zeros(0))
+    model = replace(model, sentence=NO_VERDICTS, setting_scores=np.zeros(0), preview=True)
     if not run.ready(position):
         return replace(model, note=f"The preview of {what} is being computed; the current model is still shown.")
-    pixel_map = run.map(position, run.live)
+    anomaly_map = run.map(position, run.live)
     if not run.complete:
         alone = len(taught.scored.views) == 1
-        fraction = _ratio(float(np.median(pixel_map)), float(np.median(model.pixel_map))) if alone else 1.0
+        fraction = _ratio(float(np.median(anomaly_map)), float(np.median(model.anomaly_map))) if alone else 1.0
         scores = model.scores * fraction
-        scores[position] = image_score(pixel_map, area=model.area)
-        scaled = Drawn(
-            scores, pixel_map, _scaled(model.limits, fraction), _scaled(model.suggested, fraction),
-            model.calm * fraction, model.sentence, model.setting_scores, model.area, model.found,
+        scores[position] = image_score(anomaly_map, area=model.area)
+        return replace(
+            model, scores=scores, anomaly_map=anomaly_map, limits=_scaled(model.limits, fraction),
+            suggested=_scaled(model.suggested, fraction), calm=model.calm * fraction, ceiling=None,
+            note=f"Preview of {what}, not applied. The gallery will follow.",
         )  # fmt: skip
-        return replace(scaled, note=f"Preview of {what}, not applied. The gallery will follow.")
     scores = run.scores(run.live)
     suggested = run.scored.default_limits(**run.live)
     ceilings = model.ceiling, run.scored.ceiling(**run.live)
@@ -94,26 +59,26 @@ def of_preview(taught: TaughtPart, position: int, run: Run, model: Drawn) -> Dra
     errors = run.grid_errors(run.live)
     calm = float(np.median(errors[good] if good.any() else errors))
     return replace(
-        model, scores=scores, pixel_map=pixel_map, limits=limits, suggested=suggested, calm=calm, area=run.live[AREA],
-        found=np.full(len(scores), np.nan), ceiling=None, note=f"Preview of {what}, not applied.",
+        model, scores=scores, anomaly_map=anomaly_map, limits=limits, suggested=suggested, calm=calm,
+        area=run.live[AREA], partly_out=taught.scored.partly_out(run.live[AREA]), found_up_to=None, ceiling=None,
+        note=f"Preview of {what}, not applied.",
     )  # fmt: skip
 
 
-def verdict_of(
-    taught: TaughtPart, position: int, view: Drawn, guard: Guard | None, *, preview: bool, gone: bool
-) -> Verdict:
+def verdict_of(taught: TaughtPart, view: Drawn, product_check: ProductCheck | None, *, gone: bool) -> Verdict:
     """The verdict on the photo shown in this view, the same as from the recipe.
 
-    guard: the part's, in the mode of the session. No defect type is named on a preview. A missing photo has no type,
+    product_check: the part's, in the session's mode. No defect type is named on a preview. A missing photo has no type,
     and a product check only if it was made before. Raises ValueError for a score that is not finite, and ImageError for
     a photo that has just disappeared.
     """
-    named = taught.defect_types is not None and not preview and not gone
+    position = view.position
+    named = taught.defect_types is not None and not view.preview and not gone
     scored, placement = taught.scored, taught.scored.photos[position].placed
     return assemble(
-        view.pixel_map, view.limits, placement, photo="" if gone else taught.differs(position),
+        view.anomaly_map, view.limits, placement, photo="" if gone else taught.differs(position),
         area=view.area, view=InView.of(placement, scored.size, scored.areas),
-        check=taught.product_check(position, guard, ask=not gone),
+        check=taught.checked(position, product_check, ask=not gone),
         name_type=partial(defect_naming.name_type, taught, position) if named else None,
     )  # fmt: skip
 

@@ -8,29 +8,29 @@ import streamlit as st
 
 from inspect_core.audit import challenges
 from inspect_core.audit.log import AuditLog, LogError
-from inspect_core.line.challenge import Answer, challenge, facts, name_parts, photos_by_part
+from inspect_core.line.challenge import challenge, facts, name_parts, photos_by_part
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
-from inspect_core.records import recipe_file
+from inspect_core.recipe_io import recipe_file
 from inspect_core.runtime import workspace
 from inspect_core.ui import shell, uploads
 from inspect_core.ui.photo_source import TYPES
 
+FAILURES = (ValueError, OSError, RuntimeError)
+
 
 def section(recipe: Recipe, key: str) -> None:
     """The challenge parts of one recipe. key: of its card."""
-    with st.expander(
-        "Challenge parts", key=f"challenge-{key}", on_change="rerun", icon=":material/fact_check:"
-    ) as opened:
-        if not opened.open:
-            return
-        st.markdown(
-            "Real good and defective parts kept at the line. Photographing them again checks lamp, lens and fixture, "
-            "which the recipe's own images cannot."
-        )
-        if recipe.challenge:
-            _standing(recipe, key)
-            _challenge(recipe, key)
-        _name(recipe, key)
+    own, icon = f"challenge-{key}", ":material/fact_check:"
+    with st.expander("Challenge parts", key=own, on_change="rerun", icon=icon) as opened:
+        if opened.open:
+            st.markdown(
+                "Real good and defective parts kept at the line. Photographing them again checks lamp, lens and "
+                "fixture, which the recipe's own images cannot."
+            )
+            if recipe.challenge:
+                _standing(recipe, key)
+                _challenge(recipe, key)
+            _name(recipe, key)
 
 
 def _standing(recipe: Recipe, key: str) -> None:
@@ -56,25 +56,19 @@ def _standing(recipe: Recipe, key: str) -> None:
     with st.popover("Override", icon=":material/gavel:"):
         reason = st.text_input("Reason", key=f"override-reason-{key}", max_chars=200)
         if st.button("Allow it to watch", key=f"override-{key}", type="primary", disabled=not reason.strip()):
-            _recorded(challenges.override, recipe, reason=reason)
+            _record(challenges.override, recipe, reason=reason)
 
 
 def _challenge(recipe: Recipe, key: str) -> None:
-    files = st.file_uploader(
-        "Photos of the parts, taken now", TYPES, accept_multiple_files=True, key=f"challenge-files-{key}",
-        help="Name each file after its part: dent.png is a photo of the part “dent”.",
-    )  # fmt: skip
+    named = "Name each file after its part: dent.png is a photo of the part “dent”."
+    files = _photos("Photos of the parts, taken now", f"challenge-files-{key}", named)
     if st.button("Run the challenge", key=f"run-challenge-{key}", type="primary", disabled=not files):
-        answers = _tried(lambda: challenge(_inspector(recipe), _kept(files)))
-        if answers is not None:
+        with shell.errors_shown(*FAILURES):
+            with st.spinner("Inspecting…"):
+                answers = challenge(_inspector(recipe), _kept(files))
             st.session_state[f"answers-{key}"] = answers
-            _recorded(challenges.record, recipe, answers=[facts(answer) for answer in answers])
-    if answers := st.session_state.get(f"answers-{key}"):
-        _show(answers)
-
-
-def _show(answers: Sequence[Answer]) -> None:
-    for answer in answers:
+            _record(challenges.record, recipe, answers=[facts(answer) for answer in answers])
+    for answer in st.session_state.get(f"answers-{key}", ()):
         icon, colour = (":material/check_circle:", "green") if answer.passed else (":material/cancel:", "red")
         said = "passed" if answer.passed else "failed"
         st.markdown(f":{colour}[{icon} **{said}**] {shell.plain(answer.part.name)}: {shell.plain(answer.words)}")
@@ -83,22 +77,20 @@ def _show(answers: Sequence[Answer]) -> None:
 def _name(recipe: Recipe, key: str) -> None:
     with st.popover("Name challenge parts", icon=":material/add:"):
         st.caption("They are saved in a new version of the recipe, each named after its file.")
-        good = st.file_uploader("Good parts", TYPES, accept_multiple_files=True, key=f"name-good-{key}")
-        defects = st.file_uploader("Defective parts", TYPES, accept_multiple_files=True, key=f"name-defects-{key}")
+        good, defects = _photos("Good parts", f"name-good-{key}"), _photos("Defective parts", f"name-defects-{key}")
         if st.button("Name these parts", key=f"name-{key}", type="primary", disabled=not (good or defects)):
-
-            def save() -> Recipe:
-                parts = name_parts(_inspector(recipe), [*_kept(good).values()], [*_kept(defects).values()])
-                return recipe_file.save(
-                    recipe.with_challenge(parts, author=shell.current_user()),
-                    workspace.free_recipe_path(recipe.product),
-                )
-
-            if (saved := _tried(save)) is not None:
-                st.toast(
-                    f"Saved version {str(saved.digest)[:8]} with its challenge parts.", icon=":material/check_circle:"
-                )
+            with shell.errors_shown(*FAILURES):
+                with st.spinner("Inspecting…"):
+                    parts = name_parts(_inspector(recipe), [*_kept(good).values()], [*_kept(defects).values()])
+                    named = recipe.with_challenge(parts, author=shell.current_user())
+                    saved = recipe_file.save(named, workspace.free_recipe_path(recipe.product))
+                said = f"Saved version {str(saved.digest)[:8]} with its challenge parts."
+                st.toast(said, icon=":material/check_circle:")
                 st.rerun()
+
+
+def _photos(label: str, key: str, words: str | None = None) -> Sequence:
+    return st.file_uploader(label, TYPES, accept_multiple_files=True, key=key, help=words)
 
 
 def _inspector(recipe: Recipe) -> LoadedRecipe:
@@ -112,22 +104,9 @@ def _kept(files: Sequence) -> dict[str, Path]:
     return photos_by_part(kept)
 
 
-def _tried(work: Callable[[], Any]) -> Any:
-    """Result of the work; None, with an error on the page, when it cannot be done."""
-    try:
-        with st.spinner("Inspecting…"):
-            return work()
-    except (ValueError, OSError, RuntimeError) as error:
-        st.error(shell.plain(error), icon=":material/error:")
-        return None
-
-
-def _recorded(append: Callable, recipe: Recipe, **facts_of: Any) -> None:
+def _record(append: Callable, recipe: Recipe, **said: Any) -> None:
     own = {"product": recipe.product, "recipe": str(recipe.digest), "user": shell.current_user()}
-    try:
+    with shell.errors_shown(LogError, ValueError):
         with AuditLog.open() as log:
-            append(log, **facts_of, **own)
-    except (LogError, ValueError) as error:
-        st.error(shell.plain(error), icon=":material/error:")
-        return
-    st.rerun()
+            append(log, **said, **own)
+        st.rerun()

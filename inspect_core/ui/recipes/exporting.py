@@ -11,11 +11,11 @@ import streamlit as st
 
 from inspect_core.audit import life_cycle
 from inspect_core.audit.log import AuditLog
-from inspect_core.package import golden, known_parts, manifest
-from inspect_core.package.manifest import RecipeError
 from inspect_core.recipe import Recipe
-from inspect_core.records.check_photos import find_photos
-from inspect_core.records.onnx_export import export, not_exportable
+from inspect_core.recipe_format import golden, known_parts, manifest
+from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.recipe_io.check_photos import find_photos
+from inspect_core.recipe_io.onnx_export import export, not_exportable
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job
 from inspect_core.ui import shell
@@ -25,9 +25,8 @@ from inspect_core.verdict import Limits
 
 def section(recipe: Recipe, source: Path) -> None:
     """Export, proof and download of one recipe, saved at `source`."""
-    with st.expander(
-        "For the line", key=f"line-{source.name}", on_change="rerun", icon=":material/precision_manufacturing:"
-    ) as opened:
+    own, icon = f"line-{source.name}", ":material/precision_manufacturing:"
+    with st.expander("For the line", key=own, on_change="rerun", icon=icon) as opened:
         if opened.open:
             _export(recipe, source)
 
@@ -46,10 +45,8 @@ def _export(recipe: Recipe, source: Path) -> None:
     )
     if recipe.gallery is not None:
         st.caption("Known cases (“Seen before?”) are not exported.")
-    folder = folder_at(
-        "Folder of those photos", recipe.provenance.photos or "", key=f"photos-{key}",
-        help="Photos are found by name, or by content anywhere in the folder.",
-    )  # fmt: skip
+    found = "Photos are found by name, or by content anywhere in the folder."
+    folder = folder_at("Folder of those photos", recipe.provenance.photos or "", key=f"photos-{key}", help=found)
     if folder is not None:
         label = "Export again" if path.is_file() else "Export with proof"
         shell.offer(label, "", partial(_begin, recipe, source, folder, path), key=f"export-{key}")
@@ -78,10 +75,8 @@ def _proof(path: Path, recipe: Recipe, key: str) -> None:
         st.error(shell.plain(error), icon=":material/broken_image:")
         return
     if proof["release"] not in recorded:
-        st.error(
-            f"The audit log has no export with the release {shell.plain(proof['release'])}. Export again.",
-            icon=":material/broken_image:",
-        )
+        words = f"The audit log has no export with the release {shell.plain(proof['release'])}. Export again."
+        st.error(words, icon=":material/broken_image:")
         return
     known = len(recipe.calibration) + len(recipe.judged)
     st.success(
@@ -95,11 +90,9 @@ def _proof(path: Path, recipe: Recipe, key: str) -> None:
         help="It is in the audit log, and an approval names it.",
     )
     st.code(proof["release"], language=None)
-    st.download_button(
-        f"Download for the line ({path.stat().st_size / 2**20:.0f} MB)", path.read_bytes,
-        file_name=f"{workspace.file_name(recipe.product)}-{str(recipe.digest)[:8]}.zip", key=f"take-{key}",
-        icon=":material/download:", on_click="ignore",
-    )  # fmt: skip
+    label = f"Download for the line ({path.stat().st_size / 2**20:.0f} MB)"
+    name, icon = f"{workspace.file_name(recipe.product)}-{str(recipe.digest)[:8]}.zip", ":material/download:"
+    st.download_button(label, path.read_bytes, name, key=f"take-{key}", icon=icon, on_click="ignore")
 
 
 @st.cache_data(max_entries=16, show_spinner="Reading the proof…")
@@ -108,13 +101,15 @@ def _read(path: str, written: int, digest: str) -> dict[str, Any]:
     document = manifest.read_document(package, None)
     if package.digest != digest:
         raise RecipeError(f"{path} is of another recipe ({package.digest[:12]}); export this one again")
-    rows = list(csv.DictReader(io.StringIO(package.read(manifest.PARITY).decode())))
+    differences = [
+        float(row["difference"]) for row in csv.DictReader(io.StringIO(package.read(manifest.PARITY).decode()))
+    ]
     calibration, _ = known_parts.read_table(package, document)
     scores = np.array([part.score for part in calibration])
     return {
         "release": package.release,
-        "photos": len(rows),
-        "largest": max(float(row["difference"]) for row in rows),
+        "photos": len(differences),
+        "largest": max(differences),
         "allowed": golden.tolerance(scores, Limits(**document["limits"])),
         "golden": len(golden.read_table(package)),
     }

@@ -1,6 +1,5 @@
 """The parts of the Recipes page: what is saved, what is in it, opening, downloading, deleting."""
 
-import contextlib
 import os
 import shutil
 import tempfile
@@ -15,11 +14,11 @@ from inspect_core.audit.life_cycle import APPROVED
 from inspect_core.features.backbone_catalogue import spec_of
 from inspect_core.judge.anomaly_map import AREA
 from inspect_core.methods.table import title_of
-from inspect_core.package.manifest import RecipeError
-from inspect_core.package.zipped import zipped
 from inspect_core.recipe import Recipe, loaded_backbone
-from inspect_core.records import recipe_file
-from inspect_core.records.difference import in_words, made
+from inspect_core.recipe_format.manifest import RecipeError
+from inspect_core.recipe_format.zipped import zipped
+from inspect_core.recipe_io import recipe_file
+from inspect_core.recipe_io.difference import in_words, made
 from inspect_core.runtime import workspace
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.ui import saved_recipes, shelf, shell, weights_panel
@@ -41,24 +40,20 @@ def card(path: Path, states: dict[str, str] | None) -> None:
             _delete(path)
             return
         state, missing = releasing.state_of(str(recipe.digest), states), True
-        try:
+        with shell.errors_shown(Exception):  # the file is sound, and the other cards have no part in it
             _describe(path, recipe, state)
-            releasing.what_changed(recipe, _at_hand, states, path.name)
+            releasing.what_changed(recipe, states, path.name)
             exporting.section(recipe, path)
             challenging.section(recipe, path.name)
             missing = weights_panel.offer_missing(recipe.backbone.name, path.name)
-        except Exception as error:  # the file is sound, and the other cards have no part in it
-            st.error(shell.plain(error), icon=":material/error:")
         with st.container(horizontal=True):
-            if st.button(
-                "Open", key=f"open-{path.name}", type="primary", icon=":material/folder_open:", disabled=missing
-            ):
+            key, icon = f"open-{path.name}", ":material/folder_open:"
+            if st.button("Open", key=key, type="primary", icon=icon, disabled=missing):
                 _open(recipe)
             releasing.change_state(recipe, state, path.name)
-            st.download_button(
-                "Download", partial(zipped, path), file_name=f"{path.stem}.zip", mime="application/zip",
-                key=f"download-{path.name}", icon=":material/download:", on_click="ignore",
-            )  # fmt: skip
+            key, icon, name = f"download-{path.name}", ":material/download:", f"{path.stem}.zip"
+            data = partial(zipped, path)
+            st.download_button("Download", data, name, "application/zip", key=key, icon=icon, on_click="ignore")
             _delete(path, recipe.digest, in_force=state == APPROVED)
 
 
@@ -70,20 +65,16 @@ def add_from_file() -> None:
             return
         target = workspace.recipes_folder() / f"{workspace.file_name(Path(file.name).stem)}.zip"
         target.parent.mkdir(parents=True, exist_ok=True)
-        try:
+        with shell.errors_shown(RecipeError, OSError):
             with tempfile.TemporaryDirectory(prefix=".", dir=target.parent) as aside:
                 temporary = Path(aside) / target.name
                 temporary.write_bytes(file.getbuffer())
                 recipe_file.load(temporary)
                 if os.path.lexists(target):
-                    raise RecipeError(
-                        f"{target.name}: a recipe with this name already exists; rename the file or delete that recipe"
-                    )
+                    exists = f"{target.name}: a recipe with this name already exists"
+                    raise RecipeError(f"{exists}; rename the file or delete that recipe")
                 temporary.replace(target)
-        except (RecipeError, OSError) as error:
-            st.error(shell.plain(error), icon=":material/error:")
-            return
-        st.toast(f"Added {shell.plain(target.stem)}.", icon=":material/check_circle:")
+            st.toast(f"Added {shell.plain(target.stem)}.", icon=":material/check_circle:")
 
 
 def _describe(path: Path, recipe: Recipe, state: str) -> None:
@@ -105,11 +96,10 @@ def _describe(path: Path, recipe: Recipe, state: str) -> None:
 
 
 def _open(recipe: Recipe) -> None:
-    try:
-        with st.spinner("Loading the network…"):
-            backbone = loaded_backbone(recipe.backbone)
-    except (ValueError, OSError) as error:
-        st.error(shell.plain(error), icon=":material/error:")
+    backbone = None
+    with shell.errors_shown(ValueError, OSError), st.spinner("Loading the network…"):
+        backbone = loaded_backbone(recipe.backbone)
+    if backbone is None:
         return
     views = [replace(view, only=(view.value(recipe.live),)) for view in recipe.views]
     scored = ScoredPhotos(views, recipe.grid, recipe.map_size, area=recipe.live[AREA], areas=recipe.areas)
@@ -119,7 +109,7 @@ def _open(recipe: Recipe) -> None:
         recipe.prepare(backbone),
         recipe=recipe,
         mm_per_pixel=recipe.mm_per_pixel,
-        guard=recipe.guard,
+        product_check=recipe.product_check,
         defect_types=recipe.defect_types,
         cases=recipe.gallery,
     )
@@ -129,34 +119,20 @@ def _open(recipe: Recipe) -> None:
 
 def _delete(path: Path, digest: str | None = None, *, in_force: bool = False) -> None:
     """digest: of the recipe, whose export is deleted with it; None if it is not a recipe."""
-    with st.popover(
-        "Delete", icon=":material/delete:", disabled=in_force, help="Retire it first." if in_force else None
-    ):
+    words = "Retire it first." if in_force else None
+    with st.popover("Delete", icon=":material/delete:", disabled=in_force, help=words):
         st.markdown(f"Delete **{shell.plain(path.name)}** permanently? Verdicts made with it are kept.")
         name = path.name if path.name.isprintable() else os.fsencode(path.name).hex()
         if st.button("Yes, delete it", key=f"delete-{name}"):
-            try:
+            with shell.errors_shown(OSError, RecursionError, begins="It could not be deleted: "):
                 if path.is_dir() and not path.is_symlink():
                     shutil.rmtree(path)
                 else:
                     path.unlink(missing_ok=True)
                 if digest is not None:
                     workspace.export_of(digest).unlink(missing_ok=True)
-            except (OSError, RecursionError) as error:
-                st.error(f"It could not be deleted: {shell.plain(error)}", icon=":material/error:")
-                return
-            st.rerun()
+                st.rerun()
 
 
 def _bytes(path: Path) -> int:
     return path.stat().st_size if path.is_file() else sum(file.stat().st_size for file in path.rglob("*"))
-
-
-def _at_hand() -> dict[str, Recipe]:
-    """The saved recipes that can be read, by digest."""
-    found = {}
-    for path in saved_recipes.paths():
-        with contextlib.suppress(Exception):  # shown at its own card
-            recipe = saved_recipes.checked(path)
-            found[str(recipe.digest)] = recipe
-    return found

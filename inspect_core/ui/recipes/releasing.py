@@ -1,5 +1,6 @@
 """What is released: the state of each recipe, its approval and retirement, and the differences between versions."""
 
+import contextlib
 from collections.abc import Callable
 from typing import Literal
 
@@ -9,8 +10,8 @@ from inspect_core.audit import life_cycle
 from inspect_core.audit.life_cycle import APPROVED, DRAFT, RETIRED
 from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.recipe import Recipe
-from inspect_core.records.difference import difference
-from inspect_core.ui import shell
+from inspect_core.recipe_io.difference import difference
+from inspect_core.ui import saved_recipes, shell
 
 ICONS = {DRAFT: ":material/edit_note:", APPROVED: ":material/verified:", RETIRED: ":material/inventory:"}
 COLOURS: dict[str, Literal["gray", "green", "orange"]] = {DRAFT: "gray", APPROVED: "green", RETIRED: "orange"}
@@ -23,12 +24,9 @@ MEANING = {
 
 def states() -> dict[str, str] | None:
     """The state of every recipe that is not a draft, by digest; None, with an error on the page, without a log."""
-    try:
-        with AuditLog.open() as log:
-            return life_cycle.states(log)
-    except LogError as error:
-        st.error(shell.plain(error), icon=":material/error:")
-        return None
+    with shell.errors_shown(LogError), AuditLog.open() as log:
+        return life_cycle.states(log)
+    return None
 
 
 def state_of(digest: str, known: dict[str, str] | None) -> str:
@@ -48,28 +46,31 @@ def change_state(recipe: Recipe, state: str, key: str) -> None:
         _ask("Retire", RETIRED, life_cycle.retire, recipe, key)
 
 
-def what_changed(
-    recipe: Recipe, others: Callable[[], dict[str, Recipe]], known: dict[str, str] | None, key: str
-) -> None:
-    """The differences from its parent and from the version in force; who changed its state.
-
-    others: the saved recipes by digest, read when this is opened.
-    """
+def what_changed(recipe: Recipe, known: dict[str, str] | None, key: str) -> None:
+    """The differences from its parent and from the version in force; who changed its state."""
     with st.expander("What changed", key=f"changed-{key}", on_change="rerun") as opened:
         if not opened.open:
             return
-        at_hand, parent = others(), recipe.provenance.parent
-        approved = next(
-            (digest for digest, other in at_hand.items()
-             if other.product == recipe.product and state_of(digest, known) == APPROVED), None,
-        )  # fmt: skip
+        at_hand, parent = _at_hand(), recipe.provenance.parent
+        of_product = (digest for digest, other in at_hand.items() if other.product == recipe.product)
+        approved = next((digest for digest in of_product if state_of(digest, known) == APPROVED), None)
         compared = {parent: "the version it was made from", approved: "the approved version"}
-        for digest, words in compared.items():
-            if digest not in (None, recipe.digest):
-                _difference(words, digest, at_hand.get(digest), recipe)
-        if not compared.keys() - {None, recipe.digest}:
+        others = {digest: words for digest, words in compared.items() if digest not in (None, recipe.digest)}
+        for digest, words in others.items():
+            _difference(words, digest, at_hand.get(digest), recipe)
+        if not others:
             st.caption("There is no other version to compare with.")
         _changes(recipe)
+
+
+def _at_hand() -> dict[str, Recipe]:
+    """The saved recipes that can be read, by digest."""
+    found = {}
+    for path in saved_recipes.paths():
+        with contextlib.suppress(Exception):  # shown at its own card
+            recipe = saved_recipes.checked(path)
+            found[str(recipe.digest)] = recipe
+    return found
 
 
 def _difference(words: str, digest: str, other: Recipe | None, recipe: Recipe) -> None:
@@ -78,14 +79,9 @@ def _difference(words: str, digest: str, other: Recipe | None, recipe: Recipe) -
         st.caption("That version is not among the saved recipes.")
         return
     rows = difference(other, recipe)
-    st.table(
-        {
-            "What": [shell.plain(row.what) for row in rows],
-            "That version": [shell.plain(row.before) for row in rows],
-            "This version": [shell.plain(row.after) for row in rows],
-        },
-        hide_index=True,
-    )
+    heads = {"What": "what", "That version": "before", "This version": "after"}
+    cells = {head: [shell.plain(getattr(row, name)) for row in rows] for head, name in heads.items()}
+    st.table(cells, hide_index=True)
 
 
 def _changes(recipe: Recipe) -> None:
@@ -112,10 +108,7 @@ def _ask(label: str, state: str, change: Callable, recipe: Recipe, key: str) -> 
         reason = st.text_input("Reason", key=f"reason-{state}-{key}", max_chars=200)
         if not st.button(label, key=f"{state}-{key}", type="primary", disabled=not reason.strip()):
             return
-        try:
+        with shell.errors_shown(LogError, ValueError):
             with AuditLog.open() as log:
                 change(log, recipe.digest, product=recipe.product, reason=reason, user=shell.current_user())
-        except (LogError, ValueError) as error:
-            st.error(shell.plain(error), icon=":material/error:")
-            return
-        st.rerun()
+            st.rerun()

@@ -16,8 +16,8 @@ from inspect_core.images.read import ImageError, read
 from inspect_core.images.samples import Samples, counted
 from inspect_core.images.splitting import Split
 from inspect_core.runtime.jobs import Job
+from inspect_core.study.order import Order
 from inspect_core.tuning.first_look import TOPICS, FirstLook, Seen, first_look
-from inspect_core.tuning.order import Order
 from inspect_core.ui import shell
 from inspect_core.ui.results import Kept
 

@@ -7,9 +7,9 @@ import streamlit as st
 
 from inspect_core.images.alignment import MOST_SHIFT, MOST_TURN
 from inspect_core.images.samples import Sample
-from inspect_core.tuning.aligning import gain_on, usual_preparation
-from inspect_core.tuning.alignment_gain import Gain
-from inspect_core.tuning.order import ALIGN, NO_ALIGNMENT, RIGID, Order
+from inspect_core.images.splitting import Split
+from inspect_core.study.order import ALIGN, NO_ALIGNMENT, RIGID, Order
+from inspect_core.tuning.aligning import Gain, gain_on, usual_preparation
 from inspect_core.ui import shell
 
 
@@ -45,6 +45,6 @@ def choose_lying(good: Sequence[Sample], key: str) -> dict[str, Any]:
 @st.cache_data(max_entries=32, show_spinner="Looking at how the parts lie…", show_time=True)
 def _gain(key: str, _good: Sequence[Sample]) -> Gain | None:
     try:
-        return gain_on(_good, usual_preparation(), lambda fraction, step: None)
+        return gain_on(_good, usual_preparation(Order("", Split((), (), ()))), lambda fraction, step: None)
     except (ValueError, OSError):  # the network is missing; the page says so below
         return None

@@ -12,8 +12,6 @@ import streamlit as st
 
 from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import available
-from inspect_core.features.store import feature_store
-from inspect_core.guard.model import ALONE, FUSED
 from inspect_core.images.folders import MAX_FILES, Samples, Split, scan, split
 from inspect_core.images.grouping import propose_groups, ungrouped
 from inspect_core.images.listing import walk
@@ -33,14 +31,14 @@ from inspect_core.methods.table import (
     parameters_of,
     title_of,
 )
-from inspect_core.tuning.comparison import BUDGET, Shortlist
-from inspect_core.tuning.forecast import Forecast, forecast, of_order
-from inspect_core.tuning.order import Order
+from inspect_core.study.order import Order
+from inspect_core.tuning.comparison import Shortlist
 from inspect_core.ui import shell, teaching, weights_panel
 from inspect_core.ui.photo_source import FOLDER, UPLOAD, Source, choose_folder, choose_upload
 from inspect_core.ui.teach.lying_panel import choose_lying
 from inspect_core.ui.teach.tiles_panel import choose_tiles
 from inspect_core.ui.teach.tolerances_panel import choose_tolerances
+from inspect_core.whole_part.product_check import ALONE, FUSED
 
 SAMPLE = "Sample part"
 LAYOUTS = (
@@ -48,16 +46,22 @@ LAYOUTS = (
     "next to the photos: a Lookout for Vision manifest, COCO annotations, or a CSV of file and label."
 )
 MAX_LISTED = 12
+SIZES = (128, 192, 256, 320, 384, 448, 512)
 COMPARED, JOINED = "compared", "joined"
 DETECTORS = {
     COMPARED: ("Chosen for these photos", f"Compares {len(CANDIDATES)} detectors on your photos and teaches the best."),
     JOINED: ("Position and surface", f"Adds the maps of {METHODS[FIRST].title} and of a surface detector."),
 } | {name: (METHODS[name].title, METHODS[name].when) for name in OFFERED}
-GUARD_SCORES = {ALONE: "Features of the photo", FUSED: "Fused with the network's own classes"}
+CHECK_SCORES = {ALONE: "Features of the photo", FUSED: "Fused with the network's own classes"}
 
 
 def choose_photos() -> Source | None:
     """Sample, folder or upload; None until a choice is made."""
+    ways = {
+        SAMPLE: _choose_sample,
+        FOLDER: partial(choose_folder, LAYOUTS, label="Folder, zip or list"),
+        UPLOAD: choose_upload,
+    }
     way = st.segmented_control(
         "Photos from",
         [SAMPLE, FOLDER, UPLOAD],
@@ -66,11 +70,7 @@ def choose_photos() -> Source | None:
         key="photos_from",
         persist_state="session",
     )
-    return {
-        SAMPLE: _choose_sample,
-        FOLDER: partial(choose_folder, LAYOUTS, label="Folder, zip or list"),
-        UPLOAD: choose_upload,
-    }[way]()
+    return ways[way]()
 
 
 def look(source: Source, key: str) -> Samples | None:
@@ -87,16 +87,13 @@ def look(source: Source, key: str) -> Samples | None:
     st.subheader("What was found")
     st.markdown(f"**{shell.plain(samples.summary())}.**")
     rows = samples.table()
-    st.dataframe(
-        {
-            "What": [row.what.replace("_", " ").capitalize() for row in rows],
-            "Photos": [row.count for row in rows],
-            "Remark": [row.remark for row in rows],
-        },
-        hide_index=True,
-        width="stretch",
-        column_config={"Remark": st.column_config.TextColumn(width="large")},
-    )
+    table = {
+        "What": [row.what.replace("_", " ").capitalize() for row in rows],
+        "Photos": [row.count for row in rows],
+        "Remark": [row.remark for row in rows],
+    }
+    wide = {"Remark": st.column_config.TextColumn(width="large")}
+    st.dataframe(table, hide_index=True, width="stretch", column_config=wide)
     for line in samples.warnings:
         st.warning(shell.plain(line), icon=":material/info:")
     if samples.skipped:
@@ -174,9 +171,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
             help="The layers that features are taken from. Expansions are wider and see finer changes; "
             "outputs are faster.",
         )  # fmt: skip
-        size = left.select_slider(
-            "Image size", [128, 192, 256, 320, 384, 448, 512], 256, key="size", format_func=_pixels
-        )
+        size = left.select_slider("Image size", SIZES, 256, key="size", format_func=lambda n: f"{n} × {n} px")
         with above:
             tiles = choose_tiles(photos.fit, (size, size))
         with tolerating:
@@ -187,9 +182,9 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
             help="A finer grid shows smaller defects; each step takes four times the memory.",
         )  # fmt: skip
         parameters = _parameters(method, tiles)
-        budget = _budget((grid, grid), parameters) if chosen == COMPARED and tiles is None else BUDGET
-        guard_scores = st.segmented_control(
-            "Product check", GUARD_SCORES, default=ALONE, format_func=GUARD_SCORES.__getitem__, required=True,
+        budget = _budget((grid, grid), parameters) if chosen == COMPARED and tiles is None else Order.budget
+        check_scores = st.segmented_control(
+            "Product check", CHECK_SCORES, default=ALONE, format_func=CHECK_SCORES.__getitem__, required=True,
             key="guard_scores", help="Is this the product that was taught? Judged by the features of the whole photo, "
             "alone or with how certain the network is of its own classes (Fang et al. 2024, fused score).",
         )  # fmt: skip
@@ -200,14 +195,14 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         return None
     return Order(
         name.strip(), photos, backbone, taps, (size, size), (grid, grid), method, budget, parameters,
-        tiles=tiles, tolerances=tolerances, seed=seed, notes=notes, fused_guard=guard_scores == FUSED, **lying,
+        tiles=tiles, tolerances=tolerances, seed=seed, notes=notes, fused_product_check=check_scores == FUSED, **lying,
     )  # fmt: skip
 
 
 def show_forecast(order: Order) -> None:
     """How long teaching will take and what it will need, before it starts."""
     try:
-        expected = _forecast(**of_order(order))
+        expected = teaching.expected(order)
     except (ValueError, OSError) as error:
         st.error(shell.plain(error), icon=":material/error:")
         st.stop()
@@ -225,7 +220,7 @@ def _parameters(method: str | None, tiles: TilePlan | None) -> dict[str, float]:
         return {}
     names, chosen = methods_of(method), {}
     for name, defaults in zip(names, parameters_of(names, {}, tiles), strict=True):
-        chosen |= _of_method(METHODS[name], dict(defaults), tiles)
+        chosen |= _of_method(METHODS[name], defaults, tiles)
     return chosen
 
 
@@ -249,7 +244,7 @@ def _of_method(row: Method, values: dict[str, Any], tiles: TilePlan | None) -> d
 def _budget(grid: tuple[int, int], parameters: dict[str, float]) -> float:
     """The most time that a detector chosen for the photos may take, with what that leaves out."""
     most = st.number_input(
-        "Most time a photo, in milliseconds", 1.0, 10_000.0, BUDGET, step=10.0, key="budget",
+        "Most time a photo, in milliseconds", 1.0, 10_000.0, Order.budget, step=10.0, key="budget",
         help="Of the detector alone, forecast for two cores; the network takes about 10 more. Slower detectors take no "
         "part in the choice.",
     )  # fmt: skip
@@ -286,12 +281,3 @@ def fingerprint(path: Path) -> str:
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _scan(path: str, fingerprint: str) -> Samples:
     return scan(Path(path))
-
-
-@st.cache_data(max_entries=32, show_spinner="Timing one photo…")
-def _forecast(**asked: Any) -> Forecast:
-    return forecast(**asked, store=feature_store())
-
-
-def _pixels(side: int) -> str:
-    return f"{side} × {side} px"

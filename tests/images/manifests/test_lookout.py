@@ -23,10 +23,7 @@ def line(photo, kind, *, name="anomaly-label", mask=None, colours=COLOURS):
     }
     if mask is not None:
         row["anomaly-mask-ref"] = f"s3://bucket/{mask}"
-        row["anomaly-mask-ref-metadata"] = {
-            "internal-color-map": colours,
-            "type": "groundtruth/semantic-segmentation",
-        }
+        row["anomaly-mask-ref-metadata"] = {"internal-color-map": colours, "type": "groundtruth/semantic-segmentation"}
     return json.dumps(row)
 
 

@@ -45,19 +45,16 @@ class Bench {
     this.send = send;
     this.data = data;
     this.root.dataset.theme = isDark(this.root) ? "dark" : "light";
-    const scores = data.scores;
-    const range = scores.reduce((high, score) => Math.max(high, score), -Infinity) - Math.min(data.calm, ...scores);
-    this.decimals = decimalsFor(range);
+    const scores = data.parts.map(({ score }) => score);
+    this.decimals = decimalsFor(Math.max(...scores) - Math.min(data.calm, ...scores));
     this.colours = packedColours(data.heat);
-    this.parts = { ...data, decimals: this.decimals };
     if (data.preview || (this.isTaken("limits") && !this.held)) this.limits = data.limits;
     this.limits = { ...this.limits, preview: data.preview };
     this.root.classList.toggle("preview", data.preview);
     if (this.isTaken("position") || this.chosen >= scores.length) this.chosen = data.position;
-    this.gallery.fill(this.parts);
-    this.histogram.fill(this.parts, this.limits, data.suggested);
-    const { suggested, setting_scores: setScores, calm } = data;
-    this.boxes.fill({ suggested, setScores, calm, decimals: this.decimals });
+    this.gallery.fill(data, this.decimals);
+    this.histogram.fill(data, this.limits, this.decimals);
+    this.boxes.fill(data, this.decimals);
     this.gallery.judge(this.limits);
     if (this.unscored >= data.unscored.length) this.unscored = null;
     this.setAside(this.unscored !== null);
@@ -90,30 +87,9 @@ class Bench {
       this.mask = planes[1] ? { values: planes[1], height, width } : null;
     }
     if (this.leftOut?.values !== leftOut) this.leftOut = leftOut ? { values: leftOut, height, width } : null;
-    const i = data.position;
-    return {
-      id: `${i} ${data.films.photo}`,
-      position: i,
-      photo: this.decoded.photo,
-      size: data.image_size,
-      map: this.map,
-      mask: this.mask,
-      leftOut: this.leftOut,
-      area: data.area,
-      mmPerPixel: data.mm_per_pixel,
-      patch: data.patch,
-      score: data.scores[i],
-      name: data.names[i],
-      kind: data.kinds[i],
-      truth: data.truths[i],
-      guard: data.guard,
-      foreign: data.foreign,
-      stopped: data.stopped[i],
-      partlyOut: data.partly_out[i],
-      foundUpTo: data.found_up_to[i],
-      named: data.named,
-      note: [data.note, reducedNote(data)].filter(Boolean).join(" "),
-    };
+    const note = [data.note, reducedNote(data)].filter(Boolean).join(" ");
+    const id = `${data.position} ${data.films.photo}`;
+    return { ...data, ...data.parts[data.position], id, photo: this.decoded.photo, map: this.map, mask: this.mask, leftOut: this.leftOut, note };
   }
 
   show(part) {
@@ -137,12 +113,11 @@ class Bench {
 
   /** A photo without a score, beside the reference; Python need not hear of it. */
   async showUnscored(position) {
-    this.unscored = position - this.data.scores.length;
+    this.unscored = position - this.data.parts.length;
     this.gallery.select(position);
     this.setAside(true);
     const photo = this.data.unscored[this.unscored];
-    const truth = ["good", "unknown"].includes(photo.kind) ? photo.kind : "defect";
-    this.head({ ...photo, truth }, position);
+    this.head(photo, position);
     this.card.tell(photo);
     this.announcer.textContent = `${photo.name}: ${photo.word}. ${photo.reason}.`;
     const blobs = await filmShelf.get(this.data.films.thumbs);
@@ -187,7 +162,7 @@ class Bench {
   }
 
   choose(position) {
-    if (position >= this.data.scores.length) {
+    if (position >= this.data.parts.length) {
       this.showUnscored(position);
       return;
     }
@@ -228,8 +203,8 @@ class Bench {
 
   /** Ours while it moves; Python's once it has counted the same limits. */
   followSentence() {
-    const { scores, counted, found_up_to: found, without_score: without, bounds, own, sentence, preview } = this.data;
-    const counts = countParts(scores, counted, this.limits, found, without);
+    const { parts, without_score: without, bounds, own, sentence, preview } = this.data;
+    const counts = countParts(parts, this.limits, without);
     const ours = inParts(counts, bounds, hasReviewBand(this.limits), own);
     const answered = preview || (!this.held && this.isTaken("limits") && sameLimits(this.limits, this.data.limits));
     this.words = answered ? sentence : ours;

@@ -52,15 +52,15 @@ class VerdictCard {
   }
 
   /**
-   * part: {score, kind, truth, named, guard, foreign, stopped, note, map, size, area}; returns the verdict and, in
+   * part: what Python sent of the part shown, with its map; returns the verdict and, in
    * words, what lies above the limit for review. What is said of another product stands above the verdict.
    */
   judge(part, limits, decimals) {
-    const verdict = verdictOf(part.score, limits, part.stopped, part.partlyOut);
+    const verdict = verdictOf(part, limits);
     const { icon, word } = VERDICTS[verdict];
     this.card.dataset.verdict = verdict;
     this.word.textContent = `${icon} ${word}`;
-    setOrHide(this.kind, verdict === "accept" ? null : part.named);
+    setOrHide(this.kind, verdict === "accept" ? null : part.defect_type);
     const two = hasReviewBand(limits);
     const nearest = verdict === "reject" ? limits.reject : limits.review;
     const [score, limit] = toldApart(part.score, nearest, decimals);
@@ -69,11 +69,11 @@ class VerdictCard {
     this.limit.textContent = two ? `${limits.review.toFixed(decimals)} – ${limits.reject.toFixed(decimals)}` : limit;
     this.figures.hidden = this.heading.hidden = false;
     setOrHide(this.remark, remarkOn(part, verdict, limits));
-    setOrHide(this.alarm, part.foreign ? part.guard : null);
-    setOrHide(this.guard, part.foreign ? null : part.guard);
+    setOrHide(this.alarm, part.foreign ? part.check : null);
+    setOrHide(this.guard, part.foreign ? null : part.check);
     setOrHide(this.note, part.note);
     const above = limits.preview ? [] : regionsAbove(part.map, limits.review, part.area);
-    const regions = above.map((region) => scaleRegion(region, part.map, part.size));
+    const regions = above.map((region) => scaleRegion(region, part.map, part.image_size));
     const finding = limits.preview ? "No verdict until you apply it" : findingOn(part, regions, limits.review);
     this.list.hidden = regions.length === 0;
     this.heading.textContent = finding;
@@ -84,10 +84,10 @@ class VerdictCard {
       if (region === undefined) return;
       const [x0, y0, x1, y1] = region.box;
       row.box = region.box;
-      row.size.textContent = sizeInWords(x1 - x0, y1 - y0, part.mmPerPixel);
+      row.size.textContent = sizeInWords(x1 - x0, y1 - y0, part.mm_per_pixel);
       row.peak.textContent = `peak ${region.peak.toFixed(decimals)}`;
       row.bar.style.setProperty("--share", highest > 0 ? (region.peak - limits.review) / highest : 1);
-      row.button.title = `${areasInWords([region.area], part.mmPerPixel)} above the limit. Zoom in.`;
+      row.button.title = `${areasInWords([region.area], part.mm_per_pixel)} above the limit. Zoom in.`;
     });
     const left = regions.length - MOST_REGIONS;
     setOrHide(this.more, left > 0 ? `and ${left} more` : null);
@@ -96,7 +96,7 @@ class VerdictCard {
 }
 
 /** What of a part lies above the limit, in pixels of the photo. */
-function findingOn({ map, size, area, mmPerPixel }, regions, limit) {
+function findingOn({ map, image_size: size, area, mm_per_pixel: mmPerPixel }, regions, limit) {
   if (regions.length > 0) return `${regions.length} ${regions.length === 1 ? "region" : "regions"} above the limit`;
   const above = areaAbove(map, limit);
   if (above === 0) return "No region above the limit";
@@ -109,7 +109,7 @@ function findingOn({ map, size, area, mmPerPixel }, regions, limit) {
 /** Where verdict and truth disagree, in the words of the shop floor. */
 function remarkOn(part, verdict, limits) {
   if (part.truth === "good" && verdict === "reject") return "Overkill: this part is good.";
-  if (isElsewhere(part.score, part.foundUpTo, limits)) {
+  if (isElsewhere(part, limits)) {
     return `${ELSEWHERE}: no region that counts touches the true defect.`;
   }
   const escaped = part.truth === "defect" && verdict === "accept";

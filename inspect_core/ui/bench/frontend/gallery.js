@@ -25,29 +25,25 @@ class Gallery {
   }
 
   /**
-   * Take over names, kinds, groups and scores; items are kept where the parts are the same. Photos without a score
-   * come after the others.
+   * Take over the parts; items are kept where they are the same. Photos without a score come after the others.
    */
-  fill(data) {
-    const all = (many, one) => [...data[many], ...data.unscored.map((photo) => photo[one])];
-    const parts = { ...data, names: all("names", "name"), kinds: all("kinds", "kind"), groups: all("groups", "group") };
-    const same =
-      parts.names.length === this.items.length && parts.names.every((name, i) => name === this.parts.names[i]);
+  fill({ parts: scored, unscored }, decimals) {
+    const parts = [...scored, ...unscored];
+    const same = parts.length === this.items.length && parts.every(({ name }, i) => name === this.parts[i].name);
     if (!same) {
-      this.items = parts.names.map((name, i) => this.newItem(name, parts.kinds[i], i));
+      this.items = parts.map(({ name, kind }, i) => this.newItem(name, kind, i));
       this.pictures = undefined;
     }
     this.parts = parts;
-    this.items.forEach((item, i) => (item.score.textContent = parts.scores[i]?.toFixed(parts.decimals) ?? ""));
-    const rank = (i) => parts.scores[i] ?? -Infinity;
-    const order = parts.names.map((_, i) => i).sort((a, b) => (rank(a) === rank(b) ? a - b : rank(b) - rank(a)));
+    this.items.forEach((item, i) => (item.score.textContent = parts[i].score?.toFixed(decimals) ?? ""));
+    const rank = (i) => parts[i].score ?? -Infinity;
+    const order = parts.map((_, i) => i).sort((a, b) => (rank(a) === rank(b) ? a - b : rank(b) - rank(a)));
     if (!same || order.some((position, i) => position !== this.order[i])) {
       this.order = order;
       this.list.replaceChildren(...order.map((i) => this.items[i].element));
     }
-    this.fillSelect("kind", "All defect types", parts.kinds);
-    const lots = parts.groups.filter((group) => group !== null);
-    this.fillSelect("group", "All lots", lots);
+    this.fillSelect("kind", "All defect types", parts.map(({ kind }) => kind));
+    this.fillSelect("group", "All lots", parts.map(({ group }) => group).filter((group) => group !== null));
   }
 
   newItem(name, kind, position) {
@@ -111,12 +107,11 @@ class Gallery {
   judge(limits) {
     const counts = { all: this.items.length, elsewhere: 0 };
     for (const verdict of Object.keys(VERDICTS)) counts[verdict] = 0;
-    const { scores, stopped, partly_out: partlyOut, found_up_to: found, unscored } = this.parts;
     let changed = false;
     this.items.forEach((item, i) => {
-      const photo = unscored[i - scores.length];
-      const verdict = photo ? WITHOUT_SCORE[photo.word] : verdictOf(scores[i], limits, stopped[i], partlyOut[i]);
-      const elsewhere = !photo && isElsewhere(scores[i], found[i], limits);
+      const part = this.parts[i];
+      const verdict = WITHOUT_SCORE[part.word] ?? verdictOf(part, limits);
+      const elsewhere = !part.word && isElsewhere(part, limits);
       counts[verdict] += 1;
       counts.elsewhere += elsewhere;
       if (item.verdict === verdict && item.tag.hidden === !elsewhere) return;
@@ -148,8 +143,8 @@ class Gallery {
         (verdict === "all" ||
           item.verdict === "preview" ||
           (verdict === "elsewhere" ? !item.tag.hidden : item.verdict === verdict)) &&
-        (kind === "" || this.parts.kinds[i] === kind) &&
-        (group === "" || this.parts.groups[i] === group);
+        (kind === "" || this.parts[i].kind === kind) &&
+        (group === "" || this.parts[i].group === group);
       item.element.hidden = !fits;
       count += fits;
     });

@@ -45,9 +45,8 @@ class Histogram {
   }
 
   /** Take over the scores; the axis makes room for the limits in force and the suggested ones. */
-  fill(parts, limits, suggested) {
-    this.parts = parts;
-    this.suggested = suggested;
+  fill({ parts, suggested }, limits, decimals) {
+    Object.assign(this, { parts, suggested, decimals });
     this.limits = limits;
     this.fitAxis();
     this.draw();
@@ -63,7 +62,8 @@ class Histogram {
 
   fitAxis() {
     const { limits, suggested } = this;
-    this.axis = axisFor(this.parts.scores, [limits.review, limits.reject, suggested.review, suggested.reject]);
+    const scores = this.parts.map(({ score }) => score);
+    this.axis = axisFor(scores, [limits.review, limits.reject, suggested.review, suggested.reject]);
   }
 
   draw() {
@@ -71,7 +71,7 @@ class Histogram {
     if (!this.axis || width === 0) return;
     this.lanes = LANES.map((lane) => ({
       ...lane,
-      members: this.parts.scores.map((_, i) => i).filter((i) => this.parts.truths[i] === lane.truth),
+      members: this.parts.map((_, i) => i).filter((i) => this.parts[i].truth === lane.truth),
     })).filter((lane) => lane.members.length > 0);
     this.left = GUTTER;
     this.width = width - this.left - REACH;
@@ -104,7 +104,7 @@ class Histogram {
     });
     const bins = Math.min(64, Math.max(20, Math.round(this.width / 14)));
     const heights = new Array(bins).fill(0);
-    for (const i of members) heights[Math.min(bins - 1, Math.floor(this.axis.place(this.parts.scores[i]) * bins))] += 1;
+    for (const i of members) heights[Math.min(bins - 1, Math.floor(this.axis.place(this.parts[i].score) * bins))] += 1;
     const highest = Math.max(...heights);
     heights.forEach((number, bin) => {
       if (number === 0) return;
@@ -118,9 +118,9 @@ class Histogram {
     );
     for (const i of members) {
       // A fixed small shift by position keeps equal scores apart.
-      const x = this.left + this.axis.place(this.parts.scores[i]) * this.width;
+      const x = this.left + this.axis.place(this.parts[i].score) * this.width;
       const y = middle + (((i * 7) % 5) - 2) * 1.6;
-      const hollow = USES[truth] && this.parts.counted[i] === "" ? " hollow" : "";
+      const hollow = USES[truth] && this.parts[i].counted === "" ? " hollow" : "";
       const dot = svg("path", {
         class: `dot ${truth}${hollow}`,
         d: dotShape(truth),
@@ -134,7 +134,7 @@ class Histogram {
 
   /** How many parts a lane holds; those that only set the limit, or settings are chosen by, are told from the counted. */
   memberCounts(truth, members) {
-    const counted = members.filter((i) => this.parts.counted[i] !== "").length;
+    const counted = members.filter((i) => this.parts[i].counted !== "").length;
     const others = members.length - counted;
     if (!USES[truth] || counted === 0 || others === 0) {
       return [`${members.length} ${members.length === 1 ? "part" : "parts"}`];
@@ -169,11 +169,10 @@ class Histogram {
     this.limits = limits;
     this.sentence = sentence;
     if (!this.lanes) return;
-    this.handles.follow(limits, { decimals: this.parts.decimals, suggested: this.suggested, sentence: sentence ?? "" });
+    this.handles.follow(limits, { decimals: this.decimals, suggested: this.suggested, sentence: sentence ?? "" });
     for (const dot of this.dots) {
-      const truth = this.parts.truths[dot.position];
-      const { scores, stopped, partly_out: out } = this.parts;
-      const verdict = verdictOf(scores[dot.position], limits, stopped[dot.position], out[dot.position]);
+      const part = this.parts[dot.position];
+      const [truth, verdict] = [part.truth, verdictOf(part, limits)];
       const wrong = (truth === "good" && verdict === "reject") || (truth === "defect" && verdict === "accept");
       if (wrong !== dot.wrong) dot.element.classList.toggle("wrong", wrong);
       dot.wrong = wrong;
@@ -210,10 +209,9 @@ class Histogram {
     this.plot.classList.toggle("on-dot", dot !== null);
     this.tip.hidden = dot === null;
     if (dot === null) return;
-    const { names, kinds, scores, truths, counted, decimals } = this.parts;
-    const i = dot.position;
-    const use = USES[truths[i]] && counted[i] === "" ? ` · ${USES[truths[i]].long}, not counted` : "";
-    this.tip.textContent = `${names[i]} · ${kindInWords(kinds[i])} · ${scores[i].toFixed(decimals)}${use}`;
+    const { name, kind, score, truth, counted } = this.parts[dot.position];
+    const use = USES[truth] && counted === "" ? ` · ${USES[truth].long}, not counted` : "";
+    this.tip.textContent = `${name} · ${kindInWords(kind)} · ${score.toFixed(this.decimals)}${use}`;
     this.tip.style.top = `${dot.y - 36}px`;
     const room = this.plot.clientWidth - this.tip.offsetWidth;
     this.tip.style.left = `${Math.max(0, Math.min(room, dot.x - this.tip.offsetWidth / 2))}px`;

@@ -22,10 +22,10 @@ const canJudge = (...numbers) => numbers.every(Number.isFinite);
 
 /**
  * "accept" for score <= review, "review" for score <= reject, else "reject"; "unjudged" where a number is not finite.
- * stopped: Python's product check rejects the photo, whatever its score; partlyOut: it does not show all of the part,
+ * stopped: Python's product check rejects the photo, whatever its score; partly_out: it does not show all of the part,
  * which is never accepted. "preview" under the limits of a preview, which only set its colours.
  */
-function verdictOf(score, limits, stopped = false, partlyOut = false) {
+function verdictOf({ score, stopped, partly_out: partlyOut }, limits) {
   if (limits.preview) return "preview";
   if (stopped) return "reject";
   if (!canJudge(score, limits.review, limits.reject)) return "unjudged";
@@ -37,37 +37,35 @@ const hasReviewBand = (limits) => limits.review < limits.reject;
 
 const sameLimits = (a, b) => a.review === b.review && a.reject === b.reject;
 
-/** Whether a defect is caught, but not where it is; foundUpTo: of judge/found.py, null where its place is not known. */
-const isElsewhere = (score, foundUpTo, limits) =>
-  foundUpTo !== null && score > limits.review && foundUpTo <= limits.review;
+/** Whether a defect is caught, but not where it is; found_up_to: of judge/found.py, null where that is not known. */
+const isElsewhere = ({ score, found_up_to: found }, limits) =>
+  found !== null && score > limits.review && found <= limits.review;
 
 const NO_SCORE = { not_located: 0, not_judged: 0 };
 
 /**
- * What the limits do to the parts that count; counted: per part "good", "defect" or ""; foundUpTo: per part;
+ * What the limits do to the parts that count, by their scores; `counted` of a part: "good", "defect" or "";
  * withoutScore: for good parts and defects, how many have no score, by word.
  */
-function countParts(scores, counted, limits, foundUpTo = [], withoutScore = { good: NO_SCORE, defect: NO_SCORE }) {
+function countParts(parts, limits, withoutScore = { good: NO_SCORE, defect: NO_SCORE }) {
   const [good, defect] = [withoutScore.good, withoutScore.defect].map((own) => own.not_located + own.not_judged);
   const counts = { goodRejected: 0, goodTotal: good, missed: 0, defectsTotal: defect, reviewed: 0, withoutScore };
   Object.assign(counts, { withMask: 0, there: 0, elsewhere: 0 });
-  scores.forEach((score, i) => {
-    if (counted[i] === "") return;
-    const verdict = verdictOf(score, limits);
+  for (const part of parts.filter(({ counted }) => counted)) {
+    const verdict = verdictOf({ score: part.score }, limits);
     if (verdict === "review") counts.reviewed += 1;
-    if (counted[i] === "good") {
+    if (part.counted === "good") {
       counts.goodTotal += 1;
       if (verdict === "reject") counts.goodRejected += 1;
     } else {
       counts.defectsTotal += 1;
       if (verdict === "accept") counts.missed += 1;
-      const found = foundUpTo[i] ?? null;
-      if (found === null) return;
+      if (part.found_up_to === null) continue;
       counts.withMask += 1;
-      if (found > limits.review) counts.there += 1;
-      if (isElsewhere(score, found, limits)) counts.elsewhere += 1;
+      if (part.found_up_to > limits.review) counts.there += 1;
+      if (isElsewhere(part, limits)) counts.elsewhere += 1;
     }
-  });
+  }
   counts.caught = counts.defectsTotal - counts.missed - defect;
   return counts;
 }

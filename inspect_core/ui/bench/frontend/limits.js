@@ -24,8 +24,8 @@ class LimitBoxes {
     this.band.addEventListener("change", () => this.onBand());
   }
 
-  /** setScores: scores of the good parts a wanted overkill is met on; calm: where colour begins. */
-  fill({ suggested, setScores, calm, decimals }) {
+  /** setting_scores: of the good parts a wanted overkill is met on; calm: where colour begins. */
+  fill({ suggested, setting_scores: setScores, calm }, decimals) {
     Object.assign(this, { suggested, setScores, calm, decimals });
     this.overkillField.hidden = setScores.length === 0;
     this.overkillField.title = `Overkill on the ${setScores.length} good parts that set the limit`;

@@ -52,7 +52,7 @@ class Stage {
    * it is judged. A part with the same id keeps zoom and pan.
    */
   show(part) {
-    this.viewport.lookAt(part.id, part.size);
+    this.viewport.lookAt(part.id, part.image_size);
     if (this.part?.map !== part.map) {
       this.heat.width = part.map.width;
       this.heat.height = part.map.height;
@@ -60,7 +60,7 @@ class Stage {
       this.truth = part.mask ? contourPath(part.mask, 0.5) : null;
     }
     if (this.part?.leftOut !== part.leftOut) this.leftOut = part.leftOut && maskCanvas(part.leftOut);
-    this.patch = part.patch ? framePath(part.patch, part.size) : null;
+    this.patch = part.patch ? framePath(part.patch, part.image_size) : null;
     this.part = part;
     this.bare = true;
   }
@@ -192,7 +192,7 @@ class Stage {
 
   /** The smallest area that counts as a square of the map, as large as it is on the photo. */
   placeSmallest() {
-    const { map, size, area, mmPerPixel } = this.part;
+    const { map, image_size: size, area, mm_per_pixel: mmPerPixel } = this.part;
     this.smallestLook.hidden = !(area > 1);
     this.smallest.hidden = this.smallestLook.hidden || !this.look.smallest;
     const shares = [Math.sqrt(area) / map.width, Math.sqrt(area) / map.height];

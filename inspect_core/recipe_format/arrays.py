@@ -1,0 +1,294 @@
+"""What the arrays of a recipe may be: type, shape and range of every one, and the memory that using them takes.
+
+Types and shapes are in the header of the array file, so everything but the ranges is known before a number is read.
+Shapes are written with named lengths; a length is the same wherever its name occurs: h, w and e in the whole recipe,
+any other within its part. Every detector names k, the features of a patch; n and D are samples and mapped features that
+each patch is compared with, which takes memory. tri(k) is k(k+1)/2, a lower triangle packed row by row.
+"""
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from inspect_core.images.tiles import TilePlan
+from inspect_core.recipe_format.fields import LARGEST, MANY, SMALLEST
+
+Header = Mapping[str, tuple[str, tuple[int, ...]]]
+"""Type and shape of every array, by name."""
+
+_CODES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8", "U8": "u1", "BOOL": "?"}
+DTYPES = {name: np.dtype(code) for name, code in _CODES.items()}
+BYTES = {name: kind.itemsize for name, kind in DTYPES.items()}
+FLOATS, HALVES = ("F32", "F64"), ("F16", "F32")
+SHARED = ("h", "w", "e")
+MAY_BE_NONE = ("r", "cases", "vouched")
+"""Lengths that a fit can leave at 0: components of samples that do not vary, cases that were taken out."""
+
+LARGEST_RECIPE = 2 * 10**9
+"""Bytes of memory that reading and using a recipe may take."""
+PIXEL_BYTES = 400
+"""Per pixel of the input, for the network, the photo and the map; EfficientNet-Lite0 alone takes 300."""
+WORKING_BYTES, MAP_BYTES = 12, 40
+"""Per pixel of the working size, for a photo in tiles; per pixel of the map, for its map, regions and ranking."""
+ROW_BYTES = 1 << 16
+"""Per sample or mapped feature with which a block of patches is compared."""
+
+
+@dataclass(frozen=True)
+class Array:
+    """types: allowed in the header; shape: names of its lengths, or numbers; low, high: bounds of every value."""
+
+    types: tuple[str, ...]
+    shape: tuple[str, ...]
+    low: float
+    high: float
+
+
+Detectors = Mapping[str, Mapping[str, Array]]
+
+
+def floats(shape: str, low: float = -LARGEST, high: float = LARGEST, types: tuple[str, ...] = FLOATS) -> Array:
+    """Numbers of that shape, lengths separated by blanks: "h w k". Both bounds are allowed values."""
+    return Array(types, tuple(shape.split()), low, high)
+
+
+def fractions(shape: str) -> Array:
+    """From 0 to 1, with room for rounding."""
+    return floats(shape, 0, 1 + 1e-6)
+
+
+def unit(shape: str) -> Array:
+    """Entries of vectors of length 1, with room for rounding."""
+    return floats(shape, -1.01, 1.01)
+
+
+def whole(shape: str, low: int = 0) -> Array:
+    """Whole numbers, such as indices and codes."""
+    return Array(("I32", "I64"), tuple(shape.split()), low, MANY)
+
+
+def subspace(width: str, mean: float) -> dict[str, Array]:
+    """A mean, of entries up to `mean`, and principal components of features of the length by that name."""
+    return {
+        "mean": floats(width, -mean, mean),
+        "components": unit(f"{width} r"),
+        "eigenvalues": floats("r", 0, LARGEST**2),
+    }
+
+
+def fourier(width: str) -> dict[str, Array]:
+    """Random Fourier features of such features, and their subspace."""
+    return subspace("D", 1.01) | {"w0": floats(f"D {width}", -100, 100), "u": floats("D", 0, 7)}
+
+
+def quadrics(width: str) -> dict[str, Array]:
+    """m quadrics in n principal components of such features."""
+    return {
+        "A": floats("m n n"),
+        "b": floats("m n"),
+        "c": floats("m"),
+        "shift": floats(width),
+        "scale": floats("1", SMALLEST),
+        "basis": unit(f"{width} n"),
+    }
+
+
+_SCALES = {
+    "scale_centre": floats("s h w"),
+    "scale_gain": floats("s h w", SMALLEST),
+    "scale_level": floats("s"),
+    "scale_spread": floats("s", SMALLEST),
+}
+_GALLERY = {
+    "embeddings": floats("cases e"),
+    "outlier_scores": floats("cases", 0),
+    "pictures": Array(("U8",), ("cases", "64", "64", "3"), 0, 255),
+    "surface_vouched": unit("vouched e"),
+} | {f"surface_{name}": array for name, array in quadrics("e").items()}
+_NOTHING = float(np.finfo(np.float64).min)
+_KINDS = {
+    "mu": floats("polytopes e"),
+    "var": floats("polytopes e", SMALLEST**2, LARGEST**2),
+    "log_ratio": floats("polytopes classes", _NOTHING),
+    "prior": fractions("classes"),
+    "constant": floats("1", _NOTHING),
+    "scale": floats("1", SMALLEST),
+}
+_FOREST = {
+    "codes": whole("polytopes trees"),
+    "feature": whole("nodes", -2),
+    "threshold": floats("nodes"),
+    "left": whole("nodes", -1),
+    "right": whole("nodes", -1),
+    "roots": whole("trees"),
+    "share": fractions("nodes classes"),
+}
+_PIXELS, _MASK = Array(("U8",), ("down", "across", "3"), 0, 255), Array(("U8",), ("down", "across"), 0, 1)
+_ALIGNMENT = {"reference": _PIXELS, "mask": _MASK, "always": _MASK}
+
+
+def view(number: int) -> str:
+    """The part that the arrays of a view belong to."""
+    return f"view{number}"
+
+
+def expected(document: Mapping, names: Collection[str], detectors: Detectors) -> dict[str, Array]:
+    """The arrays of a recipe with these fields.
+
+    names: those it has, which say whether it mixes channels and how deep its net is; detectors: the arrays of the
+    detector of every method, by its name.
+    """
+    product_check, defect_types = document["guard"], document["kinds"]
+    arrays: dict[str, Array] = {}
+    for number, part in enumerate(document["views"]):
+        own = dict(detectors[part["name"]]) | (_SCALES if part["scales"] else {})
+        if "projection" not in own and f"{view(number)}.columns" in names:
+            own |= {"columns": unit("d k")}
+        arrays |= under(view(number), own)
+    if product_check is not None:
+        arrays |= under("guard", subspace("e", 1.01) if product_check["detector"]["gamma"] is None else fourier("e"))
+    if document["gallery"] is not None:
+        arrays |= under("gallery", _GALLERY)
+    if defect_types is not None:
+        forest = defect_types["classifier"]["parent"] == "forest"
+        arrays |= under("kinds", _KINDS | (_FOREST if forest else _network(names)))
+    if document["alignment"] is not None:
+        arrays |= under("alignment", _ALIGNMENT)
+    return arrays
+
+
+def check(document: Mapping, header: Header, detectors: Detectors) -> dict[str, int]:
+    """The lengths of a recipe's arrays by name, a shared one (h, w, e) bare, any other as "part.name".
+
+    detectors: as for `expected`.
+    Raises ValueError naming the array that is missing, unknown, or of another type or shape than the fields and the
+    other arrays require, and, with the sum, when reading and using them would take more than LARGEST_RECIPE.
+    """
+    arrays = expected(document, header, detectors)
+    if odd := sorted(set(arrays) ^ set(header)):
+        raise ValueError(f"array {odd[0]} is {'missing' if odd[0] in arrays else 'unknown'}")
+    lengths = dict(zip(("h", "w"), document["geometry"]["grid"], strict=True))
+    lengths |= {f"{view(number)}.s": len(part["scales"]) for number, part in enumerate(document["views"])}
+    if document["kinds"] is not None:
+        lengths["kinds.classes"] = len(document["kinds"]["classifier"]["classes"])
+    for name, array in arrays.items():
+        kind, shape = header[name]
+        shape, known = shape or (1,), dict(lengths)  # a lone number may stand without an axis
+        if kind not in array.types:
+            raise ValueError(f"array {name} is {kind}; it must be {' or '.join(array.types)}")
+        pairs = zip(shape, array.shape, strict=False)
+        if len(shape) != len(array.shape) or not all(_fits(length, word, name, lengths) for length, word in pairs):
+            words = [f"{word} = {known[key]}" if (key := _key(word, name)) in known else word for word in array.shape]
+            raise ValueError(f"array {name} has shape {shape}; it must be ({', '.join(words)})")
+    require_memory(sum(_needed(document, header, lengths).values()), LARGEST_RECIPE, "this recipe")
+    return lengths
+
+
+def check_values(document: Mapping, arrays: Mapping[str, np.ndarray], detectors: Detectors) -> None:
+    """Raises ValueError naming the first array that holds a value no fit can produce, such as NaN and infinity.
+
+    arrays: as read, with triangles packed; detectors: as for `expected`. The header has been checked.
+    """
+    for name, array in expected(document, arrays, detectors).items():
+        values = arrays[name]
+        if values.size and not (array.low <= values.min() and values.max() <= array.high):
+            raise ValueError(f"array {name} holds values outside {array.low:g} to {array.high:g}")
+
+
+def pack_triangle(lower: np.ndarray) -> np.ndarray:
+    """(..., k, k) lower triangular -> (..., k(k+1)/2), row by row: half the bytes on disk."""
+    return np.ascontiguousarray(lower[..., *np.tril_indices(lower.shape[-1])])
+
+
+def unpack_triangle(packed: np.ndarray) -> np.ndarray:
+    """(..., k(k+1)/2) -> (..., k, k) lower triangular; the inverse of pack_triangle."""
+    k = int((np.sqrt(8 * packed.shape[-1] + 1) - 1) // 2)
+    if k * (k + 1) // 2 != packed.shape[-1]:
+        raise ValueError(f"a packed triangle has {packed.shape[-1]} entries, which fits no square")
+    lower = np.zeros((*packed.shape[:-1], k, k), packed.dtype)
+    lower[..., *np.tril_indices(k)] = packed
+    return lower
+
+
+def photo_bytes(size: tuple[int, int], grid: tuple[int, int], width: int, tiles: TilePlan | None = None) -> int:
+    """Memory for processing one photo: network and map at `size` (H, W), patches (h, w, width) and operators.
+
+    With tiles the network sees one of them at a time, beside the photo at its working size and the map.
+    """
+    (height, breadth), (h, w) = size if tiles is None else tiles.map_size, grid
+    beside = 0 if tiles is None else WORKING_BYTES * math.prod(tiles.size) + MAP_BYTES * height * breadth
+    return PIXEL_BYTES * math.prod(size) + 16 * h * w * (width + 16) + 32 * (height * h + breadth * w) + beside
+
+
+def require_memory(needed: int, most: int, what: str) -> None:
+    """Raises ValueError with both figures when `what` needs more than `most` bytes."""
+    if needed > most:
+        raise ValueError(
+            f"{what} would need {needed / 1e9:,.1f} GB of memory, at most {most / 1e9:.1f} GB are allowed; "
+            "a coarser grid, a smaller image size or fewer features take less"
+        )
+
+
+def under(part: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """What a part keeps by name, by its names in the whole: "part.name"."""
+    return {f"{part}.{name}": array for name, array in arrays.items()}
+
+
+def of_part(part: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """What the whole keeps of a part, by its names there: the inverse of `under`."""
+    return {name.removeprefix(f"{part}."): array for name, array in arrays.items() if name.startswith(f"{part}.")}
+
+
+def _network(names: Collection[str]) -> dict[str, Array]:
+    """Layers W_0, b_0, ... from the embedding to the classes, as many as there are."""
+    layers = sum(name.startswith("kinds.W_") for name in names)
+    widths = ["e", *(f"units_{i}" for i in range(layers - 1)), "classes"]
+    arrays = {"codes": Array(("BOOL",), ("polytopes", "units"), 0, 1)}
+    for i in range(layers):
+        arrays |= {f"W_{i}": floats(f"{widths[i + 1]} {widths[i]}"), f"b_{i}": floats(widths[i + 1])}
+    return arrays
+
+
+def _fits(length: int, word: str, name: str, lengths: dict[str, int]) -> bool:
+    """Whether a length has the value of its name; a name met for the first time takes this value."""
+    if word.isdecimal():
+        return length == int(word)
+    if word == "tri(k)":
+        k = lengths[_key("k", name)]
+        return length == k * (k + 1) // 2
+    return lengths.setdefault(_key(word, name), length) == length and (length > 0 or word in MAY_BE_NONE)
+
+
+def _key(word: str, name: str) -> str:
+    """The key of a length of that word in the array of that name."""
+    return word if word in SHARED else f"{name.split('.')[0]}.{word}"
+
+
+def _needed(document: Mapping, header: Header, lengths: Mapping[str, int]) -> dict[str, int]:
+    """Bytes by purpose: the file as read, the arrays as used, a working copy of each, one photo, and blocks of it."""
+    counts = {name: math.prod(shape) for name, (_, shape) in header.items()}
+    file = {name: BYTES[kind] * counts[name] for name, (kind, _) in header.items()}
+    used, copies = dict(file), dict(file)
+    for name, (kind, _) in header.items():
+        if kind in FLOATS:  # quadrics are multiplied and compared in float64, three numbers for one
+            copies[name] = (24 if name.endswith(".A") else 8) * counts[name]
+    widths = [lengths[f"{view(number)}.k"] for number in range(len(document["views"]))] or [0]
+    for number, k in enumerate(widths):
+        name = f"{view(number)}.cholesky"
+        if name in header:
+            square = lengths["h"] * lengths["w"] * k * k
+            used[name], copies[name] = BYTES[header[name][0]] * square, 4 * square
+    parts = ["guard", *(view(number) for number in range(len(widths)))]
+    widest = max(lengths.get(f"{part}.{word}", 0) for part in parts for word in ("n", "D"))
+    geometry = document["geometry"]
+    tiles = document["tiles"] and TilePlan.from_params(document["tiles"], geometry["size"])
+    return {
+        "file": sum(file.values()),
+        "arrays": sum(used.values()),
+        "copies": sum(copies.values()),
+        "photo": photo_bytes(geometry["size"], geometry["grid"], sum(widths), tiles),
+        "blocks": ROW_BYTES * max(widest, *widths) + 32 * max(widths) ** 2,
+    }

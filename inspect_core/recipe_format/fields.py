@@ -1,0 +1,231 @@
+"""What recipe.json must hold: every field, and the values that a fit and its user can give it."""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from inspect_core.images.areas import KINDS, STRICTEST
+from inspect_core.images.depth import DEEPEST, DEPTHS
+from inspect_core.images.tiles import CELLS
+from inspect_core.verdict import OTHER_PRODUCT
+
+SCHEMA = 1
+"""Of recipe.json, the only one that is read; docs/ARCHITECTURE.md says how it may change."""
+RESIZE_RULE = "squash, Pillow BILINEAR"
+DIRECTION = "higher is more anomalous"
+
+LARGEST = 1e12
+"""Largest number in the unit of features or scores: its square, summed over a layer, still fits float32."""
+SMALLEST = 1e-12
+"""Smallest width or scale: a number divided by its square still fits float64."""
+MANY = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Rule:
+    """words: what a value has to be, for error messages; holds: whether a value is that."""
+
+    words: str
+    holds: Callable[[Any], bool]
+
+
+def number(low: float, high: float) -> Rule:
+    """Both bounds are allowed values."""
+    return Rule(f"a number from {low:g} to {high:g}", lambda value: _is_number(value) and low <= value <= high)
+
+
+def whole(low: int, high: int = MANY) -> Rule:
+    """A whole number; both bounds are allowed values."""
+    return Rule(f"a whole number from {low} to {high}", lambda value: _is_whole(value) and low <= value <= high)
+
+
+def one_of(*values: object) -> Rule:
+    """One of these, of the same type: 1 is neither 1.0 nor True."""
+    allowed = [(type(value), value) for value in values]
+    return Rule(" or ".join(map(json.dumps, values)), lambda value: (type(value), value) in allowed)
+
+
+def _list_of(rule: Rule, *, least: int = 0) -> Rule:
+    words = f"a list of {least} or more, each {rule.words}"
+    return Rule(words, lambda value: isinstance(value, list) and len(value) >= least and all(map(rule.holds, value)))
+
+
+def _table_of(rule: Rule) -> Rule:
+    words = f"a table whose values are each {rule.words}"
+    return Rule(words, lambda value: isinstance(value, dict) and all(map(rule.holds, value.values())))
+
+
+def _pair(rule: Rule) -> Rule:
+    sides = _list_of(rule, least=2)
+    return Rule(f"height and width, each {rule.words}", lambda value: sides.holds(value) and len(value) == 2)
+
+
+def _or_null(rule: Rule, words: str) -> Rule:
+    return Rule(words, lambda value: value is None or rule.holds(value))
+
+
+def _of_type(words: str, kind: type) -> Rule:
+    return Rule(words, lambda value: isinstance(value, kind))
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return _is_whole(value) or isinstance(value, float)
+
+
+_TEXT, _TABLE, FLAG = _of_type("text", str), _of_type("a table of fields", dict), _of_type("true or false", bool)
+_OPTIONAL_TEXT, _OPTIONAL_TABLE = _or_null(_TEXT, "text or null"), _or_null(_TABLE, "a table of fields or null")
+_BOUNDS = Rule(
+    "two numbers, the smaller first",
+    lambda value: isinstance(value, list) and len(value) == 2 and all(map(_is_number, value)) and value[0] <= value[1],
+)
+_SIDE = Rule("a multiple of 32", lambda value: _is_whole(value) and 32 <= value <= MANY and value % 32 == 0)
+_FINITE = Rule("a finite number", lambda value: _is_number(value) and abs(value) <= sys.float_info.max)
+ANY, DISTANCE, WIDTH = number(-LARGEST, LARGEST), number(0, LARGEST), number(SMALLEST, LARGEST)
+SCALE = number(1e-6, 100)
+"""mm per pixel of the photos."""
+
+VIEW = {
+    "name": _TEXT,
+    "params": _TABLE,
+    "taps": _list_of(_TEXT, least=1),
+    "pool": one_of(1, 3),
+    "scales": _list_of(whole(0)),
+}
+"""A method, its detector's parameters, what it sees, the live values it has local scales for."""
+
+_LEVEL, _SHIFT, _TURN = whole(0, DEEPEST), number(-2, 2), number(-720, 720)
+DEPTH = {"stored": one_of(8, 16), "bits": one_of(8, *DEPTHS), "left": FLAG}
+DEPTH |= {"black": _LEVEL, "white": _LEVEL, "dimmest": _LEVEL}
+QUALITY = {"noise": _BOUNDS, "brightness": _BOUNDS, "sharpness": _BOUNDS}
+TILES = {"size": _pair(_SIDE), "overlap": whole(0), "cell": one_of(*CELLS)}
+_RANGES = {"x": _SHIFT, "y": _SHIFT, "angle": _TURN}
+_RANGES |= dict.fromkeys(("scale", "share", "correlation", "visible"), _FINITE)
+ALIGNMENT = {
+    "photo": _pair(whole(1)),
+    "scale": FLAG,
+    "ranges": {name: {"low": rule, "high": rule} for name, rule in _RANGES.items()},
+    "turns": _list_of(one_of(90, 180, 270)),
+    "seen": whole(0),
+    "lost": whole(0),
+}
+"""By which parts are located; its pictures are arrays."""
+AREA = {
+    "kind": one_of(*KINDS),
+    "outline": _list_of(_list_of(number(0, 1), least=2), least=3),
+    "times": number(1, STRICTEST),
+}
+AREAS = {"areas": (_list_of(_TABLE, least=1), AREA), "reference": _TEXT}
+_WORD, _REASON = one_of("accept", "review", "reject"), one_of("", OTHER_PRODUCT)
+CHALLENGE = {"name": _TEXT, "good": FLAG, "verdict": _WORD, "score": _FINITE, "reason": _REASON}
+"""A challenge part."""
+
+# Of detectors that several parts of a recipe share: subspaces after a cosine map, with or without Fourier features.
+COSINE = {"cosine": one_of(True), "gamma": one_of(None), "explained_variance": number(SMALLEST, 1)}
+FOURIER = COSINE | {"gamma": WIDTH}
+QUADRICS = {"kept_variance": number(0, 1 + 1e-6), "penalty_value": DISTANCE, "start": one_of("closed form", "random")}
+PRODUCT_CHECK = {
+    "fused": FLAG,
+    "smallest": number(-LARGEST, 0),
+    "limit": ANY,
+    "mode": _TEXT,
+    "detector": COSINE | {"gamma": _or_null(WIDTH, f"null or {WIDTH.words}")},
+}
+GALLERY = {
+    "gallery": {name: _list_of(_TEXT) for name in ("names", "kinds", "notes")},
+    "surface": QUADRICS,
+    "limit": DISTANCE,
+    "suggested": DISTANCE,
+    "digests": _list_of(_TEXT),
+    "by_region": FLAG,
+}
+_CLASSIFIER = {"classes": _list_of(_TEXT, least=1), "power": WIDTH, "lam": WIDTH, "euclidean": FLAG, "parent": _TEXT}
+CLASSIFIERS = {"forest": _CLASSIFIER, "network": _CLASSIFIER | {"with_output": FLAG}}
+"""The parameters of the defect types' classifier, by its parent."""
+TYPES = {"by_region": FLAG, "known_from": number(0, 1), "classifier": _TABLE}
+
+FIELDS = {
+    "schema": one_of(SCHEMA),
+    "product": _TEXT,
+    "created": _TEXT,
+    "author": _TEXT,
+    "reason": _TEXT,
+    "parent": _OPTIONAL_TEXT,
+    "backbone": {"name": _TEXT, "taps": _list_of(_TEXT, least=1), "weight_digest": _TEXT},
+    "geometry": {
+        "size": _pair(_SIDE),
+        "grid": _pair(whole(1)),
+        "resize": one_of(RESIZE_RULE),
+        "colour_order": one_of("RGB"),
+        "nearest": FLAG,
+        "sigma": number(0, LARGEST),
+    },
+    "views": (_list_of(_TABLE, least=1), VIEW),
+    "live": _table_of(whole(0)),
+    "depth": (_OPTIONAL_TABLE, DEPTH),
+    "areas": (_OPTIONAL_TABLE, AREAS),
+    "tiles": (_OPTIONAL_TABLE, TILES),
+    "mm_per_pixel": _or_null(SCALE, f"null or {SCALE.words}"),
+    "quality": (_OPTIONAL_TABLE, QUALITY),
+    "limits": {"review": _FINITE, "reject": _FINITE},
+    "score_direction": one_of(DIRECTION),
+    "calibration": {"good": whole(0), "note": _TEXT},
+    "photos": _OPTIONAL_TEXT,
+    "challenge": (_list_of(_TABLE), CHALLENGE),
+    "seeds": _table_of(whole(0, 2**63)),
+    "versions": _table_of(_TEXT),
+    "guard": (_OPTIONAL_TABLE, PRODUCT_CHECK),
+    "gallery": (_OPTIONAL_TABLE, GALLERY),
+    "kinds": (_OPTIONAL_TABLE, TYPES),
+    "alignment": (_OPTIONAL_TABLE, ALIGNMENT),
+}
+"""Every field and its rule; a pair: the rule of a table that may be missing, or of a list of tables, and its fields."""
+ADDED = {"quality": None}
+"""What a field means that recipes of this schema need not have."""
+
+
+def check(document: Any, detectors: Mapping[str, Mapping[str, Rule]] | None) -> None:
+    """Raises ValueError naming the first field of recipe.json that is missing, unknown, or not what it must be.
+
+    detectors: the parameters of each method's detector, by the method's name; None: the methods' own parameters are not
+    checked, for a reader that uses the exported graph instead.
+    """
+    _check(document, FIELDS, "")
+    if detectors is not None:
+        for number, view in enumerate(document["views"]):
+            _check(view["name"], one_of(*detectors), f"views.{number}.name")
+            _check(view["params"], detectors[view["name"]], f"views.{number}.params")
+    if document["kinds"] is not None:
+        classifier = document["kinds"]["classifier"]
+        _check(classifier.get("parent"), one_of(*CLASSIFIERS), "kinds.classifier.parent")
+        _check(classifier, CLASSIFIERS[classifier["parent"]], "kinds.classifier")
+
+
+def _check(value: Any, expected: Mapping | Rule | tuple[Rule, Mapping], path: str) -> None:
+    if isinstance(expected, tuple):
+        rule, inner = expected
+        _check(value, rule, path)
+        for name, table in enumerate(value) if isinstance(value, list) else ():
+            _check(table, inner, f"{path}.{name}")
+        if isinstance(value, dict):
+            _check(value, inner, path)
+        return
+    rule = expected if isinstance(expected, Rule) else _TABLE
+    if not rule.holds(value):
+        text = repr(value)
+        text = text if len(text) <= 60 else f"{text[:57]}..."
+        raise ValueError(f"field {path!r} of recipe.json is {text}; it must be {rule.words}")
+    if isinstance(expected, Rule):
+        return
+    inside = f"{path}." if path else ""
+    if unknown := sorted(set(value) - set(expected)):
+        raise ValueError(f"recipe.json has an unknown field {inside + unknown[0]!r}")
+    for name, below in expected.items():
+        if name not in value:
+            raise ValueError(f"recipe.json lacks the field {inside + name!r}")
+        _check(value[name], below, inside + name)

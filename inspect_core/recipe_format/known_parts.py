@@ -1,0 +1,98 @@
+"""Parts that a recipe knows by name: photos that its limits were set or judged on, and its challenge parts."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, replace
+from typing import Self
+
+from inspect_core.judge.checks import as_finite_number
+from inspect_core.recipe_format import manifest
+from inspect_core.recipe_format.csv_text import csv_text
+from inspect_core.recipe_format.manifest import Package, refusing
+from inspect_core.verdict import OTHER_PRODUCT, Limits, Word
+
+CALIBRATE, JUDGE = "calibrate", "judge"
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """One photo that the limits were set or judged on: its name, content digest and score.
+
+    The score of a good part that set the limits is under local scales learned without its group.
+    """
+
+    name: str
+    digest: str
+    score: float
+
+
+def margin(limits: Limits, verdict: str, score: float) -> float:
+    """How far a score may move before the verdict changes, in the unit of the score."""
+    if verdict == "accept":
+        return limits.review - score
+    return score - limits.reject if verdict == "reject" else min(score - limits.review, limits.reject - score)
+
+
+@dataclass(frozen=True)
+class ChallengePart:
+    """A part that is kept beside the line, to prove lamp, lens and fixture: its name, whether it is good, and the
+    verdict, score and reason that it had when it was named.
+
+    reason: OTHER_PRODUCT when the product check stopped it, whatever its score; "" when its score decided.
+    """
+
+    name: str
+    good: bool
+    verdict: Word
+    score: float
+    reason: str = ""
+
+    def margin(self, limits: Limits) -> float | None:
+        """Its distance from the nearest limit; None when its score does not decide."""
+        return None if self.reason == OTHER_PRODUCT else margin(limits, self.verdict, self.score)
+
+    def under(self, limits: Limits) -> Self | None:
+        """The same part under other limits; None when it would prove nothing: good and not accepted, defective and
+        accepted, or right at a limit.
+        """
+        if self.reason == OTHER_PRODUCT:
+            return self if self.verdict == "reject" and not self.good else None
+        verdict = limits.verdict(self.score)
+        proves = (verdict == "accept") == self.good and margin(limits, verdict, self.score) > 0
+        return replace(self, verdict=verdict) if proves else None
+
+
+def read_challenge(document: Mapping) -> tuple[ChallengePart, ...]:
+    """The challenge parts of recipe.json. Raises ValueError for a name twice and for one that its limits contradict or
+    that lies right at a limit.
+    """
+    parts, limits = tuple(ChallengePart(**part) for part in document["challenge"]), Limits(**document["limits"])
+    names = Counter(part.name for part in parts)
+    for part in parts:
+        if names[part.name] > 1:
+            raise ValueError(f"two challenge parts are called {part.name!r:.80}")
+        if part.under(limits) != part:
+            raise ValueError(f"challenge part {part.name!r:.80} proves nothing: its score is not clear of the limits")
+    return parts
+
+
+def table_of(calibration: tuple[Calibrated, ...], judged: tuple[Calibrated, ...]) -> bytes:
+    """calibration.csv."""
+    sets = ((calibration, CALIBRATE), (judged, JUDGE))
+    rows = [[*astuple(row), part] for photos, part in sets for row in photos]
+    return csv_text([["name", "digest", "score", "set"], *rows]).encode()
+
+
+def read_table(package: Package, document: Mapping) -> tuple[tuple[Calibrated, ...], tuple[Calibrated, ...]]:
+    """The photos that limits were set on, and those that they were judged on.
+
+    Raises RecipeError for a table that is damaged or not as long as recipe.json states.
+    """
+    sets: dict[str, list[Calibrated]] = {CALIBRATE: [], JUDGE: []}
+    with refusing(package.where, f"{manifest.CALIBRATION} is damaged"):
+        for number, row in enumerate(package.rows(manifest.CALIBRATION), start=1):
+            score = as_finite_number(float(row["score"]), name=f"score of row {number}")
+            sets[row["set"]].append(Calibrated(row["name"], row["digest"], score))
+        if len(sets[CALIBRATE]) != document["calibration"]["good"]:
+            raise ValueError("it is not as long as recipe.json says")
+    return tuple(sets[CALIBRATE]), tuple(sets[JUDGE])

@@ -1,0 +1,307 @@
+"""What a recipe package may hold: names, sizes and digests of its files.
+
+A package is a folder or a zip of it. All checks here come before any value is trusted: names against a list, sizes
+against caps, links refused, digests by streaming. Shared by the line runner and the recipe file, so it needs NumPy
+alone.
+"""
+
+import csv
+import hashlib
+import io
+import math
+import operator
+import re
+import stat
+import zipfile
+from collections.abc import Collection, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+import numpy as np
+
+from inspect_core.recipe_format import fields
+from inspect_core.recipe_format.arrays import BYTES, DTYPES, Header
+from inspect_core.runtime.json_text import from_json
+
+RECIPE, ARRAYS, CALIBRATION, SUMS = "recipe.json", "arrays.safetensors", "calibration.csv", "SHA256SUMS"
+MODEL, PARITY, EXPECTED = "model.onnx", "parity.csv", "golden/expected.csv"
+WHOLE = "whole.onnx"
+"""The second graph of a recipe with tiles, from the cells of all tiles to the map; `MODEL` then sees one tile."""
+REQUIRED = (RECIPE, ARRAYS, CALIBRATION, SUMS)
+
+MEGABYTE = 1 << 20
+BYTE_CAPS = {
+    RECIPE: 8 * MEGABYTE,
+    ARRAYS: 2048 * MEGABYTE,
+    CALIBRATION: 16 * MEGABYTE,
+    SUMS: MEGABYTE,
+    MODEL: 2048 * MEGABYTE,
+    WHOLE: 2048 * MEGABYTE,
+    PARITY: 64 * MEGABYTE,
+}
+GOLDEN = re.compile(r"golden/(expected\.csv|[0-9]{2}\.(png|jpg|jpeg|bmp|tif|tiff|webp))")
+GOLDEN_CAP = 64 * MEGABYTE
+MAX_FILES = 200
+MAX_RATIO = 200
+MAX_HEADER = MEGABYTE
+
+
+class RecipeError(ValueError):
+    """A recipe that is refused: the message names it, says why, and what to do."""
+
+
+@contextmanager
+def refusing(where: Path, what: str) -> Generator[None]:
+    """Any exception inside becomes a RecipeError: the name of the recipe, `what` is wrong, the reason, a remedy.
+
+    Any, since the content of an untrusted file passes through unpackers, parsers and solvers that promise nothing: a
+    list of their errors would never be complete.
+    """
+    try:
+        yield
+    except RecipeError:
+        raise
+    except OSError as error:
+        said = f"cannot be read ({error.strerror or error}); check disk and permissions"
+        raise RecipeError(f"{where.name}: {said}") from error
+    except Exception as error:
+        reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise RecipeError(f"{where.name}: {what} ({reason}); get a fresh copy, or teach it again") from error
+
+
+@dataclass(frozen=True)
+class Package:
+    """A recipe package whose names and sizes have been checked and whose digests have been compared.
+
+    where: path as the user knows it; sizes: bytes of every file by name; sums: SHA-256 of every file but SHA256SUMS;
+    header: type and shape of every array by name; digest: identifies the recipe (`digest_of`).
+    """
+
+    where: Path
+    sizes: Mapping[str, int]
+    sums: Mapping[str, str]
+    header: Header
+    digest: str
+
+    @property
+    def release(self) -> str:
+        """SHA-256 of the listing of all its files: identifies an export, graph, proof and golden images included."""
+        return release_of(self.sums)
+
+    def read(self, name: str) -> bytes:
+        """All bytes of one file, compared once more with the digest that was verified."""
+        with _opened(self.where) as source, source.open(name) as file:
+            data = file.read(self.sizes[name] + 1)
+        if hashlib.sha256(data).hexdigest() != self.sums[name]:
+            raise RecipeError(f"{self.where.name}: {name} changed while it was being read; try again")
+        return data
+
+    def rows(self, name: str) -> csv.DictReader:
+        """The rows of a table, each by the names of its columns. Raises ValueError for what is no text in UTF-8."""
+        return csv.DictReader(io.StringIO(self.read(name).decode("utf-8")))
+
+    def arrays(self, parts: Collection[str] | None = None) -> dict[str, np.ndarray]:
+        """The arrays by name: those of these parts ("guard", "kinds"), or all."""
+        data = self.read(ARRAYS)
+        start = 8 + int.from_bytes(data[:8], "little")
+        entries, found = from_json(data[8:start]), {}
+        for name, (kind, shape) in self.header.items():
+            if parts is None or name.split(".")[0] in parts:
+                first = start + entries[name]["data_offsets"][0]
+                found[name] = np.frombuffer(data, DTYPES[kind], math.prod(shape), first).reshape(shape).copy()
+        return found
+
+
+def check(where: Path) -> Package:
+    """The package at `where`, a folder or a .zip, after every check that needs no trust in its content.
+
+    Raises RecipeError for a missing, extra, linked, escaping, oversized or over-compressed entry, for an array file
+    whose header does not fit it, and for a digest that differs.
+    """
+    where = Path(where)
+    with _opened(where) as source:
+        sizes = _sizes(source, where.name)
+        if missing := [name for name in REQUIRED if name not in sizes]:
+            raise RecipeError(f"{where.name}: {missing[0]} is missing; the recipe is incomplete, get a fresh copy")
+        with source.open(SUMS) as file:
+            sums = _parse_sums(file.read(sizes[SUMS] + 1), where)
+        present = set(sizes) - {SUMS}
+        if odd := sorted(set(sums) ^ present):
+            reason = "is not listed in" if odd[0] in present else "is listed but missing beside"
+            raise RecipeError(f"{where.name}: {odd[0]} {reason} {SUMS}; the recipe was changed, get a fresh copy")
+        with source.open(ARRAYS) as file:
+            header = _read_array_header(file, sizes[ARRAYS], where)
+        for name, expected in sums.items():
+            with source.open(name) as file:
+                if _stream_digest(file, sizes[name], where, name) != expected:
+                    raise RecipeError(f"{where.name}: {name} does not match its digest; the file is damaged or changed")
+    return Package(where, sizes, sums, header, digest_of(sums))
+
+
+def is_exported(where: Path) -> bool:
+    """Whether a package holds a graph for the line; False also for anything that is not a package."""
+    try:
+        with _opened(Path(where)) as source:
+            return MODEL in _sizes(source, Path(where).name)
+    except RecipeError:
+        return False
+
+
+def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.Rule]] | None) -> dict:
+    """recipe.json, with `fields.ADDED`, as a dictionary of checked fields. detectors: as for `fields.check`."""
+    with refusing(package.where, f"{RECIPE} is not valid JSON"):
+        document = from_json(package.read(RECIPE), constant=_refuse_constant)
+    where = package.where.name
+    if not isinstance(document, dict):
+        raise RecipeError(f"{where}: {RECIPE} is not a table of fields; get a fresh copy")
+    version = document.get("schema")
+    if type(version) is not int or version != fields.SCHEMA:
+        remedy = "open it with the version that wrote it, or teach it again"
+        raise RecipeError(
+            f"{where}: schema version is {version!r:.20}, this Loupe reads {fields.SCHEMA} only; {remedy}"
+        )
+    document = fields.ADDED | document
+    with refusing(package.where, "a field is damaged"):
+        fields.check(document, detectors)
+    return document
+
+
+def listing_of(sums: Mapping[str, str]) -> bytes:
+    """The SHA256SUMS file, in the form that sha256sum --check reads."""
+    return "".join(f"{sums[name]}  {name}\n" for name in sorted(sums)).encode()
+
+
+def digest_of(sums: Mapping[str, str]) -> str:
+    """SHA-256 of the listing of the files that every recipe has, from their SHA-256: an export keeps this digest."""
+    return hashlib.sha256(listing_of({name: sums[name] for name in REQUIRED if name != SUMS})).hexdigest()
+
+
+def release_of(sums: Mapping[str, str]) -> str:
+    """SHA-256 of the listing of all files, from the SHA-256 of each: what an approval of an export names."""
+    return hashlib.sha256(listing_of(sums)).hexdigest()
+
+
+class _Folder:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def entries(self) -> Iterator[tuple[str, int]]:
+        for path in self.root.rglob("*"):
+            name = path.relative_to(self.root).as_posix()
+            if path.is_symlink():
+                raise RecipeError(f"{self.root.name}: {name} is a link; a recipe holds files only")
+            if path.is_dir():
+                if name != "golden":
+                    raise RecipeError(f"{self.root.name}: folder {name} does not belong in a recipe; remove it")
+                continue
+            if not path.is_file():
+                raise RecipeError(f"{self.root.name}: {name} is not a plain file; a recipe holds files only")
+            yield name, path.stat().st_size
+
+    def open(self, name: str) -> IO[bytes]:
+        return (self.root / name).open("rb")
+
+
+class _Zip:
+    def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
+        self.path, self.archive, self.open = path, archive, archive.open
+
+    def entries(self) -> Iterator[tuple[str, int]]:
+        seen: set[str] = set()
+        for entry in self.archive.infolist():
+            where = f"{self.path.name}: {entry.filename}"
+            if entry.filename in seen:
+                raise RecipeError(f"{where} is in it twice; get a fresh copy")
+            if stat.S_ISLNK(entry.external_attr >> 16):
+                raise RecipeError(f"{where} is a link; a recipe holds files only")
+            if entry.flag_bits & 1:
+                raise RecipeError(f"{where} is encrypted; save the recipe without a password")
+            if entry.file_size > MAX_RATIO * max(entry.compress_size, 1):
+                raise RecipeError(f"{where} would grow {MAX_RATIO} times on reading; it is refused")
+            seen.add(entry.filename)
+            yield entry.filename, entry.file_size
+
+
+@contextmanager
+def _opened(where: Path) -> Generator[_Folder | _Zip]:
+    if not where.exists():
+        raise RecipeError(f"{where.name}: there is no recipe at {where}; check the path")
+    if where.is_dir():
+        with refusing(where, "not a recipe folder"):
+            yield _Folder(where)
+    elif where.is_file():
+        with refusing(where, "not a complete recipe zip, cut short or none at all"), zipfile.ZipFile(where) as archive:
+            yield _Zip(where, archive)
+    else:  # a pipe would keep a reader waiting
+        raise RecipeError(f"{where.name}: it is neither a folder nor a file; name a recipe")
+
+
+def _sizes(source: _Folder | _Zip, where: str) -> dict[str, int]:
+    """Bytes of every file by name, each within its cap."""
+    sizes: dict[str, int] = {}
+    for name, size in source.entries():
+        path, sizes[name] = PurePosixPath(name), size
+        if "\\" in name or "\0" in name or path.is_absolute() or ".." in path.parts or ":" in name:
+            raise RecipeError(f"{where}: the name {name!r} leads out of the recipe; it is refused")
+        cap = BYTE_CAPS.get(name, GOLDEN_CAP if GOLDEN.fullmatch(name) else None)
+        if cap is None:
+            raise RecipeError(f"{where}: {name!r} does not belong in a recipe; remove it or get a fresh copy")
+        if size > cap:
+            larger, most = size / MEGABYTE, cap / MEGABYTE
+            raise RecipeError(f"{where}: {name} is {larger:.0f} MB, more than the {most:.0f} MB allowed")
+        if len(sizes) > MAX_FILES:
+            raise RecipeError(f"{where}: more than {MAX_FILES} files; this is not a recipe")
+    return sizes
+
+
+def _parse_sums(listing: bytes, where: Path) -> dict[str, str]:
+    sums: dict[str, str] = {}
+    for line in listing.decode("utf-8", "replace").splitlines():
+        match = re.fullmatch(r"([0-9a-f]{64})  (\S.*)", line)
+        if not match or match[2] in sums:
+            raise RecipeError(f"{where.name}: {SUMS} has a line that cannot be read; get a fresh copy")
+        sums[match[2]] = match[1]
+    return sums
+
+
+def _stream_digest(file: IO[bytes], size: int, where: Path, name: str) -> str:
+    digest, seen = hashlib.sha256(), 0
+    while chunk := file.read(MEGABYTE):
+        seen += len(chunk)
+        if seen > size:
+            raise RecipeError(f"{where.name}: {name} is larger than it says; it is refused")
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _read_array_header(file: IO[bytes], size: int, where: Path) -> Header:
+    """Type and shape of every array, once they are known to fill the file. Raises RecipeError when they do not.
+
+    safetensors has a reader, but it takes a file of its own or all bytes in memory, where this reads a stream from a
+    zip, on PCs without safetensors, and refuses a header before anything of its sizes is allocated.
+    """
+    prefix = file.read(8)
+    length = int.from_bytes(prefix, "little")
+    if len(prefix) < 8 or length > min(MAX_HEADER, size - 8):
+        raise RecipeError(f"{where.name}: the header of {ARRAYS} says {length} bytes, which cannot be; it is refused")
+    header, spans = {}, []
+    with refusing(where, f"{ARRAYS} is damaged"):
+        for name, entry in from_json(file.read(length)).items():
+            if name == "__metadata__":
+                continue
+            (start, end), shape = entry["data_offsets"], tuple(map(operator.index, entry["shape"]))
+            if min(shape, default=0) < 0 or end - start != math.prod(shape) * BYTES[entry["dtype"]]:
+                raise ValueError(f"the size of {name} does not match its shape")
+            header[name] = entry["dtype"], shape
+            spans.append((start, end))
+        spans = [(0, 0), *sorted(spans), (size - 8 - length, 0)]
+        if any(start != end for (_, end), (start, _) in pairwise(spans)):
+            raise ValueError("the arrays do not fill the file")
+    return header
+
+
+def _refuse_constant(text: str) -> float:
+    raise ValueError(f"{text} is not a number")

@@ -1,0 +1,168 @@
+"""The network that runs on the line: uint8 RGB at the network's size in, the calibrated map out; for large photos in
+tiles two networks, one for a tile and one for all cells.
+
+They contain the parameters in force and nothing else: with k = 20 of a fit with k = 100, the first 20 rows of every
+factor.
+"""
+
+import io
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from inspect_core.features.backbones import Backbone
+from inspect_core.features.tapped_network import TappedNetwork
+from inspect_core.judge.anomaly_map import SIGMA, pixel_operator
+from inspect_core.judge.local_scale import LocalScale
+from inspect_core.methods.graphs import constant
+from inspect_core.recipe import Recipe
+from inspect_core.recipe_format import manifest
+from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, cells_of
+
+OPSET = 20
+
+
+class ViewCells(nn.Module):
+    """Cells (n, k, h, w) of one view on a grid, from the maps at its taps; channels first."""
+
+    def __init__(self, columns: Tensor | None, channels: Sequence[int], grid: tuple[int, int], nearest: bool) -> None:
+        super().__init__()
+        self.grid = tuple(grid)
+        bilinear: dict[str, Any] = {"mode": "bilinear", "align_corners": False}
+        self.mode = {"mode": "nearest-exact"} if nearest else bilinear
+        parts = () if columns is None else columns.detach().cpu().float().split(list(channels))
+        self.kernels = nn.ParameterList(nn.Parameter(part.T[:, :, None, None].contiguous(), False) for part in parts)
+
+    def forward(self, maps: Sequence[Tensor]) -> Tensor:
+        levels = [self._level(position, values) for position, values in enumerate(maps)]
+        return torch.stack(levels).sum(0) if self.kernels else torch.cat(levels, dim=1)
+
+    def _level(self, position: int, values: Tensor) -> Tensor:
+        """As `patch_grid.join`: smaller first, projected, larger last."""
+        cells = (min(values.shape[2], self.grid[0]), min(values.shape[3], self.grid[1]))
+        if cells != tuple(values.shape[2:]):
+            values = functional.adaptive_avg_pool2d(values, cells)
+        if self.kernels:
+            values = functional.conv2d(values, self.kernels[position])
+        return values if cells == self.grid else functional.interpolate(values, self.grid, **self.mode)
+
+
+class Seeing(nn.Module):
+    """(n, H, W, 3) uint8 -> the cells of each view (n, k, h, w) and, when asked for, embedding and logits."""
+
+    def __init__(self, network: TappedNetwork, taps: Sequence[Sequence[int]], views: Sequence[ViewCells]) -> None:
+        super().__init__()
+        self.network, self.taps, self.views = network, [list(own) for own in taps], nn.ModuleList(views)
+
+    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+        maps = self.network(images)
+        cells = [view([maps[tap] for tap in own]) for view, own in zip(self.views, self.taps, strict=True)]
+        return *cells, *maps[len(self.network.taps) :]
+
+
+class Judging(nn.Module):
+    """The cells of each view (n, k, h, w) -> the calibrated map (n, H, W) float32."""
+
+    rows: Tensor
+    columns: Tensor
+
+    def __init__(self, recipe: Recipe, heads: Sequence[nn.Module]) -> None:
+        super().__init__()
+        self.pools, self.heads = [view.look.pool for view in recipe.views], nn.ModuleList(heads)
+        scales = [view.scales.get(view.value(recipe.live)) for view in recipe.views]
+        for number, scale in enumerate(scales):
+            level, gain, centre = _affine(scale, recipe.grid, alone=len(scales) == 1)
+            constant(self, **{f"level_{number}": level, f"gain_{number}": gain, f"centre_{number}": centre})
+        sides = zip(recipe.grid, recipe.map_size, strict=True)
+        rows, columns = (pixel_operator(cells, pixels, sigma=SIGMA) for cells, pixels in sides)
+        constant(self, rows=torch.from_numpy(rows).float(), columns=torch.from_numpy(columns.T).float())
+
+    def forward(self, *views: Tensor) -> Tensor:
+        calibrated = []
+        for number, (cells, pool, head) in enumerate(zip(views, self.pools, self.heads, strict=True)):
+            if pool > 1:
+                cells = functional.avg_pool2d(cells, pool, stride=1, padding=pool // 2)
+            level, gain, centre = (getattr(self, f"{name}_{number}") for name in ("level", "gain", "centre"))
+            calibrated.append(level + gain * (head(cells) - centre))
+        return self.rows @ torch.stack(calibrated).sum(0) @ self.columns
+
+
+class LineNetwork(nn.Module):
+    """(n, H, W, 3) uint8 -> the calibrated map (n, H, W) float32 and, when asked for, embedding and logits."""
+
+    def __init__(self, seeing: Seeing, judging: Judging) -> None:
+        super().__init__()
+        self.seeing, self.judging = seeing, judging
+
+    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+        seen = self.seeing(images)
+        views = len(self.seeing.views)
+        return self.judging(*seen[:views]), *seen[views:]
+
+
+def exported(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
+    """The recipe's network as ONNX, by the name of the file: fixed opset, no external data, standard operators only.
+
+    One graph takes any number of photos: its outputs are "map" and, when product check or defect types are in the
+    recipe, "embedding" and "logits". With tiles it takes any number of them and gives the cells of each view instead,
+    "cells_0" and so on, and a second graph takes those of the whole photo and gives the map.
+    """
+    head = [EMBEDDING, LOGITS] if recipe.product_check is not None or recipe.defect_types is not None else []
+    network, tiles = backbone.copied(head=bool(head)), recipe.tiles
+    grid, places, views, heads = recipe.grid if tiles is None else tiles.tile_grid, [], [], []
+    for view in recipe.views:
+        projection = None if view.look.projection is None else torch.tensor(view.look.projection)
+        columns, errors = view.row.graph(view.detector, projection, view.value(recipe.live))
+        places.append([network.taps.index(tap) for tap in view.look.taps])
+        channels = [backbone.tap_channels[tap] for tap in places[-1]]
+        views.append(ViewCells(columns, channels, grid, recipe.nearest))
+        heads.append(errors)
+    seeing, judging = Seeing(network, places, views).eval(), Judging(recipe, heads).eval()
+    # With one image the exporter would fix the batch at one.
+    example = torch.zeros((2, *recipe.backbone.size, 3), dtype=torch.uint8)
+    if tiles is None:
+        return {manifest.MODEL: _graph(LineNetwork(seeing, judging), (example,), [IMAGES], [MAP, *head])}
+    with torch.no_grad():
+        widths = [cells.shape[1] for cells in seeing(example)[: len(views)]]
+    names = cells_of(len(views))
+    whole = tuple(torch.zeros((2, width, *recipe.grid)) for width in widths)
+    return {
+        manifest.MODEL: _graph(seeing, (example,), [IMAGES], [*names, *head]),
+        manifest.WHOLE: _graph(judging, whole, names, [MAP]),
+    }
+
+
+def _graph(module: nn.Module, examples: tuple[Tensor, ...], given: list[str], found: list[str]) -> bytes:
+    batch = {0: torch.export.Dim("n", min=1)}
+    shapes = tuple(batch for _ in examples)
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # Any: torch's types do not say that there always is a program here, and that it saves into memory.
+        program: Any = torch.onnx.export(
+            module,
+            examples,
+            input_names=given,
+            output_names=found,
+            opset_version=OPSET,
+            dynamic_shapes=(shapes,) if isinstance(module, Judging) else shapes,
+            dynamo=True,
+            external_data=False,
+            verbose=False,
+        )
+    buffer = io.BytesIO()
+    program.save(buffer)
+    return buffer.getvalue()
+
+
+def _affine(scale: LocalScale | None, grid: tuple[int, int], *, alone: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """level, gain and centre that `judge.local_scale.joined` applies to the errors of one view."""
+    if scale is None:
+        return torch.zeros(()), torch.ones(()), torch.zeros(())
+    level = torch.tensor(scale.level if alone else 0.0, dtype=torch.float32)
+    gain = scale.gain if alone else scale.gain * np.float32(1 / scale.spread)
+    return level, torch.from_numpy(gain), torch.from_numpy(scale.centre)

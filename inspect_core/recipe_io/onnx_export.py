@@ -1,0 +1,213 @@
+"""A recipe for the line, with its proof: its graphs are made, compared with the app on every photo that can be found,
+and written only when no verdict differs.
+"""
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, fields, replace
+from itertools import islice
+from operator import attrgetter
+from pathlib import Path
+
+import numpy as np
+
+from inspect_core.features.backbones import Backbone
+from inspect_core.images.alignment import NotLocated
+from inspect_core.images.depth import Depth
+from inspect_core.images.placement import place
+from inspect_core.images.read import ImageError, Picture, read
+from inspect_core.line.spreadsheet import cell
+from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
+from inspect_core.recipe_format import golden, manifest
+from inspect_core.recipe_format.csv_text import csv_text
+from inspect_core.recipe_format.golden import Golden
+from inspect_core.recipe_io import line_network, recipe_file
+from inspect_core.recipe_io.check_photos import known_sets
+from inspect_core.recipe_io.place import check_place
+from inspect_core.runner import ExportedModel, Runner
+from inspect_core.runtime.progress import Report, stage, tell
+
+OTHER_PHOTO = "other"
+QUANTISED_WITH, QUANTISED_TILES = 32, 4
+"""Photos that set the ranges of a network in whole numbers, and tiles of each."""
+
+
+class ExportError(ValueError):
+    """An export that is refused: the message says why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One photo, inspected by the app and by the exported graph; set: "calibrate", "judge" or "other"."""
+
+    name: str
+    set: str
+    digest: str
+    app_score: float | None
+    line_score: float | None
+    app_verdict: str
+    line_verdict: str
+
+    @property
+    def difference(self) -> float:
+        return golden.difference(self.app_score, self.line_score)
+
+
+@dataclass(frozen=True)
+class Parity:
+    """The proof of an export. flips: verdicts that differ, 0 in every export that was written; largest_difference: of a
+    score; allowed: the largest permitted one; table: every photo; left_out: what is not exported, in words; release:
+    digest over all files of the export.
+    """
+
+    flips: int
+    largest_difference: float
+    allowed: float
+    table: tuple[Compared, ...]
+    left_out: tuple[str, ...]
+    release: str = ""
+
+
+def export(
+    recipe: Recipe,
+    path: str | Path,
+    *,
+    check_images: Sequence[str | Path],
+    source: str | Path | None = None,
+    bits: int = 32,
+    report: Report | None = None,
+) -> Parity:
+    """Write the recipe with its graph, proof and golden images to `path`, a zip when it ends in .zip, else a folder.
+
+    check_images: photos on which app and line are compared, those of `check_photos.find_photos` and any others; a photo
+    that cannot be read is skipped. The app's side runs on the CPU. source: where the recipe was saved; its files are
+    copied unchanged, so that it keeps its digest whatever version wrote them. bits: 16 stores constants in float16, 8
+    also runs the network in whole numbers, each under the same proof.
+    Raises ExportError, and writes nothing, when a verdict differs, when a score differs by more than
+    `golden.tolerance`, when there is no photo to prove it with, and for a detector without a graph; OSError as
+    `recipe_file.save`; Cancelled.
+    """
+    path = check_place(path)
+    if reason := not_exportable(recipe):
+        raise ExportError(f"{reason}; nothing was written")
+    backbone = loaded_backbone(recipe.backbone, "cpu")
+    tell(report, None, 0.0, "writing the graph, some ten seconds")
+    files = recipe_file.files_of(recipe) if source is None else recipe_file.files_at(source)
+    files |= _graphs(recipe, backbone, check_images, bits)
+    model = ExportedModel(files, len(recipe.views), **recipe.facts)
+    compared = _compare(recipe, backbone, model, check_images, stage(report, 0.2, 0.9))
+    parity = _parity(recipe, [row for row, _ in compared])
+    files[manifest.PARITY] = _table(parity.table)
+    files |= _golden_files(recipe, compared)
+    tell(report, None, 0.9, "reading it back")
+    recipe_file.write(files, path, check=Runner)
+    return replace(parity, release=manifest.release_of(recipe_file.sums_of(files)))
+
+
+def not_exportable(recipe: Recipe) -> str:
+    """Why the recipe cannot be exported, without a full stop; "" for one that can."""
+    missing = [view.row.title for view in recipe.views if not view.row.exportable]
+    why = "has no graph for the line: it inspects in the app only; for the line, teach another detector"
+    return f"“{missing[0]}” {why}" if missing else ""
+
+
+def _graphs(recipe: Recipe, backbone: Backbone, check_images: Sequence[str | Path], bits: int) -> dict[str, bytes]:
+    graphs = line_network.exported(recipe, backbone)
+    if bits == 32:
+        return graphs
+    # Imported here only: few users need the tools that make a graph smaller.
+    from inspect_core.recipe_io.reduced_graph import with_eight_bit_network, with_half_weights
+
+    if bits == 8:
+        some = islice(_pictures(check_images, recipe.depth), QUANTISED_WITH)
+        inputs = [image for _, picture in some for image in _inputs(picture.pixels, recipe)]
+        graphs[manifest.MODEL] = with_eight_bit_network(graphs[manifest.MODEL], inputs)
+    return {name: with_half_weights(content) for name, content in graphs.items()}
+
+
+def _inputs(pixels: np.ndarray, recipe: Recipe) -> Iterator[np.ndarray]:
+    """The network's input from a photo: (H, W, 3) uint8; from a large one some of its tiles."""
+    try:
+        placement = place(pixels, recipe.alignment)
+    except NotLocated:
+        return
+    if recipe.tiles is None:
+        yield placement.at(pixels, recipe.backbone.size)
+        return
+    picture, tiles = placement.at(pixels, recipe.tiles.size), recipe.tiles.tiles
+    for tile in tiles[:: -(-len(tiles) // QUANTISED_TILES)]:
+        yield recipe.tiles.cut(picture, tile)
+
+
+def _compare(
+    recipe: Recipe, backbone: Backbone, model: ExportedModel, paths: Sequence[str | Path], report: Report | None
+) -> list[tuple[Compared, Golden]]:
+    """Every photo in the app and the graph, each content once, with its entry as a golden image."""
+    app_inspector = LoadedRecipe(recipe, backbone)
+    sets, found = known_sets(recipe), {}
+    for done, (path, picture) in enumerate(_pictures(paths, recipe.depth), start=1):
+        app, line, digest = app_inspector.inspect(picture.pixels), model.inspect(picture.pixels), picture.digest
+        said = ["; ".join(filter(None, golden.said(verdict))) for verdict in (app, line)]
+        row = Compared(picture.name, sets.get(digest, OTHER_PHOTO), digest, app.score, line.score, *said)
+        found[digest] = row, Golden(str(path), picture.name, app.score, *golden.said(app))
+        tell(report, None, done / len(paths), f"comparing photo {done} of {len(paths)}")
+    if not found:
+        raise ExportError("there is no photo to prove the export with; name the folder that holds the good photos")
+    return list(found.values())
+
+
+def _pictures(paths: Sequence[str | Path], depth: Depth | None) -> Iterator[tuple[Path, Picture]]:
+    for path in map(Path, paths):
+        try:
+            yield path, read(path, depth)
+        except ImageError:
+            continue
+
+
+def _parity(recipe: Recipe, table: list[Compared]) -> Parity:
+    allowed = golden.tolerance(np.array([part.score for part in recipe.calibration]), recipe.limits)
+    flipped = [row for row in table if row.app_verdict != row.line_verdict]
+    worst = max(table, key=lambda row: row.difference)
+    if flipped:
+        row = flipped[0]
+        raise ExportError(
+            f"{len(flipped)} of {len(table)} photos would get another verdict on the line, {row.name} "
+            f"{row.line_verdict} instead of {row.app_verdict}; nothing was written"
+        )
+    if not worst.difference <= allowed:
+        raise ExportError(
+            f"the score of {worst.name} would differ by {worst.difference:.2g} on the line, more than the "
+            f"{allowed:.2g} allowed; nothing was written"
+        )
+    left_out = () if recipe.gallery is None else ("known cases (“Seen before?”)",)
+    return Parity(0, worst.difference, allowed, tuple(table), left_out)
+
+
+def _table(rows: Sequence[Compared]) -> bytes:
+    columns = [*(field.name for field in fields(Compared)), "difference"]
+    return csv_text([columns, *([*map(cell, astuple(row)), row.difference] for row in rows)]).encode()
+
+
+def _golden_files(recipe: Recipe, compared: Sequence[tuple[Compared, Golden]]) -> dict[str, bytes]:
+    """At most MOST original files: the nearest to each limit on either side of it, the others spread over all scores.
+
+    With parts on both sides a graph whose scores end at a limit shows; the spread holds the strangest part, which it
+    would move most.
+    """
+    rows = sorted((row for _, row in compared), key=lambda row: math.inf if row.score is None else row.score)
+    scored, nearest = [row for row in rows if row.score is not None], []
+    for limit in (recipe.limits.review, recipe.limits.reject):
+        split = bisect_right(scored, limit, key=attrgetter("score"))
+        nearest += [row for row in scored[max(split - 1, 0) : split + 1] if row not in nearest]
+    rest = [row for row in rows if row not in nearest]
+    evenly = np.linspace(0, max(len(rest) - 1, 0), golden.MOST - len(nearest)).round().astype(int)
+    spread = [rest[i] for i in np.unique(evenly) if i < len(rest)]
+    files, expected = {}, []
+    for number, row in enumerate([*nearest, *spread], start=1):
+        source = Path(row.file)
+        name = f"golden/{number:02}{source.suffix.lower()}"
+        name = name if manifest.GOLDEN.fullmatch(name) else f"golden/{number:02}.png"  # read by its content anyway
+        files[name] = source.read_bytes()
+        expected.append(replace(row, file=name))
+    return files | {manifest.EXPECTED: golden.table_of(expected)}

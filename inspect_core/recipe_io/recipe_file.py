@@ -1,0 +1,238 @@
+"""Saving and opening recipes: data only, written atomically, verified before a value is used."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors.numpy
+import torch
+from torch import Tensor
+
+from inspect_core.features.extraction import Look
+from inspect_core.images.alignment import Alignment
+from inspect_core.judge.anomaly_map import AREA, SIGMA
+from inspect_core.judge.local_scale import LocalScale
+from inspect_core.methods.table import ARRAYS, FIELDS, JOIN, METHODS, methods_of
+from inspect_core.methods.view import View
+from inspect_core.recipe import BackboneChoice, Provenance, Recipe
+from inspect_core.recipe_format import arrays as recipe_arrays
+from inspect_core.recipe_format import known_parts, manifest
+from inspect_core.recipe_format.fields import DIRECTION, RESIZE_RULE, SCHEMA
+from inspect_core.recipe_format.manifest import refusing
+from inspect_core.recipe_format.photo_inspector import PARTS, read_facts
+from inspect_core.recipe_format.zipped import write_zip
+from inspect_core.recipe_io.place import check_place
+from inspect_core.recipe_io.proof import prove
+from inspect_core.runtime.unfinished import replacing
+from inspect_core.whole_part.defect_types import DefectTypes
+from inspect_core.whole_part.known_cases import KnownCases
+from inspect_core.whole_part.product_check import ProductCheck
+
+TRIANGLE = ".cholesky"
+EXTRAS = {"guard": PARTS["guard"], "gallery": ("gallery", KnownCases, "the gallery of known cases"), **PARTS}
+"""Parts of a recipe that may be missing, as `photo_inspector.PARTS`, in the order of recipe.json."""
+
+
+def save(recipe: Recipe, path: str | Path) -> Recipe:
+    """Write `recipe` to `path`, a zip when it ends in .zip, else a folder; returns it with its digest.
+
+    The package appears under its name only when it is whole, and an older recipe of that name is then replaced.
+    Raises OSError when the disk is full or not writable, with nothing left behind, and PlaceError, an OSError too, when
+    the path holds something other than a recipe.
+    """
+    path = check_place(path)
+    files = files_of(recipe)
+    write(files, path)
+    return replace(recipe, digest=manifest.digest_of(sums_of(files)))
+
+
+def write(files: Mapping[str, bytes], path: Path, check: Callable[[Path], object] = lambda new: None) -> None:
+    """Write a package of these files, and the digests of them, where `check_place` allows it.
+
+    check: called with the package before it gets its name; if it raises, nothing remains. Raises OSError as `save`.
+    """
+    files = {**files, manifest.SUMS: manifest.listing_of(sums_of(files))}
+    try:
+        with replacing(path) as new:
+            if path.suffix == ".zip":
+                write_zip(new, files.items())
+                _flush(new)
+            else:
+                _write_folder(files, new)
+            check(new)
+    except OSError as error:
+        said = f"recipe {path.name} was not saved ({error.strerror}); free some disk space or choose another folder"
+        raise OSError(error.errno, said) from error
+
+
+def sums_of(files: Mapping[str, bytes]) -> dict[str, str]:
+    """SHA-256 of each file by name."""
+    return {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+
+
+def load(path: str | Path) -> Recipe:
+    """The recipe at `path`, a folder or a zip.
+
+    A recipe that loads can inspect: it has scored a made-up photo. No network is loaded for that.
+    Raises RecipeError, naming file, reason and remedy, for anything damaged, oversized or unexpected, and nothing else.
+    """
+    path = Path(path)
+    package = manifest.check(path)
+    document = manifest.read_document(package, FIELDS)
+    with refusing(path, "its parts do not fit together"):
+        lengths = recipe_arrays.check(document, package.header, ARRAYS)
+        arrays = package.arrays()
+        recipe_arrays.check_values(document, arrays, ARRAYS)
+        for name in arrays:
+            if name.endswith(TRIANGLE):
+                arrays[name] = recipe_arrays.unpack_triangle(arrays[name])
+        recipe = _recipe_of(document, arrays, package)
+    widths = [lengths[f"{recipe_arrays.view(number)}.k"] for number in range(len(recipe.views))]
+    prove(recipe, path, widths=widths, embedding=lengths.get("e"))
+    return recipe
+
+
+def files_at(path: str | Path) -> dict[str, bytes]:
+    """The files of a saved recipe by name, without their digests and what an export added. Raises as `load`."""
+    package = manifest.check(Path(path))
+    return {name: package.read(name) for name in manifest.REQUIRED if name != manifest.SUMS}
+
+
+def files_of(recipe: Recipe) -> dict[str, bytes]:
+    """The files of a recipe by name, without their digests."""
+    backbone, provenance = asdict(recipe.backbone), asdict(recipe.provenance)
+    size, note = backbone.pop("size"), provenance.pop("calibration_note")
+    document = {
+        "schema": SCHEMA,
+        "product": recipe.product,
+        **provenance,
+        "backbone": backbone,
+        "geometry": {
+            "size": size,
+            "grid": list(recipe.grid),
+            "resize": RESIZE_RULE,
+            "colour_order": "RGB",
+            "nearest": recipe.nearest,
+            "sigma": SIGMA,
+        },
+        "views": [
+            {
+                "name": view.method,
+                "params": view.detector.params(),
+                "taps": list(view.look.taps),
+                "pool": view.look.pool,
+                "scales": list(view.scales),
+            }
+            for view in recipe.views
+        ],
+        "live": dict(recipe.live),
+        "depth": recipe.depth and asdict(recipe.depth),
+        "areas": recipe.areas and recipe.areas.params(),
+        "tiles": recipe.tiles and recipe.tiles.params(),
+        "mm_per_pixel": recipe.mm_per_pixel,
+        "quality": recipe.quality and asdict(recipe.quality),
+        "limits": asdict(recipe.limits),
+        "score_direction": DIRECTION,
+        "calibration": {"good": len(recipe.calibration), "note": note},
+        "challenge": [asdict(part) for part in recipe.challenge],
+        **{name: part and part.params() for name, part in _extras(recipe).items()},
+    }
+    return {
+        manifest.RECIPE: (json.dumps(document, indent=1, allow_nan=False) + "\n").encode(),
+        manifest.ARRAYS: safetensors.numpy.save(_packed(recipe)),
+        manifest.CALIBRATION: known_parts.table_of(recipe.calibration, recipe.judged),
+    }
+
+
+def _packed(recipe: Recipe) -> dict[str, np.ndarray]:
+    found: dict[str, Any] = {}
+    for number, view in enumerate(recipe.views):
+        own = view.detector.arrays() | _scale_arrays(view)
+        if view.look.projection is not None and "projection" not in own:
+            own["columns"] = view.look.projection
+        found |= recipe_arrays.under(recipe_arrays.view(number), own)
+    for prefix, part in _extras(recipe).items():
+        found |= recipe_arrays.under(prefix, part.arrays() if part else {})
+    for name, value in found.items():
+        plain = value.detach().cpu().numpy() if isinstance(value, Tensor) else value
+        found[name] = np.ascontiguousarray(recipe_arrays.pack_triangle(plain) if name.endswith(TRIANGLE) else plain)
+    return found
+
+
+def _scale_arrays(view: View) -> dict[str, np.ndarray]:
+    """The local scales of a view, one row for each live value; nothing for a raw map."""
+    scales = list(view.scales.values())
+    if not scales:
+        return {}
+    kinds = {"centre": np.float32, "gain": np.float32, "level": np.float64, "spread": np.float64}
+    return {f"scale_{name}": np.array([getattr(own, name) for own in scales], kind) for name, kind in kinds.items()}
+
+
+def _extras(recipe: Recipe) -> dict[str, ProductCheck | KnownCases | DefectTypes | Alignment | None]:
+    return {name: getattr(recipe, field) for name, (field, *_) in EXTRAS.items()}
+
+
+def _recipe_of(document: dict, arrays: dict, package: manifest.Package) -> Recipe:
+    geometry, chosen, live = document["geometry"], document["backbone"], document["live"]
+    calibration, judged = known_parts.read_table(package, document)
+    if geometry["sigma"] != SIGMA:
+        raise ValueError(f"geometry.sigma is {geometry['sigma']}, and this version smooths with {SIGMA}")
+    views = tuple(_view_of(number, part, arrays, package.where) for number, part in enumerate(document["views"]))
+    methods_of(JOIN.join(view.method for view in views))
+    if set(live) != {AREA, *(view.live for view in views if view.live)}:
+        raise ValueError(
+            f"live parameters {sorted(live)} are not those of {' and '.join(view.method for view in views)}"
+        )
+    for view in views:
+        if view.live and live[view.live] > view.row.top(view.detector):
+            raise ValueError(f"live.{view.live} is {live[view.live]}, above {view.row.top(view.detector)} of the fit")
+    if not set(chosen["taps"]) >= {tap for view in views for tap in view.look.taps}:
+        raise ValueError("a view uses a tap that the backbone does not have")
+    return Recipe(
+        **read_facts(document, arrays, package.where, EXTRAS),
+        backbone=BackboneChoice(**chosen | {"taps": tuple(chosen["taps"]), "size": tuple(geometry["size"])}),
+        grid=tuple(geometry["grid"]),
+        nearest=geometry["nearest"],
+        views=views,
+        live=live,
+        calibration=calibration,
+        judged=judged,
+        provenance=Provenance(
+            **{part.name: document[part.name] for part in fields(Provenance) if part.name in document},
+            calibration_note=document["calibration"]["note"],
+        ),
+        mm_per_pixel=document["mm_per_pixel"],
+        digest=package.digest,
+    )
+
+
+def _view_of(number: int, part: dict, arrays: dict[str, np.ndarray], where: Path) -> View:
+    found = recipe_arrays.of_part(recipe_arrays.view(number), arrays)
+    own = {name: torch.from_numpy(value) for name, value in found.items()}
+    projection = own.get("columns", own.get("projection"))
+    with refusing(where, "the detector cannot be used"):
+        detector = METHODS[part["name"]].fitted.from_arrays(own, part["params"])
+    scales = {}
+    for row, value in enumerate(part["scales"]):
+        centre, gain, level, spread = (found[f"scale_{name}"][row] for name in ("centre", "gain", "level", "spread"))
+        scales[value] = LocalScale(centre, gain, float(level), float(spread))
+    look = Look(tuple(part["taps"]), None if projection is None else projection.numpy(), part["pool"])
+    return View(part["name"], detector, look, scales)
+
+
+def _write_folder(files: dict[str, bytes], folder: Path) -> None:
+    folder.mkdir()
+    for name, data in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(data)
+        _flush(folder / name)
+
+
+def _flush(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())

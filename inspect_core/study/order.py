@@ -1,0 +1,78 @@
+"""An order: what to teach, placed by the page or the command line. The one home of every choice."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from inspect_core.features.backbones import Backbone
+from inspect_core.images.alignment import SHIFT, TURN, Alignment
+from inspect_core.images.areas import Areas
+from inspect_core.images.folders import Sample, Split
+from inspect_core.images.tiles import TilePlan
+from inspect_core.images.tolerances import CAREFUL, Tolerances
+from inspect_core.methods.view import with_taps
+from inspect_core.whole_part.product_check import WARN
+
+NO_ALIGNMENT, RIGID, SIMILARITY = "none", "rigid", "similarity"
+ALIGN = {NO_ALIGNMENT: "As taken", RIGID: "Shifted and turned", SIMILARITY: "Shifted, turned, nearer or farther"}
+"""How parts lie in the photos, by the value of --align."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to teach: the photos as split, and every choice; the defaults are those of the page and the command line.
+
+    method: a name in METHODS, or several joined by "+", whose maps are added; None: the one that a comparison of the
+    candidates chooses, of those whose methods take at most `budget` milliseconds a photo on two cores by their
+    forecast, without the network. parameters: of the fit, None for the method's own choice; for a live parameter, the
+    largest value that can be tried. fixed: names of parameters that the user has chosen and no suggestion changes, also
+    live ones. taps: for all methods, None: those each works best on. area: the smallest that counts, in pixels of the
+    map, None: .2 % of it. align: one of ALIGN; align_turn, align_shift: how far parts may be turned and shifted
+    (`learn`); alignment: what was learned for it (`aligned`), over whose reference photos are laid; areas: by which a
+    comparison judges; tiles: how large photos are cut (`tiled`), None squashes them to the backbone's size; their grid
+    replaces that of the order. tolerances: how far photos of the same part may differ, None: not at all; within them
+    copies of every photo to fit are learned from too, and of the others one each is scored. weights: a file to use
+    instead of the one found on this machine. product_check: its mode, or "off". notes: sentences on the photos, passed
+    through.
+    """
+
+    product: str
+    photos: Split
+    backbone: str = "efficientnet_lite0"
+    taps: str | tuple[str, ...] | None = None
+    size: tuple[int, int] = (256, 256)
+    grid: tuple[int, int] = (32, 32)
+    method: str | None = None
+    budget: float = 80.0
+    parameters: Mapping[str, float | None] = field(default_factory=dict)
+    fixed: Collection[str] = ()
+    area: int | None = None
+    align: str = NO_ALIGNMENT
+    align_turn: float = TURN
+    align_shift: float = SHIFT
+    alignment: Alignment | None = None
+    areas: Areas | None = None
+    tiles: TilePlan | None = None
+    tolerances: Tolerances | None = CAREFUL
+    seed: int = 0
+    product_check: str = WARN
+    fused_product_check: bool = False
+    weights: Path | None = None
+    device: str = "auto"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def setters(self) -> list[Sample]:
+        """The good photos that set limits, fold after fold; none where there are too few."""
+        return [sample for fold in self.photos.setters(self.seed) for sample in fold]
+
+    @property
+    def scored(self) -> tuple[Sample, ...]:
+        """The photos that are scored whatever sets the limits."""
+        return (*self.photos.calibrate, *self.photos.choose, *self.photos.judge)
+
+    def network(self, methods: Sequence[str]) -> tuple[Backbone, list[tuple[str, ...]]]:
+        """The backbone with all taps that the methods see, and the taps of each; errors as `view.with_taps`."""
+        return with_taps(
+            methods, self.backbone, taps=self.taps, size=self.size, device=self.device, weights=self.weights
+        )

@@ -1,0 +1,98 @@
+"""The grid errors of photos, in a memory-mapped file that only grows."""
+
+import math
+import mmap
+import tempfile
+import threading
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+
+from inspect_core.recipe_format.fields import LARGEST
+
+Which = int | slice | np.ndarray | list[int]
+"""Positions of photos."""
+
+
+class Blocks:
+    """Float32 arrays of one shape in a temporary file that only grows: a block once appended stays as it is."""
+
+    def __init__(self, shape: tuple[int, ...]):
+        self.shape, self._bytes = shape, 4 * math.prod(shape)
+        self._count, self._appending = 0, threading.Lock()
+        self._file = tempfile.TemporaryFile(prefix="loupe-scores-")  # noqa: SIM115 - closed with the last
+        weakref.finalize(self, self._file.close)
+
+    def append(self, block: np.ndarray) -> int:
+        """Store one more block and return its row. Safe from any thread."""
+        with self._appending:
+            self._file.seek(self._count * self._bytes)  # not the end: a full disk may have cut the last one short
+            self._file.write(np.ascontiguousarray(block, np.float32).tobytes())
+            self._file.flush()
+            self._count += 1
+            return self._count - 1
+
+    def read(self) -> np.ndarray:
+        """(n, *shape) of all blocks so far, read-only; the operating system pages them in and out."""
+        count = self._count
+        if not count:
+            return np.zeros((0, *self.shape), np.float32)
+        held = mmap.mmap(self._file.fileno(), count * self._bytes, access=mmap.ACCESS_READ)
+        return np.frombuffer(held, np.float32).reshape(count, *self.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class StoredErrors:
+    """The errors of photos under each of several views, at the stops of its live parameter.
+
+    blocks: a photo's (stops of all views, h, w) each; stops: by view, those in each block; first: by view, where they
+    begin there; rows: (photos,) the block of each; again: that of the same part photographed again, -1 without.
+    """
+
+    blocks: Blocks
+    stops: tuple[tuple[int, ...], ...]
+    first: tuple[int, ...]
+    rows: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
+    again: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
+
+    @classmethod
+    def empty(cls, stops: Sequence[tuple[int, ...]], grid: tuple[int, int]) -> Self:
+        """Those of no photo yet."""
+        first = np.cumsum([0, *map(len, stops)]).tolist()
+        return cls(Blocks((first[-1], *grid)), tuple(stops), tuple(first[:-1]))
+
+    def of_views(self, which: Sequence[int]) -> Self:
+        """Those under some of the views, by position."""
+        return replace(self, stops=tuple(self.stops[i] for i in which), first=tuple(self.first[i] for i in which))
+
+    def with_photo(self, name: str, errors: Sequence[np.ndarray], again: Sequence[np.ndarray] = ()) -> Self:
+        """These and one more photo's, (stops, h, w) float32 for each view; again: none where there are none.
+
+        Raises ValueError with the photo's name when an error is not finite.
+        """
+        row, other = self._stored(name, errors), self._stored(name, again) if again else -1
+        return replace(self, rows=np.append(self.rows, row), again=np.append(self.again, other))
+
+    def photographed_again(self) -> Self:
+        """Those of the parts photographed again in place of the photos'."""
+        return replace(self, rows=self.again)
+
+    def of(self, position: int) -> list[np.ndarray]:
+        """(stops, h, w) float32 of one photo under each view."""
+        block = self.blocks.read()[self.rows[position]]
+        return [np.array(block[at : at + len(own)]) for at, own in zip(self.first, self.stops, strict=True)]
+
+    def at(self, which: Which, view: int, stop: int) -> np.ndarray:
+        """A copy under one view at one stop, (h, w) of one photo and (n, h, w) of several."""
+        return np.array(self.blocks.read()[self.rows[which], self.first[view] + self.stops[view].index(stop)])
+
+    def _stored(self, name: str, errors: Sequence[np.ndarray]) -> int:
+        block = np.zeros(self.blocks.shape, np.float32)  # with room for views that are not among these
+        for at, stops, own in zip(self.first, self.stops, errors, strict=True):
+            block[at : at + len(stops)] = own
+        if not (np.abs(block) <= LARGEST).all():
+            raise ValueError(f"{name} has no finite score; look at the photo, or teach again")
+        return self.blocks.append(block)

@@ -1,0 +1,94 @@
+"""Training the product check: what the product looks like as a whole, from good photos."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from inspect_core.detectors.cop_corp import energy, fit_cop
+from inspect_core.features.backbones import Backbone
+from inspect_core.features.extraction import Preparation
+from inspect_core.images.alignment import Alignment, NotLocated
+from inspect_core.images.folders import Sample
+from inspect_core.images.read import ImageError
+from inspect_core.runtime.progress import Report, stage, tell
+from inspect_core.study.photo_features import described
+from inspect_core.study.workers import Workers
+from inspect_core.whole_part.product_check import WARN, ProductCheck, Subspace
+
+EXPLAINED_VARIANCE = 0.9
+
+
+def train_product_check(
+    backbone: Backbone,
+    good: Sequence[Sample],
+    held_out: Sequence[Sample],
+    *,
+    fused: bool = False,
+    mode: str = WARN,
+    alignment: Alignment | None = None,
+    report: Report | None = None,
+    workers: Workers | None = None,
+) -> ProductCheck:
+    """A product check from `good` photos, with its limit from `held_out` good ones.
+
+    Photos that are damaged, or in which the part is not located, are skipped. alignment: locates the part; fused: with
+    the energy of the backbone's logits. report(fraction, step) is called after each photo and may raise Cancelled;
+    workers: as `Study` takes them.
+    """
+    preparation, share = Preparation(backbone, (1, 1), (), alignment=alignment), len(good) / (len(good) + len(held_out))
+    known = _described(preparation, good, workers, stage(report, 0.0, share))
+    unseen = _described(preparation, held_out, workers, stage(report, share, 1.0))
+    if not len(unseen[0]):
+        unseen = tuple(np.zeros((0, own.shape[1]), np.float32) for own in known)
+    logits = {"good_logits": known[1], "held_out_logits": unseen[1]} if fused else {}
+    return fit(known[0], unseen[0], mode=mode, **logits)
+
+
+def fit(
+    good: np.ndarray,
+    held_out: np.ndarray,
+    *,
+    good_logits: np.ndarray | None = None,
+    held_out_logits: np.ndarray | None = None,
+    mode: str = WARN,
+) -> ProductCheck:
+    """Learn the product from good photos; set the limit on held-out good ones.
+
+    good: (n, d) penultimate features; held_out: (c, d) of good photos not in `good` (if there are none, `good` is
+    used); logits of both make it fused.
+    The limit lies halfway between the strangest held-out photo and an unrelated one. The value of the latter is known
+    beforehand: its mapped features are at right angles to the product's, so its error is about 1, or its fused score 0.
+    A limit close to the good photos would take every ordinary defect for another product.
+    """
+    detector = fit_cop(_tensor(good), explained_variance=EXPLAINED_VARIANCE)
+    smallest = 0.0 if good_logits is None else min(0.0, float(energy(_tensor(good_logits)).min()))
+    arrays = {name: value.cpu().numpy() for name, value in detector.arrays().items()}
+    product_check = ProductCheck(
+        Subspace.from_arrays(arrays, detector.params()), good_logits is not None, smallest, 0.0, mode
+    )
+    scores = product_check.score(held_out, held_out_logits) if len(held_out) else product_check.score(good, good_logits)
+    highest, unrelated = float(scores.max()), 0.0 if product_check.fused else 1.0
+    return replace(product_check, limit=(highest + max(highest, unrelated)) / 2)
+
+
+def _tensor(values: np.ndarray) -> torch.Tensor:
+    return torch.from_numpy(np.ascontiguousarray(values, np.float32))
+
+
+def _described(
+    preparation: Preparation, samples: Sequence[Sample], workers: Workers | None, report: Report | None
+) -> tuple[np.ndarray, ...]:
+    """(n, d) features and (n, c) logits of the photos that can be used; (0, 0) without any."""
+    if workers is not None:
+        return workers.describe(preparation, samples, report)
+    rows = []
+    for done, sample in enumerate(samples, start=1):
+        with suppress(ImageError, NotLocated):  # the study has listed it as unusable
+            rows.append(described(sample, preparation))
+        tell(report, None, done / len(samples), "learning the look of the product")
+    if not rows:
+        return np.zeros((0, 0), np.float32), np.zeros((0, 0), np.float32)
+    return tuple(np.stack(column) for column in zip(*rows, strict=True))

@@ -1,0 +1,134 @@
+"""What the bench draws: one record from the model to the browser."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache, partial
+
+import numpy as np
+
+from inspect_core.judge.limits import most_in_percent
+from inspect_core.study.evaluation import counted, unscored_counts
+from inspect_core.study.scored_photo import UNKNOWN, ScoredPhoto, UnscoredPhoto
+from inspect_core.verdict import Limits
+
+_FOR_ALL = ("position", "area", "calm", "sentence", "preview", "check", "foreign", "note", "patch", "defect_type",
+            "mm_per_pixel")  # fmt: skip
+"""Fields that the browser gets as they are."""
+
+_no_scores, _no_picture = partial(np.zeros, 0), partial(np.zeros, (0, 0, 3), np.uint8)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """All parts of the gallery under one model or preview, and the one shown.
+
+    photos: in the order of the gallery; scores: (photos,) finite, in the detector's unit; unscored: photos without one;
+    position: of the photo shown; anomaly_map: its (h, w) map, finite.
+    limits: in force; suggested: the default ones; setting_scores: of the good photos that set limits; ceiling: of the
+    scores, None where they do not end; calm: the score at which colour begins; sentence: the limits in parts; area: the
+    smallest that counts, in pixels of the map; preview: maps and scores only: limits only set colours, nothing is
+    counted or judged.
+    found_up_to: (photos,) up to which limit each defect is found, NaN where that is not known; stopped: (photos,)
+    rejected whatever the score, as another product; partly_out: (photos,) never accepted, as the photo does not show
+    all of the part; None: none is.
+    image: (H, W, 3) uint8, the original; mask, left_out: (h, w) bool, the true defect, what is not inspected, or None;
+    check: result of the product check in words, or None; foreign: whether it finds another product; defect_type: in
+    words, or None; note: what the engineer must know of this view, or None; patch: (left, top, right, bottom) in pixels
+    of the original, framed on the picture, or None; mm_per_pixel: of the original, or None.
+    """
+
+    photos: Sequence[ScoredPhoto]
+    scores: np.ndarray
+    position: int
+    anomaly_map: np.ndarray
+    limits: Limits
+    suggested: Limits
+    calm: float = 0.0
+    sentence: str = ""
+    setting_scores: np.ndarray = field(default_factory=_no_scores)
+    area: int = 1
+    unscored: Sequence[UnscoredPhoto] = ()
+    ceiling: float | None = None
+    found_up_to: np.ndarray | None = None
+    stopped: np.ndarray | None = None
+    partly_out: np.ndarray | None = None
+    image: np.ndarray = field(default_factory=_no_picture)
+    mask: np.ndarray | None = None
+    left_out: np.ndarray | None = None
+    check: str | None = None
+    foreign: bool = False
+    defect_type: str | None = None
+    note: str | None = None
+    patch: tuple[int, int, int, int] | None = None
+    mm_per_pixel: float | None = None
+    preview: bool = False
+
+    def refuse_undrawable(self) -> None:
+        """Raises ValueError for a score or map that is not finite, another shape, no such part, an area off the map."""
+        for photo, score in zip(self.photos, self.scores, strict=True):
+            if not np.isfinite(score):
+                raise ValueError(f"{photo.name} has the score {score}; leave parts without a score off the bench")
+        if not np.isfinite(self.setting_scores).all():
+            raise ValueError("setting_scores are not all finite; give the scores that set the limits")
+        if not 0 <= self.position < len(self.photos):
+            raise ValueError(f"position is {self.position}, outside a gallery of {len(self.photos)} parts")
+        image, shape = self.image, self.anomaly_map.shape
+        if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
+            raise ValueError(f"image is {image.shape} {image.dtype}; give (H, W, 3) uint8")
+        if len(shape) != 2 or not np.isfinite(self.anomaly_map).all():
+            raise ValueError(f"anomaly_map is {shape}; give one finite map, (h, w)")
+        if self.area != int(self.area) or not 1 <= self.area <= self.anomaly_map.size:
+            raise ValueError(f"area is {self.area}, outside 1..{self.anomaly_map.size}; give pixels of the map")
+        for name, plane in (("mask", self.mask), ("left_out", self.left_out)):
+            if plane is not None and plane.shape != shape:
+                raise ValueError(f"{name} is {plane.shape}, the map {shape}; bring it to the map's size")
+
+    def payload(self) -> dict:
+        """All but the pixels as JSON-able data; scores keep every bit.
+
+        parts: for each photo its own figures; `counted` is "good" or "defect" where the sentence counts it, else "".
+        without_score: for either, how many counted parts have no score, by word; own: whether the limit was set on the
+        good parts that are counted; bounds: for every number of good parts rejected, the largest share of overkill in
+        percent, as the sentence prints it.
+        """
+        good, defect, without, own = counted(self.photos, self.unscored)
+        of_good, of_defects = unscored_counts(without).values()
+        none = np.zeros(len(self.photos), bool)
+        found = np.full(len(self.photos), math.nan) if self.found_up_to is None else self.found_up_to
+        rows = zip(
+            self.photos, self.scores, np.where(good, "good", np.where(defect, "defect", "")), found,
+            none if self.stopped is None else self.stopped, none if self.partly_out is None else self.partly_out,
+            strict=True,
+        )  # fmt: skip
+        return {
+            "parts": [
+                {"name": photo.name, "kind": photo.kind, "truth": _truth(photo.kind), "group": photo.group,
+                 "score": float(score), "counted": str(counts), "stopped": bool(stopped), "partly_out": bool(out),
+                 "found_up_to": None if math.isnan(up_to) else float(up_to)}
+                for photo, score, counts, up_to, stopped, out in rows
+            ],
+            "unscored": [
+                {"name": one.sample.name, "kind": one.kind, "truth": _truth(one.kind), "group": one.sample.group,
+                 "word": one.word, "reason": one.reason}
+                for one in self.unscored
+            ],
+            "without_score": {"good": asdict(of_good), "defect": asdict(of_defects)},
+            "own": own,
+            "bounds": list(_bounds(int(good.sum()) + of_good.total)),
+            "setting_scores": [float(score) for score in self.setting_scores],
+            "limits": asdict(self.limits),
+            "suggested": asdict(self.suggested),
+            "image_size": list(self.image.shape[:2]),
+            "map_size": list(self.anomaly_map.shape),
+            **{name: getattr(self, name) for name in _FOR_ALL},
+        }  # fmt: skip
+
+
+def _truth(kind: str) -> str:
+    return kind if kind in ("good", UNKNOWN) else "defect"
+
+
+@lru_cache(maxsize=32)
+def _bounds(total: int) -> tuple[str, ...]:
+    return tuple(most_in_percent(k, total) for k in range(total + 1))

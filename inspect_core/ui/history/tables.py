@@ -1,0 +1,144 @@
+"""The tables of History: the inspected parts, an operator's verdict on one of them, and who changed what."""
+
+from datetime import datetime
+from functools import partial
+
+import streamlit as st
+
+from inspect_core.audit import changes as of_log
+from inspect_core.audit.changes import override
+from inspect_core.audit.inspections import ACCEPT, REJECT, REVIEW, Inspection
+from inspect_core.audit.log import AuditLog, LogError
+from inspect_core.ui import shell
+from inspect_core.ui.history.panels import in_words, picture
+from inspect_core.ui.history.selection import Selection, local
+from inspect_core.verdict import SIGNS, SPOKEN, Word
+
+ON_A_PAGE, PICTURE = 50, 420
+TIME = st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")
+_CHOSEN = "history_entry"
+
+
+def parts(selection: Selection) -> None:
+    """A page of the inspected parts; the row chosen is shown below it."""
+    found = selection.inspections
+    pages = -(-len(found) // ON_A_PAGE)
+    page = st.pagination(pages, key=f"history_page-{pages}") if pages > 1 else 1
+    shown = found[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]
+    key = f"history_table-{page}-{selection.head[0]}"  # its rows change when the log has grown
+    st.dataframe(
+        {
+            "Time": [local(one.time).replace(tzinfo=None) for one in shown],
+            "Part": [one.name for one in shown],
+            "Verdict": [f"{SIGNS[one.final]} {SPOKEN[one.final]}" for one in shown],
+            "Score": [one.score for one in shown],
+            "Limit": [one.reject for one in shown],
+            "Defect type": [one.kind for one in shown],
+            "Reason": [one.reason for one in shown],
+            "Operator": [_operator(one) for one in shown],
+            "Recipe": [one.recipe[:12] for one in shown],
+            "Entry": [one.number for one in shown],
+        },
+        hide_index=True,
+        key=key,
+        height=420,
+        selection_mode="single-row",
+        on_select=partial(_choose, key, [one.number for one in shown]),
+        column_config={
+            "Time": TIME,
+            "Score": st.column_config.NumberColumn(format="%.4g"),
+            "Limit": st.column_config.NumberColumn(format="%.4g", help="The reject limit at that time."),
+            "Operator": st.column_config.TextColumn(help="Who overrode Loupe's verdict, and why."),
+        },
+        alt="Inspected parts, the latest first.",
+    )
+    one = next((one for one in found if one.number == st.session_state.get(_CHOSEN)), None)
+    if one is None:
+        st.caption("Choose a row to see the part, or to override its verdict.")
+    else:
+        _show(one)
+
+
+def _choose(key: str, numbers: list[int]) -> None:
+    """Keep the entry that was chosen, not its row: inspections that come in later move the rows."""
+    rows = st.session_state[key].selection.rows
+    st.session_state[_CHOSEN] = numbers[rows[0]] if rows else None
+
+
+def _show(one: Inspection) -> None:
+    row = st.container(horizontal=True, gap="large")
+    with row.container(width=PICTURE):
+        content = picture(one, PICTURE)
+        if content is None:
+            st.info(
+                "No picture: the photo cannot be read at the place given in the log, or another file is there now."
+                if one.path
+                else "No picture: the log does not say where this photo is.",
+                icon=":material/hide_image:",
+            )
+        else:
+            st.image(content, alt=f"{one.name}: {in_words(one)}")
+    with row.container(width=PICTURE):
+        st.markdown(f"**{shell.plain(one.name)}**")
+        st.markdown(f"Loupe: {shell.plain(in_words(one))}")
+        for words in (one.kind, one.reason, one.product_check):
+            if words:
+                st.markdown(shell.plain(words))
+        if one.overridden is not None:
+            said = one.overridden.facts
+            st.markdown(f"Operator: {SPOKEN[one.final]}, {shell.plain(_operator(one))}")
+            st.caption(f"{shell.plain(said.get('reason'))}")
+        _override(one)
+
+
+def _override(one: Inspection) -> None:
+    with st.form(f"override-{one.number}", clear_on_submit=True):
+        options: list[Word] = [word for word in (ACCEPT, REVIEW, REJECT) if word != one.final]
+        key, first = f"override_verdict-{one.number}", options[0]
+        verdict = st.segmented_control(
+            "Your verdict", options, default=first, required=True, format_func=SPOKEN.__getitem__, key=key
+        )
+        key = f"override_reason-{one.number}"
+        reason = st.text_input("Reason", key=key, placeholder="dust, wiped off", max_chars=200)
+        st.caption(f"Recorded as {shell.plain(shell.current_user())}. Loupe's verdict stays in the log.")
+        if not st.form_submit_button("Override the verdict", icon=":material/gavel:"):
+            return
+    with shell.errors_shown(ValueError, LogError):
+        entry = override(one, verdict, reason=reason, user=shell.current_user())
+        with AuditLog.open() as log:
+            log.append_all([entry])
+        st.session_state[_CHOSEN] = None
+        st.rerun()
+
+
+def _operator(one: Inspection) -> str:
+    return "" if one.overridden is None else f"{one.overridden.user}: {one.overridden.facts.get('reason')}"
+
+
+def changes(selection: Selection) -> None:
+    """The changes of the chosen period, the latest first."""
+    entries = selection.changes
+    if not entries:
+        st.caption("Nothing was changed in this period.")
+        return
+    st.dataframe(
+        {
+            "Time": [local(datetime.fromisoformat(entry.time)).replace(tzinfo=None) for entry in entries],
+            "Who": [entry.user for entry in entries],
+            "What": [entry.kind for entry in entries],
+            "Change": [of_log.in_words(entry) for entry in entries],
+            "Reason": [str(entry.facts.get("reason") or "") for entry in entries],
+            "Product": [entry.product for entry in entries],
+            "Recipe": [entry.recipe[:12] for entry in entries],
+            "Entry": [entry.number for entry in entries],
+        },
+        hide_index=True,
+        key="history_changes",
+        height="content" if len(entries) < 12 else 420,
+        column_config={
+            "Time": TIME,
+            "Change": st.column_config.TextColumn(width="large"),
+            "Reason": st.column_config.TextColumn(width="medium"),
+        },
+        alt="Changes of limits, verdicts and recipes, the latest first.",
+    )

@@ -1,0 +1,108 @@
+"""Which type of defect it is: a name, and a confidence that falls to the prior on anything never seen.
+
+A kernel density forest or network (Dey et al. 2025) on embeddings of whole parts, or of the region that stands out.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from inspect_core.classify.kernel_density import KernelDensityClassifier
+from inspect_core.images.boxes import Box, cropped
+from inspect_core.judge.anomaly_map import Region
+
+MARGIN = 1.5
+_LOG_OF_NOTHING = float(np.finfo(np.float64).min)
+
+
+@dataclass(frozen=True, eq=False)
+class DefectTypes:
+    """A taught classifier of defects.
+
+    by_region: the embedding is that of the crop around the largest region, else of the whole part;
+    minimum_confidence: the least probability at which a type is named; below it the part is "unknown defect type".
+    Raises ValueError for a minimum_confidence outside 0 to 1.
+    """
+
+    classifier: KernelDensityClassifier
+    by_region: bool
+    minimum_confidence: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.minimum_confidence <= 1:
+            raise ValueError(f"minimum_confidence is {self.minimum_confidence}; give a probability from 0 to 1")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The defect types, in the order of every column."""
+        return tuple(str(name) for name in self.classifier.classes)
+
+    def name(
+        self,
+        image: np.ndarray,
+        regions: Sequence[Region],
+        embed: Callable[[np.ndarray], np.ndarray],
+        whole: np.ndarray | None = None,
+    ) -> tuple[str, float] | None:
+        """(defect type, probability) of one part, (H, W, 3) uint8, or None when its type is unknown.
+
+        regions: what stands out on it, in its pixels; with none, a classifier of regions looks at the whole part.
+        embed: from a picture of any size to its (d,) embedding; whole: that of the whole part, if already known, which
+        saves a run of the network.
+        """
+        box = self.box_of(regions)
+        return self.of_embedding(whole if box is None and whole is not None else embed(cropped(image, box)))
+
+    def box_of(self, regions: Sequence[Region]) -> Box | None:
+        """What to look at on a part: the box of its largest region, the first of equals; None for the whole part."""
+        return max(regions, key=lambda region: region.area).box if self.by_region and regions else None
+
+    def of_embedding(self, embedding: np.ndarray) -> tuple[str, float] | None:
+        """(defect type, probability) for a (d,) embedding, or None when no type is likely enough."""
+        posterior = self.classifier.predict_proba(embedding[None])[0]
+        best = int(posterior.argmax())
+        return (self.names[best], float(posterior[best])) if posterior[best] >= self.minimum_confidence else None
+
+    def with_limit(self, minimum_confidence: float) -> "DefectTypes":
+        """The same defect types with another minimum_confidence. Raises ValueError outside 0 to 1."""
+        return replace(self, minimum_confidence=float(minimum_confidence))
+
+    def renamed(self, old: str, new: str) -> "DefectTypes":
+        """The same defect types with another name for one of them; nothing is learned again.
+
+        Raises ValueError when `old` is no type here, or `new` already is: joining two types takes training.
+        """
+        if old not in self.names:
+            raise ValueError(f"old is {old!r}, which is not one of the defect types {', '.join(self.names)}")
+        if new != old and new in self.names:
+            raise ValueError(f"new is {new!r}, already a defect type; to join them, label them alike and train")
+        words = np.array([new if name == old else name for name in self.names], dtype=object)
+        return replace(self, classifier=replace(self.classifier, classes=words))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All numbers, finite: the logarithm of 0 is written as the smallest float64."""
+        return {
+            name: np.where(np.isneginf(value), _LOG_OF_NOTHING, value) if value.dtype == np.float64 else value
+            for name, value in self.classifier.arrays().items()
+        }
+
+    def params(self) -> dict:
+        own = {"by_region": self.by_region, "known_from": self.minimum_confidence}
+        return own | {"classifier": self.classifier.params()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping) -> "DefectTypes":
+        """The defect types of a recipe; their posteriors are equal to the bit."""
+        own = {name: value.copy() for name, value in arrays.items()}
+        for value in own.values():
+            if value.dtype == np.float64:
+                value[value == _LOG_OF_NOTHING] = -np.inf
+        classifier = KernelDensityClassifier.from_arrays(own, params["classifier"])
+        return cls(classifier, bool(params["by_region"]), float(params["known_from"]))
+
+
+def least_limit(prior: np.ndarray) -> float:
+    """A probability clearly above the largest prior, (C,): a part below it is like nothing seen before."""
+    largest = float(prior.max())
+    return min(MARGIN * largest, (1 + largest) / 2)

@@ -1,0 +1,39 @@
+"""Photos on the bench, and points of a scatter, whose patches are made up."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from inspect_core.methods.view import View
+from inspect_core.study.scored_photo import ScoredPhoto
+from inspect_core.study.scored_photos import ScoredPhotos
+from inspect_core.tuning.points import Points
+
+SIZE, GRID = (64, 96), (4, 3)
+
+
+def patches(seed: int) -> torch.Tensor:
+    """(1, 4, 3, 5) float32 of one photo."""
+    return torch.from_numpy(np.random.default_rng(seed).normal(size=(1, *GRID, 5)).astype(np.float32))
+
+
+def photo(name: str, kind: str = "good", part: str = "judge", **known) -> ScoredPhoto:
+    return ScoredPhoto(name, name * 8, SIZE, kind, part, Path(name), **known)
+
+
+def bench(views: Sequence[View], photos: Sequence[ScoredPhoto], seen=patches) -> ScoredPhotos:
+    """The photos under one view, each with the patches that `seen` makes for its number."""
+    scored = ScoredPhotos(views, GRID, SIZE)
+    for i, own in enumerate(photos):
+        scored = scored.with_photo(own, [seen(i)])
+    return scored
+
+
+def rows_of(n: int, d: int = 5, seed: int = 0) -> Points:
+    rng = np.random.default_rng(seed)
+    place = np.stack([rng.integers(0, GRID[0], n), rng.integers(0, GRID[1], n)], axis=1)
+    flat = np.zeros(n, np.float32)
+    truth = np.full(n, "good", dtype=object)
+    return Points(rng.normal(size=(n, d)).astype(np.float32), np.zeros(n, int), place, flat, flat, truth)

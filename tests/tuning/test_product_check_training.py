@@ -1,0 +1,44 @@
+from pathlib import Path
+
+import pytest
+
+from inspect_core.features.store import Store
+from inspect_core.images.folders import scan
+from inspect_core.images.read import read
+from inspect_core.recipe import inspect
+from inspect_core.recipe_io.recipe_file import load, save
+from inspect_core.study.study import Study
+from inspect_core.tuning.product_check_training import train_product_check
+from inspect_core.whole_part.product_check import STOP
+
+SAMPLES = Path(__file__).parents[2] / "sample_data"
+
+
+@pytest.fixture(scope="module")
+def study(product, backbone, tmp_path_factory) -> Study:
+    store = Store(tmp_path_factory.mktemp("store"))
+    return Study(scan(product), backbone, store, parameters={"k": 8}, grid=(8, 8)).fit()
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_a_photo_of_another_product_is_stopped_and_the_taught_one_is_not(study, backbone, product, tmp_path, fused):
+    steps = []
+    product_check = train_product_check(
+        backbone,
+        study.split.fit,
+        study.split.calibrate,
+        fused=fused,
+        mode=STOP,
+        report=lambda *step: steps.append(step),
+    )
+    assert steps[-1][0] == 1.0
+    save(study.recipe(product_check=product_check), tmp_path / "guarded.zip")
+    recipe = load(tmp_path / "guarded.zip")
+    own = inspect(read(next((product / "test/good").iterdir())).pixels, recipe, backbone=backbone)
+    assert "looks like the product" in own.product_check
+    other = inspect(read(SAMPLES / "linen/test/good/part_060.jpg").pixels, recipe, backbone=backbone)
+    assert (other.verdict, other.reason, own.reason) == ("reject", "other product", None)
+    assert "does not look like" in other.product_check
+    pixels = read(study.photos[0].path).pixels
+    plain, guarded = (inspect(pixels, one, backbone=backbone).score for one in (study.recipe(), recipe))
+    assert plain == guarded == study.scores()[0], "a product check does not change the score"
