@@ -87,8 +87,8 @@ class FeatureMap:
             return False
         if self.w0 is None or self.u is None or other.w0 is None or other.u is None:
             return self.u is other.u
-        other = other.to(self.u.device)
-        return torch.equal(self.u, other.u) and torch.equal(self.w0, other.w0)
+        device = self.u.device
+        return torch.equal(self.u, other.u.to(device)) and torch.equal(self.w0, other.w0.to(device))
 
     def to(self, device: torch.device) -> "FeatureMap":
         """The same map with its draw on `device`."""

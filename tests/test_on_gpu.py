@@ -1,0 +1,149 @@
+"""Teaching and inspecting on a pretended GPU: every method as on the CPU, with the same network run by torch."""
+
+import textwrap
+from inspect import getsource
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from inspect_core.detectors.cop_corp.covariance import MappedCovariance
+from inspect_core.detectors.cop_corp.feature_maps import FeatureMap
+from inspect_core.features.backbones import Backbone
+from inspect_core.features.store import Store
+from inspect_core.images.folders import scan
+from inspect_core.images.read import read
+from inspect_core.methods.table import METHODS, known_parameters
+from inspect_core.recipe import inspect
+from inspect_core.study import photo_features
+from inspect_core.study.study import Study
+from inspect_core.tuning import points, spectra
+from inspect_core.tuning.patch_sample import PatchSample, explained
+from inspect_core.tuning.product_check_training import train_product_check
+from tests.pretend_gpu import GPU, OnGpu, pretended
+
+SIZE, GRID = (64, 96), (8, 12)
+SMALL = {"k": 8, "M": 32, "patches": 300, "components": 6, "m": 6}
+CPU = torch.device("cpu")
+
+
+class Network(nn.Module):
+    """Two taps with a batch norm, an embedding and logits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(4)
+        self.first = nn.Sequential(nn.Conv2d(3, 10, 7, stride=4, padding=3), nn.BatchNorm2d(10), nn.Hardtanh())
+        self.second = nn.Sequential(nn.Conv2d(10, 14, 3, stride=4, padding=1), nn.ReLU())
+        self.fc = nn.Linear(14, 9)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        return self.fc(self.second(self.first(images)).mean((2, 3)))
+
+
+def network(device: torch.device) -> Backbone:
+    """The network run by torch on either device."""
+    placed = Network().eval().to(device)
+    return Backbone(
+        name="small", taps=("first", "second"), tap_channels=(10, 14), size=SIZE, mean=(0.5, 0.5, 0.5),
+        sd=(0.25, 0.25, 0.25), device=device, engine="torch", weight_digest="0" * 64, classifier="fc", cache=Path(),
+        _network=lambda: placed,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def taught(product, tmp_path, monkeypatch):
+    """taught(device, method) is a study of the small product, fitted with the network on the device."""
+    monkeypatch.setattr(Backbone, "_with_onnx", Backbone._with_torch)
+
+    def study(device: torch.device, method: str) -> Study:
+        parameters = {name: value for name, value in SMALL.items() if name in known_parameters(method)}
+        store = Store(tmp_path / device.type)
+        return Study(scan(product), network(device), store, method=method, grid=GRID, parameters=parameters).fit()
+
+    return study
+
+
+def outcomes(study: Study, photo: np.ndarray) -> dict[str, np.ndarray]:
+    """What teaching, the bench, Explore and a recipe say, by name."""
+    (view,), scored = study.scored.views, study.scored
+    backbone, fused = study.preparation.backbone, view.method == "corp"
+    check = train_product_check(backbone, study.split.fit, study.split.calibrate, fused=fused)
+    verdict = inspect(photo, study.recipe(product_check=check), backbone=backbone)
+    patches = points.sample_patches(
+        scored, lambda i: study.features(scored.photos[i])[0], [None] * len(scored.photos), limit=1.0, count=200
+    )
+    embeddings = spectra.compare_embeddings([photo], backbone, k=8, grid=GRID, nearest=False)
+    found = {
+        "scores": study.scores(),
+        "map": study.map(0),
+        "verdict": verdict.anomaly_map,
+        "check": np.array(check.limit),
+        "patches": patches.features,
+        "seen": points.seen_by(view, patches, study.live).features,
+        "spectra": np.stack([one.values for one in embeddings]),
+    }
+    if view.row.refits:
+        preview = PatchSample.of(study).fit({})
+        found["preview"] = torch.as_tensor(
+            view.row.score(preview, study.patch_sample(20), view.value(study.live))
+        ).cpu()
+    if view.row.live and view.variances is not None:
+        found["explained"] = explained(view, view.stops)
+    return {name: np.asarray(values, np.float64) for name, values in found.items()}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_is_taught_and_inspects_on_a_gpu_as_on_the_cpu(taught, product, method):
+    photo = read(next((product / "test/scratch").iterdir())).pixels
+    wanted = outcomes(taught(CPU, method), photo)
+    with pretended():
+        study = taught(GPU, method)
+        assert isinstance(study.features(study.photos[0])[0], OnGpu)
+        found = outcomes(study, photo)
+    assert found.keys() == wanted.keys()
+    for name, values in wanted.items():
+        np.testing.assert_allclose(found[name], values, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+def test_the_pretended_gpu_refuses_what_a_gpu_refuses():
+    with pretended():
+        here, there = torch.ones(3, 4), torch.ones(3, 4, device="cuda")
+        assert there.device == torch.ones(1).to("cuda").device == GPU
+        assert np.array_equal((there @ there.T + 1).cpu().numpy(), np.full((3, 3), 5))
+        assert there[torch.tensor([0])].device == GPU, "an index may lie on the CPU"
+        assert (there + torch.tensor(2.0)).device == GPU, "a single number too"
+        for mixed in (lambda: here + there, lambda: torch.cat([here, there]), lambda: here @ there.T):
+            with pytest.raises(RuntimeError, match="on the same device"):
+                mixed()
+        with pytest.raises(RuntimeError, match="indices should be"):
+            here[torch.tensor([0], device="cuda")]
+        for export in (there.numpy, lambda: np.asarray(there)):
+            with pytest.raises(TypeError, match="to host memory first"):
+                export()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    ("function", "right", "wrong", "method"),
+    [
+        (photo_features.PhotoFeatures.of, "own.cpu().numpy()", "own.numpy()", "pca"),
+        (FeatureMap.to, "w0=self.w0.to(device)", "w0=self.w0", "corp"),
+        (MappedCovariance._start, "torch.float64, device=shift.device", "torch.float64", "cop"),
+    ],
+    ids=["a missing .cpu()", "a draw left on the CPU", "sums made on the CPU"],
+)
+def test_what_would_fail_on_a_gpu_fails_on_the_pretended_one(taught, monkeypatch, function, right, wrong, method):
+    source = textwrap.dedent(getsource(function))
+    assert right in source
+    changed = dict(function.__globals__)
+    exec(source.replace(right, wrong), changed)
+    monkeypatch.setattr(function, "__code__", changed[function.__name__].__code__)
+    taught(CPU, method)
+    with pretended(), pytest.raises((RuntimeError, TypeError), match=r"same device|host memory"):
+        taught(GPU, method)
