@@ -56,6 +56,7 @@ METHODS: dict[str, tuple[str, str]] = {
         "methods",
         "detectors side by side, by default, as suggested and at best; seconds of the fit",
     ),
+    "race": ("peers", "beside anomalib's PaDiM and PatchCore on the same photos: fit, speed, memory, size, quality"),
     "kernel_density_growth": ("methods", "time of KDF and KDN as examples and units grow"),
     "kernel_density_shift": ("methods", "confidence of KDN as photos move away from what was taught"),
     "kernel_density_simulations": ("methods", "error and calibration of KDF and KDN on six simulations"),

@@ -130,17 +130,17 @@ def test_the_table_names_the_machine_and_marks_figures_of_a_busy_one():
 
 
 def test_refreshing_twice_changes_nothing_more_and_nothing_else():
-    document = f"# Loupe\n\n{budgets.OPENING}\nold\n{budgets.CLOSING}\n\nThe end.\n"
+    document = f"# Loupe\n\n{budgets.MARKS[0]}\nold\n{budgets.MARKS[1]}\n\nThe end.\n"
     once = budgets.refresh(document, "| new |")
-    assert once == f"# Loupe\n\n{budgets.OPENING}\n| new |\n{budgets.CLOSING}\n\nThe end.\n"
+    assert once == f"# Loupe\n\n{budgets.MARKS[0]}\n| new |\n{budgets.MARKS[1]}\n\nThe end.\n"
     assert budgets.refresh(once, "| new |") == once
     with pytest.raises(ValueError, match="has no"):
-        budgets.refresh(document.replace(budgets.CLOSING, ""), "| new |")
+        budgets.refresh(document.replace(budgets.MARKS[1], ""), "| new |")
 
 
 def test_the_costs_have_a_place_for_the_table():
     document = runner.COSTS.read_text(encoding="utf-8")
-    assert budgets.OPENING in budgets.refresh(document, "")
+    assert budgets.MARKS[0] in budgets.refresh(document, "")
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.measure import RESULTS
 
-OPENING, CLOSING = "<!-- benchmarks -->", "<!-- /benchmarks -->"
+MARKS = ("<!-- benchmarks -->", "<!-- /benchmarks -->")
 LOOSE = "mahalanobis+corp+nearest"
 """The detector that a new folder begins with, where parts lie differently from photo to photo."""
 BUSY = 0.1
@@ -114,13 +114,13 @@ def table(results: Mapping[str, dict], rows: Iterable[Row] = ROWS) -> str:
     return "\n".join([*lines, "", *_machines(results)])
 
 
-def refresh(document: str, contents: str) -> str:
-    """The document with `contents` between its two marks. Raises ValueError when a mark is missing."""
-    before, opening, rest = document.partition(OPENING)
-    _, closing, after = rest.partition(CLOSING)
+def refresh(document: str, contents: str, marks: tuple[str, str] = MARKS) -> str:
+    """The document with `contents` between two marks. Raises ValueError when a mark is missing."""
+    before, opening, rest = document.partition(marks[0])
+    _, closing, after = rest.partition(marks[1])
     if not opening or not closing:
-        raise ValueError(f"the document has no {OPENING} and {CLOSING}; put both where the table belongs")
-    return f"{before}{OPENING}\n{contents}\n{CLOSING}{after}"
+        raise ValueError(f"the document has no {marks[0]} and {marks[1]}; put both where the table belongs")
+    return f"{before}{opening}\n{contents}\n{closing}{after}"
 
 
 def _measured(result: dict | None, row: Row) -> tuple[float, str] | None:

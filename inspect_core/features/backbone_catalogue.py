@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
@@ -26,9 +26,10 @@ TIMM_PREFIX = "timm:"
 class Spec:
     """A network before it has weights.
 
-    build: makes the network, without weights of its own when called under `torch.device("meta")`.
+    build: makes the network for photos of (height, width), without weights of its own under `torch.device("meta")`.
     presets: name -> taps (module names in forward order); the first is the default.
-    classifier: the last linear layer; its input is the embedding, its output the logits.
+    classifier: the last layer; its input is the embedding, its output the logits. A network of features alone has no
+    linear layer there, and no classes.
     mean, sd: of the network's training images, per colour, where black is 0 and white is 1.
     file: name of the weights file its authors published; package: the installed package that contains it; sha256: the
     digest, or its first digits, that a file of this name must have, "" when any file is accepted.
@@ -36,7 +37,7 @@ class Spec:
     """
 
     name: str
-    build: Callable[[], nn.Module]
+    build: Callable[[tuple[int, int]], nn.Module]
     presets: dict[str, tuple[str, ...]]
     classifier: str
     mean: tuple[float, float, float]
@@ -94,13 +95,20 @@ def _torchvision(name: str, taps: tuple[str, ...], classifier: str, file: str) -
     )
 
 
-def _build_timm(name: str) -> nn.Module:
+def _build_timm(name: str, size: tuple[int, int]) -> nn.Module:
+    """A transformer is built for its size; where it has no classes, the class token alone is its embedding."""
     import timm
 
-    return timm.create_model(name, pretrained=False)
+    config, more = timm.get_pretrained_cfg(name), dict[str, Any]()
+    if config is not None and config.fixed_input_size:
+        more["img_size"] = size
+    network: Any = timm.create_model(name, pretrained=False, **more)
+    if getattr(network, "cls_token", None) is not None and network.num_classes == 0:
+        network.reset_classifier(0, global_pool="token")
+    return network
 
 
-def _build_torchvision(name: str) -> nn.Module:
+def _build_torchvision(name: str, size: tuple[int, int]) -> nn.Module:
     import torchvision
 
     return torchvision.models.get_model(name, weights=None)
@@ -186,9 +194,13 @@ def _timm(model: str) -> Spec | None:
 
 
 def timm_stages(network: nn.Module) -> tuple[str, ...]:
-    """Names of the modules that end strides 4, 8 and 16, from the list that timm's networks carry."""
+    """Names of the modules that end strides 4, 8 and 16, from the list that timm's networks carry; of a transformer,
+    whose blocks all have one stride, the blocks half and three quarters of the way, and the last.
+    """
     listed = getattr(network, "feature_info", None)
-    if not isinstance(listed, list):
+    if not isinstance(listed, list) or not listed:
         return ()
     last = {level["reduction"]: level["module"] for level in listed}
+    if len(last) == 1:
+        return tuple(listed[len(listed) * quarters // 4 - 1]["module"] for quarters in (2, 3, 4))
     return tuple(last[stride] for stride in (4, 8, 16) if stride in last)

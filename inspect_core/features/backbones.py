@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from inspect_core.features.backbone_catalogue import CATALOGUE, Spec, spec_of, timm_stages
 from inspect_core.features.onnx_graph import OnnxGraph, kept, load_or_export
-from inspect_core.features.tapped_network import TappedNetwork, channels_of, check_taps
+from inspect_core.features.tapped_network import SIDE, TappedNetwork, channels_of, check_taps
 from inspect_core.features.torch_network import TorchNetwork
 from inspect_core.features.weights import WeightsFile, find_weights, needed_weights, read_weights
 from inspect_core.runtime import workspace
@@ -27,7 +27,6 @@ from inspect_core.runtime.threads import one_for_sums
 one_for_sums()
 
 GPU_BATCH = 8
-STRIDE = 32
 
 
 def available() -> tuple[str, ...]:
@@ -94,16 +93,22 @@ class Backbone:
 
     @property
     def embedding_width(self) -> int:
-        """Features of one embedding, d. Raises ValueError for a network that does not end in a linear layer."""
-        if self.device.type == "cuda":
-            return self._required_head().in_features
-        return self._graph(True).shapes[-2][-1]
+        """Features of one embedding, d. Raises ValueError for a network that has none."""
+        if self.device.type != "cuda":
+            return self._graph(True).shapes[-2][-1]
+        head, network = self._required_head(), self._network()
+        return int(head.in_features if isinstance(head, nn.Linear) else network.get_parameter("cls_token").shape[-1])
 
-    def _head(self) -> nn.Linear | None:
+    @property
+    def has_classes(self) -> bool:
+        """Whether its logits are scores of classes; those of a network of features alone are the embedding again."""
+        return isinstance(self._head(), nn.Linear)
+
+    def _head(self) -> nn.Linear | nn.Identity | None:
         layer = self._network().get_submodule(self.classifier) if self.classifier else None
-        return layer if isinstance(layer, nn.Linear) else None
+        return layer if isinstance(layer, nn.Linear | nn.Identity) else None
 
-    def _required_head(self) -> nn.Linear:
+    def _required_head(self) -> nn.Linear | nn.Identity:
         if (head := self._head()) is None:
             raise ValueError(f"{self.name} does not end in a linear layer, so it has no embedding or logits to give")
         return head
@@ -202,7 +207,7 @@ def load(
     _check_size(size)
     where, cache = _device(device), workspace.root() / "onnx" if cache is None else Path(cache)
     file = _weights_file(spec, weights)
-    network = TorchNetwork(spec, file, where)
+    network = TorchNetwork(spec, size, file, where)
     taps, on_gpu = _taps(spec, network, taps), where.type == "cuda"
     identity = (spec.name, file.digest, taps, tuple(size), spec.mean, spec.sd)
     graph = None if on_gpu else kept((*identity, False), size=size, outputs=len(taps), cache=cache)
@@ -264,8 +269,8 @@ def _channels_last(values: Tensor) -> Tensor:
 
 def _check_size(size: tuple[int, int]) -> None:
     sides = tuple(size) if isinstance(size, tuple | list) else ()
-    if len(sides) != 2 or not all(isinstance(side, int) and side >= STRIDE and side % STRIDE == 0 for side in sides):
-        raise ValueError(f"size is {size}; give (height, width) in pixels, each a multiple of {STRIDE}")
+    if len(sides) != 2 or not all(isinstance(side, int) and side >= SIDE and side % SIDE == 0 for side in sides):
+        raise ValueError(f"size is {size}; give (height, width) in pixels, each a multiple of {SIDE}")
 
 
 def _device(device: str) -> torch.device:

@@ -1,9 +1,14 @@
 """A network that takes raw pixels and returns the maps at chosen modules, for torch and for export alike."""
 
 import difflib
+import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+SIDE = 32
+"""Sides of photos at the network are multiples of this many pixels."""
 
 
 class _EveryTapSeen(Exception):
@@ -60,12 +65,31 @@ class TappedNetwork(nn.Module):
     def _tap(self, name: str, maps: dict[str, Tensor]) -> torch.utils.hooks.RemovableHandle:
         def keep(_module: nn.Module, _given: tuple, output: Tensor) -> None:
             # A copy, since the network may go on to change its own tensor in place.
-            maps.setdefault(name, output.clone())
+            maps.setdefault(name, _as_map(self.network, output).clone())
             # An export traces module by module and cannot be left half-way; it drops what no output needs by itself.
             if len(maps) == len(self.taps) and not self.classifier and not torch.compiler.is_exporting():
                 raise _EveryTapSeen
 
         return self.network.get_submodule(name).register_forward_hook(keep)
+
+
+def _as_map(network: Any, output: Tensor) -> Tensor:
+    """What a tap gives as an (n, d, h, w) map: a transformer's patch tokens without class and register tokens."""
+    if output.ndim == 3 and hasattr(network, "num_prefix_tokens"):
+        patches = output[:, network.num_prefix_tokens :]
+        return patches.transpose(1, 2).unflatten(2, network.patch_embed.grid_size)
+    return output.permute(0, 3, 1, 2) if getattr(network, "output_fmt", "") == "NHWC" else output
+
+
+def check_patches(network: nn.Module, size: tuple[int, int]) -> None:
+    """Raises ValueError when photos of size (H, W) pixels do not divide into a transformer's patches."""
+    height, width = getattr(getattr(network, "patch_embed", None), "patch_size", None) or (1, 1)
+    if size[0] % height or size[1] % width:
+        step = math.lcm(height, SIDE)
+        raise ValueError(
+            f"size is {size[0]} x {size[1]}, and this network sees patches of {height} x {width} pixels; take "
+            f"{step}, {2 * step} or {3 * step}"
+        )
 
 
 def check_taps(network: nn.Module, taps: tuple[str, ...]) -> None:

@@ -7,6 +7,8 @@ import hashlib
 import importlib.util
 import io
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -111,25 +113,41 @@ def read_weights(path: str | os.PathLike[str], *, sha256: str = "") -> WeightsFi
     return WeightsFile(path, digest, content)
 
 
-def fill(network: nn.Module, tensors: dict[str, Tensor], *, path: str | os.PathLike[str]) -> nn.Module:
+def fill(
+    network: nn.Module,
+    tensors: dict[str, Tensor],
+    *,
+    path: str | os.PathLike[str],
+    build: Callable[[], nn.Module],
+) -> nn.Module:
     """Gives a network that was built on the meta device its values: float32, inference mode, no gradients.
 
-    Raises ValueError when a tensor is missing, left over or of another shape, or when the network keeps tensors that
-    no weights file holds.
+    A transformer's positions are resampled to the size it was built for, by timm's own rules. What a network computes
+    when it is built, and no file holds, comes from two networks that `build` makes.
+    Raises ValueError when a tensor is missing, left over or of another shape, or when the two networks differ.
     """
+    converted = getattr(sys.modules[type(network).__module__], "checkpoint_filter_fn", None)
     try:
+        if converted is not None and hasattr(network, "patch_embed"):
+            tensors = converted(dict(tensors), network)
         network.load_state_dict(tensors, assign=True)
-    except RuntimeError as error:
+    except (RuntimeError, KeyError, IndexError, ValueError) as error:
         detail = " ".join(str(error).split())[:300]
         raise ValueError(
             f"weights file {path} does not fit the network: {detail}; name the file made for it"
         ) from error
     hollow = [name for name, buffer in network.named_buffers() if buffer.is_meta]
     if hollow:
-        raise ValueError(
-            f"this network computes {hollow[0]} outside its weights file, so Loupe cannot rebuild it from the file; "
-            "choose another backbone"
-        )
+        with torch.random.fork_rng(devices=()):
+            one, other = build(), build()
+        for name in hollow:
+            if not torch.equal(one.get_buffer(name), other.get_buffer(name)):
+                raise ValueError(
+                    f"this network draws {name} at random outside its weights file, so Loupe cannot rebuild it from "
+                    "the file; choose another backbone"
+                )
+            module, _, own = name.rpartition(".")
+            network.get_submodule(module).register_buffer(own, one.get_buffer(name), persistent=False)
     return network.float().eval().requires_grad_(False)
 
 

@@ -34,10 +34,16 @@ def train_product_check(
 ) -> ProductCheck:
     """A product check from `good` photos, with its limit from `held_out` good ones.
 
+    Raises ValueError for `fused` with a backbone that knows no classes.
     Photos that are damaged, or in which the part is not located, are skipped. alignment: locates the part; fused: with
     the energy of the backbone's logits. report(fraction, step) is called after each photo and may raise Cancelled;
     workers: as `Study` takes them.
     """
+    if fused and not backbone.has_classes:
+        raise ValueError(
+            f"{backbone.name} gives features and no classes, so its product check cannot be fused with their energy; "
+            "take the product check alone"
+        )
     preparation, share = Preparation(backbone, (1, 1), (), alignment=alignment), len(good) / (len(good) + len(held_out))
     known = _described(preparation, good, workers, stage(report, 0.0, share))
     unseen = _described(preparation, held_out, workers, stage(report, share, 1.0))

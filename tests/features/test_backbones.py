@@ -97,7 +97,7 @@ def test_the_built_in_backbones_bring_their_weights():
 )
 def test_presets_stand_at_strides_4_8_and_16(name, preset, channels):
     with torch.device("meta"):
-        network = CATALOGUE[name].build()
+        network = CATALOGUE[name].build((96, 64))
     taps = CATALOGUE[name].presets[preset]
     assert channels_of(network, taps, (96, 64)) == channels
     tapped = TappedNetwork(network.eval(), taps, mean=(0.0, 0.0, 0.0), sd=(1.0, 1.0, 1.0)).to("meta")

@@ -4,6 +4,7 @@ import os
 import pickle
 import socket
 import urllib.error
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,7 @@ def test_packaged_tensors_land_on_the_layers_they_are_named_for(name):
     assert file.digest == spec.sha256
     tensors = file.tensors()
     with torch.device("meta"):
-        network = spec.build()
+        network = spec.build((96, 64))
     ordered = in_forward_order(network, tensors)
     names = dict.fromkeys(".".join(own.split(".")[1:3]) for own in ordered if own.startswith("blocks."))
     blocks = {block: number for number, block in enumerate(names)}
@@ -93,7 +94,7 @@ def test_every_value_comes_from_the_file(tmp_path, suffix):
     save = safetensors.torch.save_file if suffix == ".safetensors" else torch.save
     save(given.state_dict(), path)
     file = read_weights(path)
-    network = fill(hollow(), file.tensors(), path=path)
+    network = fill(hollow(), file.tensors(), path=path, build=small)
     assert len(file.digest) == 64
     for name, values in network.state_dict().items():
         assert torch.equal(values, given.state_dict()[name].to(values.dtype))
@@ -104,19 +105,30 @@ def test_every_value_comes_from_the_file(tmp_path, suffix):
 def test_no_network_is_filled_in_part(tmp_path):
     tensors = small().state_dict()
     with pytest.raises(ValueError, match=r"does not fit the network: .*Missing key.*1\.bias"):
-        fill(hollow(), {name: values for name, values in tensors.items() if name != "1.bias"}, path="w.pth")
+        fill(
+            hollow(), {name: values for name, values in tensors.items() if name != "1.bias"}, path="w.pth", build=small
+        )
     with pytest.raises(ValueError, match=r"does not fit the network: .*Unexpected key.*extra"):
-        fill(hollow(), tensors | {"extra": torch.zeros(1)}, path="w.pth")
+        fill(hollow(), tensors | {"extra": torch.zeros(1)}, path="w.pth", build=small)
     with pytest.raises(ValueError, match=r"w\.pth does not fit the network: .*size mismatch"):
-        fill(hollow(), tensors | {"0.bias": torch.zeros(5)}, path="w.pth")
+        fill(hollow(), tensors | {"0.bias": torch.zeros(5)}, path="w.pth", build=small)
 
 
-def test_a_network_that_computes_tensors_of_its_own_is_refused():
+def with_table(draw: Callable[[int], torch.Tensor]) -> nn.Module:
+    network = small()
+    network.register_buffer("table", draw(3), persistent=False)
+    return network
+
+
+def test_what_a_network_computes_when_it_is_built_is_kept_and_what_it_draws_is_refused():
     with torch.device("meta"):
-        network = small()
-        network.register_buffer("table", torch.arange(3), persistent=False)
-    with pytest.raises(ValueError, match="computes table outside its weights file"):
-        fill(network, small().state_dict(), path="w.pth")
+        network, other = with_table(torch.arange), with_table(torch.rand)
+    tensors, state = small().state_dict(), torch.random.get_rng_state()
+    fill(network, tensors, path="w.pth", build=lambda: with_table(torch.arange))
+    assert network.get_buffer("table").tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="draws table at random outside its weights file"):
+        fill(other, tensors, path="w.pth", build=lambda: with_table(torch.rand))
+    assert torch.equal(state, torch.random.get_rng_state())
 
 
 class Intruder:

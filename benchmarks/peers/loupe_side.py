@@ -1,0 +1,59 @@
+"""One way of teaching Loupe, taught and run as by `fit` and `inspect`: `python loupe_side.py ORDER.json`.
+
+A process of its own, that `race` calls, so that its memory is its own. Writes figures and maps where told.
+"""
+
+import json
+import sys
+import time
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.measure import own_peak_mb
+from inspect_core.features.store import Store
+from inspect_core.images.folders import scan, split
+from inspect_core.images.read import read
+from inspect_core.images.splitting import learned_from_all
+from inspect_core.recipe import LoadedRecipe, loaded_backbone
+from inspect_core.recipe_io import recipe_file
+from inspect_core.study.order import Order
+from inspect_core.tuning.teaching import teach
+from inspect_core.whole_part.product_check import OFF
+
+
+def race(order: dict) -> None:
+    """Teach on train/good as a user would, judge test/ one photo after the other."""
+    warnings.simplefilter("ignore")
+    scratch = Path(order["scratch"])
+    samples = scan(Path(order["folder"]))
+    photos = learned_from_all(split(samples, seed=0, blind=True, calibrate=0.0))
+    size = (order["side"], order["side"])
+    asked = Order("race", photos, size=size, method=order["detector"], product_check=OFF)
+    if not order["tolerances"]:
+        asked = replace(asked, tolerances=None)
+    started = time.perf_counter()
+    found = teach(asked, Store(scratch / "features"), lambda fraction, words: None)
+    study = found.study
+    recipe = recipe_file.save(study.recipe(study.default_limits(), product="race", **study.live), scratch / "recipe")
+    taught = time.perf_counter()
+    inspector = LoadedRecipe(recipe, loaded_backbone(recipe.backbone))
+    test = [sample for sample in (*samples.good, *samples.defects) if sample.part_of == "test"]
+    verdicts = [inspector.inspect(read(sample.path).pixels) for sample in test]
+    judged = time.perf_counter()
+    names = [sample.name.removeprefix("test/") for sample in test]
+    maps = np.stack([verdict.anomaly_map for verdict in verdicts])
+    np.savez(order["maps"], names=names, scores=[verdict.score for verdict in verdicts], maps=maps)
+    figures = {
+        "fit_s": taught - started,
+        "photos_a_second": len(test) / (judged - taught),
+        "peak_mb": own_peak_mb(),
+        "model_mb": sum(file.stat().st_size for file in (scratch / "recipe").rglob("*")) / 1e6,
+    }
+    Path(order["figures"]).write_text(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    race(json.loads(Path(sys.argv[1]).read_text()))

@@ -1,0 +1,110 @@
+"""Loupe beside anomalib, on the same photos with the same network, one after the other on this machine.
+
+LOUPE_PEERS=ENVIRONMENT/bin/python python -m benchmarks.peers.race [NAME=FOLDER ...] [--without patchcore]
+
+`python -m venv ENVIRONMENT && ENVIRONMENT/bin/pip install anomalib==2.7.0` makes the environment; without it only Loupe
+runs. Folders are in MVTec AD layout; the bundled sample parts otherwise. All learn from train/good, see no defect, and
+judge test/. Everybody gets the weights of EfficientNet Lite0, photos of 256 × 256 and two threads; anomalib the stages
+that its authors' choice of layers (1, 2 and 3 of a residual network; 2 and 3 for PatchCore) corresponds to. Fit is the
+time from photos to a model that can judge: for Loupe limits from folds and copies within the tolerances are in it.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from benchmarks.main_job.budgets import refresh
+from benchmarks.measure import RESULTS, Others, machine, parser, sets, write
+from inspect_core.features.backbones import load
+from inspect_core.images.folders import scan
+from inspect_core.images.read import read_mask
+from inspect_core.judge.masks import mask_at
+from inspect_core.judge.metrics import aupro, auroc
+
+HERE = Path(__file__).parent
+COSTS = HERE.parents[1] / "docs/COSTS.md"
+MARKS = ("<!-- race -->", "<!-- /race -->")
+SIDE = 256
+STAGES = ["blocks.1", "blocks.2", "blocks.4"]
+CONTENDERS = {
+    "Loupe, localized Mahalanobis, tolerances off": ("loupe", {"detector": "mahalanobis", "tolerances": False}),
+    "Loupe, localized Mahalanobis": ("loupe", {"detector": "mahalanobis", "tolerances": True}),
+    "Loupe, default of a new folder": ("loupe", {"detector": None, "tolerances": True}),
+    "anomalib, PaDiM": ("anomalib", {"detector": "padim", "layers": STAGES}),
+    "anomalib, PatchCore": ("anomalib", {"detector": "patchcore", "layers": STAGES[1:]}),
+}
+"""By name: whose it is, and what it is told (detector None: chosen by a comparison of those that suit)."""
+COLUMNS = {"fit_s": "fit, s", "photos_a_second": "photos/s", "peak_mb": "memory, MB", "model_mb": "model, MB"}
+QUALITY = {"image_auroc": "image AUROC", "aupro": "AUPRO"}
+
+
+def run(side: str, order: dict, scratch: Path) -> dict:
+    """Figures of one contender on one folder, taught and run in a process of its own."""
+    order |= {"scratch": str(scratch), "maps": str(scratch / "maps.npz"), "figures": str(scratch / "figures.json")}
+    (scratch / "order.json").write_text(json.dumps(order))
+    python = sys.executable if side == "loupe" else os.environ["LOUPE_PEERS"]
+    script = ["-m", "benchmarks.peers.loupe_side"] if side == "loupe" else [str(HERE / "anomalib_side.py")]
+    threads = {name: "2" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
+    environment = os.environ | threads | {"LOUPE_WORKSPACE": str(scratch / "workspace")}
+    done = subprocess.run([python, *script, str(scratch / "order.json")], env=environment, capture_output=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr.decode()[-2000:])
+    return json.loads((scratch / "figures.json").read_text()) | quality(Path(order["folder"]), scratch / "maps.npz")
+
+
+def quality(folder: Path, maps: Path) -> dict[str, float]:
+    """Image AUROC and AUPRO of saved scores and maps, by one and the same code for all."""
+    samples, found = scan(folder), np.load(maps)
+    by_name = {sample.name.removeprefix("test/"): sample for sample in (*samples.good, *samples.defects)}
+    taken = [by_name[name] for name in found["names"].tolist()]
+    size = found["maps"].shape[1:]
+    blank = np.zeros(size, bool)
+    masks = [mask_at(read_mask(one.mask, one.size), size) if one.mask else blank for one in taken]
+    defect = np.array([one.kind != "good" for one in taken])
+    return {"image_auroc": auroc(found["scores"], defect), "aupro": aupro(found["maps"], np.stack(masks))}
+
+
+def table(figures: dict) -> str:
+    """The Markdown table: a line for every contender on every folder."""
+    names = COLUMNS | QUALITY
+    lines = [f"| photos | detector | {' | '.join(names.values())} |", "| --- " * (2 + len(names)) + "|"]
+    for photos, rows in figures.items():
+        for name, row in rows.items():
+            values = [f"{row[key]:.3f}" if key in QUALITY else f"{row[key]:,.1f}" for key in names]
+            lines.append(f"| {photos} | {name} | {' | '.join(values)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    options = parser("race", __doc__)
+    options.add_argument("folders", nargs="*", metavar="NAME=FOLDER")
+    options.add_argument("--without", action="append", default=[], help="detectors to leave out")
+    options = options.parse_args()
+    figures, others = {}, Others.since()
+    backbone = load("efficientnet_lite0", device="cpu")
+    with tempfile.TemporaryDirectory(prefix="loupe-race-") as scratch:
+        weights = Path(scratch) / "weights.pt"
+        torch.save(backbone._network().state_dict(), weights)
+        shared = {"network": "tf_efficientnet_lite0", "weights": str(weights), "side": SIDE}
+        shared |= {"mean": [0.5] * 3, "sd": [0.5] * 3}
+        for photos, folder in sets(options.folders).items():
+            for name, (side, told) in CONTENDERS.items():
+                if told["detector"] in options.without or (side != "loupe" and "LOUPE_PEERS" not in os.environ):
+                    continue
+                own = Path(tempfile.mkdtemp(dir=scratch))
+                order = shared | told | {"folder": str(folder.resolve())}
+                figures.setdefault(photos, {})[name] = run(side, order, own)
+                print(photos, name, figures[photos][name], flush=True)
+    path = write(options.name, figures, measured_on=machine() | {"others": others.fraction()})
+    if path.parent == RESULTS:
+        COSTS.write_text(refresh(COSTS.read_text(encoding="utf-8"), table(figures), MARKS), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
