@@ -9,6 +9,7 @@ from inspect_core.detectors.cop_corp.feature_maps import (
     cosine_fourier_map,
     cosine_map,
     draw,
+    draw_orthogonal,
     identity_map,
     precision_of,
     random_fourier,
@@ -58,12 +59,37 @@ def test_kernel_error_falls_as_one_over_root_2m(gamma):
         assert 0.5 < np.mean(errors) * np.sqrt(2 * M) < 1.5
 
 
-def test_a_larger_draw_extends_a_smaller_one():
-    w0, u = draw(6, 40, seed=3)
-    small_w0, small_u = draw(6, 11, seed=3)
+@pytest.mark.parametrize("drawn", [draw, draw_orthogonal])
+def test_a_larger_draw_extends_a_smaller_one(drawn):
+    w0, u = drawn(6, 40, seed=3)
+    small_w0, small_u = drawn(6, 11, seed=3)
     assert torch.equal(w0[:11], small_w0)
     assert torch.equal(u[:11], small_u)
-    assert not torch.equal(draw(6, 11, seed=4)[0], small_w0)
+    assert not torch.equal(drawn(6, 11, seed=4)[0], small_w0)
+
+
+def test_orthogonal_frequencies_are_at_right_angles_as_long_as_normal_ones_and_used_twice():
+    w0, u = (values.numpy() for values in draw_orthogonal(40, 4000, seed=0))
+    np.testing.assert_array_equal(w0[::2], w0[1::2])
+    np.testing.assert_allclose((u[1::2] - u[::2]) % (2 * np.pi), np.pi / 2)
+    block = w0[:80:2]
+    np.testing.assert_allclose(block @ block.T, np.diag(np.square(block).sum(axis=1)), atol=1e-10)
+    assert abs(w0.std() - 1.0) < 0.02
+    lengths = np.linalg.norm(w0[::2], axis=1)
+    assert abs(np.square(lengths).mean() - 40) < 1
+    assert abs(np.square(lengths).std() - np.sqrt(80)) < 1
+
+
+@pytest.mark.parametrize("gamma", [0.01, 0.1, 0.5])
+def test_orthogonal_features_follow_the_kernel_as_well_as_twice_as_many_independent_ones(gamma):
+    x = cosine(torch.from_numpy(np.random.default_rng(1).standard_normal((60, 100))))
+    kernel = torch.exp(-gamma * torch.cdist(x, x) ** 2)
+
+    def error(drawn, M: int) -> float:
+        maps = (random_fourier(x, *drawn(100, M, seed=seed), gamma=gamma) for seed in range(5))
+        return float(np.mean([(mapped @ mapped.T - kernel).square().mean() for mapped in maps]))
+
+    assert error(draw_orthogonal, 512) <= error(draw, 1024)
 
 
 def test_draw_takes_frequencies_and_phases_from_two_child_streams():
