@@ -12,11 +12,15 @@ from torch import nn
 from inspect_core.detectors.cop_corp.covariance import MappedCovariance
 from inspect_core.detectors.cop_corp.feature_maps import FeatureMap
 from inspect_core.features.backbones import Backbone
+from inspect_core.features.extraction import embed
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
 from inspect_core.images.read import read
+from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.methods.table import METHODS, known_parameters
-from inspect_core.recipe import inspect
+from inspect_core.recipe import LoadedRecipe, inspect
+from inspect_core.recipe_io import line_network
+from inspect_core.runner import ExportedModel
 from inspect_core.study import photo_features
 from inspect_core.study.study import Study
 from inspect_core.tuning import points, spectra
@@ -108,6 +112,23 @@ def test_every_method_is_taught_and_inspects_on_a_gpu_as_on_the_cpu(taught, prod
     assert found.keys() == wanted.keys()
     for name, values in wanted.items():
         np.testing.assert_allclose(found[name], values, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_what_was_taught_on_a_gpu_is_exported_and_inspects_a_batch_and_names_defects(taught, product, tmp_path):
+    photos = photos_of([product / "test"])
+    with pretended():
+        study = taught(GPU, "mahalanobis+nearest")
+        backbone, recipe = study.preparation.backbone, study.recipe()
+        embeddings = [embed(read(path).pixels, backbone) for _, path in photos]
+        rows = run(LoadedRecipe(recipe, backbone), photos, Outputs())
+    # An export takes the network from the CPU; what was taught still lies on the pretended GPU.
+    graphs = line_network.exported(recipe, network(CPU))
+    line = ExportedModel(graphs, len(recipe.views), **recipe.facts)
+    for row, embedding, (_, path) in zip(rows, embeddings, photos, strict=True):
+        assert row.score == pytest.approx(line.inspect(read(path).pixels).score, rel=1e-4)
+        np.testing.assert_allclose(embedding, embed(read(path).pixels, network(CPU)), rtol=1e-5, atol=1e-6)
 
 
 def test_the_pretended_gpu_refuses_what_a_gpu_refuses():
