@@ -49,11 +49,13 @@ DAMAGE = (*_OF_PYTHON, EOFError, MemoryError, struct.error, zlib.error, Image.De
 
 
 class ImageError(ValueError):
-    """A file that cannot be read as an image: `name` of the file, `reason` and `remedy`, all three in the message."""
+    """A file that cannot be read as an image: `name` of the file, `reason` and `remedy`, all three in the message;
+    `why` is the message without the name.
+    """
 
     def __init__(self, name: str, reason: str, remedy: str):
-        super().__init__(f"{name}: {reason}; {remedy}")
-        self.name, self.reason, self.remedy = name, reason, remedy
+        self.name, self.reason, self.remedy, self.why = name, reason, remedy, f"{reason}; {remedy}"
+        super().__init__(f"{name}: {self.why}")
 
 
 def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:

@@ -53,7 +53,7 @@ def test_a_polygon_covers_what_lies_inside(corners):
     corners = np.array(corners)
     mask = painted({"segmentation": [corners.ravel().tolist()]}, SIZE)
     distances = signed_distances(corners, SIZE)
-    assert mask[distances > 0.75].all()
+    assert mask[distances > 1].all()
     assert not mask[distances < -1.5].any()
 
 
