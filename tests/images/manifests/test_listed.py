@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspect_core.images.folders import scan
-from inspect_core.images.manifests import entry
+from inspect_core.images.manifests import entry, listed
 from inspect_core.images.manifests.listed import Files
 from inspect_core.images.samples import ScanError
 
@@ -101,10 +101,10 @@ def test_lots_stay_known(photos):
 
 
 def test_lists_without_end_are_refused(photos, monkeypatch):
-    monkeypatch.setattr(entry, "MOST_ENTRIES", 2)
+    monkeypatch.setattr(listed, "MOST_ENTRIES", 2)
     with pytest.raises(ScanError, match=r"list\.csv, .*more than 2 photos; split it"):
         scan(listing(photos, "b.png", "c.png", "d.png"))
-    monkeypatch.setattr(entry, "MOST_BYTES", 20)
+    monkeypatch.setattr(listed, "MOST_BYTES", 20)
     with pytest.raises(ScanError, match=r"list\.csv, .*larger than"):
         scan(listing(photos, "b.png", "c.png", "d.png"))
 
