@@ -34,17 +34,17 @@ TURN, SHIFT = 10.0, 0.1  # degrees and share of the picture by which a part may 
 MOST_TURN, MOST_SHIFT = 180.0, 0.5
 _SCALE = 0.05  # by which it may at least be smaller or larger, where it may be at all
 _ENOUGH, _LEAST = 0.54, 0.9  # of the median and of the least share of details in agreement in a good photo
-_LEAST_ROOM = {"x": 0.02, "y": 0.02, "angle": 2.0, "scale": 0.005, "share": 0.15, "correlation": 0.03, "visible": 0.02}
-_OPEN_ABOVE = ("share", "correlation", "visible")
-_WORDS = {
-    "x": ("the part is shifted sideways by {:.0%}", "{:.0%} to {:.0%}"),
-    "y": ("the part is shifted up or down by {:.0%}", "{:.0%} to {:.0%}"),
-    "angle": ("the part is turned by {:.1f}°", "{:.1f}° to {:.1f}°"),
-    "scale": ("the part is {:.3f} times as large", "{:.3f} to {:.3f}"),
-    "share": ("{:.0%} of the details agree with the reference", "{:.0%} or more"),
-    "correlation": ("the correlation with the reference is {:.2f}", "{:.2f} or more"),
-    "visible": ("{:.0%} of the part is in view", "{:.0%} or more"),
+_MEASURED = {
+    "x": (0.02, "the part is shifted sideways by {:.0%}", "{:.0%} to {:.0%}"),
+    "y": (0.02, "the part is shifted up or down by {:.0%}", "{:.0%} to {:.0%}"),
+    "angle": (2.0, "the part is turned by {:.1f}°", "{:.1f}° to {:.1f}°"),
+    "scale": (0.005, "the part is {:.3f} times as large", "{:.3f} to {:.3f}"),
+    "share": (0.15, "{:.0%} of the details agree with the reference", "{:.0%} or more"),
+    "correlation": (0.03, "the correlation with the reference is {:.2f}", "{:.2f} or more"),
+    "visible": (0.02, "{:.0%} of the part is in view", "{:.0%} or more"),
 }
+"""The values whose ranges are stored: the least room left free on both sides, and words for a photo outside."""
+_OPEN_ABOVE = ("share", "correlation", "visible")
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Alignment:
         for name, value in _measured(located).items():
             allowed = self.ranges.get(name, Range(-np.inf, np.inf))
             if not allowed.low <= value <= allowed.high:
-                is_, may_be = _WORDS[name]
+                _, is_, may_be = _MEASURED[name]
                 raise NotLocated(f"{is_.format(value)}; accepted: {may_be.format(allowed.low, allowed.high)}")
         return located
 
@@ -163,8 +163,8 @@ class Alignment:
         if any(mask.dtype != np.uint8 or mask.shape != shape[:2] or not mask.any() for mask in masks):
             raise ValueError("a mask of the reference is empty, or not uint8 of its shape")
         ranges = {name: Range(**value) for name, value in params["ranges"].items()}
-        if set(ranges) != set(_LEAST_ROOM):
-            raise ValueError(f"there are ranges of {sorted(ranges)}; they must be those of {sorted(_LEAST_ROOM)}")
+        if set(ranges) != set(_MEASURED):
+            raise ValueError(f"there are ranges of {sorted(ranges)}; they must be those of {sorted(_MEASURED)}")
         height, width = params["photo"]
         if abs(np.log(height / width * shape[1] / shape[0])) > _OTHER_SHAPE or height * width > 1e6 * max_megapixels():
             raise ValueError(f"photos of {width} × {height} px are too large, or not of the shape of the reference")
@@ -228,7 +228,7 @@ def learn(photos: Iterable[np.ndarray], *, scale: bool = False, turn: float = TU
         raise _unfit(len(found), len(seen))
     least = Alignment(reference.picture, reference.mask, reference.always, photo, scale, {}, seen=len(seen), lost=lost)
     measured = [_measured(least._located(pose, photo, coarse.share, agreement)) for coarse, pose, agreement in found]
-    ranges = {name: _range(name, [one[name] for one in measured]) for name in _LEAST_ROOM}
+    ranges = {name: _range(name, [one[name] for one in measured]) for name in _MEASURED}
     correlation = ranges["correlation"].low
     if reference.repeats(correlation):
         raise _unfit(len(found), len(seen))
@@ -260,11 +260,11 @@ def _unfit(found: int, count: int) -> ValueError:
 
 def _measured(located: Located) -> dict[str, float]:
     """The values whose ranges are stored."""
-    others = ("angle", "scale", "share", "correlation", "visible")
+    others = ("angle", "scale", *_OPEN_ABOVE)
     return dict(zip("xy", located.shift, strict=True)) | {name: getattr(located, name) for name in others}
 
 
 def _range(name: str, values: Sequence[float]) -> Range:
     """The range of the values, widened on both sides in proportion to their spread."""
-    room = max(_ROOM * (max(values) - min(values)), _LEAST_ROOM[name])
+    room = max(_ROOM * (max(values) - min(values)), _MEASURED[name][0])
     return Range(min(values) - room, 1.0 if name in _OPEN_ABOVE else max(values) + room)

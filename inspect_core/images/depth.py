@@ -165,7 +165,7 @@ EIGHT = Depth(8, 8, False, 0, 255)
 
 
 def depth_of(good: Sequence[Values | None]) -> Depth | None:
-    """The depth of most good photos; None when that is 8 bits, or without photos.
+    """The depth of most good photos; None without photos.
 
     If no photo sets the bits above the filled ones: right-aligned; else, if the low bits are empty: left-aligned.
     """

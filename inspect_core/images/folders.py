@@ -35,16 +35,11 @@ _STRAY_MASK = "it is a mask without a matching image; name it after its image, w
 
 
 class _Look(NamedTuple):
-    """One quick decode. size, hash, file_digest: of the image; mask, kind: those of its defect; mask_problem:
-    why its mask cannot be used; values: of a 16-bit photo.
-    """
+    """A sample that was decoded once: its difference hash, the digest of its file, and its values if it has 16 bits."""
 
-    size: tuple[int, int]
+    sample: Sample
     hash: np.ndarray
     file_digest: bytes
-    mask: Path | None
-    kind: str | None
-    mask_problem: str | None
     values: Values | None
 
 
@@ -110,41 +105,32 @@ def _samples(
     """The samples from the images at these places; masks: by image, a file below `root` or marks to be painted."""
     masks = {file: mask for file, mask in masks.items() if images[file].kind != GOOD}
     with ThreadPoolExecutor(min(MAX_WORKERS, os.cpu_count() or 1)) as pool:
-        looks = list(pool.map(lambda file: _look(root, file, masks.get(file)), images))
-    found: list[tuple[Sample, _Look]] = []
-    for (file, place), look in zip(images.items(), looks, strict=True):
-        if isinstance(look, str):
-            skipped.append(Skipped(str(file), look, "image"))
-            continue
-        if look.mask_problem:
-            mask = masks[file]
-            skipped.append(Skipped(mask.name if isinstance(mask, Marks) else str(mask), look.mask_problem, "mask"))
-        kind = look.kind or place.kind
-        sample = Sample(root / file, str(file), kind, look.size, look.mask, place.part_of, place.group)
-        found.append((sample, look))
-    found = _of_one_depth(found, skipped)
-    samples = [sample for sample, _ in found]
+        looks = list(pool.map(lambda file: _look(root, file, images[file], masks.get(file)), images))
+    skipped += [one for _, refused in looks for one in refused]
+    found = _of_one_depth([look for look, _ in looks if look is not None], skipped)
+    samples = [look.sample for look in found]
     good, defects = (tuple(one for one in samples if (one.kind == GOOD) == is_good) for is_good in (True, False))
     skipped.sort()
     _require_good(root, good, defects, skipped)
-    hashes, digests = np.array([look.hash for _, look in found]), [look.file_digest for _, look in found]
+    hashes, digests = np.array([look.hash for look in found]), [look.file_digest for look in found]
     warnings = preflight.warnings(samples, skipped, hashes=hashes, file_digests=digests)
-    values = [look.values for sample, look in found if sample.kind == GOOD and look.values is not None]
+    values = [look.values for look in found if look.sample.kind == GOOD and look.values is not None]
     return Samples(root, good, defects, tuple(skipped), warnings, Values.together(values) if values else None)
 
 
-def _of_one_depth(found: Sequence[tuple[Sample, _Look]], skipped: list[Skipped]) -> list[tuple[Sample, _Look]]:
+def _of_one_depth(found: list[_Look], skipped: list[Skipped]) -> list[_Look]:
     """The photos of the depth that most good ones have; others are skipped."""
-    depth = depth_of([look.values for sample, look in found if sample.kind == GOOD])
+    depth = depth_of([look.values for look in found if look.sample.kind == GOOD])
+    if depth is None:
+        return found
     kept = []
-    for sample, look in found:
+    for look in found:
         try:
-            if depth is not None:
-                depth.check_file(sample.name, is_deep=look.values is not None)
+            depth.check_file(look.sample.name, is_deep=look.values is not None)
         except ImageError as error:
-            skipped.append(Skipped(sample.name, f"{error.reason}; {error.remedy}", "image"))
+            skipped.append(Skipped(look.sample.name, error.why, "image"))
         else:
-            kept.append((replace(sample, depth=depth), look))
+            kept.append(look._replace(sample=replace(look.sample, depth=depth)))
     return kept
 
 
@@ -201,24 +187,27 @@ def _walk(root: Path) -> tuple[list[PurePosixPath], list[Skipped]]:
     return files, skipped
 
 
-def _look(root: Path, file: PurePosixPath, mask: PurePosixPath | Marks | None) -> _Look | str:
-    """Why an image cannot be used comes as text: an exception would keep the decoded image alive."""
+def _look(
+    root: Path, file: PurePosixPath, place: Place, mask: PurePosixPath | Marks | None
+) -> tuple[_Look | None, list[Skipped]]:
+    """The photo if it can be used, and what of it and its mask cannot."""
     path = root / file
     try:
         look = thumbnail(path, HASH_GRID)
         with opened(path) as content:
             file_digest = hashlib.file_digest(content, "sha256").digest()
     except ImageError as error:
-        return f"{error.reason}; {error.remedy}"
-    kept, kind, problem = None, None, None
+        return None, [Skipped(str(file), error.why, "image")]
+    kept, kind, skipped = None, place.kind, []
     try:
         if isinstance(mask, Marks):
             kept, kind = mask.kept(look.size)
         elif mask is not None:
             kept = _usable(root / mask, look.size)
     except ImageError as error:
-        problem = f"{error.reason}; {error.remedy}"
-    return _Look(look.size, difference_hash(look.grey), file_digest, kept, kind, problem, look.values)
+        skipped.append(Skipped(mask.name if isinstance(mask, Marks) else str(mask), error.why, "mask"))
+    sample = Sample(path, str(file), kind, look.size, kept, place.part_of, place.group)
+    return _Look(sample, difference_hash(look.grey), file_digest, look.values), skipped
 
 
 def _usable(path: Path, size: tuple[int, int]) -> Path:
@@ -236,8 +225,8 @@ def _require_good(root: Path, good: Sequence[Sample], defects: Sequence[Sample],
     if good:
         raise ScanError(f"{name} has good images in test/ only; put those to be taught into train/good/")
     if defects:
-        defect_types = examples(sorted({sample.kind for sample in defects}))
-        raise ScanError(f"{name} has no good images, only {defect_types}; put the good ones into a folder named good")
+        kinds = examples(sorted({sample.kind for sample in defects}))
+        raise ScanError(f"{name} has no good images, only {kinds}; put the good ones into a folder named good")
     if skipped:
         found = f"{counted(len(skipped), 'other file')} ({skipped[0].name}: {skipped[0].reason})"
         remedy = "add images of good parts as PNG, JPEG, BMP, TIFF or WebP"

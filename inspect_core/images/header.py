@@ -1,8 +1,10 @@
 """The header of an image file, checked before anything is decoded; every refusal says what to do."""
 
+import functools
 import io
 import math
 import os
+import re
 import struct
 import zlib
 from collections.abc import Generator
@@ -20,13 +22,14 @@ MIN_SIDE = 8  # pixels
 
 # The checks below replace Pillow's, which warn or refuse at other sizes before we can say how large an image is.
 Image.MAX_IMAGE_PIXELS = None
-DECODERS = {
-    "PNG": PngImagePlugin.PngImageFile,
-    "JPEG": JpegImagePlugin.JpegImageFile,
-    "BMP": BmpImagePlugin.BmpImageFile,
-    "TIFF": TiffImagePlugin.TiffImageFile,
-    "WebP": WebPImagePlugin.WebPImageFile,
+FORMATS = {
+    "PNG": (PngImagePlugin.PngImageFile, rb"\x89PNG\r\n\x1a\n"),
+    "JPEG": (JpegImagePlugin.JpegImageFile, rb"\xff\xd8\xff"),
+    "BMP": (BmpImagePlugin.BmpImageFile, rb"BM"),
+    "TIFF": (TiffImagePlugin.TiffImageFile, rb"II[*+]\0|MM\0[*+]"),
+    "WebP": (WebPImagePlugin.WebPImageFile, rb"(?s)RIFF.{4}WEBP"),
 }
+"""Pillow's decoder and the pattern of the first bytes, which decide whatever the extension."""
 PLAIN_MODES = ("1", "L", "P", "RGB", "YCbCr")
 ALPHA_MODES = ("LA", "PA", "RGBA")
 DEEP_MODES = ("I;16", "I;16B", "I;16L")  # mono, 16 bits
@@ -35,15 +38,10 @@ _REFUSED_MODES = {
     "I": "it stores 32-bit or signed values",
     "F": "it stores floating-point values",
 }
-_FIRST_BYTES = {
-    "PNG": (b"\x89PNG\r\n\x1a\n",),
-    "JPEG": (b"\xff\xd8\xff",),
-    "BMP": (b"BM",),
-    "TIFF": (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"),
-}
 _BITS_PER_SAMPLE = 258  # TIFF tag
 _MOSAIC = 32803  # TIFF's number for the kind of image whose pixels lie behind a mosaic of colour filters
 _MOSAIC_PATTERN = 33422  # TIFF tag
+AGAIN = "copy it again from the camera"
 
 # What Pillow's decoders raise on bytes that are not what the header promises.
 _OF_PYTHON = (OSError, SyntaxError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError, AssertionError)
@@ -51,66 +49,67 @@ DAMAGE = (*_OF_PYTHON, EOFError, MemoryError, struct.error, zlib.error, Image.De
 
 
 class ImageError(ValueError):
-    """A file that cannot be read as an image: `name` of the file, `reason` and `remedy`, all three in the message."""
+    """A file that cannot be read as an image: `name` of the file, `reason` and `remedy`, all three in the message;
+    `why` is the message without the name.
+    """
 
     def __init__(self, name: str, reason: str, remedy: str):
-        super().__init__(f"{name}: {reason}; {remedy}")
-        self.name, self.reason, self.remedy = name, reason, remedy
+        self.name, self.reason, self.remedy, self.why = name, reason, remedy, f"{reason}; {remedy}"
+        super().__init__(f"{name}: {self.why}")
 
 
 def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
     """Pillow's undecoded image. Raises ImageError when its header shows that it must not or cannot be read."""
+    require = functools.partial(_require, name)
     try:
         limit = memory.max_megapixels()
     except ValueError as error:
         raise ImageError(name, str(error), "correct it, or remove it and start Loupe again") from error
-    length, kind = file.seek(0, os.SEEK_END), _format(file)
+    length, first = file.seek(0, os.SEEK_END), _first_bytes(file)
+    kind = next((kind for kind, (_, pattern) in FORMATS.items() if re.match(pattern, first)), "")
     # Pillow reads a WebP file whole and has libwebp copy it, whatever its pixels.
-    _check_length(length, name, limit, MEMORY_PER_PIXEL / 3 if kind == "WebP" else memory.FILE_PER_PIXEL)
+    a_pixel = MEMORY_PER_PIXEL / 3 if kind == "WebP" else memory.FILE_PER_PIXEL
+    longest = a_pixel * 1e6 * limit
+    require(length > 0, "the file is empty", AGAIN)
+    remedy = f"export it as PNG or JPEG, crop it to the part, or {_raised(length / 1e6 / a_pixel)}"
+    require(length <= longest, f"the file has {length:,} bytes, more than the limit of {longest:,.0f}", remedy)
+    known = "its first bytes are not those of PNG, JPEG, BMP, TIFF or WebP"
+    require(kind != "", known, "export it in one of these formats")
     file.all_of_it = kind == "WebP"
-    if kind is None:
-        reason = "its first bytes are not those of PNG, JPEG, BMP, TIFF or WebP"
-        raise ImageError(name, reason, "export it in one of these formats")
     try:
         if kind == "TIFF":
             _refuse_mosaic(file, name)
-        image = DECODERS[kind](file)
+        image = FORMATS[kind][0](file)
         several = getattr(image, "is_animated", False)
         bits = image.tag_v2.get(_BITS_PER_SAMPLE, (1,)) if isinstance(image, TiffImagePlugin.TiffImageFile) else (8,)
         needed = memory.decoding_bytes(image)
     except ImageError:
         raise
     except DAMAGE as error:
-        if file.notes_are_too_long:
-            reason = f"the metadata of the {kind} takes more than {memory.NOTES // 2**20} MB"
-            raise ImageError(name, reason, "export it without metadata, previews and layers") from error
+        too_long = f"the metadata of the {kind} takes more than {memory.NOTES // 2**20} MB"
+        require(not file.notes_are_too_long, too_long, "export it without metadata, previews and layers")
         raise damaged(name, kind, error) from error
     file.all_of_it = True
 
-    width, height = image.size
-    if min(width, height) < MIN_SIDE:
-        reason = f"it is {width} × {height} px, too small to inspect"
-        raise ImageError(name, reason, f"use images of at least {MIN_SIDE} px a side")
-    if max(width, height) > MAX_SIDE:
-        reason = f"it is {width:,} × {height:,} px; the limit is {MAX_SIDE:,} px a side"
-        raise ImageError(name, reason, "crop it to the part or export it smaller")
-    megapixels = width * height / 1e6
-    if megapixels > limit:
-        reason = f"it is {width:,} × {height:,} px, which is {megapixels:.4g} megapixels; the limit is {limit:g}"
-        raise ImageError(name, reason, f"crop it to the part, export it smaller, or {_raised(megapixels)}")
-    if several:
-        reason = "it has several pages" if kind == "TIFF" else "it is animated"
-        raise ImageError(name, reason, "save each picture as a separate file")
-    if image.mode not in (*PLAIN_MODES, *ALPHA_MODES, *DEEP_MODES):
-        reason = _REFUSED_MODES.get(image.mode, f"it stores its colours as {image.mode}")
-        raise ImageError(name, reason, "export it as RGB or grey with 8 or 16 bits per channel")
-    if not set(bits) <= {1, 2, 4, 8, 16}:
-        raise ImageError(name, f"it has {max(bits)} bits per channel", "export it with 8 or 16")
-    if needed > MEMORY_PER_PIXEL * 1e6 * limit:
-        reason = f"its {megapixels:.4g} megapixels take {needed / 1e6:,.0f} MB to decode from a {kind} of this sort; "
-        reason += f"the limit is {MEMORY_PER_PIXEL * limit:,.0f} MB"
-        remedy = f"export it as PNG, or as JPEG that is not progressive, or {_raised(needed / 1e6 / MEMORY_PER_PIXEL)}"
-        raise ImageError(name, reason, remedy)
+    (width, height), megapixels = image.size, image.width * image.height / 1e6
+    small = f"it is {width} × {height} px, too small to inspect"
+    require(min(image.size) >= MIN_SIDE, small, f"use images of at least {MIN_SIDE} px a side")
+    size = f"it is {width:,} × {height:,} px"
+    remedy = "crop it to the part or export it smaller"
+    require(max(image.size) <= MAX_SIDE, f"{size}; the limit is {MAX_SIDE:,} px a side", remedy)
+    large = f"{size}, which is {megapixels:.4g} megapixels; the limit is {limit:g}"
+    require(megapixels <= limit, large, f"crop it to the part, export it smaller, or {_raised(megapixels)}")
+    many = "it has several pages" if kind == "TIFF" else "it is animated"
+    require(not several, many, "save each picture as a separate file")
+    mode = _REFUSED_MODES.get(image.mode, f"it stores its colours as {image.mode}")
+    known = image.mode in (*PLAIN_MODES, *ALPHA_MODES, *DEEP_MODES)
+    require(known, mode, "export it as RGB or grey with 8 or 16 bits per channel")
+    deep = f"it has {max(bits, default=0)} bits per channel"
+    require(set(bits) <= {1, 2, 4, 8, 16}, deep, "export it with 8 or 16")
+    takes = f"its {megapixels:.4g} megapixels take {needed / 1e6:,.0f} MB to decode from a {kind} of this sort; "
+    takes += f"the limit is {MEMORY_PER_PIXEL * limit:,.0f} MB"
+    remedy = f"export it as PNG, or as JPEG that is not progressive, or {_raised(needed / 1e6 / MEMORY_PER_PIXEL)}"
+    require(needed <= MEMORY_PER_PIXEL * 1e6 * limit, takes, remedy)
     return image
 
 
@@ -118,10 +117,8 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
 def opened(path: Path) -> Generator[SparingFile]:
     """Open a photo to read. Raises ImageError when it is missing, would block a reader (a pipe), or cannot be read."""
     try:
-        if not path.exists():
-            raise ImageError(path.name, "there is no such file", "check the path")
-        if not path.is_file():
-            raise ImageError(path.name, "it is not a file", "name an image file")
+        _require(path.name, path.exists(), "there is no such file", "check the path")
+        _require(path.name, path.is_file(), "it is not a file", "name an image file")
         with SparingFile(io.FileIO(path)) as file:
             yield file
     except OSError as error:
@@ -131,17 +128,11 @@ def opened(path: Path) -> Generator[SparingFile]:
 
 def damaged(name: str, kind: str, error: BaseException) -> ImageError:
     """The ImageError for content that its decoder gave up on."""
-    return ImageError(name, f"the {kind} is cut short or damaged ({error})", "copy it again from the camera")
+    return ImageError(name, f"the {kind} is cut short or damaged ({error})", AGAIN)
 
 
-def _check_length(length: int, name: str, limit: float, a_pixel: float) -> None:
-    """Refuse an empty file and one longer than images of `limit` megapixels are, at `a_pixel` bytes per pixel."""
-    if length == 0:
-        raise ImageError(name, "the file is empty", "copy it again from the camera")
-    longest = a_pixel * 1e6 * limit
-    if length > longest:
-        reason = f"the file has {length:,} bytes, more than the limit of {longest:,.0f}"
-        remedy = f"export it as PNG or JPEG, crop it to the part, or {_raised(length / 1e6 / a_pixel)}"
+def _require(name: str, holds: bool, reason: str, remedy: str) -> None:
+    if not holds:
         raise ImageError(name, reason, remedy)
 
 
@@ -149,6 +140,14 @@ def _raised(megapixels: float) -> str:
     """Say how to have this many megapixels read, and what that takes."""
     least = math.ceil(megapixels)
     return f"set {memory.SETTING} to {least}, which takes up to {MEMORY_PER_PIXEL * least:,} MB of memory a photo"
+
+
+def _first_bytes(file: SparingFile) -> bytes:
+    """Twelve bytes; rewinds the file."""
+    file.seek(0)
+    start = file.read(12)
+    file.seek(0)
+    return start
 
 
 def _refuse_mosaic(file: SparingFile, name: str) -> None:
@@ -159,16 +158,6 @@ def _refuse_mosaic(file: SparingFile, name: str) -> None:
     file.seek(tags.next)
     tags.load(file)
     file.seek(0)
-    if tags.get(TiffImagePlugin.PHOTOMETRIC_INTERPRETATION) == _MOSAIC or _MOSAIC_PATTERN in tags:
-        reason = "it is the raw mosaic of a colour sensor (Bayer), with one colour per pixel"
-        raise ImageError(name, reason, "convert it to RGB or grey in the camera or its software")
-
-
-def _format(file: SparingFile) -> str | None:
-    """The format that the first bytes stand for, whatever the extension, or None; rewinds the file."""
-    file.seek(0)
-    start = file.read(12)
-    file.seek(0)
-    if start.startswith(b"RIFF") and start[8:] == b"WEBP":
-        return "WebP"
-    return next((kind for kind, first in _FIRST_BYTES.items() if start.startswith(first)), None)
+    mosaic = tags.get(TiffImagePlugin.PHOTOMETRIC_INTERPRETATION) == _MOSAIC or _MOSAIC_PATTERN in tags
+    reason = "it is the raw mosaic of a colour sensor (Bayer), with one colour per pixel"
+    _require(name, not mosaic, reason, "convert it to RGB or grey in the camera or its software")

@@ -1,5 +1,6 @@
 """A photo whose part was found: the way between its pixels and those of the reference, and the one warp."""
 
+import math
 from dataclasses import dataclass, field
 
 import cv2
@@ -62,7 +63,9 @@ class Located:
         Each pixel is interpolated once; where the photo is finer, several are averaged. What the photo leaves empty
         shows the ground, a picture of the reference in uint8 of any size, or repeats the photo's edge.
         """
-        fine, to_photo = self._fine(size)
+        # The warp is finer than `size` where it would skip pixels of the photo.
+        fine = max(1, math.ceil(np.linalg.norm(self._to_photo(size)[:, :2], axis=0).max() - _EDGE))
+        to_photo = self._to_photo((size[0] * fine, size[1] * fine))
         flags, bands = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP, []
         for top in range(0, size[0], _BAND):
             height = min(_BAND, size[0] - top)
@@ -93,12 +96,11 @@ class Located:
         height, width = self.photo
         first = np.clip(np.floor([x.min() + _EDGE, y.min() + _EDGE]), 0, (width - 1, height - 1)).astype(int)
         last = np.clip(np.ceil([x.max() - _EDGE, y.max() - _EDGE]), first + 1, (width, height)).astype(int)
-        return int(first[0]), int(first[1]), int(last[0]), int(last[1])
+        return (*first.tolist(), *last.tolist())
 
     def area_in_photo(self, area: int, size: tuple[int, int]) -> int:
         """An area in pixels of `squash` at this size, converted to pixels of the photo; at least 1."""
-        times = abs(np.linalg.det(self._to_photo(size)[:, :2]))
-        return max(1, round(area * float(times)))
+        return max(1, round(area * abs(float(np.linalg.det(self._to_photo(size)[:, :2])))))
 
     def mask(self, mask: np.ndarray, size: tuple[int, int]) -> np.ndarray:
         """A mask of the photo, (H, W) bool, as it lies on `squash` at size = (height, width): nearest pixel, bool.
@@ -127,12 +129,6 @@ class Located:
         """(2, 3): from pixels of `squash` at this size to pixels of the photo."""
         back = cv2.invertAffineTransform(self.matrix)
         return back @ np.vstack([resized(size, self.reference), [0, 0, 1]])
-
-    def _fine(self, size: tuple[int, int]) -> tuple[int, np.ndarray]:
-        """Factor by which the warp is finer than `size`, so that it skips no pixel, and its matrix."""
-        step = float(np.linalg.norm(self._to_photo(size)[:, :2], axis=0).max())
-        fine = max(1, int(np.ceil(step - 1e-6)))
-        return fine, self._to_photo((size[0] * fine, size[1] * fine))
 
 
 def resized(size: tuple[int, int], other: tuple[int, int]) -> np.ndarray:

@@ -31,9 +31,8 @@ class Placement:
 
     def at(self, pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
         """(height, width, 3) uint8: `picture` at this size, interpolated once; the reference where the photo ends."""
-        if self.located is None or self.alignment is None:
-            return squash(pixels, size)
-        return self.located.squash(pixels, size, self.alignment.reference)
+        ground = self.alignment.reference if self.alignment else None
+        return self.located.squash(pixels, size, ground) if self.located else squash(pixels, size)
 
     def mask(self, mask: np.ndarray) -> np.ndarray:
         """A mask of the photo, (H, W) bool, as it lies on `picture`."""

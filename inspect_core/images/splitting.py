@@ -64,10 +64,9 @@ class Split:
 
     def note(self) -> str:
         """What was learned from, and what was left out, for the recipe."""
-        note = f"learned from {len(self.fit)} good photos"
-        if not self.left_out:
-            return note
-        return f"{note}, {len(self.left_out)} left out beforehand ({examples(list(self.left_out), most=NAMED)})"
+        names = examples(list(self.left_out), most=NAMED)
+        left_out = f", {len(self.left_out)} left out beforehand ({names})" if self.left_out else ""
+        return f"learned from {len(self.fit)} good photos{left_out}"
 
 
 def split(
@@ -100,19 +99,16 @@ def split(
     order = np.random.default_rng(seed).permutation(len(members))
     names = sorted(members)
     sides = _assign([len(members[names[row]]) for row in order], fractions)
-    parts = tuple(
-        [sample for row, side in zip(order, sides, strict=True) if side == part for sample in members[names[row]]]
-        for part in range(3)
-    )
+    parts: tuple[list[Sample], ...] = ([], [], [])
+    for row, side in zip(order, sides, strict=True):
+        parts[side].extend(members[names[row]])
     tested = [sample for sample in good if labels[sample.name] in judged]
     choose = [] if blind else _to_choose_by(samples.defects, seed)
     judge = [*parts[2], *tested, *(sample for sample in samples.defects if sample not in choose)]
-    moved = sum(sample.part_of != "test" for sample in tested)
-    notes = _notes(parts, fractions, len(members), moved)
+    notes = _notes(parts, fractions, len(members), sum(sample.part_of != "test" for sample in tested))
     sizes = Counter(labels.values())
     together = {name: label for name, label in labels.items() if sizes[label] > 1}
-    by_name = [tuple(sorted(part, key=_name)) for part in (*parts[:2], judge, choose)]
-    fit, kept, judged_by, chosen_by = by_name
+    fit, kept, judged_by, chosen_by = (tuple(sorted(part, key=_name)) for part in (*parts[:2], judge, choose))
     return Split(fit, kept, judged_by, notes, together, chosen_by, samples.left_out)
 
 
@@ -197,8 +193,7 @@ def _assign(sizes: Sequence[int], fractions: Sequence[float]) -> list[int]:
 
 def _notes(parts: Sequence[Sequence[Sample]], fractions: Sequence[float], groups: int, moved: int) -> tuple[str, ...]:
     notes, jobs = [], ("to fit", "to set the limit", "to judge")
-    empty = [job for job, part, fraction in zip(jobs, parts, fractions, strict=True) if fraction > 0 and not part]
-    if empty:
+    if empty := [job for job, part, share in zip(jobs, parts, fractions, strict=True) if share > 0 and not part]:
         found = counted(groups, "group")
         notes.append(f"Only {found} of good images: none is left {' or '.join(empty)}; add more good parts or lots.")
     if moved:

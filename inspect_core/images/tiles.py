@@ -95,11 +95,7 @@ class TilePlan:
     def tiles(self) -> tuple[Tile, ...]:
         """All tiles, row by row. Together they give every cell of the grid once."""
         rows, columns = (self._along(axis) for axis in (0, 1))
-        return tuple(
-            Tile(top, left, (down, across), (own_down, own_across))
-            for top, down, own_down in rows
-            for left, across, own_across in columns
-        )
+        return tuple(Tile(y, x, (down, across), (of_y, of_x)) for y, down, of_y in rows for x, across, of_x in columns)
 
     def _along(self, axis: int) -> list[tuple[int, slice, slice]]:
         """Along one axis: first pixel of each tile, the cells that it gives, and those within the tile.
@@ -183,9 +179,8 @@ def proposed(
 def recommendation(photo: Size, smallest_defect: float, size: Size) -> tuple[bool, str]:
     """Whether tiles help for photos of (height, width), otherwise squashed to `size`, and why, in a sentence."""
     left = smallest_defect * min(own / side for side, own in zip(photo, size, strict=True))
-    pays = left < SEEN
     why = f"A defect of {smallest_defect:g} px is {left:.2g} px after squashing to {_sides(size)}; {SEEN} px are needed"
-    return pays, f"{why}: {'use tiles' if pays else 'tiles are not needed'}."
+    return left < SEEN, f"{why}: {'use tiles' if left < SEEN else 'tiles are not needed'}."
 
 
 def _sides(size: Size) -> str:

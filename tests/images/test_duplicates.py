@@ -17,16 +17,6 @@ def test_hash_by_hand_and_that_it_ignores_exposure():
     assert np.array_equal(difference_hash(grey), difference_hash(2 * grey + 20))
 
 
-def test_neighbours_of_neighbours_belong_together():
-    hashes = np.zeros((5, 4), dtype=np.uint64)
-    hashes[1, 0] = 2**10 - 1
-    hashes[3, 0] = 2**20 - 1
-    hashes[2] = hashes[4] = np.uint64(0xAAAAAAAAAAAAAAAA)
-    assert near_duplicates(hashes) == [[0, 1, 3], [2, 4]]
-    assert near_duplicates(hashes, distance=9) == [[2, 4]]
-    assert near_duplicates(hashes[:0]) == []
-
-
 @given(st.integers(0, 10**6), st.integers(0, 30), st.integers(0, 12))
 @settings(deadline=None, max_examples=50)
 def test_groups_are_the_connected_components(seed, count, distance):

@@ -23,29 +23,12 @@ def encoded(pixels, kind, **options):
     return file.getvalue()
 
 
-def pixels_of(data):
-    return read.read_bytes(data, "part").pixels
-
-
 @pytest.mark.parametrize(
     ("kind", "options"),
-    [
-        ("PNG", {}),
-        ("BMP", {}),
-        ("TIFF", {}),
-        ("TIFF", {"compression": "tiff_lzw"}),
-        ("TIFF", {"big_tiff": True}),
-        ("WEBP", {"lossless": True}),
-    ],
+    [("BMP", {}), ("TIFF", {"compression": "tiff_lzw"}), ("TIFF", {"big_tiff": True}), ("WEBP", {"lossless": True})],
 )
 def test_lossless_formats_give_the_pixels_back(kind, options):
-    assert np.array_equal(pixels_of(encoded(RGB, kind, **options)), RGB)
-
-
-def test_jpeg_equals_pillows_decoding_whatever_its_extension(tmp_path):
-    path = tmp_path / "really_a_jpeg.png"
-    path.write_bytes(encoded(RGB, "JPEG", quality=90))
-    assert np.array_equal(read.read(path).pixels, np.asarray(Image.open(path)))
+    assert np.array_equal(read.read_bytes(encoded(RGB, kind, **options), "part").pixels, RGB)
 
 
 def test_result_is_read_only_named_and_compared_by_content(tmp_path):
@@ -58,67 +41,10 @@ def test_result_is_read_only_named_and_compared_by_content(tmp_path):
         picture.pixels[0, 0] = 0
 
 
-def test_mono_and_palette_become_three_channels():
-    grey = RGB[:, :, 0]
-    assert np.array_equal(pixels_of(encoded(grey, "PNG")), np.dstack([grey] * 3))
-    bits = grey > 127
-    assert np.array_equal(pixels_of(encoded(Image.fromarray(bits), "PNG")), np.dstack([bits * 255] * 3))
-    palette = Image.fromarray(RGB).quantize(16)
-    assert np.array_equal(pixels_of(encoded(palette, "PNG")), np.asarray(palette.convert("RGB")))
-
-
-@pytest.mark.parametrize("kind", ["PNG", "TIFF"])
-def test_sixteen_bits_are_divided_by_257_and_never_stretched(kind):
-    deep = np.arange(0, 65536, 97, dtype=np.uint16)[:675].reshape(25, 27)
-    expected = np.floor(deep.astype(np.float64) / 257 + 0.5).astype(np.uint8)
-    assert np.array_equal(pixels_of(encoded(deep, kind))[:, :, 1], expected)
-    dark = np.full((16, 16), 1000, dtype=np.uint16)
-    assert np.array_equal(np.unique(pixels_of(encoded(dark, kind))), [4])
-
-
-@pytest.mark.parametrize("kind", ["PNG", "TIFF", "WEBP"])
-def test_transparency_is_composited_on_the_background(kind):
-    alpha = np.zeros(RGB.shape[:2], dtype=np.uint8)
-    alpha[:, 10:20], alpha[:, 20:] = 128, 255
-    data = encoded(np.dstack([RGB, alpha]), kind, **({"lossless": True, "exact": True} if kind == "WEBP" else {}))
-    background = np.array(read.BACKGROUND, dtype=np.float64)
-    fraction = alpha[:, :, None] / 255
-    expected = fraction * RGB + (1 - fraction) * background
-    assert np.abs(pixels_of(data) - expected).max() <= 1
-    assert np.array_equal(pixels_of(data)[:, :10], np.broadcast_to(read.BACKGROUND, (24, 10, 3)))
-
-
-def test_a_transparent_palette_colour_becomes_background():
-    palette = Image.fromarray(np.repeat(np.arange(2, dtype=np.uint8), 128).reshape(16, 16), "P")
-    palette.putpalette([200, 10, 10, 10, 200, 10])
-    pixels = pixels_of(encoded(palette, "PNG", transparency=0))
-    assert np.array_equal(pixels[0, 0], read.BACKGROUND)
-    assert np.array_equal(pixels[-1, 0], [10, 200, 10])
-
-
-UPRIGHT = {
-    1: lambda a: a,
-    2: lambda a: a[:, ::-1],
-    3: lambda a: a[::-1, ::-1],
-    4: lambda a: a[::-1],
-    5: lambda a: a.transpose(1, 0, 2),
-    6: lambda a: np.rot90(a, -1),
-    7: lambda a: a[::-1, ::-1].transpose(1, 0, 2),
-    8: lambda a: np.rot90(a),
-}
-
-
 def turned(orientation):
     exif = Image.Exif()
     exif[0x0112] = orientation
     return exif
-
-
-@pytest.mark.parametrize("orientation", UPRIGHT)
-@pytest.mark.parametrize("kind", ["PNG", "TIFF", "WEBP"])
-def test_exif_orientation_is_applied_once(kind, orientation):
-    data = encoded(RGB, kind, exif=turned(orientation), **({"lossless": True} if kind == "WEBP" else {}))
-    assert np.array_equal(pixels_of(data), UPRIGHT[orientation](RGB))
 
 
 @pytest.mark.parametrize(("orientation", "size"), [(1, (999, 1000)), (6, (1000, 999)), (8, (1000, 999))])
@@ -127,16 +53,16 @@ def test_thumbnail_gives_the_upright_size_of_a_jpeg_decoded_small(tmp_path, orie
     path = tmp_path / "ramp.jpg"
     path.write_bytes(encoded(ramp, "JPEG", exif=turned(orientation)))
     found = read.thumbnail(path, (16, 17))
-    grey = found.grey
     assert found.size == size
-    assert grey.shape == (16, 17)
-    upright = read.read(path).pixels[:, :, 0]
-    expected = np.asarray(Image.fromarray(upright).resize((17, 16), Image.Resampling.BOX))
-    assert np.abs(grey.astype(int) - expected).max() <= 2
+    upright = Image.fromarray(read.read(path).pixels[:, :, 0])
+    expected = np.asarray(upright.resize((17, 16), Image.Resampling.BOX))
+    assert np.abs(found.grey.astype(int) - expected).max() <= 2
 
 
 def whole(data):
-    """The upright image of a file and its RGB pixels, derived on the whole image at once."""
+    """The upright image of a file and its RGB pixels, by Pillow on all of it: 257 levels of 16 bits make one of 8, and
+    what is transparent is black.
+    """
     upright = ImageOps.exif_transpose(Image.open(io.BytesIO(data)))
     if upright.mode in ("I;16", "I;16B"):
         grey = ((np.asarray(upright).astype(np.uint32) + 128) // 257).astype(np.uint8)
@@ -153,20 +79,23 @@ KINDS = {
     "RGB": ("PNG", RGB, {}),
     "RGBA": ("PNG", np.dstack([RGB, ALPHA]), {}),
     "RGB, one colour transparent": ("PNG", RGB // 64, {"transparency": (1, 2, 3)}),
+    "grey": ("PNG", RGB[:, :, 0], {}),
     "grey with alpha": ("PNG", Image.merge("LA", [Image.fromarray(RGB[:, :, 0]), Image.fromarray(ALPHA)]), {}),
     "bits": ("PNG", RGB[:, :, 0] > 127, {}),
     "palette": ("PNG", Image.fromarray(RGB).quantize(16), {}),
     "palette, one colour transparent": ("PNG", Image.fromarray(RGB).quantize(16), {"transparency": 3}),
     "16 bits": ("PNG", DEEP, {}),
+    "16 bits, TIFF": ("TIFF", DEEP, {}),
     "16 bits, big-endian TIFF": ("TIFF", Image.frombytes("I;16B", (31, 24), DEEP.byteswap().tobytes()), {}),
     "TIFF": ("TIFF", RGB, {}),
+    "TIFF with alpha": ("TIFF", np.dstack([RGB, ALPHA]), {}),
     "JPEG": ("JPEG", RGB, {}),
     "progressive JPEG": ("JPEG", RGB, {"progressive": True}),
     "WebP with alpha": ("WEBP", np.dstack([RGB, ALPHA]), {}),
 }
 
 
-@pytest.mark.parametrize("orientation", UPRIGHT)
+@pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("kind", KINDS)
 def test_in_bands_every_value_is_that_of_the_whole_image(tmp_path, monkeypatch, kind, orientation):
     monkeypatch.setattr(memory, "BAND", 100)
@@ -181,8 +110,7 @@ def test_in_bands_every_value_is_that_of_the_whole_image(tmp_path, monkeypatch, 
     grey = upright if upright.mode == "L" else Image.fromarray(expected).convert("L")
     if coding != "JPEG":  # reduced while it is decoded
         look = read.thumbnail(path, (16, 17))
-        size = look.size
-        assert size == expected.shape[:2]
+        assert look.size == expected.shape[:2]
         if "16 bits" in kind:
             stored = np.asarray(upright).astype(np.uint16)
             assert np.array_equal(look.grey, cv2.resize(stored, (17, 16), interpolation=cv2.INTER_AREA))
@@ -190,7 +118,7 @@ def test_in_bands_every_value_is_that_of_the_whole_image(tmp_path, monkeypatch, 
         else:
             assert np.array_equal(look.grey, np.asarray(grey.resize((17, 16), Image.Resampling.BOX)))
         marked = np.asarray(upright) > 0 if "16 bits" in kind else expected.any(axis=-1)
-        assert np.array_equal(read.read_mask(path, size), marked)
+        assert np.array_equal(read.read_mask(path, look.size), marked)
 
 
 @given(
@@ -215,12 +143,6 @@ def test_digest_depends_on_values_shape_and_dtype_alone(pixels):
     assert read.digest(np.asfortranarray(pixels)) == by_hand
     assert read.digest(pixels.reshape(-1)) != by_hand
     assert read.digest(pixels.astype(np.int16)) != by_hand
-
-
-def test_squash_averages_what_it_reduces():
-    stripes = np.zeros((64, 64, 3), dtype=np.uint8)
-    stripes[:, ::2] = 200
-    assert np.abs(read.squash(stripes, (8, 8))[2:-2, 2:-2].astype(int) - 100).max() <= 1
 
 
 def test_squash_refuses_sizes_out_of_range_and_other_arrays():

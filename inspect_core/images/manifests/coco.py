@@ -7,7 +7,6 @@ pixel (x, y) lies at (x + .5, y + .5).
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,21 +23,21 @@ MOST_CORNERS = 20_000
 """Most corners of all polygons of one photo: filling takes as long as there are corners and rows of pixels."""
 
 
-def entries(path: Path) -> list[Entry]:
-    """The photos of an annotation file. Raises ManifestError, naming the place, for one that is damaged; OSError."""
+def entries(text: str) -> list[Entry]:
+    """The photos of an annotation file. Raises ManifestError, naming the place, for one that is damaged."""
     try:
-        document = from_json(entry.text_of(path))
+        document = from_json(text)
     except ValueError as error:
         line = getattr(error, "lineno", 1)
-        raise ManifestError(path, f"line {line}", "it is not valid JSON", AGAIN) from error
-    images, annotations = (_rows(path, document, name) for name in ("images", "annotations"))
-    names = {_id(row): row.get("name") for row in _rows(path, document, "categories")}
+        raise ManifestError(f"line {line}", "it is not valid JSON", AGAIN) from error
+    images, annotations = (_rows(document, name) for name in ("images", "annotations"))
+    names = {_id(row): row.get("name") for row in _rows(document, "categories")}
     known = {_id(row) for row in images} - {None}
     own = defaultdict(list)
     for number, row in enumerate(annotations):
         image, category = _id(row, "image_id"), _id(row, "category_id")
         if image not in known:
-            raise ManifestError(path, f"annotation {number}", "its image_id is not one of the images", AGAIN)
+            raise ManifestError(f"annotation {number}", "its image_id is not one of the images", AGAIN)
         kind = kind_of(None if category is None else names.get(category)) or UNNAMED
         if kind != GOOD:
             own[image].append((kind, row))
@@ -46,9 +45,8 @@ def entries(path: Path) -> list[Entry]:
     for number, row in enumerate(images):
         where = f"image {number}"
         if not isinstance(row.get("file_name"), str) or _id(row) is None:
-            raise ManifestError(path, where, "it has no id or no file_name", AGAIN)
-        found.append(_entry(path, where, row, own[row["id"]]))
-    entry.check_count(path, found)
+            raise ManifestError(where, "it has no id or no file_name", AGAIN)
+        found.append(_entry(where, row, own[row["id"]]))
     return found
 
 
@@ -84,18 +82,18 @@ def painted(shape: Mapping, size: tuple[int, int]) -> np.ndarray:
     return mask
 
 
-def _entry(path: Path, where: str, row: Mapping, own: Sequence[tuple[str, Mapping]]) -> Entry:
+def _entry(where: str, row: Mapping, own: Sequence[tuple[str, Mapping]]) -> Entry:
     photo = row["file_name"]
     if not own:
         return Entry(photo, GOOD, where)
     types = tuple(dict.fromkeys(kind for kind, _ in own))
     if len(types) > entry.MOST_TYPES or len(own) > entry.MOST_SHAPES:
         reason = f"it has {len(own):,} annotations of {len(types)} defect types"
-        raise ManifestError(path, where, reason, f"give it at most {entry.MOST_SHAPES:,} of {entry.MOST_TYPES}")
+        raise ManifestError(where, reason, f"give it at most {entry.MOST_SHAPES:,} of {entry.MOST_TYPES}")
     corners = sum(_corners(shape) for _, shape in own)
     if corners > MOST_CORNERS:
         reason = f"its polygons have {corners:,} corners"
-        raise ManifestError(path, where, reason, f"simplify them to at most {MOST_CORNERS:,} in all")
+        raise ManifestError(where, reason, f"simplify them to at most {MOST_CORNERS:,} in all")
     drawn = [(types.index(kind) + 1, shape) for kind, shape in own if shape.get("segmentation") or shape.get("bbox")]
     stated = (row.get("height"), row.get("width"))
 
@@ -119,11 +117,11 @@ def _corners(shape: Mapping) -> int:
     return sum(len(one) // 2 for one in polygons if isinstance(one, list)) if isinstance(polygons, list) else 0
 
 
-def _rows(path: Path, document: Any, name: str) -> list[dict]:
+def _rows(document: Any, name: str) -> list[dict]:
     rows = document.get(name) if isinstance(document, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         reason = f"it has no list of {name}"
-        raise ManifestError(path, "the file", reason, "export the annotations in the format of COCO")
+        raise ManifestError("the file", reason, "export the annotations in the format of COCO")
     return rows
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,12 +12,10 @@ from PIL import Image
 
 from inspect_core.images.header import ImageError
 from inspect_core.images.layout import is_good_word
-from inspect_core.images.samples import GOOD, ScanError, shown
+from inspect_core.images.samples import GOOD, shown
 from inspect_core.runtime import workspace
 from inspect_core.runtime.unfinished import process_folder
 
-MOST_BYTES = 100 * 2**20
-MOST_ENTRIES = 100_000
 MOST_TYPES = 255
 MOST_SHAPES = 1000  # most annotations of one photo: painting each takes a mask of the photo's size
 LONGEST_LABEL = 80
@@ -25,11 +23,11 @@ LONGEST_NAME = 200
 _GOOD_NUMBERS = ("0", "0.0")
 
 
-class ManifestError(ScanError):
-    """A file that lists photos and cannot be used: the message names it, the place in it, the reason, the remedy."""
+class ManifestError(ValueError):
+    """A list of photos that cannot be used: the message names the place in it, the reason and the remedy."""
 
-    def __init__(self, path: Path, where: str, reason: str, remedy: str):
-        super().__init__(f"{path.name}, {where}: {reason}; {remedy}")
+    def __init__(self, where: str, reason: str, remedy: str):
+        super().__init__(f"{where}: {reason}; {remedy}")
 
 
 class Marks(NamedTuple):
@@ -84,31 +82,3 @@ def kind_of(label: object) -> str | None:
     if not text:
         return None
     return GOOD if text in _GOOD_NUMBERS or is_good_word(text) else text
-
-
-def content_of(path: Path) -> bytes:
-    """The bytes of a file that lists photos. Raises ManifestError for a large one, OSError for an unreadable one."""
-    with path.open("rb") as file:
-        content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise ManifestError(path, "the file", f"it is larger than {MOST_BYTES >> 20} MB", "split it into several")
-    return content
-
-
-def text_of(path: Path) -> str:
-    """Its text: UTF-8, or UTF-16 with a byte order mark. Raises ManifestError for another, and as `content_of`."""
-    content = content_of(path)
-    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        return content.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise ManifestError(path, f"line {line}", "it is not UTF-8 text", "save it as UTF-8") from error
-
-
-def check_count(path: Path, entries: Collection) -> None:
-    """Raise ManifestError when a file lists too many photos, or none."""
-    if not entries:
-        raise ManifestError(path, "the file", "it lists no photo", "export it again with its photos")
-    if len(entries) > MOST_ENTRIES:
-        raise ManifestError(path, "the file", f"it lists more than {MOST_ENTRIES:,} photos", "split it into several")

@@ -4,6 +4,7 @@ of the files found there, by as many parts at its end as match, so that `s3://bu
 """
 
 import unicodedata
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
@@ -11,12 +12,14 @@ from pathlib import Path, PurePosixPath
 
 from inspect_core.images.layout import Place, looks_like_lot
 from inspect_core.images.manifests import coco, lookout, table
-from inspect_core.images.manifests.entry import Entry, Marks, named
-from inspect_core.images.samples import GOOD, Skipped
+from inspect_core.images.manifests.entry import Entry, ManifestError, Marks, named
+from inspect_core.images.samples import GOOD, ScanError, Skipped
 
 LINES = frozenset({".jsonl", ".ndjson", ".manifest"})
 TABLES = frozenset({".csv", ".tsv"})
 SUFFIXES = LINES | TABLES | {".json"}
+MOST_BYTES = 100 * 2**20
+MOST_ENTRIES = 100_000
 
 
 class Files:
@@ -57,7 +60,8 @@ def listed(
 ) -> tuple[dict[PurePosixPath, Place], dict[PurePosixPath, Marks], list[Skipped]]:
     """The photos that a file lists among `files` below its folder, the marks of the defects, and what was skipped.
 
-    problems: why other files there cannot be used, by name. Raises ManifestError for a damaged list; OSError.
+    problems: why other files there cannot be used, by name. Raises ScanError, naming the place, for a damaged list, and
+    OSError.
     """
     below = Files([*files, *map(PurePosixPath, problems)])
     first: dict[PurePosixPath, Entry] = {}
@@ -88,9 +92,32 @@ def listed(
 
 def _entries(path: Path, find: Callable[[str], Path]) -> list[Entry]:
     suffix = path.suffix.lower()
-    if suffix in TABLES:
-        return table.entries(path)
-    return lookout.entries(path, find) if suffix in LINES else coco.entries(path)
+    try:
+        text = _text_of(path)
+        if suffix in TABLES:
+            found = table.entries(text)
+        else:
+            found = lookout.entries(text, find) if suffix in LINES else coco.entries(text)
+        if not found:
+            raise ManifestError("the file", "it lists no photo", "export it again with its photos")
+        if len(found) > MOST_ENTRIES:
+            raise ManifestError("the file", f"it lists more than {MOST_ENTRIES:,} photos", "split it into several")
+    except ManifestError as error:
+        raise ScanError(f"{path.name}, {error}") from error
+    return found
+
+
+def _text_of(path: Path) -> str:
+    """Its text: UTF-8, or UTF-16 with a byte order mark. Raises ManifestError for another and for a large file."""
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ManifestError("the file", f"it is larger than {MOST_BYTES >> 20} MB", "split it into several")
+    try:
+        return content.decode("utf-16" if content[:2] in (BOM_UTF16_LE, BOM_UTF16_BE) else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ManifestError(f"line {line}", "it is not UTF-8 text", "save it as UTF-8") from error
 
 
 def _fits(parts: tuple[str, ...], file: PurePosixPath) -> int:

@@ -11,50 +11,39 @@ from pathlib import Path
 import numpy as np
 
 from inspect_core.images.header import ImageError
-from inspect_core.images.manifests.entry import (
-    MOST_TYPES,
-    Entry,
-    ManifestError,
-    Marks,
-    check_count,
-    kind_of,
-    named,
-    text_of,
-)
+from inspect_core.images.manifests.entry import MOST_TYPES, Entry, ManifestError, Marks, kind_of, named
 from inspect_core.images.read import read
 from inspect_core.images.samples import GOOD
 from inspect_core.runtime.json_text import from_json
 
-BACKGROUND = "background"
+BACKGROUND, AGAIN = "background", "export the manifest again"
 _CLASS, _MASK = "groundtruth/image-classification", "groundtruth/semantic-segmentation"
 _METADATA = "-metadata"
 
 
-def entries(path: Path, find: Callable[[str], Path]) -> list[Entry]:
+def entries(text: str, find: Callable[[str], Path]) -> list[Entry]:
     """The photos of a manifest. find: the file that a reference means, LookupError when there is none.
 
-    Raises ManifestError, naming the line, for what is no such object or has no class; OSError.
+    Raises ManifestError, naming the line, for what is no such object or has no class.
     """
-    lines = enumerate(text_of(path).split("\n"), start=1)
-    found = [_entry(path, f"line {number}", line, find) for number, line in lines if line.strip()]
-    check_count(path, found)
-    return found
+    lines = enumerate(text.split("\n"), start=1)
+    return [_entry(f"line {number}", line, find) for number, line in lines if line.strip()]
 
 
-def _entry(path: Path, where: str, line: str, find: Callable[[str], Path]) -> Entry:
+def _entry(where: str, line: str, find: Callable[[str], Path]) -> Entry:
     try:
         row = from_json(line)
     except ValueError as error:
-        raise ManifestError(path, where, "it is not a JSON object", "export the manifest again") from error
+        raise ManifestError(where, "it is not a JSON object", AGAIN) from error
     if not isinstance(row, dict) or not isinstance(row.get("source-ref"), str):
-        raise ManifestError(path, where, "it names no photo in source-ref", "export the manifest again")
+        raise ManifestError(where, "it names no photo in source-ref", AGAIN)
     kinds = [kind_of(own.get("class-name")) for _, own in _metadata(row, _CLASS)]
     if not kinds or kinds[0] is None:
-        raise ManifestError(path, where, "it has no class-name", "label the photo as normal or anomaly")
+        raise ManifestError(where, "it has no class-name", "label the photo as normal or anomaly")
     for name, own in _metadata(row, _MASK):
         reference = row.get(name.removesuffix(_METADATA))
         if kinds[0] != GOOD and isinstance(reference, str):
-            return Entry(row["source-ref"], kinds[0], where, _marks(path, where, reference, own, find))
+            return Entry(row["source-ref"], kinds[0], where, _marks(where, reference, own, find))
     return Entry(row["source-ref"], kinds[0], where)
 
 
@@ -65,7 +54,7 @@ def _metadata(row: Mapping, kind: str) -> Iterator[tuple[str, Mapping]]:
             yield name, own
 
 
-def _marks(path: Path, where: str, reference: str, own: Mapping, find: Callable[[str], Path]) -> Marks:
+def _marks(where: str, reference: str, own: Mapping, find: Callable[[str], Path]) -> Marks:
     colours: dict[int, str] = {}
     classes = own.get("internal-color-map")
     for one in classes.values() if isinstance(classes, dict) else ():
@@ -73,12 +62,12 @@ def _marks(path: Path, where: str, reference: str, own: Mapping, find: Callable[
             colours[int(one["hex-color"].removeprefix("#"), 16)] = str(one["class-name"])
         except (TypeError, KeyError, AttributeError, ValueError) as error:
             reason = "a class of internal-color-map has no class-name or hex-color"
-            raise ManifestError(path, where, reason, "export the manifest again") from error
+            raise ManifestError(where, reason, AGAIN) from error
     kinds = {colour: _defect_type(name) for colour, name in colours.items()}
     types = tuple(dict.fromkeys(filter(None, kinds.values())))
     if not types or len(colours) > MOST_TYPES:
         reason = f"internal-color-map names {len(types)} defect types in {len(colours)} colours"
-        raise ManifestError(path, where, reason, f"give the mask at least one, in at most {MOST_TYPES} colours")
+        raise ManifestError(where, reason, f"give the mask at least one, in at most {MOST_TYPES} colours")
     values = {colour: types.index(kind) + 1 if kind else 0 for colour, kind in kinds.items()}
 
     def paint(size: tuple[int, int]) -> np.ndarray:

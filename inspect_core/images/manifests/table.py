@@ -3,38 +3,35 @@
 import csv
 import io
 from collections import Counter
-from pathlib import Path
 
 from inspect_core.images.listing import is_image
-from inspect_core.images.manifests.entry import Entry, ManifestError, check_count, kind_of, text_of
+from inspect_core.images.manifests.entry import Entry, ManifestError, kind_of
 
 DELIMITERS = ",;\t|"
 LABELS = frozenset({"label", "labels", "class", "class name", "classname", "kind", "type", "defect", "defect type"})
 LABELS |= {"category", "verdict", "result", "status", "target", "anomaly"}
 
 
-def entries(path: Path) -> list[Entry]:
+def entries(text: str) -> list[Entry]:
     """The photos of a table. The column of files is the one that holds names of photos.
 
-    Raises ManifestError for a table without such a column, or whose column of labels is not clear; OSError.
+    Raises ManifestError for a table without such a column, or whose column of labels is not clear.
     """
-    text = text_of(path)
     try:
         rows = max((_rows(text, delimiter) for delimiter in DELIMITERS), key=_photos)
     except csv.Error as error:
-        raise ManifestError(path, "the file", f"it is not a table ({error})", "save it as CSV, UTF-8") from error
+        raise ManifestError("the file", f"it is not a table ({error})", "save it as CSV, UTF-8") from error
     columns = Counter(column for _, row in rows for column, field in enumerate(row) if is_image(field))
     if not columns:
-        raise ManifestError(path, "the file", "no column names photos", "give it a column of file names and of labels")
+        raise ManifestError("the file", "no column names photos", "give it a column of file names and of labels")
     file = columns.most_common(1)[0][0]
     header = [] if is_image(dict(enumerate(rows[0][1])).get(file, "")) else rows[0][1]
-    label = _label_column(path, header, file, max(len(row) for _, row in rows))
+    label = _label_column(header, file, max(len(row) for _, row in rows))
     found = []
     for line, row in rows[1:] if header else rows:
         if len(row) <= max(file, label):
-            raise ManifestError(path, f"line {line}", "it has fewer columns than the others", "complete the line")
+            raise ManifestError(f"line {line}", "it has fewer columns than the others", "complete the line")
         found.append(Entry(row[file], kind_of(row[label]), f"line {line}"))
-    check_count(path, found)
     return found
 
 
@@ -49,10 +46,10 @@ def _photos(rows: list[tuple[int, list[str]]]) -> int:
     return sum(len(row) > 1 and any(map(is_image, row)) for _, row in rows)
 
 
-def _label_column(path: Path, header: list[str], file: int, columns: int) -> int:
+def _label_column(header: list[str], file: int, columns: int) -> int:
     named = [column for column, word in enumerate(header) if word.casefold().replace("_", " ") in LABELS]
     others = named or [column for column in range(columns) if column != file]
     if len(others) != 1 or others[0] == file:
         reason = f"which of its {columns} columns holds the label is not clear"
-        raise ManifestError(path, "line 1", reason, "add a first line that names one column label, the other file")
+        raise ManifestError("line 1", reason, "add a first line that names one column label, the other file")
     return others[0]

@@ -1,10 +1,13 @@
-"""Photos below a folder, for lists that name them."""
+"""Photos below a folder, for lists that name them, and lists that are refused."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
+
+from inspect_core.images.folders import scan
+from inspect_core.images.samples import ScanError
 
 
 @pytest.fixture
@@ -16,3 +19,15 @@ def photos(tmp_path: Path) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(rng.integers(0, 255, (12, 20, 3), np.uint8)).save(folder / name)
     return folder
+
+
+@pytest.fixture
+def refused():
+    """refused(list, words) holds where a list is refused, naming it, the place, the reason and the remedy."""
+
+    def scanned(path: Path, words: str) -> None:
+        with pytest.raises(ScanError, match=rf"^{path.name}, .+: .+; .+") as error:
+            scan(path)
+        assert words in str(error.value)
+
+    return scanned

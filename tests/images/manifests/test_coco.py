@@ -4,14 +4,13 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from inspect_core.images.folders import scan
 from inspect_core.images.manifests.coco import decoded, painted
 from inspect_core.images.read import read_mask
-from inspect_core.images.samples import ScanError
 
 CATEGORIES = [{"id": 1, "name": "scratch"}, {"id": 2, "name": "dent"}, {"id": 3, "name": "OK"}]
 SIZE = (24, 30)
@@ -37,7 +36,7 @@ def signed_distances(corners: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     inside, nearest = np.zeros(size, bool), np.full(size, np.inf)
     for (x0, y0), (x1, y1) in zip(corners, np.roll(corners, -1, axis=0), strict=True):
         crosses = (y0 > centres[..., 1]) != (y1 > centres[..., 1])
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             inside ^= crosses & (centres[..., 0] < (x1 - x0) * (centres[..., 1] - y0) / (y1 - y0) + x0)
         side = np.array([x1 - x0, y1 - y0])
         along = np.clip(((centres - (x0, y0)) @ side) / max(side @ side, 1e-9), 0, 1)
@@ -49,11 +48,12 @@ points = st.tuples(st.floats(0, SIZE[1]), st.floats(0, SIZE[0]))
 
 
 @given(st.lists(points, min_size=3, max_size=8))
+@settings(max_examples=50)
 def test_a_polygon_covers_what_lies_inside(corners):
     corners = np.array(corners)
     mask = painted({"segmentation": [corners.ravel().tolist()]}, SIZE)
     distances = signed_distances(corners, SIZE)
-    assert mask[distances > 0.75].all()
+    assert mask[distances > 1].all()
     assert not mask[distances < -1.5].any()
 
 
@@ -75,13 +75,6 @@ def test_a_polygon_that_crosses_itself_ten_thousand_times_is_filled_by_the_even_
     began = time.process_time()
     painted({"segmentation": [corners.ravel().tolist()]}, (800, 1000))
     assert time.process_time() - began < 1
-
-
-def test_a_photo_with_too_many_corners_is_refused(photos):
-    ring = np.stack([np.cos(angles := np.linspace(0, 6.2, 101)), np.sin(angles)], axis=1) * 5 + 6
-    shapes = [annotation(1, segmentation=[ring.ravel().tolist()] * 100) for _ in range(2)]
-    with pytest.raises(ScanError, match=r"image 0: its polygons have 20,200 corners; simplify them to at most 20,000"):
-        scan(written(photos, [image(1, "lot 1/a.png")], shapes))
 
 
 def test_an_annotation_of_several_polygons_is_their_union():
@@ -147,10 +140,14 @@ def test_a_shape_that_cannot_be_drawn_costs_the_mask_alone(photos, shape):
     assert [skipped.role for skipped in found.skipped] == ["mask"]
 
 
-def test_annotations_without_end_are_refused(photos):
-    many = [annotation(1, bbox=[1, 1, 2, 2])] * 1001
-    with pytest.raises(ScanError, match="image 0: it has 1,001 annotations"):
-        scan(written(photos, [image(1, "d.png")], many))
+def test_annotations_and_corners_without_end_are_refused(photos, refused):
+    angles = np.linspace(0, 6.2, 101)
+    ring = (np.stack([np.cos(angles), np.sin(angles)], axis=1) * 5 + 6).ravel().tolist()
+    for own, words in (
+        ([annotation(1, bbox=[1, 1, 2, 2])] * 1001, "image 0: it has 1,001 annotations"),
+        ([annotation(1, segmentation=[ring] * 100)] * 2, "20,200 corners; simplify them to at most 20,000"),
+    ):
+        refused(written(photos, [image(1, "d.png")], own), words)
 
 
 @pytest.mark.parametrize(
@@ -168,11 +165,9 @@ def test_annotations_without_end_are_refused(photos):
         ('{"images": [{"id": ' + "9" * 5000 + "}]}", "not valid JSON"),
     ],
 )
-def test_a_damaged_file_says_where_and_what_to_do(photos, content, words):
+def test_a_damaged_file_says_where_and_what_to_do(photos, refused, content, words):
     (photos / "coco.json").write_text(content)
-    with pytest.raises(ScanError, match=r"coco\.json, .+: .+; .+") as error:
-        scan(photos / "coco.json")
-    assert words in str(error.value)
+    refused(photos / "coco.json", words)
 
 
 def runs_of(mask: np.ndarray) -> list[int]:
@@ -206,12 +201,9 @@ def test_runs_are_read_plain_and_compressed(mask):
     assert (decoded(compressed(runs), mask.shape) == mask).all()
 
 
-def test_an_example_by_hand():
+def test_an_example_by_hand_and_long_runs_of_several_signs():
     """Two columns of three: the lower two of the first and the first of the second."""
     assert decoded([1, 3, 2], (3, 2)).tolist() == [[False, True], [True, False], [True, False]]
-
-
-def test_long_runs_take_several_signs():
     mask = np.zeros((300, 400), bool)
     mask[100:200, 50:350] = True
     assert (decoded(compressed(runs_of(mask)), mask.shape) == mask).all()
@@ -226,6 +218,7 @@ def test_runs_that_do_not_fit_are_refused(counts):
 
 
 @given(st.text(max_size=30))
+@settings(max_examples=50)
 def test_no_text_does_worse_than_be_refused(text):
     with contextlib.suppress(ValueError):
         assert decoded(text, (4, 5)).shape == (4, 5)
