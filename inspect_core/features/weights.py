@@ -1,4 +1,4 @@
-"""Weights: where the file is, whether it is the right one and fits the network. Read as data, never code.
+"""Weights: where the file is, whether it is the right one, and the network filled from it. Read as data, never code.
 
 A network is built without any values and takes every one of them from the file, so no random value can remain.
 """
@@ -7,6 +7,7 @@ import hashlib
 import importlib.util
 import io
 import os
+import threading
 from pathlib import Path
 from typing import NamedTuple
 
@@ -139,3 +140,37 @@ def in_forward_order(network: nn.Module, tensors: dict[str, Tensor]) -> dict[str
     if [value.shape for value in own.values()] != [value.shape for value in tensors.values()]:
         raise ValueError("the packaged tensors are not in timm's order; install the pinned version of timm")
     return dict(zip(own, tensors.values(), strict=True))
+
+
+class TorchNetwork:
+    """`TorchNetwork(...)()` is the filled network on its device, the same at every call. Safe from several threads.
+
+    It is built only when something needs it: a backbone whose graph is kept runs without it and its libraries.
+    """
+
+    def __init__(self, spec: Spec, weights: WeightsFile, device: torch.device) -> None:
+        self._spec, self._weights, self._device = spec, weights, device
+        self._hollow: nn.Module | None = None
+        self._filled: nn.Module | None = None
+        self._lock = threading.RLock()
+
+    def __call__(self) -> nn.Module:
+        """Raises ValueError as `WeightsFile.tensors` and `fill`."""
+        with self._lock:
+            if self._filled is None:
+                network, tensors = self.hollow(), self._weights.tensors()
+                if self._spec.package and self._weights.digest == self._spec.sha256:
+                    tensors = in_forward_order(network, tensors)
+                network = fill(network, tensors, path=self._weights.path)
+                if self._device.type == "cuda":
+                    network = network.to(self._device, memory_format=torch.channels_last)  # ty: ignore[no-matching-overload]
+                self._filled, self._hollow, self._weights = network, None, self._weights._replace(content=b"")
+            return self._filled
+
+    def hollow(self) -> nn.Module:
+        """The network before it is filled, on the meta device: its modules and their shapes."""
+        with self._lock:
+            if self._hollow is None:
+                with torch.device("meta"):
+                    self._hollow = self._spec.build()
+            return self._hollow

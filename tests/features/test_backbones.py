@@ -134,19 +134,15 @@ def test_expansions_are_the_relu6_of_the_1x1_expansion(lite, images):
         assert relative(got, reference) < 2e-5
 
 
-def test_embedding_and_logits_are_those_of_the_whole_network(lite, images):
+def test_describe_gives_maps_embedding_and_logits_of_the_whole_network(lite, images):
     network, x = plain_lite(images)
-    assert relative(lite.logits(images), network(x)) < 2e-5
-    assert relative(lite.embed(images), network.forward_head(network.forward_features(x), pre_logits=True)) < 2e-5
-    layer = network.get_classifier()
-    assert relative(lite.embed(images) @ layer.weight.float().T + layer.bias.float(), lite.logits(images)) < 1e-5
-
-
-def test_describe_gives_all_of_it_to_the_bit(lite, images):
     maps, embedding, logits = lite.describe(images)
+    assert relative(logits, network(x)) < 2e-5
+    assert relative(embedding, network.forward_head(network.forward_features(x), pre_logits=True)) < 2e-5
+    layer = network.get_classifier()
+    assert relative(embedding @ layer.weight.float().T + layer.bias.float(), logits) < 1e-5
     assert all(torch.equal(a, b) for a, b in zip(maps, lite.tap_maps(images), strict=True))
     assert torch.equal(embedding, lite.embed(images))
-    assert torch.equal(logits, lite.logits(images))
 
 
 def test_torch_and_onnx_runtime_agree(lite, images):
@@ -203,7 +199,7 @@ def test_a_second_backbone_takes_the_graph_from_the_cache(lite, images, graphs, 
 
 def test_a_backbone_whose_graph_is_kept_runs_without_its_network(lite, images, graphs, monkeypatch):
     lite.embed(images)
-    monkeypatch.setattr("inspect_core.features.torch_network.TorchNetwork.hollow", None)
+    monkeypatch.setattr("inspect_core.features.weights.TorchNetwork.hollow", None)
     again = load("efficientnet_lite0", size=SIZE, device="cpu", cache=graphs)
     assert again.describe(images)[1].equal(lite.embed(images))
     assert again.tap_channels == lite.tap_channels
