@@ -5,7 +5,7 @@ import hashlib
 import streamlit as st
 
 from inspect_core.ui import shell, teaching
-from inspect_core.ui.teach import depth_panel, first_look_panel, panels
+from inspect_core.ui.teach import first_look_panel, panels, photo_settings
 
 shell.gate("pages/teach.py")
 
@@ -20,7 +20,7 @@ files = panels.fingerprint(source.path)
 samples = panels.look(source, files)
 if samples is None:
     st.stop()
-samples = depth_panel.choose_depth(samples)
+samples = photo_settings.choose_depth(samples)
 key = hashlib.sha256(f"{files} {samples.depth}".encode()).hexdigest()[:16]
 samples = first_look_panel.choose_good(samples, source.product, key)
 if samples is None:

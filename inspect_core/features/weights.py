@@ -1,4 +1,4 @@
-"""Weights: where the file is, whether it is the right one and fits the network. Read as data, never code.
+"""Weights: where the file is, whether it is the right one, and the network filled from it. Read as data, never code.
 
 A network is built without any values and takes every one of them from the file, so no random value can remain.
 """
@@ -8,6 +8,7 @@ import importlib.util
 import io
 import os
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from inspect_core.features.backbone_catalogue import TIMM_PREFIX, Spec
+from inspect_core.features.tapped_network import check_patches
 
 
 def weights_folder() -> Path:
@@ -157,3 +159,50 @@ def in_forward_order(network: nn.Module, tensors: dict[str, Tensor]) -> dict[str
     if [value.shape for value in own.values()] != [value.shape for value in tensors.values()]:
         raise ValueError("the packaged tensors are not in timm's order; install the pinned version of timm")
     return dict(zip(own, tensors.values(), strict=True))
+
+
+class TorchNetwork:
+    """`TorchNetwork(...)()` is the filled network on its device, the same at every call. Safe from several threads.
+
+    It is built only when something needs it: a backbone whose graph is kept runs without it and its libraries.
+    """
+
+    def __init__(self, spec: Spec, size: tuple[int, int], weights: WeightsFile, device: torch.device) -> None:
+        self._spec, self._size, self._weights, self._device = spec, size, weights, device
+        self._hollow: nn.Module | None = None
+        self._filled: nn.Module | None = None
+        self._lock = threading.RLock()
+
+    def __call__(self) -> nn.Module:
+        """Raises ValueError as `WeightsFile.tensors` and `fill`."""
+        with self._lock:
+            if self._filled is None:
+                network, tensors = self.hollow(), self._weights.tensors()
+                if self._spec.package and self._weights.digest == self._spec.sha256:
+                    tensors = in_forward_order(network, tensors)
+                network = fill(network, tensors, path=self._weights.path, build=self._built)
+                if self._device.type == "cuda":
+                    network = network.to(self._device, memory_format=torch.channels_last)  # ty: ignore[no-matching-overload]
+                self._filled, self._hollow, self._weights = network, None, self._weights._replace(content=b"")
+            return self._filled
+
+    def hollow(self) -> nn.Module:
+        """The network before it is filled, on the meta device: its modules and their shapes.
+
+        Raises ValueError for a size that the network does not take.
+        """
+        with self._lock:
+            if self._hollow is None:
+                with torch.device("meta"):
+                    self._hollow = self._built()
+                check_patches(self._hollow, self._size)
+            return self._hollow
+
+    def _built(self) -> nn.Module:
+        try:
+            return self._spec.build(self._size)
+        except (AssertionError, RuntimeError, TypeError, ValueError) as error:  # as timm's networks check their size
+            height, width = self._size
+            raise ValueError(
+                f"size is {height} x {width}, which {self._spec.name} does not take ({error}); choose another size"
+            ) from error

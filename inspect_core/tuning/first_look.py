@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 
 from inspect_core.features.backbones import Backbone
-from inspect_core.features.embeddings import stored_embedding
+from inspect_core.features.extraction import stored_embedding
 from inspect_core.features.store import Store
 from inspect_core.images.duplicates import HASH_GRID, alike, difference_hash, near_duplicates
 from inspect_core.images.grouping import propose_groups

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from inspect_core.features.embeddings import stored_embedding
+from inspect_core.features.extraction import stored_embedding
 from inspect_core.features.store import Store, feature_store
 from inspect_core.images.boxes import Box
 from inspect_core.images.read import ImageError

@@ -2,8 +2,8 @@
 
 import contextlib
 import re
-from collections.abc import Callable, Generator
-from typing import Any
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -14,6 +14,7 @@ from inspect_core.ui import shelf
 from inspect_core.ui.taught_part import TaughtPart
 
 POLL_SECONDS = 0.5
+T = TypeVar("T")
 _MARK, _WANTED, _STARTED = "gate_open", "page_wanted", "jobs_started"
 _SIGNS = re.compile(r"\A\d+(?=\.)|(?=[]\\`*_{}()<>#+!|$:~&=^[-])")
 # The browser turns even escaped text into links, icons and arrows. An invisible word joiner breaks up the patterns that
@@ -197,6 +198,13 @@ def offer(label: str, words: str, work: Callable[[], object], *, key: str, disab
         watch_in_page()
     else:
         show_running("")
+
+
+def one_page(found: Sequence[T], size: int, key: str) -> Sequence[T]:
+    """So many of the things found, with the control that turns the page when there are more."""
+    pages = -(-len(found) // size)
+    page = st.pagination(pages, key=key) if pages > 1 else 1
+    return found[(page - 1) * size : page * size]
 
 
 def _state(taught: TaughtPart) -> str:

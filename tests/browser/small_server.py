@@ -15,7 +15,7 @@ from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.tuning import aligning
 from inspect_core.ui import teaching
 from inspect_core.ui.explore import jobs
-from inspect_core.ui.teach import lying_panel
+from inspect_core.ui.teach import photo_settings
 from inspect_core.whole_part import type_training
 
 forecast = teaching.forecast
@@ -24,7 +24,7 @@ teaching.Order = partial(teaching.Order, size=(128, 128), grid=(16, 16))
 teaching.FIXED = "mahalanobis"
 jobs.PATCHES = 500
 aligning.MOST_TRIED = 4
-lying_panel._gain = lambda key, good: None
+photo_settings._gain = lambda key, good: None
 teaching.forecast = lambda order, *others: forecast(replace(order, size=(128, 128)), *others)
 teaching.samples = lambda: (teaching.FIRST_SAMPLE,)
 type_training.FITS[type_training.FOREST] = partial(fit_kdf, trees=50)

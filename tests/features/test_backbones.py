@@ -134,19 +134,15 @@ def test_expansions_are_the_relu6_of_the_1x1_expansion(lite, images):
         assert relative(got, reference) < 2e-5
 
 
-def test_embedding_and_logits_are_those_of_the_whole_network(lite, images):
+def test_describe_gives_maps_embedding_and_logits_of_the_whole_network(lite, images):
     network, x = plain_lite(images)
-    assert relative(lite.logits(images), network(x)) < 2e-5
-    assert relative(lite.embed(images), network.forward_head(network.forward_features(x), pre_logits=True)) < 2e-5
-    layer = network.get_classifier()
-    assert relative(lite.embed(images) @ layer.weight.float().T + layer.bias.float(), lite.logits(images)) < 1e-5
-
-
-def test_describe_gives_all_of_it_to_the_bit(lite, images):
     maps, embedding, logits = lite.describe(images)
+    assert relative(logits, network(x)) < 2e-5
+    assert relative(embedding, network.forward_head(network.forward_features(x), pre_logits=True)) < 2e-5
+    layer = network.get_classifier()
+    assert relative(embedding @ layer.weight.float().T + layer.bias.float(), logits) < 1e-5
     assert all(torch.equal(a, b) for a, b in zip(maps, lite.tap_maps(images), strict=True))
     assert torch.equal(embedding, lite.embed(images))
-    assert torch.equal(logits, lite.logits(images))
 
 
 def test_torch_and_onnx_runtime_agree(lite, images):
@@ -155,12 +151,10 @@ def test_torch_and_onnx_runtime_agree(lite, images):
 
 
 def test_an_image_does_not_depend_on_its_neighbours_to_the_bit(lite, images):
-    together = lite.tap_maps(images)
-    embeddings = lite.embed(images)
+    together = (*lite.tap_maps(images), lite.embed(images))
     for i in range(len(images)):
-        assert torch.equal(lite.embed(images[i : i + 1])[0], embeddings[i])
-        for alone, values in zip(lite.tap_maps(images[i : i + 1]), together, strict=True):
-            assert torch.equal(alone[0], values[i])
+        alone = (*lite.tap_maps(images[i : i + 1]), lite.embed(images[i : i + 1]))
+        assert all(torch.equal(one[0], values[i]) for one, values in zip(alone, together, strict=True))
 
 
 def test_two_threads_get_what_one_gets(lite, images):
@@ -194,20 +188,18 @@ def test_no_images_give_no_rows(lite):
     assert logits.shape == (0, 1000)
 
 
-def test_a_second_backbone_takes_the_graph_from_the_cache(lite, images, graphs, monkeypatch):
-    expected = lite.tap_maps(images)
+def test_a_second_backbone_takes_the_graphs_from_the_cache_and_runs_without_its_network(
+    lite, images, graphs, monkeypatch
+):
+    maps, embedding, logits = lite.describe(images)
+    assert all(map(torch.equal, lite.tap_maps(images), maps))
     monkeypatch.setattr("inspect_core.features.onnx_graph.export", None)
+    monkeypatch.setattr("inspect_core.features.weights.TorchNetwork.hollow", None)
     again = load("efficientnet_lite0", size=SIZE, device="cpu", cache=graphs)
-    assert all(torch.equal(a, b) for a, b in zip(again.tap_maps(images), expected, strict=True))
-
-
-def test_a_backbone_whose_graph_is_kept_runs_without_its_network(lite, images, graphs, monkeypatch):
-    lite.embed(images)
-    monkeypatch.setattr("inspect_core.features.torch_network.TorchNetwork.hollow", None)
-    again = load("efficientnet_lite0", size=SIZE, device="cpu", cache=graphs)
-    assert again.describe(images)[1].equal(lite.embed(images))
-    assert again.tap_channels == lite.tap_channels
-    assert again.embedding_width == 1280
+    assert all(map(torch.equal, again.tap_maps(images), maps))
+    assert torch.equal(again.describe(images)[1], embedding)
+    assert torch.equal(again.describe(images)[2], logits)
+    assert (again.tap_channels, again.embedding_width) == (lite.tap_channels, 1280)
 
 
 def test_the_network_of_a_kept_graph_is_built_when_it_is_wanted(tiny_weights, tmp_path, images):
@@ -263,78 +255,54 @@ def test_timm_network_is_tapped_where_its_strides_end(tiny_weights, images, grap
         assert relative(got, reference.permute(0, 2, 3, 1)) < 1e-5
 
 
-@pytest.mark.parametrize("wrong", [(60, 64), (64,), (0, 64), (64.0, 64.0), 64])
-def test_a_size_that_is_no_multiple_of_32_is_refused(wrong):
-    with pytest.raises(ValueError, match=r"size is .*each a multiple of 32"):
-        load("efficientnet_lite0", size=wrong)
-
-
 def test_an_unknown_name_lists_the_known_ones(tiny_weights):
-    with pytest.raises(
-        ValueError, match="name is 'resnet19', which is not a backbone; choose one of efficientnet_lite0"
-    ):
-        load("resnet19")
-    with pytest.raises(ValueError, match="which is not a backbone"):
-        load("timm:resnet19", weights=tiny_weights)
-    with pytest.raises(ValueError, match="which is not a backbone"):
-        load(TINY)
+    for name, weights in (("resnet19", None), ("timm:resnet19", tiny_weights), (TINY, None)):
+        with pytest.raises(ValueError, match=f"'{name}', which is not a backbone; choose one of efficientnet_lite0"):
+            load(name, weights=weights)
     assert spec_of(TINY, has_weights=True).name == f"timm:{TINY}"
 
 
-def test_an_unknown_tap_names_some_that_exist():
-    with pytest.raises(ValueError, match=r"'blocks\.2\.0\.bn9'.*near it are.*blocks\.2\.0\.bn1"):
-        load("efficientnet_lite0", taps=("blocks.2.0.bn9",))
-    with pytest.raises(ValueError, match="taps is 'ends'; efficientnet_lite0 has the presets expansions, outputs"):
-        load("efficientnet_lite0", taps="ends")
-    for none_or_twice in ((), ("blocks.1.1", "blocks.1.1")):
-        with pytest.raises(ValueError, match="name one or more different modules"):
-            load("efficientnet_lite0", taps=none_or_twice)
+NO_SIZE, NO_DEVICE = r"size is .*each a multiple of 32", 'give "auto", "cpu", "cuda"'
+TWICE = "name one or more different modules"
 
 
-@pytest.mark.parametrize("tap", ["classifier", "global_pool"])
-def test_a_tap_without_a_map_is_refused(tap):
-    with pytest.raises(ValueError, match=f"taps names '{tap}', which gives"):
-        load("efficientnet_lite0", taps=(tap,))
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        *(({"size": size}, NO_SIZE) for size in ((60, 64), (64,), (0, 64), (64.0, 64.0), 64)),
+        *(({"device": device}, NO_DEVICE) for device in ("gpu", "cuda:x", "tpu:0", "")),
+        ({"device": "cuda:99"}, r"device is 'cuda:99', and torch finds \d+ GPUs here"),
+        ({"taps": ("blocks.2.0.bn9",)}, r"'blocks\.2\.0\.bn9'.*near it are.*blocks\.2\.0\.bn1"),
+        ({"taps": "ends"}, "taps is 'ends'; efficientnet_lite0 has the presets expansions, outputs"),
+        *(({"taps": taps}, TWICE) for taps in ((), ("blocks.1.1", "blocks.1.1"))),
+        *(({"taps": (tap,)}, f"taps names '{tap}', which gives") for tap in ("classifier", "global_pool")),
+    ],
+)
+def test_what_cannot_be_loaded_is_named(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        load("efficientnet_lite0", **wrong)
 
 
-def test_tokens_are_no_map():
+def test_class_scores_are_no_map():
     import timm
 
     with torch.device("meta"):
         network = timm.create_model("vit_tiny_patch16_224")
-    with pytest.raises(ValueError, match=r"taps names 'blocks\.0', which gives \(197, 192\)"):
-        channels_of(network, ("blocks.0",), (224, 224))
+    with pytest.raises(ValueError, match=r"taps names 'head', which gives \(1000,\)"):
+        channels_of(network, ("head",), (224, 224))
 
 
-def test_missing_weights_name_the_file_to_place(monkeypatch, tmp_path):
-    monkeypatch.setenv("LOUPE_WEIGHTS", str(tmp_path))
-    with pytest.raises(ValueError, match=rf"put the file {TINY}\.safetensors into {tmp_path}, or name a file"):
-        load(f"timm:{TINY}")
-
-
-def test_weights_of_another_network_are_refused(tiny_weights):
-    with pytest.raises(ValueError, match="does not fit the network"):
-        load("resnet18", weights=tiny_weights)
-
-
-def test_a_published_file_with_another_digest_is_refused(monkeypatch, tmp_path):
+def test_missing_wrong_and_damaged_weights_are_refused(tiny_weights, monkeypatch, tmp_path):
     import torchvision
 
     monkeypatch.setenv("LOUPE_WEIGHTS", str(tmp_path))
+    with pytest.raises(ValueError, match=rf"put the file {TINY}\.safetensors into {tmp_path}, or name a file"):
+        load(f"timm:{TINY}")
+    with pytest.raises(ValueError, match="does not fit the network"):
+        load("resnet18", weights=tiny_weights)
     torch.save(torchvision.models.mobilenet_v3_small().state_dict(), tmp_path / "mobilenet_v3_small-047dcff4.pth")
     with pytest.raises(ValueError, match="expected 047dcff4; it is damaged or another file"):
         load("mobilenet_v3_small")
-
-
-@pytest.mark.parametrize("device", ["gpu", "cuda:x", "tpu:0", ""])
-def test_an_unknown_device_is_refused(device):
-    with pytest.raises(ValueError, match='give "auto", "cpu", "cuda"'):
-        load("efficientnet_lite0", device=device)
-
-
-def test_a_gpu_that_is_not_there_is_refused():
-    with pytest.raises(ValueError, match=r"device is 'cuda:99', and torch finds \d+ GPUs here"):
-        load("efficientnet_lite0", device="cuda:99")
 
 
 @pytest.mark.parametrize(

@@ -22,11 +22,13 @@ def entry(value: float, cells: int = 250) -> np.ndarray:
     return np.full((cells,), value, np.float32)
 
 
-def entry_bytes(folder: Path) -> int:
-    """What one `entry` takes on disk."""
-    store = Store(folder)
-    store.put("probe", entry(0))
-    return store.bytes_used()
+SIZE = 1132
+"""What one `entry` takes on disk."""
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store(tmp_path)
 
 
 def files(folder: Path) -> list[Path]:
@@ -55,56 +57,39 @@ def test_any_text_is_a_key_and_stays_in_the_folder(keys, tmp_path_factory):
     assert {path.parent for path in files(folder.parent)} == {folder}
 
 
-def test_a_key_that_was_never_put_is_none(tmp_path):
-    assert Store(tmp_path).get("nothing", ONE) is None
-
-
-def test_another_store_on_the_folder_sees_the_entries(tmp_path):
-    Store(tmp_path).put("a", entry(1))
+def test_what_was_put_is_seen_by_another_store_on_the_folder_and_replaced_by_the_next(store, tmp_path):
+    assert store.get("a", ONE) is None
+    store.put("a", entry(1))
     other = Store(tmp_path)
     assert other.get("a", ONE)[0] == 1
-    assert other.bytes_used() == sum(path.stat().st_size for path in files(tmp_path))
-
-
-def test_put_replaces(tmp_path):
-    store = Store(tmp_path)
-    store.put("a", entry(1))
-    before = store.bytes_used()
+    (path,) = files(tmp_path)
+    assert other.bytes_used() == path.stat().st_size == SIZE
+    assert np.array_equal(np.load(path, allow_pickle=False), entry(1)), "a plain .npy"
     store.put("a", entry(2))
     assert store.get("a", ONE)[0] == 2
-    assert store.bytes_used() == before
+    assert store.bytes_used() == SIZE
 
 
-def test_the_least_recently_used_goes_first(tmp_path):
-    size = entry_bytes(tmp_path)
-    store = Store(tmp_path, limit=3 * size)
+def test_the_least_recently_used_goes_first_and_a_replaced_entry_takes_no_other_with_it(tmp_path):
+    store = Store(tmp_path, limit=3 * SIZE)
     for key in "abc":
         store.put(key, entry(ord(key)))
+    store.put("c", entry(3))
     assert store.get("a", ONE) is not None
     store.put("d", entry(4))
     assert [key for key in "abcd" if store.get(key, ONE) is not None] == ["a", "c", "d"]
-    assert store.bytes_used() == 3 * size
-
-
-def test_replacing_an_entry_removes_no_other(tmp_path):
-    size = entry_bytes(tmp_path)
-    store = Store(tmp_path, limit=2 * size)
-    store.put("a", entry(1))
-    store.put("b", entry(2))
-    store.put("b", entry(3))
-    assert store.get("a", ONE) is not None
+    assert store.bytes_used() == 3 * SIZE
 
 
 def test_no_file_of_another_name_is_counted_or_removed(tmp_path):
     theirs = [tmp_path / name for name in ("mine.npy", f"{'a' * 32}.npy", f"{'A' * 64}.npy", f"{'a' * 64}.npy.npy")]
     for path in theirs:
         path.write_bytes(bytes(10_000))
-    size = entry_bytes(tmp_path)
-    store = Store(tmp_path, limit=2 * size)
+    store = Store(tmp_path, limit=2 * SIZE)
     for number in range(4):
         store.put(str(number), entry(number))
     assert all(path.is_file() for path in theirs)
-    assert store.bytes_used() == 2 * size
+    assert store.bytes_used() == 2 * SIZE
 
 
 def test_the_limit_holds_over_many_puts_of_many_sizes(tmp_path):
@@ -118,42 +103,40 @@ def test_the_limit_holds_over_many_puts_of_many_sizes(tmp_path):
 
 
 def test_entries_of_another_process_count_towards_the_limit(tmp_path):
-    size = entry_bytes(tmp_path)
-    store, other = Store(tmp_path, limit=4 * size), Store(tmp_path, limit=4 * size)
+    store, other = Store(tmp_path, limit=4 * SIZE), Store(tmp_path, limit=4 * SIZE)
     for number in range(3):
         other.put(f"other {number}", entry(number))
-    for number in range(4):
+    for number in range(5):
         store.put(str(number), entry(number))
-    store.put("4", entry(4))
     assert store.bytes_used() <= store.limit
 
 
-@pytest.mark.parametrize("keep", [0, 3, 60, 500, -1])
-def test_a_file_cut_short_is_a_miss_and_removed(tmp_path, keep):
-    store = Store(tmp_path)
+def flipped(content: bytes, place: int) -> bytes:
+    changed = bytearray(content)
+    changed[place] ^= 1
+    return bytes(changed)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        *(lambda content, keep=keep: content[:keep] for keep in (0, 3, 60, 500, -1)),
+        *(lambda content, place=place: flipped(content, place) for place in (0, 8, 20, 200, 700, -1)),
+        lambda content: content[:-4] + zlib.crc32(content[:-4]).to_bytes(4, "little"),  # the key left out
+    ],
+)
+def test_a_damaged_file_is_a_miss_and_removed(store, tmp_path, damaged):
     store.put("a", entry(1))
     (path,) = files(tmp_path)
-    path.write_bytes(path.read_bytes()[:keep])
+    path.write_bytes(damaged(path.read_bytes()))
     assert store.get("a", ONE) is None
     assert files(tmp_path) == []
+    assert store.bytes_used() == 0
     store.put("a", entry(2))
     assert store.get("a", ONE)[0] == 2
 
 
-@pytest.mark.parametrize("place", [0, 8, 20, 200, 700, -1])
-def test_one_changed_bit_is_a_miss(tmp_path, place):
-    store = Store(tmp_path)
-    store.put("a", entry(1))
-    (path,) = files(tmp_path)
-    content = bytearray(path.read_bytes())
-    content[place] ^= 1
-    path.write_bytes(content)
-    assert store.get("a", ONE) is None
-    assert store.bytes_used() == 0
-
-
-def test_entries_that_changed_places_are_misses(tmp_path):
-    store = Store(tmp_path)
+def test_entries_that_changed_places_are_misses(store, tmp_path):
     store.put("a", entry(1))
     (first,) = files(tmp_path)
     store.put("b", entry(2))
@@ -165,28 +148,16 @@ def test_entries_that_changed_places_are_misses(tmp_path):
     assert files(tmp_path) == []
 
 
-def test_an_entry_whose_check_leaves_out_the_key_is_a_miss(tmp_path):
-    Store(tmp_path).put("a", entry(1))
-    (path,) = files(tmp_path)
-    body = path.read_bytes()[:-4]
-    path.write_bytes(body + zlib.crc32(body).to_bytes(4, "little"))
-    assert Store(tmp_path).get("a", ONE) is None
-
-
-def test_the_files_are_plain_npy(tmp_path):
-    Store(tmp_path).put("a", entry(7))
-    (path,) = files(tmp_path)
-    assert np.array_equal(np.load(path, allow_pickle=False), entry(7))
-
-
 @pytest.mark.parametrize("array", [np.zeros(3), np.zeros(3, np.int32), np.array([object()]), [1.0]])
-def test_only_float32_goes_in(tmp_path, array):
+def test_only_float32_goes_in(store, tmp_path, array):
     with pytest.raises(ValueError, match="the store takes NumPy float32"):
-        Store(tmp_path).put("a", array)
+        store.put("a", array)
     assert files(tmp_path) == []
 
 
 def test_an_array_beyond_the_limit_is_refused_and_nothing_is_lost(tmp_path):
+    with pytest.raises(ValueError, match="limit is 0 bytes"):
+        Store(tmp_path, limit=0)
     store = Store(tmp_path, limit=2000)
     store.put("a", entry(1))
     with pytest.raises(ValueError, match=r"array takes 2\d\d\d bytes, the store's limit is 2000"):
@@ -194,29 +165,17 @@ def test_an_array_beyond_the_limit_is_refused_and_nothing_is_lost(tmp_path):
     assert store.get("a", ONE) is not None
 
 
-def test_a_limit_below_one_byte_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="limit is 0 bytes"):
-        Store(tmp_path, limit=0)
-
-
-def test_would_fit(tmp_path):
-    store = Store(tmp_path, limit=1000)
-    assert store.would_fit(1000)
-    assert not store.would_fit(1001)
+def test_would_fit_counts_old_entries_as_room(tmp_path):
+    store = Store(tmp_path, limit=2 * SIZE)
+    store.put("a", entry(1))
+    store.put("b", entry(2))
+    assert store.would_fit(2 * SIZE)
+    assert not store.would_fit(2 * SIZE + 1)
     assert not Store(tmp_path, limit=1 << 62).would_fit(1 << 61)
 
 
-def test_would_fit_counts_old_entries_as_room(tmp_path):
-    size = entry_bytes(tmp_path)
-    store = Store(tmp_path, limit=2 * size)
-    store.put("a", entry(1))
-    store.put("b", entry(2))
-    assert store.would_fit(2 * size)
-
-
-def test_a_full_disk_is_said_and_leaves_nothing_behind(tmp_path):
+def test_a_full_disk_is_said_and_leaves_nothing_behind(store, tmp_path):
     resource = pytest.importorskip("resource")
-    store = Store(tmp_path)
     store.put("a", entry(1))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))

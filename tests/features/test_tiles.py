@@ -37,11 +37,10 @@ def sized(network, tmp_path_factory):
     cache = tmp_path_factory.mktemp("graphs")
 
     def of(size: tuple[int, int]) -> Backbone:
-        return Backbone(
-            name="local", taps=("first", "second"), tap_channels=(10, 14), size=size,
-            mean=(0.5, 0.5, 0.5), sd=(0.25, 0.25, 0.25), device=torch.device("cpu"), engine="ONNX Runtime",
-            weight_digest="0" * 64, classifier="fc", cache=cache, _network=network.eval,
-        )  # fmt: skip
+        pixels = {"size": size, "mean": (0.5, 0.5, 0.5), "sd": (0.25, 0.25, 0.25)}
+        runs = {"device": torch.device("cpu"), "engine": "ONNX Runtime", "cache": cache, "_network": network.eval}
+        taps = {"taps": ("first", "second"), "tap_channels": (10, 14), "classifier": "fc"}
+        return Backbone(name="local", weight_digest="0" * 64, **taps, **pixels, **runs)
 
     return of
 

@@ -23,6 +23,7 @@ from inspect_core.features.weights import (
     read_weights,
 )
 
+SAVE = {".pth": torch.save, ".safetensors": safetensors.torch.save_file}
 LITES = ("efficientnet_lite0", "efficientnet_lite1", "efficientnet_lite2")
 
 
@@ -41,27 +42,25 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_arguments, **_options):
-        raise urllib.error.URLError("no way out")
+def failing(problem: Exception):
+    def fail(*_arguments, **_options):
+        raise problem
 
-    monkeypatch.setattr(torch.hub, "download_url_to_file", refuse)
+    return fail
 
 
 def packaged_name(ours: str, blocks: dict[str, int], has_expansion: dict[str, bool]) -> str:
     """timm's tensor name -> the package's, by what each layer is and not by where it stands."""
     first, rest = ours.split(".", 1)
     if first != "blocks":
-        return {"conv_stem": "_conv_stem", "bn1": "_bn0", "conv_head": "_conv_head", "bn2": "_bn1"}.get(
-            first, "_fc"
-        ) + f".{rest}"
+        outside = {"conv_stem": "_conv_stem", "bn1": "_bn0", "conv_head": "_conv_head", "bn2": "_bn1"}
+        return f"{outside.get(first, '_fc')}.{rest}"
     stage, number, layer, last = rest.split(".")
     block = f"{stage}.{number}"
-    full = {"conv_pw": "_expand_conv", "bn1": "_bn0", "conv_dw": "_depthwise_conv", "bn2": "_bn1",
-            "conv_pwl": "_project_conv", "bn3": "_bn2"}  # fmt: skip
-    short = {"conv_dw": "_depthwise_conv", "bn1": "_bn1", "conv_pw": "_project_conv", "bn2": "_bn2"}
-    return f"_blocks.{blocks[block]}.{(full if has_expansion[block] else short)[layer]}.{last}"
+    layers = {"conv_dw": "_depthwise_conv", "bn1": "_bn1", "conv_pw": "_project_conv", "bn2": "_bn2"}
+    if has_expansion[block]:
+        layers |= {"conv_pw": "_expand_conv", "bn1": "_bn0", "bn2": "_bn1", "conv_pwl": "_project_conv", "bn3": "_bn2"}
+    return f"_blocks.{blocks[block]}.{layers[layer]}.{last}"
 
 
 @pytest.mark.parametrize("name", LITES)
@@ -80,19 +79,11 @@ def test_packaged_tensors_land_on_the_layers_they_are_named_for(name):
         assert values is tensors[packaged_name(own, blocks, expands)], own
 
 
-def test_tensors_in_another_order_are_refused():
-    tensors = dict(reversed(small().state_dict().items()))
-    with pytest.raises(ValueError, match="are not in timm's order"):
-        in_forward_order(hollow(), tensors)
-
-
-@pytest.mark.parametrize("suffix", [".pth", ".safetensors"])
+@pytest.mark.parametrize("suffix", SAVE)
 def test_every_value_comes_from_the_file(tmp_path, suffix):
     torch.manual_seed(0)
-    given = small().half()
-    path = tmp_path / f"weights{suffix}"
-    save = safetensors.torch.save_file if suffix == ".safetensors" else torch.save
-    save(given.state_dict(), path)
+    given, path = small().half(), tmp_path / f"weights{suffix}"
+    SAVE[suffix](given.state_dict(), path)
     file = read_weights(path)
     network = fill(hollow(), file.tensors(), path=path, build=small)
     assert len(file.digest) == 64
@@ -102,16 +93,23 @@ def test_every_value_comes_from_the_file(tmp_path, suffix):
     assert all(values.dtype == torch.float32 and not values.requires_grad for values in network.parameters())
 
 
-def test_no_network_is_filled_in_part(tmp_path):
-    tensors = small().state_dict()
-    with pytest.raises(ValueError, match=r"does not fit the network: .*Missing key.*1\.bias"):
-        fill(
-            hollow(), {name: values for name, values in tensors.items() if name != "1.bias"}, path="w.pth", build=small
-        )
-    with pytest.raises(ValueError, match=r"does not fit the network: .*Unexpected key.*extra"):
-        fill(hollow(), tensors | {"extra": torch.zeros(1)}, path="w.pth", build=small)
-    with pytest.raises(ValueError, match=r"w\.pth does not fit the network: .*size mismatch"):
-        fill(hollow(), tensors | {"0.bias": torch.zeros(5)}, path="w.pth", build=small)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"1.bias": None}, r"w\.pth does not fit the network: .*Missing key.*1\.bias"),
+        ({"extra": torch.zeros(1)}, r"does not fit the network: .*Unexpected key.*extra"),
+        ({"0.bias": torch.zeros(5)}, "does not fit the network: .*size mismatch"),
+    ],
+)
+def test_no_network_is_filled_in_part(change, message):
+    tensors = {name: values for name, values in (small().state_dict() | change).items() if values is not None}
+    with pytest.raises(ValueError, match=message):
+        fill(hollow(), tensors, path="w.pth", build=small)
+
+
+def test_tensors_in_another_order_are_refused():
+    with pytest.raises(ValueError, match="are not in timm's order"):
+        in_forward_order(hollow(), dict(reversed(small().state_dict().items())))
 
 
 def with_table(draw: Callable[[int], torch.Tensor]) -> nn.Module:
@@ -139,9 +137,11 @@ class Intruder:
         self.target = target
 
 
-@pytest.mark.parametrize(
-    "write", [torch.save, lambda thing, path: Path(path).write_bytes(pickle.dumps(thing, protocol=2))]
-)
+def pickled(thing, path) -> None:
+    path.write_bytes(pickle.dumps(thing, protocol=2))
+
+
+@pytest.mark.parametrize("write", [torch.save, pickled])
 def test_code_in_a_weights_file_is_never_run(tmp_path, write):
     target = tmp_path / "was_run"
     write({"0.weight": Intruder(str(target))}, tmp_path / "w.pth")
@@ -152,8 +152,7 @@ def test_code_in_a_weights_file_is_never_run(tmp_path, write):
 
 @pytest.mark.parametrize("name", ["w.pth", "w.safetensors"])
 def test_a_damaged_file_is_refused(tmp_path, name):
-    save = torch.save if name.endswith("pth") else safetensors.torch.save_file
-    save(small().state_dict(), tmp_path / name)
+    SAVE[name[1:]](small().state_dict(), tmp_path / name)
     content = (tmp_path / name).read_bytes()
     for damaged in (b"", b"not weights", content[: len(content) // 2]):
         (tmp_path / name).write_bytes(damaged)
@@ -168,12 +167,9 @@ def test_only_named_tensors_are_weights(tmp_path):
             read_weights(tmp_path / "w.pth").tensors()
 
 
-def test_a_missing_file_is_named(tmp_path):
+def test_a_missing_file_and_another_digest_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"nowhere\.pth', which is not a file"):
         read_weights(tmp_path / "nowhere.pth")
-
-
-def test_another_digest_is_refused(tmp_path):
     torch.save(small().state_dict(), tmp_path / "w.pth")
     digest = read_weights(tmp_path / "w.pth").digest
     assert read_weights(tmp_path / "w.pth", sha256=digest[:8]).digest == digest
@@ -189,8 +185,8 @@ def test_the_published_file_comes_before_the_users_own(folder):
         assert find_weights(spec) == folder / name
 
 
-@pytest.mark.usefixtures("no_network")
-def test_without_weights_the_message_names_the_file_the_place_and_the_flag(folder):
+def test_without_weights_the_message_names_the_file_the_place_and_the_flag(folder, monkeypatch):
+    monkeypatch.setattr(torch.hub, "download_url_to_file", failing(urllib.error.URLError("no way out")))
     for ask in (needed_weights, download_weights):
         with pytest.raises(ValueError, match=r"put the file resnet50-0676ba61\.pth into ") as caught:
             ask(CATALOGUE["resnet50"])
@@ -225,9 +221,7 @@ def test_torchvisions_download_lands_in_the_weights_folder_with_its_digest_check
 
 
 def test_a_download_with_another_digest_is_refused(folder, monkeypatch):
-    def download(*_arguments, **_options):
-        raise RuntimeError('invalid hash value (expected "047dcff4", got "00000000")')
-
-    monkeypatch.setattr(torch.hub, "download_url_to_file", download)
+    problem = RuntimeError('invalid hash value (expected "047dcff4", got "00000000")')
+    monkeypatch.setattr(torch.hub, "download_url_to_file", failing(problem))
     with pytest.raises(ValueError, match="invalid hash value"):
         download_weights(CATALOGUE["mobilenet_v3_small"])

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from inspect_core.ui import shelf, shell, taught_part, teaching
 from inspect_core.ui.bench import bench
-from inspect_core.ui.teach import lying_panel
+from inspect_core.ui.teach import photo_settings
 from tests.pages.waiting import wait_for_job
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,7 +76,7 @@ def forecast_of_an_exported_graph(monkeypatch):
 @pytest.fixture(autouse=True)
 def alignment_is_not_tried(monkeypatch):
     """On Teach it is, for seconds, by a network of its own."""
-    monkeypatch.setattr(lying_panel, "_gain", lambda key, good: None)
+    monkeypatch.setattr(photo_settings, "_gain", lambda key, good: None)
 
 
 @pytest.fixture

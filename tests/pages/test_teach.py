@@ -19,7 +19,7 @@ from inspect_core.study.order import Order
 from inspect_core.tuning.aligning import Gain
 from inspect_core.tuning.forecast import methods_to_fit
 from inspect_core.ui import shelf, shell, teaching
-from inspect_core.ui.teach import lying_panel, panels
+from inspect_core.ui.teach import panels, photo_settings
 from tests.pages.waiting import choose_folder, finish, press, words
 
 PAGE = "pages/teach.py"
@@ -260,7 +260,7 @@ def test_the_depth_of_12_bit_photos_is_said_and_what_is_chosen_reaches_the_order
 def test_where_aligning_helps_it_is_said_and_preselected_before_learning(
     open_app, no_first_start, forecasts, orders, product, monkeypatch
 ):
-    monkeypatch.setattr(lying_panel, "_gain", lambda key, good: Gain(3.0, 1.0, len(good), 0.02))
+    monkeypatch.setattr(photo_settings, "_gain", lambda key, good: Gain(3.0, 1.0, len(good), 0.02))
     app = choose_folder(open_app(PAGE), product)
     assert "differ 67% less from each other" in words(app)
 

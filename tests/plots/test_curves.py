@@ -22,25 +22,27 @@ def test_every_figure_has_the_one_template(look):
         assert figure.to_json()
 
 
+def share(values, lines, in_force=None):
+    return curves.curves(values, lines, LIGHT, parameter="k", in_force=in_force, title="share")
+
+
 def test_the_value_in_force_stands_at_its_place_on_a_log_axis():
-    figure = curves.curves((1, 10, 100), {"AUPRO": (0.2, 0.5, 0.9)}, LIGHT, parameter="k", in_force=10, title="share")
-    line, label = figure.layout.shapes[0], figure.layout.annotations[0]
+    layout = share((1, 10, 100), {"AUPRO": (0.2, 0.5, 0.9)}, 10).layout
+    line, label = layout.shapes[0], layout.annotations[0]
     assert line.x0 == line.x1 == 10, "a shape takes data"
     assert label.x == pytest.approx(1.0), "an annotation on a log axis takes the exponent"
     assert label.text == "current: 10"
 
 
 def test_a_curve_without_a_number_is_left_out_and_gaps_stay():
-    lines = {"image AUROC": (np.nan, np.nan), "AUPRO": (np.nan, 0.5)}
-    figure = curves.curves((1, 10), lines, LIGHT, parameter="k", in_force=None, title="share")
+    figure = share((1, 10), {"image AUROC": (np.nan, np.nan), "AUPRO": (np.nan, 0.5)})
     assert [trace.name for trace in figure.data] == ["AUPRO"]
     assert np.isnan(figure.data[0].y[0])
     assert not figure.layout.shapes
 
 
 def test_labels_of_close_lines_do_not_meet():
-    lines = {"a": (0, 0.90), "b": (0, 0.91), "c": (0, 0.10)}
-    figure = curves.curves((1, 10), lines, LIGHT, parameter="k", in_force=None, title="share")
+    figure = share((1, 10), {"a": (0, 0.90), "b": (0, 0.91), "c": (0, 0.10)})
     heights = sorted(240 * note.y + note.yshift for note in figure.layout.annotations)
     assert len(heights) == 3
     assert (np.diff(heights) >= 15 - 1e-9).all()

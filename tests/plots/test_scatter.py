@@ -23,16 +23,17 @@ HOVER = [f"part {i}" for i in range(N)]
 WORDS = ["dent" if i % 5 == 0 else "good" for i in range(N)]
 
 
-def words_figure(positions, marks, words=WORDS, look=LIGHT) -> go.Figure:
-    return scatter.scatter_of_words(positions, words, scatter.type_colours(words, look), marks, HOVER, look)
+def words_figure(positions, marks, look=LIGHT) -> go.Figure:
+    return scatter.scatter_of_words(positions, WORDS, scatter.type_colours(WORDS, look), marks, HOVER, look)
+
+
+def values_figure(positions, marks, values, look=LIGHT, limit=None) -> go.Figure:
+    return scatter.scatter_of_values(positions, values, marks, HOVER, look, title="score", limit=limit)
 
 
 @pytest.mark.parametrize("look", [LIGHT, DARK])
 def test_a_map_has_the_template_of_all_figures_and_no_axes(positions, marks, look):
-    for figure in (
-        words_figure(positions, marks, look=look),
-        scatter.scatter_of_values(positions, positions[:, 0], marks, HOVER, look, title="score"),
-    ):
+    for figure in (words_figure(positions, marks, look), values_figure(positions, marks, positions[:, 0], look)):
         assert figure.layout.template.layout.font.color == look.ink
         assert figure.layout.xaxis.visible is figure.layout.yaxis.visible is False
         assert figure.to_json()
@@ -51,8 +52,7 @@ def test_a_point_leads_back_to_its_row_whatever_its_trace(positions, marks):
 
 
 def test_marks_survive_the_sorting_by_value(positions, marks):
-    figure = scatter.scatter_of_values(positions, positions[:, 1], marks, HOVER, LIGHT, title="score")
-    (trace,) = figure.data
+    (trace,) = values_figure(positions, marks, positions[:, 1]).data
     order = np.asarray(trace.customdata)
     assert (np.diff(positions[order, 1]) >= 0).all(), "the highest are drawn last, on top"
     assert [symbol == "diamond" for symbol in trace.marker.symbol] == marks.diamonds[order].tolist()
@@ -77,9 +77,7 @@ def test_many_groups_repeat_colours_without_failing():
 
 @pytest.mark.parametrize("limit", [-0.5, 0.0, 0.7])
 def test_colours_turn_hot_exactly_at_the_limit(positions, marks, limit):
-    values = np.linspace(-1, 1, N)
-    figure = scatter.scatter_of_values(positions, values, marks, HOVER, LIGHT, title="score", limit=limit)
-    marker = figure.data[0].marker
+    marker = values_figure(positions, marks, np.linspace(-1, 1, N), limit=limit).data[0].marker
     places = [place for place, _ in marker.colorscale]
     at = (limit - marker.cmin) / (marker.cmax - marker.cmin)
     assert (places[0], places[-1]) == (0, 1)
@@ -88,7 +86,7 @@ def test_colours_turn_hot_exactly_at_the_limit(positions, marks, limit):
 
 @pytest.mark.parametrize("limit", [-9.0, 9.0])
 def test_a_limit_beyond_all_values_still_gives_a_scale(positions, marks, limit):
-    figure = scatter.scatter_of_values(positions, np.full(N, 2.0), marks, HOVER, LIGHT, title="score", limit=limit)
+    figure = values_figure(positions, marks, np.full(N, 2.0), limit=limit)
     places = [place for place, _ in figure.data[0].marker.colorscale]
     assert places == sorted(places)
 

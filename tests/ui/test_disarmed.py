@@ -74,13 +74,13 @@ OURS = {
         "{head: [shell.plain(getattr(row, name)) for row in rows] for head, name in heads.items()}",
     },
     "teach/panels": {
-        "DETECTORS[key][0]", "CHECK_SCORES.__getitem__", "METHODS[key].reference",
-        "METHODS[key].title", "expected.engine", "n", "option.help", "option.label", "side", "words",
+        "CHECK_SCORES.__getitem__", "METHODS[name].reference", "METHODS[name].title", "TITLES.__getitem__",
+        "expected.engine", "option.help", "option.label", "presets.__getitem__", "side", "table.title_of",
+        "'{0} × {0} patches'.format", "n",
     },
     "inspect/what_if": {"word.capitalize()", "was"},
-    "teach/tolerances_panel": {"label", "words", "caption"},
-    "teach/lying_panel": {"ALIGN.__getitem__"},
-    "teach/first_look_panel": {"counts[topic]", "list(counts)", "seen.unlike", "topic[0].upper()", "topic[1:]"},
+    "teach/photo_settings": {"label", "words", "caption", "ALIGN.__getitem__"},
+    "teach/first_look_panel": {"labels.__getitem__", "seen.unlike"},
     "ui/photo_source": {"label"},
 }  # fmt: skip
 SAFE_CALLS = {"plain", "shell.plain", "counted", "duration", "shell.duration", "int", "len"}

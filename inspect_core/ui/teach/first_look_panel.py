@@ -1,6 +1,7 @@
 """Before learning, a look at the good photos: what stands out, as a gallery, and what the user leaves out."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -49,11 +50,9 @@ def choose_good(samples: Samples, product: str, key: str) -> Samples | None:
             _offer(samples, order, _look_key(key, order))
         else:
             _gallery(look, key, left)
-    try:
+    with shell.errors_shown(ValueError):
         return samples.without(left)
-    except ValueError as error:
-        st.error(shell.plain(error), icon=":material/error:")
-        return None
+    return None
 
 
 def is_running() -> bool:
@@ -64,14 +63,12 @@ def is_running() -> bool:
 
 def _order(product: str, key: str) -> Order:
     """The order for the look, with the settings chosen further down the page."""
-    settings = st.session_state
-    return Order(
-        product, Split((), (), ()), settings.get("backbone", Order.backbone),
-        size=(settings.get("size", Order.size[0]),) * 2, grid=(settings.get("grid", Order.grid[0]),) * 2,
-        align=settings.get(f"align-{key}", Order.align),
-        align_turn=settings.get(f"align_turn-{key}", Order.align_turn),
-        align_shift=settings.get(f"align_shift-{key}", 100 * Order.align_shift) / 100,
-    )  # fmt: skip
+    chosen = st.session_state.get
+    size, grid = chosen("size", Order.size[0]), chosen("grid", Order.grid[0])
+    order = Order(product, Split((), (), ()), chosen("backbone", Order.backbone), size=(size, size), grid=(grid, grid))
+    shift = chosen(f"align_shift-{key}", 100 * Order.align_shift) / 100
+    align, turn = chosen(f"align-{key}", Order.align), chosen(f"align_turn-{key}", Order.align_turn)
+    return replace(order, align=align, align_turn=turn, align_shift=shift)
 
 
 def _look_key(key: str, order: Order) -> str:
@@ -99,25 +96,21 @@ def _gallery(look: FirstLook, key: str, left: set[str]) -> None:
         st.text(f"{name} was skipped: {reason}")
     topics = {topic: count for topic in TOPICS if (count := sum(_belongs(seen, topic) for seen in look.photos))}
     counts = {STRANGEST: len(look.photos)} | topics
-    chosen = st.pills(
-        "Show", list(counts), default=STRANGEST, required=True, key=f"look-topic-{key}",
-        format_func=lambda topic: f"{topic[0].upper()}{topic[1:]} ({counts[topic]})",
-    )  # fmt: skip
+    labels = {topic: f"{topic[0].upper()}{topic[1:]} ({count})" for topic, count in counts.items()}
+    at, say = f"look-topic-{key}", labels.__getitem__
+    chosen = st.pills("Show", list(labels), default=STRANGEST, required=True, key=at, format_func=say)
     shown = [seen for seen in look.photos if _belongs(seen, chosen)]
     with st.container(horizontal=True, vertical_alignment="center"):
         names = [seen.sample.name for seen in shown]
         if chosen in topics and len(shown) > 1:
-            st.button(
-                f"Leave out these {len(shown)}", icon=":material/playlist_remove:", key=f"look-all-{key}",
-                on_click=_leave_all, args=(key, names), disabled=left.issuperset(names),
-            )  # fmt: skip
+            at, icon, off = f"look-all-{key}", ":material/playlist_remove:", left.issuperset(names)
+            label, given = f"Leave out these {len(shown)}", (key, names)
+            st.button(label, icon=icon, key=at, on_click=_leave_all, args=given, disabled=off)
         if left:
             st.button("Use all again", icon=":material/undo:", key=f"look-undo-{key}", on_click=_use_all, args=(key,))
             st.caption(f"{counted(len(left), 'photo')} left out: not taught, not judged, still on disk.")
-    pages = max(1, -(-len(shown) // ON_A_PAGE))
     cells = st.container(horizontal=True)
-    page = st.pagination(pages, key=f"look-page-{key}-{chosen}") if pages > 1 else 1
-    for seen in shown[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]:
+    for seen in shell.one_page(shown, ON_A_PAGE, f"look-page-{key}-{chosen}"):
         with cells.container(width=CELL):
             _cell(seen, key, is_out=seen.sample.name in left)
 

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import os
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -19,25 +20,14 @@ from inspect_core.images.manifests.listed import folder_of
 from inspect_core.images.samples import ScanError
 from inspect_core.images.splitting import learned_from_all
 from inspect_core.images.tiles import TilePlan
+from inspect_core.methods import table
 from inspect_core.methods.method import Method
-from inspect_core.methods.table import (
-    CANDIDATES,
-    FIRST,
-    JOIN,
-    METHODS,
-    OFFERED,
-    SECOND,
-    methods_of,
-    parameters_of,
-    title_of,
-)
+from inspect_core.methods.table import CANDIDATES, FIRST, METHODS, OFFERED, SECOND
 from inspect_core.study.order import Order
 from inspect_core.tuning.comparison import Shortlist
 from inspect_core.ui import shell, teaching, weights_panel
 from inspect_core.ui.photo_source import FOLDER, UPLOAD, Source, choose_folder, choose_upload
-from inspect_core.ui.teach.lying_panel import choose_lying
-from inspect_core.ui.teach.tiles_panel import choose_tiles
-from inspect_core.ui.teach.tolerances_panel import choose_tolerances
+from inspect_core.ui.teach.photo_settings import choose_lying, choose_tiles, choose_tolerances
 from inspect_core.whole_part.product_check import ALONE, FUSED
 
 SAMPLE = "Sample part"
@@ -48,28 +38,37 @@ LAYOUTS = (
 MAX_LISTED = 12
 SIZES = (128, 192, 256, 320, 384, 448, 512)
 COMPARED, JOINED = "compared", "joined"
-DETECTORS = {
-    COMPARED: ("Chosen for these photos", f"Compares {len(CANDIDATES)} detectors on your photos and teaches the best."),
-    JOINED: ("Position and surface", f"Adds the maps of {METHODS[FIRST].title} and of a surface detector."),
-} | {name: (METHODS[name].title, METHODS[name].when) for name in OFFERED}
+TITLES = {COMPARED: "Chosen for these photos", JOINED: "Position and surface"}
+TITLES |= {name: METHODS[name].title for name in OFFERED}
+WHEN = (
+    f"Compares {len(CANDIDATES)} detectors on your photos and teaches the best.",
+    f"Adds the maps of {METHODS[FIRST].title} and of a surface detector.",
+    *(METHODS[name].when for name in OFFERED),
+)
+REFERENCES = "; ".join(f"{METHODS[name].title}: {METHODS[name].reference}" for name in OFFERED)
+TO_BLIND = (
+    "With ten or more known defects, half of them help to choose the detector and to set the review limit. All figures "
+    "then come from the other half."
+)
+TO_BACKBONE = "The network that describes each patch of the photo. EfficientNet-Lite0 is built in and fast."
+TO_TAPS = "The layers that features are taken from. Expansions are wider and see finer changes; outputs are faster."
+TO_CHECK = (
+    "Is this the product that was taught? Judged by the features of the whole photo, alone or with how certain the "
+    "network is of its own classes (Fang et al. 2024, fused score)."
+)
+TO_BUDGET = (
+    "Of the detector alone, forecast for two cores; the network takes about 10 more. Slower detectors take no part in "
+    "the choice."
+)
 CHECK_SCORES = {ALONE: "Features of the photo", FUSED: "Fused with the network's own classes"}
 
 
 def choose_photos() -> Source | None:
     """Sample, folder or upload; None until a choice is made."""
-    ways = {
-        SAMPLE: _choose_sample,
-        FOLDER: partial(choose_folder, LAYOUTS, label="Folder, zip or list"),
-        UPLOAD: choose_upload,
-    }
-    way = st.segmented_control(
-        "Photos from",
-        [SAMPLE, FOLDER, UPLOAD],
-        default=SAMPLE,
-        required=True,
-        key="photos_from",
-        persist_state="session",
-    )
+    from_folder = partial(choose_folder, LAYOUTS, label="Folder, zip or list")
+    ways = {SAMPLE: _choose_sample, FOLDER: from_folder, UPLOAD: choose_upload}
+    options, key = [SAMPLE, FOLDER, UPLOAD], "photos_from"
+    way = st.segmented_control("Photos from", options, default=SAMPLE, required=True, key=key, persist_state="session")
     return ways[way]()
 
 
@@ -78,22 +77,21 @@ def look(source: Source, key: str) -> Samples | None:
 
     key: the files' `fingerprint`.
     """
-    try:
-        with st.spinner("Looking at the photos…", show_time=True):
-            samples = _scan(str(source.path), key)
-    except (ScanError, OSError) as error:
-        st.error(shell.plain(error), icon=":material/error:")
+    samples = None
+    with shell.errors_shown(ScanError, OSError), st.spinner("Looking at the photos…", show_time=True):
+        samples = _scan(str(source.path), key)
+    if samples is None:
         return None
     st.subheader("What was found")
     st.markdown(f"**{shell.plain(samples.summary())}.**")
     rows = samples.table()
-    table = {
+    columns = {
         "What": [row.what.replace("_", " ").capitalize() for row in rows],
         "Photos": [row.count for row in rows],
         "Remark": [row.remark for row in rows],
     }
     wide = {"Remark": st.column_config.TextColumn(width="large")}
-    st.dataframe(table, hide_index=True, width="stretch", column_config=wide)
+    st.dataframe(columns, hide_index=True, width="stretch", column_config=wide)
     for line in samples.warnings:
         st.warning(shell.plain(line), icon=":material/info:")
     if samples.skipped:
@@ -118,21 +116,17 @@ def choose_split(samples: Samples) -> tuple[Split, int, tuple[str, ...]]:
             st.warning("The same part may now be both learned from and judged: results can look better than they are.")
             grouping = ungrouped(samples)
         seed = st.number_input("Random seed", 0, 9999, 0, key="split_seed", help="For the split and the fit.")
-        blind = not st.toggle(
-            "Use known defects to choose detector and limits", value=True, key="choose_by_defects",
-            help="With ten or more known defects, half of them help to choose the detector and to set the review "
-            "limit. All figures then come from the other half.",
-        )  # fmt: skip
+        label = "Use known defects to choose detector and limits"
+        blind = not st.toggle(label, value=True, key="choose_by_defects", help=TO_BLIND)
         parts = learned_from_all(split(samples, seed=int(seed), groups=grouping, blind=blind))
         chosen_by = f", {len(parts.choose)} defects to choose settings" if parts.choose else ""
-        to_fit = f"{len(parts.fit)} to learn from and to set the limit"
-        if not (count := len(parts.folds(int(seed)))):
-            to_fit = f"{len(parts.fit)} to learn from, {len(parts.calibrate)} to set the limit"
-        st.caption(
-            f"{to_fit}{chosen_by}, {len(parts.judge)} to judge it.",
-            help="To set the limit, each good photo is scored by a detector that has learned from the others, in "
-            f"{count:d} rounds." if count else None,
-        )  # fmt: skip
+        if count := len(parts.folds(int(seed))):
+            to_fit = f"{len(parts.fit)} to learn from and to set the limit"
+            words = "To set the limit, each good photo is scored by a detector that has learned from the others"
+            how = f"{words}, in {count:d} rounds."
+        else:
+            to_fit, how = f"{len(parts.fit)} to learn from, {len(parts.calibrate)} to set the limit", None
+        st.caption(f"{to_fit}{chosen_by}, {len(parts.judge)} to judge it.", help=how)
         for note in parts.notes:
             st.caption(shell.plain(note))
     return parts, int(seed), (*samples.warnings, *parts.notes)
@@ -145,66 +139,54 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
     """
     st.subheader("Detector")
     name = st.text_input("Name of the part", value=product, max_chars=60, key=f"product-{product}")
-    chosen = st.radio(
-        "Detector", list(DETECTORS), format_func=lambda key: DETECTORS[key][0], key="method",
-        captions=[words for _, words in DETECTORS.values()], help="Each is a published method: "
-        + "; ".join(f"{METHODS[key].title}: {METHODS[key].reference}" for key in OFFERED),
-    )  # fmt: skip
+    words, say = f"Each is a published method: {REFERENCES}", TITLES.__getitem__
+    chosen = st.radio("Detector", list(TITLES), format_func=say, key="method", captions=WHEN, help=words)
     method = None if chosen == COMPARED else chosen
     if chosen == JOINED:
-        second = st.segmented_control(
-            "Surface detector", SECOND, default=SECOND[0], required=True, key="second_view",
-            format_func=lambda key: METHODS[key].title,
-        )  # fmt: skip
-        method = f"{FIRST}{JOIN}{second}"
+        at, say = "second_view", table.title_of
+        first, label = SECOND[0], "Surface detector"
+        second = st.segmented_control(label, SECOND, default=first, required=True, key=at, format_func=say)
+        method = f"{FIRST}{table.JOIN}{second}"
     lying = choose_lying(photos.fit, key)
     above, tolerating = st.container(), st.container()
     with st.expander("Settings"):
         left, right = st.columns(2)
-        backbone = left.selectbox(
-            "Backbone", available(), key="backbone",
-            help="The network that describes each patch of the photo. EfficientNet-Lite0 is built in and fast.",
-        )  # fmt: skip
-        taps = right.selectbox(
-            "Feature layers", [None, *CATALOGUE[backbone].presets], key=f"taps-{backbone}",
-            format_func=lambda preset: preset or "best for the detector",
-            help="The layers that features are taken from. Expansions are wider and see finer changes; "
-            "outputs are faster.",
-        )  # fmt: skip
+        backbone = left.selectbox("Backbone", available(), key="backbone", help=TO_BACKBONE)
+        presets = {None: "best for the detector"} | {preset: preset for preset in CATALOGUE[backbone].presets}
+        at, say = f"taps-{backbone}", presets.__getitem__
+        taps = right.selectbox("Feature layers", list(presets), key=at, format_func=say, help=TO_TAPS)
         size = left.select_slider("Image size", SIZES, 256, key="size", format_func=lambda n: f"{n} × {n} px")
         with above:
             tiles = choose_tiles(photos.fit, (size, size))
         with tolerating:
             tolerances = choose_tolerances(photos.fit, key, (size, size) if tiles is None else tiles.size)
-        grid = right.select_slider(
-            "Patch grid", [16, 32, 64], 32, key="grid", format_func=lambda n: f"{n} × {n} patches",
-            disabled=tiles is not None,
-            help="A finer grid shows smaller defects; each step takes four times the memory.",
-        )  # fmt: skip
+        grids, words = [16, 32, 64], "A finer grid shows smaller defects; each step takes four times the memory."
+        say, off = "{0} × {0} patches".format, tiles is not None
+        grid = right.select_slider("Patch grid", grids, 32, key="grid", format_func=say, disabled=off, help=words)
         parameters = _parameters(method, tiles)
         budget = _budget((grid, grid), parameters) if chosen == COMPARED and tiles is None else Order.budget
+        say, key = CHECK_SCORES.__getitem__, "guard_scores"
         check_scores = st.segmented_control(
-            "Product check", CHECK_SCORES, default=ALONE, format_func=CHECK_SCORES.__getitem__, required=True,
-            key="guard_scores", help="Is this the product that was taught? Judged by the features of the whole photo, "
-            "alone or with how certain the network is of its own classes (Fang et al. 2024, fused score).",
-        )  # fmt: skip
+            "Product check", CHECK_SCORES, default=ALONE, format_func=say, required=True, key=key, help=TO_CHECK
+        )
     if weights_panel.offer_missing(backbone):
         return None
     if not name.strip():
         st.error("The part has no name; type one above.", icon=":material/error:")
         return None
-    return Order(
-        name.strip(), photos, backbone, taps, (size, size), (grid, grid), method, budget, parameters,
-        tiles=tiles, tolerances=tolerances, seed=seed, notes=notes, fused_product_check=check_scores == FUSED, **lying,
-    )  # fmt: skip
+    order = Order(name.strip(), photos, backbone, taps, (size, size), (grid, grid), method, budget, parameters)
+    fused = check_scores == FUSED
+    return replace(
+        order, tiles=tiles, tolerances=tolerances, seed=seed, notes=notes, fused_product_check=fused, **lying
+    )
 
 
 def show_forecast(order: Order) -> None:
     """How long teaching will take and what it will need, before it starts."""
-    try:
+    expected = None
+    with shell.errors_shown(ValueError, OSError):
         expected = teaching.expected(order)
-    except (ValueError, OSError) as error:
-        st.error(shell.plain(error), icon=":material/error:")
+    if expected is None:
         st.stop()
     st.caption(
         f"Training takes about {shell.duration(expected.seconds)} on this machine ({expected.engine}), up to "
@@ -218,8 +200,8 @@ def _parameters(method: str | None, tiles: TilePlan | None) -> dict[str, float]:
     """The parameters of the fit to be set; none while the detector is not chosen yet."""
     if method is None:
         return {}
-    names, chosen = methods_of(method), {}
-    for name, defaults in zip(names, parameters_of(names, {}, tiles), strict=True):
+    names, chosen = table.methods_of(method), {}
+    for name, defaults in zip(names, table.parameters_of(names, {}, tiles), strict=True):
         chosen |= _of_method(METHODS[name], defaults, tiles)
     return chosen
 
@@ -231,9 +213,8 @@ def _of_method(row: Method, values: dict[str, Any], tiles: TilePlan | None) -> d
     key = "fit" if tiles is None else "tiled"
     for column, name in zip(st.columns(len(sliders)) if sliders else (), sliders, strict=True):
         option, (stops, begin) = shown[name], row.steps(name, values, tiles)
-        values[name] = column.slider(
-            option.label, stops[0], stops[-1], begin, step=stops.step, key=f"{key}_{name}", help=option.help
-        )
+        ends, at = (stops[0], stops[-1]), f"{key}_{name}"
+        values[name] = column.slider(option.label, *ends, begin, step=stops.step, key=at, help=option.help)
     for name, option in shown.items():
         if option.kind is bool:
             switched = st.toggle(option.label, value=bool(values[name]), key=f"{key}_{name}", help=option.help)
@@ -243,16 +224,13 @@ def _of_method(row: Method, values: dict[str, Any], tiles: TilePlan | None) -> d
 
 def _budget(grid: tuple[int, int], parameters: dict[str, float]) -> float:
     """The most time that a detector chosen for the photos may take, with what that leaves out."""
-    most = st.number_input(
-        "Most time a photo, in milliseconds", 1.0, 10_000.0, Order.budget, step=10.0, key="budget",
-        help="Of the detector alone, forecast for two cores; the network takes about 10 more. Slower detectors take no "
-        "part in the choice.",
-    )  # fmt: skip
+    label, most = "Most time a photo, in milliseconds", Order.budget
+    most = st.number_input(label, 1.0, 10_000.0, most, step=10.0, key="budget", help=TO_BUDGET)
     shortlist = Shortlist.of(grid, parameters, budget=most)
     with st.popover(f"{len(shortlist.candidates)} of {len(CANDIDATES)} detectors take part"):
         for name, ms in (shortlist.candidates | shortlist.left_out).items():
             out = " · left out" if name in shortlist.left_out else ""
-            st.markdown(f"{shell.plain(title_of(name))}: {ms:.0f} ms{out}")
+            st.markdown(f"{shell.plain(table.title_of(name))}: {ms:.0f} ms{out}")
     return most
 
 

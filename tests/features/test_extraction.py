@@ -3,8 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from inspect_core.features.embeddings import stored_embedding
-from inspect_core.features.extraction import embed
+from inspect_core.features.extraction import embed, stored_embedding
 from inspect_core.features.store import Store
 
 

@@ -1,0 +1,164 @@
+"""How the photos are taken, on Teach: their bit depth, how parts lie in them, tiles, and how far they may differ."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from inspect_core.images.alignment import MOST_SHIFT, MOST_TURN
+from inspect_core.images.depth import DEPTHS
+from inspect_core.images.read import ImageError, read, squash
+from inspect_core.images.samples import Sample, Samples
+from inspect_core.images.splitting import Split
+from inspect_core.images.tiles import CELLS, TilePlan
+from inspect_core.images.tolerances import CAREFUL, Tolerances
+from inspect_core.study.order import ALIGN, NO_ALIGNMENT, RIGID, Order
+from inspect_core.tuning.aligning import Gain, gain_on, usual_preparation
+from inspect_core.tuning.tiling import OFF, ON, tiled
+from inspect_core.ui import shell
+
+LARGE = 2
+"""A photo this many times as large as the network's input loses detail when squashed."""
+TO_DEPTH = (
+    "The lowest choice holds every value in the good photos. Choose more bits if the camera has more and the photos "
+    "are dark."
+)
+TO_STRETCH = (
+    "For photos that fill a small part of the range. The two values are learned once and kept in the recipe, so a dim "
+    "lamp still shows."
+)
+TO_LYING = (
+    "Parts that do not always lie the same way are located in each photo and laid over a reference, which is learned "
+    "from the good photos. A part that is not found is never accepted."
+)
+TO_CELLS = (
+    "Loupe learns what is normal in each cell. Finer cells locate a defect more closely, but take more memory or leave "
+    "room for fewer features."
+)
+TO_TILES = (
+    "Each photo is cut into overlapping tiles that the network sees one by one, and judged as a whole. Time grows in "
+    "proportion to the number of tiles."
+)
+TO_TOLERATE = (
+    "Copies of every good photo with a little noise, other light, a shift, blur and compression are learned from too, "
+    "so that the same part photographed again keeps its verdict. Teaching takes about twice as long."
+)
+TO_NOISE = (
+    "Grain of the camera: the spread of a grey value from photo to photo. It grows as a lamp ages or gain goes up."
+)
+TO_SHIFT = "How far the fixture may shift a part, in pixels of the picture that the network sees."
+TO_FOCUS = (
+    "How far out of focus a photo may be: the spread of the blur, in pixels of the picture that the network sees."
+)
+SLIDERS = {
+    "noise": ("Noise, grey levels", 0.0, 10.0, 0.5, TO_NOISE),
+    "light": ("Light, ± %", 0.0, 15.0, 1.0, "How much brighter or darker a photo may be."),
+    "shift": ("Shift, ± pixels", 0.0, 8.0, 0.5, TO_SHIFT),
+    "focus": ("Blur, pixels", 0.0, 2.0, 0.1, TO_FOCUS),
+    "jpeg": ("JPEG quality, at least", 50, 100, 5, "The camera's or the archive's compression; 100 is none."),
+}
+
+
+def choose_depth(samples: Samples) -> Samples:
+    """The photos, read at the chosen depth; photos of 8 bits offer no choice and are returned unchanged."""
+    depth, values = samples.depth, samples.values
+    if depth is None or values is None:
+        return samples
+    with st.expander("Bit depth", expanded=True):
+        allowed, label = [bits for bits in DEPTHS if bits >= depth.bits], "Bit depth of the camera"
+        bits = st.selectbox(label, allowed, format_func=lambda bits: f"{bits} bits", key="depth_bits", help=TO_DEPTH)
+        label = "Stretch the range used by the good photos from black to white"
+        chosen = samples.read_as(bits=bits, learned=st.toggle(label, key="depth_learned", help=TO_STRETCH))
+        depth = chosen.depth or depth
+        st.markdown(shell.plain(depth.sentence()))
+        first, share = zip(*depth.histogram(values), strict=True)
+        bars = {"Value": first, "Pixels, %": [100 * each for each in share]}
+        st.bar_chart(bars, x="Value", y="Pixels, %", height=180)
+    return chosen
+
+
+def choose_lying(good: Sequence[Sample], key: str) -> dict[str, Any]:
+    """The fields of an order on alignment; preselected is the one that helps on these photos.
+
+    key: of the files; it changes when they do.
+    """
+    gain = _gain(key, good)
+    begins = RIGID if gain is not None and gain.pays else Order.align
+    at, label, say = f"align-{key}", "How parts lie in the photos", ALIGN.__getitem__
+    align = st.segmented_control(label, ALIGN, default=begins, format_func=say, required=True, key=at, help=TO_LYING)
+    if gain is not None and gain.pays:
+        st.caption(shell.plain(gain.sentence()))
+    if align == NO_ALIGNMENT:
+        return {"align": align}
+    left, right = st.columns(2)
+    at, words = f"align_turn-{key}", "Or as far as in the good photos, if that is farther."
+    begins = round(Order.align_turn)
+    turn = left.number_input("Turned by up to, degrees", 0, int(MOST_TURN), begins, key=at, help=words)
+    at, label, begins = f"align_shift-{key}", "Shifted by up to, % of the picture", round(100 * Order.align_shift)
+    shift = right.number_input(label, 0, round(100 * MOST_SHIFT), begins, key=at, help=words)
+    return {"align": align, "align_turn": float(turn), "align_shift": shift / 100}
+
+
+@st.cache_data(max_entries=32, show_spinner="Looking at how the parts lie…", show_time=True)
+def _gain(key: str, _good: Sequence[Sample]) -> Gain | None:
+    try:
+        return gain_on(_good, usual_preparation(Order("", Split((), (), ()))), lambda fraction, step: None)
+    except (ValueError, OSError):  # the network is missing; the page says so below
+        return None
+
+
+def choose_tiles(photos: Sequence[Sample], size: tuple[int, int]) -> TilePlan | None:
+    """The plan as chosen, to see how much of the smallest defect is left after squashing; None for photos that are
+    squashed to `size`. Small photos offer no choice.
+    """
+    if max(side / own for side, own in zip(photos[0].size, size, strict=True)) < LARGE:
+        return None
+    with st.expander("Small defects in large photos", expanded=True):
+        left, right = st.columns(2)
+        key, words = "smallest_defect", "Its longer side, in pixels of the photos as taken."
+        smallest = left.number_input("Smallest defect that matters, px", 1, 2000, 20, key=key, help=words)
+        cells = {ON: "as fine as memory allows"} | {str(side): f"{side} px" for side in CELLS}
+        cell = right.selectbox("Cells", list(cells), key="tile_cell", format_func=cells.__getitem__, help=TO_CELLS)
+        with shell.errors_shown(ValueError):
+            _, said = tiled(OFF, photos, smallest, size)
+            st.markdown(shell.plain(" ".join(said)))
+            if st.toggle("See each photo in tiles", key="tiles", help=TO_TILES):
+                plan, said = tiled(cell, photos, smallest, size)
+                st.caption(shell.plain(said[-1]))
+                return plan
+    return None
+
+
+def choose_tolerances(good: Sequence[Sample], key: str, size: tuple[int, int]) -> Tolerances | None:
+    """The tolerances to teach, with pictures of the extremes; None for photos that are taken as they are.
+
+    key: of the files; it changes when they do. size: (height, width) of the picture that the network sees.
+    """
+    label = "Tolerate how a careful station differs from photo to photo"
+    if not st.toggle(label, value=True, key="tolerate", help=TO_TOLERATE):
+        return None
+    with st.expander("Tolerances", key="tolerances", on_change="rerun") as opened:
+        chosen = {}
+        for column, (name, (label, least, most, step, words)) in zip(st.columns(5), SLIDERS.items(), strict=True):
+            begins, at = getattr(CAREFUL, name), f"tolerance_{name}"
+            chosen[name] = column.slider(label, least, most, begins, step=step, key=at, help=words)
+        tolerances = Tolerances(**chosen)
+        if opened.open and good:
+            with shell.errors_shown(ImageError, icon=":material/broken_image:"):
+                pictures = _pictures(key, good[0], size, str(tolerances))
+                captions = "As taken", "At the tolerances, darker", "At the tolerances, brighter"
+                for column, picture, caption in zip(st.columns(3), pictures, captions, strict=True):
+                    column.image(picture, caption=caption, width="stretch")
+    return tolerances
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _pictures(key: str, _sample: Sample, size: tuple[int, int], text: str) -> list[np.ndarray]:
+    """The photo as taken, and photographed again at both ends of the tolerances."""
+    photo, tolerances = read(_sample.path, _sample.depth).pixels, Tolerances.parse(text)
+    picture = squash(photo, size)
+    if tolerances is None:
+        return [picture]
+    rng = np.random.default_rng(0)
+    return [picture, *(tolerances.edge(side).of(picture, photo.shape[:2], rng) for side in (-1, 1))]
