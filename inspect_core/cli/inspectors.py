@@ -37,15 +37,19 @@ def open_inspector(options: argparse.Namespace) -> Inspector:
         return Runner(options.recipe, threads=1, release=options.release)
     if options.release is not None:
         raise ValueError(f"{options.recipe.name} is used without its export, which --release names; leave --device out")
-    return load_recipe(options.recipe, device=options.device, download=options.download)
+    alone = getattr(options, "workers", None) is None and getattr(options, "cluster", None) is None
+    return load_recipe(options.recipe, device=options.device, download=options.download, fused=alone)
 
 
-def load_recipe(path: Path, *, device: str = "auto", download: bool = False) -> "LoadedRecipe":
-    """The recipe at `path` with its backbone. Raises as `open_inspector`."""
+def load_recipe(path: Path, *, device: str = "auto", download: bool = False, fused: bool = False) -> "LoadedRecipe":
+    """The recipe at `path` with its backbone; `fused` goes over to its graph, whose last digits may differ from those
+    that workers give. Raises as `open_inspector`.
+    """
     # Imported where they are used: an exported recipe needs none of them.
     from inspect_core.features.backbone_catalogue import spec_of
     from inspect_core.features.weights import download_weights
     from inspect_core.recipe import LoadedRecipe, loaded_backbone
+    from inspect_core.recipe_io.fused import FusedRecipe
     from inspect_core.recipe_io.recipe_file import load
     from inspect_core.runtime.threads import one_core
 
@@ -53,4 +57,5 @@ def load_recipe(path: Path, *, device: str = "auto", download: bool = False) -> 
     recipe = load(path)
     if download:
         download_weights(spec_of(recipe.backbone.name, has_weights=False))
-    return LoadedRecipe(recipe, loaded_backbone(recipe.backbone, device))
+    backbone = loaded_backbone(recipe.backbone, device)
+    return FusedRecipe(recipe, backbone, path) if fused else LoadedRecipe(recipe, backbone)

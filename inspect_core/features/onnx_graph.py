@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -27,6 +28,7 @@ GRAPHS_KEPT = 16
 LARGEST = 2**30  # bytes of a graph; that of Wide ResNet-50-2 takes 275 MB
 # torch.export keeps its state in globals: a second export at the same time fails.
 _exporting = threading.Lock()
+Used = TypeVar("Used")
 
 
 class OnnxGraph:
@@ -53,15 +55,37 @@ class OnnxGraph:
 
 
 def kept(identity: tuple[object, ...], *, size: tuple[int, int], outputs: int, cache: Path) -> OnnxGraph | None:
-    """The graph for images of `size` (H, W) pixels in the cache folder, None when it has to be exported.
+    """The graph for images of `size` (H, W) pixels in the cache folder, if it is `stored` there."""
+
+    def fitting(content: bytes) -> OnnxGraph:
+        graph = OnnxGraph(content)
+        if not graph.fits(size, outputs):
+            raise ValueError("the graph is of another network")
+        return graph
+
+    return stored(identity, fitting, cache)
+
+
+def stored(identity: tuple[object, ...], use: Callable[[bytes], Used], cache: Path) -> Used | None:
+    """What `use` makes of the graph with this identity in the cache folder, None when there is none.
 
     identity: JSON-able values that, with torch's version, determine the graph (weight digest, taps, size, ...). A
-    file's name contains the digest of identity and content, so a damaged one is recognised and removed; so is one that
-    ONNX Runtime refuses or that is the graph of another network.
+    file's name contains the digest of identity and content, so a damaged one is recognised and removed; so is one for
+    which `use` raises ValueError or one of REFUSALS.
     """
     key = _key(identity)
-    found = (_read(path, key, size, outputs) for path in _files(cache) if path.name.startswith(key))
-    return next((graph for graph in found if graph is not None), None)
+    found = (_read(path, key, use) for path in _files(cache) if path.name.startswith(key))
+    return next((used for used in found if used is not None), None)
+
+
+def store(identity: tuple[object, ...], content: bytes, cache: Path) -> None:
+    """Keep a graph for `stored`; those not used for longest go. Raises OSError when the folder cannot be written."""
+    key = _key(identity)
+    with replacing(cache / _file_name(key, content)) as new:
+        new.write_bytes(content)
+    kept = [(facts.st_mtime, path) for path in _files(cache) if (facts := workspace.ordinary(path))]
+    for _, path in sorted(kept, reverse=True)[GRAPHS_KEPT:]:
+        path.unlink(missing_ok=True)
 
 
 def load_or_export(
@@ -87,7 +111,7 @@ def load_or_export(
             found[False] = _first_outputs(found[True], len(tapped.taps))
         try:
             for with_head, content in found.items():
-                _write(cache, _key((*identity, with_head)), content)
+                store((*identity, with_head), content, cache)
         except OSError as error:
             message = f"the exported backbone could not be kept in {cache} ({error})"
             warnings.warn(message, UserWarning, stacklevel=2)
@@ -132,26 +156,17 @@ def _files(cache: Path) -> list[Path]:
     return [path for path in cache.glob("*.onnx") if workspace.is_own(path, 32, 32, ending=".onnx")]
 
 
-def _read(path: Path, key: str, size: tuple[int, int], outputs: int) -> OnnxGraph | None:
-    """The graph in a file, or None; a damaged file or one of another network is removed."""
+def _read(path: Path, key: str, use: Callable[[bytes], Used]) -> Used | None:
+    """What `use` makes of a file, or None; a damaged or unusable one is removed."""
     content = workspace.content(path, at_most=LARGEST)
     if content is None:
         return None
     if path.name == _file_name(key, content):
-        with suppress(*REFUSALS):
-            graph = OnnxGraph(content)
-            if graph.fits(size, outputs):
-                with suppress(OSError):  # a read-only folder: the file only gets removed sooner
-                    os.utime(path)
-                return graph
+        with suppress(ValueError, *REFUSALS):
+            used = use(content)
+            with suppress(OSError):  # a read-only folder: the file only gets removed sooner
+                os.utime(path)
+            return used
     with suppress(OSError):  # another process was quicker, or the folder is read-only
         path.unlink()
     return None
-
-
-def _write(cache: Path, key: str, content: bytes) -> None:
-    with replacing(cache / _file_name(key, content)) as new:
-        new.write_bytes(content)
-    kept = [(facts.st_mtime, path) for path in _files(cache) if (facts := workspace.ordinary(path))]
-    for _, path in sorted(kept, reverse=True)[GRAPHS_KEPT:]:
-        path.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ from inspect_core.line.logged import Logged
 from inspect_core.recipe import LoadedRecipe, loaded_backbone
 from inspect_core.recipe_format import manifest
 from inspect_core.recipe_io import recipe_file
+from inspect_core.recipe_io.fused import FusedRecipe
 from inspect_core.runner import Runner
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job
@@ -104,4 +105,6 @@ def _inspector(batch: Run) -> tuple[Inspector, Path]:
         if place.exists() and manifest.is_exported(place):
             return Runner(place, threads=1), place
     recipe = recipe_file.load(path)
-    return LoadedRecipe(recipe, loaded_backbone(recipe.backbone)), path
+    backbone = loaded_backbone(recipe.backbone)
+    alone = batch.workers <= 1 and not batch.cluster
+    return (FusedRecipe(recipe, backbone, path) if alone else LoadedRecipe(recipe, backbone)), path
