@@ -6,6 +6,7 @@ their order, and this order depends on the photos alone: neither on the number o
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -60,18 +61,35 @@ class Fit:
         return [METHODS[name].begin(patches, columns, self.seed, own) for name, patches, columns, own in each]
 
     def shard(self, photos: Iterable[tuple[int, Sequence[tuple[Tensor, ...]]]]) -> Gathered:
-        """The statistics of the photos of one shard: (number, features for each view of it and of its copies)."""
+        """The statistics of the photos of one shard: (number, features for each view of it and of its copies).
+
+        On a CPU the methods learn side by side, each from one batch after the other, while the next one is read.
+        """
         gathered, each = self.begin(), looks_in(self.tolerances)
         numbered = (
             ((self.first + number) * each + copy, features)
             for number, looks in photos
             for copy, features in enumerate(looks)
         )
-        while batch := list(islice(numbered, BATCH)):
-            numbers, features = zip(*batch, strict=True)
-            for name, view, own in zip(self.methods, self.views, gathered, strict=True):
-                METHODS[name].see(own, torch.cat([photo[view] for photo in features]), numbers)
+        with ThreadPoolExecutor(len(self.methods), thread_name_prefix="loupe-fit") as pool:
+            learning: list[Future[None]] = []
+            while batch := list(islice(numbered, BATCH)):
+                for one in learning:
+                    one.result()
+                if batch[0][1][0].device.type == "cpu":
+                    learning = [pool.submit(self._see, place, own, batch) for place, own in enumerate(gathered)]
+                else:
+                    for place, own in enumerate(gathered):
+                        self._see(place, own, batch)
+            for one in learning:
+                one.result()
         return gathered
+
+    def _see(self, place: int, statistics: Any, batch: Sequence[tuple[int, tuple[Tensor, ...]]]) -> None:
+        numbers, features = zip(*batch, strict=True)
+        METHODS[self.methods[place]].see(
+            statistics, torch.cat([photo[self.views[place]] for photo in features]), numbers
+        )
 
     def finish(self, gathered: Gathered, report: Report = silent) -> list[Detector]:
         """The detectors. Raises whatever `report` raises to stop."""

@@ -12,7 +12,7 @@ from inspect_core.study.fitting import Crossing
 from inspect_core.study.order import Order
 from inspect_core.study.passes import Passes
 from inspect_core.study.scored_photo import ScoredPhoto
-from inspect_core.study.scored_photos import ScoredPhotos, swept
+from inspect_core.study.scored_photos import ScoredPhotos
 
 Tried = tuple[ScoredPhoto, list[np.ndarray]]
 """A photo with its (stops, h, w) float32 errors under each view."""
@@ -41,9 +41,10 @@ def score_photos(
         step = stage(report, 0.6 * number / folds, 0.6 * (number + 1) / folds)
         for sample, errors in passes.score(seen, samples, step):
             scored = scored.with_errors(features.photo(sample, "calibrate", split.groups), *errors)
-        for photo, own in () if trying is None else trying(samples):
+        further = () if trying is None else trying(samples)
+        for photo, (errors,) in passes.swept(seen, ((photo, [own]) for photo, own in further)):
             step(1.0, "trying synthetic defects")
-            tried.append((photo, swept(seen, own)))
+            tried.append((photo, errors))
     parts = [("choose", sample) for sample in split.choose] + [("judge", sample) for sample in split.judge]
     named, rest = {sample.name: part for part, sample in parts}, [sample for _, sample in parts]
     if rest:

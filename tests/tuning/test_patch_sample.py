@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 import torch
 
-from inspect_core.detectors import cop_corp, kernel_pca
+from inspect_core.detectors import kernel_pca
+from inspect_core.detectors.cop_corp import covariance
+from inspect_core.detectors.cop_corp.feature_maps import cosine_fourier_map
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.store import Store
 from inspect_core.images.folders import scan
@@ -56,11 +58,12 @@ def test_all_patches_when_there_are_fewer_than_wanted(corp):
     assert len(PatchSample.of(corp).patches) == PLACES * len(corp.split.fit)
 
 
-def test_a_preview_is_the_published_fit_with_the_draw_of_the_full_one(corp):
+def test_a_preview_has_the_draw_of_the_full_fit(corp):
     sample = PatchSample.of(corp)
     for gamma, M in ((0.5, 32), (2.0, 96), (8.0, 128)):
         detector = sample.fit({"gamma": gamma, "M": M})
-        expected = cop_corp.fit_corp(sample.patches, gamma=gamma, M=M, seed=corp.order.seed)
+        drawn = cosine_fourier_map(sample.patches.shape[-1], gamma=gamma, M=M, seed=corp.order.seed, orthogonal=True)
+        expected = covariance.fit(sample.patches, drawn, explained_variance=0.9)
         assert torch.equal(detector.feature_map.w0, expected.feature_map.w0)
         assert torch.equal(detector.feature_map.u, expected.feature_map.u)
         torch.testing.assert_close(detector.eigenvalues, expected.eigenvalues, rtol=1e-4, atol=1e-6)
