@@ -48,8 +48,8 @@ def gallery(taught: TaughtPart, by_region: bool) -> None:
     if not chosen:
         st.caption("None.")
         return
-    cells, pages = st.container(horizontal=True), -(-len(chosen) // ON_A_PAGE)
-    for position in shell.one_page(chosen, ON_A_PAGE, f"page-{taught.id}-{wanted}-{pages}"):
+    cells = st.container(horizontal=True)
+    for position in shell.one_page(chosen, ON_A_PAGE, f"page-{taught.id}-{wanted}"):
         with cells.container(width=CELL):
             _cell(taught, position, labels.get(position), by_region, brush)
 
