@@ -113,11 +113,8 @@ def test_learning_leads_to_figures_and_a_live_limit_of_its_own(app, labelled, mo
     assert "The most likely defect type is right for" in words(app)
     assert "of 4** known defects are named" in words(app)
     assert len(app.get("plotly_chart")) == 3
-    models = [
-        "kernel density forest (in use)",
-        *(f"random forest{way}" for way in (" alone", ", isotonic", ", sigmoid")),
-    ]
-    assert app.dataframe[0].value["model"].tolist() == models
+    forests = [f"random forest{way}" for way in (" alone", ", isotonic", ", sigmoid")]
+    assert app.dataframe[0].value["model"].tolist() == ["kernel density forest (in use)", *forests]
 
     taught = kinds_training.last(now(labelled))
     for posterior, guessing in ((np.eye(2)[taught.unseen.y], False), (np.full((4, 2), 0.5), True)):
