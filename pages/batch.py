@@ -12,9 +12,7 @@ st.caption("Judge a whole folder of photos with a saved recipe: a table with one
 
 recipes = saved_recipes.paths()
 if not recipes:
-    st.info("No recipe has been saved yet. Teach a part, set the limit on Inspect, then save the recipe there.")
-    if st.button("Go to Inspect", type="primary", key="to_inspect"):
-        st.switch_page("pages/inspect.py")
+    saved_recipes.say_none()
 running = jobs.running()
 if running is not None:
     panels.under_way()

@@ -12,9 +12,7 @@ st.markdown("A recipe holds everything needed to inspect a part: data only, no c
 panels.add_from_file()
 paths = saved_recipes.paths()
 if not paths:
-    st.info("No recipe has been saved yet. Teach a part, set the limit on Inspect, then save the recipe there.")
-    if st.button("Go to Inspect", type="primary", key="to_inspect"):
-        st.switch_page("pages/inspect.py")
+    saved_recipes.say_none()
 states = releasing.states()
 for path in paths:
     panels.card(path, states)

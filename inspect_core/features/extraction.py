@@ -77,10 +77,8 @@ class Look:
     @cached_property
     def digest(self) -> str:
         """Digest of all its fields."""
-        parts = hashlib.sha256(repr((self.taps, self.pool)).encode())
-        if self.projection is not None:
-            parts.update(np.ascontiguousarray(self.projection, np.float32).tobytes())
-        return parts.hexdigest()
+        values = b"" if self.projection is None else np.ascontiguousarray(self.projection, np.float32).tobytes()
+        return hashlib.sha256(repr((self.taps, self.pool)).encode() + values).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,10 +100,8 @@ class Preparation:
 
     def __post_init__(self) -> None:
         if self.tiles is not None and (self.tiles.grid, self.tiles.tile) != (tuple(self.grid), self.backbone.size):
-            raise ValueError(
-                f"tiles of {self.tiles.tile} px give a grid of {self.tiles.grid}; the network takes "
-                f"{self.backbone.size} px, and the grid is {tuple(self.grid)}"
-            )
+            taken = f"the network takes {self.backbone.size} px, and the grid is {tuple(self.grid)}"
+            raise ValueError(f"tiles of {self.tiles.tile} px give a grid of {self.tiles.grid}; {taken}")
 
     @property
     def size(self) -> tuple[int, int]:
@@ -135,14 +131,9 @@ class Preparation:
     def shapes(self) -> tuple[tuple[int, int, int, int], ...]:
         """(1, h, w, k) for each look: the patch features of one photo."""
         channels = dict(zip(self.backbone.taps, self.backbone.tap_channels, strict=True))
-        return tuple(
-            (
-                1,
-                *self.grid,
-                sum(channels[tap] for tap in look.taps) if look.projection is None else look.projection.shape[1],
-            )
-            for look in self.looks
-        )
+        joined = (sum(channels[tap] for tap in look.taps) for look in self.looks)
+        own = (None if look.projection is None else look.projection.shape[1] for look in self.looks)
+        return tuple((1, *self.grid, d if k is None else k) for d, k in zip(joined, own, strict=True))
 
     @property
     def bytes_per_photo(self) -> int:
@@ -170,20 +161,30 @@ class Preparation:
         return self.of_picture(self.picture(pixels, placement))
 
     def of_picture(self, picture: np.ndarray) -> tuple[Tensor, ...]:
-        """The features of what `picture` returns."""
-        if self.tiles is None:
+        """The features of what `picture` returns.
+
+        Neighbours of tiles are averaged last, over the whole grid: within a tile the average would take in cells
+        beside the cut.
+        """
+        if (plan := self.tiles) is None:
             return self._join(self.backbone.tap_maps(picture[None]))
-        return self._of_tiles(picture, self.tiles)
+        whole = tuple(torch.empty(shape, device=self.backbone.device) for shape in self.shapes)
+        grid = plan.tile_grid
+
+        def see(tiles: np.ndarray) -> list[Tensor]:
+            maps = self.backbone.tap_maps(tiles)
+            return [self._joined(look, maps, grid) for look in self.looks]
+
+        plan.fill(whole, picture, see, at_once=self.backbone.at_once)
+        return tuple(averaged(cells, look.pool).contiguous() for look, cells in zip(self.looks, whole, strict=True))
 
     def describe(
         self, pixels: np.ndarray, placement: Placement | None = None, picture: np.ndarray | None = None
     ) -> tuple[tuple[Tensor, ...], np.ndarray, np.ndarray]:
         """(`features`, embedding (1, d), logits (1, c)) of one photo; both of the whole photo, also with tiles.
 
-        picture: of `picture`, when already made.
-
-        The features are equal to the bit to those of `features`, which stops at the last tap and is quicker. Raises
-        ValueError for a network that does not end in a linear layer, and NotLocated.
+        picture: of `picture`, when already made. The features are equal to the bit to those of `features`, which stops
+        at the last tap and is quicker. Raises NotLocated, and ValueError for a network without a last linear layer.
         """
         placement = placement or self.place(pixels)
         picture = self.picture(pixels, placement) if picture is None else picture
@@ -200,24 +201,10 @@ class Preparation:
         """(height, width, 3) uint8: a photo at the network's input, also with tiles; otherwise as `features`."""
         return (placement or self.place(pixels)).at(pixels, self.backbone.size)
 
-    def _of_tiles(self, picture: np.ndarray, plan: TilePlan) -> tuple[Tensor, ...]:
-        """Neighbours are averaged last, over the whole grid: within a tile the average would take in cells beside the
-        cut.
-        """
-        whole = tuple(torch.empty(shape, device=self.backbone.device) for shape in self.shapes)
-
-        def see(tiles: np.ndarray) -> list[Tensor]:
-            maps = self.backbone.tap_maps(tiles)
-            return [self._joined(look, maps, plan.tile_grid) for look in self.looks]
-
-        plan.fill(whole, picture, see, at_once=self.backbone.at_once)
-        return tuple(averaged(cells, look.pool).contiguous() for look, cells in zip(self.looks, whole, strict=True))
-
     def _join(self, maps: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return tuple(self._joined(look, maps, self.grid, pool=look.pool) for look in self.looks)
 
     def _joined(self, look: Look, maps: tuple[Tensor, ...], grid: tuple[int, int], *, pool: int = 1) -> Tensor:
         by_tap = dict(zip(self.backbone.taps, maps, strict=True))
-        return join(
-            [by_tap[tap] for tap in look.taps], grid=grid, projection=look.columns, pool=pool, nearest=self.nearest
-        )
+        own = [by_tap[tap] for tap in look.taps]
+        return join(own, grid=grid, projection=look.columns, pool=pool, nearest=self.nearest)

@@ -43,10 +43,8 @@ def join(
     maps = [_as_map(values, position) for position, values in enumerate(tap_maps)]
     _check(maps, grid, pool)
     rows = _rows(projection, maps)
-    images = [
-        _join_one([values[i : i + 1] for values in maps], rows, grid=grid, pool=pool, nearest=nearest)
-        for i in range(len(maps[0]))
-    ]
+    each = ([values[i : i + 1] for values in maps] for i in range(len(maps[0])))
+    images = [_join_one(own, rows, grid, pool, nearest) for own in each]
     if images:
         return (torch.cat(images) if len(images) > 1 else images[0]).contiguous()
     width = sum(values.shape[3] for values in maps) if rows is None else rows[0].shape[1]
@@ -61,16 +59,12 @@ def averaged(patches: Tensor, pool: int) -> Tensor:
     return means.permute(0, 2, 3, 1)
 
 
-def _join_one(
-    maps: list[Tensor], rows: list[Tensor] | None, *, grid: tuple[int, int], pool: int, nearest: bool
-) -> Tensor:
-    resized = []
-    for position, values in enumerate(maps):
-        values = _shrink(values, grid)
-        if rows is not None:
-            values = _project(values, rows[position])
-        resized.append(_grow(values, grid, nearest=nearest))
-    return averaged(torch.cat(resized, dim=3) if rows is None else sum(resized[1:], start=resized[0]), pool)
+def _join_one(maps: list[Tensor], rows: list[Tensor] | None, grid: tuple[int, int], pool: int, nearest: bool) -> Tensor:
+    shrunk = [_shrink(values, grid) for values in maps]
+    if rows is None:
+        return averaged(torch.cat([_grow(values, grid, nearest) for values in shrunk], dim=3), pool)
+    first, *others = (_grow(_project(values, own), grid, nearest) for values, own in zip(shrunk, rows, strict=True))
+    return averaged(sum(others, start=first), pool)
 
 
 def _shrink(values: Tensor, grid: tuple[int, int]) -> Tensor:
@@ -81,15 +75,12 @@ def _shrink(values: Tensor, grid: tuple[int, int]) -> Tensor:
     return functional.adaptive_avg_pool2d(values.permute(0, 3, 1, 2), cells).permute(0, 2, 3, 1)
 
 
-def _grow(values: Tensor, grid: tuple[int, int], *, nearest: bool) -> Tensor:
+def _grow(values: Tensor, grid: tuple[int, int], nearest: bool) -> Tensor:
     """(1, h_l, w_l, d) with at most as many cells as `grid`, interpolated up to it."""
     if tuple(values.shape[1:3]) == tuple(grid):
         return values
-    channels_first = values.permute(0, 3, 1, 2)
-    if nearest:
-        larger = functional.interpolate(channels_first, grid, mode="nearest-exact")
-    else:
-        larger = functional.interpolate(channels_first, grid, mode="bilinear", align_corners=False)
+    mode, corners = ("nearest-exact", None) if nearest else ("bilinear", False)
+    larger = functional.interpolate(values.permute(0, 3, 1, 2), grid, mode=mode, align_corners=corners)
     return larger.permute(0, 2, 3, 1)
 
 
@@ -130,8 +121,6 @@ def _rows(projection: Tensor | np.ndarray | None, maps: list[Tensor]) -> list[Te
     widths = [values.shape[3] for values in maps]
     columns = torch.as_tensor(projection).detach().to(maps[0].device, torch.float32)
     if columns.ndim != 2 or len(columns) != sum(widths):
-        raise ValueError(
-            f"projection has shape {tuple(columns.shape)}, the taps have {' + '.join(map(str, widths))} = "
-            f"{sum(widths)} channels; give (d, k) made for these taps"
-        )
+        channels = f"the taps have {' + '.join(map(str, widths))} = {sum(widths)} channels"
+        raise ValueError(f"projection has shape {tuple(columns.shape)}, {channels}; give (d, k) made for these taps")
     return [_aligned(part) for part in columns.contiguous().split(widths)]

@@ -88,9 +88,7 @@ class Store:
             return self._bytes
 
     def would_fit(self, nbytes: int) -> bool:
-        """Whether entries of `nbytes` in total fit at once: in the limit, and on the disk after old ones are
-        removed.
-        """
+        """Whether entries of `nbytes` fit at once: in the limit, and on the disk after old ones are removed."""
         on_disk = shutil.disk_usage(self.folder).free + self.bytes_used()
         return nbytes <= min(self.limit, on_disk)
 
@@ -100,12 +98,9 @@ class Store:
 
     def _entries(self) -> list[tuple[int, int, Path]]:
         """(last use in ns, bytes, path) of every entry; no other file is counted or removed."""
-        entries = []
-        for name in os.listdir(self.folder):
-            path = self.folder / name
-            if workspace.is_own(path, 64, ending=".npy") and (facts := workspace.ordinary(path)):
-                entries.append((facts.st_mtime_ns, facts.st_size, path))
-        return entries
+        own = (path for path in self.folder.iterdir() if workspace.is_own(path, 64, ending=".npy"))
+        found = ((path, facts) for path in own if (facts := workspace.ordinary(path)))
+        return [(facts.st_mtime_ns, facts.st_size, path) for path, facts in found]
 
     def _scan_total(self) -> int:
         return sum(size for _, size, _ in self._entries())
@@ -135,12 +130,9 @@ class Store:
                 new.unlink(missing_ok=True)
         except OSError as error:
             self._bytes = self._scan_total()
-            raise OSError(
-                error.errno,
-                f"the feature store could not write {len(content)} bytes ({error.strerror}); free disk space or choose "
-                "another workspace",
-                str(self.folder),
-            ) from error
+            fault = f"the feature store could not write {len(content)} bytes ({error.strerror})"
+            remedy = "free disk space or choose another workspace"
+            raise OSError(error.errno, f"{fault}; {remedy}", str(self.folder)) from error
 
     def _remove(self, path: Path) -> None:
         with self._lock, suppress(OSError):  # a miss, even if it cannot be removed

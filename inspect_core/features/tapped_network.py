@@ -36,31 +36,28 @@ class TappedNetwork(nn.Module):
         classifier: str = "",
     ) -> None:
         super().__init__()
-        self.network = network
-        self.taps = taps
-        self.classifier = classifier
+        self.network, self.taps, self.classifier = network, taps, classifier
         self.register_buffer("grey_mean", 255 * torch.tensor(mean), persistent=False)
         self.register_buffer("grey_sd", 255 * torch.tensor(sd), persistent=False)
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
         scaled = (images.float() - self.grey_mean) / self.grey_sd
         maps: dict[str, Tensor] = {}
-        embedding: list[Tensor] = []
+        head: list[Tensor] = []
         handles = [self._tap(name, maps) for name in self.taps]
         if self.classifier:
             last = self.network.get_submodule(self.classifier)
-            handles.append(last.register_forward_pre_hook(lambda _, given: embedding.append(given[0].clone())))
-        head: tuple[Tensor, ...] = ()
+            handles.append(last.register_forward_pre_hook(lambda _, given: head.append(given[0].clone())))
         try:
             logits = self.network(scaled.permute(0, 3, 1, 2))
             if self.classifier:
-                head = (*embedding, logits)
+                head.append(logits)
         except _EveryTapSeen:
             pass
         finally:
             for handle in handles:
                 handle.remove()
-        return tuple(maps[name] for name in self.taps) + head
+        return *(maps[name] for name in self.taps), *head
 
     def _tap(self, name: str, maps: dict[str, Tensor]) -> torch.utils.hooks.RemovableHandle:
         def keep(_module: nn.Module, _given: tuple, output: Tensor) -> None:

@@ -20,6 +20,8 @@ from torch import Tensor, nn
 from inspect_core.features.backbone_catalogue import TIMM_PREFIX, Spec
 from inspect_core.features.tapped_network import check_patches
 
+SAVE = "save network.state_dict()"
+
 
 def weights_folder() -> Path:
     """`weights/`, or the folder named by the environment variable LOUPE_WEIGHTS."""
@@ -86,13 +88,10 @@ class WeightsFile(NamedTuple):
                 tensors = torch.load(io.BytesIO(self.content), map_location="cpu", weights_only=True)
         except Exception as error:  # torch's reader raises exceptions of any type on files of another format
             raise ValueError(
-                f"weights file {self.path} cannot be read as tensors alone; save network.state_dict() or a "
-                ".safetensors file"
+                f"weights file {self.path} cannot be read as tensors alone; {SAVE} or a .safetensors file"
             ) from error
         if not (isinstance(tensors, dict) and tensors and all(isinstance(value, Tensor) for value in tensors.values())):
-            raise ValueError(
-                f"weights file {self.path} does not map names to tensors; save network.state_dict() itself"
-            )
+            raise ValueError(f"weights file {self.path} does not map names to tensors; {SAVE} itself")
         return tensors
 
 
@@ -108,10 +107,8 @@ def read_weights(path: str | os.PathLike[str], *, sha256: str = "") -> WeightsFi
     content = path.read_bytes()
     digest = hashlib.sha256(content).hexdigest()
     if not digest.startswith(sha256):
-        raise ValueError(
-            f"weights file {path} has SHA-256 {digest}, expected {sha256}; it is damaged or another file: download it "
-            "again"
-        )
+        differs = f"weights file {path} has SHA-256 {digest}, expected {sha256}"
+        raise ValueError(f"{differs}; it is damaged or another file: download it again")
     return WeightsFile(path, digest, content)
 
 
@@ -138,8 +135,7 @@ def fill(
         raise ValueError(
             f"weights file {path} does not fit the network: {detail}; name the file made for it"
         ) from error
-    hollow = [name for name, buffer in network.named_buffers() if buffer.is_meta]
-    if hollow:
+    if hollow := [name for name, buffer in network.named_buffers() if buffer.is_meta]:
         with torch.random.fork_rng(devices=()):
             one, other = build(), build()
         for name in hollow:

@@ -22,9 +22,9 @@ def svg(figure: go.Figure, look: Look, *, width: int, height: int, legend: int) 
 
     legend: share of the width at its right for the names of the lines.
     """
-    across = figure.layout.xaxis
+    across, up = figure.layout.xaxis, figure.layout.yaxis
     left, right = across.range
-    low, high = figure.layout.yaxis.range
+    low, high = up.range
     wide, high_px = width - LEFT - legend - 12, height - TOP - BOTTOM
 
     def x(value: float) -> float:
@@ -37,29 +37,25 @@ def svg(figure: go.Figure, look: Look, *, width: int, height: int, legend: int) 
         floor = y(low)
         yield f'<path d="M{LEFT} {TOP}V{floor}H{LEFT + wide}" fill="none" stroke="{look.faint}"/>'
         for value in _ticks(left, right):
-            yield _text(x(value), floor + 16, _figure(value, across.tickformat), "middle", look.unknown)
+            yield _text(x(value), floor + 16, format(value, across.tickformat or ".3g"), "middle", look.unknown)
         for value in _ticks(low, high):
-            yield _text(LEFT - 6, y(value) + 4, _figure(value, figure.layout.yaxis.tickformat), "end", look.unknown)
+            yield _text(LEFT - 6, y(value) + 4, format(value, up.tickformat or ".3g"), "end", look.unknown)
         yield _text(LEFT + wide / 2, height - 8, across.title.text, "middle", look.ink)
-        yield _text(4, 14, figure.layout.yaxis.title.text, "start", look.ink)
+        yield _text(4, 14, up.title.text, "start", look.ink)
         for number, trace in enumerate(figure.data):
-            if trace.mode == "markers":
-                colour, size = trace.marker.color, trace.marker.size / 2
-                shape = MARKS[trace.marker.symbol].format(r=size)
-                for a, b in zip(trace.x, trace.y, strict=True):
-                    yield (
-                        f'<path transform="translate({x(a)} {y(b)})" d="{shape}" fill="{colour}" stroke="{colour}" '
-                        f'opacity="{trace.marker.opacity}"/>'
-                    )
-                at, row = LEFT + wide + 19, TOP + ROW * number + 8
-                yield f'<path transform="translate({at} {row})" d="{shape}" fill="{colour}" stroke="{colour}"/>'
-                yield _text(at + 15, row + 4, html.unescape(trace.name), "start", look.ink)
-                continue
-            points = " ".join(f"{x(a)},{y(b)}" for a, b in zip(trace.x, trace.y, strict=True) if left <= a <= right)
-            stroke = f'stroke="{trace.line.color}" stroke-width="2" stroke-dasharray="{DASHES[trace.line.dash]}"'
-            yield f'<polyline points="{points}" fill="none" {stroke}/>'
             at, row = LEFT + wide + 10, TOP + ROW * number + 8
-            yield f'<path d="M{at} {row}h18" {stroke}/>'
+            if trace.mode == "markers":
+                colour = trace.marker.color
+                shape = MARKS[trace.marker.symbol].format(r=trace.marker.size / 2)
+                drawn_as = f'd="{shape}" fill="{colour}" stroke="{colour}"'
+                for a, b in zip(trace.x, trace.y, strict=True):
+                    yield f'<path transform="translate({x(a)} {y(b)})" {drawn_as} opacity="{trace.marker.opacity}"/>'
+                yield f'<path transform="translate({at + 9} {row})" {drawn_as}/>'
+            else:
+                points = " ".join(f"{x(a)},{y(b)}" for a, b in zip(trace.x, trace.y, strict=True) if left <= a <= right)
+                stroke = f'stroke="{trace.line.color}" stroke-width="2" stroke-dasharray="{DASHES[trace.line.dash]}"'
+                yield f'<polyline points="{points}" fill="none" {stroke}/>'
+                yield f'<path d="M{at} {row}h18" {stroke}/>'
             yield _text(at + 24, row + 4, html.unescape(trace.name), "start", look.ink)
 
     size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
@@ -74,10 +70,6 @@ def _ticks(low: float, high: float) -> np.ndarray:
     power = 10 ** np.floor(np.log10(raw))
     step = power * next(digit for digit in (1, 2, 5, 10) if digit * power >= raw)
     return np.arange(np.ceil(low / step), np.floor(high / step + 1e-9) + 1) * step + 0.0  # no -0
-
-
-def _figure(value: float, form: str | None) -> str:
-    return format(value, form or ".3g")
 
 
 def _text(x: float, y: float, words: str, anchor: str, colour: str) -> str:

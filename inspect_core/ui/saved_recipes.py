@@ -16,6 +16,13 @@ def paths() -> list[Path]:
     return sorted(found, key=_written, reverse=True)
 
 
+def say_none() -> None:
+    """For a workspace without recipes: where they come from."""
+    st.info("No recipe has been saved yet. Teach a part, set the limit on Inspect, then save the recipe there.")
+    if st.button("Go to Inspect", type="primary", key="to_inspect"):
+        st.switch_page("pages/inspect.py")
+
+
 def checked(path: Path) -> Recipe:
     """The recipe at the path; a pipe or a device is refused before it is opened, which would block."""
     if not path.name.isprintable():

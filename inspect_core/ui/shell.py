@@ -203,7 +203,7 @@ def offer(label: str, words: str, work: Callable[[], object], *, key: str, disab
 def one_page(found: Sequence[T], size: int, key: str) -> Sequence[T]:
     """So many of the things found, with the control that turns the page when there are more."""
     pages = -(-len(found) // size)
-    page = st.pagination(pages, key=key) if pages > 1 else 1
+    page = st.pagination(pages, key=f"{key}-{pages}") if pages > 1 else 1
     return found[(page - 1) * size : page * size]
 
 

@@ -113,9 +113,8 @@ def test_learning_leads_to_figures_and_a_live_limit_of_its_own(app, labelled, mo
     assert "The most likely defect type is right for" in words(app)
     assert "of 4** known defects are named" in words(app)
     assert len(app.get("plotly_chart")) == 3
-    models = ["kernel density forest (in use)", "random forest alone"]
-    models += ["random forest, isotonic", "random forest, sigmoid"]
-    assert app.dataframe[0].value["model"].tolist() == models
+    forests = [f"random forest{way}" for way in (" alone", ", isotonic", ", sigmoid")]
+    assert app.dataframe[0].value["model"].tolist() == ["kernel density forest (in use)", *forests]
 
     taught = kinds_training.last(now(labelled))
     for posterior, guessing in ((np.eye(2)[taught.unseen.y], False), (np.full((4, 2), 0.5), True)):
@@ -209,9 +208,8 @@ def on_page_and_line(part, recipe):
 def test_a_photo_stopped_by_the_product_check_is_told_alike_by_page_and_recipe(app, labelled):
     part = now(labelled)
     embedded = [part.preparation.describe(part.pixels(i))[1:] for i in range(len(part.scored.photos))]
-    strict = replace(
-        part.product_check, mode="stop", limit=float(np.median([part.product_check.score(*one)[0] for one in embedded]))
-    )
+    middle = float(np.median([part.product_check.score(*one)[0] for one in embedded]))
+    strict = replace(part.product_check, mode="stop", limit=middle)
     sure = part.defect_types.with_limit(0.0)
     shelf.change(part.id, lambda held: replace(held, product_check=strict, defect_types=sure))
     verdicts = on_page_and_line(labelled, part.study.recipe(product_check=strict, defect_types=sure))

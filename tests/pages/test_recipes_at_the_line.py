@@ -66,9 +66,8 @@ def test_a_recipe_is_exported_with_its_proof(open_app, small_recipe, workspace, 
 def test_parts_are_named_challenged_and_overridden(open_app, exported, taught, workspace, product):
     highest = float(taught.study.scores()[taught.scored.good_and_defect()[0]].max())
     limits = Limits(2 * highest, 3 * highest)  # three photos alone set the suggested ones
-    saved = save(
-        taught.study.recipe(limits, product="flange", product_check=taught.product_check), workspace / "recipes/f.zip"
-    )
+    recipe = taught.study.recipe(limits, product="flange", product_check=taught.product_check)
+    saved = save(recipe, workspace / "recipes/f.zip")
     scores = {row.name: row.score for row in saved.judged}
     best = min((product / "test/good").iterdir(), key=lambda path: scores[f"test/good/{path.name}"])
     photo = [("plain.jpg", best.read_bytes(), "image/jpeg")]

@@ -47,6 +47,13 @@ def orders(monkeypatch) -> list:
 
 
 @pytest.fixture
+def allowed(monkeypatch, tmp_path):
+    """A folder of the test's own, from which photos may come."""
+    monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
 def on_product(open_app, no_first_start, product):
     return choose_folder(open_app(PAGE), product)
 
@@ -100,34 +107,30 @@ def test_a_folder_is_taught_and_lies_in_hand(on_product, exported):
     assert taught.product_check is not None
 
 
-def test_a_damaged_photo_is_listed_and_the_others_can_be_taught(
-    open_app, no_first_start, product, tmp_path, monkeypatch
-):
-    folder = tmp_path / "with_damage"
+def test_a_damaged_photo_is_listed_and_the_others_can_be_taught(open_app, no_first_start, product, allowed):
+    folder = allowed / "with_damage"
     shutil.copytree(product, folder)
     (folder / "train/good/half.png").write_bytes(b"\x89PNG\r\n\x1a\n and no more")
-    monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
     app = choose_folder(open_app(PAGE), folder)
     assert "1 skipped" in words(app)
     assert any("half.png" in element.value for element in app.text), [element.value for element in app.text]
     assert not app.button(key="teach").disabled
 
 
-def test_a_folder_that_cannot_be_used_says_why(open_app, no_first_start, tmp_path, monkeypatch):
-    monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "loop").symlink_to("loop")
-    os.mkfifo(tmp_path / "pipe.zip")
+def test_a_folder_that_cannot_be_used_says_why(open_app, no_first_start, allowed):
+    (allowed / "empty").mkdir()
+    (allowed / "loop").symlink_to("loop")
+    os.mkfifo(allowed / "pipe.zip")
     app = open_app(PAGE)
     for path, said in (
-        (tmp_path / "gone", "gone"),
-        (tmp_path / "../..", "outside"),
-        (tmp_path / "empty", "is empty"),
+        (allowed / "gone", "gone"),
+        (allowed / "../..", "outside"),
+        (allowed / "empty", "is empty"),
         ("~nosuchuser/x", "cannot be used"),
         ("n" * 5000, "cannot be used"),
         ("a\0b", "cannot be used"),
-        (tmp_path / "loop", "does not exist"),
-        (tmp_path / "pipe.zip", "neither a folder, a zip archive nor a list"),
+        (allowed / "loop", "does not exist"),
+        (allowed / "pipe.zip", "neither a folder, a zip archive nor a list"),
     ):
         choose_folder(app, path)
         assert [said in error.value for error in app.error] == [True], [error.value for error in app.error]
@@ -150,15 +153,8 @@ def test_uploaded_photos_and_zips_are_kept_under_safe_names(open_app, no_first_s
 
 
 def test_every_uploaded_photo_is_taught_under_its_own_name(open_app, no_first_start, orders, product):
-    names = [
-        *(f"{sign}.jpg" for sign in "一二三四五"),
-        "a b.jpg",
-        "a-b.jpg",
-        "a_b.jpg",
-        "same.jpg",
-        "same.jpg",
-        "CON.jpg",
-    ]
+    odd = ["a b.jpg", "a-b.jpg", "a_b.jpg", "same.jpg", "same.jpg", "CON.jpg"]
+    names = [*(f"{sign}.jpg" for sign in "一二三四五"), *odd]
     photos = sorted((product / "train/good").iterdir())
     files = [(name, photo.read_bytes()) for name, photo in zip(names, photos, strict=False)]
     app = upload(open_app(PAGE), *files)
@@ -241,14 +237,13 @@ def test_the_detector_is_chosen_for_the_photos_until_one_is_named(on_product, fo
 
 
 def test_the_depth_of_12_bit_photos_is_said_and_what_is_chosen_reaches_the_order(
-    open_app, no_first_start, forecasts, orders, tmp_path, monkeypatch
+    open_app, no_first_start, forecasts, orders, allowed
 ):
-    monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
-    (tmp_path / "good").mkdir()
+    (allowed / "good").mkdir()
     rng = np.random.default_rng(0)
     for number in range(6):
-        Image.fromarray(rng.integers(300, 2900, (64, 64), np.uint16)).save(tmp_path / "good" / f"{number}.png")
-    app = choose_folder(open_app(PAGE), tmp_path)
+        Image.fromarray(rng.integers(300, 2900, (64, 64), np.uint16)).save(allowed / "good" / f"{number}.png")
+    app = choose_folder(open_app(PAGE), allowed)
     assert "The photos have 12 bits" in words(app)
     app.toggle(key="depth_learned").set_value(True).run()
     app.selectbox(key="depth_bits").set_value(14).run()

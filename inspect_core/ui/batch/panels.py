@@ -33,24 +33,19 @@ def new_batch(saved: list[Path]) -> None:
     source = _photos()
     if recipe is None:
         return
-    kept = st.pills(
-        "Also keep, for every photo",
-        list(MAPS),
-        format_func=MAPS.__getitem__,
-        selection_mode="multi",
-        key="batch_maps",
-        help="The table, the report and the pictures of the worst parts are always written.",
-    )
+    words = "The table, the report and the pictures of the worst parts are always written."
+    label, say, key = "Also keep, for every photo", MAPS.__getitem__, "batch_maps"
+    kept = st.pills(label, list(MAPS), format_func=say, selection_mode="multi", key=key, help=words)
     workers, cluster = _judges()
     busy = shell.active_job() is not None
     if _play("Start", source is None or busy, "batch_start") and source is not None:
         with shell.errors_shown(ValueError, ScanError, OSError):
             with st.spinner("Looking at the photos…"):
                 count = len(photos_of([source.path]))
-            what = {"product": recipe.product, "recipe": path.name, "digest": recipe.digest or ""}
-            endings = tuple(ending for ending in ENDINGS if ending in kept)
-            how = {"endings": endings, "user": shell.current_user(), "workers": workers, "cluster": cluster}
-            batch = runs.new(**what, source=str(source.path), count=count, **how)
+            asked = {"product": recipe.product, "recipe": path.name, "digest": recipe.digest or "", "count": count}
+            endings, user = tuple(ending for ending in ENDINGS if ending in kept), shell.current_user()
+            how = {"endings": endings, "user": user, "workers": workers, "cluster": cluster}
+            batch = runs.new(**asked, **how, source=str(source.path))
             _start(batch)
     if source is None:
         st.caption("Choose photos to start.")
@@ -71,12 +66,13 @@ def under_way() -> None:
         time_left = f" · {shell.duration(left)} left" if left is not None else ""
         st.progress(job.fraction, text=f"{shell.plain(job.step or 'starting')}{time_left}")
         row = st.container(horizontal=True)
+        stop, off = "Stopping…" if job.cancelling else "Pause", job.cancelling
         for key, label, icon, work, words in (
-            ("pause", "Stopping…" if job.cancelling else "Pause", ":material/pause:", jobs.pause, ON_PAUSE),
+            ("pause", stop, ":material/pause:", jobs.pause, ON_PAUSE),
             ("cancel", "Cancel and discard", ":material/delete:", jobs.cancel, ON_CANCEL),
         ):
-            key, done = f"batch_{key}-{job.id}", job.cancelling
-            row.button(label, key, icon=icon, help=words, disabled=done, on_click=work, args=(job.id,))
+            at = f"batch_{key}-{job.id}"
+            row.button(label, at, icon=icon, help=words, disabled=off, on_click=work, args=(job.id,))
 
 
 def unfinished(batch: Run) -> None:

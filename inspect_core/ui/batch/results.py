@@ -81,13 +81,9 @@ def _worst(batch: Run, rows: list[Row]) -> None:
 
 def _table(rows: list[Row]) -> None:
     st.markdown("**Photos**")
+    words, key = {word: SPOKEN[word].capitalize() for word in OUTCOMES}, "batch_outcomes"
     wanted = st.segmented_control(
-        "Show",
-        OUTCOMES,
-        format_func=lambda word: SPOKEN[word].capitalize(),
-        selection_mode="multi",
-        key="batch_outcomes",
-        label_visibility="collapsed",
+        "Show", words, format_func=words.__getitem__, selection_mode="multi", key=key, label_visibility="collapsed"
     )
     shown = [row for row in rows if not wanted or row.verdict in wanted]
     st.dataframe(

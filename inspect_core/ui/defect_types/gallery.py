@@ -36,15 +36,9 @@ def gallery(taught: TaughtPart, by_region: bool) -> None:
         return
     defect_types = sorted(set(labels.values()))
     tools, brush = st.container(horizontal=True, vertical_alignment="bottom", gap="medium"), f"brush-{taught.id}"
+    say, words = "Defect type", "choose or enter one"
     tools.selectbox(
-        "Defect type",
-        defect_types,
-        index=None,
-        key=brush,
-        placeholder="choose or enter one",
-        accept_new_options=True,
-        width=250,
-        help=ON_BRUSH,
+        say, defect_types, index=None, key=brush, placeholder=words, accept_new_options=True, width=250, help=ON_BRUSH
     )
     options = [WITHOUT, *defect_types] if defect_types else []
     wanted = tools.pills("Show", options, key=f"show-{taught.id}", format_func=shell.plain) if options else None
@@ -54,10 +48,8 @@ def gallery(taught: TaughtPart, by_region: bool) -> None:
     if not chosen:
         st.caption("None.")
         return
-    pages = -(-len(chosen) // ON_A_PAGE)
     cells = st.container(horizontal=True)
-    page = st.pagination(pages, key=f"page-{taught.id}-{wanted}-{pages}") if pages > 1 else 1
-    for position in chosen[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]:
+    for position in shell.one_page(chosen, ON_A_PAGE, f"page-{taught.id}-{wanted}"):
         with cells.container(width=CELL):
             _cell(taught, position, labels.get(position), by_region, brush)
 
@@ -71,14 +63,10 @@ def crop_of(taught: TaughtPart, position: int) -> Box | None:
 
 def _candidates(taught: TaughtPart, labels: dict[int, str]) -> list[int]:
     live, limits = in_force(taught)
-    scores = taught.scores(live)
-    return [
-        position
-        for position in np.argsort(-scores, kind="stable").tolist()
-        if position in labels
-        or taught.scored.photos[position].is_defect
-        or (limits is not None and scores[position] > limits.review)
-    ]
+    scores, photos = taught.scores(live), taught.scored.photos
+    above = scores > (limits.review if limits is not None else np.inf)
+    order = np.argsort(-scores, kind="stable").tolist()
+    return [position for position in order if position in labels or photos[position].is_defect or above[position]]
 
 
 def _cell(taught: TaughtPart, position: int, kind: str | None, by_region: bool, brush: str) -> None:
@@ -89,15 +77,9 @@ def _cell(taught: TaughtPart, position: int, kind: str | None, by_region: bool, 
         st.image(_picture(taught, taught.id, position, box), width="stretch", alt=shown)
     except ImageError as error:
         st.caption(f":material/broken_image: {shell.plain(error)}")
-    st.button(
-        shell.plain(kind or WITHOUT),
-        key=f"kind-{taught.id}-{photo.digest}",
-        width="stretch",
-        help=shell.plain(photo.name),
-        type="secondary" if kind else "tertiary",
-        on_click=_give,
-        args=(taught.id, position, kind, brush),
-    )
+    key, kind_of = f"kind-{taught.id}-{photo.digest}", "secondary" if kind else "tertiary"
+    label, words, given = shell.plain(kind or WITHOUT), shell.plain(photo.name), (taught.id, position, kind, brush)
+    st.button(label, key=key, width="stretch", help=words, type=kind_of, on_click=_give, args=given)
 
 
 def _give(taught_id: str, position: int, kind: str | None, brush: str) -> None:
@@ -118,15 +100,9 @@ def _rename_or_remove(taught: TaughtPart, labels: dict[int, str], defect_types: 
             st.caption(f"“{shell.plain(word)}” already exists: the two will be merged and must be learned again.")
         given = (taught.id, own, kind, word, joins)
         st.button("Rename", key=f"rename-{taught.id}", disabled=not word, on_click=_rename, args=given)
-        st.button(
-            f"Remove from {counted(len(own), 'photo')}",
-            key=f"remove-{taught.id}",
-            icon=":material/label_off:",
-            on_click=_keep,
-            args=(taught.id, own, ""),
-            disabled=kind is None,
-            help=ON_REMOVE,
-        )
+        label, icon, given = f"Remove from {counted(len(own), 'photo')}", ":material/label_off:", (taught.id, own, "")
+        off, key = kind is None, f"remove-{taught.id}"
+        st.button(label, key=key, icon=icon, on_click=_keep, args=given, disabled=off, help=ON_REMOVE)
 
 
 def _rename(taught_id: str, positions: list[int], old: str, new: str, joins: bool) -> None:

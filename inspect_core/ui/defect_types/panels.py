@@ -55,19 +55,12 @@ def learn(taught: TaughtPart) -> bool:
         )
         _keep_together(taught)
     with row.container(width=ORDER_WIDTH):
-        key = f"look_at-{taught.id}"
-        look_at = st.segmented_control(
-            "Look at", [REGION, WHOLE], default=REGION, required=True, key=key, help=ON_LOOKING
-        )
+        key, ways = f"look_at-{taught.id}", [REGION, WHOLE]
+        look_at = st.segmented_control("Look at", ways, default=REGION, required=True, key=key, help=ON_LOOKING)
         with st.expander("Settings"):
+            key, captions = f"parent-{taught.id}", ["robust with few examples", "can be better with many"]
             parent = st.radio(
-                "Model",
-                list(PARENTS),
-                format_func=PARENTS.get,
-                key=f"parent-{taught.id}",
-                horizontal=True,
-                captions=["robust with few examples", "can be better with many"],
-                help=ON_MODEL,
+                "Model", PARENTS, format_func=PARENTS.get, key=key, horizontal=True, captions=captions, help=ON_MODEL
             )
             key, words = f"kinds_seed-{taught.id}", "Another seed gives another random draw in training."
             seed = st.number_input("Random seed", 0, 9999, 0, key=key, help=words)
@@ -127,7 +120,8 @@ def _examples(taught: TaughtPart, by_region: bool, labels: dict[int, str]) -> tu
     if not by_region:
         return examples_of(labels, by_region=False, found={}, true={})
     live, limits = in_force(taught)
-    found, true = {}, {position: crops.true_boxes(taught, position) for position in labels}
+    true = {position: crops.true_boxes(taught, position) for position in labels}
+    found = {}
     if limits is not None:
         boxes = {position: crops.found_box(taught, position, live, limits) for position in labels}
         found = {position: box for position, box in boxes.items() if box is not None}

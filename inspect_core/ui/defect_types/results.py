@@ -48,11 +48,8 @@ def results(taught: TaughtPart) -> None:
             st.markdown(line)
         st.caption("Inspect and the recipe name defect types from this limit on.")
     with row.container(width=CONFUSION_WIDTH):
-        charts.show(
-            defect_types.confusion(confusion(learned, known.minimum_confidence), known.names, charts.look()),
-            key="confusion",
-            alt="Counts of true defect types (rows) by the names given (columns).",
-        )
+        figure = defect_types.confusion(confusion(learned, known.minimum_confidence), known.names, charts.look())
+        charts.show(figure, key="confusion", alt="Counts of true defect types (rows) by the names given (columns).")
     _trust(known, learned)
 
 
@@ -109,11 +106,8 @@ def _trust(known: DefectTypes, learned: Taught) -> None:
         st.markdown("**Is the probability right?**")
         bins = int(np.clip(len(y) // PER_BIN, 5, 10))
         curves = {name: reliability_curve(proba, y, bins=bins) for name, proba in stated.items()}
-        charts.show(
-            defect_types.reliability(curves, charts.look()),
-            key="reliability",
-            alt="Fraction named correctly against the probability stated; on the diagonal the two agree.",
-        )
+        words = "Fraction named correctly against the probability stated; on the diagonal the two agree."
+        charts.show(defect_types.reliability(curves, charts.look()), key="reliability", alt=words)
         st.caption(
             "On the diagonal, 80 % means right 8 times out of 10; below it, the model is overconfident. "
             "Larger dot, more parts."
@@ -122,14 +116,12 @@ def _trust(known: DefectTypes, learned: Taught) -> None:
         st.markdown("**Does it recognise the unknown?**")
         lines = dict(zip(stated, (learned.away_kernel, learned.away_parent), strict=True))
         prior = float(known.classifier.prior.max())
-        charts.show(
-            defect_types.falling(training.AWAY, lines, prior, known.minimum_confidence, charts.look()),
-            key="falling",
-            alt="Mean probability against distance from the examples; that of the model in use falls to chance.",
-        )
+        figure = defect_types.falling(training.AWAY, lines, prior, known.minimum_confidence, charts.look())
+        words = "Mean probability against distance from the examples; that of the model in use falls to chance."
+        charts.show(figure, key="falling", alt=words)
         st.caption("Far from every example, the probability of the model in use falls to chance, and nothing is named.")
     with st.expander("Compared with the model alone and with standard calibration"):
-        rows = stated | {f"{parent}, isotonic": learned.isotonic, f"{parent}, sigmoid": learned.sigmoid}
+        rows = stated | {f"{parent}, {name}": proba for name, proba in learned.calibrated.items()}
         st.dataframe(
             {
                 "model": list(rows),

@@ -1,6 +1,5 @@
 """Learning defect types as a background job: crops, embeddings, the fit, and its confidence on unknown types."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -53,12 +52,9 @@ class Taught:
         return self.unseen.kernel()
 
     @cached_property
-    def isotonic(self) -> np.ndarray:
-        return self.unseen.isotonic()
-
-    @cached_property
-    def sigmoid(self) -> np.ndarray:
-        return self.unseen.sigmoid()
+    def calibrated(self) -> dict[str, np.ndarray]:
+        """As `posterior`, by the parent model under each standard calibration."""
+        return {"isotonic": self.unseen.isotonic(), "sigmoid": self.unseen.sigmoid()}
 
 
 def start(taught: TaughtPart, order: Order) -> None:
@@ -100,9 +96,7 @@ def _learn(taught: TaughtPart, order: Order, job: Job) -> Taught:
         for done, example in enumerate(order.examples):
             job.report(0.3 * done / len(order.examples), f"looking at example {done + 1} of {len(order.examples)}")
             points.append(crops.embedding(taught, example.position, example.box))
-        foreign = _foreign(
-            taught, order.by_region, lambda fraction: job.report(0.3 + 0.1 * fraction, "looking at other parts")
-        )
+        foreign = _foreign(taught, order.by_region, job)
     embeddings = np.stack(points)
     settings = {
         "labels": [example.defect_type for example in order.examples],
@@ -127,13 +121,13 @@ def _learn(taught: TaughtPart, order: Order, job: Job) -> Taught:
     return Taught(order, learned.unseen, left_out, sure, *away)
 
 
-def _foreign(taught: TaughtPart, by_region: bool, report: Callable[[float], None]) -> np.ndarray:
+def _foreign(taught: TaughtPart, by_region: bool, job: Job) -> np.ndarray:
     """(m, d) embeddings of the bundled products' defects, except those of the part's own product."""
     own = {photo.digest for photo in taught.scored.photos}
     photos = [sample for name in teaching.samples() for sample in scan(teaching.SAMPLES / name).defects]
     found = []
     for done, sample in enumerate(photos):
-        report(done / len(photos))
+        job.report(0.3 + 0.1 * done / len(photos), "looking at other parts")
         picture = read(sample.path, sample.depth)
         if picture.digest in own:
             continue

@@ -107,11 +107,10 @@ def _drawn_scores(found: list[Inspection]) -> tuple[str, str]:
     if not judged:
         return "", left_out
     first = judged[0].time
-    hours = np.array([(one.time - first).total_seconds() / 3600 for one in judged])
-    figure = plots.scores_over_time(
-        hours, scores, [one.final for one in judged], limits, [""] * len(judged), LIGHT, unit=unit
-    )
-    last = max(float(hours.max()), 0.01)
+    hours, words = [(one.time - first).total_seconds() / 3600 for one in judged], [one.final for one in judged]
+    names = [""] * len(judged)
+    figure = plots.scores_over_time(np.array(hours), scores, words, limits, names, LIGHT, unit=unit)
+    last = max(*hours, 0.01)
     begin = local(first).strftime("%Y-%m-%d %H:%M")
     figure.update_xaxes(title=f"hours since {begin}", range=[-0.01 * last, 1.01 * last])
     return svg(figure, LIGHT, width=1100, height=340, legend=140), left_out

@@ -60,15 +60,13 @@ def choose(log: AuditLog) -> Selection:
     chosen = [one for one in found if product in (one.product, ALL_PRODUCTS)]
     changes = [one for one in others if product in (one.product, ALL_PRODUCTS) or not one.product]
     recipes = list(dict.fromkeys(one.recipe for one in chosen))
-    recipe = row.selectbox(
-        "Recipe", [ALL_RECIPES, *recipes], key="history_recipe", width=140, format_func=lambda text: text[:12]
-    )
+    key, options = "history_recipe", [ALL_RECIPES, *recipes]
+    recipe = row.selectbox("Recipe", options, key=key, width=140, format_func=lambda text: text[:12])
     if recipe != ALL_RECIPES:
         chosen = [one for one in chosen if one.recipe == recipe]
         changes = [one for one in changes if one.recipe in (recipe, "")]
-    words = row.multiselect(
-        "Verdict", OUTCOMES, key="history_verdict", width=200, placeholder="all", format_func=SPOKEN.__getitem__
-    )
+    key, say = "history_verdict", SPOKEN.__getitem__
+    words = row.multiselect("Verdict", OUTCOMES, key=key, width=200, placeholder="all", format_func=say)
     if words:
         chosen = [one for one in chosen if one.final in words]
     known = sorted({one.kind for one in chosen if one.kind})

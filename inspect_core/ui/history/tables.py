@@ -22,10 +22,8 @@ _CHOSEN = "history_entry"
 def parts(selection: Selection) -> None:
     """A page of the inspected parts; the row chosen is shown below it."""
     found = selection.inspections
-    pages = -(-len(found) // ON_A_PAGE)
-    page = st.pagination(pages, key=f"history_page-{pages}") if pages > 1 else 1
-    shown = found[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]
-    key = f"history_table-{page}-{selection.head[0]}"  # its rows change when the log has grown
+    shown = shell.one_page(found, ON_A_PAGE, "history_page")
+    key = f"history_table-{shown[0].number}-{selection.head[0]}"  # its rows change when the log has grown
     st.dataframe(
         {
             "Time": [local(one.time).replace(tzinfo=None) for one in shown],
@@ -69,15 +67,12 @@ def _show(one: Inspection) -> None:
     row = st.container(horizontal=True, gap="large")
     with row.container(width=PICTURE):
         content = picture(one, PICTURE)
-        if content is None:
-            st.info(
-                "No picture: the photo cannot be read at the place given in the log, or another file is there now."
-                if one.path
-                else "No picture: the log does not say where this photo is.",
-                icon=":material/hide_image:",
-            )
-        else:
+        if content is not None:
             st.image(content, alt=f"{one.name}: {in_words(one)}")
+        else:
+            gone = "the photo cannot be read at the place given in the log, or another file is there now"
+            why = gone if one.path else "the log does not say where this photo is"
+            st.info(f"No picture: {why}.", icon=":material/hide_image:")
     with row.container(width=PICTURE):
         st.markdown(f"**{shell.plain(one.name)}**")
         st.markdown(f"Loupe: {shell.plain(in_words(one))}")
@@ -94,10 +89,9 @@ def _show(one: Inspection) -> None:
 def _override(one: Inspection) -> None:
     with st.form(f"override-{one.number}", clear_on_submit=True):
         options: list[Word] = [word for word in (ACCEPT, REVIEW, REJECT) if word != one.final]
-        key, first = f"override_verdict-{one.number}", options[0]
-        verdict = st.segmented_control(
-            "Your verdict", options, default=first, required=True, format_func=SPOKEN.__getitem__, key=key
-        )
+        key, say = f"override_verdict-{one.number}", SPOKEN.__getitem__
+        label, first = "Your verdict", options[0]
+        verdict = st.segmented_control(label, options, default=first, required=True, format_func=say, key=key)
         key = f"override_reason-{one.number}"
         reason = st.text_input("Reason", key=key, placeholder="dust, wiped off", max_chars=200)
         st.caption(f"Recorded as {shell.plain(shell.current_user())}. Loupe's verdict stays in the log.")

@@ -1,8 +1,7 @@
 """Challenge parts on a recipe's card: name them, photograph them now, see that each keeps its verdict and margin."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
@@ -14,6 +13,7 @@ from inspect_core.recipe_io import recipe_file
 from inspect_core.runtime import workspace
 from inspect_core.ui import shell, uploads
 from inspect_core.ui.photo_source import TYPES
+from inspect_core.ui.recipes import releasing
 
 FAILURES = (ValueError, OSError, RuntimeError)
 
@@ -43,20 +43,17 @@ def _standing(recipe: Recipe, key: str) -> None:
         },
         hide_index=True,
     )
-    try:
-        with AuditLog.open() as log:
-            why = challenges.why_blocked(log, str(recipe.digest))
-    except LogError as error:
-        st.error(shell.plain(error), icon=":material/error:")
-        return
+    why = ""
+    with shell.errors_shown(LogError), AuditLog.open() as log:
+        why = challenges.why_blocked(log, str(recipe.digest))
     if why is None:
         st.success("The watch folder may run with this recipe.", icon=":material/check_circle:")
-        return
-    st.warning(f"The watch folder is blocked: {shell.plain(why)}.", icon=":material/block:")
-    with st.popover("Override", icon=":material/gavel:"):
-        reason = st.text_input("Reason", key=f"override-reason-{key}", max_chars=200)
-        if st.button("Allow it to watch", key=f"override-{key}", type="primary", disabled=not reason.strip()):
-            _record(challenges.override, recipe, reason=reason)
+    if why:
+        st.warning(f"The watch folder is blocked: {shell.plain(why)}.", icon=":material/block:")
+        with st.popover("Override", icon=":material/gavel:"):
+            reason = st.text_input("Reason", key=f"override-reason-{key}", max_chars=200)
+            if st.button("Allow it to watch", key=f"override-{key}", type="primary", disabled=not reason.strip()):
+                releasing.record(challenges.override, recipe, recipe=str(recipe.digest), reason=reason)
 
 
 def _challenge(recipe: Recipe, key: str) -> None:
@@ -67,7 +64,8 @@ def _challenge(recipe: Recipe, key: str) -> None:
             with st.spinner("Inspecting…"):
                 answers = challenge(_inspector(recipe), _kept(files))
             st.session_state[f"answers-{key}"] = answers
-            _record(challenges.record, recipe, answers=[facts(answer) for answer in answers])
+            given = [facts(answer) for answer in answers]
+            releasing.record(challenges.record, recipe, recipe=str(recipe.digest), answers=given)
     for answer in st.session_state.get(f"answers-{key}", ()):
         icon, colour = (":material/check_circle:", "green") if answer.passed else (":material/cancel:", "red")
         said = "passed" if answer.passed else "failed"
@@ -102,11 +100,3 @@ def _kept(files: Sequence) -> dict[str, Path]:
         return {}
     kept = uploads.keep([(file.name, file.getbuffer()) for file in files], workspace.uploads_folder())
     return photos_by_part(kept)
-
-
-def _record(append: Callable, recipe: Recipe, **said: Any) -> None:
-    own = {"product": recipe.product, "recipe": str(recipe.digest), "user": shell.current_user()}
-    with shell.errors_shown(LogError, ValueError):
-        with AuditLog.open() as log:
-            append(log, **said, **own)
-        st.rerun()

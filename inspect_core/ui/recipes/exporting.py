@@ -35,8 +35,7 @@ def _export(recipe: Recipe, source: Path) -> None:
     if reason := not_exportable(recipe):
         st.info(f"{shell.plain(reason)}.")
         return
-    key = source.name
-    path = workspace.export_of(str(recipe.digest))
+    key, path = source.name, workspace.export_of(str(recipe.digest))
     if path.is_file():
         _proof(path, recipe, key)
     st.markdown(
@@ -67,12 +66,11 @@ def _begin(recipe: Recipe, source: Path, folder: Path, path: Path) -> None:
 
 
 def _proof(path: Path, recipe: Recipe, key: str) -> None:
-    try:
+    proof = None
+    with shell.errors_shown(RecipeError, OSError, icon=":material/broken_image:"), AuditLog.open() as log:
+        recorded = life_cycle.releases(log, str(recipe.digest))
         proof = _read(str(path), path.stat().st_mtime_ns, str(recipe.digest))
-        with AuditLog.open() as log:
-            recorded = life_cycle.releases(log, str(recipe.digest))
-    except (RecipeError, OSError) as error:
-        st.error(shell.plain(error), icon=":material/broken_image:")
+    if proof is None:
         return
     if proof["release"] not in recorded:
         words = f"The audit log has no export with the release {shell.plain(proof['release'])}. Export again."
@@ -101,9 +99,8 @@ def _read(path: str, written: int, digest: str) -> dict[str, Any]:
     document = manifest.read_document(package, None)
     if package.digest != digest:
         raise RecipeError(f"{path} is of another recipe ({package.digest[:12]}); export this one again")
-    differences = [
-        float(row["difference"]) for row in csv.DictReader(io.StringIO(package.read(manifest.PARITY).decode()))
-    ]
+    rows = csv.DictReader(io.StringIO(package.read(manifest.PARITY).decode()))
+    differences = [float(row["difference"]) for row in rows]
     calibration, _ = known_parts.read_table(package, document)
     scores = np.array([part.score for part in calibration])
     return {

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -106,9 +106,13 @@ def _ask(label: str, state: str, change: Callable, recipe: Recipe, key: str) -> 
     with st.popover(label, icon=ICONS[state]):
         st.caption(MEANING[state])
         reason = st.text_input("Reason", key=f"reason-{state}-{key}", max_chars=200)
-        if not st.button(label, key=f"{state}-{key}", type="primary", disabled=not reason.strip()):
-            return
-        with shell.errors_shown(LogError, ValueError):
-            with AuditLog.open() as log:
-                change(log, recipe.digest, product=recipe.product, reason=reason, user=shell.current_user())
-            st.rerun()
+        if st.button(label, key=f"{state}-{key}", type="primary", disabled=not reason.strip()):
+            record(change, recipe, digest=str(recipe.digest), reason=reason)
+
+
+def record(change: Callable, changed: Recipe, **said: Any) -> None:
+    """Record a change of a recipe in the audit log, by whoever is at the screen, and redraw the page."""
+    with shell.errors_shown(LogError, ValueError):
+        with AuditLog.open() as log:
+            change(log, **said, product=changed.product, user=shell.current_user())
+        st.rerun()
