@@ -75,7 +75,7 @@ def test_a_photo_of_another_depth_is_refused_with_a_remedy_and_any_is_read_witho
 
 
 def test_a_dim_lamp_stays_dim():
-    depth = found(stored(12)).learned(Values.of(stored(12)))
+    depth = TWELVE.learned(Values.of(stored(12)))
     bright, dim = (read.read_bytes(encoded(stored(12, light=light)), "part.png", depth).pixels for light in (1, 0.7))
     assert dim.mean() < 0.75 * bright.mean()
 
@@ -98,7 +98,7 @@ def test_photos_that_are_white_everywhere_still_give_a_window(bits):
 
 
 def test_another_window_gives_another_photo_and_more_bits_can_be_chosen_but_not_fewer():
-    values, data, full = Values.of(stored(12)), encoded(stored(12)), found(stored(12))
+    values, data, full = Values.of(stored(12)), encoded(stored(12)), TWELVE
     digests = {read.read_bytes(data, "part.png", depth).digest for depth in (None, full, full.learned(values))}
     assert len(digests) == 3
     assert full.with_bits(14, values) == Depth.full(14, dimmest=values.largest)
