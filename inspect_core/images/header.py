@@ -65,7 +65,9 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
         limit = memory.max_megapixels()
     except ValueError as error:
         raise ImageError(name, str(error), "correct it, or remove it and start Loupe again") from error
-    length, first = file.seek(0, os.SEEK_END), _first_bytes(file)
+    length = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    first = file.peek(12)
     kind = next((kind for kind, (_, pattern) in FORMATS.items() if re.match(pattern, first)), "")
     # Pillow reads a WebP file whole and has libwebp copy it, whatever its pixels.
     a_pixel = MEMORY_PER_PIXEL / 3 if kind == "WebP" else memory.FILE_PER_PIXEL
@@ -140,14 +142,6 @@ def _raised(megapixels: float) -> str:
     """Say how to have this many megapixels read, and what that takes."""
     least = math.ceil(megapixels)
     return f"set {memory.SETTING} to {least}, which takes up to {MEMORY_PER_PIXEL * least:,} MB of memory a photo"
-
-
-def _first_bytes(file: SparingFile) -> bytes:
-    """Twelve bytes; rewinds the file."""
-    file.seek(0)
-    start = file.read(12)
-    file.seek(0)
-    return start
 
 
 def _refuse_mosaic(file: SparingFile, name: str) -> None:

@@ -90,7 +90,8 @@ def _entry(where: str, row: Mapping, own: Sequence[tuple[str, Mapping]]) -> Entr
     if len(types) > entry.MOST_TYPES or len(own) > entry.MOST_SHAPES:
         reason = f"it has {len(own):,} annotations of {len(types)} defect types"
         raise ManifestError(where, reason, f"give it at most {entry.MOST_SHAPES:,} of {entry.MOST_TYPES}")
-    corners = sum(_corners(shape) for _, shape in own)
+    polygons = [shape["segmentation"] for _, shape in own if isinstance(shape.get("segmentation"), list)]
+    corners = sum(len(one) // 2 for several in polygons for one in several if isinstance(one, list))
     if corners > MOST_CORNERS:
         reason = f"its polygons have {corners:,} corners"
         raise ManifestError(where, reason, f"simplify them to at most {MOST_CORNERS:,} in all")
@@ -110,11 +111,6 @@ def _entry(where: str, row: Mapping, own: Sequence[tuple[str, Mapping]]) -> Entr
         return found
 
     return Entry(photo, types[0], where, Marks(f"{entry.named(photo)} ({where})", types, paint) if drawn else None)
-
-
-def _corners(shape: Mapping) -> int:
-    polygons = shape.get("segmentation")
-    return sum(len(one) // 2 for one in polygons if isinstance(one, list)) if isinstance(polygons, list) else 0
 
 
 def _rows(document: Any, name: str) -> list[dict]:
